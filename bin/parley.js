@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+// The `parley` command: finds a Node that is new enough, then runs the bundle that `npm run build` makes.
+import { existsSync } from 'node:fs'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { onModernNode } from './modern-node.js'
+
+const bundle = new URL('../dist/parley.js', import.meta.url)
+
+await onModernNode(async () => {
+  if (!existsSync(fileURLToPath(bundle))) {
+    console.error('dist/parley.js is missing: run npm run build in the checkout first.')
+    process.exitCode = 1
+    return
+  }
+  await import(bundle.href)
+})

