@@ -1,0 +1,172 @@
+// The adapter: four verbs in the order of the journey, optional verbs declared as capabilities (ruling 33).
+import type { Capabilities, OptionalVerb } from './capabilities.ts'
+import { GatewayError } from './errors.ts'
+import type { JsonObject } from './json.ts'
+import type { NormalizedMessage } from './message.ts'
+import type { Acceptance, DeliveryOutcome, LookupOutcome, TransportAnswer, Verdict } from './outcomes.ts'
+import type { NormalizedResponse, StreamChunk } from './response.ts'
+
+/** What came in, before anybody judged it. */
+export type RawArrival = {
+  readonly bytes: Uint8Array
+  readonly headers: Readonly<Record<string, string>>
+  readonly receivedAt: string
+  readonly isLoopback: boolean
+}
+
+/** Facts about the connection an arrival belongs to; normalize gets them as data and so stays pure. */
+export type Connection = {
+  readonly tenant: string
+  readonly id: string
+  readonly agent: string
+  /** Domain of the addresses we mint for this connection's people and agents. */
+  readonly domain: string
+}
+
+/** Threads a message asks to join. `vouched` = the platform itself says so; otherwise the sender merely claims it. */
+export type ThreadClaim = {
+  readonly candidates: readonly string[]
+  readonly vouched: boolean
+  /** Conversation to open when no candidate may be joined. */
+  readonly fresh: string
+  readonly replyToken?: string
+}
+
+/** A message with what accept needs to claim it once and queue it in its conversation (rulings 11, 12). */
+export type ArrivedMessage = {
+  readonly kind: 'message'
+  readonly message: NormalizedMessage
+  readonly agent: string
+  /** The platform's identity of this message, the same for every delivery and twin event of it. */
+  readonly semanticId: string
+  readonly version: string
+  /** True where the sender picks the id, so that it must not collide with another sender's. */
+  readonly isSenderChosenId: boolean
+  readonly deliveryId?: string
+  readonly subject?: string
+  readonly thread: ThreadClaim
+  readonly replyTo: JsonObject
+  /** Set where the message wants an answer of its own and must not be merged: a command, a click, a run, a task. */
+  readonly obligation?: string
+  /** Refuse instead of queueing behind a busy conversation. */
+  readonly isExclusive?: boolean
+  readonly platformAt?: string
+}
+
+/** An authenticated arrival that asks for nothing. Noise is on the adapter's closed list and leaves no row. */
+export type ArrivedNothing = {
+  readonly kind: 'ignored'
+  readonly reason: string
+  readonly isNoise: boolean
+  readonly deliveryId: string
+  readonly raw: unknown
+}
+
+export type Arrived = ArrivedMessage | ArrivedNothing
+
+/** Hops 2 and 3 together: a verdict, and for a genuine arrival what it says. */
+export type Reception =
+  | Exclude<Verdict<never>, { kind: 'genuine' }>
+  | { readonly kind: 'read'; readonly arrivals: readonly Arrived[] }
+  | { readonly kind: 'unreadable'; readonly reason: string }
+
+/** One vendor call as data. Primary calls are the answer itself; the others accompany it. */
+export type RenderedCall = { readonly call: JsonObject; readonly primary: boolean }
+
+/** One try at one call. `clientId` is the same for every try of the same row. */
+export type Attempt = {
+  readonly outboxId: string
+  readonly runId: string | undefined
+  readonly number: number
+  readonly clientId: string
+  /** Set when an earlier try may have arrived, so that the text can say so. */
+  readonly isMaybeRepeat: boolean
+  readonly signal: AbortSignal
+}
+
+/** A path beside `/hooks/{channel}/{connection}`; `watch` keeps the request open until the run has its answer. */
+export type Endpoint = { readonly path: string; readonly answer: 'acknowledge' | 'watch' }
+
+/** What a watching request is told in the end. */
+export type WatchResult =
+  | { readonly kind: 'answered'; readonly response: NormalizedResponse; readonly runId: string }
+  | { readonly kind: 'ended'; readonly state: string; readonly reason: string }
+  | { readonly kind: 'pending' }
+
+export interface OptionalVerbs {
+  acknowledge?(acceptances: readonly Acceptance[], result: WatchResult | undefined): TransportAnswer
+  reconcile?(call: JsonObject, attempt: Attempt): Promise<LookupOutcome>
+  live?(reference: string, chunk: StreamChunk, attempt: Attempt): Promise<DeliveryOutcome>
+  source?(cursor: string | undefined, signal: AbortSignal): AsyncIterable<SourceBatch>
+  serve?(request: Request): Promise<Response | undefined>
+  transient?(to: JsonObject, what: 'typing'): Promise<void>
+}
+
+/** Arrivals pulled together; the cursor moves only after they are committed. */
+export type SourceBatch = { readonly arrivals: readonly RawArrival[]; readonly cursor: string }
+
+/** What an adapter author writes. */
+export interface AdapterDefinition<Payload, Call extends JsonObject> extends OptionalVerbs {
+  readonly channel: string
+  readonly capabilities: Capabilities
+  readonly endpoints?: readonly Endpoint[]
+  verify(arrival: RawArrival): Promise<Verdict<Payload>>
+  normalize(payload: Payload, arrival: RawArrival, connection: Connection): readonly Arrived[]
+  render(reply: NormalizedResponse, to: JsonObject): readonly { readonly call: Call; readonly primary: boolean }[]
+  deliver(call: Call, attempt: Attempt): Promise<DeliveryOutcome>
+}
+
+/** What the core sees: payloads and calls stay inside, as JSON that only the adapter reads. */
+export interface Adapter extends OptionalVerbs {
+  readonly channel: string
+  readonly capabilities: Capabilities
+  readonly endpoints: readonly Endpoint[]
+  receive(arrival: RawArrival, connection: Connection): Promise<Reception>
+  render(reply: NormalizedResponse, to: JsonObject): readonly RenderedCall[]
+  deliver(call: JsonObject, attempt: Attempt): Promise<DeliveryOutcome>
+}
+
+export function defineAdapter<Payload, Call extends JsonObject>(definition: AdapterDefinition<Payload, Call>): Adapter {
+  requireDeclaredVerbs(definition)
+  return {
+    ...definition,
+    endpoints: definition.endpoints ?? [],
+    async receive(arrival, connection) {
+      const verdict = await definition.verify(arrival)
+      if (verdict.kind !== 'genuine') return verdict
+      try {
+        return { kind: 'read', arrivals: definition.normalize(verdict.payload, arrival, connection) }
+      } catch (error) {
+        return { kind: 'unreadable', reason: error instanceof UnreadableArrival ? error.reason : 'normalize_failed' }
+      }
+    },
+    render: (reply, to) => definition.render(reply, to),
+    // The call was made by this adapter's own render and stored as JSON; only it knows the shape.
+    deliver: (call, attempt) => definition.deliver(call as Call, attempt),
+  }
+}
+
+/** Thrown by normalize when an authenticated payload cannot be read; the arrival is kept as dead with this reason. */
+export class UnreadableArrival extends Error {
+  readonly reason: string
+
+  constructor(reason: string) {
+    super(`arrival cannot be read: ${reason}`)
+    this.name = 'UnreadableArrival'
+    this.reason = reason
+  }
+}
+
+const verbNames: readonly OptionalVerb[] = ['acknowledge', 'reconcile', 'live', 'source', 'serve', 'transient']
+
+function requireDeclaredVerbs(definition: OptionalVerbs & { channel: string; capabilities: Capabilities }): void {
+  for (const verb of verbNames) {
+    const isDeclared = definition.capabilities.verbs.includes(verb)
+    if (isDeclared !== (definition[verb] !== undefined)) {
+      throw new GatewayError(
+        'config_invalid',
+        `[${definition.channel}] verb ${verb} must be both declared and implemented`,
+      )
+    }
+  }
+}

@@ -1,0 +1,63 @@
+// What the reply's channel can do: for the agent (RecipientCapabilities) and for the core (Capabilities).
+import * as z from 'zod'
+
+const envelopeField = z.enum(['to', 'cc'])
+
+const mentionRelaySchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('inline') }),
+  z.object({ kind: z.literal('recipient-field'), fields: z.array(envelopeField).min(1) }),
+  z.object({
+    kind: z.literal('addressing'),
+    envelope_fields: z.array(envelopeField).min(1),
+    also_inline: z.literal(true),
+  }),
+  z.object({ kind: z.literal('none') }),
+])
+
+const agentChainSchema = z
+  .object({ hop: z.number().int().min(1), max_hops: z.number().int().min(1), is_final: z.boolean() })
+  .refine((chain) => chain.hop <= chain.max_hops && chain.is_final === (chain.hop === chain.max_hops))
+
+export const recipientCapabilitiesSchema = z.object({
+  mention_relay: mentionRelaySchema,
+  agent_chain: agentChainSchema.optional(),
+  rendering: z
+    .object({
+      max_text_chars: z.number().int().positive().optional(),
+      markdown: z.string().optional(),
+      streaming: z.enum(['native', 'edit', 'none']).optional(),
+      files: z.boolean().optional(),
+      buttons: z.boolean().optional(),
+    })
+    .optional(),
+})
+
+/** How the platform routes mentions of others in a reply. */
+export type MentionRelay = z.infer<typeof mentionRelaySchema>
+/** What an agent may rely on when it writes a reply. */
+export type RecipientCapabilities = z.infer<typeof recipientCapabilitiesSchema>
+
+/** At most `count` calls in any window of `perMs`. */
+export type RateLimit = { readonly count: number; readonly perMs: number }
+
+/** Limits and abilities of a channel, as data: the core decides by these and never by the channel's name. */
+export type Capabilities = {
+  /** Longest text of one call, counted in UTF-16 units. */
+  readonly maxTextLength: number
+  /** How a send with an unknown outcome is settled: resend with the same id, look it up, edit again, or not at all. */
+  readonly idempotentSend: 'client-id' | 'lookup' | 'edit' | 'none'
+  /** Longest time one vendor call may take; must stay under a third of the lease. */
+  readonly callTimeoutMs: number
+  /** Arrivals whose platform time is older are refused as stale. */
+  readonly horizonMs: number
+  readonly limits: { readonly connection?: RateLimit; readonly conversation?: RateLimit }
+  /** The values this channel writes into received_via and auth_method. */
+  readonly receivedVia: string
+  readonly authMethods: readonly string[]
+  readonly mentionRelay: MentionRelay
+  /** Optional verbs this adapter implements; a verb that is not declared is never called. */
+  readonly verbs: readonly OptionalVerb[]
+}
+
+/** The verbs beyond verify, normalize, render and deliver. */
+export type OptionalVerb = 'acknowledge' | 'reconcile' | 'live' | 'source' | 'serve' | 'transient'

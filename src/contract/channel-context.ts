@@ -1,0 +1,61 @@
+// Routing facts of an arrival (ruling 3): what tools may bind to, never authority, never shown to a model as such.
+import * as z from 'zod'
+
+const slugPattern = /^[a-z0-9][a-z0-9-]*$/
+const slugSchema = z
+  .string()
+  .transform((text) => text.trim().toLowerCase().replaceAll('_', '-'))
+  .refine((text) => slugPattern.test(text), 'must be a non-empty slug')
+const optionalId = z
+  .string()
+  .nullish()
+  .transform((text) => (text?.trim() ? text.trim() : null))
+
+export const channelContextSchema = z.object({
+  connector_id: slugSchema,
+  external_provider: slugSchema,
+  external_conversation_id: optionalId,
+  external_message_id: optionalId,
+  sender_id: optionalId,
+  room_kind: z
+    .enum(['dm', 'group', 'channel'])
+    .nullish()
+    .transform((kind) => kind ?? null),
+  from_self: z.boolean().default(false),
+  addressed: z.enum(['mention', 'reply', 'dm', 'thread', 'command', 'none']).default('none'),
+  visibility: z.enum(['public', 'unlisted', 'followers', 'direct', 'private']).default('private'),
+  mentions: z.array(z.object({ text: z.string(), subject: z.string().optional() })).default([]),
+  event: z.enum(['new', 'edit', 'delete']).default('new'),
+  target_id: z.string().optional(),
+  /** The caller's own id for the run it asks for. */
+  run_id: z.string().optional(),
+  command: z.object({ name: z.string().min(1), args: z.string() }).optional(),
+})
+
+/** Where a message came from on its platform. */
+export type ChannelContext = z.infer<typeof channelContextSchema>
+
+/** The eight fields tools may bind to, in the original's names (loop 6.1). */
+export type ClientContext = {
+  readonly source: string
+  readonly connector_id: string
+  readonly client_name: string
+  readonly external_provider: string
+  readonly external_conversation_id: string | null
+  readonly external_message_id: string | null
+  readonly sender_id: string | null
+  readonly room_kind: 'dm' | 'group' | 'channel' | null
+}
+
+export function clientContext(channel: ChannelContext, source = 'channel'): ClientContext {
+  return {
+    source,
+    connector_id: channel.connector_id,
+    client_name: channel.connector_id,
+    external_provider: channel.external_provider,
+    external_conversation_id: channel.external_conversation_id,
+    external_message_id: channel.external_message_id,
+    sender_id: channel.sender_id,
+    room_kind: channel.room_kind,
+  }
+}

@@ -1,0 +1,50 @@
+// A channel as the configuration knows it: how its settings are read and how an adapter is made from them (before hop 1).
+import type * as z from 'zod'
+import type { Adapter, Connection } from './adapter.ts'
+import type { JsonObject } from './json.ts'
+
+/** Who may write to a connection; `allow` lists subjects and counts only in the mode of that name. */
+export type AccessRule = {
+  readonly mode: 'public' | 'allow_list' | 'closed' | 'pairing'
+  readonly allow: readonly string[]
+}
+
+/** One account on one channel as the operator wrote it down; `settings` is read by that channel's schema only. */
+export type ConnectionConfig = {
+  readonly channel: string
+  readonly id: string
+  readonly agent?: string
+  readonly access?: AccessRule
+  readonly settings: unknown
+}
+
+/** Store port: the log of a run that open requests watch. Appending the same key twice leaves one event. */
+export interface RunLog {
+  append(runId: string, key: string, event: JsonObject): Promise<void>
+}
+
+/** What an adapter is given; the named ports are there for the channels that declare their use. */
+export type ChannelDeps = {
+  readonly connection: Connection
+  readonly fetch: typeof fetch
+  readonly now: () => number
+  readonly runLog?: RunLog
+}
+
+/** What the environment says about a channel: settings to be checked by its schema, or the variables still missing. */
+export type EnvironmentReading =
+  | { readonly settings: unknown; readonly access?: AccessRule }
+  | { readonly missing: readonly string[] }
+
+/** A channel that can be switched on. `create` checks the settings again, so nothing unchecked becomes an adapter. */
+export interface ChannelDefinition {
+  readonly channel: string
+  /** Name of the connection the environment alone sets up. */
+  readonly defaultConnectionId: string
+  /** Used where the operator states no access rule. */
+  readonly defaultAccess: AccessRule
+  readonly settingsSchema: z.ZodType
+  /** Undefined when the environment does not mention the channel. */
+  fromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentReading | undefined
+  create(settings: unknown, deps: ChannelDeps): Adapter
+}

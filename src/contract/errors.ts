@@ -1,0 +1,46 @@
+// GatewayError: the one exception, for promises that broke. Expected outcomes are values (outcomes.ts).
+import type { JsonObject } from './json.ts'
+
+export type ErrorCode =
+  | 'config_invalid'
+  | 'data_dir_locked'
+  | 'schema_too_new'
+  | 'storage_unavailable'
+  | 'storage_overloaded'
+  | 'storage_refused_row'
+  | 'lease_lost'
+  | 'stopping'
+  | 'tool_outcome_unknown'
+  | 'step_failed'
+  | 'provider_unavailable'
+  | 'agent_failed'
+  | 'agent_unknown'
+  | 'turn_deadline'
+  | 'render_failed'
+  | 'not_found'
+  | 'unauthorized'
+  | 'bad_request'
+  | 'conflict'
+
+/** `message` says what failed and what to do, in one line, without bodies, tokens or addresses. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode
+  readonly retryable: boolean
+  readonly details: JsonObject
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { readonly retryable?: boolean; readonly details?: JsonObject; readonly cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'GatewayError'
+    this.code = code
+    this.retryable = options.retryable ?? false
+    this.details = options.details ?? {}
+  }
+}
+
+export function isGatewayError(error: unknown, code?: ErrorCode): error is GatewayError {
+  return error instanceof GatewayError && (code === undefined || error.code === code)
+}

@@ -1,0 +1,38 @@
+// Identity evidence: who sent a message and how we know (msg 5). Policy reads this and nothing else.
+import * as z from 'zod'
+
+const isTrimmed = (text: string) => text.trim() === text
+const word = (max: number) => z.string().min(1).max(max).refine(isTrimmed, 'no surrounding white space')
+
+/** What backs the evidence. Transport and bearer proofs count only when made inside this process. */
+const proofSchema = z.union([
+  z.object({ type: z.literal('transport'), verified_by: word(512), key_id: z.string().optional() }),
+  z.object({
+    type: z.literal('signed-attestation'),
+    alg: z.string(),
+    kid: z.string(),
+    value: z.string(),
+    canonicalization: z.string().optional(),
+  }),
+  z.object({ type: z.literal('bearer-token'), verified_by: word(512), token_id: z.string().optional() }),
+  z.looseObject({ type: z.string() }),
+])
+
+export const identityEvidenceSchema = z.object({
+  id: z.string().optional(),
+  subject: word(512),
+  issuer: word(512),
+  method: word(256),
+  assurance: word(256),
+  audience: z.union([z.string(), z.array(z.string())]),
+  issued_at: z.iso.datetime({ offset: true }),
+  not_before: z.iso.datetime({ offset: true }).optional(),
+  expires_at: z.iso.datetime({ offset: true }).optional(),
+  on_behalf_of: z.array(z.string()).optional(),
+  claims: z.record(z.string(), z.unknown()).optional(),
+  source: z.record(z.string(), z.unknown()).optional(),
+  proof: proofSchema,
+})
+
+/** One proven statement about a sender; `assurance` says what kind of control was proven. */
+export type IdentityEvidence = z.infer<typeof identityEvidenceSchema>

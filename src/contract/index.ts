@@ -1,0 +1,83 @@
+// The vocabulary. One word per thing:
+//
+//   channel     a kind of transport                       arrival   bytes that came in, not yet judged
+//   connection  one account on one channel                evidence  what was proven about a sender
+//   adapter     a channel's four verbs                    principal who policy says the sender is
+//   message     what an agent reads                       session   the memory of one conversation
+//   reply       what an agent writes (NormalizedResponse) turn      one run of the agent, alone in its conversation
+//   call        one vendor request as data                delivery  a call on its way, with its attempts
+//   lane        a conversation's place in the turn queue  step      one journaled effect inside a turn
+
+export type {
+  Adapter,
+  AdapterDefinition,
+  Arrived,
+  ArrivedMessage,
+  ArrivedNothing,
+  Attempt,
+  Connection,
+  Endpoint,
+  RawArrival,
+  Reception,
+  RenderedCall,
+  SourceBatch,
+  ThreadClaim,
+  WatchResult,
+} from './adapter.ts'
+export { defineAdapter, UnreadableArrival } from './adapter.ts'
+export type { Address } from './address.ts'
+export { formatAddress, isCanonicalAddress, isHostedAddress, parseAddress } from './address.ts'
+export type { Capabilities, MentionRelay, OptionalVerb, RateLimit, RecipientCapabilities } from './capabilities.ts'
+export type {
+  AccessRule,
+  ChannelDefinition,
+  ChannelDeps,
+  ConnectionConfig,
+  EnvironmentReading,
+  RunLog,
+} from './channel.ts'
+export type { ChannelContext, ClientContext } from './channel-context.ts'
+export { channelContextSchema, clientContext } from './channel-context.ts'
+export { cleanName } from './clean-name.ts'
+export { cleanText } from './clean-text.ts'
+export type { CallPurpose, QueuedCall } from './delivery.ts'
+export { displayAddress } from './display-address.ts'
+export type { Envelope, EnvelopeType } from './envelope.ts'
+export { envelopeSchemaId } from './envelope.ts'
+export type { ErrorCode } from './errors.ts'
+export { GatewayError, isGatewayError } from './errors.ts'
+export type { IdentityEvidence } from './evidence.ts'
+export { identityEvidenceSchema } from './evidence.ts'
+export type { IdSource } from './ids.ts'
+export { createIdSource } from './ids.ts'
+export type { Json, JsonObject } from './json.ts'
+export type { Log } from './log.ts'
+export type { HistoricalMessage, NormalizedMessage } from './message.ts'
+export { historicalMessageSchema, normalizedMessageSchema } from './message.ts'
+export type {
+  Acceptance,
+  DeliveryOutcome,
+  LookupOutcome,
+  RejectReason,
+  TransportAnswer,
+  Verdict,
+} from './outcomes.ts'
+export type { BytesRef, KnownPart, Part } from './parts.ts'
+export {
+  bytesRefSchema,
+  isKnownPart,
+  maxInlineBytes,
+  maxTextLength,
+  partSchema,
+  promptParts,
+  textOf,
+  textPart,
+} from './parts.ts'
+export type { NormalizedResponse, StreamChunk } from './response.ts'
+export { normalizedResponseSchema } from './response.ts'
+export type { Secret } from './secret.ts'
+export { secret } from './secret.ts'
+export type { Sender, SenderProfile } from './sender.ts'
+export { senderSchema } from './sender.ts'
+export type { MessageCode, MessageValidation, ValidationScope } from './validate-message.ts'
+export { validateMessage } from './validate-message.ts'

@@ -1,0 +1,49 @@
+// What we expect to happen, as closed unions: verdicts, acceptances, delivery outcomes.
+
+/** What a transport is answered: status and body, decided by the adapter or by the table in http/status.ts. */
+export type TransportAnswer = {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+export type RejectReason =
+  | 'missing_credential'
+  | 'wrong_credential'
+  | 'bad_signature'
+  | 'stale_timestamp'
+  | 'future_timestamp'
+  | 'replayed'
+  | 'not_allowed_here'
+  | 'malformed_request'
+
+/** Hop 2: whether an arrival is what it claims to be. Nothing else is read before this is `genuine`. */
+export type Verdict<Payload> =
+  | { readonly kind: 'genuine'; readonly payload: Payload }
+  | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
+  | { readonly kind: 'rejected'; readonly reason: RejectReason }
+
+/** Hop 4: what became of one message. Everything but a thrown error means: stored, and may be acknowledged. */
+export type Acceptance =
+  | { readonly kind: 'accepted'; readonly inboxId: string; readonly flagged: boolean }
+  | { readonly kind: 'duplicate'; readonly inboxId: string }
+  | { readonly kind: 'stale'; readonly inboxId: string }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** Hop 8: what a vendor call came to. Unknown is its own case: repeating may double, dropping may lose. */
+export type DeliveryOutcome =
+  | { readonly kind: 'delivered'; readonly vendorId?: string }
+  | {
+      readonly kind: 'retry'
+      readonly reason: string
+      readonly afterMs?: number
+      readonly scope?: 'conversation' | 'connection'
+    }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+/** Reconciling an unknown send by looking it up at the vendor. */
+export type LookupOutcome =
+  | { readonly kind: 'found'; readonly vendorId: string }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'undecided'; readonly reason: string }

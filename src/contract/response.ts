@@ -1,0 +1,32 @@
+// NormalizedResponse: the one shape every agent writes back (msg 11.1), and its stream (msg 11.2).
+import * as z from 'zod'
+import { type KnownPart, partSchema } from './parts.ts'
+
+const errorSchema = z.object({ code: z.string(), message: z.string(), retryable: z.boolean() })
+
+export const normalizedResponseSchema = z.object({
+  thread_id: z.string(),
+  in_reply_to: z.string(),
+  agent: z.string(),
+  parts: z.array(partSchema),
+  mentions: z.array(z.string()).optional(),
+  status: z.enum(['completed', 'input_required', 'refused', 'failed', 'cancelled']),
+  error: errorSchema.optional(),
+  usage: z.object({ input_tokens: z.number().optional(), output_tokens: z.number().optional() }).optional(),
+  trace: z.array(z.record(z.string(), z.unknown())).optional(),
+})
+
+/** What an agent answers; "reply" in this code base means this. */
+export type NormalizedResponse = z.infer<typeof normalizedResponseSchema>
+
+/** Frames of a growing reply. `done` or `error` comes last, exactly once. */
+export type StreamChunk =
+  | { readonly t: 'start' }
+  | { readonly t: 'text'; readonly index: number; readonly mime: string; readonly delta: string }
+  | { readonly t: 'tool_call' | 'part' | 'policy'; readonly part: KnownPart }
+  | { readonly t: 'status'; readonly text: string }
+  | { readonly t: 'done'; readonly response: NormalizedResponse }
+  | {
+      readonly t: 'error'
+      readonly error: { readonly code: string; readonly message: string; readonly retryable: boolean }
+    }
