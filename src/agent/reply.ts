@@ -1,0 +1,49 @@
+// What an agent returned, as a whole NormalizedResponse; undefined when it chose to say nothing.
+import { GatewayError, type NormalizedResponse, normalizedResponseSchema, textPart } from '../contract/index.ts'
+import type { AgentReply } from './agent.ts'
+
+export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string; readonly agent: string }
+
+export function completeReply(reply: AgentReply, facts: ReplyFacts): NormalizedResponse | undefined {
+  if (reply === undefined || reply === '') return undefined
+  const given = typeof reply === 'string' ? { parts: [textPart(reply)] } : reply
+  const whole = {
+    thread_id: facts.threadId,
+    in_reply_to: facts.inReplyTo,
+    agent: facts.agent,
+    status: 'completed',
+    ...given,
+  }
+  const parsed = normalizedResponseSchema.safeParse({ parts: [], ...whole })
+  if (!parsed.success) {
+    const path = parsed.error.issues[0]?.path.join('.') ?? ''
+    throw new GatewayError(
+      'agent_failed',
+      `[agent] ${facts.agent} returned no valid reply (at ${path}); return text or { parts }`,
+    )
+  }
+  return isBlank(parsed.data) ? undefined : parsed.data
+}
+
+/** What a person is told when a turn died. It names no internals; the reference finds the whole story. */
+export function apology(facts: ReplyFacts, reason: string, reference: string): NormalizedResponse {
+  const text =
+    reason === 'tool_outcome_unknown'
+      ? `I was interrupted while acting on your message and cannot tell whether it took effect. Please check before asking again. (ref ${reference})`
+      : `Sorry, I could not answer your message. It is kept, and my operator can see why. (ref ${reference})`
+  return {
+    thread_id: facts.threadId,
+    in_reply_to: facts.inReplyTo,
+    agent: facts.agent,
+    parts: [textPart(text)],
+    status: 'failed',
+    error: { code: reason, message: text, retryable: false },
+  }
+}
+
+function isBlank(reply: NormalizedResponse): boolean {
+  return (
+    reply.status === 'completed' &&
+    reply.parts.every((part) => part.kind === 'text' && String(part['content']).trim() === '')
+  )
+}

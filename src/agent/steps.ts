@@ -1,0 +1,76 @@
+// ctx.step: an effect that happens once (ruling 16). Started is committed before it, finished after it.
+import { GatewayError, type Json } from '../contract/index.ts'
+import type { AgentContext, StepOptions } from './agent.ts'
+import type { JournalStore, StepAddress } from './journal-store.ts'
+
+export type StepDeps = {
+  readonly journal: JournalStore
+  readonly turn: Pick<StepAddress, 'conversationId' | 'epoch' | 'turnId' | 'parentTurn'>
+  readonly assertHeld: () => void
+  readonly isStopping: () => boolean
+  readonly signal: AbortSignal
+  readonly hash: (text: string) => Promise<string>
+  readonly failpoint?: (name: string) => void | Promise<void>
+}
+
+/** Steps of the same name are told apart by how often the name was used: the order of a replay is the order of the run. */
+export function createStep(deps: StepDeps): AgentContext['step'] {
+  const uses = new Map<string, number>()
+  return async (name, work, options = {}) => {
+    const use = (uses.get(name) ?? 0) + 1
+    uses.set(name, use)
+    const address = await stepAddress(deps, name, use, options)
+    if (deps.isStopping())
+      throw new GatewayError('stopping', '[agent] stopped between two steps; the next holder goes on')
+    const state = await deps.journal.begin(address, { isIdempotent: options.idempotent ?? false })
+    switch (state.kind) {
+      case 'run':
+        return runStep(deps, address, work)
+      case 'finished':
+        // The journal holds what this very step returned; its type is the caller's.
+        return state.result as Awaited<ReturnType<typeof work>>
+      case 'failed':
+        throw new GatewayError('step_failed', `[agent] step ${name} failed before: ${state.error}`, {
+          details: { step: name },
+        })
+      case 'unknown':
+        throw new GatewayError(
+          'tool_outcome_unknown',
+          `[agent] step ${name} was interrupted; it may or may not have happened`,
+          {
+            details: { step: name },
+          },
+        )
+      case 'lease_lost':
+        throw new GatewayError('lease_lost', '[agent] the lane has moved on to another holder; this turn stops here')
+    }
+  }
+}
+
+async function runStep<T extends Json>(
+  deps: StepDeps,
+  address: StepAddress,
+  work: Parameters<AgentContext['step']>[1],
+): Promise<T> {
+  const key = `${address.turnId}:${address.step}`
+  await deps.failpoint?.('before:effect')
+  deps.assertHeld()
+  let result: Json
+  try {
+    result = await work({ key, signal: deps.signal })
+  } catch (error) {
+    const text = error instanceof Error ? error.name : 'error'
+    await deps.journal.finish(address, { error: text })
+    throw error
+  }
+  await deps.failpoint?.('after:effect')
+  const isWritten = await deps.journal.finish(address, { result })
+  if (!isWritten)
+    throw new GatewayError('lease_lost', '[agent] the lane moved on while a step ran; its result was not recorded')
+  return result as T
+}
+
+async function stepAddress(deps: StepDeps, name: string, use: number, options: StepOptions): Promise<StepAddress> {
+  const step = use === 1 ? name : `${name}#${use}`
+  return { ...deps.turn, step, argsHash: await deps.hash(JSON.stringify([step, options.args ?? null])) }
+}

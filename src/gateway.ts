@@ -1,0 +1,103 @@
+// The journey. receive() is hops 2-4 and ends with a stored row; drain() is hops 5-8 and starts from any stored row,
+// so a crash resumes instead of forgetting.
+//
+//   bytes -> verify -> normalize -> accept --commit--> 2xx
+//   lane  -> take turn -> identify, admit, merge -> run -> render --commit--> outbox -> deliver -> settle
+import type { RawArrival, WatchResult } from './contract/index.ts'
+import type { GatewayConnection, GatewayDeps } from './gateway/deps.ts'
+import { type Received, receive } from './gateway/receive.ts'
+import { takeTurn } from './gateway/take-turn.ts'
+import { watch } from './gateway/watch.ts'
+import { dispatchLane } from './outbox/dispatch.ts'
+import { type Pump, runPump } from './pump.ts'
+
+export type Gateway = {
+  readonly connections: readonly GatewayConnection[]
+  readonly receive: (at: GatewayConnection, arrival: RawArrival) => Promise<Received>
+  /** Waits for what becomes of a stored message. A caller that goes away loses nothing. */
+  readonly watch: (inboxId: string, timeoutMs: number) => Promise<WatchResult>
+  /** Works until told to stop (or until idle). Stopping ends turns at their next journal step. */
+  readonly drain: (options: DrainOptions) => Promise<void>
+}
+
+export type DrainOptions = { readonly isStopping: () => boolean; readonly untilIdle?: boolean }
+
+export function createGateway(deps: GatewayDeps): Gateway {
+  return {
+    connections: deps.connections,
+    receive: (at, arrival) => receive(deps, at, arrival),
+    watch: (inboxId, timeoutMs) => watch(deps, inboxId, timeoutMs),
+    async drain({ isStopping, untilIdle = false }) {
+      const shared = { isStopping, untilIdle, pollMs: deps.turnPolicy.pollMs, batch: 32, onError: logError(deps) }
+      const timers = () => runPump(timerPump(deps, shared))
+      const turns = () => runPump(turnPump(deps, shared))
+      const sends = () => runPump(sendPump(deps, shared))
+      // Until idle they take turns, since each leaves work for the next; otherwise they run side by side.
+      if (untilIdle) for (const pump of [timers, turns, sends]) await pump()
+      else await Promise.all([timers(), turns(), sends()])
+    },
+  }
+}
+
+type Shared = Pick<Pump<unknown>, 'isStopping' | 'untilIdle' | 'pollMs' | 'batch' | 'onError'>
+
+function turnPump(deps: GatewayDeps, shared: Shared): Pump<Parameters<typeof takeTurn>[1]> {
+  return {
+    ...shared,
+    slots: deps.turnPolicy.slots,
+    bell: deps.bells.turns,
+    async claim(limit) {
+      const claimedAt = deps.monotonicMs()
+      return (await deps.turns.claim(limit)).map((lane) => ({ lane, claimedAt }))
+    },
+    run: (claimed) => takeTurn(deps, claimed, shared.isStopping),
+  }
+}
+
+function sendPump(
+  deps: GatewayDeps,
+  shared: Shared,
+): Pump<{ lane: Parameters<typeof dispatchLane>[1]; claimedAt: number }> {
+  const dispatch = {
+    ...deps,
+    policy: deps.settlePolicy,
+    leaseMs: deps.turnPolicy.leaseMs,
+    adapterFor: adapterFor(deps),
+  }
+  return {
+    ...shared,
+    slots: deps.turnPolicy.sendSlots,
+    bell: deps.bells.sends,
+    async claim(limit) {
+      const claimedAt = deps.monotonicMs()
+      return (await deps.outbox.claim(limit)).map((lane) => ({ lane, claimedAt }))
+    },
+    async run({ lane, claimedAt }) {
+      await dispatchLane(dispatch, lane, claimedAt)
+      deps.bells.ends.ring()
+    },
+  }
+}
+
+/** Timers become signals in their lanes; the rest is an ordinary turn. */
+function timerPump(deps: GatewayDeps, shared: Shared): Pump<never> {
+  return {
+    ...shared,
+    slots: 1,
+    bell: deps.bells.timers,
+    async claim(limit) {
+      if ((await deps.signals.fireDue(limit)) > 0) deps.bells.turns.ring()
+      return []
+    },
+    run: async () => {},
+  }
+}
+
+function adapterFor(deps: GatewayDeps) {
+  return (tenant: string, connection: string) =>
+    deps.connections.find((each) => each.connection.id === connection && each.connection.tenant === tenant)?.adapter
+}
+
+function logError(deps: GatewayDeps): (error: unknown) => void {
+  return (error) => deps.log.error('drain_failed', { error: error instanceof Error ? error.message : 'unknown' })
+}

@@ -1,0 +1,67 @@
+// Everything the journey needs, as ports. The edges fill this in once; nothing in the core finds them by itself.
+import type { Agent } from '../agent/agent.ts'
+import type { JournalStore } from '../agent/journal-store.ts'
+import type { AccessRule, Adapter, Connection, IdSource, Log, ValidationScope } from '../contract/index.ts'
+import type { AccessPolicy } from '../identity/access.ts'
+import type { Committer } from '../inbound/group-commit.ts'
+import type { ReceiptStore } from '../inbound/receipt-store.ts'
+import type { OutboxStore } from '../outbox/outbox-store.ts'
+import type { SettlePolicy } from '../outbox/settle.ts'
+import type { Bell } from '../pump.ts'
+import type { LeaseKeeper } from '../sessions/lease-keeper.ts'
+import type { MergeLimits } from '../sessions/plan-turn.ts'
+import type { SignalStore } from '../sessions/signal-store.ts'
+import type { TranscriptStore } from '../sessions/transcript-store.ts'
+import type { TurnStore } from '../sessions/turn-store.ts'
+
+/** A configured connection: its adapter bound to its settings, and who may speak on it. */
+export type GatewayConnection = {
+  readonly connection: Connection
+  readonly adapter: Adapter
+  readonly access: AccessRule
+}
+
+export type TurnPolicy = {
+  readonly leaseMs: number
+  readonly slots: number
+  readonly sendSlots: number
+  readonly pollMs: number
+  readonly merge: MergeLimits
+  /** A turn that takes longer is a failure. */
+  readonly deadlineMs: number
+  /** Exceptions before a turn is dead; killed processes are counted apart and more patiently. */
+  readonly maxFailures: number
+  readonly maxAttempts: number
+  readonly retryFirstMs: number
+  /** Outages of what the agent depends on are retried by time, not by count. */
+  readonly maxOutageMs: number
+  readonly rotateAfterIdleMs: number
+  readonly rotateCommands: readonly string[]
+  readonly historyHead: number
+  readonly historyTail: number
+}
+
+export type GatewayDeps = {
+  readonly connections: readonly GatewayConnection[]
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly committer: Committer
+  readonly receipts: ReceiptStore
+  readonly turns: TurnStore
+  readonly signals: SignalStore
+  readonly journal: JournalStore
+  readonly transcripts: TranscriptStore
+  readonly outbox: OutboxStore
+  readonly access: AccessPolicy
+  readonly leases: LeaseKeeper
+  readonly turnPolicy: TurnPolicy
+  readonly settlePolicy: SettlePolicy
+  readonly validation: Extract<ValidationScope, { from: 'adapter' }>
+  readonly bells: { readonly turns: Bell; readonly sends: Bell; readonly ends: Bell; readonly timers: Bell }
+  readonly newId: IdSource
+  readonly now: () => number
+  readonly monotonicMs: () => number
+  readonly random: () => number
+  readonly hash: (text: string) => Promise<string>
+  readonly log: Log
+  readonly failpoint?: (name: string) => void | Promise<void>
+}

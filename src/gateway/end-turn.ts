@@ -1,0 +1,149 @@
+// The end of a turn: its answer, its silence, its death with an apology, or its return to the lane.
+import { apology } from '../agent/reply.ts'
+import { type Envelope, GatewayError, isGatewayError, type QueuedCall } from '../contract/index.ts'
+import { backoffMs } from '../outbox/backoff.ts'
+import { type Outgoing, renderCalls } from '../outbox/enqueue.ts'
+import { amendmentEnvelope, assistantEnvelope, userEnvelope } from '../sessions/codec.ts'
+import type { TurnEnd } from '../sessions/turn-store.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { type RunResult, replyFacts, runIdOf } from './run-turn.ts'
+
+type Line = TurnEnd['envelopes'][number]
+
+/** Rendering happens here, before the commit: one outbox row is one vendor call. */
+export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, result: RunResult, latencyMs: number): TurnEnd {
+  const outgoing: Outgoing[] = result.extras.map((reply) => ({ reply, purpose: 'message' }))
+  if (result.reply !== undefined) outgoing.push({ reply: result.reply, purpose: 'reply' })
+  const calls = render(deps, ready, outgoing)
+  const isReplied = calls.some((call) => call.primary)
+  const at = new Date(deps.now()).toISOString()
+  const said = outgoing.map(({ reply }) =>
+    assistantEnvelope(agentAddress(ready), reply.parts, { runId: runIdOf(ready), latencyMs, at }),
+  )
+  return {
+    ...emptyEnd(ready),
+    state: isReplied ? 'replied' : 'silent',
+    response: result.reply ?? null,
+    leadState: isReplied ? null : 'refused',
+    leadReason: isReplied ? null : 'silent',
+    envelopes: [...heard(ready), ...said.map((envelope) => ({ inboxId: null, envelope }))],
+    calls,
+    timers: result.timers,
+  }
+}
+
+/** A dead turn commits its apology together with its state. */
+export function deadEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): TurnEnd {
+  const reply = apology(replyFacts(ready), reason, ready.turn.id)
+  const calls = apologyCalls(deps, ready, reply)
+  const at = new Date(deps.now()).toISOString()
+  const said: Envelope = {
+    ...assistantEnvelope(agentAddress(ready), reply.parts, { runId: runIdOf(ready), at }),
+    type: 'error',
+  }
+  return {
+    ...emptyEnd(ready),
+    state: 'dead',
+    reason,
+    response: reply,
+    leadState: 'dead',
+    leadReason: reason,
+    envelopes: [...heard(ready), { inboxId: null, envelope: said }],
+    calls,
+  }
+}
+
+/** An edit or delete of what was already taken: recorded in the transcript, answered by nothing (ruling 4). */
+export function amendmentEnd(ready: ReadyTurn): TurnEnd {
+  const edit = ready.edit
+  const original = edit?.original ?? null
+  if (edit === null || original === null) return { ...emptyEnd(ready), leadState: 'merged', leadReason: 'amendment' }
+  const facts = { runId: runIdOf(ready), amends: edit.editOf ?? '', event: edit.event }
+  return {
+    ...emptyEnd(ready),
+    leadId: edit.id,
+    leadState: 'merged',
+    leadReason: 'amendment',
+    envelopes: [{ inboxId: edit.id, envelope: amendmentEnvelope(edit.message, facts) }],
+    erased: edit.event === 'delete' ? [original.id] : [],
+  }
+}
+
+export type FailureStep =
+  | { readonly kind: 'abandon' }
+  | { readonly kind: 'release'; readonly delayMs: number; readonly cause: 'failed' | 'outage' | 'stopping' }
+  | { readonly kind: 'split'; readonly delayMs: number }
+  | { readonly kind: 'dead'; readonly reason: string }
+
+/** What an exception means for its turn. */
+export function judgeFailure(deps: GatewayDeps, ready: ReadyTurn, error: unknown): FailureStep {
+  const policy = deps.turnPolicy
+  const code = isGatewayError(error) ? error.code : 'agent_failed'
+  if (code === 'lease_lost') return { kind: 'abandon' }
+  // Our own database failed in the middle: not the agent's fault, and nobody's answer.
+  if (code === 'stopping' || code === 'storage_unavailable') return { kind: 'release', delayMs: 0, cause: 'stopping' }
+  if (code === 'tool_outcome_unknown') return { kind: 'dead', reason: code }
+  const delayMs = backoffMs(ready.turn.failures + 1, { firstMs: policy.retryFirstMs, maxMs: 60_000 }, deps.random)
+  if (code === 'provider_unavailable') {
+    return (ready.turn.outageMs ?? 0) > policy.maxOutageMs
+      ? { kind: 'dead', reason: code }
+      : { kind: 'release', delayMs, cause: 'outage' }
+  }
+  if (ready.members.length > 1) return { kind: 'split', delayMs: 0 }
+  if (ready.turn.failures + 1 >= policy.maxFailures) return { kind: 'dead', reason: code }
+  return { kind: 'release', delayMs, cause: 'failed' }
+}
+
+function heard(ready: ReadyTurn): readonly Line[] {
+  return ready.members.flatMap(({ row, message, edits }) => [
+    { inboxId: row.id, envelope: userEnvelope(message, { runId: runIdOf(ready) }) },
+    ...edits.map((edit) => ({
+      inboxId: edit.id,
+      envelope: amendmentEnvelope(edit.message, { runId: runIdOf(ready), amends: row.messageId, event: 'edit' }),
+    })),
+  ])
+}
+
+function emptyEnd(ready: ReadyTurn): TurnEnd {
+  return {
+    turnId: ready.turn.id,
+    sessionId: ready.turn.sessionId,
+    state: 'silent',
+    reason: null,
+    response: null,
+    leadId: ready.members.at(-1)?.row.id ?? null,
+    leadState: null,
+    leadReason: null,
+    envelopes: [],
+    erased: [],
+    calls: [],
+    timers: [],
+  }
+}
+
+function render(deps: GatewayDeps, ready: ReadyTurn, outgoing: readonly Outgoing[]): readonly QueuedCall[] {
+  const { lane, at, turn } = ready
+  const context = {
+    adapter: at.adapter,
+    newId: deps.newId,
+    origin: turn.id,
+    orderKey: lane.conversationId,
+    to: lane.replyTo,
+  }
+  return renderCalls(context, outgoing)
+}
+
+/** An apology that cannot be rendered must not keep the turn from ending. */
+function apologyCalls(deps: GatewayDeps, ready: ReadyTurn, reply: Outgoing['reply']): readonly QueuedCall[] {
+  try {
+    return render(deps, ready, [{ reply, purpose: 'apology' }])
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return []
+  }
+}
+
+function agentAddress(ready: ReadyTurn): string {
+  return ready.members.at(-1)?.message.recipient ?? `@${ready.lane.agent}@${ready.at.connection.domain}`
+}

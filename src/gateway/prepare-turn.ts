@@ -1,0 +1,153 @@
+// Hops 5-6: a held lane becomes a turn: identified, admitted, merged, opened or resumed. Undefined: nothing to run.
+import type { NormalizedMessage } from '../contract/index.ts'
+import { type Absorbed, absorbEdits } from '../sessions/absorb-edits.ts'
+import { type Admission, planTurn, type TurnPlan } from '../sessions/plan-turn.ts'
+import type { HeldLane, NewTurn, OpenTurn, WaitingMessage, WaitingSignal } from '../sessions/turn-store.ts'
+import type { GatewayConnection, GatewayDeps } from './deps.ts'
+
+/** A turn that is ours to run. Its rows are frozen: a crash from here on resumes exactly this. */
+export type ReadyTurn = {
+  readonly lane: HeldLane
+  readonly at: GatewayConnection
+  readonly turn: OpenTurn
+  readonly members: readonly Absorbed[]
+  readonly signal: WaitingSignal | null
+  readonly edit: WaitingMessage | null
+}
+
+export async function prepareTurn(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  lane: HeldLane,
+): Promise<ReadyTurn | undefined> {
+  if (lane.openTurn !== null) return resume(deps, at, lane, lane.openTurn)
+  if (lane.signal !== null) return openForSignal(deps, at, lane, lane.signal)
+  const plan = planTurn(lane, await admissions(deps, at, lane), deps.turnPolicy.merge)
+  switch (plan.kind) {
+    case 'empty':
+      if (await deps.turns.repair(lane)) deps.log.error('lane_drift_repaired', { conversation: lane.conversationId })
+      return undefined
+    case 'unreadable':
+      await deps.turns.release(lane, 5_000, 'stopping')
+      return undefined
+    case 'settle':
+      await deps.turns.open(lane, null, plan.dispositions)
+      return undefined
+    case 'run':
+    case 'amend':
+      return openForMessages(deps, at, lane, plan)
+  }
+}
+
+async function admissions(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  lane: HeldLane,
+): Promise<ReadonlyMap<string, Admission>> {
+  const decided = new Map<string, Admission>()
+  for (const row of lane.messages) {
+    const decision = await deps.access.decide(row.message.sender, at.access)
+    if (decision.kind === 'admitted') decided.set(row.id, { kind: 'admitted', principal: decision.principal.id })
+    else {
+      decided.set(row.id, decision)
+      deps.log.warn('message_refused', { connection: lane.connection, inbox: row.id, reason: decision.reason })
+    }
+  }
+  return decided
+}
+
+async function resume(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  lane: HeldLane,
+  turn: OpenTurn,
+): Promise<ReadyTurn | undefined> {
+  const { entries } = absorbEdits(lane.messages)
+  const members = turn.kind === 'messages' ? entries : []
+  // From the second attempt on members run one by one, so that only the guilty one dies (ruling 15).
+  if (members.length > 1) {
+    await deps.turns.split(lane, turn.id, 0)
+    return undefined
+  }
+  if (!(await deps.turns.resume(lane, turn.id))) return undefined
+  const resumed = { ...turn, attempt: turn.attempt + 1 }
+  const edit = turn.kind === 'amendment' ? (lane.messages[0] ?? null) : null
+  return { lane, at, turn: resumed, members, signal: lane.signal, edit }
+}
+
+async function openForMessages(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  lane: HeldLane,
+  plan: Extract<TurnPlan, { kind: 'run' | 'amend' }>,
+): Promise<ReadyTurn | undefined> {
+  const members = plan.kind === 'run' ? plan.members : []
+  const rows = plan.kind === 'run' ? members.flatMap((member) => [member.row, ...member.edits]) : [plan.edit]
+  const lead = members.at(-1)?.row
+  const turn = newTurn(deps, lane, {
+    kind: plan.kind === 'run' ? 'messages' : 'amendment',
+    isRotated: lead !== undefined && isRotation(deps, lead.message),
+    parentTurn: lead?.parentTurn ?? null,
+    principal: plan.principal,
+    runId: lead?.message.channel?.run_id ?? null,
+    traceId: (lead ?? rows[0])?.traceId ?? '',
+    replyTo: lead?.replyTo ?? null,
+    members: rows.map((row, ord) => ({ id: row.id, ord, principal: plan.principal })),
+    signalId: null,
+  })
+  if (!(await deps.turns.open(lane, turn, plan.dispositions))) return undefined
+  const edit = plan.kind === 'amend' ? plan.edit : null
+  return { lane: withReplyTo(lane, turn), at, turn: opened(turn), members, signal: null, edit }
+}
+
+async function openForSignal(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  lane: HeldLane,
+  signal: WaitingSignal,
+): Promise<ReadyTurn | undefined> {
+  const turn = newTurn(deps, lane, {
+    kind: 'signal',
+    isRotated: false,
+    parentTurn: null,
+    principal: null,
+    runId: null,
+    traceId: deps.newId().replaceAll('-', ''),
+    replyTo: null,
+    members: [],
+    signalId: signal.id,
+  })
+  if (!(await deps.turns.open(lane, turn, []))) return undefined
+  return { lane, at, turn: opened(turn), members: [], signal, edit: null }
+}
+
+type TurnSeed = Omit<NewTurn, 'id' | 'attempt' | 'sessionId' | 'isNewSession' | 'deadlineMs'> & {
+  readonly isRotated: boolean
+}
+
+/** The session map: one session per conversation, a new one after a long silence or on command. */
+function newTurn(deps: GatewayDeps, lane: HeldLane, { isRotated, ...seed }: TurnSeed): NewTurn {
+  const isIdle = lane.idleMs > deps.turnPolicy.rotateAfterIdleMs && seed.kind === 'messages'
+  const kept = isRotated || isIdle ? null : lane.sessionId
+  return {
+    ...seed,
+    id: deps.newId(),
+    attempt: 1,
+    sessionId: kept ?? deps.newId(),
+    isNewSession: kept === null,
+    deadlineMs: deps.turnPolicy.deadlineMs,
+  }
+}
+
+function opened(turn: NewTurn): OpenTurn {
+  return { ...turn, failures: 0, outageMs: null }
+}
+
+function withReplyTo(lane: HeldLane, turn: NewTurn): HeldLane {
+  return { ...lane, replyTo: turn.replyTo ?? lane.replyTo }
+}
+
+export function isRotation(deps: GatewayDeps, message: Pick<NormalizedMessage, 'channel'>): boolean {
+  const name = message.channel?.command?.name
+  return name !== undefined && deps.turnPolicy.rotateCommands.includes(name)
+}

@@ -1,0 +1,122 @@
+// Hop 7: a ready turn runs its agent and comes to an end, or to a reason why not yet.
+import type { AgentContext, AgentReply } from '../agent/agent.ts'
+import { completeReply } from '../agent/reply.ts'
+import { createStep } from '../agent/steps.ts'
+import { GatewayError, type HistoricalMessage, type NormalizedResponse } from '../contract/index.ts'
+import { historyTurn } from '../sessions/codec.ts'
+import type { Lease } from '../sessions/lease-keeper.ts'
+import { mergeMessages } from '../sessions/merge.ts'
+import type { NewTimer } from '../sessions/turn-store.ts'
+import type { GatewayDeps } from './deps.ts'
+import { isRotation, type ReadyTurn } from './prepare-turn.ts'
+
+/** What the agent came to: its answer, what it wants said before, and when it wants to be woken. */
+export type RunResult = {
+  readonly reply: NormalizedResponse | undefined
+  readonly extras: readonly NormalizedResponse[]
+  readonly timers: readonly NewTimer[]
+}
+
+export async function runAgent(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  lease: Lease,
+  isStopping: () => boolean,
+): Promise<RunResult> {
+  const agent = deps.agents.get(ready.lane.agent)
+  if (agent === undefined)
+    throw new GatewayError('agent_unknown', `[gateway] no agent "${ready.lane.agent}" is configured`)
+  const lead = ready.members.at(-1)
+  const facts = replyFacts(ready)
+  if (lead !== undefined && isRotation(deps, lead.message)) {
+    return {
+      reply: completeReply('Started a new session. What came before is no longer in my memory.', facts),
+      extras: [],
+      timers: [],
+    }
+  }
+  const history = await readHistory(deps, ready)
+  const extras: NormalizedResponse[] = []
+  const timers: NewTimer[] = []
+  const signal = AbortSignal.any([lease.signal, AbortSignal.timeout(deps.turnPolicy.deadlineMs)])
+  const context: AgentContext = {
+    agent: agent.slug,
+    principal: ready.turn.principal ?? '',
+    evidence: lead?.message.sender.identities ?? [],
+    history,
+    members: ready.members.map((member) => ({ ...member.message, raw: null })),
+    runId: runIdOf(ready),
+    attempt: ready.turn.attempt,
+    signal,
+    step: createStep(stepDeps(deps, ready, lease, isStopping, signal)),
+    schedule: (name, dueInMs, payload) => void timers.push({ id: deps.newId(), name, kind: 'timer', dueInMs, payload }),
+    send(reply) {
+      const extra = completeReply(reply, facts)
+      if (extra !== undefined) extras.push(extra)
+    },
+  }
+  const work = (): Promise<AgentReply> | AgentReply =>
+    ready.signal === null
+      ? agent.run(mergeMessages(context.members, [...history]), context)
+      : agent.onSignal?.(ready.signal, context)
+  const reply = await untilAborted(signal, work)
+  return { reply: completeReply(reply, facts), extras, timers }
+}
+
+export function replyFacts(ready: ReadyTurn): { threadId: string; inReplyTo: string; agent: string } {
+  const lead = ready.members.at(-1)?.message
+  return {
+    threadId: lead?.thread_id ?? ready.lane.conversationId,
+    inReplyTo: lead?.id ?? ready.turn.id,
+    agent: ready.lane.agent,
+  }
+}
+
+export function runIdOf(ready: ReadyTurn): string {
+  return ready.turn.runId ?? ready.turn.id
+}
+
+async function readHistory(deps: GatewayDeps, ready: ReadyTurn): Promise<readonly HistoricalMessage[]> {
+  const { historyHead, historyTail } = deps.turnPolicy
+  const lines = await deps.transcripts.window(ready.turn.sessionId, historyHead, historyTail)
+  return lines.map(historyTurn).filter((turn) => turn !== undefined)
+}
+
+function stepDeps(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  lease: Lease,
+  isStopping: () => boolean,
+  signal: AbortSignal,
+): Parameters<typeof createStep>[0] {
+  const { lane, turn } = ready
+  return {
+    journal: deps.journal,
+    turn: { conversationId: lane.conversationId, epoch: lane.epoch, turnId: turn.id, parentTurn: turn.parentTurn },
+    assertHeld: lease.assertHeld,
+    isStopping,
+    signal,
+    hash: deps.hash,
+    ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),
+  }
+}
+
+/** An agent that ignores its signal must not keep its lane: the turn ends without it. */
+function untilAborted(signal: AbortSignal, work: () => Promise<AgentReply> | AgentReply): Promise<AgentReply> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(abortReason(signal))
+    if (signal.aborted) return onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    Promise.resolve()
+      .then(work)
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}
+
+function abortReason(signal: AbortSignal): unknown {
+  const { reason } = signal
+  return reason instanceof GatewayError
+    ? reason
+    : new GatewayError('turn_deadline', '[agent] the turn took longer than its deadline')
+}

@@ -1,0 +1,21 @@
+// An open request that waits for its answer. It only reads: what it waits for happens with or without it.
+import type { WatchResult } from '../contract/index.ts'
+import type { GatewayDeps } from './deps.ts'
+
+const pollMs = 500
+
+export async function watch(deps: GatewayDeps, inboxId: string, timeoutMs: number): Promise<WatchResult> {
+  const until = deps.monotonicMs() + timeoutMs
+  for (;;) {
+    const receipt = await deps.receipts.find(inboxId)
+    if (receipt === undefined) return { kind: 'ended', state: 'unknown', reason: 'not_found' }
+    const { state, reason, response } = receipt
+    const hasEnded = state !== 'queued' && state !== 'in_turn'
+    if (hasEnded && response !== null)
+      return { kind: 'answered', response, runId: receipt.runId ?? receipt.turnId ?? inboxId }
+    if (hasEnded) return { kind: 'ended', state, reason: reason ?? state }
+    const leftMs = until - deps.monotonicMs()
+    if (leftMs <= 0) return { kind: 'pending' }
+    await deps.bells.ends.wait(Math.min(pollMs, leftMs))
+  }
+}

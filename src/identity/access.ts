@@ -1,0 +1,43 @@
+// Hop 6: evidence -> principal -> access decision. A port; this default trusts evidence and reads nothing else.
+import type { AccessRule, IdentityEvidence, Sender } from '../contract/index.ts'
+
+/** Who policy says the sender is: the subject of the evidence it rests on. */
+export type Principal = { readonly id: string; readonly evidence: readonly IdentityEvidence[] }
+
+export type AccessDecision =
+  | { readonly kind: 'admitted'; readonly principal: Principal }
+  | { readonly kind: 'refused'; readonly reason: RefusalReason }
+
+export type RefusalReason = 'no_evidence' | 'not_on_allow_list' | 'not_paired' | 'connection_closed'
+
+/** The port: one decision per message, made from its evidence and the connection's rule. */
+export interface AccessPolicy {
+  decide(sender: Sender, rule: AccessRule): Promise<AccessDecision>
+}
+
+export function createEvidencePolicy(): AccessPolicy {
+  return {
+    async decide(sender, rule) {
+      const principal = resolvePrincipal(sender)
+      if (rule.mode === 'closed') return { kind: 'refused', reason: 'connection_closed' }
+      if (principal === undefined) return { kind: 'refused', reason: 'no_evidence' }
+      if (rule.mode === 'public' || isAllowed(principal, rule.allow)) return { kind: 'admitted', principal }
+      return { kind: 'refused', reason: rule.mode === 'pairing' ? 'not_paired' : 'not_on_allow_list' }
+    },
+  }
+}
+
+/** The first evidence made by this gateway names the principal; profile and display name never do. */
+export function resolvePrincipal(sender: Sender): Principal | undefined {
+  const evidence = sender.verified ? (sender.identities ?? []).filter(isOurs) : []
+  const first = evidence[0]
+  return first === undefined ? undefined : { id: first.subject, evidence }
+}
+
+function isOurs(evidence: IdentityEvidence): boolean {
+  return evidence.proof.type === 'transport' || evidence.proof.type === 'bearer-token'
+}
+
+function isAllowed(principal: Principal, allow: readonly string[]): boolean {
+  return principal.evidence.some((evidence) => allow.includes(evidence.subject))
+}

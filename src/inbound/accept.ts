@@ -1,0 +1,143 @@
+// Hop 4: an arrival becomes a stored row, claimed once and queued in its conversation. Only then is it acknowledged.
+import type { Acceptance, ArrivedMessage, ArrivedNothing, Connection, JsonObject } from '../contract/index.ts'
+import { cleanText, isGatewayError } from '../contract/index.ts'
+import { contentKey, dedupeKey } from './dedupe-key.ts'
+import type { Committer } from './group-commit.ts'
+import type { InboxDraft, InboxOutcome } from './inbox-store.ts'
+import { redactRaw } from './redact.ts'
+
+export type AcceptDeps = { readonly committer: Committer; readonly newId: () => string }
+export type AcceptContext = { readonly connection: Connection; readonly horizonMs: number; readonly traceId: string }
+
+/** Stores one message. Resolves only when it is safe to answer the transport with success. */
+export async function acceptMessage(
+  deps: AcceptDeps,
+  arrived: ArrivedMessage,
+  context: AcceptContext,
+): Promise<Acceptance> {
+  const draft = messageDraft(deps, arrived, context)
+  try {
+    return acceptance(await commit(deps, draft))
+  } catch (error) {
+    if (!isGatewayError(error, 'storage_refused_row')) throw error
+    // The database cannot hold this content. Keep the receipt without it: nothing authenticated vanishes.
+    return acceptance(await commit(deps, withoutContent(draft)))
+  }
+}
+
+/** What is left of an arrival; `content` tells apart what has no delivery id of its own. */
+export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw'> & {
+  readonly state: 'ignored' | 'dead'
+  readonly content: string
+}
+
+/** Stores an arrival that asks for nothing, or that could not be read, so that it can be found and driven again. */
+export async function acceptRemains(deps: AcceptDeps, remains: Remains, context: AcceptContext): Promise<Acceptance> {
+  const draft: InboxDraft = {
+    ...emptyDraft(deps, context),
+    kind: 'remains',
+    state: remains.state,
+    reason: remains.reason,
+    dedupe: JSON.stringify(['remains', remains.deliveryId]),
+    content: cleanText(remains.content),
+    deliveryId: cleanText(remains.deliveryId).slice(0, 512),
+    raw: redactRaw(remains.raw),
+    bytes: JSON.stringify(remains.raw ?? null).length,
+  }
+  return acceptance(await commit(deps, draft))
+}
+
+async function commit(deps: AcceptDeps, draft: InboxDraft): Promise<InboxOutcome> {
+  const outcome = await deps.committer.commit(draft)
+  return outcome.kind === 'again' ? deps.committer.commit(draft) : outcome
+}
+
+function acceptance(outcome: InboxOutcome): Acceptance {
+  switch (outcome.kind) {
+    case 'accepted':
+      return { kind: 'accepted', inboxId: outcome.inboxId, flagged: outcome.flagged }
+    case 'duplicate':
+    case 'stale':
+      return { kind: outcome.kind, inboxId: outcome.inboxId }
+    case 'busy':
+      return { kind: 'refused', reason: 'conversation_busy' }
+    case 'again':
+      return { kind: 'duplicate', inboxId: '' }
+  }
+}
+
+function messageDraft(deps: AcceptDeps, arrived: ArrivedMessage, context: AcceptContext): InboxDraft {
+  const { raw, ...message } = arrived.message
+  const { channel } = arrived.message
+  const kept = redactRaw(raw)
+  return {
+    ...emptyDraft(deps, context),
+    agent: arrived.agent,
+    kind: arrived.obligation ?? 'message',
+    dedupe: dedupeKey(arrived),
+    content: contentKey(arrived),
+    recipient: message.recipient,
+    subject: arrived.subject ?? null,
+    obligation: arrived.obligation ?? null,
+    messageId: message.id,
+    deliveryId: arrived.deliveryId ?? null,
+    event: channel?.event ?? 'new',
+    editOf: channel?.target_id ?? null,
+    // The message was validated against its schema, and JSON is all it holds.
+    message: message as unknown as JsonObject,
+    raw: kept,
+    replyTo: arrived.replyTo,
+    bytes: approximateBytes(arrived),
+    platformAt: arrived.platformAt ?? null,
+    candidates: arrived.thread.candidates,
+    isVouched: arrived.thread.vouched,
+    fresh: arrived.thread.fresh,
+    replyToken: arrived.thread.replyToken ?? null,
+    isExclusive: arrived.isExclusive ?? false,
+  }
+}
+
+function emptyDraft(deps: AcceptDeps, { connection, horizonMs, traceId }: AcceptContext): InboxDraft {
+  return {
+    id: deps.newId(),
+    tenant: connection.tenant,
+    connection: connection.id,
+    agent: connection.agent,
+    kind: 'message',
+    state: 'queued',
+    reason: null,
+    dedupe: '',
+    content: '',
+    recipient: null,
+    subject: null,
+    obligation: null,
+    messageId: null,
+    deliveryId: null,
+    event: 'new',
+    editOf: null,
+    message: null,
+    raw: null,
+    replyTo: null,
+    bytes: 0,
+    platformAt: null,
+    horizonMs,
+    traceId,
+    candidates: [],
+    isVouched: true,
+    fresh: '',
+    replyToken: null,
+    isExclusive: false,
+    conversationId: deps.newId(),
+  }
+}
+
+function withoutContent(draft: InboxDraft): InboxDraft {
+  return { ...draft, state: 'dead', reason: 'unstorable', message: null, raw: null, replyTo: null, platformAt: null }
+}
+
+/** Near enough for limits, and cheaper than serializing twice. */
+function approximateBytes(arrived: ArrivedMessage): number {
+  let bytes = 512
+  for (const part of arrived.message.parts) bytes += 'content' in part ? String(part.content).length : 256
+  return bytes
+}

@@ -1,0 +1,21 @@
+// What makes a message this message (ruling 11), and what it says.
+import type { ArrivedMessage } from '../contract/index.ts'
+
+/** Structured, not joined by a separator: no id can imitate another one's key. */
+export function dedupeKey(arrived: ArrivedMessage): string {
+  const { channel } = arrived.message
+  return JSON.stringify([
+    arrived.agent,
+    // An unauthenticated arrival never occupies an authenticated sender's key.
+    arrived.message.sender.verified,
+    arrived.isSenderChosenId ? (arrived.subject ?? null) : null,
+    channel?.event ?? 'new',
+    arrived.semanticId,
+    arrived.version,
+  ])
+}
+
+/** What the message says, for telling a redelivery from another body under the same id. */
+export function contentKey(arrived: ArrivedMessage): string {
+  return JSON.stringify([arrived.subject ?? null, arrived.message.parts, arrived.message.channel?.command ?? null])
+}

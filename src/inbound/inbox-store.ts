@@ -1,0 +1,52 @@
+// The port of hop 4: claims messages once, stores them and queues them, all in one commit.
+import type { JsonObject } from '../contract/index.ts'
+
+/** Rows of the first format carry this; a reader takes what it can read (ruling 26). */
+export const inboxVersion = 1
+
+/** One arrival on its way into the inbox. Only `queued` rows enter a lane. */
+export type InboxDraft = {
+  readonly id: string
+  readonly tenant: string
+  readonly connection: string
+  readonly agent: string
+  readonly kind: string
+  readonly state: 'queued' | 'ignored' | 'dead'
+  readonly reason: string | null
+  /** Everything that makes the message this message; stored as a hash. */
+  readonly dedupe: string
+  /** Everything the message says; the same id saying something else is another message. */
+  readonly content: string
+  readonly recipient: string | null
+  readonly subject: string | null
+  readonly obligation: string | null
+  readonly messageId: string | null
+  readonly deliveryId: string | null
+  readonly event: 'new' | 'edit' | 'delete'
+  readonly editOf: string | null
+  readonly message: JsonObject | null
+  readonly raw: JsonObject | null
+  readonly replyTo: JsonObject | null
+  readonly bytes: number
+  readonly platformAt: string | null
+  readonly horizonMs: number
+  readonly traceId: string
+  readonly candidates: readonly string[]
+  readonly isVouched: boolean
+  readonly fresh: string
+  readonly replyToken: string | null
+  readonly isExclusive: boolean
+  /** Id for the conversation, should this message open one. */
+  readonly conversationId: string
+}
+
+/** `again`: another replica claimed the key in the same instant; ask once more to learn its id. */
+export type InboxOutcome =
+  | { readonly kind: 'accepted' | 'duplicate' | 'stale'; readonly inboxId: string; readonly flagged: boolean }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'again' }
+
+export interface InboxStore {
+  /** One statement, one commit; outcomes in the order of the drafts. */
+  accept(drafts: readonly InboxDraft[]): Promise<readonly InboxOutcome[]>
+}

@@ -1,0 +1,21 @@
+// Retention (ruling 11): content is forgotten first, receipts later, so that a redelivery is known long after its text is gone.
+import type { Log } from '../contract/index.ts'
+
+export type RetentionPolicy = { readonly contentDays: number; readonly receiptDays: number; readonly batch: number }
+
+export interface SweepStore {
+  /** Removes what is due, one bounded batch per kind; returns how many rows went. */
+  sweep(policy: RetentionPolicy): Promise<number>
+  /** Lanes whose count disagreed with their rows, corrected. */
+  correctDrift(limit: number): Promise<number>
+}
+
+export const defaultRetention: RetentionPolicy = { contentDays: 90, receiptDays: 120, batch: 500 }
+
+/** One round. Drift is a fault: it is corrected, and it is said. */
+export async function sweepOnce(store: SweepStore, policy: RetentionPolicy, log: Log): Promise<void> {
+  const swept = await store.sweep(policy)
+  if (swept > 0) log.info('retention_swept', { rows: swept })
+  const drifted = await store.correctDrift(200)
+  if (drifted > 0) log.error('lane_drift_corrected', { lanes: drifted })
+}

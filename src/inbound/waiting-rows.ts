@@ -1,0 +1,103 @@
+// The rows that wait for the next commit: bounded by count and bytes, copies folded into the first of their kind.
+import { GatewayError, isGatewayError } from '../contract/index.ts'
+import type { InboxDraft, InboxOutcome } from './inbox-store.ts'
+
+export type WaitingLimits = {
+  readonly maxRows: number
+  readonly maxBytes: number
+  /** Rows of one connection that may wait for a commit; more is answered as overload. */
+  readonly maxWaitingPerConnection: number
+  readonly maxWaitingBytes: number
+  /** A row that is not stored by then is answered as unavailable; the platform will deliver it again. */
+  readonly deadlineMs: number
+}
+
+/** One row and everybody who asked for it: copies in the same window share its outcome, failure included. */
+export type WaitingRow = { readonly draft: InboxDraft; readonly askers: Asker[] }
+type Asker = { readonly resolve: (outcome: InboxOutcome) => void; readonly reject: (error: GatewayError) => void }
+
+export type WaitingRows = {
+  readonly add: (draft: InboxDraft) => Promise<InboxOutcome>
+  readonly take: () => readonly WaitingRow[]
+  readonly size: () => number
+}
+
+export function createWaitingRows(limits: WaitingLimits): WaitingRows {
+  const rows = new Map<string, WaitingRow>()
+  const perConnection = new Map<string, number>()
+  let bytes = 0
+
+  const count = (draft: InboxDraft, by: 1 | -1): void => {
+    bytes += by * draft.bytes
+    const key = JSON.stringify([draft.tenant, draft.connection])
+    const left = (perConnection.get(key) ?? 0) + by
+    if (left > 0) perConnection.set(key, left)
+    else perConnection.delete(key)
+  }
+  const isFull = (draft: InboxDraft): boolean =>
+    bytes + draft.bytes > limits.maxWaitingBytes ||
+    (perConnection.get(JSON.stringify([draft.tenant, draft.connection])) ?? 0) >= limits.maxWaitingPerConnection
+
+  return {
+    size: () => rows.size,
+    async add(draft) {
+      if (isFull(draft)) throw overloaded()
+      count(draft, 1)
+      try {
+        return await withDeadline(limits.deadlineMs, (asker) => {
+          const key = JSON.stringify([draft.tenant, draft.connection, draft.dedupe, draft.content])
+          const row = rows.get(key)
+          if (row === undefined) rows.set(key, { draft, askers: [asker] })
+          else row.askers.push(asker)
+        })
+      } finally {
+        count(draft, -1)
+      }
+    },
+    take() {
+      const batch: WaitingRow[] = []
+      let size = 0
+      for (const [key, row] of rows) {
+        size += row.draft.bytes
+        if (batch.length > 0 && (batch.length >= limits.maxRows || size > limits.maxBytes)) break
+        rows.delete(key)
+        batch.push(row)
+      }
+      return batch
+    },
+  }
+}
+
+/** The first asker learns the outcome; the others learn that theirs was a copy. */
+export function resolveRow(row: WaitingRow, outcome: InboxOutcome): void {
+  const copied: InboxOutcome = outcome.kind === 'accepted' ? { ...outcome, kind: 'duplicate' } : outcome
+  row.askers.forEach((asker, index) => {
+    asker.resolve(index === 0 ? outcome : copied)
+  })
+}
+
+export function rejectRow(row: WaitingRow, error: unknown): void {
+  const reason = isGatewayError(error) ? error : unavailable('could not be stored', error)
+  for (const asker of row.askers) asker.reject(reason)
+}
+
+export function unavailable(what: string, cause?: unknown): GatewayError {
+  const message = `[inbound] the message ${what}; deliver it again`
+  return new GatewayError('storage_unavailable', message, { retryable: true, cause })
+}
+
+function overloaded(): GatewayError {
+  const message = '[inbound] too many messages wait to be stored; deliver again later'
+  return new GatewayError('storage_overloaded', message, { retryable: true })
+}
+
+function withDeadline(ms: number, ask: (asker: Asker) => void): Promise<InboxOutcome> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(unavailable('was not stored in time')), ms)
+    const done = (settle: () => void): void => {
+      clearTimeout(timer)
+      settle()
+    }
+    ask({ resolve: (outcome) => done(() => resolve(outcome)), reject: (error) => done(() => reject(error)) })
+  })
+}

@@ -1,0 +1,171 @@
+// Hop 8, after the commit: the calls of one lane go out in order, one try each, fenced before and after.
+import {
+  type Adapter,
+  type Attempt,
+  type DeliveryOutcome,
+  type IdSource,
+  type Log,
+  type LookupOutcome,
+  type NormalizedResponse,
+  textPart,
+} from '../contract/index.ts'
+import { renderCalls } from './enqueue.ts'
+import type { HeldSendLane, OpenCall, OutboxStore, Settlement } from './outbox-store.ts'
+import { type SettlePolicy, settleDead, settleLookup, settleOutcome } from './settle.ts'
+
+export type DispatchDeps = {
+  readonly outbox: OutboxStore
+  readonly adapterFor: (tenant: string, connection: string) => Adapter | undefined
+  readonly policy: SettlePolicy
+  readonly leaseMs: number
+  readonly monotonicMs: () => number
+  readonly random: () => number
+  readonly newId: IdSource
+  readonly log: Log
+  readonly failpoint?: (name: string) => void | Promise<void>
+}
+
+type Step = { readonly go: 'on' } | { readonly go: 'stop'; readonly delayMs: number } | { readonly go: 'lost' }
+
+/** Sends what a held lane holds, then gives the lane back. `claimedAt` is our clock when the claim was asked for. */
+export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claimedAt: number): Promise<void> {
+  const adapter = deps.adapterFor(lane.tenant, lane.connection)
+  if (lane.calls.length === 0) {
+    if (await deps.outbox.repair(lane)) deps.log.error('send_lane_drift_repaired', { connection: lane.connection })
+    return
+  }
+  if (adapter === undefined) {
+    // The connection is not configured here; another replica may know it.
+    await deps.outbox.release(lane, 5_000)
+    return
+  }
+  let delayMs = 0
+  for (const call of lane.calls) {
+    const ageMs = deps.monotonicMs() - claimedAt
+    if (ageMs + adapter.capabilities.callTimeoutMs >= deps.leaseMs * 0.9) break
+    const step = await dispatchCall(deps, adapter, lane, call, claimedAt)
+    if (step.go === 'lost') {
+      deps.log.warn('send_fenced', { connection: lane.connection, outbox: call.id })
+      return
+    }
+    if (step.go === 'stop') {
+      delayMs = step.delayMs
+      break
+    }
+  }
+  await deps.outbox.release(lane, delayMs)
+}
+
+async function dispatchCall(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  lane: HeldSendLane,
+  call: OpenCall,
+  claimedAt: number,
+): Promise<Step> {
+  if (call.waitMs > 0) return { go: 'stop', delayMs: call.waitMs }
+  const early = await settleWithoutSending(deps, adapter, call)
+  // Also what is only settled is started first: the start puts our epoch on the row.
+  const started = await deps.outbox.start(lane, call, early === undefined ? adapter.capabilities.limits : {})
+  if (started.kind === 'lease_lost') return { go: 'lost' }
+  if (started.kind === 'wait') return { go: 'stop', delayMs: started.waitMs }
+  const settlement =
+    early ??
+    settleOutcome(call, await send(deps, adapter, call, claimedAt), adapter.capabilities, deps.policy, deps.random)
+  const whole = withNotice(deps, adapter, lane, call, settlement)
+  if (!(await deps.outbox.settle(lane, call, whole))) return { go: 'lost' }
+  if (whole.isFinal && whole.state !== 'delivered') {
+    deps.log.warn('delivery_failed', {
+      connection: lane.connection,
+      outbox: call.id,
+      state: whole.state,
+      reason: whole.reason,
+    })
+  }
+  if (whole.isFinal && whole.retryInMs <= 0 && !whole.cancelLater) return { go: 'on' }
+  return { go: 'stop', delayMs: whole.retryInMs }
+}
+
+/** Calls that end or wait without being sent: expired ones, and those a dead holder left in the middle of sending. */
+async function settleWithoutSending(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  call: OpenCall,
+): Promise<Settlement | undefined> {
+  if (call.isExpired) return settleDead(call, 'expired')
+  if (call.state === 'sending') {
+    return settleOutcome(
+      call,
+      { kind: 'unknown', reason: 'holder_died' },
+      adapter.capabilities,
+      deps.policy,
+      deps.random,
+    )
+  }
+  if (call.state !== 'unknown') return undefined
+  const found = await lookUp(deps, adapter, call)
+  return settleLookup(call, found, deps.policy, deps.random)
+}
+
+async function send(deps: DispatchDeps, adapter: Adapter, call: OpenCall, claimedAt: number): Promise<DeliveryOutcome> {
+  await deps.failpoint?.('before:deliver')
+  // Between the commit above and this line the process may have slept: look at our own clock once more.
+  if (deps.monotonicMs() - claimedAt + adapter.capabilities.callTimeoutMs >= deps.leaseMs) {
+    return { kind: 'retry', reason: 'held_too_long' }
+  }
+  const outcome = await withAttempt(adapter, call, (attempt) => adapter.deliver(call.call, attempt)).catch(
+    (): DeliveryOutcome => ({ kind: 'unknown', reason: 'deliver_threw' }),
+  )
+  await deps.failpoint?.('after:deliver')
+  return outcome
+}
+
+async function lookUp(deps: DispatchDeps, adapter: Adapter, call: OpenCall): Promise<LookupOutcome> {
+  const reconcile = adapter.reconcile
+  if (reconcile === undefined) return { kind: 'undecided', reason: 'no_lookup' }
+  await deps.failpoint?.('before:reconcile')
+  return withAttempt(adapter, call, (attempt) => reconcile(call.call, attempt)).catch(
+    (): LookupOutcome => ({ kind: 'undecided', reason: 'lookup_threw' }),
+  )
+}
+
+async function withAttempt<T>(adapter: Adapter, call: OpenCall, work: (attempt: Attempt) => Promise<T>): Promise<T> {
+  const abort = new AbortController()
+  const timer = setTimeout(
+    () => abort.abort(new DOMException('call timed out', 'TimeoutError')),
+    adapter.capabilities.callTimeoutMs,
+  )
+  try {
+    return await work({
+      outboxId: call.id,
+      runId: call.turnId ?? undefined,
+      number: call.attempt + 1,
+      clientId: call.clientId,
+      isMaybeRepeat: call.maybeRepeat,
+      signal: abort.signal,
+    })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A reply that broke off in the middle says so, once, in place of the parts that can no longer follow. */
+function withNotice(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  lane: HeldSendLane,
+  call: OpenCall,
+  settlement: Settlement,
+): Settlement {
+  const isBroken = settlement.cancelLater && call.hasLaterParts && call.purpose === 'reply' && call.replyTo !== null
+  if (!isBroken || call.replyTo === null) return settlement
+  const reply: NormalizedResponse = {
+    thread_id: lane.orderKey,
+    in_reply_to: call.id,
+    agent: '',
+    status: 'failed',
+    parts: [textPart(`The rest of this answer could not be delivered. (ref ${call.id})`)],
+  }
+  const context = { adapter, newId: deps.newId, origin: call.id, orderKey: lane.orderKey, to: call.replyTo }
+  return { ...settlement, notice: renderCalls(context, [{ reply, purpose: 'notice' }]).slice(0, 1) }
+}

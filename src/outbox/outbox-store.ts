@@ -1,0 +1,69 @@
+// The port of hop 8: send lanes are claimed, calls started, settled and released, every write fenced.
+import type { JsonObject, QueuedCall, RateLimit } from '../contract/index.ts'
+
+export const readableVersion = 1
+
+export type SendHold = {
+  readonly tenant: string
+  readonly connection: string
+  readonly orderKey: string
+  readonly epoch: number
+}
+
+export type OpenCall = {
+  readonly id: string
+  readonly v: number
+  readonly turnId: string | null
+  readonly conversationId: string | null
+  readonly primary: boolean
+  readonly purpose: string
+  readonly call: JsonObject
+  readonly clientId: string
+  readonly state: 'queued' | 'sending' | 'retry' | 'unknown'
+  readonly attempt: number
+  readonly maybeRepeat: boolean
+  readonly waitMs: number
+  readonly isExpired: boolean
+  readonly ageMs: number
+  readonly replyTo: JsonObject | null
+  readonly hasLaterParts: boolean
+  readonly traceId: string
+}
+
+export type HeldSendLane = SendHold & { readonly calls: readonly OpenCall[] }
+
+export type StartResult =
+  | { readonly kind: 'started' }
+  /** A limit says: not before this many milliseconds from now. */
+  | { readonly kind: 'wait'; readonly waitMs: number }
+  | { readonly kind: 'lease_lost' }
+
+/** How a call's try ends. `retry` and an open `unknown` come back when their time has come. */
+export type Settlement = {
+  readonly state: 'delivered' | 'refused' | 'dead' | 'unknown' | 'retry'
+  readonly isFinal: boolean
+  readonly reason: string | null
+  readonly vendorId: string | null
+  readonly retryInMs: number
+  /** Persisted pause of the whole connection or of this order key. */
+  readonly pause: { readonly scope: 'connection' | 'conversation'; readonly ms: number } | null
+  readonly maybeRepeat: boolean
+  /** Calls of the same reply that can no longer be sent are cancelled, with one notice in their place. */
+  readonly cancelLater: boolean
+  readonly notice: readonly QueuedCall[]
+  /** State of the messages this reply answers, when a primary call ends without arriving. */
+  readonly inboxReason: string | null
+}
+
+export interface OutboxStore {
+  claim(limit: number): Promise<readonly HeldSendLane[]>
+  start(
+    hold: SendHold,
+    call: OpenCall,
+    limits: { readonly connection?: RateLimit; readonly conversation?: RateLimit },
+  ): Promise<StartResult>
+  /** False: the lease was lost and nothing was written. */
+  settle(hold: SendHold, call: OpenCall, settlement: Settlement): Promise<boolean>
+  release(hold: SendHold, delayMs: number): Promise<boolean>
+  repair(hold: SendHold): Promise<boolean>
+}

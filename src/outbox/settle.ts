@@ -1,0 +1,135 @@
+// Hop 8: what a call's outcome means for its row (rulings 18, 20). Pure; decided by capability, never by channel.
+import type { Capabilities, DeliveryOutcome, LookupOutcome } from '../contract/index.ts'
+import { type Backoff, backoffMs } from './backoff.ts'
+import type { OpenCall, Settlement } from './outbox-store.ts'
+
+export type SettlePolicy = {
+  readonly backoff: Backoff
+  /** A row that cannot be delivered by then is dead. */
+  readonly giveUpAfterMs: number
+  /** How long an unknown call holds back those behind it. */
+  readonly unknownPauseMs: number
+  /** Before a lookup: the lease plus the call's timeout, so that a straggler's call has arrived or never will. */
+  readonly reconcileAfterMs: number
+  readonly reconcileForMs: number
+  /** `once` resends an unknown call one time, marked as possibly repeated. */
+  readonly retryUnknown: 'never' | 'once'
+}
+
+const untouched: Settlement = {
+  state: 'retry',
+  isFinal: false,
+  reason: null,
+  vendorId: null,
+  retryInMs: 0,
+  pause: null,
+  maybeRepeat: false,
+  cancelLater: false,
+  notice: [],
+  inboxReason: null,
+}
+
+export function settleOutcome(
+  call: OpenCall,
+  outcome: DeliveryOutcome,
+  capabilities: Capabilities,
+  policy: SettlePolicy,
+  random: () => number,
+): Settlement {
+  const start = { ...untouched, maybeRepeat: call.maybeRepeat }
+  switch (outcome.kind) {
+    case 'delivered':
+      return { ...start, state: 'delivered', isFinal: true, vendorId: outcome.vendorId ?? null }
+    case 'refused':
+      return failed(start, 'refused', outcome.reason)
+    case 'retry':
+      return retry(start, call, outcome, policy, random)
+    case 'unknown':
+      return unknown(start, call, outcome.reason, capabilities, policy)
+  }
+}
+
+/** A call that was under way when its holder died, or whose answer never came. */
+export function settleLookup(
+  call: OpenCall,
+  found: LookupOutcome,
+  policy: SettlePolicy,
+  random: () => number,
+): Settlement {
+  const start = { ...untouched, maybeRepeat: call.maybeRepeat }
+  switch (found.kind) {
+    case 'found':
+      return { ...start, state: 'delivered', isFinal: true, vendorId: found.vendorId, reason: 'found_by_lookup' }
+    case 'absent':
+      return { ...start, reason: 'absent_by_lookup', retryInMs: 0 }
+    case 'undecided':
+      return call.ageMs > policy.reconcileForMs
+        ? finalUnknown(start, found.reason, policy)
+        : {
+            ...start,
+            state: 'unknown',
+            reason: found.reason,
+            retryInMs: backoffMs(call.attempt + 1, policy.backoff, random),
+          }
+  }
+}
+
+export function settleDead(call: OpenCall, reason: string): Settlement {
+  return failed({ ...untouched, maybeRepeat: call.maybeRepeat }, 'dead', reason)
+}
+
+function retry(
+  start: Settlement,
+  call: OpenCall,
+  outcome: Extract<DeliveryOutcome, { kind: 'retry' }>,
+  policy: SettlePolicy,
+  random: () => number,
+): Settlement {
+  if (call.ageMs > policy.giveUpAfterMs) return failed(start, 'dead', `gave_up:${outcome.reason}`)
+  const backoff = backoffMs(call.attempt + 1, policy.backoff, random)
+  const retryInMs = Math.max(outcome.afterMs ?? 0, outcome.afterMs === undefined ? backoff : 0)
+  const pause = outcome.afterMs === undefined ? null : { scope: outcome.scope ?? 'conversation', ms: outcome.afterMs }
+  return { ...start, reason: outcome.reason, retryInMs, pause }
+}
+
+function unknown(
+  start: Settlement,
+  call: OpenCall,
+  reason: string,
+  capabilities: Capabilities,
+  policy: SettlePolicy,
+): Settlement {
+  switch (capabilities.idempotentSend) {
+    case 'client-id':
+    case 'edit':
+      // The vendor recognises the repetition; sending again is how we find out.
+      return call.ageMs > policy.giveUpAfterMs
+        ? finalUnknown(start, reason, policy)
+        : {
+            ...start,
+            reason,
+            retryInMs: Math.min(policy.backoff.maxMs, policy.backoff.firstMs * 2 ** Math.min(call.attempt, 10)),
+          }
+    case 'lookup':
+      return { ...start, state: 'unknown', reason, retryInMs: policy.reconcileAfterMs }
+    case 'none':
+      return policy.retryUnknown === 'once' && !call.maybeRepeat
+        ? { ...start, reason, maybeRepeat: true, retryInMs: policy.reconcileAfterMs }
+        : finalUnknown(start, reason, policy)
+  }
+}
+
+function finalUnknown(start: Settlement, reason: string, policy: SettlePolicy): Settlement {
+  return {
+    ...start,
+    state: 'unknown',
+    isFinal: true,
+    reason,
+    retryInMs: policy.unknownPauseMs,
+    inboxReason: 'delivery_unknown',
+  }
+}
+
+function failed(start: Settlement, state: 'refused' | 'dead', reason: string): Settlement {
+  return { ...start, state, isFinal: true, reason, cancelLater: true, inboxReason: `delivery_${state}` }
+}

@@ -1,0 +1,4 @@
+// The rendering door: what adapters may use to turn a reply into text their channel accepts.
+export { chunkText } from './chunk-text.ts'
+export { partsText, plainText } from './plain-text.ts'
+export { safeHtml } from './safe-html.ts'

@@ -1,0 +1,49 @@
+// Edits and deletes of messages that still wait (ruling 4): the message is amended or withdrawn before anybody reads it.
+import type { Disposition, StoredMessage, WaitingMessage } from './turn-store.ts'
+
+/** A row, the message as it reads after its edits, and the edits it took in. */
+export type Absorbed = {
+  readonly row: WaitingMessage
+  readonly message: StoredMessage
+  readonly edits: readonly WaitingMessage[]
+}
+
+export type AbsorbedRows = { readonly entries: readonly Absorbed[]; readonly dispositions: Disposition[] }
+
+export function absorbEdits(rows: readonly WaitingMessage[]): AbsorbedRows {
+  const entries = new Map<string, Absorbed>()
+  const dispositions: Disposition[] = []
+  for (const row of rows) {
+    const target = row.event === 'new' ? undefined : waitingTarget(entries, row)
+    if (target === undefined) {
+      entries.set(row.id, { row, message: corrected(row), edits: [] })
+    } else if (row.event === 'delete') {
+      entries.delete(target.row.id)
+      for (const gone of [target.row, ...target.edits]) dispositions.push(refused(gone.id, 'withdrawn'))
+      dispositions.push(refused(row.id, 'withdrew_a_waiting_message'))
+    } else {
+      const message = { ...target.message, parts: row.message.parts }
+      entries.set(target.row.id, { row: target.row, message, edits: [...target.edits, row] })
+    }
+  }
+  return { entries: [...entries.values()], dispositions }
+}
+
+/** Only the author's own edit counts; anybody else's is judged like an edit of a message that is gone. */
+function waitingTarget(entries: ReadonlyMap<string, Absorbed>, edit: WaitingMessage): Absorbed | undefined {
+  for (const entry of entries.values()) {
+    const isTarget = entry.row.event === 'new' && entry.row.messageId === edit.editOf
+    if (isTarget && entry.row.subject === edit.subject && entry.row.agent === edit.agent) return entry
+  }
+  return undefined
+}
+
+/** An edit that overtook its original speaks in its place. */
+function corrected(row: WaitingMessage): StoredMessage {
+  const parts = row.tombstone?.event === 'edit' ? row.tombstone.parts : null
+  return parts === null ? row.message : { ...row.message, parts }
+}
+
+function refused(id: string, reason: string): Disposition {
+  return { id, state: 'refused', reason, tombstone: false }
+}

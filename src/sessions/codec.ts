@@ -1,0 +1,103 @@
+// The one codec (ruling 2): message parts <-> stored envelope <-> history turn.
+import {
+  type Envelope,
+  envelopeSchemaId,
+  type HistoricalMessage,
+  type Part,
+  type Sender,
+  textOf,
+} from '../contract/index.ts'
+import type { StoredMessage } from './turn-store.ts'
+
+export type TurnFacts = { readonly runId: string; readonly latencyMs?: number }
+
+/** A user's line. The sender goes into metadata, reduced to what history may show. */
+export function userEnvelope(message: StoredMessage, facts: TurnFacts): Envelope {
+  const metadata = {
+    run_id: facts.runId,
+    stage: 'intent',
+    message_id: message.id,
+    sender: reducedSender(message.sender),
+  }
+  return envelope('user', message.parts, metadata, message.received_at)
+}
+
+/** The line an edit or a delete leaves behind: the original stays, the amendment says what it became. */
+export function amendmentEnvelope(
+  message: StoredMessage,
+  facts: TurnFacts & { readonly amends: string; readonly event: string },
+): Envelope {
+  const line = userEnvelope(message, facts)
+  const metadata = { ...line.metadata, amends: facts.amends, event: facts.event }
+  return facts.event === 'delete'
+    ? { ...line, content: '', type: 'text', payload: {}, metadata }
+    : { ...line, metadata }
+}
+
+export function assistantEnvelope(
+  agent: string,
+  parts: readonly Part[],
+  facts: TurnFacts & { readonly at: string },
+): Envelope {
+  const metadata = {
+    run_id: facts.runId,
+    stage: 'reply',
+    message_id: `reply-${facts.runId}`,
+    ...(facts.latencyMs === undefined ? {} : { latency_ms: facts.latencyMs }),
+    sender: { address: agent, auth_method: 'none', verified: false },
+  }
+  return envelope('assistant', parts, metadata, facts.at)
+}
+
+export function historyTurn(stored: Envelope): HistoricalMessage | undefined {
+  const role = stored.role === 'user' || stored.role === 'assistant' ? stored.role : undefined
+  // The codec wrote these fields; a line from elsewhere without them is no turn anybody can attribute.
+  const sender = stored.metadata['sender'] as Sender | undefined
+  if (role === undefined || sender === undefined || stored.metadata['deleted'] === true) return undefined
+  const parts = (stored.payload['parts'] as Part[] | undefined) ?? [
+    { kind: 'text', mime: 'text/plain', content: stored.content },
+  ]
+  const id = stored.metadata['message_id']
+  return {
+    ...(typeof id === 'string' ? { id } : {}),
+    role,
+    sender,
+    parts,
+    timestamp: stored.created_at ?? '',
+  }
+}
+
+function envelope(role: string, parts: readonly Part[], metadata: Record<string, unknown>, at: string): Envelope {
+  const only = parts[0]
+  const isPlain = parts.length === 1 && only?.kind === 'text' && 'mime' in only && only.mime === 'text/plain'
+  return {
+    schema: envelopeSchemaId,
+    version: 1,
+    type: isPlain ? 'text' : 'multimodal_part',
+    role,
+    content: textOf(parts),
+    payload: isPlain ? {} : { parts: [...parts] },
+    metadata,
+    created_at: at,
+  }
+}
+
+/** History shows who spoke, never how it was proven: no proofs, no claims, no bearer material (msg 3.6). */
+function reducedSender(sender: Sender): Record<string, unknown> {
+  const { address, display_name, auth_method, verified, identities = [] } = sender
+  return {
+    address,
+    ...(display_name === undefined ? {} : { display_name }),
+    auth_method,
+    verified,
+    identities: identities.map(({ subject, issuer, method, assurance, audience, issued_at }) => ({
+      subject,
+      issuer,
+      method,
+      assurance,
+      audience,
+      issued_at,
+      proof: { type: 'reduced' },
+    })),
+  }
+}

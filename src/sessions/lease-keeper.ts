@@ -1,0 +1,90 @@
+// Leases of the lanes this process holds: renewed together, and known by our own clock to be valid (ruling 17).
+import { GatewayError, type Log } from '../contract/index.ts'
+import type { Hold, TurnStore } from './turn-store.ts'
+
+export type Lease = {
+  /** Aborts when the lease is lost or about to run out; effects in flight must stop then. */
+  readonly signal: AbortSignal
+  /** Throws unless the lease is safely ours. Called right before every effect. */
+  readonly assertHeld: () => void
+  readonly end: () => void
+}
+
+export type LeaseKeeper = { readonly keep: (hold: Hold, claimedAt: number) => Lease; readonly stop: () => void }
+
+export type LeaseKeeperDeps = {
+  readonly turns: Pick<TurnStore, 'renew'>
+  readonly leaseMs: number
+  /** Milliseconds that never run backwards and go on while the process is stopped. */
+  readonly monotonicMs: () => number
+  readonly log: Log
+}
+
+type Kept = {
+  readonly hold: Hold
+  readonly abort: AbortController
+  renewedAt: number
+  expiry: ReturnType<typeof setTimeout>
+}
+
+export function createLeaseKeeper({ turns, leaseMs, monotonicMs, log }: LeaseKeeperDeps): LeaseKeeper {
+  const kept = new Map<string, Kept>()
+  // Stop early: what we start now must be over before anybody else may start.
+  const safeMs = leaseMs * 0.6
+
+  const lose = (entry: Kept): void => {
+    clearTimeout(entry.expiry)
+    kept.delete(entry.hold.conversationId)
+    entry.abort.abort(leaseLost())
+  }
+  const armExpiry = (entry: Kept): void => {
+    clearTimeout(entry.expiry)
+    const left = safeMs - (monotonicMs() - entry.renewedAt)
+    entry.expiry = setTimeout(() => lose(entry), Math.max(0, left))
+  }
+  const renew = async (): Promise<void> => {
+    const asked = [...kept.values()]
+    const askedAt = monotonicMs()
+    const held = await turns.renew(asked.map((entry) => entry.hold))
+    for (const entry of asked) {
+      if (kept.get(entry.hold.conversationId) !== entry) continue
+      if (!held.has(entry.hold.conversationId)) lose(entry)
+      else {
+        entry.renewedAt = askedAt
+        armExpiry(entry)
+      }
+    }
+  }
+  const timer = setInterval(() => {
+    if (kept.size === 0) return
+    renew().catch(() => log.warn('lease_renewal_failed', { held: kept.size }))
+  }, leaseMs / 4)
+
+  return {
+    keep(hold, claimedAt) {
+      const entry: Kept = { hold, abort: new AbortController(), renewedAt: claimedAt, expiry: setTimeout(() => {}, 0) }
+      kept.set(hold.conversationId, entry)
+      armExpiry(entry)
+      return {
+        signal: entry.abort.signal,
+        assertHeld() {
+          if (monotonicMs() - entry.renewedAt >= safeMs) lose(entry)
+          if (entry.abort.signal.aborted) throw leaseLost()
+        },
+        end() {
+          clearTimeout(entry.expiry)
+          if (kept.get(hold.conversationId) === entry) kept.delete(hold.conversationId)
+        },
+      }
+    },
+    stop() {
+      clearInterval(timer)
+      for (const entry of kept.values()) clearTimeout(entry.expiry)
+      kept.clear()
+    },
+  }
+}
+
+function leaseLost(): GatewayError {
+  return new GatewayError('lease_lost', '[sessions] the lane has moved on to another holder; this turn stops here')
+}

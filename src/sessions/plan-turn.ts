@@ -1,0 +1,99 @@
+// Hop 5: from what waits in a lane to the next turn. Pure: the same rows give the same plan after any crash.
+import type { JsonObject } from '../contract/index.ts'
+import { type Absorbed, absorbEdits } from './absorb-edits.ts'
+import { type Disposition, type HeldLane, readableVersion, type WaitingMessage } from './turn-store.ts'
+
+/** What hop 6 says of a message. */
+export type Admission =
+  | { readonly kind: 'admitted'; readonly principal: string }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+export type MergeLimits = { readonly maxMessages: number; readonly maxBytes: number }
+
+export type TurnPlan =
+  | {
+      readonly kind: 'run'
+      readonly members: readonly Absorbed[]
+      readonly principal: string
+      readonly dispositions: readonly Disposition[]
+    }
+  | {
+      readonly kind: 'amend'
+      readonly edit: WaitingMessage
+      readonly principal: string
+      readonly dispositions: readonly Disposition[]
+    }
+  /** Nothing to run, but some messages have found their end. */
+  | { readonly kind: 'settle'; readonly dispositions: readonly Disposition[] }
+  /** A newer release wrote the next message; it will take it. */
+  | { readonly kind: 'unreadable' }
+  | { readonly kind: 'empty' }
+
+export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admission>, limits: MergeLimits): TurnPlan {
+  const readable = takeWhile(lane.messages, (row) => row.v <= readableVersion)
+  if (readable.length === 0) return { kind: lane.messages.length > 0 ? 'unreadable' : 'empty' }
+  const { entries, dispositions } = absorbEdits(readable)
+  const group: Absorbed[] = []
+  let principal = ''
+  for (const entry of entries) {
+    const { row } = entry
+    const admission = admissions.get(row.id) ?? { kind: 'refused', reason: 'no_decision' }
+    const ending = earlyEnd(row, admission)
+    if (ending !== undefined) {
+      dispositions.push({ id: row.id, ...ending })
+      continue
+    }
+    const speaker = admission.kind === 'admitted' ? admission.principal : ''
+    if (row.event !== 'new') {
+      if (group.length > 0) break
+      return { kind: 'amend', edit: row, principal: speaker, dispositions }
+    }
+    if (group.length > 0 && !(speaker === principal && fits(group, entry, limits))) break
+    group.push(entry)
+    principal = speaker
+    if (isAlone(row)) break
+  }
+  return group.length > 0 ? { kind: 'run', members: group, principal, dispositions } : { kind: 'settle', dispositions }
+}
+
+type Ending = Omit<Disposition, 'id'>
+
+function earlyEnd(row: WaitingMessage, admission: Admission): Ending | undefined {
+  const refused = (reason: string, tombstone = false): Ending => ({ state: 'refused', reason, tombstone })
+  if (row.message.channel?.from_self === true) return refused('from_self')
+  if (row.tombstone?.event === 'delete') return refused('withdrawn')
+  if (row.event !== 'new') {
+    if (row.original === null) return refused('unknown_target', true)
+    if (row.original.subject !== row.subject) return refused('not_the_author')
+  }
+  return admission.kind === 'refused' ? refused(admission.reason) : undefined
+}
+
+/** A command, a click, a run or a task wants its own answer; so does what failed in company before (rulings 14, 15). */
+function isAlone(row: WaitingMessage): boolean {
+  return row.solo || row.obligation !== null
+}
+
+function fits(group: readonly Absorbed[], entry: Absorbed, limits: MergeLimits): boolean {
+  const first = group[0]?.row
+  if (first === undefined || isAlone(entry.row)) return false
+  const bytes = group.reduce((sum, member) => sum + member.row.bytes, entry.row.bytes)
+  return (
+    group.length < limits.maxMessages &&
+    bytes <= limits.maxBytes &&
+    first.agent === entry.row.agent &&
+    sameAddress(first.replyTo, entry.row.replyTo)
+  )
+}
+
+/** Replies to different messages of one chat go to the same place; only where they go counts. */
+function sameAddress(a: JsonObject, b: JsonObject): boolean {
+  const place = (address: JsonObject) =>
+    JSON.stringify(Object.entries(address).filter(([key]) => !key.startsWith('reply_to_')))
+  return place(a) === place(b)
+}
+
+function takeWhile<T>(items: readonly T[], isWanted: (item: T) => boolean): readonly T[] {
+  const end = items.findIndex((item) => !isWanted(item))
+  return end === -1 ? items : items.slice(0, end)
+}

@@ -1,0 +1,7 @@
+// The port of the transcript: read by window, so that a long conversation costs no more than a short one.
+import type { Envelope } from '../contract/index.ts'
+
+export interface TranscriptStore {
+  /** The first `head` lines and the last `tail` lines, oldest first, none twice. */
+  window(sessionId: string, head: number, tail: number): Promise<readonly Envelope[]>
+}

@@ -1,0 +1,134 @@
+// The port of hop 5: lanes are claimed, turns opened, resumed, split, released and completed, every write fenced.
+import type { Envelope, JsonObject, NormalizedMessage, NormalizedResponse, QueuedCall } from '../contract/index.ts'
+
+/** The newest row format this release reads (ruling 26). */
+export const readableVersion = 1
+
+/** What every later write must carry: it fails once somebody else holds the lane. */
+export type Hold = { readonly conversationId: string; readonly epoch: number }
+
+/** The stored message: everything but the original payload. */
+export type StoredMessage = Omit<NormalizedMessage, 'raw'>
+
+export type WaitingMessage = {
+  readonly id: string
+  readonly v: number
+  readonly agent: string
+  readonly subject: string | null
+  readonly obligation: string | null
+  readonly event: 'new' | 'edit' | 'delete'
+  readonly editOf: string | null
+  readonly messageId: string
+  readonly message: StoredMessage
+  readonly replyTo: JsonObject
+  readonly bytes: number
+  readonly attempts: number
+  readonly solo: boolean
+  readonly parentTurn: string | null
+  readonly traceId: string
+  /** An edit or a delete of this message that arrived before it. */
+  readonly tombstone: { readonly event: string; readonly parts: StoredMessage['parts'] | null } | null
+  /** For edits and deletes: the original, if it was ever stored. */
+  readonly original: { readonly id: string; readonly subject: string | null } | null
+}
+
+export type WaitingSignal = {
+  readonly id: string
+  readonly kind: string
+  readonly name: string
+  readonly payload: JsonObject
+  readonly attempts: number
+}
+
+export type OpenTurn = {
+  readonly id: string
+  readonly kind: TurnKind
+  readonly attempt: number
+  readonly failures: number
+  readonly sessionId: string
+  readonly parentTurn: string | null
+  readonly principal: string | null
+  readonly runId: string | null
+  readonly traceId: string
+  readonly outageMs: number | null
+}
+
+export type TurnKind = 'messages' | 'signal' | 'amendment'
+
+export type HeldLane = Hold & {
+  readonly tenant: string
+  readonly connection: string
+  readonly agent: string
+  readonly sessionId: string | null
+  readonly idleMs: number
+  readonly replyTo: JsonObject
+  readonly openTurn: OpenTurn | null
+  /** The open turn's members, or, without one, what waits next. */
+  readonly messages: readonly WaitingMessage[]
+  readonly signal: WaitingSignal | null
+}
+
+/** What happens to a message that does not become part of the turn. */
+export type Disposition = {
+  readonly id: string
+  readonly state: 'refused' | 'merged' | 'dead'
+  readonly reason: string
+  readonly tombstone: boolean
+}
+
+export type NewTurn = {
+  readonly id: string
+  readonly kind: TurnKind
+  readonly attempt: number
+  readonly sessionId: string
+  readonly isNewSession: boolean
+  readonly parentTurn: string | null
+  readonly principal: string | null
+  readonly runId: string | null
+  readonly traceId: string
+  readonly deadlineMs: number
+  readonly replyTo: JsonObject | null
+  readonly members: readonly { readonly id: string; readonly ord: number; readonly principal: string | null }[]
+  readonly signalId: string | null
+}
+
+export type NewTimer = {
+  readonly name: string
+  readonly kind: string
+  readonly dueInMs: number
+  readonly payload: JsonObject
+  readonly id: string
+}
+
+export type TurnEnd = {
+  readonly turnId: string
+  readonly sessionId: string
+  /** `replied` waits for its primary calls; the others end here. */
+  readonly state: 'replied' | 'silent' | 'dead'
+  readonly reason: string | null
+  readonly response: NormalizedResponse | null
+  readonly leadId: string | null
+  /** State of the message the turn answers; absent while its answer is on the way. The others of the turn: merged. */
+  readonly leadState: 'refused' | 'merged' | 'dead' | null
+  readonly leadReason: string | null
+  readonly envelopes: readonly { readonly inboxId: string | null; readonly envelope: Envelope }[]
+  /** Inbox ids of deleted messages: their transcript lines become tombstones. */
+  readonly erased: readonly string[]
+  readonly calls: readonly QueuedCall[]
+  readonly timers: readonly NewTimer[]
+}
+
+export interface TurnStore {
+  claim(limit: number): Promise<readonly HeldLane[]>
+  /** Opens a turn (or none, when nothing is left to do) and settles what does not belong to it. False: lease lost. */
+  open(lane: HeldLane, turn: NewTurn | null, dispositions: readonly Disposition[]): Promise<boolean>
+  resume(hold: Hold, turnId: string): Promise<boolean>
+  split(hold: Hold, turnId: string, delayMs: number): Promise<boolean>
+  /** Gives the lane back with its turn still open. */
+  release(hold: Hold, delayMs: number, cause: 'failed' | 'outage' | 'stopping'): Promise<boolean>
+  complete(hold: Hold, end: TurnEnd): Promise<boolean>
+  /** Which of these are still held, after their lease was made longer. */
+  renew(holds: readonly Hold[]): Promise<ReadonlySet<string>>
+  /** Counts a lane's rows anew after a claim found nothing in it; true when the count was wrong. */
+  repair(hold: Hold): Promise<boolean>
+}

@@ -1,0 +1,68 @@
+// The database as the stores see it: named statements, short transactions, a wake-up. Two drivers implement it.
+import { GatewayError } from '../contract/index.ts'
+
+/** A statement with the name that failpoints, logs and errors use. Never contains a value. */
+export type Statement = { readonly name: string; readonly text: string }
+/** Parameters are scalars only; structured input travels as JSON text, which both drivers treat alike. */
+export type Param = string | number | boolean | null
+
+export interface Sql {
+  query<Row>(statement: Statement, params: readonly Param[]): Promise<readonly Row[]>
+}
+
+export interface Database extends Sql {
+  readonly kind: 'pglite' | 'postgres'
+  /** The same database on its own connections with a statement deadline, so that slow work cannot starve accepting. */
+  readonly accepting: Sql
+  /** Nothing but SQL may be awaited inside `work`. */
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>
+  /** True where other processes may be listening and want a NOTIFY. */
+  readonly isShared: boolean
+  listen(onWake: () => void): Promise<() => Promise<void>>
+  close(): Promise<void>
+}
+
+/** Called around every statement; the proofs crash here. */
+export type Failpoint = (name: string) => void | Promise<void>
+
+export function statement(name: string, text: string): Statement {
+  return { name, text }
+}
+
+/** Turns a driver's error into ours: a code to act on, and never a parameter or a row in its text. */
+export function storageError(name: string, error: unknown): GatewayError {
+  const code = errorCode(error)
+  const kind = storageErrorCode(code)
+  const advice = kind === 'storage_unavailable' ? 'check that the database is up' : 'see the database log'
+  return new GatewayError(kind, `[storage] ${name} failed (${code || 'no code'}); ${advice}`, {
+    retryable: kind === 'storage_unavailable',
+    details: { statement: name, sqlstate: code },
+    cause: redactedCause(error),
+  })
+}
+
+/** Deadlock and serialization faults: the statement did nothing and may simply run again. */
+export function isTransientConflict(error: unknown): boolean {
+  const code = errorCode(error)
+  return code === '40P01' || code === '40001'
+}
+
+function errorCode(error: unknown): string {
+  if (error instanceof GatewayError) return String(error.details['sqlstate'] ?? '')
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : ''
+}
+
+function storageErrorCode(code: string): 'storage_refused_row' | 'storage_unavailable' {
+  // Data exceptions, constraint violations and program limits blame the row; everything else blames the moment.
+  return /^(22|23|54)/.test(code) ? 'storage_refused_row' : 'storage_unavailable'
+}
+
+/** Driver errors carry the failing query and its values in extra fields; keep the message's first line only. */
+function redactedCause(error: unknown): Error {
+  const text = error instanceof Error ? error.message : 'unknown database error'
+  const line = text.split('\n')[0] ?? ''
+  const cause = new Error(line.replace(/"[^"]*"/g, '"…"').slice(0, 200))
+  cause.name = 'DatabaseError'
+  return cause
+}

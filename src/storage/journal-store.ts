@@ -1,0 +1,49 @@
+// The journal's port on SQL.
+import type { JournalStore, StepState } from '../agent/journal-store.ts'
+import type { Json } from '../contract/index.ts'
+import type { Database } from './database.ts'
+import { beginStep, finishStep } from './statements/journal.ts'
+
+type BeginRow = {
+  readonly held: number
+  readonly begun: number
+  readonly state: string | null
+  readonly result: Json
+  readonly error: string | null
+}
+
+export function createJournalStore(database: Database, { holder }: { readonly holder: string }): JournalStore {
+  return {
+    async begin(at, { isIdempotent }) {
+      const fence = [at.conversationId, holder, at.epoch, at.turnId]
+      const rows = await database.query<BeginRow>(beginStep, [
+        ...fence,
+        at.parentTurn,
+        at.step,
+        at.argsHash,
+        isIdempotent,
+      ])
+      return stepState(rows[0])
+    },
+    async finish(at, end) {
+      const result = 'result' in end ? JSON.stringify(end.result) : null
+      const error = 'error' in end ? end.error : null
+      const fence = [at.conversationId, holder, at.epoch, at.turnId]
+      const [row] = await database.query<{ ended: number }>(finishStep, [...fence, at.step, result, error])
+      return (row?.ended ?? 0) > 0
+    },
+  }
+}
+
+function stepState(row: BeginRow | undefined): StepState {
+  if (row === undefined || row.held === 0) return { kind: 'lease_lost' }
+  if (row.begun > 0) return { kind: 'run' }
+  switch (row.state) {
+    case 'finished':
+      return { kind: 'finished', result: row.result }
+    case 'failed':
+      return { kind: 'failed', error: row.error ?? 'failed' }
+    default:
+      return { kind: 'unknown' }
+  }
+}

@@ -1,0 +1,47 @@
+// Hop 8's port on SQL.
+import type { RateLimit } from '../contract/index.ts'
+import type { HeldSendLane, OutboxStore, SendHold } from '../outbox/outbox-store.ts'
+import type { Database, Param } from './database.ts'
+import { claimSends, lockSendLane, recountSendLane, releaseSend, settleSend, startSend } from './statements/outbox.ts'
+import type { LeaseOptions } from './turn-store.ts'
+
+/** Calls read per claimed lane: a long reply goes out in one hold, a longer one in several. */
+const callsPerHold = 8
+
+export function createOutboxStore(database: Database, { holder, leaseMs }: LeaseOptions): OutboxStore {
+  const fence = (hold: SendHold): Param[] => [hold.tenant, hold.connection, hold.orderKey, holder, hold.epoch]
+  return {
+    claim: (limit) => database.query<HeldSendLane>(claimSends, [limit, holder, leaseMs, callsPerHold]),
+    async start(hold, call, limits) {
+      const buckets = [...bucket(limits.connection), ...bucket(limits.conversation)]
+      const params = [...fence(hold), call.id, ...buckets]
+      const [row] = await database.query<{ held: number; begun: number; waitMs: number }>(startSend, params)
+      if (row === undefined || row.held === 0) return { kind: 'lease_lost' }
+      if (row.begun > 0) return { kind: 'started' }
+      return { kind: 'wait', waitMs: Math.max(1, Math.ceil(row.waitMs)) }
+    },
+    async settle(hold, call, settlement) {
+      const params = [...fence(hold), call.id, JSON.stringify(settlement)]
+      const [row] = await database.query<{ settled: number }>(settleSend, params)
+      return (row?.settled ?? 0) > 0
+    },
+    async release(hold, delayMs) {
+      return (await database.query(releaseSend, [...fence(hold), delayMs])).length > 0
+    },
+    repair: (hold) =>
+      database.transaction(async (sql) => {
+        const [lane] = await sql.query<{ pending: number }>(lockSendLane, fence(hold))
+        if (lane === undefined) return false
+        const key = [hold.tenant, hold.connection, hold.orderKey]
+        const [counted] = await sql.query<{ pending: number }>(recountSendLane, key)
+        return counted?.pending !== lane.pending
+      }),
+  }
+}
+
+/** Interval between two calls, and how far ahead a burst may run, in milliseconds. */
+function bucket(limit: RateLimit | undefined): [number | null, number | null] {
+  if (limit === undefined) return [null, null]
+  const interval = limit.perMs / limit.count
+  return [interval, limit.perMs - interval]
+}

@@ -1,0 +1,72 @@
+// PostgreSQL through postgres.js: the driver that replicas share.
+import postgres from 'postgres'
+import { type Database, type Failpoint, isTransientConflict, type Param, type Sql, storageError } from './database.ts'
+
+export const wakeChannel = 'parley_wake'
+
+type Client = postgres.Sql<Record<string, never>>
+type Runner = { unsafe: Client['unsafe'] }
+
+export type PostgresOptions = {
+  readonly url: string
+  readonly maxConnections?: number
+  readonly acceptConnections?: number
+  readonly acceptDeadlineMs?: number
+  readonly failpoint?: Failpoint
+}
+
+export function openPostgres(options: PostgresOptions): Database {
+  const common = { onnotice: () => {}, connect_timeout: 5, idle_timeout: 0, prepare: true } as const
+  const client = postgres(options.url, { ...common, max: options.maxConnections ?? 10 })
+  const acceptClient = postgres(options.url, {
+    ...common,
+    max: options.acceptConnections ?? 2,
+    connection: { statement_timeout: options.acceptDeadlineMs ?? 2000 },
+  })
+  // LISTEN needs a connection of its own: a pooled one would lose its subscription.
+  let listener: Client | undefined
+
+  return {
+    kind: 'postgres',
+    isShared: true,
+    ...runner(client, options.failpoint),
+    accepting: runner(acceptClient, options.failpoint),
+    async transaction(work) {
+      return (await client.begin((tx) => work(runner(tx, options.failpoint)))) as Awaited<ReturnType<typeof work>>
+    },
+    async listen(onWake) {
+      listener ??= postgres(options.url, { ...common, max: 1 })
+      const subscription = await listener.listen(wakeChannel, onWake, onWake)
+      return () => subscription.unlisten()
+    },
+    async close() {
+      await Promise.all([client, acceptClient, listener].map((each) => each?.end({ timeout: 2 })))
+    },
+  }
+}
+
+function runner(client: Runner, failpoint: Failpoint | undefined): Sql {
+  return {
+    async query<Row>(statement: { name: string; text: string }, params: readonly Param[]): Promise<readonly Row[]> {
+      await failpoint?.(`before:${statement.name}`)
+      const rows = await run<Row>(client, statement, params)
+      await failpoint?.(`after:${statement.name}`)
+      return rows
+    },
+  }
+}
+
+async function run<Row>(
+  client: Runner,
+  statement: { name: string; text: string },
+  params: readonly Param[],
+  triesLeft = 3,
+): Promise<readonly Row[]> {
+  try {
+    // Rows come back as the statement's own columns; the store that wrote the statement states their type.
+    return (await client.unsafe(statement.text, [...params], { prepare: true })) as unknown as readonly Row[]
+  } catch (error) {
+    if (isTransientConflict(error) && triesLeft > 0) return run(client, statement, params, triesLeft - 1)
+    throw storageError(statement.name, error)
+  }
+}

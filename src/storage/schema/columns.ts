@@ -1,0 +1,20 @@
+// Column groups that several tables share.
+import { bigint, text, timestamp } from 'drizzle-orm/pg-core'
+
+export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' })
+export const createdAt = () => instant('created_at').notNull().defaultNow()
+export const tenant = () => text('tenant').notNull()
+export const connection = () => text('connection').notNull()
+
+/** Ruling 5: workspace columns exist from the first migration; the default workspace is the tenant. */
+export const workspace = () => ({
+  workspaceType: text('workspace_type').notNull().default('tenant'),
+  workspaceId: text('workspace_id').notNull().default('default'),
+})
+
+/** A lease: who holds the row until when, and the fencing token every later write must carry. */
+export const lease = () => ({
+  holder: text('holder'),
+  leaseUntil: instant('lease_until'),
+  epoch: bigint('epoch', { mode: 'number' }).notNull().default(0),
+})

@@ -1,0 +1,45 @@
+// Connections, their limits, and the positions of pull sources.
+import { sql } from 'drizzle-orm'
+import { jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { connection, createdAt, instant, lease, tenant } from './columns.ts'
+
+export const connections = pgTable(
+  'connections',
+  {
+    tenant: tenant(),
+    id: text('id').notNull(),
+    channel: text('channel').notNull(),
+    agent: text('agent').notNull(),
+    externalAccount: text('external_account'),
+    sealedCredentials: jsonb('sealed_credentials'),
+    status: text('status').notNull().default('active'),
+    createdAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.id] })],
+)
+
+/** Scope '' is the whole connection, any other an order key. `spent_until` is the token bucket as one instant. */
+export const connectionLimits = pgTable(
+  'connection_limits',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    scope: text('scope').notNull(),
+    notBefore: instant('not_before'),
+    spentUntil: instant('spent_until').notNull().default(sql`'epoch'::timestamptz`),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.scope] })],
+)
+
+export const pullCursors = pgTable(
+  'pull_cursors',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    source: text('source').notNull(),
+    cursor: text('cursor'),
+    connectedAt: instant('connected_at'),
+    ...lease(),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.source] })],
+)

@@ -1,0 +1,62 @@
+// The channel session map: conversations, the names they are known by, who takes part, and their lane.
+import { sql } from 'drizzle-orm'
+import { index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { connection, createdAt, instant, lease, tenant, workspace } from './columns.ts'
+
+export const conversations = pgTable(
+  'conversations',
+  {
+    id: uuid('id').primaryKey(),
+    tenant: tenant(),
+    connection: connection(),
+    agent: text('agent').notNull(),
+    externalId: text('external_id').notNull(),
+    sessionId: uuid('session_id'),
+    ownerSubject: text('owner_subject'),
+    replyTo: jsonb('reply_to'),
+    replyTokenHash: text('reply_token_hash'),
+    lastActivityAt: instant('last_activity_at').notNull().defaultNow(),
+    createdAt: createdAt(),
+    ...workspace(),
+  },
+  (t) => [uniqueIndex('conversations_external').on(t.tenant, t.connection, t.agent, t.externalId)],
+)
+
+export const conversationAliases = pgTable(
+  'conversation_aliases',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    agent: text('agent').notNull(),
+    externalId: text('external_id').notNull(),
+    conversationId: uuid('conversation_id').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.agent, t.externalId] })],
+)
+
+export const participants = pgTable(
+  'participants',
+  {
+    conversationId: uuid('conversation_id').notNull(),
+    subject: text('subject').notNull(),
+    joinedAt: instant('joined_at').notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.conversationId, t.subject] })],
+)
+
+/** One row per conversation: the turn queue. Mode: active, paused, or operator (a person has taken over). */
+export const lanes = pgTable(
+  'lanes',
+  {
+    conversationId: uuid('conversation_id').primaryKey(),
+    tenant: tenant(),
+    connection: connection(),
+    pending: integer('pending').notNull().default(0),
+    mode: text('mode').notNull().default('active'),
+    nextAt: instant('next_at').notNull().defaultNow(),
+    /** The turn that is open in this lane; it survives its holder and is resumed by the next one. */
+    turnId: uuid('turn_id'),
+    ...lease(),
+  },
+  (t) => [index('lanes_due').on(t.nextAt).where(sql`pending > 0`)],
+)

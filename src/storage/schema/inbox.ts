@@ -1,0 +1,91 @@
+// What arrived: one row per message, kept as its receipt; tombstones for messages withdrawn before they came.
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { connection, createdAt, instant, tenant, workspace } from './columns.ts'
+
+/** States: queued, in_turn, answered, merged, refused, dead; outside the books: ignored. */
+export const inbox = pgTable(
+  'inbox',
+  {
+    id: uuid('id').primaryKey(),
+    seq: bigint('seq', { mode: 'number' }).generatedAlwaysAsIdentity(),
+    tenant: tenant(),
+    connection: connection(),
+    dedupeKey: text('dedupe_key').notNull(),
+    contentHash: text('content_hash').notNull(),
+    flagged: boolean('flagged').notNull().default(false),
+    v: integer('v').notNull(),
+    kind: text('kind').notNull(),
+    agent: text('agent').notNull(),
+    recipient: text('recipient'),
+    subject: text('subject'),
+    principal: text('principal'),
+    conversationId: uuid('conversation_id'),
+    state: text('state').notNull(),
+    reason: text('reason'),
+    obligation: text('obligation'),
+    messageId: text('message_id'),
+    deliveryId: text('delivery_id'),
+    event: text('event').notNull().default('new'),
+    editOf: text('edit_of'),
+    message: jsonb('message'),
+    raw: jsonb('raw'),
+    blob: uuid('blob'),
+    replyTo: jsonb('reply_to'),
+    bytes: integer('bytes').notNull().default(0),
+    platformAt: instant('platform_at'),
+    receivedAt: instant('received_at').notNull().defaultNow(),
+    endedAt: instant('ended_at'),
+    turnId: uuid('turn_id'),
+    turnOrder: integer('turn_order'),
+    attempts: integer('attempts').notNull().default(0),
+    /** Set after a failed merge: this message runs alone from now on. */
+    solo: boolean('solo').notNull().default(false),
+    parentTurn: uuid('parent_turn'),
+    traceId: text('trace_id').notNull(),
+    ...workspace(),
+  },
+  (t) => [
+    uniqueIndex('inbox_claim').on(t.tenant, t.connection, t.dedupeKey, t.contentHash),
+    index('inbox_waiting').on(t.conversationId, t.seq).where(sql`state = 'queued'`),
+    index('inbox_turn').on(t.turnId).where(sql`turn_id is not null`),
+    index('inbox_message_id').on(t.tenant, t.connection, t.messageId),
+    index('inbox_state').on(t.state, t.seq).where(sql`state in ('dead', 'ignored')`),
+    index('inbox_ended').on(t.endedAt).where(sql`ended_at is not null`),
+  ],
+)
+
+export const tombstones = pgTable(
+  'tombstones',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    messageId: text('message_id').notNull(),
+    subject: text('subject').notNull(),
+    event: text('event').notNull(),
+    inboxId: uuid('inbox_id').notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.messageId, t.subject] })],
+)
+
+export const blobs = pgTable('blobs', {
+  id: uuid('id').primaryKey(),
+  tenant: tenant(),
+  sha256: text('sha256').notNull(),
+  bytes: bigint('bytes', { mode: 'number' }).notNull(),
+  driver: text('driver').notNull(),
+  location: text('location').notNull(),
+  createdAt: createdAt(),
+})

@@ -1,0 +1,73 @@
+// What goes out: one row per vendor call, and one lane per order key that keeps their order.
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
+import { connection, createdAt, instant, lease, tenant } from './columns.ts'
+
+/** States: queued, sending, retry, unknown, delivered, refused, dead, cancelled. Open while settled_at is null. */
+export const outbox = pgTable(
+  'outbox',
+  {
+    id: uuid('id').primaryKey(),
+    seq: bigint('seq', { mode: 'number' }).generatedAlwaysAsIdentity(),
+    tenant: tenant(),
+    connection: connection(),
+    conversationId: uuid('conversation_id'),
+    turnId: uuid('turn_id'),
+    /** The turn or the send this row belongs to; unique with its ordinal, so completing twice writes once. */
+    origin: uuid('origin').notNull(),
+    ordinal: integer('ordinal').notNull(),
+    orderKey: text('order_key').notNull(),
+    primary: boolean('primary').notNull(),
+    purpose: text('purpose').notNull(),
+    v: integer('v').notNull(),
+    call: jsonb('call').notNull(),
+    clientId: text('client_id').notNull(),
+    state: text('state').notNull(),
+    reason: text('reason'),
+    attempt: integer('attempt').notNull().default(0),
+    epoch: bigint('epoch', { mode: 'number' }).notNull().default(0),
+    notBefore: instant('not_before'),
+    expiresAt: instant('expires_at'),
+    liveReference: text('live_reference'),
+    vendorId: text('vendor_id'),
+    maybeRepeat: boolean('maybe_repeat').notNull().default(false),
+    sendingAt: instant('sending_at'),
+    settledAt: instant('settled_at'),
+    createdAt: createdAt(),
+    traceId: text('trace_id').notNull(),
+  },
+  (t) => [
+    uniqueIndex('outbox_origin').on(t.origin, t.ordinal),
+    index('outbox_open').on(t.tenant, t.connection, t.orderKey, t.seq).where(sql`settled_at is null`),
+    index('outbox_turn').on(t.turnId),
+    index('outbox_failed').on(t.state, t.seq).where(sql`state in ('unknown', 'refused', 'dead')`),
+    index('outbox_settled').on(t.settledAt).where(sql`settled_at is not null`),
+  ],
+)
+
+export const sendLanes = pgTable(
+  'send_lanes',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    orderKey: text('order_key').notNull(),
+    pending: integer('pending').notNull().default(0),
+    nextAt: instant('next_at').notNull().defaultNow(),
+    ...lease(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenant, t.connection, t.orderKey] }),
+    index('send_lanes_due').on(t.nextAt).where(sql`pending > 0`),
+  ],
+)

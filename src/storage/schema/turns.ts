@@ -1,0 +1,100 @@
+// Turns and their journal; timers, and the signals that wake a conversation without a message.
+import { sql } from 'drizzle-orm'
+import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { connection, createdAt, instant, tenant } from './columns.ts'
+
+/** States: running, replied, answered, silent, dead, split. */
+export const turns = pgTable(
+  'turns',
+  {
+    id: uuid('id').primaryKey(),
+    tenant: tenant(),
+    connection: connection(),
+    conversationId: uuid('conversation_id').notNull(),
+    sessionId: uuid('session_id'),
+    agent: text('agent').notNull(),
+    kind: text('kind').notNull(),
+    state: text('state').notNull(),
+    attempt: integer('attempt').notNull(),
+    /** Tries that ended in an exception; a killed process counts as an attempt only. */
+    failures: integer('failures').notNull().default(0),
+    epoch: bigint('epoch', { mode: 'number' }).notNull(),
+    v: integer('v').notNull(),
+    parentTurn: uuid('parent_turn'),
+    principal: text('principal'),
+    runId: text('run_id'),
+    response: jsonb('response'),
+    reason: text('reason'),
+    outageSince: instant('outage_since'),
+    startedAt: instant('started_at').notNull().defaultNow(),
+    deadlineAt: instant('deadline_at'),
+    endedAt: instant('ended_at'),
+    traceId: text('trace_id').notNull(),
+  },
+  (t) => [
+    index('turns_conversation').on(t.conversationId, t.startedAt),
+    index('turns_ended').on(t.endedAt).where(sql`ended_at is not null`),
+  ],
+)
+
+/** States: started, finished, failed. A started step without an end has an unknown outcome. */
+export const journal = pgTable(
+  'journal',
+  {
+    turnId: uuid('turn_id').notNull(),
+    step: text('step').notNull(),
+    argsHash: text('args_hash').notNull(),
+    state: text('state').notNull(),
+    epoch: bigint('epoch', { mode: 'number' }).notNull(),
+    result: jsonb('result'),
+    error: text('error'),
+    startedAt: instant('started_at').notNull().defaultNow(),
+    finishedAt: instant('finished_at'),
+  },
+  (t) => [primaryKey({ columns: [t.turnId, t.step] })],
+)
+
+export const timers = pgTable(
+  'timers',
+  {
+    id: uuid('id').primaryKey(),
+    tenant: tenant(),
+    conversationId: uuid('conversation_id').notNull(),
+    origin: uuid('origin').notNull(),
+    name: text('name').notNull(),
+    kind: text('kind').notNull(),
+    payload: jsonb('payload'),
+    dueAt: instant('due_at').notNull(),
+    firedAt: instant('fired_at'),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    uniqueIndex('timers_origin').on(t.origin, t.name),
+    index('timers_due').on(t.dueAt).where(sql`fired_at is null`),
+  ],
+)
+
+/** States: queued, in_turn, done, dead. */
+export const signals = pgTable(
+  'signals',
+  {
+    id: uuid('id').primaryKey(),
+    seq: bigint('seq', { mode: 'number' }).generatedAlwaysAsIdentity(),
+    tenant: tenant(),
+    conversationId: uuid('conversation_id').notNull(),
+    kind: text('kind').notNull(),
+    name: text('name').notNull(),
+    origin: uuid('origin'),
+    payload: jsonb('payload'),
+    state: text('state').notNull(),
+    reason: text('reason'),
+    attempts: integer('attempts').notNull().default(0),
+    turnId: uuid('turn_id'),
+    createdAt: createdAt(),
+    endedAt: instant('ended_at'),
+  },
+  (t) => [
+    index('signals_waiting').on(t.conversationId, t.seq).where(sql`state = 'queued'`),
+    index('signals_turn').on(t.turnId),
+  ],
+)

@@ -1,0 +1,119 @@
+// Hop 4 as one statement, one commit for a whole batch (rulings 11-13). $1: drafts as JSON, $2: whether to NOTIFY.
+//
+//   inp       the drafts, with their keys hashed; keys outlive the content they stand for
+//   known     drafts whose key and content are already there: redeliveries
+//   joined    the first thread a draft may join: vouched for by the platform, or its sender already takes part
+//   opened    conversations that had to be opened; a stranger's thread id opens his own, never somebody else's
+//   inserted  the rows themselves; whoever loses a race for the same key gets nothing back
+//   queued    the lanes, one upsert per conversation in a fixed order, so that two replicas cannot deadlock
+import { statement } from '../database.ts'
+
+export const accept = statement(
+  'accept',
+  `
+with inp as materialized (
+  select r.*,
+    encode(sha256(convert_to(r.dedupe, 'UTF8')), 'hex') as dedupe_key,
+    encode(sha256(convert_to(r.content, 'UTF8')), 'hex') as content_hash,
+    r."platformAt" is not null and r."platformAt" < now() - r."horizonMs" * interval '1 ms' as is_stale
+  from json_to_recordset($1::text::json) as r(
+    ord int, id uuid, tenant text, connection text, agent text, kind text, state text, reason text, dedupe text,
+    content text, recipient text, subject text, obligation text, "messageId" text, "deliveryId" text, event text,
+    "editOf" text, message jsonb, raw jsonb, "replyTo" jsonb, bytes int, "platformAt" timestamptz, "horizonMs" float8,
+    "traceId" text, candidates json, "isVouched" boolean, fresh text, "replyToken" text, "isExclusive" boolean,
+    "conversationId" uuid, v int)
+),
+known as materialized (
+  select i.ord, x.id from inp i join inbox x
+    on x.tenant = i.tenant and x.connection = i.connection
+   and x.dedupe_key = i.dedupe_key and x.content_hash = i.content_hash
+),
+wanting as materialized (
+  select i.* from inp i
+  where i.state = 'queued' and not i.is_stale and not exists (select 1 from known k where k.ord = i.ord)
+),
+joined as materialized (
+  select distinct on (w.ord) w.ord, a.conversation_id
+  from wanting w
+  cross join lateral json_array_elements_text(w.candidates) with ordinality as c(external_id, n)
+  join conversation_aliases a
+    on a.tenant = w.tenant and a.connection = w.connection and a.agent = w.agent and a.external_id = c.external_id
+  where w."isVouched"
+     or exists (select 1 from participants p where p.conversation_id = a.conversation_id and p.subject = w.subject)
+     or exists (select 1 from conversations v where v.id = a.conversation_id and w."replyToken" is not null
+                and v.reply_token_hash = encode(sha256(convert_to(w."replyToken", 'UTF8')), 'hex'))
+  order by w.ord, c.n
+),
+opening as materialized (
+  select w.ord, w.tenant, w.connection, w.agent, w.subject, w."replyTo", w."conversationId", w.fresh, w."isVouched",
+    case when w."isVouched" then w.candidates ->> 0 else '~' || coalesce(w.subject, '') || '~' || w.fresh end as external_id
+  from wanting w where not exists (select 1 from joined j where j.ord = w.ord)
+),
+opened as (
+  insert into conversations (id, tenant, connection, agent, external_id, owner_subject, reply_to)
+  select distinct on (tenant, connection, agent, external_id)
+    "conversationId", tenant, connection, agent, external_id, subject, "replyTo"
+  from opening order by tenant, connection, agent, external_id, ord
+  on conflict (tenant, connection, agent, external_id) do update set external_id = excluded.external_id
+  returning id, tenant, connection, agent, external_id
+),
+named as (
+  insert into conversation_aliases (tenant, connection, agent, external_id, conversation_id)
+  select distinct on (g.tenant, g.connection, g.agent, case when g."isVouched" then g.external_id else g.fresh end)
+    g.tenant, g.connection, g.agent, case when g."isVouched" then g.external_id else g.fresh end, o.id
+  from opening g join opened o using (tenant, connection, agent, external_id)
+  order by 1, 2, 3, 4
+  on conflict do nothing
+),
+placed as materialized (
+  select j.ord, j.conversation_id from joined j
+  union all
+  select g.ord, o.id from opening g join opened o using (tenant, connection, agent, external_id)
+),
+busy as materialized (
+  select p.ord from (
+    select p.ord, p.conversation_id, row_number() over (partition by p.conversation_id order by p.ord) as place
+    from placed p) p
+  join wanting w on w.ord = p.ord and w."isExclusive"
+  where p.place > 1 or exists (select 1 from lanes l where l.conversation_id = p.conversation_id and l.pending > 0)
+),
+inserted as (
+  insert into inbox (id, tenant, connection, dedupe_key, content_hash, flagged, v, kind, agent, recipient, subject,
+    conversation_id, state, reason, obligation, message_id, delivery_id, event, edit_of, message, raw, reply_to, bytes,
+    platform_at, ended_at, trace_id)
+  select i.id, i.tenant, i.connection, i.dedupe_key, i.content_hash,
+    exists (select 1 from inbox x where x.tenant = i.tenant and x.connection = i.connection and x.dedupe_key = i.dedupe_key),
+    i.v, i.kind, i.agent, i.recipient, i.subject, p.conversation_id,
+    case when i.is_stale then 'refused' else i.state end, case when i.is_stale then 'stale' else i.reason end,
+    i.obligation, i."messageId", i."deliveryId", i.event, i."editOf", i.message, i.raw, i."replyTo", i.bytes,
+    i."platformAt", case when i.is_stale or i.state <> 'queued' then now() end, i."traceId"
+  from inp i left join placed p on p.ord = i.ord
+  where not exists (select 1 from known k where k.ord = i.ord) and not exists (select 1 from busy b where b.ord = i.ord)
+  order by i.ord
+  on conflict (tenant, connection, dedupe_key, content_hash) do nothing
+  returning id, tenant, connection, conversation_id, subject, state, flagged
+),
+queued as (
+  insert into lanes (conversation_id, tenant, connection, pending)
+  select conversation_id, min(tenant), min(connection), count(*) from inserted where state = 'queued'
+  group by conversation_id order by conversation_id
+  on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
+  returning 1
+),
+joining as (
+  insert into participants (conversation_id, subject)
+  select distinct conversation_id, subject from inserted where state = 'queued' and subject is not null
+  order by 1, 2
+  on conflict do nothing
+),
+woken as (
+  select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', '') end as done
+)
+select i.ord, n.id as "insertedId", k.id as "knownId", coalesce(n.flagged, false) as flagged, n.state,
+  exists (select 1 from busy b where b.ord = i.ord) as "isBusy"
+from inp i
+left join inserted n on n.id = i.id
+left join known k on k.ord = i.ord
+cross join woken
+order by i.ord`,
+)

@@ -1,0 +1,47 @@
+// Hop 5: take up to $1 free lanes for $3 ms as holder $2. A lane comes with its open turn's members, or with what waits.
+import { statement } from '../database.ts'
+
+const messageColumns = `
+  x.id, x.v, x.agent, x.subject, x.obligation, x.event, x.edit_of as "editOf", x.message_id as "messageId", x.message,
+  x.reply_to as "replyTo", x.bytes, x.attempts, x.solo, x.parent_turn as "parentTurn", x.trace_id as "traceId",
+  (select json_build_object('event', s.event, 'parts', e.message -> 'parts')
+     from tombstones s left join inbox e on e.id = s.inbox_id
+    where s.tenant = x.tenant and s.connection = x.connection and s.message_id = x.message_id
+      and s.subject = coalesce(x.subject, '')) as tombstone,
+  case when x.edit_of is not null then
+    (select json_build_object('id', o.id, 'subject', o.subject) from inbox o
+      where o.tenant = x.tenant and o.connection = x.connection and o.message_id = x.edit_of
+        and o.event = 'new' and o.agent = x.agent order by o.seq limit 1) end as original`
+
+export const claimLanes = statement(
+  'claim_lanes',
+  `
+with free as materialized (
+  select conversation_id from lanes
+  where pending > 0 and mode = 'active' and next_at <= now() and (lease_until is null or lease_until < now())
+  order by next_at limit $1 for update skip locked
+),
+held as (
+  update lanes l set lease_until = now() + $3::float8 * interval '1 ms', holder = $2, epoch = l.epoch + 1
+  from free where l.conversation_id = free.conversation_id
+  returning l.conversation_id, l.tenant, l.connection, l.epoch, l.turn_id
+)
+select h.conversation_id as "conversationId", h.tenant, h.connection, h.epoch::float8 as epoch, c.agent,
+  c.session_id as "sessionId", coalesce(c.reply_to, '{}') as "replyTo",
+  (extract(epoch from now() - c.last_activity_at) * 1000)::float8 as "idleMs",
+  (select json_build_object('id', t.id, 'kind', t.kind, 'attempt', t.attempt, 'failures', t.failures, 'sessionId', t.session_id,
+      'parentTurn', t.parent_turn, 'principal', t.principal, 'runId', t.run_id, 'traceId', t.trace_id,
+      'outageMs', (extract(epoch from now() - t.outage_since) * 1000)::float8)
+     from turns t where t.id = h.turn_id) as "openTurn",
+  coalesce(case when h.turn_id is null
+    then (select json_agg(w) from (select ${messageColumns} from inbox x
+           where x.conversation_id = h.conversation_id and x.state = 'queued' order by x.seq limit $4) w)
+    else (select json_agg(w) from (select ${messageColumns} from inbox x
+           where x.turn_id = h.turn_id and x.state = 'in_turn' order by x.turn_order) w)
+  end, '[]') as messages,
+  (select json_build_object('id', s.id, 'kind', s.kind, 'name', s.name, 'payload', s.payload, 'attempts', s.attempts)
+     from signals s where s.conversation_id = h.conversation_id
+      and case when h.turn_id is null then s.state = 'queued' else s.turn_id = h.turn_id and s.state = 'in_turn' end
+    order by s.seq limit 1) as signal
+from held h join conversations c on c.id = h.conversation_id`,
+)

@@ -1,0 +1,92 @@
+// The end of a turn, in one commit: transcript, outbox rows, timers, the members' fate, and the lane given back.
+// Fenced like every statement of a turn: $1 conversation, $2 holder, $3 epoch. $4 the end as JSON. $5 whether to NOTIFY.
+import { statement } from '../database.ts'
+
+export const completeTurn = statement(
+  'complete_turn',
+  `
+with lane as materialized (
+  select l.conversation_id from lanes l
+  where l.conversation_id = $1 and l.holder = $2 and l.epoch = $3 for update
+),
+given as materialized (
+  select e.* from lane, json_to_record($4::text::json) as e(
+    "turnId" uuid, "sessionId" uuid, state text, reason text, response jsonb, "leadId" uuid, "leadState" text,
+    "leadReason" text, envelopes json, erased json, calls json, timers json)
+),
+turn as (
+  update turns t set state = g.state, reason = g.reason, response = g.response,
+    ended_at = case when g.state = 'replied' then null else now() end
+  from given g where t.id = g."turnId" and t.state = 'running'
+  returning t.id, t.tenant, t.connection, t.conversation_id, t.session_id, t.trace_id
+),
+numbered as (
+  update sessions s set next_seq = s.next_seq + json_array_length(g.envelopes), last_activity_at = now()
+  from turn, given g where s.id = turn.session_id
+  returning s.id, s.tenant, s.next_seq - json_array_length(g.envelopes) as first_seq
+),
+written as (
+  insert into messages (session_id, seq, tenant, turn_id, inbox_id, role, envelope)
+  select n.id, n.first_seq + e.ord - 1, n.tenant, turn.id, (e.line ->> 'inboxId')::uuid,
+    e.line -> 'envelope' ->> 'role', (e.line -> 'envelope')::jsonb
+  from numbered n, turn, given g, json_array_elements(g.envelopes) with ordinality as e(line, ord)
+),
+erased as (
+  update messages m set envelope = m.envelope || '{"type":"text","content":"","payload":{},"metadata":{"deleted":true}}'
+  from turn, given g, json_array_elements_text(g.erased) as x(id) where m.inbox_id = x.id::uuid
+),
+forgotten as (
+  update inbox i set message = null, raw = null
+  from turn, given g, json_array_elements_text(g.erased) as x(id)
+  where i.id = x.id::uuid and i.state not in ('queued', 'in_turn')
+),
+sent as (
+  insert into outbox (id, tenant, connection, conversation_id, turn_id, origin, ordinal, order_key, "primary", purpose, v,
+    call, client_id, state, not_before, expires_at, trace_id)
+  select c.id, turn.tenant, turn.connection, turn.conversation_id, turn.id, turn.id, c.ordinal, c."orderKey", c."primary",
+    c.purpose, 1, c.call, c."clientId", 'queued', c."notBefore", c."expiresAt", turn.trace_id
+  from turn, given g, json_to_recordset(g.calls) as c(
+    id uuid, ordinal int, "orderKey" text, "primary" boolean, purpose text, call jsonb, "clientId" text,
+    "notBefore" timestamptz, "expiresAt" timestamptz)
+  order by c.ordinal
+  returning tenant, connection, order_key
+),
+ordered as (
+  insert into send_lanes (tenant, connection, order_key, pending)
+  select tenant, connection, order_key, count(*) from sent group by 1, 2, 3 order by 1, 2, 3
+  on conflict (tenant, connection, order_key) do update set pending = send_lanes.pending + excluded.pending
+),
+scheduled as (
+  insert into timers (id, tenant, conversation_id, origin, name, kind, payload, due_at)
+  select t.id, turn.tenant, turn.conversation_id, turn.id, t.name, t.kind, t.payload, now() + t."dueInMs" * interval '1 ms'
+  from turn, given g, json_to_recordset(g.timers) as t(id uuid, name text, kind text, payload jsonb, "dueInMs" float8)
+  on conflict (origin, name) do nothing
+),
+members as (
+  update inbox x set
+    state = case when g."leadState" is null then x.state
+                 when g."leadState" = 'dead' or x.id = g."leadId" then g."leadState" else 'merged' end,
+    reason = case when g."leadState" is null then x.reason
+                  when g."leadState" = 'dead' or x.id = g."leadId" then g."leadReason" end,
+    ended_at = case when g."leadState" is null then null else now() end
+  from turn, given g where x.turn_id = turn.id and x.state = 'in_turn'
+  returning x.id
+),
+signalled as (
+  update signals s set state = case when g.state = 'dead' then 'dead' else 'done' end, ended_at = now()
+  from turn, given g where s.turn_id = turn.id and s.state = 'in_turn'
+  returning s.id
+),
+freed as (
+  update lanes l set turn_id = null, lease_until = null, holder = null, next_at = now(),
+    pending = l.pending - (select count(*)::int from members) - (select count(*)::int from signalled)
+  from turn where l.conversation_id = turn.conversation_id
+),
+woken as (
+  select case when $5::boolean and exists (select 1 from sent) then pg_notify('parley_wake', '') end as done
+)
+select (select count(*)::int from turn) as ended, (select count(*)::int from lane) as held from woken`,
+)
+
+/** Whether a turn had already ended when completing it found nothing to do: the commit we never heard about. */
+export const turnState = statement('turn_state', 'select state from turns where id = $1')

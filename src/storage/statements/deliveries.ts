@@ -1,0 +1,53 @@
+// Deliveries an operator looks at: those that failed or whose outcome is unknown; sent again or dropped by hand.
+import { statement } from '../database.ts'
+
+export const listDeliveries = statement(
+  'list_deliveries',
+  `
+select id, connection, state, reason, purpose, attempt, vendor_id as "vendorId", turn_id as "turnId",
+  created_at as "createdAt", settled_at as "settledAt"
+from outbox where state = any(string_to_array($1, ',')) order by seq desc limit $2`,
+)
+
+export const showDelivery = statement(
+  'show_delivery',
+  `
+select id, connection, state, reason, purpose, attempt, vendor_id as "vendorId", turn_id as "turnId", ordinal,
+  order_key as "orderKey", "primary", call, client_id as "clientId", maybe_repeat as "maybeRepeat",
+  created_at as "createdAt", settled_at as "settledAt"
+from outbox where id = $1`,
+)
+
+/** $1 outbox id. An unknown call is sent again marked as possibly repeated; its messages are in flight again. */
+export const retryDelivery = statement(
+  'retry_delivery',
+  `
+with revived as (
+  update outbox set settled_at = null, state = 'retry', not_before = null, created_at = now(),
+    maybe_repeat = maybe_repeat or state = 'unknown', reason = 'resent_by_operator'
+  where id = $1 and state in ('unknown', 'refused', 'dead', 'cancelled') and settled_at is not null
+  returning tenant, connection, order_key, turn_id, "primary"
+),
+queued as (
+  insert into send_lanes (tenant, connection, order_key, pending)
+  select tenant, connection, order_key, 1 from revived
+  on conflict (tenant, connection, order_key) do update set pending = send_lanes.pending + 1, next_at = now()
+),
+reopened as (
+  update turns t set state = 'replied', ended_at = null, reason = null
+  from revived r where t.id = r.turn_id and r."primary" and t.state = 'dead' and t.reason like 'delivery_%'
+  returning t.id
+),
+members as (
+  update inbox x set state = 'in_turn', reason = null, ended_at = null
+  from reopened r where x.turn_id = r.id and x.state = 'dead' and x.reason like 'delivery_%'
+)
+select count(*)::int as revived from revived`,
+)
+
+export const dropDelivery = statement(
+  'drop_delivery',
+  `
+update outbox set state = 'cancelled', reason = 'dropped_by_operator'
+where id = $1 and state in ('unknown', 'refused', 'dead') and settled_at is not null returning 1 as dropped`,
+)

@@ -1,0 +1,168 @@
+// Hop 8. Send lanes are claimed like turn lanes; every later write is fenced by $1 tenant, $2 connection, $3 order key,
+// $4 holder, $5 epoch. One row is one vendor call.
+import { statement } from '../database.ts'
+
+const lane = `lane as materialized (
+  select tenant, connection, order_key from send_lanes
+  where tenant = $1 and connection = $2 and order_key = $3 and holder = $4 and epoch = $5 for update)`
+
+/** $1 how many, $2 holder, $3 lease in ms, $4 calls per lane. */
+export const claimSends = statement(
+  'claim_sends',
+  `
+with free as materialized (
+  select tenant, connection, order_key from send_lanes
+  where pending > 0 and next_at <= now() and (lease_until is null or lease_until < now())
+  order by next_at limit $1 for update skip locked
+),
+held as (
+  update send_lanes l set lease_until = now() + $3::float8 * interval '1 ms', holder = $2, epoch = l.epoch + 1
+  from free where l.tenant = free.tenant and l.connection = free.connection and l.order_key = free.order_key
+  returning l.tenant, l.connection, l.order_key, l.epoch
+)
+select h.tenant, h.connection, h.order_key as "orderKey", h.epoch::float8 as epoch,
+  coalesce((select json_agg(w) from (
+    select o.id, o.v, o.turn_id as "turnId", o.conversation_id as "conversationId", o."primary", o.purpose, o.call,
+      o.client_id as "clientId", o.state, o.attempt, o.maybe_repeat as "maybeRepeat", o.trace_id as "traceId",
+      greatest(0, coalesce(extract(epoch from o.not_before - now()) * 1000, 0))::float8 as "waitMs",
+      coalesce(o.expires_at < now(), false) as "isExpired",
+      (extract(epoch from now() - o.created_at) * 1000)::float8 as "ageMs",
+      (select c.reply_to from conversations c where c.id = o.conversation_id) as "replyTo",
+      exists (select 1 from outbox p where p.origin = o.origin and p.ordinal > o.ordinal and p.settled_at is null)
+        as "hasLaterParts"
+    from outbox o
+    where o.tenant = h.tenant and o.connection = h.connection and o.order_key = h.order_key and o.settled_at is null
+    order by o.seq limit $4) w), '[]') as calls
+from held h`,
+)
+
+/**
+ * $6 call. $7, $8: the connection's interval and burst in ms (null = no limit); $9, $10: the conversation's.
+ * A limit is a bucket kept as one instant: it may run ahead of now by at most the burst.
+ */
+export const startSend = statement(
+  'start_send',
+  `
+with ${lane},
+limited as materialized (
+  select greatest(
+    coalesce(max(extract(epoch from l.not_before - now()) * 1000), 0),
+    coalesce(max(case when l.scope = '' then extract(epoch from l.spent_until - now()) * 1000 - $8::float8 end), 0),
+    coalesce(max(case when l.scope = $3 then extract(epoch from l.spent_until - now()) * 1000 - $10::float8 end), 0))::float8
+    as wait_ms
+  from connection_limits l where l.tenant = $1 and l.connection = $2 and l.scope in ('', $3)
+),
+spent as (
+  insert into connection_limits (tenant, connection, scope, spent_until)
+  select $1, $2, s.scope, now() + s.every * interval '1 ms'
+  from lane, limited, (values ('', $7::float8), ($3, $9::float8)) as s(scope, every)
+  where s.every is not null and limited.wait_ms <= 0
+  order by s.scope
+  on conflict (tenant, connection, scope) do update
+    set spent_until = greatest(connection_limits.spent_until, now()) + (excluded.spent_until - now())
+),
+begun as (
+  update outbox o set state = 'sending', attempt = o.attempt + 1, epoch = $5, sending_at = now()
+  from lane, limited where o.id = $6 and o.settled_at is null and limited.wait_ms <= 0
+  returning 1
+)
+select (select count(*)::int from lane) as held, (select count(*)::int from begun) as begun,
+  (select wait_ms from limited) as "waitMs"`,
+)
+
+/**
+ * $6 call, $7 settlement as JSON. A final settlement leaves the lane; the last primary call that arrives makes its turn
+ * and its messages answered; one that cannot arrive makes them dead, cancels the later parts and leaves one notice.
+ */
+export const settleSend = statement(
+  'settle_send',
+  `
+with ${lane},
+given as materialized (
+  select s.* from lane, json_to_record($7::text::json) as s(
+    state text, "isFinal" boolean, reason text, "vendorId" text, "retryInMs" float8, pause json, "maybeRepeat" boolean,
+    "cancelLater" boolean, notice json, "inboxReason" text)
+),
+settled as (
+  update outbox o set state = g.state, reason = g.reason, vendor_id = coalesce(g."vendorId", o.vendor_id),
+    maybe_repeat = g."maybeRepeat",
+    not_before = case when g."isFinal" then o.not_before else now() + g."retryInMs" * interval '1 ms' end,
+    settled_at = case when g."isFinal" then now() end
+  from given g where o.id = $6 and o.epoch = $5 and o.settled_at is null
+  returning o.id, o.tenant, o.connection, o.conversation_id, o.turn_id, o.origin, o.ordinal, o."primary", o.trace_id
+),
+cancelled as (
+  update outbox o set state = 'cancelled', reason = 'earlier_part_failed', settled_at = now()
+  from settled s, given g
+  where g."cancelLater" and o.origin = s.origin and o.ordinal > s.ordinal and o.settled_at is null and o.order_key = $3
+  returning o.id
+),
+noticed as (
+  insert into outbox (id, tenant, connection, conversation_id, turn_id, origin, ordinal, order_key, "primary", purpose, v,
+    call, client_id, state, trace_id)
+  select c.id, s.tenant, s.connection, s.conversation_id, s.turn_id, s.id, c.ordinal, $3, false, c.purpose, 1, c.call,
+    c."clientId", 'queued', s.trace_id
+  from settled s, given g, json_to_recordset(g.notice) as c(id uuid, ordinal int, purpose text, call jsonb, "clientId" text)
+  on conflict (origin, ordinal) do nothing
+  returning id
+),
+paused as (
+  insert into connection_limits (tenant, connection, scope, not_before)
+  select s.tenant, s.connection, case when g.pause ->> 'scope' = 'connection' then '' else $3 end,
+    now() + (g.pause ->> 'ms')::float8 * interval '1 ms'
+  from settled s, given g where g.pause is not null and json_typeof(g.pause) = 'object'
+  on conflict (tenant, connection, scope) do update
+    set not_before = greatest(connection_limits.not_before, excluded.not_before)
+),
+moved as (
+  update send_lanes l set
+    pending = l.pending - case when g."isFinal" then 1 else 0 end - (select count(*)::int from cancelled)
+      + (select count(*)::int from noticed),
+    next_at = case when g."isFinal" and g."retryInMs" <= 0 then l.next_at else now() + g."retryInMs" * interval '1 ms' end
+  from lane, settled, given g
+  where l.tenant = lane.tenant and l.connection = lane.connection and l.order_key = lane.order_key
+),
+ended as (
+  update turns t set state = case when g.state = 'delivered' then 'answered' else 'dead' end, ended_at = now(),
+    reason = coalesce(g."inboxReason", t.reason)
+  from settled s, given g
+  where t.id = s.turn_id and t.state = 'replied' and s."primary" and g."isFinal"
+    and (g.state <> 'delivered' or not exists (
+      select 1 from outbox o where o.origin = s.origin and o."primary" and o.id <> s.id and o.state <> 'delivered'))
+  returning t.id, t.state
+),
+members as (
+  update inbox x set ended_at = now(), reason = case when e.state = 'dead' then g."inboxReason" end,
+    state = case when e.state = 'dead' then 'dead'
+                 when x.turn_order = (select max(y.turn_order) from inbox y where y.turn_id = e.id and y.event = 'new')
+                 then 'answered' else 'merged' end
+  from ended e, given g where x.turn_id = e.id and x.state = 'in_turn'
+)
+select count(*)::int as settled from settled`,
+)
+
+/** $6 delay in ms. */
+export const releaseSend = statement(
+  'release_send',
+  `
+with ${lane}
+update send_lanes l set holder = null, lease_until = null,
+  next_at = case when $6::float8 > 0 then now() + $6::float8 * interval '1 ms' else greatest(l.next_at, now()) end
+from lane where l.tenant = lane.tenant and l.connection = lane.connection and l.order_key = lane.order_key
+returning 1 as held`,
+)
+
+export const lockSendLane = statement(
+  'lock_send_lane',
+  `select pending from send_lanes
+   where tenant = $1 and connection = $2 and order_key = $3 and holder = $4 and epoch = $5 for update`,
+)
+
+export const recountSendLane = statement(
+  'recount_send_lane',
+  `
+update send_lanes l set holder = null, lease_until = null, next_at = now(), pending =
+  (select count(*)::int from outbox o where o.tenant = l.tenant and o.connection = l.connection
+     and o.order_key = l.order_key and o.settled_at is null)
+where tenant = $1 and connection = $2 and order_key = $3 returning pending`,
+)

@@ -1,0 +1,41 @@
+// What became of a message; the books; the dead and their second chance.
+import { statement } from '../database.ts'
+
+export const findReceipt = statement(
+  'find_receipt',
+  `
+select x.id, x.state, x.reason, x.turn_id as "turnId", t.run_id as "runId", t.response
+from inbox x left join turns t on t.id = x.turn_id where x.id = $1`,
+)
+
+export const readBooks = statement(
+  'read_books',
+  `
+select tenant, connection, received, answered, merged, refused, dead, in_flight as "inFlight", ignored
+from books order by tenant, connection`,
+)
+
+export const listDead = statement(
+  'list_dead',
+  `
+select id, connection, reason, message_id as "messageId", subject, attempts, received_at as "receivedAt"
+from inbox where state = 'dead' order by seq desc limit $1`,
+)
+
+/** $1 inbox id. Only a message that can be read again is queued again; its record starts clean. */
+export const resubmitMessage = statement(
+  'resubmit_message',
+  `
+with revived as (
+  update inbox set state = 'queued', reason = null, ended_at = null, turn_id = null, turn_order = null, attempts = 0,
+    solo = true, parent_turn = coalesce(turn_id, parent_turn)
+  where id = $1 and state = 'dead' and message is not null and conversation_id is not null
+  returning conversation_id, tenant, connection
+),
+queued as (
+  insert into lanes (conversation_id, tenant, connection, pending)
+  select conversation_id, tenant, connection, 1 from revived
+  on conflict (conversation_id) do update set pending = lanes.pending + 1
+)
+select count(*)::int as revived from revived`,
+)

@@ -1,0 +1,68 @@
+// Retention (ruling 11) and lane drift (ruling 27). Every statement works on a bounded batch, so that sweeping never blocks.
+import { statement } from '../database.ts'
+
+/** $1 days, $2 batch. Content goes first; the receipt and its keys stay. */
+export const forgetContent = statement(
+  'forget_content',
+  `
+with old as (
+  select id from inbox where ended_at < now() - $1::float8 * interval '1 day' and (message is not null or raw is not null)
+  order by ended_at limit $2)
+update inbox x set message = null, raw = null, reply_to = null from old where x.id = old.id returning 1 as swept`,
+)
+
+/** $1 days, $2 batch. */
+export const forgetTranscripts = statement(
+  'forget_transcripts',
+  `
+with old as (
+  select m.session_id, m.seq from messages m join sessions s on s.id = m.session_id
+  where s.last_activity_at < now() - $1::float8 * interval '1 day' limit $2)
+delete from messages m using old where m.session_id = old.session_id and m.seq = old.seq returning 1 as swept`,
+)
+
+const forgetRows = (name: string, table: string, column: string) =>
+  statement(
+    name,
+    `
+with old as (select ctid from ${table} where ${column} < now() - $1::float8 * interval '1 day' order by ${column} limit $2)
+delete from ${table} t using old where t.ctid = old.ctid returning 1 as swept`,
+  )
+
+export const forgetReceipts = forgetRows('forget_receipts', 'inbox', 'ended_at')
+export const forgetCalls = forgetRows('forget_calls', 'outbox', 'settled_at')
+export const forgetTombstones = forgetRows('forget_tombstones', 'tombstones', 'created_at')
+export const forgetTimers = forgetRows('forget_timers', 'timers', 'fired_at')
+export const forgetSignals = forgetRows('forget_signals', 'signals', 'ended_at')
+
+/** Turns with their journal and run log. */
+export const forgetTurns = statement(
+  'forget_turns',
+  `
+with old as (select id from turns where ended_at < now() - $1::float8 * interval '1 day' order by ended_at limit $2),
+steps as (delete from journal j using old where j.turn_id = old.id),
+events as (delete from run_events e using old where e.run_id = old.id)
+delete from turns t using old where t.id = old.id returning 1 as swept`,
+)
+
+/** Lanes that disagree with their rows though nobody holds them and nothing moved for a while: a fault, to be reported. */
+export const findDrift = statement(
+  'find_drift',
+  `
+select l.conversation_id as "conversationId", l.pending,
+  (select count(*)::int from inbox x where x.conversation_id = l.conversation_id
+     and (x.state = 'queued' or (x.state = 'in_turn' and x.turn_id = l.turn_id))) +
+  (select count(*)::int from signals s where s.conversation_id = l.conversation_id
+     and (s.state = 'queued' or (s.state = 'in_turn' and s.turn_id = l.turn_id))) as actual
+from lanes l
+where (l.lease_until is null or l.lease_until < now())
+  and (l.pending > 0 or exists (select 1 from inbox x where x.conversation_id = l.conversation_id and x.state = 'queued'))
+limit $1`,
+)
+
+export const correctDrift = statement(
+  'correct_drift',
+  `
+update lanes l set pending = $2 where l.conversation_id = $1 and l.pending = $3
+  and (l.lease_until is null or l.lease_until < now()) returning 1 as corrected`,
+)

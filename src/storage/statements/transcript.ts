@@ -1,0 +1,22 @@
+// The transcript, read by window. $1 session, $2 lines from the start, $3 lines from the end.
+import { statement } from '../database.ts'
+
+export const transcriptWindow = statement(
+  'transcript_window',
+  `
+select envelope from (
+  (select seq, envelope from messages where session_id = $1 and seq < $2 order by seq limit $2)
+  union all
+  (select seq, envelope from (
+     select seq, envelope from messages where session_id = $1 and seq >= $2 order by seq desc limit $3) latest)
+) lines order by seq`,
+)
+
+/** $1 run, $2 key, $3 event. The same key again changes nothing. */
+export const appendRunEvent = statement(
+  'append_run_event',
+  `
+insert into run_events (run_id, seq, key, event)
+select $1, coalesce((select max(seq) + 1 from run_events where run_id = $1), 0), $2, $3::text::jsonb
+on conflict (run_id, key) do nothing`,
+)

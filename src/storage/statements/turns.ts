@@ -1,0 +1,147 @@
+// A turn's life after the claim. Every statement begins by locking the lane under its fencing token: $1 conversation,
+// $2 holder, $3 epoch. If the lane has moved on, `lane` is empty and nothing at all is written.
+import { statement } from '../database.ts'
+
+const lane = `lane as materialized (
+  select conversation_id from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update)`
+
+/** $4 turn, $5 dispositions (JSON), $6 members (JSON). Without a turn the lane is given back at once. */
+export const openTurn = statement(
+  'open_turn',
+  `
+with ${lane},
+given as (
+  select t.* from lane, json_to_record(coalesce($4::text, '{}')::json) as t(
+    id uuid, kind text, attempt int, "sessionId" uuid, "isNewSession" boolean, "parentTurn" uuid, principal text,
+    "runId" text, "traceId" text, "deadlineMs" float8, "replyTo" jsonb, "signalId" uuid)
+),
+begun as (
+  insert into sessions (id, tenant, connection, conversation_id, agent, owner)
+  select g."sessionId", c.tenant, c.connection, c.id, c.agent, c.owner_subject
+  from given g join conversations c on c.id = $1 where g.id is not null and g."isNewSession"
+  returning id
+),
+ended as (
+  update sessions s set status = 'closed', ended_at = now() from begun, conversations c
+  where c.id = $1 and s.id = c.session_id
+),
+mapped as (
+  update conversations c set session_id = g."sessionId", reply_to = coalesce(g."replyTo", c.reply_to),
+    last_activity_at = now()
+  from given g where c.id = $1 and g.id is not null
+),
+turn as (
+  insert into turns (id, tenant, connection, conversation_id, session_id, agent, kind, state, attempt, epoch, v,
+    parent_turn, principal, run_id, deadline_at, trace_id)
+  select g.id, c.tenant, c.connection, c.id, g."sessionId", c.agent, g.kind, 'running', g.attempt, $3, 1,
+    g."parentTurn", g.principal, g."runId", now() + g."deadlineMs" * interval '1 ms', g."traceId"
+  from given g join conversations c on c.id = $1 where g.id is not null
+),
+taken as (
+  update inbox x set state = 'in_turn', turn_id = g.id, turn_order = m.ord, attempts = x.attempts + 1, principal = m.principal
+  from given g, json_to_recordset($6::text::json) as m(id uuid, ord int, principal text)
+  where x.id = m.id and x.state = 'queued' and g.id is not null
+  returning x.id
+),
+signalled as (
+  update signals s set state = 'in_turn', turn_id = g.id, attempts = s.attempts + 1
+  from given g where s.id = g."signalId" and s.state = 'queued'
+),
+settled as (
+  update inbox x set state = d.state, reason = d.reason, ended_at = now()
+  from lane, json_to_recordset($5::text::json) as d(id uuid, state text, reason text, tombstone boolean)
+  where x.id = d.id and x.state = 'queued'
+  returning x.id, x.tenant, x.connection, x.edit_of, x.subject, x.event, d.tombstone
+),
+buried as (
+  insert into tombstones (tenant, connection, message_id, subject, event, inbox_id)
+  select tenant, connection, edit_of, coalesce(subject, ''), event, id from settled where tombstone
+  on conflict (tenant, connection, message_id, subject) do update set event = excluded.event, inbox_id = excluded.inbox_id
+),
+freed as (
+  update lanes l set turn_id = g.id, pending = l.pending - (select count(*)::int from settled),
+    lease_until = case when g.id is null then null else l.lease_until end,
+    holder = case when g.id is null then null else l.holder end,
+    next_at = case when g.id is null then now() else l.next_at end
+  from given g where l.conversation_id = $1
+)
+select count(*)::int as held from lane`,
+)
+
+/** $4 turn. */
+export const resumeTurn = statement(
+  'resume_turn',
+  `
+with ${lane},
+turn as (
+  update turns t set attempt = t.attempt + 1, epoch = $3 from lane where t.id = $4 and t.state = 'running' returning t.id
+),
+members as (update inbox x set attempts = x.attempts + 1 from turn where x.turn_id = turn.id and x.state = 'in_turn')
+select count(*)::int as held from turn`,
+)
+
+/** $4 turn, $5 delay in ms. Members go back to the queue and run alone from now on. */
+export const splitTurn = statement(
+  'split_turn',
+  `
+with ${lane},
+turn as (
+  update turns t set state = 'split', ended_at = now() from lane where t.id = $4 and t.state = 'running' returning t.id
+),
+members as (
+  update inbox x set state = 'queued', turn_id = null, turn_order = null, solo = true, parent_turn = turn.id
+  from turn where x.turn_id = turn.id and x.state = 'in_turn'
+),
+freed as (
+  update lanes l set turn_id = null, lease_until = null, holder = null, next_at = now() + $5::float8 * interval '1 ms'
+  from turn where l.conversation_id = $1
+)
+select count(*)::int as held from turn`,
+)
+
+/** $4 delay in ms, $5 cause: failed, outage or stopping. The turn stays open; only a failure counts against it. */
+export const releaseLane = statement(
+  'release_lane',
+  `
+with ${lane},
+marked as (
+  update turns t set failures = t.failures + case when $5 = 'failed' then 1 else 0 end,
+    attempt = t.attempt - case when $5 = 'failed' then 0 else 1 end,
+    outage_since = case when $5 = 'outage' then coalesce(t.outage_since, now()) else t.outage_since end
+  from lane join lanes l using (conversation_id) where t.id = l.turn_id
+),
+freed as (
+  update lanes l set lease_until = null, holder = null, next_at = now() + $4::float8 * interval '1 ms'
+  from lane where l.conversation_id = lane.conversation_id
+)
+select count(*)::int as held from lane`,
+)
+
+/** $1 holds as JSON, $2 holder, $3 lease in ms. */
+export const renewLanes = statement(
+  'renew_lanes',
+  `
+with asked as materialized (select * from json_to_recordset($1::text::json) as h("conversationId" uuid, epoch bigint)),
+locked as materialized (
+  select l.conversation_id from lanes l join asked a on l.conversation_id = a."conversationId" and l.epoch = a.epoch
+  where l.holder = $2 order by l.conversation_id for update of l
+)
+update lanes l set lease_until = now() + $3::float8 * interval '1 ms' from locked
+where l.conversation_id = locked.conversation_id
+returning l.conversation_id as "conversationId"`,
+)
+
+/** First half of a repair: lock; the count must be read by a later statement, whose snapshot sees what the lock waited for. */
+export const lockLane = statement(
+  'lock_lane',
+  'select pending, turn_id is not null as "isOpen" from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update',
+)
+
+export const recountLane = statement(
+  'recount_lane',
+  `
+update lanes set lease_until = null, holder = null, next_at = now(), pending =
+  (select count(*)::int from inbox where conversation_id = $1 and state = 'queued') +
+  (select count(*)::int from signals where conversation_id = $1 and state = 'queued')
+where conversation_id = $1 returning pending`,
+)

@@ -1,0 +1,39 @@
+// Retention and drift on SQL.
+import type { SweepStore } from '../inbound/retention.ts'
+import type { Database } from './database.ts'
+import {
+  correctDrift,
+  findDrift,
+  forgetCalls,
+  forgetContent,
+  forgetReceipts,
+  forgetSignals,
+  forgetTimers,
+  forgetTombstones,
+  forgetTranscripts,
+  forgetTurns,
+} from './statements/sweep.ts'
+
+type Drift = { readonly conversationId: string; readonly pending: number; readonly actual: number }
+
+export function createSweepStore(database: Database): SweepStore {
+  return {
+    async sweep({ contentDays, receiptDays, batch }) {
+      let swept = 0
+      for (const each of [forgetContent, forgetTranscripts])
+        swept += (await database.query(each, [contentDays, batch])).length
+      for (const each of [forgetReceipts, forgetCalls, forgetTurns, forgetTombstones, forgetTimers, forgetSignals]) {
+        swept += (await database.query(each, [receiptDays, batch])).length
+      }
+      return swept
+    },
+    async correctDrift(limit) {
+      const lanes = await database.query<Drift>(findDrift, [limit])
+      let corrected = 0
+      for (const { conversationId, pending, actual } of lanes.filter((lane) => lane.pending !== lane.actual)) {
+        corrected += (await database.query(correctDrift, [conversationId, actual, pending])).length
+      }
+      return corrected
+    },
+  }
+}

@@ -1,0 +1,33 @@
+// Transcript, signals and run log on SQL.
+import type { Envelope, RunLog } from '../contract/index.ts'
+import type { SignalStore } from '../sessions/signal-store.ts'
+import type { TranscriptStore } from '../sessions/transcript-store.ts'
+import type { Database } from './database.ts'
+import { fireTimers } from './statements/signals.ts'
+import { appendRunEvent, transcriptWindow } from './statements/transcript.ts'
+
+export function createTranscriptStore(database: Database): TranscriptStore {
+  return {
+    async window(sessionId, head, tail) {
+      const rows = await database.query<{ envelope: Envelope }>(transcriptWindow, [sessionId, head, tail])
+      return rows.map((row) => row.envelope)
+    },
+  }
+}
+
+export function createSignalStore(database: Database): SignalStore {
+  return {
+    async fireDue(limit) {
+      const [row] = await database.query<{ fired: number }>(fireTimers, [limit])
+      return row?.fired ?? 0
+    },
+  }
+}
+
+export function createRunLog(database: Database): RunLog {
+  return {
+    async append(runId, key, event) {
+      await database.query(appendRunEvent, [runId, key, JSON.stringify(event)])
+    },
+  }
+}

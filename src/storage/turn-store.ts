@@ -1,0 +1,65 @@
+// Hop 5's port on SQL. The holder is this process; the lease length is the store's.
+import type { HeldLane, TurnStore } from '../sessions/turn-store.ts'
+import type { Database } from './database.ts'
+import { claimLanes } from './statements/claim-lanes.ts'
+import { completeTurn, turnState } from './statements/complete-turn.ts'
+import { lockLane, openTurn, recountLane, releaseLane, renewLanes, resumeTurn, splitTurn } from './statements/turns.ts'
+
+export type LeaseOptions = { readonly holder: string; readonly leaseMs: number }
+
+/** Messages read per claimed lane: enough for the largest merge, so that a long queue costs no more than a short one. */
+const windowSize = 32
+
+type Held = { readonly held: number }
+
+export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOptions): TurnStore {
+  const isHeld = (rows: readonly Held[]): boolean => (rows[0]?.held ?? 0) > 0
+  return {
+    claim: (limit) => database.query<HeldLane>(claimLanes, [limit, holder, leaseMs, windowSize]),
+    async open(lane, turn, dispositions) {
+      const rows = await database.query<Held>(openTurn, [
+        lane.conversationId,
+        holder,
+        lane.epoch,
+        JSON.stringify(turn ?? {}),
+        JSON.stringify(dispositions),
+        JSON.stringify(turn?.members ?? []),
+      ])
+      return isHeld(rows)
+    },
+    async resume(hold, turnId) {
+      return isHeld(await database.query<Held>(resumeTurn, [hold.conversationId, holder, hold.epoch, turnId]))
+    },
+    async split(hold, turnId, delayMs) {
+      return isHeld(await database.query<Held>(splitTurn, [hold.conversationId, holder, hold.epoch, turnId, delayMs]))
+    },
+    async release(hold, delayMs, cause) {
+      return isHeld(await database.query<Held>(releaseLane, [hold.conversationId, holder, hold.epoch, delayMs, cause]))
+    },
+    async complete(hold, end) {
+      const params = [hold.conversationId, holder, hold.epoch, JSON.stringify(end), database.isShared]
+      const [row] = await database.query<{ ended: number }>(completeTurn, params)
+      if ((row?.ended ?? 0) > 0) return true
+      // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.
+      const [turn] = await database.query<{ state: string }>(turnState, [end.turnId])
+      return turn?.state === end.state || turn?.state === 'answered'
+    },
+    async renew(holds) {
+      if (holds.length === 0) return new Set()
+      const rows = await database.query<{ conversationId: string }>(renewLanes, [
+        JSON.stringify(holds),
+        holder,
+        leaseMs,
+      ])
+      return new Set(rows.map((row) => row.conversationId))
+    },
+    repair: (hold) =>
+      database.transaction(async (sql) => {
+        const fence = [hold.conversationId, holder, hold.epoch]
+        const [lane] = await sql.query<{ pending: number }>(lockLane, fence)
+        if (lane === undefined) return false
+        const [counted] = await sql.query<{ pending: number }>(recountLane, [hold.conversationId])
+        return counted?.pending !== lane.pending
+      }),
+  }
+}

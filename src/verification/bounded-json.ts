@@ -1,0 +1,53 @@
+// Bytes to a JSON object within limits, so that no payload costs more than its length (hop 3).
+
+export type JsonRefusal = 'invalid_utf8' | 'invalid_json' | 'too_deep' | 'not_an_object'
+export type BoundedJson =
+  | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly reason: JsonRefusal }
+
+const maxDepth = 64
+const quote = 0x22
+const backslash = 0x5c
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+export function parseBoundedJson(bytes: Uint8Array): BoundedJson {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return { ok: false, reason: 'invalid_utf8' }
+  }
+  if (isTooDeep(text)) return { ok: false, reason: 'too_deep' }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { ok: false, reason: 'invalid_json' }
+  }
+  return isObject(value) ? { ok: true, value } : { ok: false, reason: 'not_an_object' }
+}
+
+/** One pass before parsing: whatever walks the value afterwards may then recurse safely. */
+function isTooDeep(text: string): boolean {
+  let depth = 0
+  let isInString = false
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index)
+    if (isInString) {
+      if (unit === backslash) index += 1
+      else if (unit === quote) isInString = false
+    } else if (unit === quote) isInString = true
+    else if (unit === openBracket || unit === openBrace) {
+      depth += 1
+      if (depth > maxDepth) return true
+    } else if (unit === closeBracket || unit === closeBrace) depth -= 1
+  }
+  return false
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

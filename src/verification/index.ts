@@ -1,0 +1,10 @@
+// The verification door: what adapters may use to judge where bytes come from.
+export type { BoundedJson, JsonRefusal } from './bounded-json.ts'
+export { parseBoundedJson } from './bounded-json.ts'
+export type { ClockJudgement, ClockTolerance } from './clock-skew.ts'
+export { judgeClockSkew } from './clock-skew.ts'
+export { equalInConstantTime } from './constant-time.ts'
+export type { ContentAddressed } from './digest.ts'
+export { assertDigest } from './digest.ts'
+export type { Hmac, HmacHeaderOptions } from './hmac.ts'
+export { hexOf, verifyHmacSha256, webHmac } from './hmac.ts'
