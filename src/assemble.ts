@@ -1,0 +1,140 @@
+// Puts the gateway together from its configuration and a database. Portable: what differs per runtime is a parameter.
+import type { Config } from './config.ts'
+import { createIdSource, GatewayError, type Log } from './contract/index.ts'
+import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.ts'
+import { createGateway, type Gateway } from './gateway.ts'
+import { createEvidencePolicy } from './identity/access.ts'
+import { createGroupCommit } from './inbound/group-commit.ts'
+import type { SettlePolicy } from './outbox/settle.ts'
+import { type Bell, createBell } from './pump.ts'
+import { createLeaseKeeper } from './sessions/lease-keeper.ts'
+import type { Database, Failpoint } from './storage/database.ts'
+import { createInboxStore } from './storage/inbox-store.ts'
+import { createJournalStore } from './storage/journal-store.ts'
+import { createOutboxStore } from './storage/outbox-store.ts'
+import { createReceiptStore } from './storage/receipt-store.ts'
+import { createRunLog, createSignalStore, createTranscriptStore } from './storage/transcript-store.ts'
+import { createTurnStore } from './storage/turn-store.ts'
+
+export type Runtime = {
+  readonly fetch: typeof fetch
+  readonly now: () => number
+  readonly monotonicMs: () => number
+  readonly random: () => number
+  readonly log: Log
+  readonly failpoint?: Failpoint
+}
+
+export type Assembled = {
+  readonly gateway: Gateway
+  readonly deps: GatewayDeps
+  readonly wake: () => void
+  readonly stop: () => void
+}
+
+export const defaultTurnPolicy: TurnPolicy = {
+  leaseMs: 30_000,
+  slots: 64,
+  sendSlots: 32,
+  pollMs: 1_000,
+  merge: { maxMessages: 20, maxBytes: 64 * 1024 },
+  deadlineMs: 10 * 60_000,
+  maxFailures: 3,
+  maxAttempts: 12,
+  retryFirstMs: 250,
+  maxOutageMs: 60 * 60_000,
+  rotateAfterIdleMs: 7 * 24 * 60 * 60_000,
+  rotateCommands: ['new', 'reset'],
+  historyHead: 2,
+  historyTail: 20,
+}
+
+export function assemble(config: Config, database: Database, runtime: Runtime): Assembled {
+  const turnPolicy = { ...defaultTurnPolicy, ...config.turns }
+  const connections = config.connections.map((each) => createConnection(config, each, database, runtime))
+  requireShortCalls(connections, turnPolicy)
+  const newId = createIdSource(runtime.now, (bytes) => crypto.getRandomValues(bytes))
+  const lease = { holder: newId(), leaseMs: turnPolicy.leaseMs }
+  const turns = createTurnStore(database, lease)
+  const leases = createLeaseKeeper({
+    turns,
+    leaseMs: turnPolicy.leaseMs,
+    monotonicMs: runtime.monotonicMs,
+    log: runtime.log,
+  })
+  const bells = { turns: createBell(), sends: createBell(), ends: createBell(), timers: createBell() }
+  const deps: GatewayDeps = {
+    ...runtime,
+    connections,
+    agents: new Map(config.agents.map((agent) => [agent.slug, agent])),
+    committer: createGroupCommit(createInboxStore(database)),
+    receipts: createReceiptStore(database),
+    turns,
+    signals: createSignalStore(database),
+    journal: createJournalStore(database, lease),
+    transcripts: createTranscriptStore(database),
+    outbox: createOutboxStore(database, lease),
+    access: createEvidencePolicy(),
+    leases,
+    turnPolicy,
+    settlePolicy: { ...defaultSettlePolicy(turnPolicy, connections), ...config.sends },
+    validation: validationScope(connections),
+    bells,
+    newId,
+    hash: sha256Hex,
+  }
+  return { gateway: createGateway(deps), deps, wake: () => ringAll(bells), stop: leases.stop }
+}
+
+function createConnection(
+  config: Config,
+  each: Config['connections'][number],
+  database: Database,
+  runtime: Runtime,
+): GatewayConnection {
+  const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
+  const channelDeps = { connection, fetch: runtime.fetch, now: runtime.now, runLog: createRunLog(database) }
+  return { connection, adapter: each.channel.create(each.settings, channelDeps), access: each.access }
+}
+
+/** Ruling 17: what we start must be over before anybody else may start. */
+function requireShortCalls(connections: readonly GatewayConnection[], policy: TurnPolicy): void {
+  for (const { adapter, connection } of connections) {
+    const { callTimeoutMs } = adapter.capabilities
+    if (callTimeoutMs * 3 <= policy.leaseMs) continue
+    const advice = `raise turns.leaseMs to at least ${callTimeoutMs * 3}`
+    throw new GatewayError(
+      'config_invalid',
+      `[${adapter.channel}] connection "${connection.id}": calls may take ${callTimeoutMs} ms; ${advice}`,
+    )
+  }
+}
+
+function defaultSettlePolicy(policy: TurnPolicy, connections: readonly GatewayConnection[]): SettlePolicy {
+  const slowest = Math.max(0, ...connections.map((each) => each.adapter.capabilities.callTimeoutMs))
+  return {
+    backoff: { firstMs: 500, maxMs: 5 * 60_000 },
+    giveUpAfterMs: 24 * 60 * 60_000,
+    unknownPauseMs: 2_000,
+    reconcileAfterMs: policy.leaseMs + slowest,
+    reconcileForMs: 10 * 60_000,
+    retryUnknown: 'never',
+  }
+}
+
+function validationScope(connections: readonly GatewayConnection[]): GatewayDeps['validation'] {
+  return {
+    from: 'adapter',
+    receivedVia: new Set(connections.map((each) => each.adapter.capabilities.receivedVia)),
+    authMethods: new Set(connections.flatMap((each) => each.adapter.capabilities.authMethods)),
+  }
+}
+
+function ringAll(bells: Readonly<Record<string, Bell>>): void {
+  for (const bell of Object.values(bells)) bell.ring()
+}
+
+async function sha256Hex(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

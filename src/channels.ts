@@ -1,0 +1,8 @@
+// The only file in src that names adapters. A new channel is one folder and one line here.
+import { aguiChannel } from '../adapters/agui/index.ts'
+import { telegramChannel } from '../adapters/telegram/index.ts'
+import type { ChannelDefinition } from './contract/index.ts'
+
+export { type TelegramOptions, telegram } from '../adapters/telegram/index.ts'
+
+export const channels: readonly ChannelDefinition[] = [aguiChannel, telegramChannel]

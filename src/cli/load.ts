@@ -1,0 +1,35 @@
+// What every command needs first: the configuration, from parley.config.ts and the environment.
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { channels } from '../channels.ts'
+import { type Config, loadConfig, type ParleyConfig } from '../config.ts'
+import { GatewayError } from '../contract/index.ts'
+
+const fileNames = ['parley.config.ts', 'parley.config.js', 'parley.config.mjs']
+
+/** The bundle lies in dist/, the migrations beside it. */
+export const migrationsFolder = resolve(import.meta.dirname, '..', 'drizzle')
+
+export async function loadFromDisk(given: string | undefined): Promise<Config> {
+  const path =
+    given === undefined ? fileNames.map((name) => join(process.cwd(), name)).find(existsSync) : resolve(given)
+  if (path === undefined) return loadConfig(process.env, {}, channels)
+  if (!existsSync(path)) throw new GatewayError('config_invalid', `no configuration file at ${path}; correct --config`)
+  const loaded = (await import(pathToFileURL(path).href)) as { default?: ParleyConfig }
+  if (loaded.default === undefined) {
+    throw new GatewayError('config_invalid', `${path} has no default export; write: export default defineConfig({ … })`)
+  }
+  return loadConfig(process.env, loaded.default, channels)
+}
+
+/** Errors for people: what is wrong and what to do, without a stack. */
+export async function orExit(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    process.stderr.write(`parley: ${error.message}\n`)
+    process.exitCode = 1
+  }
+}

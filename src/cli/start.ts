@@ -1,0 +1,58 @@
+// `parley start`: run the gateway until it is told to stop.
+import { defineCommand } from 'citty'
+import type { Config } from '../config.ts'
+import { createLog } from '../node/log.ts'
+import { type RunningGateway, startNode } from '../node.ts'
+import { loadFromDisk, migrationsFolder, orExit } from './load.ts'
+
+const graceMs = 10_000
+
+export const startCommand = defineCommand({
+  meta: { name: 'start', description: 'Run the gateway.' },
+  args: {
+    config: { type: 'string', description: 'Configuration file (default: parley.config.ts)' },
+    'log-level': { type: 'string', default: 'info', description: 'trace, debug, info, warn, error or silent' },
+  },
+  run: ({ args }) =>
+    orExit(async () => {
+      const config = await loadFromDisk(args.config)
+      const running = await startNode({ config, migrationsFolder, log: createLog(args['log-level']) })
+      process.stdout.write(welcome(running, config))
+      stopOnSignal(running)
+    }),
+})
+
+function welcome(running: RunningGateway, config: Config): string {
+  const lines = [`Parley is up at ${running.url}`]
+  if (running.database === 'pglite') {
+    lines.push(
+      `Database: embedded, in ${config.dataDir}. It survives a crash of this process, not a power cut; set DATABASE_URL for production.`,
+    )
+  } else lines.push('Database: PostgreSQL (DATABASE_URL)')
+  lines.push(`Agents: ${config.agents.map((agent) => agent.slug).join(', ')}`)
+  for (const each of config.connections)
+    lines.push(`Connection: ${each.channel.channel}/${each.id} -> ${each.agent} (${each.access.mode})`)
+  if (running.newAdminToken !== undefined) lines.push(`Admin token, shown this once: ${running.newAdminToken}`)
+  lines.push('', 'Say something to the agent:', tryIt(running.url), '')
+  return lines.join('\n')
+}
+
+function tryIt(url: string): string {
+  const body = `'{"threadId":"t1","runId":"r1","messages":[{"id":"m1","role":"user","content":"hello"}]}'`
+  return `  curl -s ${url}/api/v1/agent/run -H 'content-type: application/json' -d ${body}\n`
+}
+
+function stopOnSignal(running: RunningGateway): void {
+  let isStopping = false
+  const stop = (): void => {
+    if (isStopping) process.exit(1)
+    isStopping = true
+    process.stderr.write('Stopping: turns go on to their next step, the rest is resumed at the next start.\n')
+    running.stop(graceMs).then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  }
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+}

@@ -1,0 +1,180 @@
+// Configuration: parley.config.ts and the environment in, a frozen Config out, every problem reported at once.
+import * as z from 'zod'
+import type { Agent } from './agent/agent.ts'
+import { demoAgent } from './agent/demo.ts'
+import {
+  type AccessRule,
+  type ChannelDefinition,
+  type ConnectionConfig,
+  GatewayError,
+  type Secret,
+  secret,
+} from './contract/index.ts'
+import type { TurnPolicy } from './gateway/deps.ts'
+import { defaultRetention, type RetentionPolicy } from './inbound/retention.ts'
+import type { SettlePolicy } from './outbox/settle.ts'
+
+/** What a parley.config.ts exports. Everything is optional; without it the demo agent answers. */
+export type ParleyConfig = {
+  readonly agents?: readonly Agent[]
+  readonly connections?: readonly ConnectionConfig[]
+  readonly turns?: Partial<TurnPolicy>
+  readonly sends?: Partial<SettlePolicy>
+  readonly retention?: Partial<RetentionPolicy>
+  readonly maxBodyBytes?: number
+}
+
+export type ConfiguredConnection = {
+  readonly id: string
+  readonly agent: string
+  readonly access: AccessRule
+  readonly channel: ChannelDefinition
+  readonly settings: unknown
+}
+
+export type Config = {
+  readonly port: number
+  readonly host: string
+  readonly publicUrl: string | undefined
+  readonly domain: string
+  readonly dataDir: string
+  readonly databaseUrl: Secret | undefined
+  readonly adminToken: Secret | undefined
+  readonly tenant: string
+  readonly agents: readonly Agent[]
+  readonly connections: readonly ConfiguredConnection[]
+  readonly turns: Partial<TurnPolicy>
+  readonly sends: Partial<SettlePolicy>
+  readonly retention: RetentionPolicy
+  readonly maxBodyBytes: number
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export function defineConfig(config: ParleyConfig): ParleyConfig {
+  return config
+}
+
+const environmentSchema = z.object({
+  PARLEY_PORT: z.coerce.number().int().min(0).max(65_535).default(8787),
+  PARLEY_HOST: z.string().min(1).default('127.0.0.1'),
+  PARLEY_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+  PARLEY_DATA_DIR: z.string().min(1).default('.parley'),
+  PARLEY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+})
+
+/** Throws one error that lists everything that is wrong. */
+export function loadConfig(env: Environment, file: ParleyConfig, channels: readonly ChannelDefinition[]): Config {
+  const problems: string[] = []
+  const read = environmentSchema.safeParse(blankIsAbsent(env))
+  if (!read.success) for (const issue of read.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)
+  const agents = file.agents !== undefined && file.agents.length > 0 ? file.agents : [demoAgent]
+  problems.push(...duplicates(agents.map((agent) => agent.slug)).map((slug) => `two agents are called "${slug}"`))
+  const connections = configuredConnections(env, file, channels, agents, problems)
+  const retention = { ...defaultRetention, ...file.retention }
+  if (retention.receiptDays < Math.max(30, retention.contentDays)) {
+    problems.push(
+      'retention.receiptDays must be at least 30 and at least contentDays, or redeliveries would be answered again',
+    )
+  }
+  if (!read.success || problems.length > 0) {
+    throw new GatewayError(
+      'config_invalid',
+      `the configuration has ${problems.length} problem(s):\n  - ${problems.join('\n  - ')}`,
+    )
+  }
+  const settings = read.data
+  const publicUrl = settings.PARLEY_PUBLIC_URL
+  return Object.freeze({
+    port: settings.PARLEY_PORT,
+    host: settings.PARLEY_HOST,
+    publicUrl,
+    domain: publicUrl === undefined ? 'parley.localhost' : new URL(publicUrl).hostname,
+    dataDir: settings.PARLEY_DATA_DIR,
+    databaseUrl: optionalSecret(settings.DATABASE_URL),
+    adminToken: optionalSecret(settings.PARLEY_ADMIN_TOKEN),
+    tenant: 'default',
+    agents,
+    connections,
+    turns: file.turns ?? {},
+    sends: file.sends ?? {},
+    retention,
+    maxBodyBytes: file.maxBodyBytes ?? 1024 * 1024,
+  })
+}
+
+function configuredConnections(
+  env: Environment,
+  file: ParleyConfig,
+  channels: readonly ChannelDefinition[],
+  agents: readonly Agent[],
+  problems: string[],
+): readonly ConfiguredConnection[] {
+  const asked = [...(file.connections ?? []), ...connectionsFromEnvironment(env, file, channels, problems)]
+  const resolved: ConfiguredConnection[] = []
+  for (const each of asked) {
+    const channel = channels.find((known) => known.channel === each.channel)
+    if (channel === undefined) problems.push(`connection "${each.id}": unknown channel "${each.channel}"`)
+    else {
+      for (const issue of channel.settingsSchema.safeParse(each.settings).error?.issues ?? []) {
+        problems.push(`[${each.channel}] connection "${each.id}": ${issue.path.join('.')} ${issue.message}`)
+      }
+      const agent = each.agent ?? agents[0]?.slug ?? ''
+      if (!agents.some((known) => known.slug === agent)) problems.push(`connection "${each.id}": no agent "${agent}"`)
+      resolved.push({
+        id: each.id,
+        agent,
+        access: each.access ?? channel.defaultAccess,
+        channel,
+        settings: each.settings,
+      })
+    }
+  }
+  problems.push(
+    ...duplicates(asked.map((each) => each.id)).map(
+      (id) => `two connections are called "${id}"; give one an id of its own`,
+    ),
+  )
+  return resolved
+}
+
+/** A set variable switches its channel on; the file wins where both name the same connection. */
+function connectionsFromEnvironment(
+  env: Environment,
+  file: ParleyConfig,
+  channels: readonly ChannelDefinition[],
+  problems: string[],
+): readonly ConnectionConfig[] {
+  const found: ConnectionConfig[] = []
+  for (const channel of channels) {
+    const isInFile = (file.connections ?? []).some(
+      (each) => each.channel === channel.channel && each.id === channel.defaultConnectionId,
+    )
+    const reading = isInFile ? undefined : channel.fromEnvironment(blankIsAbsent(env))
+    if (reading === undefined) continue
+    if ('missing' in reading) {
+      problems.push(
+        ...reading.missing.map(
+          (name) => `[${channel.channel}] ${name} is missing; set it, or unset the channel's other variables`,
+        ),
+      )
+    } else {
+      const access = reading.access === undefined ? {} : { access: reading.access }
+      found.push({ channel: channel.channel, id: channel.defaultConnectionId, settings: reading.settings, ...access })
+    }
+  }
+  return found
+}
+
+function blankIsAbsent(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''))
+}
+
+function duplicates(names: readonly string[]): readonly string[] {
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
+}
+
+function optionalSecret(value: string | undefined): Secret | undefined {
+  return value === undefined ? undefined : secret(value)
+}

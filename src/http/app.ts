@@ -1,0 +1,112 @@
+// Hop 1 and the gateway's HTTP surface: webhooks, the channels' own endpoints, health, and the operator's routes.
+import { type Context, Hono } from 'hono'
+import { isGatewayError, type Log, type RawArrival, type Secret, type TransportAnswer } from '../contract/index.ts'
+import type { GatewayConnection } from '../gateway/deps.ts'
+import type { Gateway } from '../gateway.ts'
+import type { ReceiptStore } from '../inbound/receipt-store.ts'
+import type { DeliveryStore } from '../outbox/delivery-store.ts'
+import { addAdminRoutes } from './admin.ts'
+import { readBody } from './read-body.ts'
+import { errorAnswer, failureAnswer, hookAnswer, json, notFound, tooLarge, watchRefusal } from './status.ts'
+
+export type AppDeps = {
+  readonly gateway: Gateway
+  readonly receipts: ReceiptStore
+  readonly deliveries: DeliveryStore
+  readonly wake: () => void
+  readonly adminToken: Secret
+  readonly isReady: () => Promise<boolean>
+  /** What the edge knows and a Request does not say: whether the caller sits on this machine. */
+  readonly isLoopback: (context: Context) => boolean
+  readonly now: () => number
+  readonly maxBodyBytes: number
+  readonly watchMs: number
+  readonly log: Log
+  /** Called after a success was decided and before it is sent; the proofs crash here. */
+  readonly failpoint?: (name: string) => void | Promise<void>
+}
+
+export function createApp(deps: AppDeps): Hono {
+  const app = new Hono()
+  app.post('/hooks/:channel/:connection', async (context) => {
+    const { channel, connection } = context.req.param()
+    const at = deps.gateway.connections.find(
+      (each) => each.connection.id === connection && each.adapter.channel === channel,
+    )
+    return at === undefined ? respond(unknownHook()) : respond(await hook(deps, at, context))
+  })
+  for (const at of deps.gateway.connections) {
+    for (const endpoint of at.adapter.endpoints) {
+      const answer = endpoint.answer === 'watch' ? watched : hook
+      app.post(endpoint.path, async (context) => respond(await answer(deps, at, context)))
+    }
+  }
+  app.get('/healthz', () => respond(json(200, { status: 'up' })))
+  app.get('/readyz', async () => {
+    const isReady = await deps.isReady()
+    return respond(
+      isReady ? json(200, { status: 'ready' }) : failureAnswer('storage_unavailable', 'the database does not answer'),
+    )
+  })
+  addAdminRoutes(app, deps)
+  app.notFound(() => respond(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are')))
+  app.onError((error) => respond(failure(deps, error)))
+  return app
+}
+
+async function hook(deps: AppDeps, at: GatewayConnection, context: Context): Promise<TransportAnswer> {
+  const arrival = await readArrival(deps, context)
+  if (arrival === undefined)
+    return errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`)
+  const received = await deps.gateway.receive(at, arrival)
+  await deps.failpoint?.('before:answer')
+  if (received.kind === 'stored' && at.adapter.acknowledge !== undefined)
+    return at.adapter.acknowledge(received.acceptances, undefined)
+  return hookAnswer(received)
+}
+
+async function watched(deps: AppDeps, at: GatewayConnection, context: Context): Promise<TransportAnswer> {
+  const arrival = await readArrival(deps, context)
+  if (arrival === undefined)
+    return errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`)
+  const received = await deps.gateway.receive(at, arrival)
+  const refusal = watchRefusal(received)
+  if (refusal !== undefined || received.kind !== 'stored') return refusal ?? hookAnswer(received)
+  const first = received.acceptances[0]
+  const result =
+    first !== undefined && 'inboxId' in first ? await deps.gateway.watch(first.inboxId, deps.watchMs) : undefined
+  return at.adapter.acknowledge?.(received.acceptances, result) ?? hookAnswer(received)
+}
+
+async function readArrival(deps: AppDeps, context: Context): Promise<RawArrival | undefined> {
+  const bytes = await readBody(context.req.raw, deps.maxBodyBytes)
+  if (bytes === undefined) return undefined
+  return {
+    bytes,
+    headers: context.req.header(),
+    receivedAt: new Date(deps.now()).toISOString(),
+    isLoopback: deps.isLoopback(context),
+  }
+}
+
+function respond({ status, headers, body }: TransportAnswer): Response {
+  return new Response(body ?? null, { status, ...(headers === undefined ? {} : { headers }) })
+}
+
+function unknownHook(): TransportAnswer {
+  return errorAnswer(
+    notFound.status,
+    notFound.code,
+    'no such connection; use /hooks/{channel}/{connection} as configured',
+  )
+}
+
+/** The one place where exceptions become answers: a code and a remedy, never a stack. */
+function failure(deps: AppDeps, error: unknown): TransportAnswer {
+  if (isGatewayError(error)) {
+    deps.log.warn('request_failed', { code: error.code })
+    return failureAnswer(error.code, error.message)
+  }
+  deps.log.error('request_crashed', { error: error instanceof Error ? error.name : 'unknown' })
+  return failureAnswer('internal', 'the gateway failed on this request; its log says where')
+}

@@ -1,0 +1,33 @@
+// Hop 1: the body as bytes, never more of it than allowed.
+
+/** Undefined when the body is larger than `maxBytes`; what was not read is left unread. */
+export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | undefined> {
+  const declared = Number(request.headers.get('content-length') ?? Number.NaN)
+  if (declared > maxBytes) return undefined
+  // A declared length is enforced by the server, so the whole body can be read in one go.
+  if (Number.isInteger(declared) && declared >= 0) return new Uint8Array(await request.arrayBuffer())
+  return request.body === null ? new Uint8Array() : readBounded(request.body, maxBytes)
+}
+
+async function readBounded(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  const reader = body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    size += value.byteLength
+    if (size > maxBytes) {
+      await reader.cancel()
+      return undefined
+    }
+    chunks.push(value)
+  }
+  const whole = new Uint8Array(size)
+  let at = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, at)
+    at += chunk.byteLength
+  }
+  return whole
+}

@@ -1,0 +1,66 @@
+// Outcomes to HTTP, as tables. No status number stands anywhere else.
+import type { ErrorCode, RejectReason, TransportAnswer } from '../contract/index.ts'
+import type { Received } from '../gateway/receive.ts'
+
+const rejected: Readonly<Record<RejectReason, { status: number; remedy: string }>> = {
+  missing_credential: { status: 401, remedy: 'send the credential this connection was configured with' },
+  wrong_credential: { status: 401, remedy: 'compare the credential with the one this connection was configured with' },
+  bad_signature: { status: 401, remedy: 'sign the raw body with the configured secret' },
+  stale_timestamp: { status: 401, remedy: 'check the clock of the sender' },
+  future_timestamp: { status: 401, remedy: 'check the clock of the sender' },
+  replayed: { status: 401, remedy: 'sign every request anew' },
+  not_allowed_here: { status: 403, remedy: 'call this from the machine the gateway runs on' },
+  malformed_request: { status: 415, remedy: 'send Content-Type: application/json' },
+}
+
+const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSeconds?: number }>>> = {
+  storage_unavailable: { status: 503, retryAfterSeconds: 1 },
+  storage_overloaded: { status: 503, retryAfterSeconds: 2 },
+  stopping: { status: 503, retryAfterSeconds: 2 },
+  storage_refused_row: { status: 422 },
+  unauthorized: { status: 401 },
+  not_found: { status: 404 },
+  bad_request: { status: 400 },
+  conflict: { status: 409 },
+}
+
+export const tooLarge = { status: 413, code: 'body_too_large' } as const
+export const notFound = { status: 404, code: 'not_found' } as const
+
+/** The answer to a webhook. A stored arrival is a success whatever it held: delivering it again would change nothing. */
+export function hookAnswer(received: Received): TransportAnswer {
+  switch (received.kind) {
+    case 'handshake':
+      return received.answer
+    case 'rejected': {
+      const { status, remedy } = rejected[received.reason]
+      return errorAnswer(status, received.reason, remedy)
+    }
+    case 'unreadable':
+      return json(200, { ok: true, outcomes: ['dead'], reason: received.reason })
+    case 'stored':
+      return json(200, { ok: true, outcomes: received.acceptances.map((acceptance) => acceptance.kind) })
+  }
+}
+
+/** The same for a request that waits for an answer: here nobody delivers again by himself, so bad input is the caller's. */
+export function watchRefusal(received: Received): TransportAnswer | undefined {
+  if (received.kind === 'unreadable')
+    return errorAnswer(400, received.reason, 'correct the request body and send it again')
+  return received.kind === 'stored' ? undefined : hookAnswer(received)
+}
+
+export function failureAnswer(code: ErrorCode | 'internal', message: string): TransportAnswer {
+  const entry = code === 'internal' ? undefined : failed[code]
+  const answer = errorAnswer(entry?.status ?? 500, code, message)
+  const seconds = entry?.retryAfterSeconds
+  return seconds === undefined ? answer : { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } }
+}
+
+export function errorAnswer(status: number, code: string, remedy: string): TransportAnswer {
+  return json(status, { error: { code, remedy } })
+}
+
+export function json(status: number, body: unknown): TransportAnswer {
+  return { status, headers: { 'content-type': 'application/json; charset=utf-8' }, body: JSON.stringify(body) }
+}

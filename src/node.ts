@@ -1,0 +1,136 @@
+// The Node edge: one HTTP server, the drain loop, the sweeper, and a stop that ends turns at their next step.
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { type Assembled, assemble } from './assemble.ts'
+import type { Config } from './config.ts'
+import { GatewayError, type Log } from './contract/index.ts'
+import { createApp } from './http/app.ts'
+import { sweepOnce } from './inbound/retention.ts'
+import { readAdminToken } from './node/admin-token.ts'
+import { isLoopback } from './node/loopback.ts'
+import { openDatabase } from './node/open-database.ts'
+import { type Database, type Failpoint, statement } from './storage/database.ts'
+import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
+import { createSweepStore } from './storage/sweep-store.ts'
+
+export type StartOptions = {
+  readonly config: Config
+  readonly migrationsFolder: string
+  readonly log: Log
+  readonly failpoint?: Failpoint
+}
+
+export type RunningGateway = {
+  readonly url: string
+  readonly database: Database['kind']
+  /** Shown once, when it was made at this start. */
+  readonly newAdminToken: string | undefined
+  /** Answers no more, lets turns reach their next step, and gives everything back; at most `graceMs` long. */
+  readonly stop: (graceMs: number) => Promise<void>
+}
+
+const sweepEveryMs = 60_000
+const watchMs = 50_000
+
+type Handle = (request: Request, env: object) => Response | Promise<Response>
+
+export async function startNode(options: StartOptions): Promise<RunningGateway> {
+  const { config, log } = options
+  const hook = options.failpoint === undefined ? {} : { failpoint: options.failpoint }
+  const admin = await readAdminToken(config.adminToken, config.dataDir)
+  // The folder's socket listens before there is an app: being able to listen is the lock.
+  let handle: Handle = () => new Response('starting', { status: 503 })
+  const listener = getRequestListener((request, env) => handle(request, env))
+  const lockServer = createServer(listener)
+  const opened = await openDatabase({ config, migrationsFolder: options.migrationsFolder, lockServer, ...hook })
+  const runtime = { fetch, now: Date.now, monotonicMs: () => performance.now(), random: Math.random, log, ...hook }
+  const assembled = assemble(config, opened.database, runtime)
+  const app = createApp({
+    gateway: assembled.gateway,
+    receipts: createReceiptStore(opened.database),
+    deliveries: createDeliveryStore(opened.database),
+    wake: assembled.wake,
+    adminToken: admin.token,
+    isReady: () => isReady(assembled, opened.database),
+    isLoopback,
+    now: Date.now,
+    maxBodyBytes: config.maxBodyBytes,
+    watchMs,
+    log,
+    ...hook,
+  })
+  handle = (request, env) => app.fetch(request, env)
+  const server = createServer(listener)
+  const unlisten = await opened.database.listen(assembled.wake)
+  const background = startBackground(assembled, opened.database, config, log)
+  await listen(server, config)
+  return {
+    url: addressOf(server, config),
+    database: opened.database.kind,
+    newAdminToken: admin.isNew ? admin.token.reveal() : undefined,
+    async stop(graceMs) {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      server.closeIdleConnections()
+      await background.stop(graceMs)
+      server.closeAllConnections()
+      await closed
+      await unlisten()
+      assembled.stop()
+      lockServer.closeAllConnections()
+      await opened.close()
+    },
+  }
+}
+
+const probe = statement('probe', 'select 1 as ok')
+
+async function isReady({ deps }: Assembled, database: Database): Promise<boolean> {
+  if (!deps.committer.isAnswered()) return false
+  const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), 1_500).unref())
+  const answered = database.accepting.query(probe, []).then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([answered, late])
+}
+
+function startBackground(
+  assembled: Assembled,
+  database: Database,
+  config: Config,
+  log: Log,
+): { stop: (graceMs: number) => Promise<void> } {
+  let isStopping = false
+  const drained = assembled.gateway.drain({ isStopping: () => isStopping })
+  const sweepStore = createSweepStore(database)
+  const sweeper = setInterval(() => {
+    sweepOnce(sweepStore, config.retention, log).catch(() => log.warn('sweep_failed'))
+  }, sweepEveryMs)
+  return {
+    async stop(graceMs) {
+      isStopping = true
+      clearInterval(sweeper)
+      assembled.wake()
+      const late = new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref())
+      // What has not reached a step by then is left to its lease: the next holder goes on from the journal.
+      await Promise.race([drained, late])
+    },
+  }
+}
+
+function listen(server: Server, { port, host }: Config): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const advice =
+        error.code === 'EADDRINUSE' ? 'choose another port with PARLEY_PORT' : 'check PARLEY_HOST and PARLEY_PORT'
+      reject(new GatewayError('config_invalid', `[node] cannot listen on ${host}:${port} (${error.code}); ${advice}`))
+    })
+    server.listen(port, host, resolve)
+  })
+}
+
+function addressOf(server: Server, { host }: Config): string {
+  const { port } = server.address() as AddressInfo
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}

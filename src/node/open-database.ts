@@ -1,0 +1,60 @@
+// The database of this process: PostgreSQL where DATABASE_URL is set, else PGlite in the data folder under its lock.
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import type { Server } from 'node:net'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import type { Database, Failpoint } from '../storage/database.ts'
+import { migrate } from '../storage/migrate.ts'
+import { openPglite } from '../storage/pglite.ts'
+import { openPostgres } from '../storage/postgres.ts'
+import { lockDataDir } from './data-dir-lock.ts'
+
+export type OpenedDatabase = { readonly database: Database; readonly close: () => Promise<void> }
+
+export type OpenOptions = {
+  readonly config: Pick<Config, 'databaseUrl' | 'dataDir'>
+  readonly migrationsFolder: string
+  /** Listens on the data folder's socket; being able to is the lock. */
+  readonly lockServer: Server
+  readonly failpoint?: Failpoint
+}
+
+export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase> {
+  const { database, unlock } = await open(options)
+  try {
+    await migrate(database, options.migrationsFolder)
+  } catch (error) {
+    await database.close()
+    await unlock()
+    throw error
+  }
+  return {
+    database,
+    async close() {
+      await database.close()
+      await unlock()
+    },
+  }
+}
+
+async function open({
+  config,
+  lockServer,
+  failpoint,
+}: OpenOptions): Promise<{ database: Database; unlock: () => Promise<void> }> {
+  const hook = failpoint === undefined ? {} : { failpoint }
+  if (config.databaseUrl !== undefined) {
+    return { database: openPostgres({ url: config.databaseUrl.reveal(), ...hook }), unlock: async () => {} }
+  }
+  const unlock = await lockDataDir(config.dataDir, lockServer)
+  const folder = join(config.dataDir, 'database')
+  const isNew = !existsSync(join(folder, 'PG_VERSION'))
+  await mkdir(folder, { recursive: true })
+  try {
+    return { database: await openPglite({ folder, isNew, ...hook }), unlock }
+  } catch (error) {
+    await unlock()
+    throw error
+  }
+}
