@@ -45,6 +45,7 @@ export type ArrivedMessage = {
   readonly deliveryId?: string
   readonly subject?: string
   readonly thread: ThreadClaim
+  /** Where the answer goes. Fields called `reply_to_…` say which message it answers and do not make another place. */
   readonly replyTo: JsonObject
   /** Set where the message wants an answer of its own and must not be merged: a command, a click, a run, a task. */
   readonly obligation?: string

@@ -3,6 +3,8 @@ import { cleanText, type Json, type JsonObject } from '../contract/index.ts'
 
 const secretKey = /(token|secret|password|authorization|signature|credential|api_?key|cookie)/i
 const secretValue = /\b(bearer\s+[\w.~+/-]{8,}=*|xox[a-z]-[\w-]{8,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)/gi
+/** Signed links carry their credential in the query. */
+const secretQuery = /([?&][\w-]*(?:token|sig|signature|key|credential|secret)=)[^&#\s"]+/gi
 const maxDepth = 32
 const maxBytes = 64 * 1024
 
@@ -17,7 +19,8 @@ export function redactRaw(raw: unknown): JsonObject {
 function redact(value: unknown, depth: number): Json {
   if (depth > maxDepth) return '[nested too deep]'
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return value
-  if (typeof value === 'string') return cleanText(value).replace(secretValue, '[redacted]')
+  if (typeof value === 'string')
+    return cleanText(value).replace(secretValue, '[redacted]').replace(secretQuery, '$1[redacted]')
   if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1))
   if (typeof value === 'object') return redactFields(value as Record<string, unknown>, depth)
   return null

@@ -1,0 +1,70 @@
+// What the adapter kit needs to know about the local API: requests and payloads with their twins; there is no vendor.
+import type { JsonObject, RawArrival } from '../../src/contract/index.ts'
+import { partsText } from '../../src/rendering/index.ts'
+import laterTurn from './fixtures/later-turn.json' with { type: 'json' }
+import plainText from './fixtures/plain-text.json' with { type: 'json' }
+import seedBinary from './fixtures/seed-binary.json' with { type: 'json' }
+import { aguiChannel } from './index.ts'
+
+const now = Date.parse('2025-11-16T13:40:00.000Z')
+const noVendor = 'a reply is an append to the local run log, no vendor is called'
+const noKey = 'there is no key: being on this machine is the credential'
+
+function sign(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawArrival {
+  return {
+    bytes,
+    headers: { 'content-type': 'application/json' },
+    receivedAt: new Date(now).toISOString(),
+    isLoopback: how.key !== 'wrong',
+  }
+}
+
+function textOf(call: JsonObject): string {
+  const event = call['event']
+  const response = typeof event === 'object' && event !== null && 'response' in event ? event.response : undefined
+  const parts = typeof response === 'object' && response !== null && 'parts' in response ? response.parts : undefined
+  return Array.isArray(parts) ? partsText(parts) : ''
+}
+
+export const fixtures = {
+  definition: aguiChannel,
+  connection: { tenant: 'default', id: 'demo', agent: 'demo', domain: 'parley.localhost' },
+  now,
+  settings: () => ({}),
+  secrets: {},
+  environment: {},
+  sign,
+  credentialHeaders: ['content-type'],
+  captured: [
+    { name: 'plain text', ...plainText },
+    { name: 'seed 002', ...seedBinary },
+    { name: 'a later turn', ...laterTurn },
+  ],
+  own: [],
+  replyTo: { threadId: 'thread-1', runId: 'run-1' },
+  textOf,
+  hostile: [
+    {
+      said: '</script><b>@admin</b>',
+      // JSON is the only markup here, and the text is one string in it.
+      isInert: (calls: readonly JsonObject[]) => calls.map(textOf).join('') === '</script><b>@admin</b>',
+    },
+  ],
+  skips: {
+    'verify: rejects one changed byte': noKey,
+    'verify: rejects an old timestamp': noKey,
+    'verify: rejects a future timestamp': noKey,
+    'verify: answers the handshake': 'the run request has no handshake',
+    'config: leaving out any secret fails at start': 'the channel has no settings',
+    'config: an incomplete environment names what is missing': 'the channel is always on',
+    'normalize: the agent’s own messages vanish':
+      'assistant turns in the body are ignored, see the twin of a later turn',
+    'deliver: success is delivered': `${noVendor}; agui.test.ts covers the append`,
+    'deliver: a rate limit is a retry with its delay': noVendor,
+    'deliver: a server fault is never called delivered or refused': noVendor,
+    'deliver: a refusal is final': noVendor,
+    'deliver: a time-out is settled by what repeating would do': noVendor,
+    'deliver: nothing but the vendor is contacted': noVendor,
+    'verb: reconcile finds what arrived and misses what did not': 'appends carry their key, nothing is ever unknown',
+  },
+}

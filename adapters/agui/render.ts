@@ -1,0 +1,75 @@
+// Hop 8: the reply becomes the last event of its run, and the request that watches it gets it as JSON. Pure.
+import type {
+  Acceptance,
+  JsonObject,
+  NormalizedResponse,
+  TransportAnswer,
+  WatchResult,
+} from '../../src/contract/index.ts'
+import { plainText } from '../../src/rendering/index.ts'
+import type { AguiCall } from './wire.ts'
+
+type Problem = { readonly status: number; readonly message: string; readonly remedy: string }
+
+/** Refusals at the door by reason (msg 13.2); what is not listed is forbidden. */
+const refusals: Readonly<Record<string, Problem>> = {
+  conversation_busy: {
+    status: 409,
+    message: 'another run is active on this thread',
+    remedy: 'wait for its answer, or use another threadId',
+  },
+  stale: { status: 409, message: 'this run is too old to be taken', remedy: 'send it again with a new runId' },
+}
+const forbidden: Problem = {
+  status: 403,
+  message: 'this run was refused',
+  remedy: 'look up the code with: parley explain',
+}
+const ended: Readonly<Record<string, Problem>> = {
+  refused: forbidden,
+  dead: {
+    status: 500,
+    message: 'this run failed',
+    remedy: 'see the log of the gateway, then send it with a new runId',
+  },
+}
+
+export function renderAgui(
+  reply: NormalizedResponse,
+): readonly { readonly call: AguiCall; readonly primary: boolean }[] {
+  return [{ call: { event: { type: 'done', response: asJson(reply) } }, primary: true }]
+}
+
+/** What the open request is told: the answer, why there is none, or that it is still being worked on. */
+export function renderAnswer(acceptances: readonly Acceptance[], result: WatchResult | undefined): TransportAnswer {
+  const acceptance = acceptances[0]
+  if (acceptance?.kind === 'refused') return problem(acceptance.reason, refusals[acceptance.reason] ?? forbidden)
+  if (acceptance?.kind === 'stale') return problem('stale', refusals['stale'] ?? forbidden)
+  if (result?.kind === 'answered') return json(200, answerBody(result.response, result.runId))
+  if (result?.kind !== 'ended') return json(202, { status: 'pending' })
+  const end = ended[result.state]
+  return end === undefined ? json(200, { status: result.state, code: result.reason }) : problem(result.reason, end)
+}
+
+function answerBody(response: NormalizedResponse, runId: string): JsonObject {
+  return {
+    threadId: response.thread_id,
+    runId,
+    status: response.status,
+    messages: [{ role: 'assistant', content: plainText(response) }],
+    response: asJson(response),
+  }
+}
+
+function problem(code: string, { status, message, remedy }: Problem): TransportAnswer {
+  return json(status, { error: { code, message, remedy } })
+}
+
+function json(status: number, body: JsonObject): TransportAnswer {
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+}
+
+/** A reply has passed its schema, so it is JSON; the round trip drops the fields that are merely undefined. */
+function asJson(response: NormalizedResponse): JsonObject {
+  return JSON.parse(JSON.stringify(response))
+}

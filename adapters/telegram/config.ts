@@ -1,0 +1,90 @@
+// Settings of a Telegram bot connection, from parley.config.ts or from the environment (before hop 1).
+import * as z from 'zod'
+import { type AccessRule, type EnvironmentReading, type Secret, secret } from '../../src/contract/index.ts'
+
+const rateSchema = z.object({ count: z.number().int().positive(), perMs: z.number().int().positive() }).readonly()
+const limitsSchema = z
+  .object({ connection: rateSchema.exactOptional(), conversation: rateSchema.exactOptional() })
+  .readonly()
+
+/** Takes a string or an already wrapped secret, so that checking twice does no harm. */
+function secretSchema(pattern: RegExp, problem: string): z.ZodType<Secret, unknown> {
+  return z
+    .union([z.string(), z.custom<Secret>(isSecret)], { error: problem })
+    .transform((given) => (typeof given === 'string' ? secret(given) : given))
+    .refine((wrapped) => pattern.test(wrapped.reveal()), problem)
+}
+
+const tokenSchema = secretSchema(
+  /^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$/,
+  'must be the token BotFather gave you, digits:letters; set TELEGRAM_BOT_TOKEN',
+)
+const webhookSecretSchema = secretSchema(
+  /^[A-Za-z0-9_-]{32,256}$/,
+  'must be 32 to 256 characters of A-Z a-z 0-9 _ -; set TELEGRAM_WEBHOOK_SECRET (openssl rand -hex 32)',
+)
+
+export const telegramSettingsSchema = z.strictObject({
+  botToken: tokenSchema,
+  /** Two during a rotation: the old one and the new one. */
+  webhookSecret: z.preprocess(
+    (given) => (Array.isArray(given) ? given : [given]),
+    z
+      .array(webhookSecretSchema)
+      .min(1, 'must hold one secret; set TELEGRAM_WEBHOOK_SECRET')
+      .max(2, 'must hold at most two secrets'),
+  ),
+  apiRoot: z
+    .url({ protocol: /^https?$/, error: 'must be an http(s) URL; correct TELEGRAM_API_ROOT' })
+    .refine((root) => !root.endsWith('/'), 'must not end with a slash; remove it from TELEGRAM_API_ROOT')
+    .default('https://api.telegram.org'),
+  botUsername: z
+    .string()
+    .regex(/^@?[A-Za-z0-9_]{3,32}$/, 'must be the bot’s user name, such as my_bot; correct TELEGRAM_BOT_USERNAME')
+    .transform((name) => name.replace(/^@/, ''))
+    .optional(),
+  /** What Telegram is known to tolerate; only its own retry_after is authoritative. */
+  limits: limitsSchema.default({
+    connection: { count: 30, perMs: 1000 },
+    conversation: { count: 1, perMs: 1000 },
+  }),
+})
+
+/** Checked settings of one bot. */
+export type TelegramSettings = z.output<typeof telegramSettingsSchema>
+
+/** The bot's own user id is the part of its token before the colon. */
+export function botIdOf(settings: TelegramSettings): string {
+  return settings.botToken.reveal().split(':')[0] ?? ''
+}
+
+export function telegramFromEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+): EnvironmentReading | undefined {
+  const token = env['TELEGRAM_BOT_TOKEN'] || undefined
+  const webhookSecrets = env['TELEGRAM_WEBHOOK_SECRET'] || undefined
+  if (token === undefined && webhookSecrets === undefined) return undefined
+  if (token === undefined) return { missing: ['TELEGRAM_BOT_TOKEN'] }
+  if (webhookSecrets === undefined) return { missing: ['TELEGRAM_WEBHOOK_SECRET'] }
+  const access = accessFrom(env['TELEGRAM_ALLOW'])
+  return {
+    settings: {
+      botToken: secret(token),
+      webhookSecret: webhookSecrets.split(',').map((text) => secret(text.trim())),
+      ...(env['TELEGRAM_API_ROOT'] ? { apiRoot: env['TELEGRAM_API_ROOT'] } : {}),
+      ...(env['TELEGRAM_BOT_USERNAME'] ? { botUsername: env['TELEGRAM_BOT_USERNAME'] } : {}),
+    },
+    ...(access === undefined ? {} : { access }),
+  }
+}
+
+function accessFrom(list: string | undefined): AccessRule | undefined {
+  const entries = (list ?? '').split(',').flatMap((entry) => entry.trim() || [])
+  if (entries.length === 0) return undefined
+  if (entries.includes('*')) return { mode: 'public', allow: [] }
+  return { mode: 'allow_list', allow: entries.map((id) => `telegram:${id}`) }
+}
+
+function isSecret(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'reveal' in value && typeof value.reveal === 'function'
+}

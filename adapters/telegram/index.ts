@@ -1,0 +1,80 @@
+// The Telegram channel: what it can do, and its four verbs bound to one bot's settings.
+import {
+  type AccessRule,
+  type Adapter,
+  type ChannelDefinition,
+  type ChannelDeps,
+  type ConnectionConfig,
+  defineAdapter,
+  GatewayError,
+} from '../../src/contract/index.ts'
+import { botIdOf, type TelegramSettings, telegramFromEnvironment, telegramSettingsSchema } from './config.ts'
+import { callTimeoutMs, deliverTelegram } from './deliver.ts'
+import { normalizeTelegram } from './normalize.ts'
+import { renderTelegram } from './render.ts'
+import { verifyTelegram } from './verify.ts'
+import { maxTextLength, type TelegramCall } from './wire.ts'
+
+// Telegram drops an update 24 hours after its date; the hour more is for clocks and slow tries.
+const horizonMs = 25 * 60 * 60 * 1000
+
+export const telegramChannel: ChannelDefinition = {
+  channel: 'telegram',
+  defaultConnectionId: 'default',
+  defaultAccess: { mode: 'pairing', allow: [] },
+  settingsSchema: telegramSettingsSchema,
+  fromEnvironment: telegramFromEnvironment,
+  create: (settings, deps) => createTelegram(checkedSettings(settings), deps),
+}
+
+/** What an operator writes into parley.config.ts for one bot. */
+export type TelegramOptions = {
+  readonly id?: string
+  readonly agent?: string
+  readonly access?: AccessRule
+  readonly botToken: string
+  readonly webhookSecret: string | readonly string[]
+  readonly apiRoot?: string
+  readonly botUsername?: string
+  readonly limits?: TelegramSettings['limits']
+}
+
+export function telegram({ id = 'default', agent, access, ...settings }: TelegramOptions): ConnectionConfig {
+  return {
+    channel: 'telegram',
+    id,
+    ...(agent === undefined ? {} : { agent }),
+    ...(access === undefined ? {} : { access }),
+    settings,
+  }
+}
+
+function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter {
+  const bot = { id: botIdOf(settings), username: settings.botUsername }
+  return defineAdapter<Uint8Array, TelegramCall>({
+    channel: 'telegram',
+    capabilities: {
+      maxTextLength,
+      // The Bot API has no client id and no way to read a chat back.
+      idempotentSend: 'none',
+      callTimeoutMs,
+      horizonMs,
+      limits: settings.limits,
+      receivedVia: 'telegram',
+      authMethods: ['telegram-secret-token'],
+      mentionRelay: { kind: 'none' },
+      verbs: [],
+    },
+    verify: async (arrival) => verifyTelegram(settings.webhookSecret, arrival),
+    normalize: (payload, arrival, connection) => normalizeTelegram(bot, payload, arrival, connection),
+    render: renderTelegram,
+    deliver: deliverTelegram(settings, deps),
+  })
+}
+
+function checkedSettings(settings: unknown): TelegramSettings {
+  const parsed = telegramSettingsSchema.safeParse(settings)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
+  throw new GatewayError('config_invalid', `[telegram] ${problems.join('; ')}`)
+}

@@ -1,0 +1,103 @@
+// What the adapter kit needs to know about a channel. Adapters may not import tests, so they match this shape by structure.
+import type {
+  Adapter,
+  ChannelDefinition,
+  Connection,
+  JsonObject,
+  RawArrival,
+  RunLog,
+} from '../../src/contract/index.ts'
+
+export const clauses = [
+  'verify: accepts a genuine arrival',
+  'verify: rejects one changed byte',
+  'verify: rejects a wrong key',
+  'verify: rejects a missing credential header',
+  'verify: rejects an old timestamp',
+  'verify: rejects a future timestamp',
+  'verify: answers the handshake',
+  'verify: never normalizes a rejected arrival',
+  'config: leaving out any secret fails at start',
+  'config: an incomplete environment names what is missing',
+  'config: a secret never shows in text, JSON or error',
+  'normalize: captured payloads equal their twins',
+  'normalize: every message passes validation',
+  'normalize: the agent’s own messages vanish',
+  'normalize: arbitrary JSON never crashes',
+  'normalize: a redelivery yields the same key, two messages yield two',
+  'address: decode(encode(x)) equals x',
+  'render: no part exceeds the limit and no words are lost',
+  'render: every status has its own text',
+  'render: hostile markup is inert',
+  'deliver: success is delivered',
+  'deliver: a rate limit is a retry with its delay',
+  'deliver: a server fault is never called delivered or refused',
+  'deliver: a refusal is final',
+  'deliver: a time-out is settled by what repeating would do',
+  'deliver: nothing but the vendor is contacted',
+  'deliver: the idempotency key is the same on every try',
+  'verb: reconcile finds what arrived and misses what did not',
+  'verb: acknowledge answers every acceptance',
+  'truth: every declared capability has a clause that runs',
+] as const
+
+export type Clause = (typeof clauses)[number]
+
+export type VendorAnswer = {
+  readonly status: number
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export type AdapterFixtures = {
+  readonly definition: ChannelDefinition
+  readonly connection: Connection
+  /** The clock while the kit runs. */
+  readonly now: number
+  readonly settings: (vendorOrigin: string) => Readonly<Record<string, unknown>>
+  /** Secret settings by name, as they stand in `settings`. */
+  readonly secrets: Readonly<Record<string, string>>
+  /** A complete environment; each of its variables is required. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly sign: (
+    bytes: Uint8Array,
+    how?: { readonly key?: 'wrong'; readonly at?: number },
+  ) => RawArrival | Promise<RawArrival>
+  readonly credentialHeaders: readonly string[]
+  /** Payloads with what normalize makes of them, `raw` left out; the first two are two different messages. */
+  readonly captured: readonly { readonly name: string; readonly payload: unknown; readonly arrived: unknown }[]
+  readonly own: readonly unknown[]
+  readonly handshake?: { readonly payload: unknown; readonly answer: unknown }
+  readonly replyTo: JsonObject
+  readonly textOf: (call: JsonObject) => string
+  readonly hostile: readonly {
+    readonly said: string
+    readonly isInert: (calls: readonly JsonObject[]) => boolean
+  }[]
+  readonly vendor?: {
+    readonly success: VendorAnswer
+    readonly rateLimit: VendorAnswer
+    readonly serverFault: VendorAnswer
+    readonly refusal: VendorAnswer
+    /** What this channel makes of an answer that may or may not mean "done". */
+    readonly ambiguous: 'unknown' | 'retry'
+  }
+  /** Clauses that cannot apply, each with its reason. */
+  readonly skips: Readonly<Partial<Record<Clause, string>>>
+}
+
+export type DeclareClause = (name: Clause, run: () => void | Promise<void>) => void
+
+export function adapterFor(
+  fixtures: AdapterFixtures,
+  vendorOrigin = 'http://127.0.0.1:9',
+  fetcher: typeof fetch = fetch,
+  runLog: RunLog = { append: async () => {} },
+): Adapter {
+  return fixtures.definition.create(fixtures.settings(vendorOrigin), {
+    connection: fixtures.connection,
+    fetch: fetcher,
+    now: () => fixtures.now,
+    runLog,
+  })
+}

@@ -1,0 +1,55 @@
+// The loopback channel: an adapter of the same shape as the real ones, in one variant per class of idempotent sending.
+import { type ChannelDefinition, defineAdapter, GatewayError } from '../../../src/contract/index.ts'
+import { loopbackFromEnvironment, loopbackSettingsSchema } from './config.ts'
+import { deliverLoopback, reconcileLoopback, type SendClass } from './deliver.ts'
+import { normalizeLoopback } from './normalize.ts'
+import { renderLoopback } from './render.ts'
+import { verifyLoopback } from './verify.ts'
+import type { LoopbackCall } from './wire.ts'
+
+export { signLoopback } from './verify.ts'
+export type { LoopbackEvent } from './wire.ts'
+
+export const loopbackClientId = loopbackChannel('client-id')
+export const loopbackLookup = loopbackChannel('lookup')
+export const loopbackEdit = loopbackChannel('edit')
+export const loopbackNone = loopbackChannel('none')
+
+function loopbackChannel(sendClass: SendClass): ChannelDefinition {
+  const channel = `loopback-${sendClass}`
+  return {
+    channel,
+    defaultConnectionId: channel,
+    defaultAccess: { mode: 'public', allow: [] },
+    settingsSchema: loopbackSettingsSchema,
+    fromEnvironment: loopbackFromEnvironment,
+    create(given, { fetch, now }) {
+      const parsed = loopbackSettingsSchema.safeParse(given)
+      if (!parsed.success) {
+        const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
+        throw new GatewayError('config_invalid', `[${channel}] ${problems.join('; ')}`)
+      }
+      const settings = parsed.data
+      const deps = { fetch, settings, sendClass }
+      return defineAdapter<Uint8Array, LoopbackCall>({
+        channel,
+        capabilities: {
+          maxTextLength: settings.maxTextLength,
+          idempotentSend: sendClass,
+          callTimeoutMs: settings.callTimeoutMs,
+          horizonMs: settings.horizonMs,
+          limits: settings.limits,
+          receivedVia: channel,
+          authMethods: ['loopback-hmac'],
+          mentionRelay: { kind: 'none' },
+          verbs: sendClass === 'lookup' ? ['reconcile'] : [],
+        },
+        verify: (arrival) => verifyLoopback(settings.secret, now, arrival),
+        normalize: (payload, arrival, connection) => normalizeLoopback(channel, payload, arrival, connection),
+        render: (reply, to) => renderLoopback(settings.maxTextLength, reply, to),
+        deliver: (call, attempt) => deliverLoopback(deps, call, attempt),
+        ...(sendClass === 'lookup' ? { reconcile: (_call, attempt) => reconcileLoopback(deps, attempt) } : {}),
+      })
+    },
+  }
+}

@@ -1,0 +1,119 @@
+// Hop 3: a loopback event to one message. Pure.
+import {
+  type Arrived,
+  type Connection,
+  formatAddress,
+  type NormalizedMessage,
+  type RawArrival,
+  textPart,
+  UnreadableArrival,
+} from '../../../src/contract/index.ts'
+import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { eventSchema } from './wire.ts'
+
+export const ownSender = 'parley'
+
+type Event = ReturnType<typeof eventSchema.parse>
+
+export function normalizeLoopback(
+  channel: string,
+  payload: Uint8Array,
+  arrival: RawArrival,
+  connection: Connection,
+): readonly Arrived[] {
+  const json = parseBoundedJson(payload)
+  if (!json.ok) throw new UnreadableArrival(json.reason)
+  const parsed = eventSchema.safeParse(json.value)
+  if (!parsed.success) throw new UnreadableArrival('invalid_event')
+  const event = parsed.data
+  const deliveryId = event.deliveryId ?? event.id
+  const ignored = (reason: string, isNoise: boolean): readonly Arrived[] => [
+    { kind: 'ignored', reason, isNoise, deliveryId, raw: json.value },
+  ]
+  if (event.from === ownSender) return ignored('own_message', false)
+  if (event.text === undefined || event.from === undefined) return ignored('nothing_said', event.id.startsWith('ping'))
+  return [
+    arrived({ channel, arrival, connection, event, deliveryId, from: event.from, text: event.text, raw: json.value }),
+  ]
+}
+
+type Scene = {
+  readonly channel: string
+  readonly arrival: RawArrival
+  readonly connection: Connection
+  readonly event: Event
+  readonly deliveryId: string
+  readonly from: string
+  readonly text: string
+  readonly raw: unknown
+}
+
+function arrived(scene: Scene): Arrived {
+  const { event, connection } = scene
+  const obligation = event.obligation ?? (event.command === undefined ? undefined : 'command')
+  return {
+    kind: 'message',
+    message: messageOf(scene),
+    agent: connection.agent,
+    semanticId: `${event.conversation}:${event.target ?? event.id}`,
+    version: event.version,
+    isSenderChosenId: event.senderChosenId,
+    deliveryId: scene.deliveryId,
+    subject: `loopback:${scene.from}`,
+    thread: {
+      candidates: event.claims ?? [event.conversation],
+      vouched: event.claims === undefined,
+      fresh: event.conversation,
+      ...(event.replyToken === undefined ? {} : { replyToken: event.replyToken }),
+    },
+    replyTo: { conversation: event.conversation },
+    ...(obligation === undefined ? {} : { obligation }),
+    ...(event.exclusive === undefined ? {} : { isExclusive: event.exclusive }),
+    ...(event.sentAt === undefined ? {} : { platformAt: event.sentAt }),
+  }
+}
+
+function messageOf({ channel, arrival, connection, event, from, text, raw }: Scene): NormalizedMessage {
+  const recipient = formatAddress({ local: connection.agent, domain: connection.domain })
+  return {
+    id: event.id,
+    thread_id: event.claims?.[0] ?? event.conversation,
+    sender: {
+      address: formatAddress({ local: from, domain: `loopback.${connection.domain}` }),
+      auth_method: 'loopback-hmac',
+      verified: true,
+      identities: [
+        {
+          subject: `loopback:${from}`,
+          issuer: connection.domain,
+          method: 'urn:gw:auth:loopback:v0.1',
+          assurance: 'platform',
+          audience: recipient,
+          issued_at: arrival.receivedAt,
+          proof: { type: 'transport', verified_by: 'parley' },
+        },
+      ],
+    },
+    recipient,
+    parts: [textPart(text)],
+    recipient_capabilities: { mention_relay: { kind: 'none' } },
+    received_via: channel,
+    received_at: arrival.receivedAt,
+    raw,
+    channel: {
+      connector_id: connection.id,
+      external_provider: 'loopback',
+      external_conversation_id: event.conversation,
+      external_message_id: event.id,
+      sender_id: from,
+      room_kind: 'dm',
+      from_self: false,
+      addressed: event.addressed,
+      visibility: 'private',
+      mentions: [],
+      event: event.event,
+      ...(event.target === undefined ? {} : { target_id: event.target }),
+      ...(event.command === undefined ? {} : { command: event.command }),
+    },
+  }
+}

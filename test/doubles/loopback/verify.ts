@@ -1,0 +1,48 @@
+// Hop 2: an HMAC over the body, or over time and body where the sender states a time.
+import type { RawArrival, Secret, Verdict } from '../../../src/contract/index.ts'
+import { hexOf, judgeClockSkew, verifyHmacSha256, webHmac } from '../../../src/verification/index.ts'
+
+const signatureHeader = 'x-loopback-signature'
+const timestampHeader = 'x-loopback-timestamp'
+
+const hmac = webHmac()
+const tolerance = { maxAgeMs: 300_000, maxAheadMs: 300_000 }
+
+export async function verifyLoopback(
+  secret: Secret,
+  now: () => number,
+  arrival: RawArrival,
+): Promise<Verdict<Uint8Array>> {
+  const signature = arrival.headers[signatureHeader]
+  if (signature === undefined) return { kind: 'rejected', reason: 'missing_credential' }
+  const timestamp = arrival.headers[timestampHeader]
+  const isGenuine = await verifyHmacSha256(hmac, signedBytes(arrival.bytes, timestamp), signature, secret.reveal())
+  if (!isGenuine) return { kind: 'rejected', reason: 'bad_signature' }
+  if (timestamp === undefined) return { kind: 'genuine', payload: arrival.bytes }
+  const judgement = judgeClockSkew(Number(timestamp), now(), tolerance)
+  return judgement === 'fresh' ? { kind: 'genuine', payload: arrival.bytes } : { kind: 'rejected', reason: judgement }
+}
+
+/** The headers a sender puts on a body. */
+export async function signLoopback(
+  bytes: Uint8Array,
+  secret: string,
+  timestampMs?: number,
+): Promise<Record<string, string>> {
+  const timestamp = timestampMs === undefined ? undefined : String(timestampMs)
+  const signature = hexOf(await hmac.sha256(secret, signedBytes(bytes, timestamp)))
+  return {
+    'content-type': 'application/json',
+    [signatureHeader]: `sha256=${signature}`,
+    ...(timestamp === undefined ? {} : { [timestampHeader]: timestamp }),
+  }
+}
+
+function signedBytes(bytes: Uint8Array, timestamp: string | undefined): Uint8Array {
+  if (timestamp === undefined) return bytes
+  const head = new TextEncoder().encode(`${timestamp}.`)
+  const whole = new Uint8Array(head.length + bytes.length)
+  whole.set(head)
+  whole.set(bytes, head.length)
+  return whole
+}

@@ -1,0 +1,115 @@
+// Stands in for api.telegram.org: the methods Parley calls, with Telegram's own limits and error texts.
+import {
+  type Fault,
+  type RecordedCall,
+  type ScriptedServer,
+  startScriptedServer,
+  type VendorReply,
+} from './scripted-server.ts'
+
+export type SentMessage = { readonly message_id: number; readonly chat_id: string; text: string }
+
+export type TelegramApi = Pick<ScriptedServer, 'calls' | 'unexpected' | 'failNext' | 'failAlways' | 'close'> & {
+  readonly apiRoot: string
+  readonly token: string
+  /** Messages as they stand in the chats now, in the order of sending. */
+  readonly sent: readonly SentMessage[]
+  /** Payloads of the calls of one method, whether or not they were carried out. */
+  readonly payloads: (method: string) => readonly Record<string, unknown>[]
+}
+
+export const testBotToken = '7000001:AAE-test-token-of-the-double-000000000'
+
+const methods = new Set(['sendMessage', 'editMessageText', 'getMe', 'setWebhook'])
+
+export async function startTelegramApi(
+  options: { readonly token?: string; readonly port?: number } = {},
+): Promise<TelegramApi> {
+  const token = options.token ?? testBotToken
+  const sent: SentMessage[] = []
+  const server = await startScriptedServer(
+    {
+      notFound: { ok: false, error_code: 404, description: 'Not Found' },
+      routeOf: ({ path }) => {
+        const method = path.split('/').at(-1) ?? ''
+        return /^\/bot[^/]+\/\w+$/.test(path) && methods.has(method) ? method : undefined
+      },
+      apply: (route, { path, body }) =>
+        path.startsWith(`/bot${token}/`) ? carryOut(route, asFields(body), sent) : refusal(401, 'Unauthorized'),
+    },
+    options.port,
+  )
+  const payloads = (method: string) => server.calls.filter(({ route }) => route === method).map(payloadOf)
+  return { ...server, apiRoot: server.origin, token, sent, payloads }
+}
+
+function carryOut(method: string, payload: Record<string, unknown>, sent: SentMessage[]): VendorReply {
+  switch (method) {
+    case 'sendMessage':
+      return sendMessage(payload, sent)
+    case 'editMessageText':
+      return editMessageText(payload, sent)
+    case 'getMe':
+      return accepted({ id: 7000001, is_bot: true, first_name: 'Gateway', username: 'gw_bot' })
+    default:
+      return accepted(true)
+  }
+}
+
+function sendMessage(payload: Record<string, unknown>, sent: SentMessage[]): VendorReply {
+  const text = String(payload['text'] ?? '').trim()
+  if (payload['chat_id'] === undefined) return refusal(400, 'Bad Request: chat_id is empty')
+  if (text === '') return refusal(400, 'Bad Request: text must be non-empty')
+  if ([...text].length > 4096) return refusal(400, 'Bad Request: message is too long')
+  const message = { message_id: sent.length + 1, chat_id: String(payload['chat_id']), text }
+  sent.push(message)
+  return accepted(wire(message))
+}
+
+function editMessageText(payload: Record<string, unknown>, sent: SentMessage[]): VendorReply {
+  const text = String(payload['text'] ?? '').trim()
+  const message = sent.find(({ message_id }) => message_id === payload['message_id'])
+  if (message === undefined) return refusal(400, 'Bad Request: message to edit not found')
+  if (message.text === text) return refusal(400, 'Bad Request: message is not modified: specified new message content')
+  message.text = text
+  return accepted(wire(message))
+}
+
+/** 429 as Telegram words it. */
+export function rateLimited(retryAfter: number): Fault {
+  return apiFault(429, `Too Many Requests: retry after ${retryAfter}`, { retry_after: retryAfter })
+}
+
+export function apiFault(code: number, description: string, parameters?: Record<string, unknown>): Fault {
+  const body = JSON.stringify({ ok: false, error_code: code, description, ...(parameters ? { parameters } : {}) })
+  return { kind: 'answer', status: code, body }
+}
+
+/** What a proxy in front of the API answers. */
+export const htmlBadGateway: Fault = {
+  kind: 'answer',
+  status: 502,
+  body: '<html><body><h1>502 Bad Gateway</h1></body></html>',
+  headers: { 'content-type': 'text/html' },
+}
+
+function accepted(result: unknown): VendorReply {
+  return { status: 200, body: { ok: true, result } }
+}
+
+function refusal(code: number, description: string): VendorReply {
+  return { status: code, body: { ok: false, error_code: code, description } }
+}
+
+function wire(message: SentMessage): unknown {
+  const chat = { id: Number(message.chat_id), type: 'private' }
+  return { message_id: message.message_id, date: 1_700_000_000, chat, text: message.text }
+}
+
+function asFields(body: unknown): Record<string, unknown> {
+  return typeof body === 'object' && body !== null ? { ...body } : {}
+}
+
+function payloadOf(call: RecordedCall): Record<string, unknown> {
+  return asFields(call.body)
+}

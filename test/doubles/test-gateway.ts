@@ -1,0 +1,88 @@
+// A whole gateway in this process, on a given database, with real HTTP to stand-ins for the vendors.
+import { type Assembled, assemble, type Runtime } from '../../src/assemble.ts'
+import { loadConfig, type ParleyConfig } from '../../src/config.ts'
+import type { ConnectionConfig, JsonObject } from '../../src/contract/index.ts'
+import type { Received } from '../../src/gateway/receive.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { loopbackArrival, loopbackSecret } from './loopback/fixtures.ts'
+import { type LoopbackEvent, loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from './loopback/index.ts'
+
+export type LogLine = { readonly level: string; readonly event: string; readonly facts: JsonObject }
+
+export type TestGateway = Assembled & {
+  readonly logged: readonly LogLine[]
+  /** Delivers a signed event on a loopback connection, as its platform would. */
+  readonly deliver: (event: LoopbackEvent, connection?: string) => Promise<Received>
+  /** Works until nothing is due any more. */
+  readonly settle: () => Promise<void>
+}
+
+export const loopbackChannels = [loopbackClientId, loopbackLookup, loopbackEdit, loopbackNone]
+
+/** One connection per class of idempotent sending, named after it, public unless the test says otherwise. */
+export function loopbackConnections(
+  vendorUrl: string,
+  changes: Partial<ConnectionConfig> & { settings?: object } = {},
+): readonly ConnectionConfig[] {
+  return loopbackChannels.map(({ channel }) => ({
+    channel,
+    id: channel,
+    ...changes,
+    settings: { secret: loopbackSecret, vendorUrl, callTimeoutMs: 300, ...changes.settings },
+  }))
+}
+
+const quickTurns = { leaseMs: 1_000, pollMs: 50, retryFirstMs: 1, maxFailures: 3 } as const
+const quickSends = {
+  backoff: { firstMs: 1, maxMs: 20 },
+  unknownPauseMs: 1,
+  reconcileAfterMs: 20,
+} as const
+
+export function createTestGateway(
+  database: Database,
+  config: ParleyConfig,
+  changes: Partial<Runtime> = {},
+): TestGateway {
+  const logged: LogLine[] = []
+  const write =
+    (level: string) =>
+    (event: string, facts: JsonObject = {}) =>
+      void logged.push({ level, event, facts })
+  const file = { ...config, turns: { ...quickTurns, ...config.turns }, sends: { ...quickSends, ...config.sends } }
+  const assembled = assemble(loadConfig({}, file, loopbackChannels), database, {
+    fetch,
+    now: Date.now,
+    monotonicMs: () => performance.now(),
+    random: () => 0.5,
+    log: { info: write('info'), warn: write('warn'), error: write('error') },
+    ...changes,
+  })
+  return {
+    ...assembled,
+    logged,
+    async deliver(event, connection = 'loopback-client-id') {
+      const at = assembled.gateway.connections.find((each) => each.connection.id === connection)
+      if (at === undefined) throw new Error(`no connection ${connection}`)
+      return assembled.gateway.receive(at, await loopbackArrival(event))
+    },
+    async settle() {
+      await assembled.gateway.drain({ isStopping: () => false, untilIdle: true })
+    },
+  }
+}
+
+/** Waits, bounded, until `isTrue` holds, letting the gateway work in between. */
+export async function settleUntil(
+  gateway: TestGateway,
+  isTrue: () => boolean | Promise<boolean>,
+  timeoutMs = 5_000,
+): Promise<void> {
+  const until = Date.now() + timeoutMs
+  for (;;) {
+    await gateway.settle()
+    if (await isTrue()) return
+    if (Date.now() > until) throw new Error('did not become true in time')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
