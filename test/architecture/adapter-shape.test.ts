@@ -1,0 +1,91 @@
+// Knowing one adapter is knowing all: each folder has the same names and no others (STYLE.md 2.2).
+import { describe, expect, test } from 'vitest'
+import { listFiles } from './source-tree.ts'
+
+const required = ['index', 'config', 'wire', 'verify', 'normalize', 'render', 'deliver', 'fixtures', 'README.md']
+const optional = ['discovery', 'live']
+
+/** What is wrong with the shape of the adapters, given every file path below `adapters/`. */
+function shapeFaults(paths: readonly string[]): readonly string[] {
+  const loose = paths
+    .filter((path) => path.split('/').length < 3)
+    .map((path) => `${path}: belongs into an adapter's folder`)
+  const folders = Map.groupBy(
+    paths.filter((path) => path.split('/').length >= 3),
+    (path) => path.split('/')[1] ?? '',
+  )
+  return [...loose, ...[...folders].flatMap(([adapter, files]) => folderFaults(adapter, files))]
+}
+
+function folderFaults(adapter: string, files: readonly string[]): readonly string[] {
+  const entries = new Set(files.map((path) => path.split('/')[2] ?? ''))
+  const folders = new Set(files.filter((path) => path.split('/').length > 3).map((path) => path.split('/')[2] ?? ''))
+  const nouns = [...entries].map((entry) => (folders.has(entry) ? entry : entry.replace(/\.ts$/, '')))
+  const missing = required
+    .filter((noun) => !nouns.includes(noun))
+    .map((noun) => `adapters/${adapter}: ${noun} is missing`)
+  const foreign = [...entries]
+    .filter((entry) => !isAllowed(entry, folders.has(entry)))
+    .map((entry) => `adapters/${adapter}/${entry}: no adapter has a file of this name`)
+  // Captured payloads lie in fixtures/ beside the fixtures.ts that presents them; any other noun is one or the other.
+  const twice = nouns.filter((noun, index) => nouns.indexOf(noun) !== index && noun !== 'fixtures')
+  return [...missing, ...foreign, ...twice.map((noun) => `adapters/${adapter}: ${noun} is both a file and a folder`)]
+}
+
+function isAllowed(entry: string, isFolder: boolean): boolean {
+  if (entry === 'README.md') return true
+  const noun = isFolder ? entry : entry.replace(/\.ts$/, '')
+  return (isFolder || entry.endsWith('.ts')) && noun !== 'README.md' && [...required, ...optional].includes(noun)
+}
+
+describe('the shape of an adapter', () => {
+  const pigeon = [
+    ...['index', 'config', 'wire', 'verify', 'normalize', 'render', 'deliver'].map(
+      (noun) => `adapters/pigeon/${noun}.ts`,
+    ),
+    'adapters/pigeon/README.md',
+    'adapters/pigeon/fixtures/index.ts',
+    'adapters/pigeon/fixtures/coo.json',
+  ]
+
+  test('the full set of names is in shape', () => {
+    expect(shapeFaults(pigeon)).toEqual([])
+  })
+
+  test('a file may be a folder of the same name, fixtures may be a file, discovery and live may exist', () => {
+    const grown = pigeon
+      .filter((path) => !path.includes('/fixtures/') && !path.endsWith('/wire.ts'))
+      .concat(['adapters/pigeon/wire/update.ts', 'adapters/pigeon/fixtures.ts', 'adapters/pigeon/fixtures/coo.json'])
+      .concat(['adapters/pigeon/discovery.ts', 'adapters/pigeon/live.ts'])
+    expect(shapeFaults(grown)).toEqual([])
+  })
+
+  test.each([...pigeon.slice(0, 8)])('%s may not be missing', (path) => {
+    const noun = path.replace('adapters/pigeon/', '').replace('.ts', '')
+    expect(shapeFaults(pigeon.filter((other) => other !== path))).toEqual([`adapters/pigeon: ${noun} is missing`])
+  })
+
+  test('fixtures may not be missing', () => {
+    expect(shapeFaults(pigeon.slice(0, 8))).toEqual(['adapters/pigeon: fixtures is missing'])
+  })
+
+  test.each(['helpers.ts', 'verify-more.ts', 'notes.md', 'lib/x.ts', 'index.js'])('%s is foreign', (name) => {
+    const entry = name.split('/')[0]
+    expect(shapeFaults([...pigeon, `adapters/pigeon/${name}`])).toEqual([
+      `adapters/pigeon/${entry}: no adapter has a file of this name`,
+    ])
+  })
+
+  test('a file beside the folders, and a noun that is both file and folder, are faults', () => {
+    expect(shapeFaults([...pigeon, 'adapters/shared.ts'])).toEqual([
+      "adapters/shared.ts: belongs into an adapter's folder",
+    ])
+    expect(shapeFaults([...pigeon, 'adapters/pigeon/wire/update.ts'])).toEqual([
+      'adapters/pigeon: wire is both a file and a folder',
+    ])
+  })
+
+  test('every adapter here is in shape', () => {
+    expect(shapeFaults(listFiles(['adapters']))).toEqual([])
+  })
+})
