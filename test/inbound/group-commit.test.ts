@@ -1,0 +1,147 @@
+// Group commit: one flight at a time, bounded, and one bad row takes nobody along (ruling 13).
+import { describe, expect, test } from 'vitest'
+import { GatewayError } from '../../src/contract/index.ts'
+import { createGroupCommit, defaultLimits } from '../../src/inbound/group-commit.ts'
+import type { InboxDraft, InboxOutcome, InboxStore } from '../../src/inbound/inbox-store.ts'
+import { aDraft } from '../doubles/drafts.ts'
+
+type Flight = {
+  readonly drafts: readonly InboxDraft[]
+  readonly land: () => void
+  readonly crash: (error: unknown) => void
+}
+
+/** A store whose commits land when the test says so. */
+function heldStore(): { store: InboxStore; flights: Flight[] } {
+  const flights: Flight[] = []
+  const store: InboxStore = {
+    accept: (drafts) =>
+      new Promise((resolve, reject) => {
+        const land = () => resolve(drafts.map((draft) => accepted(draft)))
+        flights.push({ drafts, land, crash: reject })
+      }),
+  }
+  return { store, flights }
+}
+
+const accepted = (draft: InboxDraft): InboxOutcome => ({ kind: 'accepted', inboxId: draft.id, flagged: false })
+const refusedRow = () => new GatewayError('storage_refused_row', 'refused')
+const down = () => new GatewayError('storage_unavailable', 'down')
+const settled = () => new Promise((resolve) => setTimeout(resolve, 0))
+
+describe('group commit', () => {
+  test('flushes the first row at once and gathers the rest behind it', async () => {
+    const { store, flights } = heldStore()
+    const committer = createGroupCommit(store)
+    const outcomes = ['a', 'b', 'c'].map((messageId) => committer.commit(aDraft({ messageId })))
+    expect(flights.map((flight) => flight.drafts.length)).toEqual([1])
+    flights[0]?.land()
+    await settled()
+    expect(flights.map((flight) => flight.drafts.length)).toEqual([1, 2])
+    flights[1]?.land()
+    expect((await Promise.all(outcomes)).map((outcome) => outcome.kind)).toEqual(['accepted', 'accepted', 'accepted'])
+  })
+
+  test('folds copies of one message into one row; they share its outcome', async () => {
+    const { store, flights } = heldStore()
+    const committer = createGroupCommit(store)
+    const first = committer.commit(aDraft({ messageId: 'other' }))
+    const copies = [1, 2, 3].map(() => committer.commit(aDraft()))
+    flights[0]?.land()
+    await first
+    await settled()
+    expect(flights[1]?.drafts).toHaveLength(1)
+    flights[1]?.land()
+    expect((await Promise.all(copies)).map((outcome) => outcome.kind)).toEqual(['accepted', 'duplicate', 'duplicate'])
+  })
+
+  test('lets copies share a failure too', async () => {
+    const { store, flights } = heldStore()
+    const committer = createGroupCommit(store)
+    const first = committer.commit(aDraft({ messageId: 'other' }))
+    const copies = [1, 2].map(() => committer.commit(aDraft()))
+    flights[0]?.land()
+    await first
+    await settled()
+    flights[1]?.crash(down())
+    for (const copy of copies) await expect(copy).rejects.toMatchObject({ code: 'storage_unavailable' })
+  })
+
+  test('corners the one row the database refuses by halving', async () => {
+    const statements: number[] = []
+    const store: InboxStore = {
+      async accept(drafts) {
+        statements.push(drafts.length)
+        if (drafts.some((draft) => draft.messageId === 'poison')) throw refusedRow()
+        return drafts.map(accepted)
+      },
+    }
+    const committer = createGroupCommit(store)
+    const ids = ['warm', 'a', 'b', 'poison', 'c', 'd']
+    const results = await Promise.allSettled(ids.map((messageId) => committer.commit(aDraft({ messageId }))))
+    expect(results.map((result) => result.status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ])
+    expect(statements[1]).toBe(5)
+  })
+
+  test('does not halve when the database is down: everybody is told', async () => {
+    let statements = 0
+    const committer = createGroupCommit({
+      async accept() {
+        statements += 1
+        throw down()
+      },
+    })
+    const results = await Promise.allSettled(
+      ['a', 'b', 'c'].map((messageId) => committer.commit(aDraft({ messageId }))),
+    )
+    expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected', 'rejected'])
+    expect(statements).toBe(2)
+  })
+
+  test('answers within its deadline when commits hang, then refuses at once, then recovers', async () => {
+    const { store, flights } = heldStore()
+    const committer = createGroupCommit(store, { ...defaultLimits, deadlineMs: 30 })
+    await expect(committer.commit(aDraft({ messageId: 'a' }))).rejects.toMatchObject({ code: 'storage_unavailable' })
+    await expect(committer.commit(aDraft({ messageId: 'b' }))).rejects.toMatchObject({ code: 'storage_unavailable' })
+    expect(committer.isAnswered()).toBe(false)
+    await expect(committer.commit(aDraft({ messageId: 'c' }))).rejects.toThrow('does not answer')
+    expect(flights).toHaveLength(2)
+    for (const flight of flights) flight.land()
+    await settled()
+    expect(committer.isAnswered()).toBe(true)
+    const after = committer.commit(aDraft({ messageId: 'd' }))
+    flights[2]?.land()
+    expect(await after).toMatchObject({ kind: 'accepted' })
+  })
+
+  test("refuses what would exceed the waiting rows of one connection, and nobody else's", async () => {
+    const { store, flights } = heldStore()
+    const committer = createGroupCommit(store, { ...defaultLimits, maxWaitingPerConnection: 2 })
+    const waiting = ['a', 'b'].map((messageId) => committer.commit(aDraft({ messageId })))
+    await expect(committer.commit(aDraft({ messageId: 'c' }))).rejects.toMatchObject({ code: 'storage_overloaded' })
+    const other = committer.commit(aDraft({ messageId: 'c', connection: 'other' }))
+    flights[0]?.land()
+    await settled()
+    flights[1]?.land()
+    await Promise.all([...waiting, other])
+  })
+
+  test('cuts a batch at its limits of rows and bytes', async () => {
+    const { store, flights } = heldStore()
+    const committer = createGroupCommit(store, { ...defaultLimits, maxRows: 3, maxBytes: 1000 })
+    const all = ['a', 'b', 'c', 'd', 'e'].map((messageId) => committer.commit(aDraft({ messageId, bytes: 400 })))
+    for (let flight = 0; flight < 3; flight += 1) {
+      flights[flight]?.land()
+      await settled()
+    }
+    await Promise.all(all)
+    expect(flights.map((flight) => flight.drafts.length)).toEqual([1, 2, 2])
+  })
+})

@@ -1,0 +1,66 @@
+// Declares a suite once and runs it on both databases: PGlite in memory, and a clone of a migrated PostgreSQL template.
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, describe } from 'vitest'
+import { type Database, statement } from '../../src/storage/database.ts'
+import { migrate } from '../../src/storage/migrate.ts'
+import { openPglite } from '../../src/storage/pglite.ts'
+import { openPostgres } from '../../src/storage/postgres.ts'
+import { createPostgresDatabase, describeOnPostgres, prepareTemplate, type TestDatabase } from './databases.ts'
+
+export const migrationsFolder = fileURLToPath(new URL('../../drizzle', import.meta.url))
+
+// Opening PGlite takes a second; the files of one worker share it and leave it empty behind them.
+let sharedPglite: Promise<Database> | undefined
+
+export function describeOnEachDatabase(name: string, declareTests: (database: () => Database) => void): void {
+  describe(`${name} on PGlite`, () => {
+    let database: Database
+    beforeAll(async () => {
+      sharedPglite ??= openMigratedPglite()
+      database = await sharedPglite
+    })
+    afterEach(() => empty(database))
+    declareTests(() => database)
+  })
+  describeOnPostgres(`${name} on PostgreSQL`, (adminUrl) => {
+    let clone: TestDatabase
+    let database: Database
+    beforeAll(async () => {
+      clone = await clonedDatabase(adminUrl)
+      database = openPostgres({ url: clone.url })
+    })
+    afterEach(() => empty(database))
+    afterAll(async () => {
+      await database.close()
+      await clone.drop()
+    })
+    declareTests(() => database)
+  })
+}
+
+/** A migrated database of its own on the run's PostgreSQL. */
+export async function clonedDatabase(adminUrl: string): Promise<TestDatabase> {
+  await prepareTemplate(adminUrl, 'parley_migrated', async (url) => {
+    const database = openPostgres({ url })
+    await migrate(database, migrationsFolder)
+    await database.close()
+  })
+  return createPostgresDatabase(adminUrl, 'parley_migrated')
+}
+
+async function openMigratedPglite(): Promise<Database> {
+  const database = await openPglite({ isNew: true })
+  await migrate(database, migrationsFolder)
+  return database
+}
+
+const tables = statement(
+  'test_tables',
+  `select string_agg(format('%I', tablename), ', ') as names from pg_tables
+   where schemaname = 'public' and tablename <> 'parley_migrations'`,
+)
+
+async function empty(database: Database): Promise<void> {
+  const [row] = await database.query<{ names: string }>(tables, [])
+  await database.query(statement('test_empty', `truncate ${row?.names} restart identity`), [])
+}
