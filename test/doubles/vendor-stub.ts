@@ -10,14 +10,24 @@ export type VendorStub = Pick<
   readonly messages: readonly VendorMessage[]
 }
 
+/** `byKey` finds a message by its id or client id, so that the ten-thousandth costs no more than the first. */
+type Mailbox = {
+  readonly messages: VendorMessage[]
+  readonly byKey: Map<string, VendorMessage>
+  readonly onMessage: (message: VendorMessage) => void
+}
+
 /** Routes: `send` POST /messages, `lookup` GET /messages?reference=…, `edit` PUT /messages/{id}. */
-export async function startVendorStub(port?: number): Promise<VendorStub> {
-  const messages: VendorMessage[] = []
+export async function startVendorStub(
+  port?: number,
+  onMessage: (message: VendorMessage) => void = () => {},
+): Promise<VendorStub> {
+  const mailbox: Mailbox = { messages: [], byKey: new Map(), onMessage }
   const server = await startScriptedServer(
-    { notFound: { error: 'no such route' }, routeOf, apply: (route, request) => carryOut(route, request, messages) },
+    { notFound: { error: 'no such route' }, routeOf, apply: (route, request) => carryOut(route, request, mailbox) },
     port,
   )
-  return { ...server, messages }
+  return { ...server, messages: mailbox.messages }
 }
 
 function routeOf({ method, path }: VendorRequest): string | undefined {
@@ -26,43 +36,53 @@ function routeOf({ method, path }: VendorRequest): string | undefined {
   return method === 'PUT' && path.startsWith('/messages/') ? 'edit' : undefined
 }
 
-function carryOut(route: string, { path, body }: VendorRequest, messages: VendorMessage[]): VendorReply {
+function carryOut(route: string, { path, body }: VendorRequest, mailbox: Mailbox): VendorReply {
   const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
   switch (route) {
     case 'send':
-      return send(fields, messages)
+      return send(fields, mailbox)
     case 'edit':
-      return edit(decodeURIComponent(path.slice('/messages/'.length)), fields, messages)
+      return edit(decodeURIComponent(path.slice('/messages/'.length)), fields, mailbox)
     default:
-      return lookUp(decodeURIComponent(path.split('=')[1] ?? ''), messages)
+      return lookUp(decodeURIComponent(path.split('=')[1] ?? ''), mailbox)
   }
 }
 
-function send(fields: Record<string, unknown>, messages: VendorMessage[]): VendorReply {
+function send(fields: Record<string, unknown>, mailbox: Mailbox): VendorReply {
   const clientId = typeof fields['clientId'] === 'string' ? fields['clientId'] : undefined
   const isDeduplicated = clientId !== undefined && fields['deduplicate'] === true
-  const known = isDeduplicated ? messages.find((message) => message.clientId === clientId) : undefined
+  const known = isDeduplicated ? mailbox.byKey.get(`client ${clientId}`) : undefined
   if (known !== undefined) return { status: 200, body: { id: known.id } }
   const message = {
-    id: `v${messages.length + 1}`,
+    id: `v${mailbox.messages.length + 1}`,
     ...(clientId === undefined ? {} : { clientId }),
     conversation: String(fields['conversation']),
     text: String(fields['text']),
   }
-  messages.push(message)
+  keep(mailbox, message)
   return { status: 201, body: { id: message.id } }
 }
 
-function edit(id: string, fields: Record<string, unknown>, messages: VendorMessage[]): VendorReply {
-  const known = messages.find((message) => message.id === id)
+function edit(id: string, fields: Record<string, unknown>, mailbox: Mailbox): VendorReply {
+  const known = mailbox.byKey.get(id)
   const conversation = String(fields['conversation'])
   const text = String(fields['text'])
-  if (known === undefined) messages.push({ id, conversation, text })
+  if (known === undefined) keep(mailbox, { id, conversation, text })
   else known.text = text
   return { status: 200, body: { id } }
 }
 
-function lookUp(reference: string, messages: readonly VendorMessage[]): VendorReply {
-  const found = messages.find((message) => message.clientId === reference)
+function lookUp(reference: string, mailbox: Mailbox): VendorReply {
+  const found = mailbox.byKey.get(`client ${reference}`)
   return found === undefined ? { status: 404, body: { error: 'not found' } } : { status: 200, body: { id: found.id } }
+}
+
+function keep(mailbox: Mailbox, message: VendorMessage): void {
+  mailbox.messages.push(message)
+  mailbox.byKey.set(message.id, message)
+  const { clientId } = message
+  if (clientId !== undefined && !mailbox.byKey.has(`client ${clientId}`)) {
+    mailbox.byKey.set(`client ${clientId}`, message)
+  }
+  mailbox.onMessage(message)
 }

@@ -49,14 +49,18 @@ delete from turns t using old where t.id = old.id returning 1 as swept`,
 export const findDrift = statement(
   'find_drift',
   `
+with suspects as (
+  select conversation_id from lanes where pending > 0
+  union select conversation_id from inbox where state = 'queued'
+  union select conversation_id from signals where state = 'queued'
+)
 select l.conversation_id as "conversationId", l.pending,
-  (select count(*)::int from inbox x where x.conversation_id = l.conversation_id
-     and (x.state = 'queued' or (x.state = 'in_turn' and x.turn_id = l.turn_id))) +
-  (select count(*)::int from signals s where s.conversation_id = l.conversation_id
-     and (s.state = 'queued' or (s.state = 'in_turn' and s.turn_id = l.turn_id))) as actual
-from lanes l
-where (l.lease_until is null or l.lease_until < now())
-  and (l.pending > 0 or exists (select 1 from inbox x where x.conversation_id = l.conversation_id and x.state = 'queued'))
+  (select count(*)::int from inbox x where x.conversation_id = l.conversation_id and x.state = 'queued') +
+  (select count(*)::int from inbox x where x.turn_id = l.turn_id and x.state = 'in_turn') +
+  (select count(*)::int from signals s where s.conversation_id = l.conversation_id and s.state = 'queued') +
+  (select count(*)::int from signals s where s.turn_id = l.turn_id and s.state = 'in_turn') as actual
+from lanes l join suspects using (conversation_id)
+where l.lease_until is null or l.lease_until < now()
 limit $1`,
 )
 

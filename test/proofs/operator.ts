@@ -1,0 +1,58 @@
+// What an operator sees: the books, the dead and the deliveries, read through the admin routes.
+import { adminToken } from './subject-settings.ts'
+
+export type BooksLine = {
+  readonly connection: string
+  readonly received: number
+  readonly answered: number
+  readonly merged: number
+  readonly refused: number
+  readonly dead: number
+  readonly inFlight: number
+}
+
+export type DeadLine = { readonly connection: string; readonly reason: string; readonly messageId: string }
+export type DeliveryLine = {
+  readonly connection: string
+  readonly state: string
+  readonly purpose: string
+  readonly settledAt: string | null
+}
+
+export type Operator = {
+  readonly books: () => Promise<readonly BooksLine[]>
+  readonly dead: () => Promise<readonly DeadLine[]>
+  readonly failedDeliveries: () => Promise<readonly DeliveryLine[]>
+  /** Nothing in flight, and no call waiting to be sent, apologies and reminders included. */
+  readonly isQuiet: () => Promise<boolean>
+}
+
+/** The lists have no pages: this is the most they show. */
+export const listLimit = 500
+const openStates = 'queued,sending,retry,unknown'
+
+export function createOperator(url: () => string): Operator {
+  async function read<T>(path: string, field: string): Promise<readonly T[]> {
+    const response = await fetch(`${url()}${path}`, {
+      headers: { authorization: `Bearer ${adminToken}` },
+      signal: AbortSignal.timeout(10_000),
+    })
+    if (!response.ok) throw new Error(`GET ${path} answered ${response.status}`)
+    // The route's own shape; a wrong one shows in the checks that read it.
+    const body = (await response.json()) as Readonly<Record<string, readonly T[]>>
+    return body[field] ?? []
+  }
+  const books = () => read<BooksLine>('/admin/books', 'books')
+  const deliveries = (states: string) =>
+    read<DeliveryLine>(`/admin/deliveries?state=${states}&limit=${listLimit}`, 'deliveries')
+  return {
+    books,
+    dead: () => read<DeadLine>(`/admin/dead?limit=${listLimit}`, 'dead'),
+    failedDeliveries: async () => (await deliveries('unknown,refused,dead')).filter((line) => line.settledAt !== null),
+    async isQuiet() {
+      const lines = await books()
+      if (lines.some((line) => line.inFlight > 0)) return false
+      return (await deliveries(openStates)).every((line) => line.settledAt !== null)
+    },
+  }
+}

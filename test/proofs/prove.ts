@@ -1,0 +1,103 @@
+// `npm run prove -- <name>`: runs proofs, tells their figures as a table or as JSON lines, exits with 1 when one is broken.
+import { parseArgs } from 'node:util'
+import { loss } from './loss.ts'
+import type { DatabaseKind, Line, Proof, ProofOptions, Scale } from './proof.ts'
+
+const proofs: Readonly<Record<string, Proof>> = { loss }
+
+const usage = `npm run prove -- <${Object.keys(proofs).join(' | ')} | all> [--scale ci|full] [--database pglite|postgres] [--seed n] [--json]`
+
+type Asked = {
+  readonly names: readonly string[]
+  readonly scale: Scale
+  readonly databases: readonly DatabaseKind[]
+  readonly seed: number
+  readonly json: boolean
+}
+
+function readArguments(args: readonly string[]): Asked | undefined {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      scale: { type: 'string', default: 'ci' },
+      database: { type: 'string' },
+      seed: { type: 'string', default: '1' },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  const names = positionals.includes('all') ? Object.keys(proofs) : positionals
+  const scale = (['ci', 'full'] as const).find((each) => each === values.scale)
+  const databases = (['pglite', 'postgres'] as const).filter(
+    (each) => values.database === undefined || each === values.database,
+  )
+  const seed = Number(values.seed)
+  const isKnown = names.length > 0 && names.every((name) => proofs[name] !== undefined)
+  if (!isKnown || scale === undefined || databases.length === 0 || !Number.isInteger(seed)) return undefined
+  return { names, scale, databases, seed, json: values.json }
+}
+
+async function prove(name: string, asked: Asked, database: DatabaseKind): Promise<boolean> {
+  const proof = proofs[name]
+  if (proof === undefined) return false
+  const started = performance.now()
+  let status = 'starting'
+  const ticker = setInterval(() => {
+    const seconds = ((performance.now() - started) / 1000).toFixed(0)
+    process.stderr.write(`[${name} ${database} ${seconds} s] ${status}\n`)
+  }, 2000)
+  const options: ProofOptions = {
+    scale: asked.scale,
+    database,
+    seed: asked.seed,
+    postgresUrl: process.env['PROOF_POSTGRES_URL'],
+    say: (text) => {
+      status = text
+    },
+  }
+  try {
+    const lines = await proof(options)
+    const seconds = (performance.now() - started) / 1000
+    return report({ proof: name, database, scale: asked.scale, seed: asked.seed, seconds }, lines, asked.json)
+  } finally {
+    clearInterval(ticker)
+  }
+}
+
+type Heading = { proof: string; database: string; scale: string; seed: number; seconds: number }
+
+function report(heading: Heading, lines: readonly Line[], asJson: boolean): boolean {
+  const broken = lines.filter((line) => !line.ok)
+  const isHeld = broken.length === 0
+  if (asJson) {
+    for (const line of lines) console.log(JSON.stringify({ proof: heading.proof, database: heading.database, ...line }))
+    console.log(JSON.stringify({ ...heading, held: isHeld, broken: broken.length }))
+    return isHeld
+  }
+  const { proof, database, scale, seed, seconds } = heading
+  console.log(`\n${proof} on ${database}, scale ${scale}, seed ${seed}, ${seconds.toFixed(1)} s`)
+  const width = Math.max(...lines.map((line) => line.name.length))
+  for (const { name, value, bar, ok } of lines) {
+    const verdict = bar === undefined ? '      ' : ok ? 'held  ' : 'BROKEN'
+    console.log(`  ${verdict} ${name.padEnd(width)}  ${value}${bar === undefined ? '' : `  (bar: ${bar})`}`)
+  }
+  console.log(
+    isHeld ? `${proof} holds on ${database}` : `${proof} is BROKEN on ${database}: ${broken.length} of its checks`,
+  )
+  return isHeld
+}
+
+async function main(): Promise<number> {
+  const asked = readArguments(process.argv.slice(2))
+  if (asked === undefined) {
+    console.error(usage)
+    return 2
+  }
+  let isHeld = true
+  for (const database of asked.databases) {
+    for (const name of asked.names) isHeld = (await prove(name, asked, database)) && isHeld
+  }
+  return isHeld ? 0 : 1
+}
+
+process.exitCode = await main()

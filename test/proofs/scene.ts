@@ -1,0 +1,121 @@
+// The stage of a proof: a database, the tool stub, one vendor stub per connection, the platform, and the gateways on it.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SendClass } from '../doubles/loopback/deliver.ts'
+import { startVendorStub, type VendorMessage, type VendorStub } from '../doubles/vendor-stub.ts'
+import { createPostgresDatabase } from '../setup/postgres-databases.ts'
+import { type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts'
+import { type GatewayProcess, startGateway } from './gateway-process.ts'
+import { createOperator, type Operator } from './operator.ts'
+import { createPlatform, type Platform } from './platform.ts'
+import type { ProofOptions } from './proof.ts'
+import { type SeededRandom, seededRandom } from './seeded-random.ts'
+import type { FailpointPlan, SubjectSettings } from './subject-settings.ts'
+import { startToolStub, type ToolStub } from './tool-stub.ts'
+
+export type SceneConnection = { readonly id: string; readonly sendClass: SendClass; readonly allow?: readonly string[] }
+
+export type SceneOptions = {
+  readonly connections: readonly SceneConnection[]
+  readonly leaseMs: number
+  readonly toolLatencyMs: number
+  /** The proof kills PostgreSQL itself, so it gets one of its own that waits for the disk. */
+  readonly isDurable?: boolean
+  readonly onMessage?: (connection: string, message: VendorMessage) => void
+}
+
+export type Scene = {
+  readonly random: SeededRandom
+  readonly platform: Platform
+  readonly operator: Operator
+  readonly tool: ToolStub
+  readonly vendors: ReadonlyMap<string, VendorStub>
+  readonly vendor: (connection: string) => VendorStub
+  /** The server that may be killed; undefined on PGlite or on a shared server. */
+  readonly server: PostgresServer | undefined
+  readonly leaseMs: number
+  /** Starts a gateway; the platform delivers to every one that is up. */
+  readonly start: (failpoints?: readonly FailpointPlan[]) => Promise<GatewayProcess>
+  /** Ends everything and removes what was made. */
+  readonly close: () => Promise<void>
+}
+
+export async function createScene(proof: ProofOptions, options: SceneOptions): Promise<Scene> {
+  const random = seededRandom(proof.seed)
+  const folder = await mkdtemp(join(tmpdir(), 'parley-proof-'))
+  const database = await openDatabase(proof, options.isDurable ?? false)
+  const tool = await startToolStub(options.toolLatencyMs)
+  const vendors = new Map<string, VendorStub>()
+  for (const { id } of options.connections) {
+    vendors.set(id, await startVendorStub(0, (message) => options.onMessage?.(id, message)))
+  }
+  const gateways: GatewayProcess[] = []
+  const up = (): readonly GatewayProcess[] => gateways.filter((gateway) => gateway.isRunning())
+  const channelOf = (connection: string) =>
+    `loopback-${options.connections.find((each) => each.id === connection)?.sendClass}`
+  const platform = createPlatform({
+    urls: () => up().map((gateway) => gateway.url),
+    channelOf,
+    random: random.next,
+    timeoutMs: options.leaseMs,
+  })
+  const vendor = (connection: string): VendorStub => {
+    const found = vendors.get(connection)
+    if (found === undefined) throw new RangeError(`no connection ${connection}`)
+    return found
+  }
+  const settings = (failpoints: readonly FailpointPlan[]): SubjectSettings => ({
+    ...(database.url === undefined ? {} : { databaseUrl: database.url }),
+    dataDir: folder,
+    toolUrl: tool.url,
+    leaseMs: options.leaseMs,
+    connections: options.connections.map((each) => ({ ...each, vendorUrl: vendor(each.id).origin })),
+    failpoints,
+  })
+  return {
+    random,
+    platform,
+    operator: createOperator(() => up()[0]?.url ?? ''),
+    tool,
+    vendors,
+    vendor,
+    server: database.server,
+    leaseMs: options.leaseMs,
+    async start(failpoints = []) {
+      const gateway = await startGateway(settings(failpoints))
+      gateways.push(gateway)
+      return gateway
+    },
+    async close() {
+      platform.close()
+      tool.openGate()
+      for (const gateway of up()) await gateway.kill()
+      await tool.close()
+      for (const each of vendors.values()) await each.close()
+      await database.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+type OpenedDatabase = {
+  readonly url: string | undefined
+  readonly server: PostgresServer | undefined
+  readonly close: () => Promise<void>
+}
+
+async function openDatabase(proof: ProofOptions, isDurable: boolean): Promise<OpenedDatabase> {
+  if (proof.database === 'pglite') return { url: undefined, server: undefined, close: async () => {} }
+  const shared = isDurable ? undefined : proof.postgresUrl
+  const server = shared === undefined ? await startPostgresServer({ isDurable: true }) : undefined
+  const database = await createPostgresDatabase(shared ?? server?.url ?? '')
+  return {
+    url: database.url,
+    server,
+    async close() {
+      await database.drop()
+      await server?.stop()
+    },
+  }
+}

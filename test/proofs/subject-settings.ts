@@ -1,0 +1,42 @@
+// What the driver tells the process under test, as JSON in one environment variable.
+import type { SendClass } from '../doubles/loopback/deliver.ts'
+
+export const settingsVariable = 'PROOF_SUBJECT'
+export const adminToken = 'admin-token-of-the-proofs'
+export const loopbackSecret = 'loopback-secret-of-the-proofs'
+
+/** Where to end or stop: at the `hit`-th time the failpoint is passed after the first message was accepted. */
+export type FailpointPlan = { readonly name: string; readonly hit: number; readonly action: 'kill' | 'stop' }
+
+export type SubjectConnection = {
+  readonly id: string
+  readonly sendClass: SendClass
+  readonly vendorUrl: string
+  /** Subjects that may speak; absent = everybody. */
+  readonly allow?: readonly string[]
+}
+
+export type SubjectSettings = {
+  readonly databaseUrl?: string
+  readonly dataDir: string
+  readonly toolUrl: string
+  readonly leaseMs: number
+  readonly connections: readonly SubjectConnection[]
+  readonly failpoints: readonly FailpointPlan[]
+}
+
+/** What a message asks of the agent under test. It is the message's text. */
+export type Wish =
+  | 'plain'
+  /** Thinks longer than a lease is renewed. */
+  | 'slow'
+  /** Fails on its first attempt, after its effect. */
+  | 'flaky'
+  /** Fails on every attempt. */
+  | 'poison'
+  /** Wants to be woken once, shortly after. */
+  | 'remind'
+  /** Its effect is not answered before the tool stub opens the gate. */
+  | 'gate'
+  /** A turn of 400 ms. */
+  | 'think'

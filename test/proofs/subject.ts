@@ -1,0 +1,107 @@
+// The process under test: a whole gateway on Node with loopback channels, which can be told where to die or to freeze.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { writeSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { loadConfig } from '../../src/config.ts'
+import type { Attempt, ChannelDefinition, JsonObject, Log } from '../../src/contract/index.ts'
+import { isGatewayError } from '../../src/contract/index.ts'
+import { startNode } from '../../src/node.ts'
+import type { Failpoint } from '../../src/storage/database.ts'
+import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '../doubles/loopback/index.ts'
+import { proofAgent } from './subject-agent.ts'
+import {
+  adminToken,
+  type FailpointPlan,
+  loopbackSecret,
+  type SubjectSettings,
+  settingsVariable,
+} from './subject-settings.ts'
+
+// The driver wrote this very type into the variable.
+const settings = JSON.parse(process.env[settingsVariable] ?? '') as SubjectSettings
+
+const log: Log = { info: write('info'), warn: write('warn'), error: write('error') }
+
+function write(level: string) {
+  return (event: string, facts: JsonObject = {}): void => tell({ level, event, ...facts })
+}
+
+function tell(line: JsonObject): void {
+  writeSync(1, `${JSON.stringify(line)}\n`)
+}
+
+/** Counts begin with the first accepted message, so that the hit is one of a process at work. */
+function createFailpoint(plans: readonly FailpointPlan[]): Failpoint {
+  let isAtWork = false
+  const left = plans.map((plan) => ({ ...plan }))
+  return (name) => {
+    isAtWork ||= name === 'before:accept'
+    const plan = isAtWork ? left.find((each) => each.name === name) : undefined
+    if (plan === undefined) return
+    plan.hit -= 1
+    if (plan.hit > 0) return
+    left.splice(left.indexOf(plan), 1)
+    tell({ level: 'info', event: 'failpoint', name, action: plan.action })
+    process.kill(process.pid, plan.action === 'kill' ? 'SIGKILL' : 'SIGSTOP')
+    if (plan.action === 'kill') return new Promise(() => {})
+  }
+}
+
+/** Writes on every call which process makes it, for which row, and the how-manieth try it is. */
+function labelled(channel: ChannelDefinition): ChannelDefinition {
+  const current = new AsyncLocalStorage<Attempt>()
+  return {
+    ...channel,
+    create(given, deps) {
+      const tagged: typeof fetch = (input, init) => {
+        const attempt = current.getStore()
+        const headers = new Headers(init?.headers)
+        headers.set('x-proof-pid', String(process.pid))
+        headers.set('x-proof-row', attempt?.outboxId ?? '')
+        headers.set('x-proof-try', String(attempt?.number ?? 0))
+        return deps.fetch(input, { ...init, headers })
+      }
+      const adapter = channel.create(given, { ...deps, fetch: tagged })
+      return { ...adapter, deliver: (call, attempt) => current.run(attempt, () => adapter.deliver(call, attempt)) }
+    },
+  }
+}
+
+async function main(): Promise<void> {
+  const channels = [loopbackClientId, loopbackLookup, loopbackEdit, loopbackNone].map(labelled)
+  const environment = {
+    PARLEY_PORT: '0',
+    PARLEY_DATA_DIR: settings.dataDir,
+    PARLEY_ADMIN_TOKEN: adminToken,
+    DATABASE_URL: settings.databaseUrl,
+  }
+  const file = {
+    agents: [proofAgent(settings.toolUrl)],
+    connections: settings.connections.map(({ id, sendClass, vendorUrl, allow }) => ({
+      channel: `loopback-${sendClass}`,
+      id,
+      settings: { secret: loopbackSecret, vendorUrl, callTimeoutMs: Math.floor(settings.leaseMs / 3) },
+      ...(allow === undefined ? {} : { access: { mode: 'allow_list' as const, allow } }),
+    })),
+    turns: { leaseMs: settings.leaseMs, pollMs: 200, retryFirstMs: 50 },
+    sends: { backoff: { firstMs: 100, maxMs: 1000 }, unknownPauseMs: 200 },
+  }
+  const running = await startNode({
+    config: loadConfig(environment, file, channels),
+    // The bundle lies in dist, beside the folder of the migrations.
+    migrationsFolder: fileURLToPath(new URL('../drizzle', import.meta.url)),
+    log,
+    failpoint: createFailpoint(settings.failpoints),
+  })
+  const end = (): void => void running.stop(3000).finally(() => process.exit(0))
+  process.on('SIGTERM', end)
+  // The driver holds the other end: without a driver there is nothing to be proven.
+  process.stdin.resume().on('end', () => process.exit(1))
+  tell({ level: 'info', event: 'ready', url: running.url })
+}
+
+main().catch((error: unknown) => {
+  const code = isGatewayError(error) ? error.code : 'crashed'
+  tell({ level: 'error', event: 'refused_to_start', code, text: error instanceof Error ? error.message : 'unknown' })
+  process.exit(1)
+})

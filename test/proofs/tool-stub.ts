@@ -1,0 +1,61 @@
+// The outside world an agent acts on: every call is an effect, written down when it arrives, whatever its caller hears.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type EffectBody = {
+  readonly connection: string
+  readonly conversation: string
+  readonly id: string
+  readonly wish: string
+  readonly turn: string
+  readonly attempt: number
+  readonly pid: number
+  readonly startedAt: number
+  readonly sender: string
+  readonly evidence: string
+  /** Every message of the turn, in order. */
+  readonly members: readonly string[]
+}
+
+export type Effect = EffectBody & { readonly at: number }
+
+export type ToolStub = {
+  readonly url: string
+  /** In the order of arrival. */
+  readonly effects: readonly Effect[]
+  /** Answers what waits at the gate, now and from now on. */
+  readonly openGate: () => void
+  readonly close: () => Promise<void>
+}
+
+export async function startToolStub(latencyMs: number): Promise<ToolStub> {
+  const effects: Effect[] = []
+  const gate = Promise.withResolvers<void>()
+  const server = createServer((request, response) => {
+    // A caller that died in the middle of its request had no effect.
+    answer(request, response).catch(() => response.destroy())
+  })
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Uint8Array[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    // The only caller is the agent under test, which sends an EffectBody.
+    const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as EffectBody
+    effects.push({ ...body, at: Date.now() })
+    if (body.wish === 'gate') await gate.promise
+    else if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs))
+    response.end('done')
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // A TCP server always has an address object; only pipes have a string.
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    effects,
+    openGate: () => gate.resolve(),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
