@@ -1,4 +1,4 @@
-// `npm run prove`: bundles the proofs like the product and runs them with the arguments given.
+// `npm run prove`: bundles the proofs and the process under test like the product, and runs them with the arguments given.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -8,6 +8,7 @@ import { bundle, root } from './bundle.js'
 await onModernNode(async () => {
   const outfile = 'dist/prove.js'
   try {
+    await bundle({ entry: 'test/proofs/subject.ts', outfile: 'dist/subject.js' })
     await bundle({ entry: 'test/proofs/prove.ts', outfile })
   } catch (error) {
     console.error(`build of the proofs failed: ${error instanceof Error ? error.message : String(error)}`)

@@ -1,0 +1,95 @@
+// The database stuck or gone: refused in time, readiness red, nothing acknowledged that was not stored, and back by itself.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { defineAgent } from '../../src/agent/agent.ts'
+import { loadConfig } from '../../src/config.ts'
+import { type RunningGateway, startNode } from '../../src/node.ts'
+import { statement } from '../../src/storage/database.ts'
+import { openPostgres } from '../../src/storage/postgres.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '../doubles/database-proxy.ts'
+import { loopbackArrival } from '../doubles/loopback/fixtures.ts'
+import { loopbackChannels, loopbackConnections } from '../doubles/test-gateway.ts'
+import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
+import { describeOnPostgres, type TestDatabase } from '../setup/databases.ts'
+import { clonedDatabase, migrationsFolder } from '../setup/each-database.ts'
+
+const ids = statement('test_ids', 'select message_id as id from inbox')
+const quiet = { info: () => {}, warn: () => {}, error: () => {} }
+
+describeOnPostgres('a database outage', (adminUrl) => {
+  let clone: TestDatabase
+  let proxy: DatabaseProxy
+  let vendor: VendorStub
+  let gateway: RunningGateway
+
+  beforeEach(async () => {
+    clone = await clonedDatabase(adminUrl)
+    proxy = await startDatabaseProxy(clone.url)
+    vendor = await startVendorStub()
+    const env = { PARLEY_PORT: '0', DATABASE_URL: proxy.url, PARLEY_ADMIN_TOKEN: 'admin-token-of-this-test' }
+    const file = {
+      agents: [defineAgent({ slug: 'demo', run: () => 'ok' })],
+      connections: loopbackConnections(vendor.origin),
+      turns: { leaseMs: 2_000, pollMs: 50 },
+    }
+    gateway = await startNode({ config: loadConfig(env, file, loopbackChannels), migrationsFolder, log: quiet })
+  })
+  afterEach(async () => {
+    proxy.thaw()
+    proxy.restore()
+    await gateway.stop(1_000)
+    await proxy.close()
+    await vendor.close()
+    await clone.drop()
+  })
+
+  const deliver = async (id: string) => {
+    const { bytes, headers } = await loopbackArrival({ id, from: 'ada', text: id, conversation: id })
+    const started = performance.now()
+    const url = `${gateway.url}/hooks/loopback-client-id/loopback-client-id`
+    const response = await fetch(url, { method: 'POST', headers, body: Buffer.from(bytes) })
+    return { id, status: response.status, ms: performance.now() - started }
+  }
+  const stored = async () => {
+    const direct = openPostgres({ url: clone.url })
+    const rows = await direct.query<{ id: string }>(ids, [])
+    await direct.close()
+    return new Set(rows.map((row) => row.id))
+  }
+  const ready = async () => (await fetch(`${gateway.url}/readyz`)).status
+  const isBack = async () => {
+    for (let tries = 0; tries < 100; tries += 1) {
+      if ((await ready()) === 200) return true
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    return false
+  }
+
+  test.each(['freeze', 'cut'] as const)(
+    '%s: 503 within 2.5 s each, then everything is as it was',
+    async (how) => {
+      const acknowledged = [(await deliver('before')).id]
+      proxy[how]()
+      const during = await Promise.all(Array.from({ length: 40 }, (_, index) => deliver(`during-${index}`)))
+      expect(new Set(during.map((answer) => answer.status))).toEqual(new Set([503]))
+      expect(Math.max(...during.map((answer) => answer.ms))).toBeLessThan(2_500)
+      expect(await ready()).toBe(503)
+      const later = await deliver('later')
+      expect(later).toMatchObject({ status: 503 })
+      proxy.thaw()
+      proxy.restore()
+      expect(await isBack()).toBe(true)
+      const again = await Promise.all(during.map((answer) => deliver(answer.id)))
+      expect(new Set(again.map((answer) => answer.status))).toEqual(new Set([200]))
+      acknowledged.push(...again.map((answer) => answer.id))
+      const kept = await stored()
+      expect(acknowledged.filter((id) => !kept.has(id))).toEqual([])
+      for (let tries = 0; tries < 200 && vendor.messages.length < acknowledged.length; tries += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+      const answered = vendor.messages.map((message) => message.conversation)
+      expect(new Set(answered).size).toBe(answered.length)
+      expect(acknowledged.filter((id) => !answered.includes(id))).toEqual([])
+    },
+    60_000,
+  )
+})
