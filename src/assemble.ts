@@ -1,6 +1,6 @@
 // Puts the gateway together from its configuration and a database. Portable: what differs per runtime is a parameter.
 import type { Config } from './config.ts'
-import { createIdSource, GatewayError, type Log } from './contract/index.ts'
+import { createIdSource, GatewayError, type Log, type Observer } from './contract/index.ts'
 import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { createEvidencePolicy } from './identity/access.ts'
@@ -80,6 +80,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     settlePolicy: { ...defaultSettlePolicy(turnPolicy, connections), ...config.sends },
     validation: validationScope(connections),
     bells,
+    notify: safeObserver(config.onEvent, runtime.log),
     newId,
     hash: sha256Hex,
   }
@@ -127,6 +128,17 @@ function validationScope(connections: readonly GatewayConnection[]): GatewayDeps
     from: 'adapter',
     receivedVia: new Set(connections.map((each) => each.adapter.capabilities.receivedVia)),
     authMethods: new Set(connections.flatMap((each) => each.adapter.capabilities.authMethods)),
+  }
+}
+
+/** An observer's exceptions never matter to the journey. */
+function safeObserver(observer: Observer | undefined, log: Log): Observer {
+  return (event) => {
+    try {
+      observer?.(event)
+    } catch {
+      log.warn('observer_failed', { type: event.type })
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type ChannelDefinition,
   type ConnectionConfig,
   GatewayError,
+  type Observer,
   type Secret,
   secret,
 } from './contract/index.ts'
@@ -22,6 +23,8 @@ export type ParleyConfig = {
   readonly sends?: Partial<SettlePolicy>
   readonly retention?: Partial<RetentionPolicy>
   readonly maxBodyBytes?: number
+  /** Watches what happens; cannot change it. */
+  readonly onEvent?: Observer
 }
 
 export type ConfiguredConnection = {
@@ -47,6 +50,7 @@ export type Config = {
   readonly sends: Partial<SettlePolicy>
   readonly retention: RetentionPolicy
   readonly maxBodyBytes: number
+  readonly onEvent: Observer | undefined
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -101,6 +105,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     sends: file.sends ?? {},
     retention,
     maxBodyBytes: file.maxBodyBytes ?? 1024 * 1024,
+    onEvent: file.onEvent,
   })
 }
 

@@ -2,7 +2,7 @@
 import type { NormalizedMessage } from '../contract/index.ts'
 import { type Absorbed, absorbEdits } from '../sessions/absorb-edits.ts'
 import { type Admission, planTurn, type TurnPlan } from '../sessions/plan-turn.ts'
-import type { HeldLane, NewTurn, OpenTurn, WaitingMessage, WaitingSignal } from '../sessions/turn-store.ts'
+import type { Disposition, HeldLane, NewTurn, OpenTurn, WaitingMessage, WaitingSignal } from '../sessions/turn-store.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 
 /** A turn that is ours to run. Its rows are frozen: a crash from here on resumes exactly this. */
@@ -31,7 +31,7 @@ export async function prepareTurn(
       await deps.turns.release(lane, 5_000, 'stopping')
       return undefined
     case 'settle':
-      await deps.turns.open(lane, null, plan.dispositions)
+      if (await deps.turns.open(lane, null, plan.dispositions)) notifySkipped(deps, lane, plan.dispositions)
       return undefined
     case 'run':
     case 'amend':
@@ -96,6 +96,7 @@ async function openForMessages(
     signalId: null,
   })
   if (!(await deps.turns.open(lane, turn, plan.dispositions))) return undefined
+  notifySkipped(deps, lane, plan.dispositions)
   const edit = plan.kind === 'amend' ? plan.edit : null
   return { lane: withReplyTo(lane, turn), at, turn: opened(turn), members, signal: null, edit }
 }
@@ -145,6 +146,14 @@ function opened(turn: NewTurn): OpenTurn {
 
 function withReplyTo(lane: HeldLane, turn: NewTurn): HeldLane {
   return { ...lane, replyTo: turn.replyTo ?? lane.replyTo }
+}
+
+function notifySkipped(deps: GatewayDeps, lane: HeldLane, dispositions: readonly Disposition[]): void {
+  const { connection, conversationId, agent } = lane
+  for (const { id, reason } of dispositions) {
+    const messageIds = lane.messages.filter((row) => row.id === id).map((row) => row.messageId)
+    deps.notify({ type: 'channel.skipped', connection, conversationId, agent, messageIds, reason })
+  }
 }
 
 export function isRotation(deps: GatewayDeps, message: Pick<NormalizedMessage, 'channel'>): boolean {

@@ -3,9 +3,11 @@ import {
   type Acceptance,
   type Arrived,
   type ArrivedMessage,
+  type NormalizedMessage,
   type RawArrival,
   type RejectReason,
   type TransportAnswer,
+  textOf,
   validateMessage,
 } from '../contract/index.ts'
 import { type AcceptContext, acceptMessage, acceptRemains } from '../inbound/accept.ts'
@@ -60,8 +62,23 @@ async function acceptArrived(
     } as const
     return acceptRemains(deps, remains, context)
   }
+  if (saysNothing(checked.message)) {
+    const remains = {
+      state: 'ignored',
+      reason: 'empty_message',
+      deliveryId: arrived.semanticId,
+      raw: arrived.message.raw,
+      content: '',
+    } as const
+    return acceptRemains(deps, remains, context)
+  }
   const message: ArrivedMessage = { ...arrived, message: cleanMessage(checked.message) }
   return acceptMessage(deps, message, context)
+}
+
+/** Blank text and nothing else. A file without words is a message; so is the withdrawal of one. */
+function saysNothing({ parts, channel }: NormalizedMessage): boolean {
+  return channel?.event !== 'delete' && parts.every((part) => part.kind === 'text') && textOf(parts).trim() === ''
 }
 
 /** Nothing authenticated vanishes: what cannot be read is kept as it came, for a release that can. */

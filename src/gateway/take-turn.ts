@@ -1,5 +1,6 @@
 // Hops 5-8 for one held lane, from the claim to the commit that ends its turn.
 
+import type { GatewayEvent } from '../contract/index.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import type { HeldLane } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
@@ -36,8 +37,11 @@ async function endTurn(deps: GatewayDeps, ready: ReadyTurn, lease: Lease, isStop
   if (ready.turn.attempt > deps.turnPolicy.maxAttempts)
     return complete(deps, ready, deadEnd(deps, ready, 'interrupted_too_often'))
   const startedAt = deps.monotonicMs()
+  notify(deps, ready, 'channel.processing_started')
   try {
-    const result = await runAgent(deps, ready, lease, isStopping)
+    const result = await runAgent(deps, ready, lease, isStopping).finally(() =>
+      notify(deps, ready, 'channel.processing_ended'),
+    )
     await complete(deps, ready, answeredEnd(deps, ready, result, Math.round(deps.monotonicMs() - startedAt)))
   } catch (error) {
     await fail(deps, ready, error)
@@ -47,6 +51,7 @@ async function endTurn(deps: GatewayDeps, ready: ReadyTurn, lease: Lease, isStop
 async function complete(deps: GatewayDeps, ready: ReadyTurn, end: ReturnType<typeof amendmentEnd>): Promise<void> {
   const isWritten = await deps.turns.complete(ready.lane, end)
   if (!isWritten) deps.log.warn('turn_fenced', { turn: ready.turn.id, epoch: ready.lane.epoch })
+  else notify(deps, ready, 'channel.completed')
   deps.bells.sends.ring()
   if (end.state !== 'replied') deps.bells.ends.ring()
 }
@@ -72,4 +77,11 @@ async function fail(deps: GatewayDeps, ready: ReadyTurn, error: unknown): Promis
     case 'dead':
       return complete(deps, ready, deadEnd(deps, ready, step.reason))
   }
+}
+
+function notify(deps: GatewayDeps, ready: ReadyTurn, type: GatewayEvent['type']): void {
+  const { lane, turn, members } = ready
+  const messageIds = members.map((member) => member.row.messageId)
+  const { connection, conversationId, agent } = lane
+  deps.notify({ type, connection, conversationId, agent, turnId: turn.id, messageIds })
 }

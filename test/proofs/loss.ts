@@ -2,9 +2,19 @@
 // Phase A: the platform delivers again only what never got a 2xx. Phase B: it delivers everything again.
 import { audit } from './audit.ts'
 import { failpointNames, planKill } from './failpoints.ts'
-import type { GatewayProcess } from './gateway-process.ts'
 import type { Update } from './platform.ts'
-import { check, delay, equal, eventually, fact, type Line, type Proof, type ProofOptions, zero } from './proof.ts'
+import {
+  check,
+  delay,
+  equal,
+  eventually,
+  fact,
+  type Line,
+  type Proof,
+  type ProofOptions,
+  within,
+  zero,
+} from './proof.ts'
 import { createScene, type Scene } from './scene.ts'
 import type { Wish } from './subject-settings.ts'
 
@@ -34,7 +44,15 @@ export const loss: Proof = async (options) => {
     const last = await scene.start()
     const isQuiet = await settle(scene)
     const phaseA = await audit(scene)
+    const marks = new Map([...scene.vendors].map(([id, v]) => [id, v.calls.length]))
+    console.error(
+      'MISSING',
+      JSON.stringify(phaseA.ledger.missingWakes),
+      JSON.stringify(await scene.operator.failedDeliveries()),
+    )
     const phaseB = await replay(scene, options)
+    for (const [id, v] of scene.vendors) console.error('NEWCALLS', id, JSON.stringify(v.calls.slice(marks.get(id))))
+    console.error('LOG', JSON.stringify(last.lines.slice(-40)))
     await last.stop()
     const missed = failpointNames.filter((name) => !reached.includes(name))
     return [
@@ -91,12 +109,12 @@ async function crashEverywhere(
   options: ProofOptions,
 ): Promise<readonly string[]> {
   const reached: string[] = []
-  for (let round = 0; round < 3; round += 1) {
-    for (const name of failpointNames.filter((each) => !reached.includes(each))) {
+  for (let round = 0; round < 1; round += 1) {
+    for (const name of failpointNames.filter((each) => !reached.includes(each)).slice(0, 12)) {
       options.say(`crash ${reached.length + 1}/${failpointNames.length} ${name}`)
       const gateway = await scene.start([planKill(name, scene.random)])
       traffic.wave()
-      const hasEnded = await endsWithin(gateway, size.stageMs)
+      const hasEnded = await within(size.stageMs, gateway.ended)
       if (hasEnded && gateway.count('failpoint', (line) => line['name'] === name) === 1) reached.push(name)
       if (!hasEnded) await gateway.kill()
     }
@@ -147,8 +165,7 @@ async function killDatabase(
 /** Everything acknowledged, then nothing open any more, then as long as a timer takes, and still nothing. */
 async function settle(scene: Scene): Promise<boolean> {
   const maxMs = 60_000
-  const acknowledged = Promise.race([scene.platform.settled().then(() => true), delay(maxMs).then(() => false)])
-  if (!(await acknowledged)) return false
+  if (!(await within(maxMs, scene.platform.settled()))) return false
   for (let calm = 0; calm < 2; calm += 1) {
     if (!(await eventually(scene.operator.isQuiet, maxMs, 200))) return false
     await delay(700)
@@ -182,8 +199,4 @@ async function replay(scene: Scene, options: ProofOptions): Promise<readonly Lin
 
 async function received(scene: Scene): Promise<number> {
   return (await scene.operator.books()).reduce((sum, line) => sum + line.received, 0)
-}
-
-function endsWithin(gateway: GatewayProcess, ms: number): Promise<boolean> {
-  return Promise.race([gateway.ended.then(() => true), delay(ms).then(() => false)])
 }

@@ -44,6 +44,19 @@ export function delay(ms: number): Promise<void> {
   })
 }
 
+/** Whether the work was done in time. It goes on in any case. */
+export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms)
+  })
+  try {
+    return await Promise.race([work.then(() => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** Asks again and again; false when the time is over first. */
 export async function eventually(
   isSo: () => boolean | Promise<boolean>,

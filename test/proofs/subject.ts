@@ -37,13 +37,13 @@ function createFailpoint(plans: readonly FailpointPlan[]): Failpoint {
   return (name) => {
     isAtWork ||= name === 'before:accept'
     const plan = isAtWork ? left.find((each) => each.name === name) : undefined
-    if (plan === undefined) return
+    if (plan === undefined) return undefined
     plan.hit -= 1
-    if (plan.hit > 0) return
+    if (plan.hit > 0) return undefined
     left.splice(left.indexOf(plan), 1)
     tell({ level: 'info', event: 'failpoint', name, action: plan.action })
     process.kill(process.pid, plan.action === 'kill' ? 'SIGKILL' : 'SIGSTOP')
-    if (plan.action === 'kill') return new Promise(() => {})
+    return plan.action === 'kill' ? new Promise(() => {}) : undefined
   }
 }
 
