@@ -32,7 +32,7 @@ export type Assembled = {
   readonly stop: () => void
 }
 
-export const defaultTurnPolicy: TurnPolicy = {
+const defaultTurnPolicy: TurnPolicy = {
   leaseMs: 30_000,
   slots: 64,
   sendSlots: 32,

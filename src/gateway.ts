@@ -83,10 +83,13 @@ function sendPump(
 function timerPump(deps: GatewayDeps, shared: Shared): Pump<never> {
   return {
     ...shared,
-    slots: 1,
+    slots: shared.batch,
     bell: deps.bells.timers,
     async claim(limit) {
-      if ((await deps.signals.fireDue(limit)) > 0) deps.bells.turns.ring()
+      for (let fired = limit; fired === limit && !shared.isStopping(); ) {
+        fired = await deps.signals.fireDue(limit)
+        if (fired > 0) deps.bells.turns.ring()
+      }
       return []
     },
     run: async () => {},

@@ -1,5 +1,5 @@
 // The Node edge: one HTTP server, the drain loop, the sweeper, and a stop that ends turns at their next step.
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { type Assembled, assemble } from './assemble.ts'
@@ -41,7 +41,9 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const admin = await readAdminToken(config.adminToken, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
   let handle: Handle = () => new Response('starting', { status: 503 })
-  const listener = getRequestListener((request, env) => handle(request, env))
+  const answer = getRequestListener((request, env) => handle(request, env))
+  // The listener answers every failure itself; its promise only tells when it is done.
+  const listener: RequestListener = (incoming, outgoing) => void answer(incoming, outgoing)
   const lockServer = createServer(listener)
   const opened = await openDatabase({ config, migrationsFolder: options.migrationsFolder, lockServer, ...hook })
   const runtime = { fetch, now: Date.now, monotonicMs: () => performance.now(), random: Math.random, log, ...hook }

@@ -13,12 +13,16 @@ export type StepDeps = {
   readonly failpoint?: (name: string) => void | Promise<void>
 }
 
-/** Steps of the same name are told apart by how often the name was used: the order of a replay is the order of the run. */
+/**
+ * Steps are told apart by their name and arguments, so that a member of a split turn finds what the merged turn did for
+ * it; steps alike in both by how often they came before: the order of a replay is the order of the run.
+ */
 export function createStep(deps: StepDeps): AgentContext['step'] {
   const uses = new Map<string, number>()
   return async (name, work, options = {}) => {
-    const use = (uses.get(name) ?? 0) + 1
-    uses.set(name, use)
+    const what = JSON.stringify([name, options.args ?? null])
+    const use = (uses.get(what) ?? 0) + 1
+    uses.set(what, use)
     const address = await stepAddress(deps, name, use, options)
     if (deps.isStopping())
       throw new GatewayError('stopping', '[agent] stopped between two steps; the next holder goes on')
@@ -71,6 +75,7 @@ async function runStep<T extends Json>(
 }
 
 async function stepAddress(deps: StepDeps, name: string, use: number, options: StepOptions): Promise<StepAddress> {
-  const step = use === 1 ? name : `${name}#${use}`
-  return { ...deps.turn, step, argsHash: await deps.hash(JSON.stringify([step, options.args ?? null])) }
+  const argsHash = await deps.hash(JSON.stringify([name, options.args ?? null]))
+  const step = options.args === undefined ? name : `${name}:${argsHash.slice(0, 16)}`
+  return { ...deps.turn, step: use === 1 ? step : `${step}#${use}`, argsHash }
 }

@@ -28,7 +28,7 @@ export function createEvidencePolicy(): AccessPolicy {
 }
 
 /** The first evidence made by this gateway names the principal; profile and display name never do. */
-export function resolvePrincipal(sender: Sender): Principal | undefined {
+function resolvePrincipal(sender: Sender): Principal | undefined {
   const evidence = sender.verified ? (sender.identities ?? []).filter(isOurs) : []
   const first = evidence[0]
   return first === undefined ? undefined : { id: first.subject, evidence }

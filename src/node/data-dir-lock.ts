@@ -10,7 +10,7 @@ import { GatewayError } from '../contract/index.ts'
 const maxSocketPath = 100
 const takeoverStaleMs = 10_000
 
-export async function socketPathFor(dataDir: string): Promise<string> {
+async function socketPathFor(dataDir: string): Promise<string> {
   await mkdir(dataDir, { recursive: true })
   const folder = await realpath(dataDir)
   const inside = join(folder, 'parley.sock')

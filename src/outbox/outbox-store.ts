@@ -1,6 +1,7 @@
 // The port of hop 8: send lanes are claimed, calls started, settled and released, every write fenced.
 import type { JsonObject, QueuedCall, RateLimit } from '../contract/index.ts'
 
+/** The newest row format this release reads (ruling 26). */
 export const readableVersion = 1
 
 export type SendHold = {

@@ -2,7 +2,7 @@
 import postgres from 'postgres'
 import { type Database, type Failpoint, isTransientConflict, type Param, type Sql, storageError } from './database.ts'
 
-export const wakeChannel = 'parley_wake'
+const wakeChannel = 'parley_wake'
 
 type Client = postgres.Sql<Record<string, never>>
 type Runner = { unsafe: Client['unsafe'] }
