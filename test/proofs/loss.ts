@@ -44,15 +44,7 @@ export const loss: Proof = async (options) => {
     const last = await scene.start()
     const isQuiet = await settle(scene)
     const phaseA = await audit(scene)
-    const marks = new Map([...scene.vendors].map(([id, v]) => [id, v.calls.length]))
-    console.error(
-      'MISSING',
-      JSON.stringify(phaseA.ledger.missingWakes),
-      JSON.stringify(await scene.operator.failedDeliveries()),
-    )
     const phaseB = await replay(scene, options)
-    for (const [id, v] of scene.vendors) console.error('NEWCALLS', id, JSON.stringify(v.calls.slice(marks.get(id))))
-    console.error('LOG', JSON.stringify(last.lines.slice(-40)))
     await last.stop()
     const missed = failpointNames.filter((name) => !reached.includes(name))
     return [
@@ -109,8 +101,8 @@ async function crashEverywhere(
   options: ProofOptions,
 ): Promise<readonly string[]> {
   const reached: string[] = []
-  for (let round = 0; round < 1; round += 1) {
-    for (const name of failpointNames.filter((each) => !reached.includes(each)).slice(0, 12)) {
+  for (let round = 0; round < 3; round += 1) {
+    for (const name of failpointNames.filter((each) => !reached.includes(each))) {
       options.say(`crash ${reached.length + 1}/${failpointNames.length} ${name}`)
       const gateway = await scene.start([planKill(name, scene.random)])
       traffic.wave()

@@ -1,0 +1,75 @@
+// Configuration: every problem at once, nothing weakened by what is missing, no secret in any message.
+import { expect, test } from 'vitest'
+import { defineAgent } from '../../src/agent/agent.ts'
+import { channels, telegram } from '../../src/channels.ts'
+import { loadConfig } from '../../src/config.ts'
+
+const botToken = '7000001:AAE-canary-canary-canary-canary-canary'
+const webhookSecret = 'canary-webhook-secret-canary-webhook-secret'
+const agent = defineAgent({ slug: 'one', run: () => 'ok' })
+const problemsOf = (env: Record<string, string>, file: Parameters<typeof loadConfig>[1] = {}): string => {
+  try {
+    loadConfig(env, file, channels)
+    return ''
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+test('nothing at all is a valid configuration: the demo agent on the local API', () => {
+  const config = loadConfig({}, {}, channels)
+  expect(config).toMatchObject({ port: 8787, host: '127.0.0.1', domain: 'parley.localhost', dataDir: '.parley' })
+  expect(config.agents.map((each) => each.slug)).toEqual(['demo'])
+  expect(config.connections.map((each) => [each.channel.channel, each.id, each.access.mode])).toEqual([
+    ['agui', 'demo', 'public'],
+  ])
+})
+
+test('reports every problem in one go', () => {
+  const text = problemsOf({ PARLEY_PORT: 'eighty', DATABASE_URL: 'mysql://x', TELEGRAM_BOT_TOKEN: botToken })
+  expect(text).toContain('PARLEY_PORT')
+  expect(text).toContain('DATABASE_URL')
+  expect(text).toContain('TELEGRAM_WEBHOOK_SECRET is missing')
+  expect(text).toContain('3 problem(s)')
+})
+
+test('an incomplete channel stops the start; a complete one is on', () => {
+  expect(problemsOf({ TELEGRAM_WEBHOOK_SECRET: webhookSecret })).toContain('TELEGRAM_BOT_TOKEN is missing')
+  const config = loadConfig({ TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_WEBHOOK_SECRET: webhookSecret }, {}, channels)
+  expect(config.connections.map((each) => each.id)).toEqual(['demo', 'default'])
+})
+
+test('a short webhook secret is refused rather than accepted weakly', () => {
+  expect(problemsOf({ TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_WEBHOOK_SECRET: 'short' })).toContain('telegram')
+})
+
+test('an empty variable counts as absent', () => {
+  expect(problemsOf({ TELEGRAM_BOT_TOKEN: '', PARLEY_PORT: ' ' })).toBe('')
+})
+
+test('two of a kind are refused: agents, connections; and an agent nobody defined', () => {
+  const bot = telegram({ botToken, webhookSecret })
+  const text = problemsOf({}, { agents: [agent, agent], connections: [bot, bot, { ...bot, id: 'x', agent: 'nobody' }] })
+  expect(text).toContain('two agents are called "one"')
+  expect(text).toContain('two connections are called "default"')
+  expect(text).toContain('no agent "nobody"')
+})
+
+test('receipts may not be forgotten before redeliveries end', () => {
+  expect(problemsOf({}, { retention: { receiptDays: 10 } })).toContain('receiptDays')
+})
+
+test('no secret shows in a problem, in text or in JSON', () => {
+  const env = { TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_WEBHOOK_SECRET: `${webhookSecret} !`, PARLEY_PORT: 'x' }
+  expect(problemsOf(env)).not.toContain('canary')
+  const config = loadConfig(
+    {
+      TELEGRAM_BOT_TOKEN: botToken,
+      TELEGRAM_WEBHOOK_SECRET: webhookSecret,
+      PARLEY_ADMIN_TOKEN: 'canary-canary-canary',
+    },
+    {},
+    channels,
+  )
+  expect(JSON.stringify(config)).not.toContain('canary')
+})
