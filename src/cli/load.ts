@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { channels } from '../channels.ts'
 import { type Config, loadConfig, type ParleyConfig } from '../config.ts'
-import { GatewayError } from '../contract/index.ts'
+import { GatewayError, isGatewayError } from '../contract/index.ts'
 
 const fileNames = ['parley.config.ts', 'parley.config.js', 'parley.config.mjs']
 
@@ -28,7 +28,7 @@ export async function orExit(work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {
-    if (!(error instanceof GatewayError)) throw error
+    if (!isGatewayError(error)) throw error
     process.stderr.write(`parley: ${error.message}\n`)
     process.exitCode = 1
   }

@@ -42,5 +42,7 @@ export class GatewayError extends Error {
 }
 
 export function isGatewayError(error: unknown, code?: ErrorCode): error is GatewayError {
-  return error instanceof GatewayError && (code === undefined || error.code === code)
+  // By shape and not by class: a configuration file may bring a second copy of this module.
+  const isOne = error instanceof Error && error.name === 'GatewayError' && 'code' in error
+  return isOne && (code === undefined || error.code === code)
 }

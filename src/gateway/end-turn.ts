@@ -1,6 +1,6 @@
 // The end of a turn: its answer, its silence, its death with an apology, or its return to the lane.
 import { apology } from '../agent/reply.ts'
-import { type Envelope, GatewayError, isGatewayError, type QueuedCall } from '../contract/index.ts'
+import { type Envelope, isGatewayError, type QueuedCall } from '../contract/index.ts'
 import { backoffMs } from '../outbox/backoff.ts'
 import { type Outgoing, renderCalls } from '../outbox/enqueue.ts'
 import { amendmentEnvelope, assistantEnvelope, userEnvelope } from '../sessions/codec.ts'
@@ -139,7 +139,7 @@ function apologyCalls(deps: GatewayDeps, ready: ReadyTurn, reply: Outgoing['repl
   try {
     return render(deps, ready, [{ reply, purpose: 'apology' }])
   } catch (error) {
-    if (!(error instanceof GatewayError)) throw error
+    if (!isGatewayError(error)) throw error
     return []
   }
 }

@@ -2,7 +2,7 @@
 import type { AgentContext, AgentReply } from '../agent/agent.ts'
 import { completeReply } from '../agent/reply.ts'
 import { createStep } from '../agent/steps.ts'
-import { GatewayError, type HistoricalMessage, type NormalizedResponse } from '../contract/index.ts'
+import { GatewayError, type HistoricalMessage, isGatewayError, type NormalizedResponse } from '../contract/index.ts'
 import { historyTurn } from '../sessions/codec.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import { mergeMessages } from '../sessions/merge.ts'
@@ -116,7 +116,7 @@ function untilAborted(signal: AbortSignal, work: () => Promise<AgentReply> | Age
 
 function abortReason(signal: AbortSignal): unknown {
   const { reason } = signal
-  return reason instanceof GatewayError
+  return isGatewayError(reason)
     ? reason
     : new GatewayError('turn_deadline', '[agent] the turn took longer than its deadline')
 }

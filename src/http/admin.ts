@@ -2,7 +2,7 @@
 import type { Context, Hono, Next } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import { equalInConstantTime } from '../verification/index.ts'
-import type { AppDeps } from './app.ts'
+import type { AppDeps } from './deps.ts'
 
 const failedStates = ['unknown', 'refused', 'dead'] as const
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -1,30 +1,11 @@
 // Hop 1 and the gateway's HTTP surface: webhooks, the channels' own endpoints, health, and the operator's routes.
 import { type Context, Hono } from 'hono'
-import { isGatewayError, type Log, type RawArrival, type Secret, type TransportAnswer } from '../contract/index.ts'
+import { isGatewayError, type RawArrival, type TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
-import type { Gateway } from '../gateway.ts'
-import type { ReceiptStore } from '../inbound/receipt-store.ts'
-import type { DeliveryStore } from '../outbox/delivery-store.ts'
 import { addAdminRoutes } from './admin.ts'
+import type { AppDeps } from './deps.ts'
 import { readBody } from './read-body.ts'
 import { errorAnswer, failureAnswer, hookAnswer, json, notFound, tooLarge, watchRefusal } from './status.ts'
-
-export type AppDeps = {
-  readonly gateway: Gateway
-  readonly receipts: ReceiptStore
-  readonly deliveries: DeliveryStore
-  readonly wake: () => void
-  readonly adminToken: Secret
-  readonly isReady: () => Promise<boolean>
-  /** What the edge knows and a Request does not say: whether the caller sits on this machine. */
-  readonly isLoopback: (context: Context) => boolean
-  readonly now: () => number
-  readonly maxBodyBytes: number
-  readonly watchMs: number
-  readonly log: Log
-  /** Called after a success was decided and before it is sent; the proofs crash here. */
-  readonly failpoint?: (name: string) => void | Promise<void>
-}
 
 export function createApp(deps: AppDeps): Hono {
   const app = new Hono()

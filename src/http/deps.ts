@@ -1,0 +1,23 @@
+// What the HTTP surface needs, filled in by the edge.
+import type { Context } from 'hono'
+import type { Log, Secret } from '../contract/index.ts'
+import type { Gateway } from '../gateway.ts'
+import type { ReceiptStore } from '../inbound/receipt-store.ts'
+import type { DeliveryStore } from '../outbox/delivery-store.ts'
+
+export type AppDeps = {
+  readonly gateway: Gateway
+  readonly receipts: ReceiptStore
+  readonly deliveries: DeliveryStore
+  readonly wake: () => void
+  readonly adminToken: Secret
+  readonly isReady: () => Promise<boolean>
+  /** What the edge knows and a Request does not say: whether the caller sits on this machine. */
+  readonly isLoopback: (context: Context) => boolean
+  readonly now: () => number
+  readonly maxBodyBytes: number
+  readonly watchMs: number
+  readonly log: Log
+  /** Called after a success was decided and before it is sent; the proofs crash here. */
+  readonly failpoint?: (name: string) => void | Promise<void>
+}
