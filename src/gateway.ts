@@ -6,6 +6,7 @@
 import type { RawArrival, WatchResult } from './contract/index.ts'
 import type { GatewayConnection, GatewayDeps } from './gateway/deps.ts'
 import { type Received, receive } from './gateway/receive.ts'
+import { resubmit } from './gateway/resubmit.ts'
 import { takeTurn } from './gateway/take-turn.ts'
 import { watch } from './gateway/watch.ts'
 import { dispatchLane } from './outbox/dispatch.ts'
@@ -16,6 +17,8 @@ export type Gateway = {
   readonly receive: (at: GatewayConnection, arrival: RawArrival) => Promise<Received>
   /** Waits for what becomes of a stored message. A caller that goes away loses nothing. */
   readonly watch: (inboxId: string, timeoutMs: number) => Promise<WatchResult>
+  /** A dead message is queued again; remains that could not be read are read again. False: nothing to do. */
+  readonly resubmit: (inboxId: string) => Promise<boolean>
   /** Works until told to stop (or until idle). Stopping ends turns at their next journal step. */
   readonly drain: (options: DrainOptions) => Promise<void>
 }
@@ -27,6 +30,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     connections: deps.connections,
     receive: (at, arrival) => receive(deps, at, arrival),
     watch: (inboxId, timeoutMs) => watch(deps, inboxId, timeoutMs),
+    resubmit: (inboxId) => resubmit(deps, inboxId),
     async drain({ isStopping, untilIdle = false }) {
       const shared = { isStopping, untilIdle, pollMs: deps.turnPolicy.pollMs, batch: 32, onError: logError(deps) }
       const timers = () => runPump(timerPump(deps, shared))

@@ -44,6 +44,7 @@ function createAgui(runLog: RunLog): Adapter {
     },
     endpoints: [{ path: '/api/v1/agent/run', answer: 'watch' }],
     verify: async (arrival) => verifyAgui(arrival),
+    payloadOf: (arrival) => arrival.bytes,
     normalize: normalizeAgui,
     render: renderAgui,
     deliver: (call, attempt) => deliverAgui(runLog, call, attempt),

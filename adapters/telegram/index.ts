@@ -66,6 +66,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       verbs: [],
     },
     verify: async (arrival) => verifyTelegram(settings.webhookSecret, arrival),
+    payloadOf: (arrival) => arrival.bytes,
     normalize: (payload, arrival, connection) => normalizeTelegram(bot, payload, arrival, connection),
     render: renderTelegram,
     deliver: deliverTelegram(settings, deps),

@@ -112,6 +112,8 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
   readonly capabilities: Capabilities
   readonly endpoints?: readonly Endpoint[]
   verify(arrival: RawArrival): Promise<Verdict<Payload>>
+  /** The payload of an arrival that was judged genuine when it came; without it remains cannot be driven again. */
+  payloadOf?(arrival: RawArrival): Payload
   normalize(payload: Payload, arrival: RawArrival, connection: Connection): readonly Arrived[]
   render(reply: NormalizedResponse, to: JsonObject): readonly { readonly call: Call; readonly primary: boolean }[]
   deliver(call: Call, attempt: Attempt): Promise<DeliveryOutcome>
@@ -123,27 +125,39 @@ export interface Adapter extends OptionalVerbs {
   readonly capabilities: Capabilities
   readonly endpoints: readonly Endpoint[]
   receive(arrival: RawArrival, connection: Connection): Promise<Reception>
+  /** Reads what was kept of an earlier, genuine arrival. Never called with anything from outside. */
+  readonly reread: ((arrival: RawArrival, connection: Connection) => Reception) | undefined
   render(reply: NormalizedResponse, to: JsonObject): readonly RenderedCall[]
   deliver(call: JsonObject, attempt: Attempt): Promise<DeliveryOutcome>
 }
 
 export function defineAdapter<Payload, Call extends JsonObject>(definition: AdapterDefinition<Payload, Call>): Adapter {
   requireDeclaredVerbs(definition)
+  const payloadOf = definition.payloadOf
   return {
     ...definition,
     endpoints: definition.endpoints ?? [],
     async receive(arrival, connection) {
       const verdict = await definition.verify(arrival)
-      if (verdict.kind !== 'genuine') return verdict
-      try {
-        return { kind: 'read', arrivals: definition.normalize(verdict.payload, arrival, connection) }
-      } catch (error) {
-        return { kind: 'unreadable', reason: error instanceof UnreadableArrival ? error.reason : 'normalize_failed' }
-      }
+      return verdict.kind === 'genuine' ? read(definition, verdict.payload, arrival, connection) : verdict
     },
+    reread: payloadOf === undefined ? undefined : (arrival, at) => read(definition, payloadOf(arrival), arrival, at),
     render: (reply, to) => definition.render(reply, to),
     // The call was made by this adapter's own render and stored as JSON; only it knows the shape.
     deliver: (call, attempt) => definition.deliver(call as Call, attempt),
+  }
+}
+
+function read<Payload>(
+  definition: Pick<AdapterDefinition<Payload, never>, 'normalize'>,
+  payload: Payload,
+  arrival: RawArrival,
+  connection: Connection,
+): Reception {
+  try {
+    return { kind: 'read', arrivals: definition.normalize(payload, arrival, connection) }
+  } catch (error) {
+    return { kind: 'unreadable', reason: error instanceof UnreadableArrival ? error.reason : 'normalize_failed' }
   }
 }
 

@@ -47,11 +47,8 @@ async function admissions(
   const decided = new Map<string, Admission>()
   for (const row of lane.messages) {
     const decision = await deps.access.decide(row.message.sender, at.access)
-    if (decision.kind === 'admitted') decided.set(row.id, { kind: 'admitted', principal: decision.principal.id })
-    else {
-      decided.set(row.id, decision)
-      deps.log.warn('message_refused', { connection: lane.connection, inbox: row.id, reason: decision.reason })
-    }
+    const isAdmitted = decision.kind === 'admitted'
+    decided.set(row.id, isAdmitted ? { kind: 'admitted', principal: decision.principal.id } : decision)
   }
   return decided
 }
@@ -151,6 +148,7 @@ function withReplyTo(lane: HeldLane, turn: NewTurn): HeldLane {
 function notifySkipped(deps: GatewayDeps, lane: HeldLane, dispositions: readonly Disposition[]): void {
   const { connection, conversationId, agent } = lane
   for (const { id, reason } of dispositions) {
+    deps.log.info('message_refused', { connection, inbox: id, reason })
     const messageIds = lane.messages.filter((row) => row.id === id).map((row) => row.messageId)
     deps.notify({ type: 'channel.skipped', connection, conversationId, agent, messageIds, reason })
   }

@@ -33,11 +33,19 @@ export async function receive(deps: GatewayDeps, at: GatewayConnection, arrival:
       return { kind: 'unreadable', reason: reception.reason, acceptances: [acceptance] }
     }
     case 'read': {
-      const acceptances = await Promise.all(reception.arrivals.map((arrived) => acceptArrived(deps, at, arrived)))
-      if (acceptances.some((acceptance) => acceptance?.kind === 'accepted')) deps.bells.turns.ring()
-      return { kind: 'stored', acceptances: acceptances.filter((acceptance) => acceptance !== undefined) }
+      return { kind: 'stored', acceptances: await storeArrivals(deps, at, reception.arrivals) }
     }
   }
+}
+
+export async function storeArrivals(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  arrivals: readonly Arrived[],
+): Promise<readonly Acceptance[]> {
+  const acceptances = await Promise.all(arrivals.map((arrived) => acceptArrived(deps, at, arrived)))
+  if (acceptances.some((acceptance) => acceptance?.kind === 'accepted')) deps.bells.turns.ring()
+  return acceptances.filter((acceptance) => acceptance !== undefined)
 }
 
 async function acceptArrived(

@@ -10,9 +10,13 @@ const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   app.use('/admin/*', (context, next) => requireOperator(deps, context, next))
   app.get('/admin/books', async (context) => context.json({ books: await deps.receipts.books() }))
-  app.get('/admin/dead', async (context) => context.json({ dead: await deps.receipts.listDead(limitOf(context)) }))
+  for (const state of ['dead', 'refused', 'ignored'] as const) {
+    app.get(`/admin/${state}`, async (context) =>
+      context.json({ [state]: await deps.receipts.list(state, limitOf(context)) }),
+    )
+  }
   app.post('/admin/dead/:id/resubmit', async (context) =>
-    done(deps, context, await deps.receipts.resubmit(idOf(context))),
+    done(deps, context, await deps.gateway.resubmit(idOf(context))),
   )
   app.get('/admin/deliveries', async (context) => {
     const states = context.req.query('state')?.split(',') ?? failedStates

@@ -1,5 +1,5 @@
 // The port of receipts: what became of a message, the books, and what to do about the dead.
-import type { NormalizedResponse } from '../contract/index.ts'
+import type { JsonObject, NormalizedResponse } from '../contract/index.ts'
 
 export type Receipt = {
   readonly id: string
@@ -23,9 +23,11 @@ export type BooksLine = {
   readonly ignored: number
 }
 
-export type DeadMessage = {
+/** A message that found an end the operator may want to look at. */
+export type EndedMessage = {
   readonly id: string
   readonly connection: string
+  readonly state: string
   readonly reason: string | null
   readonly messageId: string | null
   readonly subject: string | null
@@ -36,7 +38,11 @@ export type DeadMessage = {
 export interface ReceiptStore {
   find(inboxId: string): Promise<Receipt | undefined>
   books(): Promise<readonly BooksLine[]>
-  listDead(limit: number): Promise<readonly DeadMessage[]>
+  list(state: 'dead' | 'refused' | 'ignored', limit: number): Promise<readonly EndedMessage[]>
   /** Queues a dead message again with a clean record; false when there is nothing to queue. */
   resubmit(inboxId: string): Promise<boolean>
+  /** What was kept of an arrival nobody could read, to be read by a newer release. */
+  findRemains(inboxId: string): Promise<{ readonly connection: string; readonly raw: JsonObject } | undefined>
+  /** The arrival has become a message of its own; its remains no longer count. */
+  markRedriven(inboxId: string): Promise<void>
 }

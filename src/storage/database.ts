@@ -19,6 +19,8 @@ export interface Database extends Sql {
   /** True where other processes may be listening and want a NOTIFY. */
   readonly isShared: boolean
   listen(onWake: () => void): Promise<() => Promise<void>>
+  /** Housekeeping that a server does by itself and an embedded engine does not. */
+  maintain(): Promise<void>
   close(): Promise<void>
 }
 

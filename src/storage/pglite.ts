@@ -1,7 +1,7 @@
 // PGlite: PostgreSQL inside this process, in one folder. One connection; survives kill -9, never calls fsync.
 import { PGlite } from '@electric-sql/pglite'
 import { dataDir as preparedDataDir } from '@electric-sql/pglite-prepopulatedfs'
-import { type Database, type Failpoint, type Param, type Sql, storageError } from './database.ts'
+import { type Database, type Failpoint, type Param, type Sql, statement, storageError } from './database.ts'
 
 export type PgliteOptions = {
   /** A folder on disk; absent = in memory. The caller holds the folder's lock. */
@@ -27,7 +27,21 @@ export async function openPglite(options: PgliteOptions): Promise<Database> {
     transaction: (work) => engine.transaction((tx) => work(runner(tx, options.failpoint))),
     // One process, one connection: the in-process signal wakes everybody there is.
     listen: async () => async () => {},
+    maintain: () => vacuum(sql),
     close: () => engine.close(),
+  }
+}
+
+const neglected = statement(
+  'find_neglected',
+  `select format('%I', relname) as name from pg_stat_user_tables
+   where n_dead_tup > 1000 and n_dead_tup > n_live_tup * 0.2`,
+)
+
+/** There is no autovacuum in here: without this, rows that were updated would be kept for ever. */
+async function vacuum(sql: Sql): Promise<void> {
+  for (const { name } of await sql.query<{ name: string }>(neglected, [])) {
+    await sql.query(statement('vacuum', `vacuum (analyze) ${name}`), [])
   }
 }
 

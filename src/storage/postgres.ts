@@ -39,6 +39,7 @@ export function openPostgres(options: PostgresOptions): Database {
       const subscription = await listener.listen(wakeChannel, onWake, onWake)
       return () => subscription.unlisten()
     },
+    maintain: async () => {},
     async close() {
       await Promise.all([client, acceptClient, listener].map((each) => each?.end({ timeout: 2 })))
     },

@@ -1,9 +1,18 @@
 // Receipts and deliveries on SQL: what operators and watching requests read.
-import type { BooksLine, DeadMessage, Receipt, ReceiptStore } from '../inbound/receipt-store.ts'
+
+import type { JsonObject } from '../contract/index.ts'
+import type { BooksLine, EndedMessage, Receipt, ReceiptStore } from '../inbound/receipt-store.ts'
 import type { Delivery, DeliveryLine, DeliveryStore } from '../outbox/delivery-store.ts'
 import type { Database } from './database.ts'
 import { dropDelivery, listDeliveries, retryDelivery, showDelivery } from './statements/deliveries.ts'
-import { findReceipt, listDead, readBooks, resubmitMessage } from './statements/receipts.ts'
+import {
+  findReceipt,
+  findRemains,
+  listMessages,
+  markRedriven,
+  readBooks,
+  resubmitMessage,
+} from './statements/receipts.ts'
 
 type Revived = { readonly revived: number }
 
@@ -13,10 +22,16 @@ export function createReceiptStore(database: Database): ReceiptStore {
       return (await database.query<Receipt>(findReceipt, [inboxId]))[0]
     },
     books: () => database.query<BooksLine>(readBooks, []),
-    listDead: (limit) => database.query<DeadMessage>(listDead, [limit]),
+    list: (state, limit) => database.query<EndedMessage>(listMessages, [state, limit]),
     async resubmit(inboxId) {
       const [row] = await database.query<Revived>(resubmitMessage, [inboxId])
       return (row?.revived ?? 0) > 0
+    },
+    async findRemains(inboxId) {
+      return (await database.query<{ connection: string; raw: JsonObject }>(findRemains, [inboxId]))[0]
+    },
+    async markRedriven(inboxId) {
+      await database.query(markRedriven, [inboxId])
     },
   }
 }

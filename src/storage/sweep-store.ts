@@ -6,6 +6,7 @@ import {
   findDrift,
   forgetCalls,
   forgetContent,
+  forgetLimits,
   forgetReceipts,
   forgetSignals,
   forgetTimers,
@@ -25,6 +26,8 @@ export function createSweepStore(database: Database): SweepStore {
       for (const each of [forgetReceipts, forgetCalls, forgetTurns, forgetTombstones, forgetTimers, forgetSignals]) {
         swept += (await database.query(each, [receiptDays, batch])).length
       }
+      swept += (await database.query(forgetLimits, [batch])).length
+      await database.maintain()
       return swept
     },
     async correctDrift(limit) {

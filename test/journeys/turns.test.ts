@@ -164,11 +164,31 @@ describeOnEachDatabase('a turn', (database) => {
     await gateway.deliver({ id: 'm1', from: 'ada', text: 'go' })
     await settleUntil(gateway, async () => (await fate())['m1'] === 'dead(agent_failed)')
     isBroken = false
-    const [dead] = await gateway.deps.receipts.listDead(10)
+    const [dead] = await gateway.deps.receipts.list('dead', 10)
     expect(await gateway.deps.receipts.resubmit(dead?.id ?? '')).toBe(true)
     await settleUntil(gateway, async () => (await fate())['m1'] === 'answered')
     expect(effects).toBe(1)
     expect(vendor.messages.at(-1)?.text).toBe('fixed')
+  })
+
+  test('keeps an arrival nobody could read, and reads it again when asked to', async () => {
+    start(echo)
+    const unreadable = { id: 'm1', from: 'ada', text: 'hello', event: 'from the future' }
+    const received = await gateway.deliver(unreadable as never)
+    expect(received).toMatchObject({ kind: 'unreadable', acceptances: [{ kind: 'accepted' }] })
+    const [dead] = await gateway.deps.receipts.list('dead', 10)
+    expect(await gateway.gateway.resubmit(dead?.id ?? '')).toBe(false)
+    // Stands for a release that understands the event: what was kept now reads as a plain message.
+    const understood = statement(
+      'test_upgrade',
+      `update inbox set raw = replace(raw::text, 'from the future', 'new')::jsonb`,
+    )
+    await database().query(understood, [])
+    expect(await gateway.gateway.resubmit(dead?.id ?? '')).toBe(true)
+    await gateway.settle()
+    expect(vendor.messages.map((message) => message.text)).toEqual(['re: hello'])
+    expect(await gateway.gateway.resubmit(dead?.id ?? '')).toBe(false)
+    expect(await gateway.deps.receipts.books()).toMatchObject([{ received: 1, answered: 1, dead: 0, ignored: 1 }])
   })
 
   test("amends a waiting message by its author's edit, and withdraws it by his delete", async () => {

@@ -15,11 +15,12 @@ select tenant, connection, received, answered, merged, refused, dead, in_flight 
 from books order by tenant, connection`,
 )
 
-export const listDead = statement(
-  'list_dead',
+/** $1 state, $2 how many. */
+export const listMessages = statement(
+  'list_messages',
   `
-select id, connection, reason, message_id as "messageId", subject, attempts, received_at as "receivedAt"
-from inbox where state = 'dead' order by seq desc limit $1`,
+select id, connection, state, reason, message_id as "messageId", subject, attempts, received_at as "receivedAt"
+from inbox where state = $1 order by seq desc limit $2`,
 )
 
 /** $1 inbox id. Only a message that can be read again is queued again; its record starts clean. */
@@ -38,4 +39,14 @@ queued as (
   on conflict (conversation_id) do update set pending = lanes.pending + 1
 )
 select count(*)::int as revived from revived`,
+)
+
+export const findRemains = statement(
+  'find_remains',
+  `select connection, raw from inbox where id = $1 and kind = 'remains' and raw is not null and reason is distinct from 'redriven'`,
+)
+
+export const markRedriven = statement(
+  'mark_redriven',
+  `update inbox set state = 'ignored', reason = 'redriven', raw = null where id = $1 and kind = 'remains'`,
 )

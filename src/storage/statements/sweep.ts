@@ -45,6 +45,16 @@ events as (delete from run_events e using old where e.run_id = old.id)
 delete from turns t using old where t.id = old.id returning 1 as swept`,
 )
 
+/** $1 batch. Buckets that are full again say nothing any more. */
+export const forgetLimits = statement(
+  'forget_limits',
+  `
+with old as (
+  select ctid from connection_limits
+  where spent_until < now() - interval '1 hour' and coalesce(not_before, 'epoch') < now() - interval '1 hour' limit $1)
+delete from connection_limits l using old where l.ctid = old.ctid returning 1 as swept`,
+)
+
 /** Lanes that disagree with their rows though nobody holds them and nothing moved for a while: a fault, to be reported. */
 export const findDrift = statement(
   'find_drift',

@@ -45,6 +45,7 @@ function loopbackChannel(sendClass: SendClass): ChannelDefinition {
           verbs: sendClass === 'lookup' ? ['reconcile'] : [],
         },
         verify: (arrival) => verifyLoopback(settings.secret, now, arrival),
+        payloadOf: (arrival) => arrival.bytes,
         normalize: (payload, arrival, connection) => normalizeLoopback(channel, payload, arrival, connection),
         render: (reply, to) => renderLoopback(settings.maxTextLength, reply, to),
         deliver: (call, attempt) => deliverLoopback(deps, call, attempt),

@@ -1,0 +1,29 @@
+// The second chance: a dead message is queued again; an arrival that could not be read is read by today's code.
+import type { RawArrival } from '../contract/index.ts'
+import type { GatewayDeps } from './deps.ts'
+import { storeArrivals } from './receive.ts'
+
+export async function resubmit(deps: GatewayDeps, inboxId: string): Promise<boolean> {
+  if (await deps.receipts.resubmit(inboxId)) return true
+  const remains = await deps.receipts.findRemains(inboxId)
+  const at = deps.connections.find((each) => each.connection.id === remains?.connection)
+  const reread = at?.adapter.reread
+  if (remains === undefined || at === undefined || reread === undefined) return false
+  const reception = reread(arrivalOf(remains.raw, deps.now()), at.connection)
+  if (reception.kind !== 'read') return false
+  const acceptances = await storeArrivals(deps, at, reception.arrivals)
+  if (!acceptances.some((acceptance) => acceptance.kind === 'accepted')) return false
+  await deps.receipts.markRedriven(inboxId)
+  return true
+}
+
+/** Unreadable bytes were kept as text; what was read and found empty or invalid, as its JSON. */
+function arrivalOf(raw: Readonly<Record<string, unknown>>, now: number): RawArrival {
+  const text = typeof raw['text'] === 'string' && Object.keys(raw).length === 1 ? raw['text'] : JSON.stringify(raw)
+  return {
+    bytes: new TextEncoder().encode(text),
+    headers: {},
+    receivedAt: new Date(now).toISOString(),
+    isLoopback: false,
+  }
+}
