@@ -359,7 +359,7 @@ CREATE UNIQUE INDEX "conversations_external" ON "conversations" USING btree ("te
 CREATE INDEX "lanes_due" ON "lanes" USING btree ("next_at") WHERE pending > 0;--> statement-breakpoint
 CREATE INDEX "pending_actions_conversation" ON "pending_actions" USING btree ("conversation_id");--> statement-breakpoint
 CREATE UNIQUE INDEX "tokens_hash" ON "tokens" USING btree ("hash");--> statement-breakpoint
-CREATE UNIQUE INDEX "inbox_claim" ON "inbox" USING btree ("tenant","connection","dedupe_key","content_hash");--> statement-breakpoint
+CREATE UNIQUE INDEX "inbox_claim" ON "inbox" USING btree ("dedupe_key","content_hash");--> statement-breakpoint
 CREATE INDEX "inbox_waiting" ON "inbox" USING btree ("conversation_id","seq") WHERE state = 'queued';--> statement-breakpoint
 CREATE INDEX "inbox_turn" ON "inbox" USING btree ("turn_id") WHERE turn_id is not null;--> statement-breakpoint
 CREATE INDEX "inbox_message_id" ON "inbox" USING btree ("tenant","connection","message_id");--> statement-breakpoint

@@ -10,6 +10,7 @@ import { sweepOnce } from './inbound/retention.ts'
 import { readAdminToken } from './node/admin-token.ts'
 import { isLoopback } from './node/loopback.ts'
 import { openDatabase } from './node/open-database.ts'
+import { createPunctualFetch } from './node/punctual-fetch.ts'
 import { type Database, type Failpoint, statement } from './storage/database.ts'
 import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
 import { createSweepStore } from './storage/sweep-store.ts'
@@ -46,7 +47,9 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const listener: RequestListener = (incoming, outgoing) => void answer(incoming, outgoing)
   const lockServer = createServer(listener)
   const opened = await openDatabase({ config, migrationsFolder: options.migrationsFolder, lockServer, ...hook })
-  const runtime = { fetch, now: Date.now, monotonicMs: () => performance.now(), random: Math.random, log, ...hook }
+  const monotonicMs = (): number => performance.now()
+  const fetchWithin = (ms: number): typeof fetch => createPunctualFetch(ms, monotonicMs)
+  const runtime = { fetch, fetchWithin, now: Date.now, monotonicMs, random: Math.random, log, ...hook }
   const assembled = assemble(config, opened.database, runtime)
   const app = createApp({
     gateway: assembled.gateway,

@@ -96,6 +96,7 @@ function stepDeps(
     assertHeld: lease.assertHeld,
     isStopping,
     signal,
+    fetch: deps.fetch,
     hash: deps.hash,
     ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),
   }

@@ -4,6 +4,12 @@ import { type Database, type Failpoint, isTransientConflict, type Param, type Sq
 
 const wakeChannel = 'parley_wake'
 
+/**
+ * Prepared statements keep the plan of their first calls, when the tables were empty and a scan was cheapest. Every hot
+ * statement has its index; without sequential scans the first plan is also the right one for a full table.
+ */
+const steadyPlans = { enable_seqscan: 'off', jit: 'off' } as const
+
 type Client = postgres.Sql<Record<string, never>>
 type Runner = { unsafe: Client['unsafe'] }
 
@@ -17,11 +23,11 @@ export type PostgresOptions = {
 
 export function openPostgres(options: PostgresOptions): Database {
   const common = { onnotice: () => {}, connect_timeout: 5, idle_timeout: 0, prepare: true } as const
-  const client = postgres(options.url, { ...common, max: options.maxConnections ?? 10 })
+  const client = postgres(options.url, { ...common, max: options.maxConnections ?? 10, connection: steadyPlans })
   const acceptClient = postgres(options.url, {
     ...common,
     max: options.acceptConnections ?? 2,
-    connection: { statement_timeout: options.acceptDeadlineMs ?? 2000 },
+    connection: { ...steadyPlans, statement_timeout: options.acceptDeadlineMs ?? 2000 },
   })
   // LISTEN needs a connection of its own: a pooled one would lose its subscription.
   let listener: Client | undefined

@@ -22,6 +22,7 @@ export const inbox = pgTable(
     seq: bigint('seq', { mode: 'number' }).generatedAlwaysAsIdentity(),
     tenant: tenant(),
     connection: connection(),
+    /** Hash over tenant, connection and key: one column, so that one index is the only way to look it up. */
     dedupeKey: text('dedupe_key').notNull(),
     contentHash: text('content_hash').notNull(),
     flagged: boolean('flagged').notNull().default(false),
@@ -57,7 +58,7 @@ export const inbox = pgTable(
     ...workspace(),
   },
   (t) => [
-    uniqueIndex('inbox_claim').on(t.tenant, t.connection, t.dedupeKey, t.contentHash),
+    uniqueIndex('inbox_claim').on(t.dedupeKey, t.contentHash),
     index('inbox_waiting').on(t.conversationId, t.seq).where(sql`state = 'queued'`),
     index('inbox_turn').on(t.turnId).where(sql`turn_id is not null`),
     index('inbox_message_id').on(t.tenant, t.connection, t.messageId),

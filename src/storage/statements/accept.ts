@@ -6,6 +6,8 @@
 //   opened    conversations that had to be opened; a stranger's thread id opens his own, never somebody else's
 //   inserted  the rows themselves; whoever loses a race for the same key gets nothing back
 //   queued    the lanes, one upsert per conversation in a fixed order, so that two replicas cannot deadlock
+//
+// Look-ups are lateral with a limit, so that a plan made for an empty table does not become a scan of a full one.
 import { statement } from '../database.ts'
 
 export const accept = statement(
@@ -13,7 +15,7 @@ export const accept = statement(
   `
 with inp as materialized (
   select r.*,
-    encode(sha256(convert_to(r.dedupe, 'UTF8')), 'hex') as dedupe_key,
+    encode(sha256(convert_to(json_build_array(r.tenant, r.connection, r.dedupe)::text, 'UTF8')), 'hex') as dedupe_key,
     encode(sha256(convert_to(r.content, 'UTF8')), 'hex') as content_hash,
     r."platformAt" is not null and r."platformAt" < now() - r."horizonMs" * interval '1 ms' as is_stale
   from json_to_recordset($1::text::json) as r(
@@ -24,25 +26,26 @@ with inp as materialized (
     "conversationId" uuid, v int)
 ),
 known as materialized (
-  select i.ord, x.id from inp i join inbox x
-    on x.tenant = i.tenant and x.connection = i.connection
-   and x.dedupe_key = i.dedupe_key and x.content_hash = i.content_hash
+  select i.ord, x.id from inp i cross join lateral (
+    select x.id from inbox x where x.dedupe_key = i.dedupe_key and x.content_hash = i.content_hash limit 1) x
 ),
 wanting as materialized (
   select i.* from inp i
   where i.state = 'queued' and not i.is_stale and not exists (select 1 from known k where k.ord = i.ord)
 ),
 joined as materialized (
-  select distinct on (w.ord) w.ord, a.conversation_id
-  from wanting w
-  cross join lateral json_array_elements_text(w.candidates) with ordinality as c(external_id, n)
-  join conversation_aliases a
-    on a.tenant = w.tenant and a.connection = w.connection and a.agent = w.agent and a.external_id = c.external_id
-  where w."isVouched"
-     or exists (select 1 from participants p where p.conversation_id = a.conversation_id and p.subject = w.subject)
-     or exists (select 1 from conversations v where v.id = a.conversation_id and w."replyToken" is not null
-                and v.reply_token_hash = encode(sha256(convert_to(w."replyToken", 'UTF8')), 'hex'))
-  order by w.ord, c.n
+  select w.ord, f.conversation_id from wanting w cross join lateral (
+    select a.conversation_id
+    from json_array_elements_text(w.candidates) with ordinality as c(external_id, n)
+    cross join lateral (
+      select a.conversation_id from conversation_aliases a
+      where a.tenant = w.tenant and a.connection = w.connection and a.agent = w.agent and a.external_id = c.external_id
+      limit 1) a
+    where w."isVouched"
+       or exists (select 1 from participants p where p.conversation_id = a.conversation_id and p.subject = w.subject)
+       or exists (select 1 from conversations v where v.id = a.conversation_id and w."replyToken" is not null
+                  and v.reply_token_hash = encode(sha256(convert_to(w."replyToken", 'UTF8')), 'hex'))
+    order by c.n limit 1) f
 ),
 opening as materialized (
   select w.ord, w.tenant, w.connection, w.agent, w.subject, w."replyTo", w."conversationId", w.fresh, w."isVouched",
@@ -82,7 +85,7 @@ inserted as (
     conversation_id, state, reason, obligation, message_id, delivery_id, event, edit_of, message, raw, reply_to, bytes,
     platform_at, ended_at, trace_id)
   select i.id, i.tenant, i.connection, i.dedupe_key, i.content_hash,
-    exists (select 1 from inbox x where x.tenant = i.tenant and x.connection = i.connection and x.dedupe_key = i.dedupe_key),
+    exists (select 1 from inbox x where x.dedupe_key = i.dedupe_key),
     i.v, i.kind, i.agent, i.recipient, i.subject, p.conversation_id,
     case when i.is_stale then 'refused' else i.state end, case when i.is_stale then 'stale' else i.reason end,
     i.obligation, i."messageId", i."deliveryId", i.event, i."editOf", i.message, i.raw, i."replyTo", i.bytes,
@@ -90,7 +93,7 @@ inserted as (
   from inp i left join placed p on p.ord = i.ord
   where not exists (select 1 from known k where k.ord = i.ord) and not exists (select 1 from busy b where b.ord = i.ord)
   order by i.ord
-  on conflict (tenant, connection, dedupe_key, content_hash) do nothing
+  on conflict (dedupe_key, content_hash) do nothing
   returning id, tenant, connection, conversation_id, subject, state, flagged
 ),
 queued as (
