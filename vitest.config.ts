@@ -5,7 +5,7 @@ import { summaryReporter } from './test/summary-reporter.ts'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/interop/**', 'test/proofs/**'],
+    exclude: ['test/interop/**'],
     pool: 'forks',
     isolate: false,
     maxWorkers: 2,
