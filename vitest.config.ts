@@ -15,7 +15,7 @@ export default defineConfig({
     allowOnly: false,
     // Names built from a table row are claims; cut off they say nothing.
     chaiConfig: { truncateThreshold: 200 },
-    globalSetup: ['test/setup/postgres.ts'],
+    globalSetup: ['test/setup/build.ts', 'test/setup/postgres.ts'],
     reporters: ['default', summaryReporter(process.env['PARLEY_TEST_SUMMARY'])],
   },
 })

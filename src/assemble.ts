@@ -18,8 +18,8 @@ import { createTurnStore } from './storage/turn-store.ts'
 
 export type Runtime = {
   readonly fetch: typeof fetch
-  /** fetch for effects: a request that is not on its way by then never leaves. Without it: `fetch`. */
-  readonly fetchWithin?: (startWithinMs: number) => typeof fetch
+  /** fetch for effects: asks right before a request leaves whether it still may. Without it: `fetch`. */
+  readonly fenceFetch?: (mayLeave: (ageMs: number) => boolean) => typeof fetch
   readonly now: () => number
   readonly monotonicMs: () => number
   readonly random: () => number
@@ -54,7 +54,8 @@ const defaultTurnPolicy: TurnPolicy = {
 export function assemble(config: Config, database: Database, runtime: Runtime): Assembled {
   const turnPolicy = { ...defaultTurnPolicy, ...config.turns }
   // What we start must be on its way before anybody else may start: under a third of the lease, like the calls.
-  const fetch = runtime.fetchWithin?.(turnPolicy.leaseMs / 3) ?? runtime.fetch
+  const fenceFetch = runtime.fenceFetch ?? (() => runtime.fetch)
+  const fetch = fenceFetch((ageMs) => ageMs < turnPolicy.leaseMs / 3)
   const connections = config.connections.map((each) => createConnection(config, each, database, { ...runtime, fetch }))
   requireShortCalls(connections, turnPolicy)
   const newId = createIdSource(runtime.now, (bytes) => crypto.getRandomValues(bytes))
@@ -69,7 +70,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
   const bells = { turns: createBell(), sends: createBell(), ends: createBell(), timers: createBell() }
   const deps: GatewayDeps = {
     ...runtime,
-    fetch,
+    fenceFetch,
     connections,
     agents: new Map(config.agents.map((agent) => [agent.slug, agent])),
     committer: createGroupCommit(createInboxStore(database)),

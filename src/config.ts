@@ -60,7 +60,7 @@ export function defineConfig(config: ParleyConfig): ParleyConfig {
 }
 
 const environmentSchema = z.object({
-  PARLEY_PORT: z.coerce.number().int().min(0).max(65_535).default(8787),
+  PARLEY_PORT: z.coerce.number('must be a port number').int().min(0).max(65_535).default(8787),
   PARLEY_HOST: z.string().min(1).default('127.0.0.1'),
   PARLEY_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   PARLEY_DATA_DIR: z.string().min(1).default('.parley'),

@@ -2,15 +2,15 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { type Assembled, assemble } from './assemble.ts'
+import { type Assembled, assemble, type Runtime } from './assemble.ts'
 import type { Config } from './config.ts'
 import { GatewayError, type Log } from './contract/index.ts'
 import { createApp } from './http/app.ts'
 import { sweepOnce } from './inbound/retention.ts'
 import { readAdminToken } from './node/admin-token.ts'
+import { createFencedFetch, prepareFencedFetch } from './node/fenced-fetch.ts'
 import { isLoopback } from './node/loopback.ts'
 import { openDatabase } from './node/open-database.ts'
-import { createPunctualFetch } from './node/punctual-fetch.ts'
 import { type Database, type Failpoint, statement } from './storage/database.ts'
 import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
 import { createSweepStore } from './storage/sweep-store.ts'
@@ -48,8 +48,9 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const lockServer = createServer(listener)
   const opened = await openDatabase({ config, migrationsFolder: options.migrationsFolder, lockServer, ...hook })
   const monotonicMs = (): number => performance.now()
-  const fetchWithin = (ms: number): typeof fetch => createPunctualFetch(ms, monotonicMs)
-  const runtime = { fetch, fetchWithin, now: Date.now, monotonicMs, random: Math.random, log, ...hook }
+  await prepareFencedFetch()
+  const fenceFetch: Runtime['fenceFetch'] = (mayLeave) => createFencedFetch(mayLeave, monotonicMs)
+  const runtime = { fetch, fenceFetch, now: Date.now, monotonicMs, random: Math.random, log, ...hook }
   const assembled = assemble(config, opened.database, runtime)
   const app = createApp({
     gateway: assembled.gateway,

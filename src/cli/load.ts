@@ -28,8 +28,14 @@ export async function orExit(work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {
-    if (!isGatewayError(error)) throw error
-    process.stderr.write(`parley: ${error.message}\n`)
+    process.stderr.write(`parley: ${problem(error)}\n`)
     process.exitCode = 1
   }
+}
+
+function problem(error: unknown): string {
+  if (isGatewayError(error)) return error.message
+  // What the system refuses (a folder, a file, a port) it names itself, in one line.
+  if (error instanceof Error && 'syscall' in error) return `${error.message}; check the path or address it names`
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

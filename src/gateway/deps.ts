@@ -57,8 +57,8 @@ export type GatewayDeps = {
   readonly settlePolicy: SettlePolicy
   readonly validation: Extract<ValidationScope, { from: 'adapter' }>
   readonly bells: { readonly turns: Bell; readonly sends: Bell; readonly ends: Bell; readonly timers: Bell }
-  /** For effects: what is not on its way in time never leaves. */
-  readonly fetch: typeof fetch
+  /** fetch for effects: asks right before a request leaves whether it still may. */
+  readonly fenceFetch: (mayLeave: (ageMs: number) => boolean) => typeof fetch
   readonly newId: IdSource
   readonly now: () => number
   readonly monotonicMs: () => number

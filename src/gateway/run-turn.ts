@@ -96,7 +96,7 @@ function stepDeps(
     assertHeld: lease.assertHeld,
     isStopping,
     signal,
-    fetch: deps.fetch,
+    fetch: deps.fenceFetch(lease.isHeld),
     hash: deps.hash,
     ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),
   }

@@ -5,7 +5,13 @@ import type { GatewayConnection } from '../gateway/deps.ts'
 import { addAdminRoutes } from './admin.ts'
 import type { AppDeps } from './deps.ts'
 import { readBody } from './read-body.ts'
-import { errorAnswer, failureAnswer, hookAnswer, json, notFound, tooLarge, watchRefusal } from './status.ts'
+import { errorAnswer, failureAnswer, hookAnswer, json, notFound, text, tooLarge, watchRefusal } from './status.ts'
+
+const welcome = `Parley is running. Its guide is README.md in the checkout.
+
+Try: curl -s <this address>/api/v1/agent/run -H 'content-type: application/json' \\
+  -d '{"threadId":"t1","runId":"r1","messages":[{"id":"m1","role":"user","content":"hello"}]}'
+`
 
 export function createApp(deps: AppDeps): Hono {
   const app = new Hono()
@@ -22,6 +28,7 @@ export function createApp(deps: AppDeps): Hono {
       app.post(endpoint.path, async (context) => respond(await answer(deps, at, context)))
     }
   }
+  app.get('/', () => respond(text(200, welcome)))
   app.get('/healthz', () => respond(json(200, { status: 'up' })))
   app.get('/readyz', async () => {
     const isReady = await deps.isReady()

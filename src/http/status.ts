@@ -61,6 +61,10 @@ export function errorAnswer(status: number, code: string, remedy: string): Trans
   return json(status, { error: { code, remedy } })
 }
 
+export function text(status: number, body: string): TransportAnswer {
+  return { status, headers: { 'content-type': 'text/plain; charset=utf-8' }, body }
+}
+
 export function json(status: number, body: unknown): TransportAnswer {
   return { status, headers: { 'content-type': 'application/json; charset=utf-8' }, body: JSON.stringify(body) }
 }

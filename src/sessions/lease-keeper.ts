@@ -5,7 +5,9 @@ import type { Hold, TurnStore } from './turn-store.ts'
 export type Lease = {
   /** Aborts when the lease is lost or about to run out; effects in flight must stop then. */
   readonly signal: AbortSignal
-  /** Throws unless the lease is safely ours. Called right before every effect. */
+  /** Whether the lease is safely ours, by our own clock. */
+  readonly isHeld: () => boolean
+  /** Throws unless it is. Called right before every effect. */
   readonly assertHeld: () => void
   readonly end: () => void
 }
@@ -65,11 +67,15 @@ export function createLeaseKeeper({ turns, leaseMs, monotonicMs, log }: LeaseKee
       const entry: Kept = { hold, abort: new AbortController(), renewedAt: claimedAt, expiry: setTimeout(() => {}, 0) }
       kept.set(hold.conversationId, entry)
       armExpiry(entry)
+      const isHeld = (): boolean => {
+        if (monotonicMs() - entry.renewedAt >= safeMs) lose(entry)
+        return !entry.abort.signal.aborted
+      }
       return {
         signal: entry.abort.signal,
+        isHeld,
         assertHeld() {
-          if (monotonicMs() - entry.renewedAt >= safeMs) lose(entry)
-          if (entry.abort.signal.aborted) throw leaseLost()
+          if (!isHeld()) throw leaseLost()
         },
         end() {
           clearTimeout(entry.expiry)

@@ -35,7 +35,8 @@ export function statement(name: string, text: string): Statement {
 export function storageError(name: string, error: unknown): GatewayError {
   const code = errorCode(error)
   const kind = storageErrorCode(code)
-  const advice = kind === 'storage_unavailable' ? 'check that the database is up' : 'see the database log'
+  const advice =
+    kind === 'storage_unavailable' ? 'check that the database is up and DATABASE_URL is right' : 'see the database log'
   return new GatewayError(kind, `[storage] ${name} failed (${code || 'no code'}); ${advice}`, {
     retryable: kind === 'storage_unavailable',
     details: { statement: name, sqlstate: code },

@@ -1,5 +1,6 @@
 // PostgreSQL through postgres.js: the driver that replicas share.
 import postgres from 'postgres'
+import { isGatewayError } from '../contract/index.ts'
 import { type Database, type Failpoint, isTransientConflict, type Param, type Sql, storageError } from './database.ts'
 
 const wakeChannel = 'parley_wake'
@@ -40,7 +41,11 @@ export function openPostgres(options: PostgresOptions): Database {
     ...runner(client, options.failpoint),
     accepting: runner(acceptClient, options.failpoint),
     async transaction(work) {
-      return (await client.begin((tx) => work(runner(tx, options.failpoint)))) as Awaited<ReturnType<typeof work>>
+      try {
+        return (await client.begin((tx) => work(runner(tx, options.failpoint)))) as Awaited<ReturnType<typeof work>>
+      } catch (error) {
+        throw isGatewayError(error) ? error : storageError('transaction', error)
+      }
     },
     async listen(onWake) {
       listener ??= postgres(options.url, { ...common, max: 1 })

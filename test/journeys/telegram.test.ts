@@ -20,7 +20,6 @@ describe('the gateway as a process', () => {
   let nextId = 1
 
   beforeAll(async () => {
-    await run('scripts/build.js', '--quiet')
     api = await startTelegramApi()
     folder = await mkdtemp(join(tmpdir(), 'parley-test-'))
     gateway = await start()
@@ -255,11 +254,6 @@ function ended(child: ChildProcess): Promise<{ code: number | null; output: stri
     output += chunk.toString()
   })
   return new Promise((resolve) => child.once('exit', (code) => resolve({ code, output })))
-}
-
-async function run(...args: string[]): Promise<void> {
-  const { code, output } = await ended(spawn(process.execPath, args, { cwd: root }))
-  if (code !== 0) throw new Error(`${args.join(' ')} failed: ${output}`)
 }
 
 async function residentMegabytes(child: ChildProcess): Promise<number> {

@@ -1,0 +1,62 @@
+// What the command line tells people when something is wrong: one line each, what to do, no stack.
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const bin = fileURLToPath(new URL('../../bin/parley.js', import.meta.url))
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'parley-cli-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+function parley(args: readonly string[], env: Record<string, string> = {}): Promise<{ code: number; output: string }> {
+  const options = {
+    cwd: folder,
+    env: { ...process.env, PARLEY_PORT: '0', PARLEY_DATA_DIR: folder, NO_COLOR: '1', ...env },
+    timeout: 15_000,
+  }
+  return new Promise((resolve) => {
+    execFile(process.execPath, [bin, ...args], options, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
+      resolve({ code, output: stdout + stderr })
+    })
+  })
+}
+
+test.each([
+  ['a port that is none', ['start'], { PARLEY_PORT: 'eighty' }, 'PARLEY_PORT: must be a port number'],
+  ['half a channel', ['start'], { TELEGRAM_BOT_TOKEN: '1:x' }, 'TELEGRAM_WEBHOOK_SECRET is missing'],
+  [
+    'a database that does not answer',
+    ['start'],
+    { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/x' },
+    'check that the database is up',
+  ],
+  ['a folder that cannot be', ['start'], { PARLEY_DATA_DIR: '/dev/null/x' }, 'check the path'],
+  ['a configuration file that is not there', ['start', '--config', 'nowhere.ts'], {}, 'no configuration file at'],
+  ['an unknown command', ['dance'], {}, 'Unknown command'],
+])('%s: says what to do and ends with 1', async (_name, args, env, says) => {
+  const { code, output } = await parley(args, env)
+  expect(output).toContain(says)
+  expect(output).not.toMatch(/^\s+at /m)
+  expect(code).toBe(1)
+})
+
+test.each([
+  [['--help'], 'USAGE'],
+  [['start', '--help'], '--log-level'],
+  [['migrate', '--help'], 'Migrate the database'],
+])('parley %j explains itself', async (args, says) => {
+  const { code, output } = await parley(args)
+  expect(output).toContain(says)
+  expect(code).toBe(0)
+})
+
+test('parley migrate prepares a folder and ends', async () => {
+  expect(await parley(['migrate'])).toEqual({ code: 0, output: 'The pglite database is up to date.\n' })
+})
