@@ -1,0 +1,90 @@
+// The pump: as many at once as there are slots, nothing lost to an error, awake when rung.
+import { expect, test } from 'vitest'
+import { createBell, type Pump, runPump } from '../../src/pump.ts'
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+function pumpOf(work: number[], changes: Partial<Pump<number>> = {}): Pump<number> {
+  return {
+    slots: 3,
+    batch: 10,
+    pollMs: 1_000,
+    bell: createBell(),
+    claim: async (limit) => work.splice(0, limit),
+    run: async () => {},
+    onError: () => {},
+    isStopping: () => false,
+    untilIdle: true,
+    ...changes,
+  }
+}
+
+test('runs everything, never more at once than it has slots', async () => {
+  let running = 0
+  let most = 0
+  const done: number[] = []
+  const run = async (each: number): Promise<void> => {
+    running += 1
+    most = Math.max(most, running)
+    await sleep(2)
+    running -= 1
+    done.push(each)
+  }
+  await runPump(
+    pumpOf(
+      Array.from({ length: 20 }, (_, index) => index),
+      { run },
+    ),
+  )
+  expect({ done: done.toSorted((a, b) => a - b), most }).toEqual({
+    done: Array.from({ length: 20 }, (_, index) => index),
+    most: 3,
+  })
+})
+
+test('goes on after work and claims that failed', async () => {
+  const errors: unknown[] = []
+  let claims = 0
+  const claim = async (): Promise<number[]> => {
+    claims += 1
+    if (claims === 1) throw new Error('database down')
+    return claims === 2 ? [1] : []
+  }
+  const run = async (): Promise<void> => {
+    throw new Error('work failed')
+  }
+  const isStopping = () => claims > 3
+  await runPump(
+    pumpOf([], { claim, run, isStopping, pollMs: 1, untilIdle: false, onError: (error) => errors.push(error) }),
+  )
+  expect(errors.map(String)).toEqual(['Error: database down', 'Error: work failed'])
+})
+
+test('wakes at once when rung, and by itself when nobody rings', async () => {
+  const bell = createBell()
+  const started = performance.now()
+  setTimeout(() => bell.ring(), 10)
+  await bell.wait(5_000)
+  expect(performance.now() - started).toBeLessThan(1_000)
+  await bell.wait(10)
+})
+
+test('remembers a ring that nobody was waiting for', async () => {
+  const bell = createBell()
+  bell.ring()
+  const started = performance.now()
+  await bell.wait(5_000)
+  expect(performance.now() - started).toBeLessThan(1_000)
+})
+
+test('ends only when what it started has ended', async () => {
+  let isDone = false
+  let isStopping = false
+  const run = async (): Promise<void> => {
+    isStopping = true
+    await sleep(30)
+    isDone = true
+  }
+  await runPump(pumpOf([1], { run, isStopping: () => isStopping, untilIdle: false }))
+  expect(isDone).toBe(true)
+})
