@@ -50,10 +50,7 @@ function turnPump(deps: GatewayDeps, shared: Shared): Pump<Parameters<typeof tak
     ...shared,
     slots: deps.turnPolicy.slots,
     bell: deps.bells.turns,
-    async claim(limit) {
-      const claimedAt = deps.monotonicMs()
-      return (await deps.turns.claim(limit)).map((lane) => ({ lane, claimedAt }))
-    },
+    claim: timed(deps, deps.turns.claim),
     run: (claimed) => takeTurn(deps, claimed, shared.isStopping),
   }
 }
@@ -72,10 +69,7 @@ function sendPump(
     ...shared,
     slots: deps.turnPolicy.sendSlots,
     bell: deps.bells.sends,
-    async claim(limit) {
-      const claimedAt = deps.monotonicMs()
-      return (await deps.outbox.claim(limit)).map((lane) => ({ lane, claimedAt }))
-    },
+    claim: timed(deps, deps.outbox.claim),
     async run({ lane, claimedAt }) {
       await dispatchLane(dispatch, lane, claimedAt)
       deps.bells.ends.ring()
@@ -97,6 +91,14 @@ function timerPump(deps: GatewayDeps, shared: Shared): Pump<never> {
       return []
     },
     run: async () => {},
+  }
+}
+
+/** A lease counts from before it was asked for: what the claim itself took is already spent. */
+function timed<Lane>(deps: GatewayDeps, claim: (limit: number) => Promise<readonly Lane[]>) {
+  return async (limit: number) => {
+    const claimedAt = deps.monotonicMs()
+    return (await claim(limit)).map((lane) => ({ lane, claimedAt }))
   }
 }
 

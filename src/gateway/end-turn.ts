@@ -81,8 +81,9 @@ export function judgeFailure(deps: GatewayDeps, ready: ReadyTurn, error: unknown
   const policy = deps.turnPolicy
   const code = isGatewayError(error) ? error.code : 'agent_failed'
   if (code === 'lease_lost') return { kind: 'abandon' }
+  if (code === 'stopping') return { kind: 'release', delayMs: 0, cause: 'stopping' }
   // Our own database failed in the middle: not the agent's fault, and nobody's answer.
-  if (code === 'stopping' || code === 'storage_unavailable') return { kind: 'release', delayMs: 0, cause: 'stopping' }
+  if (code === 'storage_unavailable') return { kind: 'release', delayMs: 500, cause: 'stopping' }
   if (code === 'tool_outcome_unknown') return { kind: 'dead', reason: code }
   const delayMs = backoffMs(ready.turn.failures + 1, { firstMs: policy.retryFirstMs, maxMs: 60_000 }, deps.random)
   if (code === 'provider_unavailable') {

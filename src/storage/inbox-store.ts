@@ -2,6 +2,7 @@
 import { type InboxDraft, type InboxOutcome, type InboxStore, inboxVersion } from '../inbound/inbox-store.ts'
 import type { Database } from './database.ts'
 import { accept } from './statements/accept.ts'
+import { storableJson } from './storable-json.ts'
 
 type AcceptRow = {
   readonly ord: number
@@ -23,7 +24,7 @@ export function createInboxStore(database: Database): InboxStore {
 }
 
 function numbered(drafts: readonly InboxDraft[]): string {
-  return JSON.stringify(drafts.map((draft, ord) => ({ ...draft, ord, v: inboxVersion })))
+  return storableJson(drafts.map((draft, ord) => ({ ...draft, ord, v: inboxVersion })))
 }
 
 function outcome(row: AcceptRow | undefined): InboxOutcome {

@@ -3,6 +3,7 @@ import type { RateLimit } from '../contract/index.ts'
 import type { HeldSendLane, OutboxStore, SendHold } from '../outbox/outbox-store.ts'
 import type { Database, Param } from './database.ts'
 import { claimSends, lockSendLane, recountSendLane, releaseSend, settleSend, startSend } from './statements/outbox.ts'
+import { storableJson } from './storable-json.ts'
 import type { LeaseOptions } from './turn-store.ts'
 
 /** Calls read per claimed lane: a long reply goes out in one hold, a longer one in several. */
@@ -21,7 +22,7 @@ export function createOutboxStore(database: Database, { holder, leaseMs }: Lease
       return { kind: 'wait', waitMs: Math.max(1, Math.ceil(row.waitMs)) }
     },
     async settle(hold, call, settlement) {
-      const params = [...fence(hold), call.id, JSON.stringify(settlement)]
+      const params = [...fence(hold), call.id, storableJson(settlement)]
       const [row] = await database.query<{ settled: number }>(settleSend, params)
       return (row?.settled ?? 0) > 0
     },

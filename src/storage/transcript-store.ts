@@ -5,6 +5,7 @@ import type { TranscriptStore } from '../sessions/transcript-store.ts'
 import type { Database } from './database.ts'
 import { fireTimers } from './statements/signals.ts'
 import { appendRunEvent, transcriptWindow } from './statements/transcript.ts'
+import { storableJson } from './storable-json.ts'
 
 export function createTranscriptStore(database: Database): TranscriptStore {
   return {
@@ -27,7 +28,7 @@ export function createSignalStore(database: Database): SignalStore {
 export function createRunLog(database: Database): RunLog {
   return {
     async append(runId, key, event) {
-      await database.query(appendRunEvent, [runId, key, JSON.stringify(event)])
+      await database.query(appendRunEvent, [runId, key, storableJson(event)])
     },
   }
 }

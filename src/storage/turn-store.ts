@@ -4,6 +4,7 @@ import type { Database } from './database.ts'
 import { claimLanes } from './statements/claim-lanes.ts'
 import { completeTurn, turnState } from './statements/complete-turn.ts'
 import { lockLane, openTurn, recountLane, releaseLane, renewLanes, resumeTurn, splitTurn } from './statements/turns.ts'
+import { storableJson } from './storable-json.ts'
 
 export type LeaseOptions = { readonly holder: string; readonly leaseMs: number }
 
@@ -21,9 +22,9 @@ export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOp
         lane.conversationId,
         holder,
         lane.epoch,
-        JSON.stringify(turn ?? {}),
-        JSON.stringify(dispositions),
-        JSON.stringify(turn?.members ?? []),
+        storableJson(turn ?? {}),
+        storableJson(dispositions),
+        storableJson(turn?.members ?? []),
       ])
       return isHeld(rows)
     },
@@ -37,7 +38,7 @@ export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOp
       return isHeld(await database.query<Held>(releaseLane, [hold.conversationId, holder, hold.epoch, delayMs, cause]))
     },
     async complete(hold, end) {
-      const params = [hold.conversationId, holder, hold.epoch, JSON.stringify(end), database.isShared]
+      const params = [hold.conversationId, holder, hold.epoch, storableJson(end), database.isShared]
       const [row] = await database.query<{ ended: number }>(completeTurn, params)
       if ((row?.ended ?? 0) > 0) return true
       // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.
@@ -46,11 +47,7 @@ export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOp
     },
     async renew(holds) {
       if (holds.length === 0) return new Set()
-      const rows = await database.query<{ conversationId: string }>(renewLanes, [
-        JSON.stringify(holds),
-        holder,
-        leaseMs,
-      ])
+      const rows = await database.query<{ conversationId: string }>(renewLanes, [storableJson(holds), holder, leaseMs])
       return new Set(rows.map((row) => row.conversationId))
     },
     repair: (hold) =>
