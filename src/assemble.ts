@@ -101,7 +101,12 @@ function createConnection(
 ): GatewayConnection {
   const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
   const channelDeps = { connection, fetch: runtime.fetch, now: runtime.now, runLog: createRunLog(database) }
-  return { connection, adapter: each.channel.create(each.settings, channelDeps), access: each.access }
+  return {
+    key: `${each.channel.channel}/${each.id}`,
+    connection,
+    adapter: each.channel.create(each.settings, channelDeps),
+    access: each.access,
+  }
 }
 
 /** Ruling 17: what we start must be over before anybody else may start. */

@@ -137,7 +137,7 @@ function configuredConnections(
     }
   }
   problems.push(
-    ...duplicates(asked.map((each) => each.id)).map(
+    ...duplicates(asked.map((each) => `${each.channel}/${each.id}`)).map(
       (id) => `two connections are called "${id}"; give one an id of its own`,
     ),
   )

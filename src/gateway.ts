@@ -104,7 +104,7 @@ function timed<Lane>(deps: GatewayDeps, claim: (limit: number) => Promise<readon
 
 function adapterFor(deps: GatewayDeps) {
   return (tenant: string, connection: string) =>
-    deps.connections.find((each) => each.connection.id === connection && each.connection.tenant === tenant)?.adapter
+    deps.connections.find((each) => each.key === connection && each.connection.tenant === tenant)?.adapter
 }
 
 function logError(deps: GatewayDeps): (error: unknown) => void {

@@ -16,6 +16,8 @@ import type { TurnStore } from '../sessions/turn-store.ts'
 
 /** A configured connection: its adapter bound to its settings, and who may speak on it. */
 export type GatewayConnection = {
+  /** What rows call it, `channel/id`: every channel may have a connection called `default`. */
+  readonly key: string
   readonly connection: Connection
   readonly adapter: Adapter
   readonly access: AccessRule

@@ -24,7 +24,7 @@ export async function receive(deps: GatewayDeps, at: GatewayConnection, arrival:
   const reception = await at.adapter.receive(arrival, at.connection)
   switch (reception.kind) {
     case 'rejected':
-      deps.log.warn('arrival_rejected', { connection: at.connection.id, reason: reception.reason })
+      deps.log.warn('arrival_rejected', { connection: at.key, reason: reception.reason })
       return reception
     case 'handshake':
       return reception
@@ -60,7 +60,7 @@ async function acceptArrived(
   const checked = validateMessage(arrived.message, deps.validation)
   if (!checked.ok) {
     const { message, semanticId } = arrived
-    deps.log.warn('message_invalid', { connection: at.connection.id, code: checked.code, path: checked.path })
+    deps.log.warn('message_invalid', { connection: at.key, code: checked.code, path: checked.path })
     const remains = {
       state: 'dead',
       reason: checked.code,
@@ -104,6 +104,7 @@ async function keepUnreadable(
 function acceptContext(deps: GatewayDeps, at: GatewayConnection): AcceptContext {
   return {
     connection: at.connection,
+    connectionKey: at.key,
     horizonMs: at.adapter.capabilities.horizonMs,
     traceId: deps.newId().replaceAll('-', ''),
   }

@@ -6,7 +6,7 @@ import { storeArrivals } from './receive.ts'
 export async function resubmit(deps: GatewayDeps, inboxId: string): Promise<boolean> {
   if (await deps.receipts.resubmit(inboxId)) return true
   const remains = await deps.receipts.findRemains(inboxId)
-  const at = deps.connections.find((each) => each.connection.id === remains?.connection)
+  const at = deps.connections.find((each) => each.key === remains?.connection)
   const reread = at?.adapter.reread
   if (remains === undefined || at === undefined || reread === undefined) return false
   const reception = reread(arrivalOf(remains.raw, deps.now()), at.connection)

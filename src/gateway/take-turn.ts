@@ -15,9 +15,7 @@ export async function takeTurn(
   { lane, claimedAt }: ClaimedLane,
   isStopping: () => boolean,
 ): Promise<void> {
-  const at = deps.connections.find(
-    (each) => each.connection.id === lane.connection && each.connection.tenant === lane.tenant,
-  )
+  const at = deps.connections.find((each) => each.key === lane.connection && each.connection.tenant === lane.tenant)
   if (at === undefined) {
     // Not configured here; another replica may know it.
     await deps.turns.release(lane, 5_000, 'stopping')

@@ -7,7 +7,13 @@ import type { InboxDraft, InboxOutcome } from './inbox-store.ts'
 import { redactRaw } from './redact.ts'
 
 export type AcceptDeps = { readonly committer: Committer; readonly newId: () => string }
-export type AcceptContext = { readonly connection: Connection; readonly horizonMs: number; readonly traceId: string }
+export type AcceptContext = {
+  readonly connection: Connection
+  /** What rows call the connection. */
+  readonly connectionKey: string
+  readonly horizonMs: number
+  readonly traceId: string
+}
 
 /** Stores one message. Resolves only when it is safe to answer the transport with success. */
 export async function acceptMessage(
@@ -97,11 +103,11 @@ function messageDraft(deps: AcceptDeps, arrived: ArrivedMessage, context: Accept
   }
 }
 
-function emptyDraft(deps: AcceptDeps, { connection, horizonMs, traceId }: AcceptContext): InboxDraft {
+function emptyDraft(deps: AcceptDeps, { connection, connectionKey, horizonMs, traceId }: AcceptContext): InboxDraft {
   return {
     id: deps.newId(),
     tenant: connection.tenant,
-    connection: connection.id,
+    connection: connectionKey,
     agent: connection.agent,
     kind: 'message',
     state: 'queued',

@@ -11,6 +11,9 @@ const wakeChannel = 'parley_wake'
  */
 const steadyPlans = { enable_seqscan: 'off', jit: 'off' } as const
 
+/** The same for statements that touch a handful of rows: joining them by hash would read the other table whole. */
+const smallPlans = { ...steadyPlans, enable_hashjoin: 'off', enable_mergejoin: 'off' } as const
+
 type Client = postgres.Sql<Record<string, never>>
 type Runner = { unsafe: Client['unsafe'] }
 
@@ -25,8 +28,11 @@ export type PostgresOptions = {
 export function openPostgres(options: PostgresOptions): Database {
   // The driver's own pause grows to twenty seconds; a database that is back should find us back within one.
   const backoff = (tries: number): number => Math.min(1, 0.05 * 2 ** tries)
-  const common = { onnotice: () => {}, connect_timeout: 5, idle_timeout: 0, prepare: true, backoff } as const
-  const client = postgres(options.url, { ...common, max: options.maxConnections ?? 10, connection: steadyPlans })
+  // The driver asks for array types on every new connection and lets that question fail unheard when the connection
+  // breaks, which would end the process. Our statements return no arrays.
+  const types = { fetch_types: false } as const
+  const common = { onnotice: () => {}, connect_timeout: 5, idle_timeout: 0, prepare: true, backoff, ...types } as const
+  const client = postgres(options.url, { ...common, max: options.maxConnections ?? 10, connection: smallPlans })
   const acceptClient = postgres(options.url, {
     ...common,
     max: options.acceptConnections ?? 2,

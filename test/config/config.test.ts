@@ -51,7 +51,7 @@ test('two of a kind are refused: agents, connections; and an agent nobody define
   const bot = telegram({ botToken, webhookSecret })
   const text = problemsOf({}, { agents: [agent, agent], connections: [bot, bot, { ...bot, id: 'x', agent: 'nobody' }] })
   expect(text).toContain('two agents are called "one"')
-  expect(text).toContain('two connections are called "default"')
+  expect(text).toContain('two connections are called "telegram/default"')
   expect(text).toContain('no agent "nobody"')
 })
 

@@ -200,7 +200,7 @@ describe('the gateway as a process', () => {
     const books = async () => {
       const response = await fetch(`${gateway.url}/admin/books`, { headers: { authorization: `Bearer ${adminToken}` } })
       const { books: lines } = (await response.json()) as { books: Record<string, number>[] }
-      return lines.find((line) => String(line['connection']) === 'default') ?? {}
+      return lines.find((line) => String(line['connection']) === 'telegram/default') ?? {}
     }
     let line = await books()
     for (let tries = 0; tries < 300 && (line['inFlight'] ?? 0) > 0; tries += 1) {

@@ -32,7 +32,7 @@ export const listLimit = 500
 const openStates = 'queued,sending,retry,unknown'
 
 export function createOperator(url: () => string): Operator {
-  async function read<T>(path: string, field: string): Promise<readonly T[]> {
+  async function read<T extends { readonly connection: string }>(path: string, field: string): Promise<readonly T[]> {
     const response = await fetch(`${url()}${path}`, {
       headers: { authorization: `Bearer ${adminToken}` },
       signal: AbortSignal.timeout(10_000),
@@ -40,7 +40,8 @@ export function createOperator(url: () => string): Operator {
     if (!response.ok) throw new Error(`GET ${path} answered ${response.status}`)
     // The route's own shape; a wrong one shows in the checks that read it.
     const body = (await response.json()) as Readonly<Record<string, readonly T[]>>
-    return body[field] ?? []
+    // Rows name a connection `channel/id`; the proofs name it by its id, which is unique among theirs.
+    return (body[field] ?? []).map((line) => ({ ...line, connection: line.connection.split('/').at(-1) ?? '' }))
   }
   const books = () => read<BooksLine>('/admin/books', 'books')
   const deliveries = (states: string) =>

@@ -5,6 +5,13 @@ import { statement } from '../database.ts'
 const lane = `lane as materialized (
   select conversation_id from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update)`
 
+/**
+ * The queued rows with the ids in a JSON parameter, worded so that only the primary key can serve. A plan made for empty
+ * tables would read every waiting row of every lane: with 10 000 of them each turn anywhere opened 16 ms later.
+ */
+const isWaiting = (rows: string): string =>
+  `x.id = any(array(select (e ->> 'id')::uuid from json_array_elements(${rows}::text::json) e)) and x.state || '' = 'queued'`
+
 /** $4 turn, $5 dispositions (JSON), $6 members (JSON). Without a turn the lane is given back at once. */
 export const openTurn = statement(
   'open_turn',
@@ -40,7 +47,7 @@ turn as (
 taken as (
   update inbox x set state = 'in_turn', turn_id = g.id, turn_order = m.ord, attempts = x.attempts + 1, principal = m.principal
   from given g, json_to_recordset($6::text::json) as m(id uuid, ord int, principal text)
-  where x.id = m.id and x.state = 'queued' and g.id is not null
+  where x.id = m.id and ${isWaiting('$6')} and g.id is not null
   returning x.id
 ),
 signalled as (
@@ -50,7 +57,7 @@ signalled as (
 settled as (
   update inbox x set state = d.state, reason = d.reason, ended_at = now()
   from lane, json_to_recordset($5::text::json) as d(id uuid, state text, reason text, tombstone boolean)
-  where x.id = d.id and x.state = 'queued'
+  where x.id = d.id and ${isWaiting('$5')}
   returning x.id, x.tenant, x.connection, x.edit_of, x.subject, x.event, d.tombstone
 ),
 buried as (
