@@ -24,6 +24,8 @@ export type StepContext = {
   /** The same on every try of this step. */
   readonly key: string
   readonly signal: AbortSignal
+  /** The fetch to act with: nothing leaves once this turn has lost its lease, not even after a pause of the process. */
+  readonly fetch: typeof fetch
 }
 
 export type AgentContext = {

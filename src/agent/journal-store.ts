@@ -12,8 +12,8 @@ export type StepAddress = {
 }
 
 export type StepState =
-  /** Ours to run now; the start is committed. */
-  | { readonly kind: 'run' }
+  /** Ours to run now; the start is committed. `keyTurn`: the merged turn that tried it before, under its own key. */
+  | { readonly kind: 'run'; readonly keyTurn?: string }
   | { readonly kind: 'finished'; readonly result: Json }
   | { readonly kind: 'failed'; readonly error: string }
   /** Somebody started it and never finished; it may or may not have happened. */

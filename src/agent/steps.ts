@@ -9,6 +9,7 @@ export type StepDeps = {
   readonly assertHeld: () => void
   readonly isStopping: () => boolean
   readonly signal: AbortSignal
+  readonly fetch: typeof fetch
   readonly hash: (text: string) => Promise<string>
   readonly failpoint?: (name: string) => void | Promise<void>
 }
@@ -29,7 +30,7 @@ export function createStep(deps: StepDeps): AgentContext['step'] {
     const state = await deps.journal.begin(address, { isIdempotent: options.idempotent ?? false })
     switch (state.kind) {
       case 'run':
-        return runStep(deps, address, work)
+        return runStep(deps, { ...address, key: `${state.keyTurn ?? address.turnId}:${address.step}` }, work)
       case 'finished':
         // The journal holds what this very step returned; its type is the caller's.
         return state.result as Awaited<ReturnType<typeof work>>
@@ -53,16 +54,18 @@ export function createStep(deps: StepDeps): AgentContext['step'] {
 
 async function runStep<T extends Json>(
   deps: StepDeps,
-  address: StepAddress,
+  { key, ...address }: StepAddress & { readonly key: string },
   work: Parameters<AgentContext['step']>[1],
 ): Promise<T> {
-  const key = `${address.turnId}:${address.step}`
   await deps.failpoint?.('before:effect')
   deps.assertHeld()
   let result: Json
   try {
-    result = await work({ key, signal: deps.signal })
+    result = await work({ key, signal: deps.signal, fetch: deps.fetch })
   } catch (error) {
+    // Broken off by us, not failed by itself: whether it took effect is unknown, and the journal must go on saying so.
+    deps.assertHeld()
+    if (deps.signal.aborted) throw error
     const text = error instanceof Error ? error.name : 'error'
     await deps.journal.finish(address, { error: text })
     throw error

@@ -10,6 +10,7 @@ type BeginRow = {
   readonly state: string | null
   readonly result: Json
   readonly error: string | null
+  readonly keyTurn: string | null
 }
 
 export function createJournalStore(database: Database, { holder }: { readonly holder: string }): JournalStore {
@@ -37,7 +38,7 @@ export function createJournalStore(database: Database, { holder }: { readonly ho
 
 function stepState(row: BeginRow | undefined): StepState {
   if (row === undefined || row.held === 0) return { kind: 'lease_lost' }
-  if (row.begun > 0) return { kind: 'run' }
+  if (row.begun > 0) return row.keyTurn === null ? { kind: 'run' } : { kind: 'run', keyTurn: row.keyTurn }
   switch (row.state) {
     case 'finished':
       return { kind: 'finished', result: row.result }

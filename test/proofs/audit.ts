@@ -7,8 +7,14 @@ import type { Scene } from './scene.ts'
 
 export type Audit = { readonly lines: readonly Line[]; readonly ledger: Ledger }
 
-export async function audit(scene: Scene, isRefused: (update: Update) => boolean = () => false): Promise<Audit> {
+export type Expectations = {
+  readonly isRefused?: (update: Update) => boolean
+  readonly isOrdered?: (update: Update) => boolean
+}
+
+export async function audit(scene: Scene, expected: Expectations = {}): Promise<Audit> {
   const { platform, operator } = scene
+  const isRefused = expected.isRefused ?? (() => false)
   const dead = await operator.dead()
   const ledger = readLedger({
     updates: platform.updates,
@@ -16,7 +22,7 @@ export async function audit(scene: Scene, isRefused: (update: Update) => boolean
     dead,
     messages: new Map([...scene.vendors].map(([connection, vendor]) => [connection, vendor.messages])),
     effects: scene.tool.effects,
-    isRefused,
+    ...expected,
   })
   const fates = [...ledger.fates].map(([fate, count]) => `${fate} ${count}`).join(', ')
   const lines = [
@@ -36,11 +42,22 @@ export async function audit(scene: Scene, isRefused: (update: Update) => boolean
   return { lines, ledger }
 }
 
-/** A reminder may be missing only where its own delivery ended unknown, and the operator sees that one. */
+/** A reminder may be missing only where its own delivery ended unknown, and there the operator sees that one. */
 async function missingWakes(ledger: Ledger, operator: Operator): Promise<readonly Line[]> {
-  const unknown = (await operator.failedDeliveries()).filter((line) => line.state === 'unknown').length
-  const missing = ledger.missingWakes.length
-  return [check('reminders missing', missing, `<= ${unknown} unknown deliveries`, missing <= unknown)]
+  const unknown = (await operator.failedDeliveries()).filter((line) => line.state === 'unknown')
+  const count = new Map<string, number>()
+  for (const { connection } of unknown) count.set(connection, (count.get(connection) ?? 0) + 1)
+  const unexplained = ledger.missingWakes.filter((key) => {
+    const connection = key.split('/')[0] ?? ''
+    const left = count.get(connection) ?? 0
+    count.set(connection, left - 1)
+    return left <= 0
+  })
+  return [
+    fact('deliveries that ended unknown', unknown.length),
+    fact('reminders missing', ledger.missingWakes.length),
+    zero('reminders missing without an unknown delivery', unexplained.length),
+  ]
 }
 
 function booksLines(

@@ -39,5 +39,5 @@ export const failpointNames: readonly string[] = [
 ]
 
 export function planKill(name: string, random: SeededRandom): FailpointPlan {
-  return { name, hit: rare.test(name) ? 1 : random.between(1, 5), action: 'kill' }
+  return { name, hit: rare.test(name) ? 1 : random.between(1, 3), action: 'kill' }
 }

@@ -18,6 +18,8 @@ export type Evidence = {
   readonly messages: ReadonlyMap<string, readonly VendorMessage[]>
   readonly effects: readonly Effect[]
   readonly isRefused?: (update: Update) => boolean
+  /** False for conversations whose messages were sent side by side and so have no order. */
+  readonly isOrdered?: (update: Update) => boolean
 }
 
 export type Ledger = {
@@ -53,6 +55,7 @@ export function readLedger(evidence: Evidence): Ledger {
   )
   const named = new Set(answers)
   const deadReason = new Map(evidence.dead.map((line) => [keyOf({ ...line, id: line.messageId }), line.reason]))
+  const ordered = evidence.updates.filter(evidence.isOrdered ?? (() => true))
   const fated = fatesOf(evidence, named, deadReason)
   const isAnswered = (update: Update) => named.has(keyOf(update)) && !deadReason.has(keyOf(update))
   return {
@@ -65,8 +68,8 @@ export function readLedger(evidence: Evidence): Ledger {
       .map(keyOf),
     contradictions: [...deadReason].filter(([key, why]) => named.has(key) && !why.startsWith('delivery_')).map(toKey),
     orderViolations: [
-      ...outOfOrder(evidence.updates, answers).map((key) => `reply ${key}`),
-      ...outOfOrder(evidence.updates, evidence.effects.map(keyOf)).map((key) => `effect ${key}`),
+      ...outOfOrder(ordered, answers).map((key) => `reply ${key}`),
+      ...outOfOrder(ordered, evidence.effects.map(keyOf)).map((key) => `effect ${key}`),
     ],
     named,
     deadReason,

@@ -3,18 +3,7 @@
 import { audit } from './audit.ts'
 import { failpointNames, planKill } from './failpoints.ts'
 import type { Update } from './platform.ts'
-import {
-  check,
-  delay,
-  equal,
-  eventually,
-  fact,
-  type Line,
-  type Proof,
-  type ProofOptions,
-  within,
-  zero,
-} from './proof.ts'
+import { check, delay, equal, fact, type Line, type Proof, type ProofOptions, within, zero } from './proof.ts'
 import { createScene, type Scene } from './scene.ts'
 import type { Wish } from './subject-settings.ts'
 
@@ -26,8 +15,8 @@ const connections = [
 ] as const
 
 const sizes = {
-  ci: { leaseMs: 1500, conversations: 12, perWave: 5, randomKills: 3, databaseKills: 1, stageMs: 8_000 },
-  full: { leaseMs: 3000, conversations: 50, perWave: 8, randomKills: 30, databaseKills: 5, stageMs: 15_000 },
+  ci: { leaseMs: 1500, conversations: 15, perWave: 3, randomKills: 3, databaseKills: 1, stageMs: 8_000 },
+  full: { leaseMs: 3000, conversations: 50, perWave: 10, randomKills: 30, databaseKills: 5, stageMs: 15_000 },
 } as const
 
 type Size = (typeof sizes)['ci' | 'full']
@@ -42,7 +31,7 @@ export const loss: Proof = async (options) => {
     const outages = await killDatabase(scene, traffic, size, options)
     options.say('phase A: waiting for the last answers')
     const last = await scene.start()
-    const isQuiet = await settle(scene)
+    const isQuiet = await scene.settle()
     const phaseA = await audit(scene)
     const phaseB = await replay(scene, options)
     await last.stop()
@@ -62,11 +51,11 @@ export const loss: Proof = async (options) => {
   }
 }
 
-type Traffic = { readonly wave: () => void }
+type Traffic = { readonly wave: (name?: string) => void }
 
-const wishes: readonly Wish[] = ['slow', 'flaky', 'remind', 'plain', 'plain', 'plain']
+const wishes: readonly Wish[] = ['slow', 'flaky', 'remind', 'keyed', 'plain', 'plain', 'keyed', 'plain']
 
-/** A wave: three messages each for some conversations, one wish of every kind among them, and a few lost answers. */
+/** A wave: three messages each for some conversations, so that some are merged, and now and then a lost answer. */
 function createTraffic(scene: Scene, size: Size): Traffic {
   const counters = new Map<string, number>()
   let waves = 0
@@ -78,20 +67,26 @@ function createTraffic(scene: Scene, size: Size): Traffic {
     return { connection, conversation, id: `${conversation}-${String(number).padStart(4, '0')}`, from: 'ada', wish }
   }
   return {
-    wave() {
-      scene.vendor('lookup').failNext('send', { kind: 'drop', when: waves % 2 === 0 ? 'after' : 'before' })
-      if (waves % 4 === 0) scene.vendor('client-id').failNext('send', { kind: 'drop', when: 'after' })
-      if (waves % 8 === 0) scene.vendor('none').failNext('send', { kind: 'drop', when: 'after' })
+    wave(name = '') {
+      loseAnswers(scene, waves, name)
       for (let picked = 0; picked < size.perWave; picked += 1) {
         const index = (waves * size.perWave + picked) % size.conversations
         for (let each = 0; each < 3; each += 1) {
-          const wish = wishes[(picked + each * 2 + waves) % wishes.length] ?? 'plain'
+          const wish = wishes[(waves * size.perWave * 3 + picked * 3 + each) % wishes.length] ?? 'plain'
           void scene.platform.send(next(index, wish))
         }
       }
       waves += 1
     },
   }
+}
+
+/** Lookups take place only where the vendor's answer was lost, before or after it had taken the message. */
+function loseAnswers(scene: Scene, waves: number, name: string): void {
+  const when = waves % 2 === 0 ? 'after' : 'before'
+  if (waves % 5 === 0 || name.includes('reconcile')) scene.vendor('lookup').failNext('send', { kind: 'drop', when })
+  if (waves % 5 === 1) scene.vendor('client-id').failNext('send', { kind: 'drop', when })
+  if (waves % 10 === 2) scene.vendor('none').failNext('send', { kind: 'drop', when })
 }
 
 async function crashEverywhere(
@@ -105,7 +100,7 @@ async function crashEverywhere(
     for (const name of failpointNames.filter((each) => !reached.includes(each))) {
       options.say(`crash ${reached.length + 1}/${failpointNames.length} ${name}`)
       const gateway = await scene.start([planKill(name, scene.random)])
-      traffic.wave()
+      traffic.wave(name)
       const hasEnded = await within(size.stageMs, gateway.ended)
       if (hasEnded && gateway.count('failpoint', (line) => line['name'] === name) === 1) reached.push(name)
       if (!hasEnded) await gateway.kill()
@@ -154,17 +149,6 @@ async function killDatabase(
   ]
 }
 
-/** Everything acknowledged, then nothing open any more, then as long as a timer takes, and still nothing. */
-async function settle(scene: Scene): Promise<boolean> {
-  const maxMs = 60_000
-  if (!(await within(maxMs, scene.platform.settled()))) return false
-  for (let calm = 0; calm < 2; calm += 1) {
-    if (!(await eventually(scene.operator.isQuiet, maxMs, 200))) return false
-    await delay(700)
-  }
-  return scene.operator.isQuiet()
-}
-
 async function replay(scene: Scene, options: ProofOptions): Promise<readonly Line[]> {
   const { platform, tool, vendors } = scene
   const calls = (): number => [...vendors.values()].reduce((sum, vendor) => sum + vendor.calls.length, 0)
@@ -179,7 +163,7 @@ async function replay(scene: Scene, options: ProofOptions): Promise<readonly Lin
     }
   }
   await Promise.all(Array.from({ length: 8 }, lane))
-  await settle(scene)
+  await scene.settle()
   return [
     equal('phase B: delivered again and told duplicate', duplicates, platform.updates.length),
     zero('phase B: told anything else', others),

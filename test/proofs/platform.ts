@@ -12,7 +12,7 @@ export type Update = {
 }
 
 export type Platform = {
-  /** Everything ever handed to `send`, in the order in which it was. */
+  /** Everything ever handed in, in the order in which it was. */
   readonly updates: readonly Update[]
   /** Keys of the updates that got a 2xx, in the order in which they got it. */
   readonly acknowledged: ReadonlySet<string>
@@ -36,6 +36,8 @@ export type PlatformOptions = {
   readonly channelOf: (connection: string) => string
   readonly random: () => number
   readonly timeoutMs: number
+  /** Requests under way at the same time, at most. */
+  readonly maxInFlight: number
 }
 
 export function keyOf({ connection, id }: Pick<Update, 'connection' | 'id'>): string {
@@ -47,11 +49,18 @@ export function createPlatform(options: PlatformOptions): Platform {
   const acknowledged = new Set<string>()
   const outcomes = new Map<string, number>()
   const queues = new Map<string, Promise<void>>()
+  const known = new Set<string>()
+  const slots = createSlots(options.maxInFlight)
   const signed = new Map<string, { body: Uint8Array<ArrayBuffer>; headers: Record<string, string> }>()
   let failures = 0
   let isClosed = false
 
+  const handIn = (update: Update): void => {
+    if (!known.has(keyOf(update))) updates.push(update)
+    known.add(keyOf(update))
+  }
   const post = async (update: Update, url = anyOf(options)): Promise<string | undefined> => {
+    handIn(update)
     if (url === undefined) return undefined
     const key = keyOf(update)
     const request = signed.get(key) ?? (await sign(update))
@@ -76,7 +85,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     }
   }
   const untilAcknowledged = async (update: Update): Promise<void> => {
-    while (!isClosed && (await post(update)) === undefined) await delay(20 + options.random() * 30)
+    while (!isClosed && (await slots(() => post(update))) === undefined) await delay(20 + options.random() * 30)
     signed.delete(keyOf(update))
   }
   return {
@@ -86,7 +95,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     failures: () => failures,
     post,
     send(update) {
-      updates.push(update)
+      handIn(update)
       const lane = `${update.connection}/${update.conversation}`
       const turn = (queues.get(lane) ?? Promise.resolve()).then(() => untilAcknowledged(update))
       queues.set(lane, turn)
@@ -98,6 +107,23 @@ export function createPlatform(options: PlatformOptions): Platform {
     close() {
       isClosed = true
     },
+  }
+}
+
+/** Runs at most so many at once; the others wait their turn. */
+function createSlots(count: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = count
+  const waiting: (() => void)[] = []
+  return async (work) => {
+    if (free > 0) free -= 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free += 1
+      else next()
+    }
   }
 }
 

@@ -1,9 +1,12 @@
 // `npm run prove -- <name>`: runs proofs, tells their figures as a table or as JSON lines, exits with 1 when one is broken.
 import { parseArgs } from 'node:util'
+import { burst } from './burst.ts'
+import { long } from './long.ts'
 import { loss } from './loss.ts'
 import type { DatabaseKind, Line, Proof, ProofOptions, Scale } from './proof.ts'
+import { replicas } from './replicas.ts'
 
-const proofs: Readonly<Record<string, Proof>> = { loss }
+const proofs: Readonly<Record<string, Proof>> = { loss, burst, replicas, long }
 
 const usage = `npm run prove -- <${Object.keys(proofs).join(' | ')} | all> [--scale ci|full] [--database pglite|postgres] [--seed n] [--json]`
 
@@ -15,17 +18,17 @@ type Asked = {
   readonly json: boolean
 }
 
+const flags = {
+  scale: { type: 'string', default: 'ci' },
+  database: { type: 'string' },
+  seed: { type: 'string', default: '1' },
+  json: { type: 'boolean', default: false },
+} as const
+
+/** Undefined: say how it is used. */
 function readArguments(args: readonly string[]): Asked | undefined {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      scale: { type: 'string', default: 'ci' },
-      database: { type: 'string' },
-      seed: { type: 'string', default: '1' },
-      json: { type: 'boolean', default: false },
-    },
-  })
+  if (args.includes('--help')) return undefined
+  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: flags })
   const names = positionals.includes('all') ? Object.keys(proofs) : positionals
   const scale = (['ci', 'full'] as const).find((each) => each === values.scale)
   const databases = (['pglite', 'postgres'] as const).filter(
@@ -100,4 +103,5 @@ async function main(): Promise<number> {
   return isHeld ? 0 : 1
 }
 
-process.exitCode = await main()
+// Said outright: a package's exit hook would otherwise end the process with 0.
+process.exit(await main())

@@ -9,7 +9,7 @@ import { type PostgresServer, startPostgresServer } from '../setup/postgres-serv
 import { type GatewayProcess, startGateway } from './gateway-process.ts'
 import { createOperator, type Operator } from './operator.ts'
 import { createPlatform, type Platform } from './platform.ts'
-import type { ProofOptions } from './proof.ts'
+import { delay, eventually, type ProofOptions, within } from './proof.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 import type { FailpointPlan, SubjectSettings } from './subject-settings.ts'
 import { startToolStub, type ToolStub } from './tool-stub.ts'
@@ -22,6 +22,7 @@ export type SceneOptions = {
   readonly toolLatencyMs: number
   /** The proof kills PostgreSQL itself, so it gets one of its own that waits for the disk. */
   readonly isDurable?: boolean
+  readonly maxInFlight?: number
   readonly onMessage?: (connection: string, message: VendorMessage) => void
 }
 
@@ -37,6 +38,8 @@ export type Scene = {
   readonly leaseMs: number
   /** Starts a gateway; the platform delivers to every one that is up. */
   readonly start: (failpoints?: readonly FailpointPlan[]) => Promise<GatewayProcess>
+  /** Everything acknowledged and nothing open any more, also after the time a reminder takes; false when it takes too long. */
+  readonly settle: (maxMs?: number) => Promise<boolean>
   /** Ends everything and removes what was made. */
   readonly close: () => Promise<void>
 }
@@ -59,6 +62,7 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
     channelOf,
     random: random.next,
     timeoutMs: options.leaseMs,
+    maxInFlight: options.maxInFlight ?? 64,
   })
   const vendor = (connection: string): VendorStub => {
     const found = vendors.get(connection)
@@ -73,10 +77,11 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
     connections: options.connections.map((each) => ({ ...each, vendorUrl: vendor(each.id).origin })),
     failpoints,
   })
+  const operator = createOperator(() => up()[0]?.url ?? '')
   return {
     random,
     platform,
-    operator: createOperator(() => up()[0]?.url ?? ''),
+    operator,
     tool,
     vendors,
     vendor,
@@ -86,6 +91,14 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
       const gateway = await startGateway(settings(failpoints))
       gateways.push(gateway)
       return gateway
+    },
+    async settle(maxMs = 60_000) {
+      if (!(await within(maxMs, platform.settled()))) return false
+      for (let calm = 0; calm < 2; calm += 1) {
+        if (!(await eventually(operator.isQuiet, maxMs, 100))) return false
+        await delay(600)
+      }
+      return operator.isQuiet()
     },
     async close() {
       platform.close()

@@ -1,9 +1,9 @@
 // The agent under test: one journaled effect per message at the tool stub, then a reply that names what it saw.
-import { type Agent, type AgentContext, defineAgent } from '../../src/agent/agent.ts'
+import { type Agent, type AgentContext, defineAgent, type StepContext } from '../../src/agent/agent.ts'
 import { type NormalizedMessage, textOf } from '../../src/contract/index.ts'
 import type { EffectBody } from './tool-stub.ts'
 
-const thinkMs: Readonly<Record<string, number>> = { slow: 700, think: 400 }
+const thinkMs: Readonly<Record<string, number>> = { slow: 500, think: 400 }
 
 export function proofAgent(toolUrl: string): Agent {
   return defineAgent({
@@ -17,7 +17,8 @@ async function answer(toolUrl: string, context: AgentContext): Promise<string> {
   const startedAt = Date.now()
   for (const member of context.members) {
     const body = effectBody(member, context, startedAt)
-    await context.step('tool', ({ signal }) => useTool(toolUrl, body, signal), { args: { id: member.id } })
+    const options = { args: { id: member.id }, idempotent: body.wish === 'keyed' }
+    await context.step('tool', (step) => useTool(toolUrl, { ...body, key: step.key }, step), options)
   }
   for (const member of context.members) await fulfil(member, context)
   return `saw ${context.members.map((member) => member.id).join(' ')}`
@@ -31,7 +32,7 @@ async function fulfil(member: NormalizedMessage, context: AgentContext): Promise
   await new Promise((resolve) => setTimeout(resolve, thinkMs[wish] ?? 0))
 }
 
-function effectBody(member: NormalizedMessage, context: AgentContext, startedAt: number): EffectBody {
+function effectBody(member: NormalizedMessage, context: AgentContext, startedAt: number): Omit<EffectBody, 'key'> {
   return {
     connection: member.channel?.connector_id ?? '',
     conversation: member.channel?.external_conversation_id ?? '',
@@ -47,8 +48,8 @@ function effectBody(member: NormalizedMessage, context: AgentContext, startedAt:
   }
 }
 
-/** Without an idempotency key on purpose: what happens twice is seen twice. */
-async function useTool(toolUrl: string, body: EffectBody, signal: AbortSignal): Promise<string> {
+/** The stub minds the key of a `keyed` message only: everything else that happens twice is seen twice. */
+async function useTool(toolUrl: string, body: EffectBody, { fetch, signal }: StepContext): Promise<string> {
   const response = await fetch(`${toolUrl}/effects`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

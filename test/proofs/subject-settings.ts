@@ -34,6 +34,8 @@ export type Wish =
   | 'flaky'
   /** Fails on every attempt. */
   | 'poison'
+  /** Its effect is declared idempotent: it may be tried again, always under the same key. */
+  | 'keyed'
   /** Wants to be woken once, shortly after. */
   | 'remind'
   /** Its effect is not answered before the tool stub opens the gate. */

@@ -47,7 +47,7 @@ function createFailpoint(plans: readonly FailpointPlan[]): Failpoint {
   }
 }
 
-/** Writes on every call which process makes it, for which row, and the how-manieth try it is. */
+/** Writes on every call which process makes it, when it was asked for, for which row, and the how-manieth try it is. */
 function labelled(channel: ChannelDefinition): ChannelDefinition {
   const current = new AsyncLocalStorage<Attempt>()
   return {
@@ -57,6 +57,7 @@ function labelled(channel: ChannelDefinition): ChannelDefinition {
         const attempt = current.getStore()
         const headers = new Headers(init?.headers)
         headers.set('x-proof-pid', String(process.pid))
+        headers.set('x-proof-asked', String(Date.now()))
         headers.set('x-proof-row', attempt?.outboxId ?? '')
         headers.set('x-proof-try', String(attempt?.number ?? 0))
         return deps.fetch(input, { ...init, headers })

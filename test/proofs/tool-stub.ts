@@ -1,4 +1,5 @@
 // The outside world an agent acts on: every call is an effect, written down when it arrives, whatever its caller hears.
+// Only calls of `keyed` messages are told apart by their key, as a tool does that takes idempotency keys.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -7,6 +8,8 @@ export type EffectBody = {
   readonly conversation: string
   readonly id: string
   readonly wish: string
+  /** The step's key, the same on every try. */
+  readonly key: string
   readonly turn: string
   readonly attempt: number
   readonly pid: number
@@ -30,6 +33,7 @@ export type ToolStub = {
 
 export async function startToolStub(latencyMs: number): Promise<ToolStub> {
   const effects: Effect[] = []
+  const keys = new Set<string>()
   const gate = Promise.withResolvers<void>()
   const server = createServer((request, response) => {
     // A caller that died in the middle of its request had no effect.
@@ -40,7 +44,8 @@ export async function startToolStub(latencyMs: number): Promise<ToolStub> {
     for await (const chunk of request) chunks.push(chunk)
     // The only caller is the agent under test, which sends an EffectBody.
     const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as EffectBody
-    effects.push({ ...body, at: Date.now() })
+    if (body.wish !== 'keyed' || !keys.has(body.key)) effects.push({ ...body, at: Date.now() })
+    keys.add(body.key)
     if (body.wish === 'gate') await gate.promise
     else if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs))
     response.end('done')

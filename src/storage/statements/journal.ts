@@ -22,7 +22,8 @@ begun as (
   returning 1
 )
 select (select count(*)::int from lane) as held, (select count(*)::int from begun) as begun,
-  (select state from prior) as state, (select result from prior) as result, (select error from prior) as error`,
+  (select state from prior) as state, (select result from prior) as result, (select error from prior) as error,
+  (select turn_id from journal where turn_id = $5::uuid and step = $6 and args_hash = $7) as "keyTurn"`,
 )
 
 /** $5 step, $6 result as JSON or null, $7 error or null. */

@@ -1,5 +1,5 @@
-// fetch for effects on Node (ruling 17): a request that is not on its way in time never leaves.
-// A timer cannot promise that. After a pause of the whole process (SIGSTOP, a frozen machine) connections that became ready
+// fetch for effects on Node (ruling 17): whether a request may leave is asked once more right before its first byte.
+// A timer cannot do that. After a pause of the whole process (SIGSTOP, a frozen machine) connections that became ready
 // meanwhile are served before the timers that would have aborted them, and the request leaves under a lost lease.
 
 type Abort = (reason: Error) => void
@@ -9,30 +9,34 @@ type Dispatcher = { readonly dispatch: (options: unknown, handler: Handler) => b
 /** Where Node's own fetch keeps what sends its requests; there once fetch has been used. */
 const globalDispatcher = Symbol.for('undici.globalDispatcher.1')
 
-export function createPunctualFetch(startWithinMs: number, monotonicMs: () => number): typeof fetch {
-  // Loads Node's fetch, so that its dispatcher is there for the first request.
-  void fetch('data:,').catch(() => {})
+/** `mayLeave` is given how long ago the request was asked for. */
+export function createFencedFetch(mayLeave: (ageMs: number) => boolean, monotonicMs: () => number): typeof fetch {
   return (input, init) => {
     const askedAt = monotonicMs()
-    const isLate = (): boolean => monotonicMs() - askedAt >= startWithinMs
+    const isFenced = (): boolean => !mayLeave(monotonicMs() - askedAt)
     const sender: unknown = Reflect.get(globalThis, globalDispatcher)
     if (!isDispatcher(sender)) return fetch(input, init)
     const dispatcher: Dispatcher = {
-      dispatch: (options, handler) => sender.dispatch(options, guarded(handler, isLate)),
+      dispatch: (options, handler) => sender.dispatch(options, fenced(handler, isFenced)),
     }
     // Node's fetch takes a dispatcher; the standard's types do not know it.
     return fetch(input, { ...init, dispatcher } as RequestInit)
   }
 }
 
+/** Loads Node's fetch, so that its dispatcher is there for the first request. */
+export async function prepareFencedFetch(): Promise<void> {
+  await fetch('data:,')
+}
+
 /** `onConnect` is called right before the first byte is written, in the same breath. */
-function guarded(handler: Handler, isLate: () => boolean): Handler {
+function fenced(handler: Handler, isFenced: () => boolean): Handler {
   const { onConnect } = handler
   if (onConnect === undefined) return handler
   return {
     ...handler,
     onConnect(this: Handler, abort, ...rest) {
-      if (isLate()) abort(new DOMException('not on its way in time', 'TimeoutError'))
+      if (isFenced()) abort(new DOMException('too late to be sent', 'TimeoutError'))
       else onConnect.call(this, abort, ...rest)
     },
   }
