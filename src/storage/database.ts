@@ -31,6 +31,35 @@ export function statement(name: string, text: string): Statement {
   return { name, text }
 }
 
+/** How a driver runs one statement; what it throws is the driver's own. */
+export type RunStatement = <Row>(statement: Statement, params: readonly Param[]) => Promise<readonly Row[]>
+
+/** A driver's statements as ours: named in failpoints, its errors translated, a lost race run again. */
+export function createSql(run: RunStatement, failpoint: Failpoint | undefined): Sql {
+  return {
+    async query<Row>(asked: Statement, params: readonly Param[]): Promise<readonly Row[]> {
+      await failpoint?.(`before:${asked.name}`)
+      const rows = await attempt<Row>(run, asked, params, 3)
+      await failpoint?.(`after:${asked.name}`)
+      return rows
+    },
+  }
+}
+
+async function attempt<Row>(
+  run: RunStatement,
+  asked: Statement,
+  params: readonly Param[],
+  triesLeft: number,
+): Promise<readonly Row[]> {
+  try {
+    return await run<Row>(asked, params)
+  } catch (error) {
+    if (isTransientConflict(error) && triesLeft > 0) return attempt(run, asked, params, triesLeft - 1)
+    throw storageError(asked.name, error)
+  }
+}
+
 /** Turns a driver's error into ours: a code to act on, and never a parameter or a row in its text. */
 export function storageError(name: string, error: unknown): GatewayError {
   const code = errorCode(error)
@@ -45,7 +74,7 @@ export function storageError(name: string, error: unknown): GatewayError {
 }
 
 /** Deadlock and serialization faults: the statement did nothing and may simply run again. */
-export function isTransientConflict(error: unknown): boolean {
+function isTransientConflict(error: unknown): boolean {
   const code = errorCode(error)
   return code === '40P01' || code === '40001'
 }

@@ -1,7 +1,16 @@
 // PGlite: PostgreSQL inside this process, in one folder. One connection; survives kill -9, never calls fsync.
 import { PGlite } from '@electric-sql/pglite'
 import { dataDir as preparedDataDir } from '@electric-sql/pglite-prepopulatedfs'
-import { type Database, type Failpoint, type Param, type Sql, statement, storageError } from './database.ts'
+import {
+  createSql,
+  type Database,
+  type Failpoint,
+  type Param,
+  type RunStatement,
+  type Sql,
+  type Statement,
+  statement,
+} from './database.ts'
 
 export type PgliteOptions = {
   /** A folder on disk; absent = in memory. The caller holds the folder's lock. */
@@ -46,24 +55,7 @@ async function vacuum(sql: Sql): Promise<void> {
 }
 
 function runner(engine: Runner, failpoint: Failpoint | undefined): Sql {
-  return {
-    async query<Row>(statement: { name: string; text: string }, params: readonly Param[]): Promise<readonly Row[]> {
-      await failpoint?.(`before:${statement.name}`)
-      const rows = await run<Row>(engine, statement, params)
-      await failpoint?.(`after:${statement.name}`)
-      return rows
-    },
-  }
-}
-
-async function run<Row>(
-  engine: Runner,
-  statement: { name: string; text: string },
-  params: readonly Param[],
-): Promise<readonly Row[]> {
-  try {
-    return (await engine.query<Row>(statement.text, [...params])).rows
-  } catch (error) {
-    throw storageError(statement.name, error)
-  }
+  const run: RunStatement = async <Row>(asked: Statement, params: readonly Param[]) =>
+    (await engine.query<Row>(asked.text, [...params])).rows
+  return createSql(run, failpoint)
 }

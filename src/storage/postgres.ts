@@ -1,7 +1,7 @@
 // PostgreSQL through postgres.js: the driver that replicas share.
 import postgres from 'postgres'
 import { isGatewayError } from '../contract/index.ts'
-import { type Database, type Failpoint, isTransientConflict, type Param, type Sql, storageError } from './database.ts'
+import { createSql, type Database, type Failpoint, type RunStatement, type Sql, storageError } from './database.ts'
 
 const wakeChannel = 'parley_wake'
 
@@ -66,27 +66,8 @@ export function openPostgres(options: PostgresOptions): Database {
 }
 
 function runner(client: Runner, failpoint: Failpoint | undefined): Sql {
-  return {
-    async query<Row>(statement: { name: string; text: string }, params: readonly Param[]): Promise<readonly Row[]> {
-      await failpoint?.(`before:${statement.name}`)
-      const rows = await run<Row>(client, statement, params)
-      await failpoint?.(`after:${statement.name}`)
-      return rows
-    },
-  }
-}
-
-async function run<Row>(
-  client: Runner,
-  statement: { name: string; text: string },
-  params: readonly Param[],
-  triesLeft = 3,
-): Promise<readonly Row[]> {
-  try {
+  const run: RunStatement = async (statement, params) =>
     // Rows come back as the statement's own columns; the store that wrote the statement states their type.
-    return (await client.unsafe(statement.text, [...params], { prepare: true })) as unknown as readonly Row[]
-  } catch (error) {
-    if (isTransientConflict(error) && triesLeft > 0) return run(client, statement, params, triesLeft - 1)
-    throw storageError(statement.name, error)
-  }
+    (await client.unsafe(statement.text, [...params], { prepare: true })) as unknown as never
+  return createSql(run, failpoint)
 }
