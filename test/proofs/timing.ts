@@ -1,6 +1,6 @@
 // Figures about durations. Ratios are between parts of one run on one machine; nothing here judges a machine.
 
-export function quantile(values: readonly number[], at: number): number {
+function quantile(values: readonly number[], at: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * at))] ?? Number.NaN
 }
