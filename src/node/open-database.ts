@@ -1,6 +1,6 @@
 // The database of this process: PostgreSQL where DATABASE_URL is set, else PGlite in the data folder under its lock.
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import type { Server } from 'node:net'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
@@ -48,13 +48,23 @@ async function open({
     return { database: openPostgres({ url: config.databaseUrl.reveal(), ...hook }), unlock: async () => {} }
   }
   const unlock = await lockDataDir(config.dataDir, lockServer)
-  const folder = join(config.dataDir, 'database')
-  const isNew = !existsSync(join(folder, 'PG_VERSION'))
-  await mkdir(folder, { recursive: true })
   try {
-    return { database: await openPglite({ folder, isNew, ...hook }), unlock }
+    return { database: await openEmbedded(config.dataDir, hook), unlock }
   } catch (error) {
     await unlock()
     throw error
   }
+}
+
+async function openEmbedded(dataDir: string, hook: { failpoint?: Failpoint }): Promise<Database> {
+  const folder = join(dataDir, 'database')
+  // Stands while the folder is being filled: if the process dies meanwhile, nothing was acknowledged from it yet.
+  const mark = join(dataDir, 'database.preparing')
+  if (existsSync(mark)) await rm(folder, { recursive: true, force: true })
+  const isNew = !existsSync(join(folder, 'PG_VERSION'))
+  if (isNew) await writeFile(mark, '')
+  await mkdir(folder, { recursive: true })
+  const database = await openPglite({ folder, isNew, ...hook })
+  await rm(mark, { force: true })
+  return database
 }

@@ -7,6 +7,8 @@ export type Statement = { readonly name: string; readonly text: string }
 export type Param = string | number | boolean | null
 
 export interface Sql {
+  /** Several statements at once, without parameters or rows: a migration. */
+  script(statement: Statement): Promise<void>
   query<Row>(statement: Statement, params: readonly Param[]): Promise<readonly Row[]>
 }
 
@@ -31,15 +33,25 @@ export function statement(name: string, text: string): Statement {
   return { name, text }
 }
 
-/** How a driver runs one statement; what it throws is the driver's own. */
-export type RunStatement = <Row>(statement: Statement, params: readonly Param[]) => Promise<readonly Row[]>
+/** How a driver runs statements; what it throws is the driver's own. */
+export interface Driver {
+  run<Row>(statement: Statement, params: readonly Param[]): Promise<readonly Row[]>
+  script(statement: Statement): Promise<unknown>
+}
 
 /** A driver's statements as ours: named in failpoints, its errors translated, a lost race run again. */
-export function createSql(run: RunStatement, failpoint: Failpoint | undefined): Sql {
+export function createSql(driver: Driver, failpoint: Failpoint | undefined): Sql {
   return {
+    async script(asked) {
+      try {
+        await driver.script(asked)
+      } catch (error) {
+        throw storageError(asked.name, error)
+      }
+    },
     async query<Row>(asked: Statement, params: readonly Param[]): Promise<readonly Row[]> {
       await failpoint?.(`before:${asked.name}`)
-      const rows = await attempt<Row>(run, asked, params, 3)
+      const rows = await attempt<Row>(driver, asked, params, 3)
       await failpoint?.(`after:${asked.name}`)
       return rows
     },
@@ -47,15 +59,15 @@ export function createSql(run: RunStatement, failpoint: Failpoint | undefined): 
 }
 
 async function attempt<Row>(
-  run: RunStatement,
+  driver: Driver,
   asked: Statement,
   params: readonly Param[],
   triesLeft: number,
 ): Promise<readonly Row[]> {
   try {
-    return await run<Row>(asked, params)
+    return await driver.run<Row>(asked, params)
   } catch (error) {
-    if (isTransientConflict(error) && triesLeft > 0) return attempt(run, asked, params, triesLeft - 1)
+    if (isTransientConflict(error) && triesLeft > 0) return attempt(driver, asked, params, triesLeft - 1)
     throw storageError(asked.name, error)
   }
 }

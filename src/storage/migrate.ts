@@ -45,7 +45,7 @@ export async function migrate(database: Database, folder: string): Promise<Migra
 }
 
 async function apply(sql: Sql, file: { sql: string[]; folderMillis: number }): Promise<void> {
-  for (const text of file.sql) await sql.query(statement('migrate_apply', text), [])
+  await sql.script(statement('migrate_apply', file.sql.join('\n')))
   const isCompatible = file.sql[0]?.startsWith(compatibleMark) ?? false
   await sql.query(record, [file.folderMillis, isCompatible])
 }

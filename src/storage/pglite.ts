@@ -4,9 +4,9 @@ import { dataDir as preparedDataDir } from '@electric-sql/pglite-prepopulatedfs'
 import {
   createSql,
   type Database,
+  type Driver,
   type Failpoint,
   type Param,
-  type RunStatement,
   type Sql,
   type Statement,
   statement,
@@ -20,7 +20,7 @@ export type PgliteOptions = {
   readonly failpoint?: Failpoint
 }
 
-type Runner = Pick<PGlite, 'query'>
+type Runner = Pick<PGlite, 'query' | 'exec'>
 
 export async function openPglite(options: PgliteOptions): Promise<Database> {
   const engine = await PGlite.create({
@@ -31,7 +31,7 @@ export async function openPglite(options: PgliteOptions): Promise<Database> {
   return {
     kind: 'pglite',
     isShared: false,
-    query: sql.query,
+    ...sql,
     accepting: sql,
     transaction: (work) => engine.transaction((tx) => work(runner(tx, options.failpoint))),
     // One process, one connection: the in-process signal wakes everybody there is.
@@ -55,7 +55,10 @@ async function vacuum(sql: Sql): Promise<void> {
 }
 
 function runner(engine: Runner, failpoint: Failpoint | undefined): Sql {
-  const run: RunStatement = async <Row>(asked: Statement, params: readonly Param[]) =>
-    (await engine.query<Row>(asked.text, [...params])).rows
-  return createSql(run, failpoint)
+  const driver: Driver = {
+    run: async <Row>(asked: Statement, params: readonly Param[]) =>
+      (await engine.query<Row>(asked.text, [...params])).rows,
+    script: (asked) => engine.exec(asked.text),
+  }
+  return createSql(driver, failpoint)
 }

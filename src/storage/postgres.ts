@@ -1,7 +1,7 @@
 // PostgreSQL through postgres.js: the driver that replicas share.
 import postgres from 'postgres'
 import { isGatewayError } from '../contract/index.ts'
-import { createSql, type Database, type Failpoint, type RunStatement, type Sql, storageError } from './database.ts'
+import { createSql, type Database, type Driver, type Failpoint, type Sql, storageError } from './database.ts'
 
 const wakeChannel = 'parley_wake'
 
@@ -66,8 +66,11 @@ export function openPostgres(options: PostgresOptions): Database {
 }
 
 function runner(client: Runner, failpoint: Failpoint | undefined): Sql {
-  const run: RunStatement = async (statement, params) =>
-    // Rows come back as the statement's own columns; the store that wrote the statement states their type.
-    (await client.unsafe(statement.text, [...params], { prepare: true })) as unknown as never
-  return createSql(run, failpoint)
+  const driver: Driver = {
+    run: async (statement, params) =>
+      // Rows come back as the statement's own columns; the store that wrote the statement states their type.
+      (await client.unsafe(statement.text, [...params], { prepare: true })) as unknown as never,
+    script: async (statement) => client.unsafe(statement.text).simple(),
+  }
+  return createSql(driver, failpoint)
 }

@@ -158,6 +158,7 @@ describeOnEachDatabase('an interrupted turn', (database) => {
     const counting: Database = {
       ...database(),
       accepting: {
+        script: accepting.script,
         query(...args) {
           statements += 1
           return accepting.query(...args)
