@@ -19,7 +19,7 @@ test('takes a view into a larger buffer for what it shows', async () => {
   await expect(assertDigest(reference, larger.subarray(2, 9))).resolves.toBeUndefined()
 })
 
-test('throws on any other bytes', async () => {
+test('NM-08 throws on any other bytes', async () => {
   await expect(assertDigest(reference, new TextEncoder().encode('Content'))).rejects.toMatchObject({
     code: 'bad_request',
     message: expect.stringContaining('digest'),
