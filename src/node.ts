@@ -6,6 +6,7 @@ import { type Assembled, assemble, type Runtime } from './assemble.ts'
 import type { Config } from './config.ts'
 import { GatewayError, type Log } from './contract/index.ts'
 import { createApp } from './http/app.ts'
+import type { AppDeps } from './http/deps.ts'
 import { sweepOnce } from './inbound/retention.ts'
 import { readAdminToken } from './node/admin-token.ts'
 import { createFencedFetch, prepareFencedFetch } from './node/fenced-fetch.ts'
@@ -37,7 +38,7 @@ const watchMs = 50_000
 type Handle = (request: Request, env: object) => Response | Promise<Response>
 
 export async function startNode(options: StartOptions): Promise<RunningGateway> {
-  const { config, log } = options
+  const { config } = options
   const hook = options.failpoint === undefined ? {} : { failpoint: options.failpoint }
   const admin = await readAdminToken(config.adminToken, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
@@ -47,30 +48,22 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const listener: RequestListener = (incoming, outgoing) => void answer(incoming, outgoing)
   const lockServer = createServer(listener)
   const opened = await openDatabase({ config, migrationsFolder: options.migrationsFolder, lockServer, ...hook })
-  const monotonicMs = (): number => performance.now()
-  await prepareFencedFetch()
-  const fenceFetch: Runtime['fenceFetch'] = (mayLeave) => createFencedFetch(mayLeave, monotonicMs)
-  const runtime = { fetch, fenceFetch, now: Date.now, monotonicMs, random: Math.random, log, ...hook }
-  const assembled = assemble(config, opened.database, runtime)
-  const app = createApp({
-    gateway: assembled.gateway,
-    receipts: createReceiptStore(opened.database),
-    deliveries: createDeliveryStore(opened.database),
-    wake: assembled.wake,
-    adminToken: admin.token,
-    isReady: () => isReady(assembled, opened.database),
-    isLoopback,
-    now: Date.now,
-    maxBodyBytes: config.maxBodyBytes,
-    watchMs,
-    log,
-    ...hook,
-  })
-  handle = (request, env) => app.fetch(request, env)
   const server = createServer(listener)
+  let assembled: Assembled | undefined
+  try {
+    assembled = assemble(config, opened.database, await nodeRuntime(options))
+    const app = createApp({ ...appDeps(options, assembled, opened.database), adminToken: admin.token })
+    handle = (request, env) => app.fetch(request, env)
+    await listen(server, config)
+  } catch (error) {
+    // What was begun would keep the process alive without serving anybody.
+    assembled?.stop()
+    await opened.close()
+    throw error
+  }
   const unlisten = await opened.database.listen(assembled.wake)
-  const background = startBackground(assembled, opened.database, config, log)
-  await listen(server, config)
+  const background = startBackground(assembled, opened.database, config, options.log)
+  const { stop: stopLeases } = assembled
   return {
     url: addressOf(server, config),
     database: opened.database.kind,
@@ -82,10 +75,44 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
       server.closeAllConnections()
       await closed
       await unlisten()
-      assembled.stop()
+      stopLeases()
       lockServer.closeAllConnections()
       await opened.close()
     },
+  }
+}
+
+async function nodeRuntime({ log, failpoint }: StartOptions): Promise<Runtime> {
+  const monotonicMs = (): number => performance.now()
+  await prepareFencedFetch()
+  return {
+    fetch,
+    fenceFetch: (mayLeave) => createFencedFetch(mayLeave, monotonicMs),
+    now: Date.now,
+    monotonicMs,
+    random: Math.random,
+    log,
+    ...(failpoint === undefined ? {} : { failpoint }),
+  }
+}
+
+function appDeps(
+  { config, log, failpoint }: StartOptions,
+  assembled: Assembled,
+  database: Database,
+): Omit<AppDeps, 'adminToken'> {
+  return {
+    gateway: assembled.gateway,
+    receipts: createReceiptStore(database),
+    deliveries: createDeliveryStore(database),
+    wake: assembled.wake,
+    isReady: () => isReady(assembled, database),
+    isLoopback,
+    now: Date.now,
+    maxBodyBytes: config.maxBodyBytes,
+    watchMs,
+    log,
+    ...(failpoint === undefined ? {} : { failpoint }),
   }
 }
 

@@ -20,7 +20,7 @@ export const defaultLimits: GroupCommitLimits = {
   maxBytes: 4 * 1024 * 1024,
   maxWaitingPerConnection: 5_000,
   maxWaitingBytes: 64 * 1024 * 1024,
-  deadlineMs: 2_300,
+  deadlineMs: 2_200,
   maxHanging: 2,
 }
 

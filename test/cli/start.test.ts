@@ -1,6 +1,7 @@
 // What the command line tells people when something is wrong: one line each, what to do, no stack.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -46,6 +47,16 @@ test.each([
   expect(output).not.toMatch(/^\s+at /m)
   expect(code).toBe(1)
 })
+
+test('a port somebody else has: says so and ends, leaving the folder free', async () => {
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  const { port } = other.address() as AddressInfo
+  const { code, output } = await parley(['start'], { PARLEY_PORT: String(port) })
+  other.close()
+  expect(output).toContain('choose another port with PARLEY_PORT')
+  expect(code).toBe(1)
+}, 30_000)
 
 test.each([
   [['--help'], 'USAGE'],
