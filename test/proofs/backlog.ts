@@ -5,7 +5,7 @@ import { check, equal, eventually, fact, type Line, type ProofOptions, within } 
 import type { Scene } from './scene.ts'
 import { median, spread } from './timing.ts'
 
-const sizes = { ci: { backlog: 300, rounds: 6 }, full: { backlog: 10_000, rounds: 40 } } as const
+const sizes = { ci: { backlog: 200, rounds: 5 }, full: { backlog: 10_000, rounds: 40 } } as const
 const lanes = 8
 const mergeCap = 20
 /** While the backlog drains the machine has one more busy lane to serve, which is work and not a queue. */

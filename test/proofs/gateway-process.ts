@@ -1,5 +1,6 @@
 // One process under test: started, watched through its log, killed, frozen and thawed by its own pid.
 import { type ChildProcess, spawn } from 'node:child_process'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type SubjectSettings, settingsVariable } from './subject-settings.ts'
@@ -39,7 +40,12 @@ const bundle = fileURLToPath(new URL('./subject.js', import.meta.url))
 export async function startGateway(settings: SubjectSettings): Promise<GatewayProcess> {
   const child = spawn(process.execPath, ['--enable-source-maps', bundle], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'] ?? '', [settingsVariable]: JSON.stringify(settings) },
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      // The same program is started dozens of times; compiled once it is up a tenth of a second sooner.
+      NODE_COMPILE_CACHE: join(dirname(bundle), '.compiled'),
+      [settingsVariable]: JSON.stringify(settings),
+    },
   })
   const lines: LogLine[] = []
   const ended = new Promise<string>((resolve) => {

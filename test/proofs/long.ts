@@ -8,7 +8,7 @@ import { createScene } from './scene.ts'
 import { median, milliseconds } from './timing.ts'
 
 const sizes = {
-  ci: { messages: 150, part: 40, controlEvery: 2 },
+  ci: { messages: 110, part: 30, controlEvery: 2 },
   full: { messages: 10_000, part: 1000, controlEvery: 5 },
 } as const
 const maxRatio = 1.5

@@ -51,7 +51,7 @@ export function createPlatform(options: PlatformOptions): Platform {
   const queues = new Map<string, Promise<void>>()
   const known = new Set<string>()
   const slots = createSlots(options.maxInFlight)
-  const signed = new Map<string, { body: Uint8Array<ArrayBuffer>; headers: Record<string, string> }>()
+  const signed = new Map<string, SignedRequest>()
   let failures = 0
   let isClosed = false
 
@@ -65,7 +65,8 @@ export function createPlatform(options: PlatformOptions): Platform {
     const key = keyOf(update)
     const request = signed.get(key) ?? (await sign(update))
     signed.set(key, request)
-    const told = await deliver(`${url}/hooks/${options.channelOf(update.connection)}/${update.connection}`, request)
+    const path = `/hooks/${options.channelOf(update.connection)}/${update.connection}`
+    const told = await deliver(`${url}${path}`, request, options.timeoutMs)
     if (told === undefined) {
       failures += 1
       return undefined
@@ -73,16 +74,6 @@ export function createPlatform(options: PlatformOptions): Platform {
     acknowledged.add(key)
     outcomes.set(told, (outcomes.get(told) ?? 0) + 1)
     return told
-  }
-  const deliver = async (url: string, request: { body: Uint8Array<ArrayBuffer>; headers: Record<string, string> }) => {
-    try {
-      const signal = AbortSignal.timeout(options.timeoutMs)
-      const response = await fetch(url, { method: 'POST', ...request, signal })
-      const text = await response.text()
-      return response.ok ? outcomeOf(text) : undefined
-    } catch {
-      return undefined
-    }
   }
   const untilAcknowledged = async (update: Update): Promise<void> => {
     while (!isClosed && (await slots(() => post(update))) === undefined) await delay(20 + options.random() * 30)
@@ -127,7 +118,20 @@ function createSlots(count: number): <T>(work: () => Promise<T>) => Promise<T> {
   }
 }
 
-async function sign(update: Update): Promise<{ body: Uint8Array<ArrayBuffer>; headers: Record<string, string> }> {
+type SignedRequest = { readonly body: Uint8Array<ArrayBuffer>; readonly headers: Record<string, string> }
+
+/** What the gateway said of it, or undefined without a 2xx. */
+async function deliver(url: string, request: SignedRequest, timeoutMs: number): Promise<string | undefined> {
+  try {
+    const response = await fetch(url, { method: 'POST', ...request, signal: AbortSignal.timeout(timeoutMs) })
+    const text = await response.text()
+    return response.ok ? outcomeOf(text) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function sign(update: Update): Promise<SignedRequest> {
   const { id, from, conversation, wish } = update
   const body = new TextEncoder().encode(JSON.stringify({ id, from, conversation, text: wish }))
   return { body, headers: await signLoopback(body, loopbackSecret) }

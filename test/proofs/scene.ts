@@ -92,14 +92,7 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
       gateways.push(gateway)
       return gateway
     },
-    async settle(maxMs = 60_000) {
-      if (!(await within(maxMs, platform.settled()))) return false
-      for (let calm = 0; calm < 2; calm += 1) {
-        if (!(await eventually(operator.isQuiet, maxMs, 100))) return false
-        await delay(600)
-      }
-      return operator.isQuiet()
-    },
+    settle: (maxMs = 60_000) => settle(platform, operator, maxMs),
     async close() {
       platform.close()
       tool.openGate()
@@ -110,6 +103,15 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+async function settle(platform: Platform, operator: Operator, maxMs: number): Promise<boolean> {
+  if (!(await within(maxMs, platform.settled()))) return false
+  for (let calm = 0; calm < 2; calm += 1) {
+    if (!(await eventually(operator.isQuiet, maxMs, 100))) return false
+    await delay(600)
+  }
+  return operator.isQuiet()
 }
 
 type OpenedDatabase = {
