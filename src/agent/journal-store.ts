@@ -5,14 +5,16 @@ export type StepAddress = {
   readonly conversationId: string
   readonly epoch: number
   readonly turnId: string
-  /** The merged turn this one was split from: its finished steps count for us too. */
+  /** The turn this one was split or resubmitted from: its finished steps count for us too, and those before it. */
   readonly parentTurn: string | null
   readonly step: string
   readonly argsHash: string
+  /** No arguments were declared: in a loop nothing but its position tells one use from the next. */
+  readonly isNameOnly: boolean
 }
 
 export type StepState =
-  /** Ours to run now; the start is committed. `keyTurn`: the merged turn that tried it before, under its own key. */
+  /** Ours to run now; the start is committed. `keyTurn`: the turn that tried it first, under its own key. */
   | { readonly kind: 'run'; readonly keyTurn?: string }
   | { readonly kind: 'finished'; readonly result: Json }
   | { readonly kind: 'failed'; readonly error: string }
@@ -20,8 +22,15 @@ export type StepState =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'lease_lost' }
 
+export type StepEnd =
+  | { readonly state: 'finished'; readonly result: Json }
+  /** It threw: what it did until then was done, so it is not tried again. */
+  | { readonly state: 'failed'; readonly error: string }
+  /** It says itself that nothing happened: a later attempt runs it again (ruling 15). */
+  | { readonly state: 'undone'; readonly error: string }
+
 export interface JournalStore {
   begin(address: StepAddress, options: { readonly isIdempotent: boolean }): Promise<StepState>
   /** False: the lease was lost and nothing was written. */
-  finish(address: StepAddress, end: { readonly result: Json } | { readonly error: string }): Promise<boolean>
+  finish(address: StepAddress, end: StepEnd): Promise<boolean>
 }

@@ -1,7 +1,7 @@
 // ctx.step: an effect that happens once (ruling 16). Started is committed before it, finished after it.
-import { GatewayError, type Json } from '../contract/index.ts'
+import { GatewayError, isGatewayError, type Json } from '../contract/index.ts'
 import type { AgentContext, StepOptions } from './agent.ts'
-import type { JournalStore, StepAddress } from './journal-store.ts'
+import type { JournalStore, StepAddress, StepEnd } from './journal-store.ts'
 
 export type StepDeps = {
   readonly journal: JournalStore
@@ -66,19 +66,25 @@ async function runStep<T extends Json>(
     // Broken off by us, not failed by itself: whether it took effect is unknown, and the journal must go on saying so.
     deps.assertHeld()
     if (deps.signal.aborted) throw error
-    const text = error instanceof Error ? error.name : 'error'
-    await deps.journal.finish(address, { error: text })
+    await deps.journal.finish(address, stepFailure(error))
     throw error
   }
   await deps.failpoint?.('after:effect')
-  const isWritten = await deps.journal.finish(address, { result })
+  const isWritten = await deps.journal.finish(address, { state: 'finished', result })
   if (!isWritten)
     throw new GatewayError('lease_lost', '[agent] the lane moved on while a step ran; its result was not recorded')
   return result as T
 }
 
+/** An outage is the one failure that says nothing happened: the turn waits it out and the step runs then. */
+function stepFailure(error: unknown): StepEnd {
+  const state = isGatewayError(error, 'provider_unavailable') ? 'undone' : 'failed'
+  return { state, error: error instanceof Error ? error.name : 'error' }
+}
+
 async function stepAddress(deps: StepDeps, name: string, use: number, options: StepOptions): Promise<StepAddress> {
   const argsHash = await deps.hash(JSON.stringify([name, options.args ?? null]))
   const step = options.args === undefined ? name : `${name}:${argsHash.slice(0, 16)}`
-  return { ...deps.turn, step: use === 1 ? step : `${step}#${use}`, argsHash }
+  const isNameOnly = options.args === undefined
+  return { ...deps.turn, step: use === 1 ? step : `${step}#${use}`, argsHash, isNameOnly }
 }

@@ -23,14 +23,15 @@ export function createJournalStore(database: Database, { holder }: { readonly ho
         at.step,
         at.argsHash,
         isIdempotent,
+        at.isNameOnly,
       ])
       return stepState(rows[0])
     },
     async finish(at, end) {
-      const result = 'result' in end ? JSON.stringify(end.result) : null
-      const error = 'error' in end ? end.error : null
+      const result = end.state === 'finished' ? JSON.stringify(end.result) : null
+      const error = end.state === 'finished' ? null : end.error
       const fence = [at.conversationId, holder, at.epoch, at.turnId]
-      const [row] = await database.query<{ ended: number }>(finishStep, [...fence, at.step, result, error])
+      const [row] = await database.query<{ ended: number }>(finishStep, [...fence, at.step, end.state, result, error])
       return (row?.ended ?? 0) > 0
     },
   }

@@ -2,7 +2,7 @@
 import type { HeldLane, TurnStore } from '../sessions/turn-store.ts'
 import type { Database } from './database.ts'
 import { claimLanes } from './statements/claim-lanes.ts'
-import { completeTurn, turnState } from './statements/complete-turn.ts'
+import { completeTurn, endedUnder } from './statements/complete-turn.ts'
 import { lockLane, openTurn, recountLane, releaseLane, renewLanes, resumeTurn, splitTurn } from './statements/turns.ts'
 import { storableJson } from './storable-json.ts'
 
@@ -42,8 +42,8 @@ export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOp
       const [row] = await database.query<{ ended: number }>(completeTurn, params)
       if ((row?.ended ?? 0) > 0) return true
       // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.
-      const [turn] = await database.query<{ state: string }>(turnState, [end.turnId])
-      return turn?.state === end.state || turn?.state === 'answered'
+      const [ours] = await database.query<{ ended: number }>(endedUnder, [end.turnId, hold.epoch])
+      return (ours?.ended ?? 0) > 0
     },
     async renew(holds) {
       if (holds.length === 0) return new Set()

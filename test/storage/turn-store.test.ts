@@ -85,9 +85,10 @@ describeOnEachDatabase('the turn queue', (database) => {
       parentTurn: null,
       step: 's',
       argsHash: 'h',
+      isNameOnly: true,
     }
     expect(await journal.begin(address, { isIdempotent: true })).toEqual({ kind: 'lease_lost' })
-    expect(await journal.finish(address, { result: 1 })).toBe(false)
+    expect(await journal.finish(address, { state: 'finished', result: 1 })).toBe(false)
   })
 
   test('completes a turn once; doing it again changes nothing and is told it is done', async () => {
@@ -97,6 +98,17 @@ describeOnEachDatabase('the turn queue', (database) => {
     expect(await workerA().complete(held, anEnd(turn))).toBe(true)
     expect(await workerA().complete(held, anEnd(turn))).toBe(true)
     expect(await database().query(lane, [])).toEqual([{ pending: 0, holder: null, epoch: held.epoch, open: false }])
+  })
+
+  test('is told that its successor, not itself, ended the turn', async () => {
+    await fill('c1.a')
+    const late = await claimOne(workerA())
+    const turn = await open(workerA(), late)
+    await database().query(statement('test_expire', "update lanes set lease_until = now() - interval '1 s'"), [])
+    const next = await claimOne(workerB())
+    expect(await workerB().resume(next, turn.id)).toBe(true)
+    expect(await workerB().complete(next, anEnd(turn))).toBe(true)
+    expect(await workerA().complete(late, anEnd(turn))).toBe(false)
   })
 
   test('keeps what arrives during a turn waiting for the next one', async () => {
@@ -146,14 +158,15 @@ describeOnEachDatabase('the turn queue', (database) => {
       parentTurn: null,
       step,
       argsHash: 'h',
+      isNameOnly: true,
     })
     expect(await journal.begin(at('one'), { isIdempotent: false })).toEqual({ kind: 'run' })
-    expect(await journal.finish(at('one'), { result: { n: 1 } })).toBe(true)
+    expect(await journal.finish(at('one'), { state: 'finished', result: { n: 1 } })).toBe(true)
     expect(await journal.begin(at('one'), { isIdempotent: false })).toEqual({ kind: 'finished', result: { n: 1 } })
     await journal.begin(at('two'), { isIdempotent: false })
     expect(await journal.begin(at('two'), { isIdempotent: false })).toEqual({ kind: 'unknown' })
     expect(await journal.begin(at('two'), { isIdempotent: true })).toEqual({ kind: 'run' })
-    await journal.finish(at('two'), { error: 'Error' })
+    await journal.finish(at('two'), { state: 'failed', error: 'Error' })
     expect(await journal.begin(at('two'), { isIdempotent: false })).toEqual({ kind: 'failed', error: 'Error' })
   })
 })

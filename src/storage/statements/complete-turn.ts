@@ -88,5 +88,8 @@ woken as (
 select (select count(*)::int from turn) as ended, (select count(*)::int from lane) as held from woken`,
 )
 
-/** Whether a turn had already ended when completing it found nothing to do: the commit we never heard about. */
-export const turnState = statement('turn_state', 'select state from turns where id = $1')
+/** $1 turn, $2 epoch. Whether it ended while this holder had it: the commit we never heard about, not a successor's. */
+export const endedUnder = statement(
+  'ended_under',
+  "select count(*)::int as ended from turns where id = $1 and epoch = $2 and state not in ('running', 'split')",
+)
