@@ -8,6 +8,7 @@ import type { Database, Failpoint } from '../storage/database.ts'
 import { migrate } from '../storage/migrate.ts'
 import { openPglite } from '../storage/pglite.ts'
 import { openPostgres } from '../storage/postgres.ts'
+import { freeLanes, freeSendLanes } from '../storage/statements/turns.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 
 export type OpenedDatabase = { readonly database: Database; readonly close: () => Promise<void> }
@@ -24,6 +25,8 @@ export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase
   const { database, unlock } = await open(options)
   try {
     await migrate(database, options.migrationsFolder)
+    // The folder's lock says that whoever worked here before is dead: what it held goes on at once.
+    if (!database.isShared) for (const free of [freeLanes, freeSendLanes]) await database.query(free, [])
   } catch (error) {
     await database.close()
     await unlock()

@@ -62,19 +62,16 @@ test('goes on after work and claims that failed', async () => {
 
 test('wakes at once when rung, and by itself when nobody rings', async () => {
   const bell = createBell()
-  const started = performance.now()
   setTimeout(() => bell.ring(), 10)
-  await bell.wait(5_000)
-  expect(performance.now() - started).toBeLessThan(1_000)
+  // Longer than the test may take: only the ring can end it.
+  await bell.wait(600_000)
   await bell.wait(10)
 })
 
 test('remembers a ring that nobody was waiting for', async () => {
   const bell = createBell()
   bell.ring()
-  const started = performance.now()
-  await bell.wait(5_000)
-  expect(performance.now() - started).toBeLessThan(1_000)
+  await bell.wait(600_000)
 })
 
 test('ends only when what it started has ended', async () => {

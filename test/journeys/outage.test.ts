@@ -17,7 +17,7 @@ const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 
 // The promise is 2.5 s; the slack is for machines that run other tests on the same cores.
 const promisedMs = 2_500
-const slackMs = 1_500
+const slackMs = 5_000
 
 describeOnPostgres('a database outage', (adminUrl) => {
   let clone: TestDatabase

@@ -64,7 +64,7 @@ describe('the gateway as a process', () => {
     })
   const outcomes = async (response: Response) => ((await response.json()) as { outcomes: string[] }).outcomes
   const until = async (isTrue: () => boolean) => {
-    for (let tries = 0; tries < 500 && !isTrue(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10))
+    for (let tries = 0; tries < 1_500 && !isTrue(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10))
     expect(isTrue()).toBe(true)
   }
   const answers = () => api.payloads('sendMessage').map((payload) => String(payload['text']))

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openDatabase } from '../../src/node/open-database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
+import { createTurnStore } from '../../src/storage/turn-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
 import { migrationsFolder } from '../setup/each-database.ts'
 
@@ -24,6 +25,17 @@ test('keeps what was stored from one start to the next', async () => {
   await first.close()
   const second = await open()
   expect(await createInboxStore(second.database).accept([aDraft()])).toMatchObject([{ kind: 'duplicate' }])
+  await second.close()
+})
+
+test('goes on at once with what a killed process held', async () => {
+  const first = await open()
+  await createInboxStore(first.database).accept([aDraft()])
+  const killed = createTurnStore(first.database, { holder: 'killed', leaseMs: 600_000 })
+  expect(await killed.claim(1)).toHaveLength(1)
+  await first.close()
+  const second = await open()
+  expect(await createTurnStore(second.database, { holder: 'next', leaseMs: 600_000 }).claim(1)).toHaveLength(1)
   await second.close()
 })
 

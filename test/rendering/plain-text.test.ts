@@ -78,6 +78,6 @@ describe('a part', () => {
   test('takes bounded time on hostile HTML', () => {
     const started = performance.now()
     partsText([{ kind: 'text', mime: 'text/html', content: '<'.repeat(200_000) }])
-    expect(performance.now() - started).toBeLessThan(1000)
+    expect(performance.now() - started).toBeLessThan(10_000)
   })
 })

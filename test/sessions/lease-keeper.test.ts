@@ -24,8 +24,8 @@ const aborted = (signal: AbortSignal) =>
   new Promise<unknown>((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }))
 
 test('a renewed lease stays ours well past its first length', async () => {
-  const lease = start({ leaseMs: 60 }).keep(hold, performance.now())
-  await new Promise((resolve) => setTimeout(resolve, 150))
+  const lease = start({ leaseMs: 2_000 }).keep(hold, performance.now())
+  await new Promise((resolve) => setTimeout(resolve, 2_500))
   expect(() => lease.assertHeld()).not.toThrow()
   lease.end()
 })
@@ -41,9 +41,9 @@ test('a lease that cannot be renewed ends by itself, before it ends for others',
   const renewed = () => {
     throw new Error('database down')
   }
-  const lease = start({ leaseMs: 200, renewed }).keep(hold, started)
+  const lease = start({ leaseMs: 8_000, renewed }).keep(hold, started)
   await aborted(lease.signal)
-  expect(performance.now() - started).toBeLessThan(200)
+  expect(performance.now() - started).toBeLessThan(8_000)
 })
 
 test('a process that slept past its lease finds it gone before it does anything', () => {

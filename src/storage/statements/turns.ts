@@ -152,3 +152,13 @@ update lanes set lease_until = null, holder = null, next_at = now(), pending =
   (select count(*)::int from signals where conversation_id = $1 and state = 'queued')
 where conversation_id = $1 returning pending`,
 )
+
+/** For a database only one process can open: whoever held these leases is dead, so nobody need wait for them to run out. */
+export const freeLanes = statement(
+  'free_lanes',
+  'update lanes set lease_until = null, holder = null where holder is not null',
+)
+export const freeSendLanes = statement(
+  'free_send_lanes',
+  'update send_lanes set lease_until = null, holder = null where holder is not null',
+)
