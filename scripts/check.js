@@ -6,7 +6,7 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { root } from './bundle.js'
 
-const linted = ['src', 'adapters', 'test'].filter((folder) => existsSync(join(root, folder)))
+const linted = ['src', 'adapters', 'test', 'bench'].filter((folder) => existsSync(join(root, folder)))
 
 const steps = [
   { name: 'format and lint (biome)', command: 'biome', args: ['check', '--error-on-warnings', '.'] },

@@ -1,0 +1,60 @@
+// What the command line asks for, or why it cannot be had.
+import { parseArgs } from 'node:util'
+
+export type Asked = {
+  readonly scenario: string
+  readonly rounds: number
+  readonly seconds: number
+  readonly subjects: readonly string[]
+  readonly json: boolean
+  readonly check: boolean
+  readonly profileFolder: string | undefined
+}
+
+const flags = {
+  rounds: { type: 'string', default: '5' },
+  seconds: { type: 'string', default: '2' },
+  subjects: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  check: { type: 'boolean', default: false },
+  profile: { type: 'string' },
+  help: { type: 'boolean', default: false },
+} as const
+
+/** The bounds keep a slip of the finger from filling a disk. */
+const maxRounds = 50
+const maxSeconds = 30
+
+/** Throws one line that says what to correct; 'help' when that is all that was asked for. */
+export function readArguments(
+  args: readonly string[],
+  scenarios: readonly string[],
+  knownSubjects: readonly string[],
+): Asked | 'help' {
+  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: flags })
+  if (values.help) return 'help'
+  const [scenario, ...rest] = positionals
+  if (scenario === undefined || rest.length > 0 || !scenarios.includes(scenario))
+    throw new Error(`name one scenario: ${scenarios.join(', ')}`)
+  const subjects = values.subjects?.split(',').map((name) => name.trim()) ?? knownSubjects
+  const stranger = subjects.find((name) => !knownSubjects.includes(name))
+  if (stranger !== undefined) throw new Error(`no subject "${stranger}"; there are ${knownSubjects.join(', ')}`)
+  if (values.check && !subjects.includes('floor')) throw new Error('--check needs the floor among the subjects')
+  return {
+    scenario,
+    rounds: numberWithin('--rounds', values.rounds, 1, maxRounds, true),
+    seconds: numberWithin('--seconds', values.seconds, 0.2, maxSeconds, false),
+    // In the order in which they are known, so that the floor always comes first.
+    subjects: knownSubjects.filter((name) => subjects.includes(name)),
+    json: values.json,
+    check: values.check,
+    profileFolder: values.profile,
+  }
+}
+
+function numberWithin(flag: string, text: string, min: number, max: number, isWhole: boolean): number {
+  const value = Number(text)
+  if (text.trim() === '' || !(value >= min && value <= max) || (isWhole && !Number.isInteger(value)))
+    throw new Error(`${flag} must be a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`)
+  return value
+}

@@ -1,0 +1,98 @@
+// The load: keep-alive connections to one port on this machine, one request at a time on each, latencies kept.
+// Raw sockets, so that the driver costs little beside the subject it shares the machine with.
+import { connect, type Socket } from 'node:net'
+
+export type Load = {
+  readonly port: number
+  readonly requests: readonly Buffer[]
+  readonly connections: number
+  readonly seconds: number
+}
+
+export type LoadResult = {
+  readonly answered: number
+  readonly seconds: number
+  readonly latenciesMs: readonly number[]
+}
+
+const answerTimeoutMs = 20_000
+const headEnd = Buffer.from('\r\n\r\n')
+const accepted = Buffer.from('"accepted"')
+
+/** Ends at the deadline or with the last request. Rejects at the first answer that is not an acceptance. */
+export async function runLoad({ port, requests, connections, seconds }: Load): Promise<LoadResult> {
+  const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)))
+  const started = performance.now()
+  const deadline = started + seconds * 1000
+  const latenciesMs: number[] = []
+  let next = 0
+  const take = (): Buffer | undefined => {
+    if (performance.now() >= deadline) return undefined
+    next += 1
+    return requests[next - 1]
+  }
+  try {
+    await Promise.all(sockets.map((socket) => converse(socket, take, latenciesMs)))
+    return { answered: latenciesMs.length, seconds: (performance.now() - started) / 1000, latenciesMs }
+  } finally {
+    for (const socket of sockets) socket.destroy()
+  }
+}
+
+function open(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    socket.once('error', reject)
+    socket.once('connect', () => {
+      socket.off('error', reject)
+      resolve(socket)
+    })
+  })
+}
+
+function converse(socket: Socket, take: () => Buffer | undefined, latenciesMs: number[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let sentAt = 0
+    let received: Buffer = Buffer.alloc(0)
+    const send = (): void => {
+      const request = take()
+      if (request === undefined) {
+        resolve()
+        return
+      }
+      sentAt = performance.now()
+      socket.write(request)
+    }
+    socket.setTimeout(answerTimeoutMs, () => reject(new Error(`no answer within ${answerTimeoutMs} ms`)))
+    socket.on('error', reject)
+    socket.on('close', () => reject(new Error('the subject closed the connection')))
+    socket.on('data', (chunk) => {
+      received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
+      const end = answerEnd(received)
+      if (end === 'unknown') return reject(new Error('the subject answered without a content-length'))
+      if (end === 'incomplete' || received.length < end) return undefined
+      latenciesMs.push(performance.now() - sentAt)
+      if (!isAccepted(received)) return reject(new Error(`not accepted: ${firstLine(received)}`))
+      received = Buffer.alloc(0)
+      return send()
+    })
+    send()
+  })
+}
+
+/** How long the whole answer is, as far as its head tells. */
+function answerEnd(received: Buffer): number | 'incomplete' | 'unknown' {
+  const head = received.indexOf(headEnd)
+  if (head === -1) return 'incomplete'
+  const declared = /\r\ncontent-length: (\d+)/i.exec(received.toString('latin1', 0, head))?.[1]
+  return declared === undefined ? 'unknown' : head + headEnd.length + Number(declared)
+}
+
+/** A refusal or a duplicate is answered faster than a stored message; counting it would flatter the subject. */
+function isAccepted(answer: Buffer): boolean {
+  return answer.toString('latin1', 9, 12) === '200' && answer.includes(accepted)
+}
+
+function firstLine(answer: Buffer): string {
+  return answer.toString('latin1', 0, 200).split('\r\n')[0] ?? ''
+}

@@ -1,0 +1,24 @@
+// `npm run bench`: bundles the driver and the subjects like the product, and runs the driver with the arguments given.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import process from 'node:process'
+import { onModernNode } from '../bin/modern-node.js'
+import { bundle, root } from '../scripts/bundle.js'
+
+await onModernNode(async () => {
+  const outfile = 'dist/bench.js'
+  try {
+    await bundle({ entry: 'bench/subject.ts', outfile: 'dist/bench-subject.js' })
+    await bundle({ entry: 'bench/main.ts', outfile })
+  } catch (error) {
+    console.error(`build of the bench failed: ${error instanceof Error ? error.message : String(error)}`)
+    process.exitCode = 1
+    return
+  }
+  const child = spawn(process.execPath, ['--enable-source-maps', join(root, outfile), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  })
+  // The driver ends its subjects and its database before it goes; a signal must reach it and not only us.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
+  process.exitCode = await new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)))
+})

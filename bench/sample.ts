@@ -1,0 +1,77 @@
+// One run: a burst of signed requests at one subject, and what it cost the subject and its database.
+
+import { runLoad } from './load.ts'
+import type { BenchPostgres } from './postgres.ts'
+import { signedRequests } from './requests.ts'
+import { quantile } from './statistics.ts'
+import type { SubjectProcess } from './subject-process.ts'
+
+export type Sample = {
+  readonly subject: string
+  readonly connections: number
+  readonly round: number
+  readonly requests: number
+  readonly seconds: number
+  readonly perSecond: number
+  readonly cpuMicrosPerRequest: number
+  /** CPU of the PostgreSQL server's own processes, which the subject's figure does not contain. */
+  readonly databaseCpuMicrosPerRequest: number | null
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly statementsPerEvent: number
+  readonly statements: Readonly<Record<string, number>>
+  readonly sends: number
+  readonly rssMb: number
+}
+
+export type Run = {
+  readonly name: string
+  readonly process: SubjectProcess
+  readonly connections: number
+  readonly round: number
+  readonly seconds: number
+  /** Expected rate; decides how many requests are signed ahead. */
+  readonly perSecond: number
+  readonly postgres: BenchPostgres | undefined
+}
+
+/** Signed ahead and held in memory, 2.3 KB each; a run that uses them up ends early. */
+const maxRequests = 60_000
+let runs = 0
+
+export async function takeSample(run: Run): Promise<Sample> {
+  runs += 1
+  const count = Math.min(maxRequests, Math.ceil(run.perSecond * run.seconds))
+  const requests = signedRequests(`${run.name}-${runs}`, count)
+  const before = await run.process.figures()
+  const databaseBefore = await run.postgres?.cpuMicros()
+  const load = await runLoad({ port: run.process.port, requests, connections: run.connections, seconds: run.seconds })
+  const databaseAfter = await run.postgres?.cpuMicros()
+  const after = await run.process.figures()
+  const statements = difference(after.statements, before.statements)
+  const hasDatabaseCpu = databaseBefore !== undefined && databaseAfter !== undefined
+  return {
+    subject: run.name,
+    connections: run.connections,
+    round: run.round,
+    requests: load.answered,
+    seconds: load.seconds,
+    perSecond: load.answered / load.seconds,
+    cpuMicrosPerRequest: (after.cpuMicros - before.cpuMicros) / load.answered,
+    databaseCpuMicrosPerRequest: hasDatabaseCpu ? (databaseAfter - databaseBefore) / load.answered : null,
+    p50Ms: quantile(load.latenciesMs, 0.5),
+    p99Ms: quantile(load.latenciesMs, 0.99),
+    statementsPerEvent: Object.values(statements).reduce((sum, each) => sum + each, 0) / load.answered,
+    statements,
+    sends: after.sends - before.sends,
+    rssMb: after.rssBytes / 1024 / 1024,
+  }
+}
+
+function difference(
+  after: Readonly<Record<string, number>>,
+  before: Readonly<Record<string, number>>,
+): Readonly<Record<string, number>> {
+  const entries = Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)] as const)
+  return Object.fromEntries(entries.filter(([, count]) => count > 0))
+}

@@ -1,0 +1,77 @@
+// A subject as the driver sees it: a child process that is started, asked for its figures, and ended by its own pid.
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import {
+  type Figures,
+  type FromSubject,
+  type SubjectSettings,
+  settingsVariable,
+  type ToSubject,
+} from './subject-settings.ts'
+
+export type SubjectProcess = {
+  readonly port: number
+  readonly figures: () => Promise<Figures>
+  readonly stop: () => Promise<void>
+}
+
+export type SubjectOptions = {
+  readonly settings: SubjectSettings
+  /** Writes a CPU profile into this folder when the subject ends. */
+  readonly profileFolder: string | undefined
+}
+
+const bundle = fileURLToPath(new URL('./bench-subject.js', import.meta.url))
+const startMs = 60_000
+const answerMs = 20_000
+const stopMs = 8_000
+
+export async function startSubject({ settings, profileFolder }: SubjectOptions): Promise<SubjectProcess> {
+  const profiling = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
+  const child = spawn(process.execPath, [...profiling, bundle], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: { PATH: process.env['PATH'] ?? '', [settingsVariable]: JSON.stringify(settings) },
+  })
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve())
+    child.once('error', () => resolve())
+  })
+  const next = (ms: number): Promise<FromSubject> =>
+    new Promise((resolve, reject) => {
+      const fail = (why: string) => () => reject(new Error(`the subject ${why}`))
+      const late = setTimeout(fail(`said nothing for ${ms} ms`), ms)
+      child.once('message', (message) => {
+        clearTimeout(late)
+        // Only our own subject speaks on this channel.
+        resolve(message as FromSubject)
+      })
+      void ended.then(fail('has ended'))
+    })
+  const say = (message: ToSubject): void => void child.send(message)
+  const stop = async (): Promise<void> => {
+    if (child.connected) say({ type: 'stop' })
+    const late = setTimeout(() => child.kill('SIGKILL'), stopMs)
+    await ended
+    clearTimeout(late)
+  }
+  try {
+    const first = await next(startMs)
+    if (first.type !== 'ready') throw new Error(first.type === 'refused' ? first.why : 'the subject spoke out of turn')
+    return { port: first.port, figures: () => askFigures(next, say), stop }
+  } catch (error) {
+    child.kill('SIGKILL')
+    await ended
+    throw error
+  }
+}
+
+async function askFigures(
+  next: (ms: number) => Promise<FromSubject>,
+  say: (message: ToSubject) => void,
+): Promise<Figures> {
+  const answer = next(answerMs)
+  say({ type: 'figures' })
+  const message = await answer
+  if (message.type !== 'figures') throw new Error('the subject told no figures')
+  return message.figures
+}

@@ -1,0 +1,42 @@
+// What the driver and a subject say to each other: settings in one environment variable, figures over the channel.
+
+export const settingsVariable = 'BENCH_SUBJECT'
+export const adminToken = 'admin-token-of-the-bench'
+
+/** What stands behind the gateway; `nothing` answers every commit at once. */
+export type Storage = 'nothing' | 'postgres' | 'pglite'
+
+export type SubjectSettings =
+  | { readonly kind: 'floor' }
+  | {
+      readonly kind: 'gateway'
+      readonly storage: Storage
+      /** Whether turns are taken and replies are sent while messages come in. */
+      readonly drains: boolean
+      readonly databaseUrl?: string
+      readonly dataDir: string
+    }
+
+/** A subject that is up. */
+export type Subject = {
+  readonly port: number
+  readonly statements: ReadonlyMap<string, number>
+  readonly sends: () => number
+  readonly stop: () => Promise<void>
+}
+
+/** Totals since the process began; the driver subtracts. */
+export type Figures = {
+  readonly cpuMicros: number
+  readonly rssBytes: number
+  /** Statements by name. */
+  readonly statements: Readonly<Record<string, number>>
+  readonly sends: number
+}
+
+export type FromSubject =
+  | { readonly type: 'ready'; readonly port: number }
+  | { readonly type: 'refused'; readonly why: string }
+  | { readonly type: 'figures'; readonly figures: Figures }
+
+export type ToSubject = { readonly type: 'figures' } | { readonly type: 'stop' }

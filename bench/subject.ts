@@ -1,0 +1,41 @@
+// One subject in its own process: says when it is ready, tells its figures when asked, and goes with its driver.
+
+import {
+  type FromSubject,
+  type Subject,
+  type SubjectSettings,
+  settingsVariable,
+  type ToSubject,
+} from './subject-settings.ts'
+import { startFloor } from './subjects/floor.ts'
+import { startGateway } from './subjects/gateway.ts'
+
+// The driver wrote this very type into the variable.
+const settings = JSON.parse(process.env[settingsVariable] ?? '') as SubjectSettings
+
+function tell(message: FromSubject): void {
+  process.send?.(message)
+}
+
+function tellFigures(subject: Subject): void {
+  // All threads of the process: what the collector and the thread pool do for a request belongs to it.
+  const { user, system } = process.cpuUsage()
+  const statements = Object.fromEntries(subject.statements)
+  const figures = { cpuMicros: user + system, rssBytes: process.memoryUsage.rss(), statements, sends: subject.sends() }
+  tell({ type: 'figures', figures })
+}
+
+async function main(): Promise<void> {
+  const subject = settings.kind === 'floor' ? await startFloor() : await startGateway(settings)
+  process.on('message', (message: ToSubject) => {
+    if (message.type === 'figures') tellFigures(subject)
+    else void subject.stop().finally(() => process.exit(0))
+  })
+  process.on('disconnect', () => process.exit(1))
+  tell({ type: 'ready', port: subject.port })
+}
+
+main().catch((error: unknown) => {
+  tell({ type: 'refused', why: error instanceof Error ? error.message : 'unknown' })
+  process.exitCode = 1
+})

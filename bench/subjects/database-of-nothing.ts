@@ -1,0 +1,35 @@
+// The commit replaced by nothing: every statement succeeds at once, and nothing is kept. What is left is our own code.
+import type { Database, Param, Sql } from '../../src/storage/database.ts'
+import { accept } from '../../src/storage/statements/accept.ts'
+
+export function databaseOfNothing(): Database {
+  const sql: Sql = {
+    script: async () => {},
+    // The rows are those that the accept statement would answer; every other statement finds nothing.
+    query: async (statement, params) => (statement.name === accept.name ? acceptedRows(params) : []) as never,
+  }
+  return {
+    kind: 'postgres',
+    isShared: true,
+    ...sql,
+    accepting: sql,
+    transaction: (work) => work(sql),
+    listen: async () => async () => {},
+    maintain: async () => {},
+    close: async () => {},
+  }
+}
+
+function acceptedRows([drafts]: readonly Param[]): readonly object[] {
+  // Drafts are numbered from nought and the number stands behind the content: the last one tells how many there are.
+  const text = String(drafts)
+  const last = Number.parseInt(text.slice(text.lastIndexOf('"ord":') + 6), 10)
+  return Array.from({ length: last + 1 }, (_, ord) => ({
+    ord,
+    insertedId: '00000000-0000-7000-8000-000000000000',
+    knownId: null,
+    flagged: false,
+    state: 'queued',
+    isBusy: false,
+  }))
+}

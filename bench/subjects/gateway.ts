@@ -1,0 +1,62 @@
+// Parley as a subject: the whole gateway as the command starts it, on the channel whose signature is the floor's.
+import { fileURLToPath } from 'node:url'
+import { defineAgent } from '../../src/agent/agent.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
+import type { ChannelDefinition } from '../../src/contract/index.ts'
+import { createLog } from '../../src/node/log.ts'
+import { openDatabase } from '../../src/node/open-database.ts'
+import { startNode } from '../../src/node.ts'
+import { loopbackClientId } from '../../test/doubles/loopback/index.ts'
+import { secret } from '../requests.ts'
+import { adminToken, type Subject, type SubjectSettings } from '../subject-settings.ts'
+import { countedDatabase } from './counted-database.ts'
+import { databaseOfNothing } from './database-of-nothing.ts'
+
+type GatewaySettings = Extract<SubjectSettings, { kind: 'gateway' }>
+
+export async function startGateway(settings: GatewaySettings): Promise<Subject> {
+  const statements = new Map<string, number>()
+  let sends = 0
+  const vendor: typeof fetch = async () => {
+    sends += 1
+    return Response.json({ id: `v${sends}` })
+  }
+  const running = await startNode({
+    config: configFor(settings, withVendor(loopbackClientId, vendor)),
+    // The bundle lies in dist, beside the folder of the migrations.
+    migrationsFolder: fileURLToPath(new URL('../drizzle', import.meta.url)),
+    log: createLog('warn'),
+    async openDatabase(options) {
+      const isReal = settings.storage !== 'nothing'
+      const opened = isReal ? await openDatabase(options) : { database: databaseOfNothing(), close: async () => {} }
+      return { ...opened, database: countedDatabase(opened.database, statements) }
+    },
+  })
+  return {
+    port: Number(new URL(running.url).port),
+    statements,
+    sends: () => sends,
+    stop: () => running.stop(2000),
+  }
+}
+
+function configFor({ drains, databaseUrl, dataDir }: GatewaySettings, channel: ChannelDefinition): Config {
+  const environment = {
+    PARLEY_PORT: '0',
+    PARLEY_DATA_DIR: dataDir,
+    PARLEY_ADMIN_TOKEN: adminToken,
+    DATABASE_URL: databaseUrl,
+  }
+  const file = {
+    agents: [defineAgent({ slug: 'bench', run: () => 'seen' })],
+    connections: [{ channel: channel.channel, id: 'bench', settings: { secret, vendorUrl: 'http://127.0.0.1:9' } }],
+    // Without slots nothing is claimed: messages wait in their lanes, and what is measured is accepting alone.
+    turns: drains ? {} : { slots: 0, sendSlots: 0 },
+  }
+  return loadConfig(environment, file, [channel])
+}
+
+/** The platform's own interface, answering at once and inside the process: no reply costs the machine a connection. */
+function withVendor(channel: ChannelDefinition, vendor: typeof fetch): ChannelDefinition {
+  return { ...channel, create: (given, deps) => channel.create(given, { ...deps, fetch: vendor }) }
+}

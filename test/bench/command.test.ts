@@ -1,0 +1,60 @@
+// The bench through the command a person uses. Speed is not asserted: this machine may be doing anything meanwhile.
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+const script = fileURLToPath(new URL('../../bench/run.js', import.meta.url))
+
+describe('npm run bench', () => {
+  test('measures the floor and the gateway without its commit, as JSON lines', { timeout: 120_000 }, async () => {
+    const args = ['accept', '--rounds', '1', '--seconds', '1', '--subjects', 'floor,noop', '--json']
+    const { code, output, complaint } = await run(args)
+    expect(code, complaint).toBe(0)
+    const lines: Record<string, unknown>[] = output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const samples = lines.filter((line) => line['type'] === 'sample')
+    expect(samples.map(({ subject, connections }) => [subject, connections])).toEqual([
+      ['floor', 32],
+      ['noop', 32],
+      ['floor', 1],
+      ['noop', 1],
+    ])
+    for (const each of samples) {
+      expect(each['requests']).toBeGreaterThan(0)
+      expect(each['cpuMicrosPerRequest']).toBeGreaterThan(0)
+    }
+    expect(lines.filter((line) => line['type'] === 'verdict').map((line) => line['subject'])).toEqual(['noop'])
+  })
+
+  test.each([
+    [['nonsense'], 'name one scenario: accept'],
+    [['accept', '--subjects', 'floor,rocket'], 'no subject "rocket"'],
+    [['accept', '--rounds', '0'], '--rounds must be a whole number from 1 to 50'],
+    [['accept', '--seconds', '3600'], '--seconds must be a number from 0.2 to 30'],
+    [['accept', '--check', '--subjects', 'noop'], '--check needs the floor'],
+  ])('refuses %j and says what to write', { timeout: 60_000 }, async (args, complaint) => {
+    const refused = await run(args)
+    expect(refused.code).toBe(2)
+    expect(refused.complaint).toContain(complaint)
+  })
+})
+
+type Ended = { readonly code: number | null; readonly output: string; readonly complaint: string }
+
+function run(args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    let complaint = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8')
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      complaint += chunk.toString('utf8')
+    })
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, output, complaint }))
+  })
+}
