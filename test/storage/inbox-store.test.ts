@@ -9,6 +9,7 @@ import { describeOnEachDatabase } from '../setup/each-database.ts'
 const conversationOf = statement('test_conversation', 'select conversation_id as id from inbox where id = $1')
 const lanes = statement('test_lanes', 'select pending from lanes order by pending desc')
 const rows = statement('test_rows', 'select message_id as "messageId", state, reason, flagged from inbox order by seq')
+const kept = statement('test_kept', 'select message_id as "messageId", raw from inbox')
 
 describeOnEachDatabase('the inbox', (database) => {
   const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
@@ -42,6 +43,14 @@ describeOnEachDatabase('the inbox', (database) => {
       flagged: false,
     })
   })
+
+  test.each([`it's`, `''); drop table inbox; --`, "\\'", '\\\\', '$$', '$1', "E'\\n", 'Köln 🙂', '"ord":9'])(
+    'keeps %j letter by letter',
+    async (text) => {
+      expect(await accept(aDraft({ messageId: text, raw: { text } }))).toMatchObject([{ kind: 'accepted' }])
+      expect(await database().query(kept, [])).toEqual([{ messageId: text, raw: { text } }])
+    },
+  )
 
   test('takes the same id with another body as a new, flagged message', async () => {
     await accept(aDraft())
