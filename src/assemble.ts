@@ -4,7 +4,7 @@ import { createIdSource, GatewayError, type Log, type Observer } from './contrac
 import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { createEvidencePolicy } from './identity/access.ts'
-import { createGroupCommit } from './inbound/group-commit.ts'
+import { type Breath, createGroupCommit, defaultLimits } from './inbound/group-commit.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
 import { type Bell, createBell } from './pump.ts'
 import { createLeaseKeeper } from './sessions/lease-keeper.ts'
@@ -24,6 +24,7 @@ export type Runtime = {
   readonly monotonicMs: () => number
   readonly random: () => number
   readonly log: Log
+  readonly breathe?: Breath
   readonly failpoint?: Failpoint
 }
 
@@ -73,7 +74,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     fenceFetch,
     connections,
     agents: new Map(config.agents.map((agent) => [agent.slug, agent])),
-    committer: createGroupCommit(createInboxStore(database)),
+    committer: createGroupCommit(createInboxStore(database), defaultLimits, runtime.breathe),
     receipts: createReceiptStore(database),
     turns,
     signals: createSignalStore(database),

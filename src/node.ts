@@ -94,6 +94,8 @@ async function nodeRuntime({ log, failpoint }: StartOptions): Promise<Runtime> {
     now: Date.now,
     monotonicMs,
     random: Math.random,
+    // After the sockets that are ready have been read.
+    breathe: () => new Promise((resolve) => setImmediate(resolve)),
     log,
     ...(failpoint === undefined ? {} : { failpoint }),
   }

@@ -30,7 +30,14 @@ export type Committer = {
   readonly isAnswered: () => boolean
 }
 
-export function createGroupCommit(store: InboxStore, limits: GroupCommitLimits = defaultLimits): Committer {
+/** Port: resolves when the runtime has answered what is decided and read what has arrived; without it, at once. */
+export type Breath = () => Promise<void>
+
+export function createGroupCommit(
+  store: InboxStore,
+  limits: GroupCommitLimits = defaultLimits,
+  breathe?: Breath,
+): Committer {
   const waiting = createWaitingRows(limits)
   let isFlushing = false
   let hanging = 0
@@ -39,6 +46,9 @@ export function createGroupCommit(store: InboxStore, limits: GroupCommitLimits =
     if (isFlushing) return
     isFlushing = true
     while (waiting.size() > 0 && hanging < limits.maxHanging) {
+      // Requests that are already here belong into this commit, and the answers of the last one should not wait for it:
+      // an embedded database stops the whole process while it works.
+      if (breathe !== undefined) await breathe()
       hanging += 1
       const work = commitBatch(store, waiting.take()).finally(() => {
         hanging -= 1

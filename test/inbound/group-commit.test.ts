@@ -42,6 +42,21 @@ describe('group commit', () => {
     expect((await Promise.all(outcomes)).map((outcome) => outcome.kind)).toEqual(['accepted', 'accepted', 'accepted'])
   })
 
+  test('takes a breath before a commit, and along whatever arrived during it', async () => {
+    const { store, flights } = heldStore()
+    const breaths: (() => void)[] = []
+    const breathe = () => new Promise<void>((resolve) => breaths.push(resolve))
+    const committer = createGroupCommit(store, defaultLimits, breathe)
+    const outcomes = ['a', 'b'].map((messageId) => committer.commit(aDraft({ messageId })))
+    expect(flights).toEqual([])
+    breaths[0]?.()
+    await settled()
+    expect(flights.map((flight) => flight.drafts.length)).toEqual([2])
+    flights[0]?.land()
+    expect((await Promise.all(outcomes)).map((outcome) => outcome.kind)).toEqual(['accepted', 'accepted'])
+    expect(breaths).toHaveLength(1)
+  })
+
   test('folds copies of one message into one row; they share its outcome', async () => {
     const { store, flights } = heldStore()
     const committer = createGroupCommit(store)
