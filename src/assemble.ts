@@ -1,6 +1,6 @@
 // Puts the gateway together from its configuration and a database. Portable: what differs per runtime is a parameter.
 import type { Config } from './config.ts'
-import { createIdSource, GatewayError, type Log, type Observer } from './contract/index.ts'
+import { createIdSource, GatewayError, type Hmac, type Log, type Observer } from './contract/index.ts'
 import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { createEvidencePolicy } from './identity/access.ts'
@@ -15,6 +15,7 @@ import { createOutboxStore } from './storage/outbox-store.ts'
 import { createReceiptStore } from './storage/receipt-store.ts'
 import { createRunLog, createSignalStore, createTranscriptStore } from './storage/transcript-store.ts'
 import { createTurnStore } from './storage/turn-store.ts'
+import { webHmac } from './verification/index.ts'
 
 export type Runtime = {
   readonly fetch: typeof fetch
@@ -22,6 +23,8 @@ export type Runtime = {
   readonly fenceFetch?: (mayLeave: (ageMs: number) => boolean) => typeof fetch
   readonly now: () => number
   readonly monotonicMs: () => number
+  /** Without it: WebCrypto. */
+  readonly hmac?: Hmac
   readonly random: () => number
   readonly log: Log
   readonly breathe?: Breath
@@ -101,7 +104,8 @@ function createConnection(
   runtime: Runtime,
 ): GatewayConnection {
   const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
-  const channelDeps = { connection, fetch: runtime.fetch, now: runtime.now, runLog: createRunLog(database) }
+  const { fetch, now, hmac = webHmac() } = runtime
+  const channelDeps = { connection, fetch, now, hmac, runLog: createRunLog(database) }
   return {
     key: `${each.channel.channel}/${each.id}`,
     connection,

@@ -11,6 +11,7 @@ import { sweepOnce } from './inbound/retention.ts'
 import { readAdminToken } from './node/admin-token.ts'
 import { createFencedFetch, prepareFencedFetch } from './node/fenced-fetch.ts'
 import { isLoopback } from './node/loopback.ts'
+import { nodeHmac } from './node/node-hmac.ts'
 import { openDatabase } from './node/open-database.ts'
 import { type Database, type Failpoint, statement } from './storage/database.ts'
 import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
@@ -93,6 +94,7 @@ async function nodeRuntime({ log, failpoint }: StartOptions): Promise<Runtime> {
     fenceFetch: (mayLeave) => createFencedFetch(mayLeave, monotonicMs),
     now: Date.now,
     monotonicMs,
+    hmac: nodeHmac(),
     random: Math.random,
     // After the sockets that are ready have been read.
     breathe: () => new Promise((resolve) => setImmediate(resolve)),

@@ -23,11 +23,17 @@ export interface RunLog {
   append(runId: string, key: string, event: JsonObject): Promise<void>
 }
 
+/** Port: HMAC-SHA256. Node answers at once, WebCrypto answers later. */
+export interface Hmac {
+  sha256(secret: string, bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
+}
+
 /** What an adapter is given; the named ports are there for the channels that declare their use. */
 export type ChannelDeps = {
   readonly connection: Connection
   readonly fetch: typeof fetch
   readonly now: () => number
+  readonly hmac: Hmac
   readonly runLog?: RunLog
 }
 

@@ -34,6 +34,7 @@ export type {
   ChannelDeps,
   ConnectionConfig,
   EnvironmentReading,
+  Hmac,
   RunLog,
 } from './channel.ts'
 export type { ChannelContext, ClientContext } from './channel-context.ts'

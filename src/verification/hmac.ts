@@ -1,13 +1,10 @@
-// HMAC-SHA256 of raw bytes against a header, and the port that computes it (hop 2, loop 6.4).
+// HMAC-SHA256 of raw bytes against a header, and the port that computes it on WebCrypto (hop 2, loop 6.4).
+import type { Hmac } from '../contract/index.ts'
 import { equalInConstantTime } from './constant-time.ts'
-
-/** Port: HMAC-SHA256. Node may answer at once, WebCrypto answers later. */
-export interface Hmac {
-  sha256(secret: string, bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
-}
 
 export type HmacHeaderOptions = { readonly expectedPrefix?: string; readonly allowRawHex?: boolean }
 
+const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 const hexPattern = /^[0-9a-f]{64}$/
 // Secrets come from the configuration, so a handful; the bound only guards against a caller that invents them.
 const maxCachedKeys = 64
@@ -47,7 +44,7 @@ export function webHmac(): Hmac {
 
 export function hexOf(bytes: Uint8Array): string {
   let hex = ''
-  for (const byte of bytes) hex += byte.toString(16).padStart(2, '0')
+  for (const byte of bytes) hex += hexPairs[byte]
   return hex
 }
 

@@ -1,10 +1,12 @@
 // The local API: who may use it, what a run request must hold, and what the open request is told.
 // Covered of msg 17.11: AG-01 to AG-03, AG-05, AG-06, AG-11 (its answer), AG-22 (as far as never fetched), AG-24, AG-27.
 // Later: SSE, resume and client tools (AG-12 to AG-21, AG-23, AG-25, AG-26, AG-28); by the core: AG-07 to AG-10.
+
 import { describe, expect, test } from 'vitest'
 import { fixtures } from '../../adapters/agui/fixtures.ts'
 import { aguiChannel } from '../../adapters/agui/index.ts'
 import type { ArrivedMessage, JsonObject, RawArrival, Reception, WatchResult } from '../../src/contract/index.ts'
+import { webHmac } from '../../src/verification/index.ts'
 import { bytesOf } from '../contract/adapter-contract.ts'
 import { attemptAt, replySaying } from '../contract/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../contract/adapter-fixtures.ts'
@@ -208,7 +210,7 @@ describe('the answer', () => {
   })
 
   test('needs a run log to exist at all', () => {
-    const deps = { connection: kit.connection, fetch, now: () => 0 }
+    const deps = { connection: kit.connection, fetch, now: () => 0, hmac: webHmac() }
     expect(() => aguiChannel.create({}, deps)).toThrow('[agui] needs the run log')
   })
 })

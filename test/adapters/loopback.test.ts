@@ -1,6 +1,8 @@
 // The loopback channels against their vendor: each class of idempotent sending does what its name promises.
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Adapter, ChannelDefinition, DeliveryOutcome, JsonObject } from '../../src/contract/index.ts'
+import { webHmac } from '../../src/verification/index.ts'
 import { attemptAt } from '../contract/adapter-contract-outbound.ts'
 import { loopbackArrival, loopbackSecret } from '../doubles/loopback/fixtures.ts'
 import {
@@ -26,7 +28,7 @@ afterEach(async () => {
 
 function adapterOf(definition: ChannelDefinition): Adapter {
   const settings = { secret: loopbackSecret, vendorUrl: vendor.origin }
-  return definition.create(settings, { connection, fetch, now: Date.now })
+  return definition.create(settings, { connection, fetch, now: Date.now, hmac: webHmac() })
 }
 
 describe('a send whose answer is lost, repeated', () => {

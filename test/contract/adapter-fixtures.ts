@@ -1,4 +1,5 @@
 // What the adapter kit needs to know about a channel. Adapters may not import tests, so they match this shape by structure.
+
 import type {
   Adapter,
   ChannelDefinition,
@@ -7,6 +8,7 @@ import type {
   RawArrival,
   RunLog,
 } from '../../src/contract/index.ts'
+import { webHmac } from '../../src/verification/index.ts'
 
 export const clauses = [
   'verify: accepts a genuine arrival',
@@ -98,6 +100,7 @@ export function adapterFor(
     connection: fixtures.connection,
     fetch: fetcher,
     now: () => fixtures.now,
+    hmac: webHmac(),
     runLog,
   })
 }

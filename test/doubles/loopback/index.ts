@@ -23,7 +23,7 @@ function loopbackChannel(sendClass: SendClass): ChannelDefinition {
     defaultAccess: { mode: 'public', allow: [] },
     settingsSchema: loopbackSettingsSchema,
     fromEnvironment: loopbackFromEnvironment,
-    create(given, { fetch, now }) {
+    create(given, { fetch, now, hmac }) {
       const parsed = loopbackSettingsSchema.safeParse(given)
       if (!parsed.success) {
         const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
@@ -44,7 +44,7 @@ function loopbackChannel(sendClass: SendClass): ChannelDefinition {
           mentionRelay: { kind: 'none' },
           verbs: sendClass === 'lookup' ? ['reconcile'] : [],
         },
-        verify: (arrival) => verifyLoopback(settings.secret, now, arrival),
+        verify: (arrival) => verifyLoopback(hmac, settings.secret, now, arrival),
         payloadOf: (arrival) => arrival.bytes,
         normalize: (payload, arrival, connection) => normalizeLoopback(channel, payload, arrival, connection),
         render: (reply, to) => renderLoopback(settings.maxTextLength, reply, to),

@@ -1,14 +1,14 @@
 // Hop 2: an HMAC over the body, or over time and body where the sender states a time.
-import type { RawArrival, Secret, Verdict } from '../../../src/contract/index.ts'
+import type { Hmac, RawArrival, Secret, Verdict } from '../../../src/contract/index.ts'
 import { hexOf, judgeClockSkew, verifyHmacSha256, webHmac } from '../../../src/verification/index.ts'
 
 const signatureHeader = 'x-loopback-signature'
 const timestampHeader = 'x-loopback-timestamp'
 
-const hmac = webHmac()
 const tolerance = { maxAgeMs: 300_000, maxAheadMs: 300_000 }
 
 export async function verifyLoopback(
+  hmac: Hmac,
   secret: Secret,
   now: () => number,
   arrival: RawArrival,
@@ -30,7 +30,7 @@ export async function signLoopback(
   timestampMs?: number,
 ): Promise<Record<string, string>> {
   const timestamp = timestampMs === undefined ? undefined : String(timestampMs)
-  const signature = hexOf(await hmac.sha256(secret, signedBytes(bytes, timestamp)))
+  const signature = hexOf(await webHmac().sha256(secret, signedBytes(bytes, timestamp)))
   return {
     'content-type': 'application/json',
     [signatureHeader]: `sha256=${signature}`,
