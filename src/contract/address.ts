@@ -6,6 +6,8 @@ export type Address = { readonly local: string; readonly domain: string }
 // People's local parts follow RFC 5321's dot-string, less `/` and `%`, which paths and URLs would read differently.
 const localPattern = /^(?=.{1,64}$)[A-Za-z0-9!#$&'*+=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$&'*+=?^_`{|}~-]+)*$/
 const hostedLocalPattern = /^[A-Za-z0-9._-]{1,64}$/
+// Labels the URL parser leaves as they are: no punycode to check, and no number at the end, which may mean an IPv4 address.
+const plainDomain = /^(?:(?!-|xn--)[a-z0-9-]{1,63}(?<!-)\.)+(?!-|xn--)[a-z][a-z0-9-]{0,62}(?<!-)$/
 const labelPattern = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/
 
 /** Reads `@local@domain`, `local@domain` or `acct:local@domain`; anything else is undefined. */
@@ -38,6 +40,7 @@ export function isHostedAddress(text: string): boolean {
 function wireDomain(text: string): string | undefined {
   // The URL parser is the one punycode implementation every runtime has; refuse what it would reinterpret.
   if (text.length === 0 || text.length > 253 || /[\s/\\?#:@%[\]<>^|]/.test(text)) return undefined
+  if (plainDomain.test(text)) return text
   let host: string
   try {
     host = new URL(`http://${text}/`).hostname

@@ -1,4 +1,5 @@
 // msg 17.1: one address space for people, agents and services.
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   displayAddress,
@@ -31,6 +32,19 @@ describe('an address is read', () => {
   test('AD-02 an upper-case domain is not canonical', () => {
     expect(isCanonicalAddress('@agent@Verse8.IO')).toBe(false)
   })
+})
+
+test('a domain is what the URL parser makes of it, or nothing', () => {
+  const label = fc.stringMatching(/^[a-z0-9-]{1,8}$|^xn--[a-z0-9-]{1,6}$|^0x[0-9a-f]{1,3}$/)
+  fc.assert(
+    fc.property(fc.array(label, { minLength: 2, maxLength: 4 }), (labels) => {
+      const domain = labels.join('.')
+      const parsed = parseAddress(`a@${domain}`)?.domain
+      const host = URL.canParse(`http://${domain}/`) ? new URL(`http://${domain}/`).hostname : undefined
+      expect(parsed === undefined || parsed === host, domain).toBe(true)
+    }),
+    { numRuns: 2_000 },
+  )
 })
 
 describe('an address is refused', () => {
