@@ -5,32 +5,49 @@ const secretKey = /(token|secret|password|authorization|signature|credential|api
 const secretValue = /\b(bearer\s+[\w.~+/-]{8,}=*|xox[a-z]-[\w-]{8,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)/gi
 /** Signed links carry their credential in the query. */
 const secretQuery = /([?&][\w-]*(?:token|sig|signature|key|credential|secret)=)[^&#\s"]+/gi
+/** What every secret value or query holds somewhere; most strings do not, and are not looked at twice. */
+const hint = /bearer\s|xox[a-z]-|eyj|[?&]/i
 const maxDepth = 32
 const maxBytes = 64 * 1024
 
+/** No character takes more in JSON: `\u0000`. */
+const maxEscaped = 6
+
+/** A measure that is never too small: characters of text and names, and a few for whatever stands around them. */
+type Size = { atMost: number }
+
 /** Returns an object in any case, so that what cannot be kept says so instead of vanishing. */
 export function redactRaw(raw: unknown): JsonObject {
-  const copy = redact(raw, 0)
+  const size: Size = { atMost: 0 }
+  const copy = redact(raw, 0, size)
   const kept: JsonObject = isObject(copy) ? copy : { value: copy }
+  if (size.atMost * maxEscaped <= maxBytes) return kept
   const bytes = JSON.stringify(kept).length
   return bytes <= maxBytes ? kept : { omitted: 'larger than the stored limit', bytes }
 }
 
-function redact(value: unknown, depth: number): Json {
+function redact(value: unknown, depth: number, size: Size): Json {
+  size.atMost += 8
   if (depth > maxDepth) return '[nested too deep]'
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return value
-  if (typeof value === 'string')
-    return cleanText(value).replace(secretValue, '[redacted]').replace(secretQuery, '$1[redacted]')
-  if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1))
-  if (typeof value === 'object') return redactFields(value as Record<string, unknown>, depth)
+  if (typeof value === 'string') return redactText(cleanText(value), size)
+  if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1, size))
+  if (typeof value === 'object') return redactFields(value as Record<string, unknown>, depth, size)
   return null
 }
 
-function redactFields(fields: Record<string, unknown>, depth: number): JsonObject {
+function redactText(text: string, size: Size): string {
+  const shown = hint.test(text) ? text.replace(secretValue, '[redacted]').replace(secretQuery, '$1[redacted]') : text
+  size.atMost += shown.length
+  return shown
+}
+
+function redactFields(fields: Record<string, unknown>, depth: number, size: Size): JsonObject {
   const copy: Record<string, Json> = {}
   for (const [key, value] of Object.entries(fields)) {
     const isSecret = secretKey.test(key) && (typeof value === 'string' || typeof value === 'object')
-    copy[cleanText(key)] = isSecret && value !== null ? '[redacted]' : redact(value, depth + 1)
+    copy[cleanText(key)] = isSecret && value !== null ? '[redacted]' : redact(value, depth + 1, size)
+    size.atMost += key.length + 8
   }
   return copy
 }

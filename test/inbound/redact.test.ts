@@ -1,4 +1,5 @@
 // The stored copy of an original payload shows no credential and stays within bounds (msg NM-17, NM-18).
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cleanMessage } from '../../src/inbound/clean-message.ts'
 import { redactRaw } from '../../src/inbound/redact.ts'
@@ -29,6 +30,24 @@ describe('NM-17 the stored payload', () => {
     for (let level = 0; level < 1_000; level += 1) deep = { a: deep }
     expect(JSON.stringify(redactRaw(deep))).toContain('nested too deep')
     expect(redactRaw({ text: 'x'.repeat(100_000) })).toMatchObject({ omitted: expect.any(String) })
+  })
+
+  test('measures exactly where it matters: one character more than fits is left out', () => {
+    const around = JSON.stringify({ text: '' }).length
+    const fitting = { text: '\u0001'.repeat(10_000) + 'x'.repeat(64 * 1024 - around - 60_000) }
+    expect(JSON.stringify(fitting)).toHaveLength(64 * 1024)
+    expect(redactRaw(fitting)).toEqual(fitting)
+    expect(redactRaw({ text: `${fitting.text}x` })).toEqual({ omitted: expect.any(String), bytes: 64 * 1024 + 1 })
+  })
+
+  test('never calls a payload small that is not', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.integer({ min: 0, max: 3_000 }), (value, copies) => {
+        const kept = redactRaw(Array.from({ length: copies }, () => value))
+        expect('omitted' in kept || JSON.stringify(kept).length <= 64 * 1024).toBe(true)
+      }),
+      { numRuns: 200 },
+    )
   })
 
   test('drops NUL and half surrogate pairs, also from names of fields', () => {
