@@ -95,13 +95,20 @@ async function start({ asked, folder, postgres }: Stage, name: string): Promise<
   return { name, kind, process: await startSubject({ settings, profileFolder: asked.profileFolder }) }
 }
 
-/** Code is compiled and plans are made in these; their figures are thrown away, their rate sizes the runs. */
+/** Until code is compiled and plans are made: so many requests, or so many runs where the machine is slow. */
+const warmRequests = 12_000
+const maxWarmRuns = 6
+
+/** The figures of these are thrown away; their rate sizes the runs. */
 async function warmUp(stage: Stage, started: readonly Started[], say: Say): Promise<readonly Sample[]> {
   const samples: Sample[] = []
   for (const subject of started) {
     say(`warming up ${subject.name}`)
-    for (const _ of [1, 2]) {
-      samples.push(await sample(stage, subject, { round: 0, connections: connectionCounts[0], perSecond: 15_000 }))
+    let requests = 0
+    for (let run = 0; run < maxWarmRuns && requests < warmRequests; run += 1) {
+      const warm = await sample(stage, subject, { round: 0, connections: connectionCounts[0], perSecond: 15_000 })
+      requests += warm.requests
+      samples.push(warm)
     }
   }
   return samples

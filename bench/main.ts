@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { acceptSubjects, connectionCounts, type Results, runAccept } from './accept.ts'
 import { type Asked, readArguments } from './arguments.ts'
+import { wasQuiet } from './quiet.ts'
 import { tableOf, verdictLine } from './report.ts'
 import { judge, type Summary, summarize, type Verdict } from './summary.ts'
 
@@ -64,6 +65,8 @@ async function tell(
   console.log(`\n${machine.cores} x ${machine.processor}, Node ${machine.node}, PostgreSQL ${machine.postgres}`)
   console.log(`load average ${machine.loadAverage}, ${asked.rounds} rounds of ${asked.seconds} s\n`)
   for (const connections of connectionCounts) console.log(`${tableOf(summaries, connections)}\n`)
+  const busy = results.samples.filter((sample) => !wasQuiet(sample.idleBefore)).length
+  console.log(`${busy} of ${results.samples.length} runs began while the machine was busy with something else\n`)
   for (const verdict of verdicts) console.log(verdictLine(verdict))
   console.log(`\nfigures: ${file}`)
 }

@@ -2,6 +2,7 @@
 
 import { runLoad } from './load.ts'
 import type { BenchPostgres } from './postgres.ts'
+import { waitForQuiet } from './quiet.ts'
 import { signedRequests } from './requests.ts'
 import { quantile } from './statistics.ts'
 import type { SubjectProcess } from './subject-process.ts'
@@ -22,6 +23,8 @@ export type Sample = {
   readonly statements: Readonly<Record<string, number>>
   readonly sends: number
   readonly rssMb: number
+  /** The idle share of the machine right before the run. */
+  readonly idleBefore: number
 }
 
 export type Run = {
@@ -37,12 +40,14 @@ export type Run = {
 
 /** Signed ahead and held in memory, 2.3 KB each; a run that uses them up ends early. */
 const maxRequests = 60_000
+const maxQuietMs = 2_000
 let runs = 0
 
 export async function takeSample(run: Run): Promise<Sample> {
   runs += 1
   const count = Math.min(maxRequests, Math.ceil(run.perSecond * run.seconds))
   const requests = signedRequests(`${run.name}-${runs}`, count)
+  const idleBefore = await waitForQuiet(maxQuietMs)
   const before = await run.process.figures()
   const databaseBefore = await run.postgres?.cpuMicros()
   const load = await runLoad({ port: run.process.port, requests, connections: run.connections, seconds: run.seconds })
@@ -65,6 +70,7 @@ export async function takeSample(run: Run): Promise<Sample> {
     statements,
     sends: after.sends - before.sends,
     rssMb: after.rssBytes / 1024 / 1024,
+    idleBefore,
   }
 }
 

@@ -78,5 +78,6 @@ function sample(subject: string, connections: number, round: number, cpuMicrosPe
     statements: { accept: 50 },
     sends: 0,
     rssMb: 100,
+    idleBefore: 1,
   }
 }
