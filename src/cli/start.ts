@@ -3,7 +3,7 @@ import { defineCommand } from 'citty'
 import type { Config } from '../config.ts'
 import { createLog } from '../node/log.ts'
 import { type RunningGateway, startNode } from '../node.ts'
-import { loadFromDisk, migrationsFolder, orExit } from './load.ts'
+import { databaseArg, loadFromDisk, migrationsFolder, orExit, tell } from './load.ts'
 
 const graceMs = 10_000
 
@@ -11,12 +11,13 @@ export const startCommand = defineCommand({
   meta: { name: 'start', description: 'Run the gateway.' },
   args: {
     config: { type: 'string', description: 'Configuration file (default: parley.config.ts)' },
+    database: databaseArg,
     'log-level': { type: 'string', default: 'info', description: 'trace, debug, info, warn, error or silent' },
   },
   run: ({ args }) =>
     orExit(async () => {
-      const config = await loadFromDisk(args.config)
-      const running = await startNode({ config, migrationsFolder, log: createLog(args['log-level']) })
+      const config = await loadFromDisk(args.config, args.database)
+      const running = await startNode({ config, migrationsFolder, log: createLog(args['log-level']), tell })
       process.stdout.write(welcome(running, config))
       stopOnSignal(running)
     }),
@@ -24,17 +25,24 @@ export const startCommand = defineCommand({
 
 function welcome(running: RunningGateway, config: Config): string {
   const lines = [`Parley is up at ${running.url}`]
-  if (running.database === 'pglite') {
-    lines.push(
-      `Database: embedded, in ${config.dataDir}. It survives a crash of this process, not a power cut; set DATABASE_URL for production.`,
-    )
-  } else lines.push('Database: PostgreSQL (DATABASE_URL)')
+  lines.push(`Database: ${databaseLine(running.database, config.dataDir)}`)
   lines.push(`Agents: ${config.agents.map((agent) => agent.slug).join(', ')}`)
   for (const each of config.connections)
     lines.push(`Connection: ${each.channel.channel}/${each.id} -> ${each.agent} (${each.access.mode})`)
   if (running.newAdminToken !== undefined) lines.push(`Admin token, shown this once: ${running.newAdminToken}`)
   lines.push('', 'Say something to the agent:', tryIt(running.url), '')
   return lines.join('\n')
+}
+
+function databaseLine(database: RunningGateway['database'], dataDir: string): string {
+  switch (database) {
+    case 'postgres':
+      return 'PostgreSQL (DATABASE_URL)'
+    case 'embedded-postgres':
+      return `PostgreSQL as a process of ours, in ${dataDir}. It survives a power cut; back the folder up all the same.`
+    case 'pglite':
+      return `embedded, in ${dataDir}. It survives a crash of this process, not a power cut; for production set DATABASE_URL, or start with --database=embedded-postgres.`
+  }
 }
 
 function tryIt(url: string): string {

