@@ -12,7 +12,7 @@ export type Repository = {
 
 type Snippet = { readonly text: string; readonly line: number }
 
-const topFolders = /^(src|adapters|test|scripts|bin|docs|drizzle|bench|examples|\.ci|\.github)\//
+const topFolders = /^(src|adapters|test|scripts|bin|docs|drizzle|bench|examples|deploy|\.ci|\.github)\//
 const variable = /\b[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b/g
 // Scripts that npm runs without the word "run".
 const npmScripts = new Set(['test', 'start', 'stop', 'restart'])

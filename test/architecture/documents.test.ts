@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { documentFaults, type Repository } from './document-claims.ts'
 import { checkoutRoot, listFiles } from './source-tree.ts'
 
-const sourceFolders = ['src', 'adapters', 'scripts', 'bin', 'test', 'bench', '.ci', '.github']
+const sourceFolders = ['src', 'adapters', 'scripts', 'bin', 'test', 'bench', 'deploy', '.ci', '.github']
 const isDocument = (path: string) =>
   /^(README|CONTRIBUTING|CHANGELOG)\.md$|^docs\/.*\.md$|^adapters\/[^/]+\/README\.md$|^bench\/README\.md$/.test(path)
 const isSource = (path: string) => /\.([cm]?[jt]sx?|ya?ml|toml)$/.test(path) && !path.startsWith('test/architecture/')

