@@ -41,6 +41,7 @@ export type EmbeddedPostgresOptions = {
 }
 
 const slowMs = 2_000
+const retryStartMs = 3_000
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataDir = await realpath(options.dataDir)
@@ -61,16 +62,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   await requireSameVersion(folder, binaries)
   const place = { folder, binaries, user }
   const server = await unlessQuick(
-    findOrStart(place),
+    findOrStart(place, password),
     options.tell,
     'PostgreSQL is starting; after a crash it first reads back its journal.',
   )
-  try {
-    await prepareDatabase(server, folder, password)
-  } catch (error) {
-    await stopServer(server, folder)
-    throw error
-  }
   await trimLogs(folder)
   return { url: urlOf(server, password, roleName), stop: keepRunning(place, server, options.log) }
 }
@@ -84,16 +79,35 @@ async function unlessQuick<T>(work: Promise<T>, tell: ((line: string) => void) |
   }
 }
 
+/** A server that runs but does not answer, frozen for instance, is ended: it works in our folder, whose lock we hold. */
+async function findOrStart(place: ServerPlace, password: Secret): Promise<Server> {
+  const found = await findServer(place)
+  if (found !== undefined) {
+    try {
+      await prepareDatabase(found, place.folder, password)
+      return found
+    } catch {
+      await stopServer(found, place.folder)
+    }
+  }
+  const server = await start(place)
+  try {
+    await prepareDatabase(server, place.folder, password)
+    return server
+  } catch (error) {
+    await stopServer(server, place.folder)
+    throw error
+  }
+}
+
 /** Survivors of a killed server may hold its memory for a moment, and a free port may be taken before we use it. */
-async function findOrStart(place: ServerPlace): Promise<Server> {
+async function start(place: ServerPlace): Promise<Server> {
   const { signal } = new AbortController()
-  const found = await findServer(place, signal)
-  if (found !== undefined) return found
-  for (let triesLeft = 5; ; triesLeft -= 1) {
+  for (const deadline = Date.now() + retryStartMs; ; ) {
     try {
       return await startServer(place, await freePort(), signal)
     } catch (error) {
-      if (triesLeft === 0) throw error
+      if (Date.now() > deadline) throw error
       await delay(300)
     }
   }

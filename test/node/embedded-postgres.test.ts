@@ -66,7 +66,7 @@ async function clean(): Promise<void> {
   }
 }
 
-describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, () => {
+describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, { timeout: slow }, () => {
   let dataDir: string
   let running: ParleyProcess
   const answers = new Map<string, string>()
@@ -80,17 +80,13 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, (
     for (const [runId, text] of answers) expect(await running.ask(runId, '/dice')).toEqual({ status: 200, text })
   }
 
-  test(
-    'the first start makes a database and answers',
-    async () => {
-      running = await start(dataDir)
-      const first = await running.ask('r0', '/dice')
-      expect(first.status).toBe(200)
-      answers.set('r0', first.text)
-      expect(running.output()).toContain('survives a power cut')
-    },
-    slow,
-  )
+  test('the first start makes a database and answers', async () => {
+    running = await start(dataDir)
+    const first = await running.ask('r0', '/dice')
+    expect(first.status).toBe(200)
+    answers.set('r0', first.text)
+    expect(running.output()).toContain('survives a power cut')
+  })
 
   test('nobody else can read the folder or the password, and the server is not root', async () => {
     expect(statSync(serverFolder(dataDir)).mode & 0o777).toBe(0o700)
@@ -138,101 +134,86 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, (
     await expect(start(dataDir)).rejects.toThrow('another Parley process uses')
   })
 
-  test(
-    'an orderly stop ends the server; the next start keeps the data',
-    async () => {
-      const pid = await serverPid(dataDir)
-      expect(await running.stop()).toBe(0)
-      expect(await isServerOf(pid, serverFolder(dataDir))).toBe(false)
-      expect(existsSync(join(serverFolder(dataDir), 'postmaster.pid'))).toBe(false)
-      running = await start(dataDir)
-      await expectSameAnswers()
-    },
-    slow,
-  )
+  test('an orderly stop ends the server; the next start keeps the data', async () => {
+    const pid = await serverPid(dataDir)
+    expect(await running.stop()).toBe(0)
+    expect(await isServerOf(pid, serverFolder(dataDir))).toBe(false)
+    expect(existsSync(join(serverFolder(dataDir), 'postmaster.pid'))).toBe(false)
+    running = await start(dataDir)
+    await expectSameAnswers()
+  })
 
-  test(
-    'kill -9 of the gateway: the next start takes the server over, and nothing acknowledged is missing',
-    async () => {
-      const pid = await serverPid(dataDir)
-      let acknowledged = 0
-      const flood = Array.from({ length: 40 }, async (_, index) => {
-        const runId = `killed-${index}`
-        const answer = await running.ask(runId, '/dice', `thread-${index}`).catch(() => undefined)
-        if (answer?.status !== 200) return
-        acknowledged += 1
-        answers.set(runId, answer.text)
-      })
-      await until(() => acknowledged >= 10, 'ten answers')
-      await running.kill()
-      await Promise.all(flood)
-      expect(await isServerOf(pid, serverFolder(dataDir))).toBe(true)
-      running = await start(dataDir)
-      expect(await serverPid(dataDir)).toBe(pid)
-      for (const [runId, text] of answers) {
-        const threadId = runId.startsWith('killed-') ? runId.replace('killed', 'thread') : 't1'
-        expect(await running.ask(runId, '/dice', threadId)).toEqual({ status: 200, text })
-      }
-    },
-    slow,
-  )
+  test('kill -9 of the gateway: the next start takes the server over, and nothing acknowledged is missing', async () => {
+    const pid = await serverPid(dataDir)
+    let acknowledged = 0
+    const flood = Array.from({ length: 40 }, async (_, index) => {
+      const runId = `killed-${index}`
+      const answer = await running.ask(runId, '/dice', `thread-${index}`).catch(() => undefined)
+      if (answer?.status !== 200) return
+      acknowledged += 1
+      answers.set(runId, answer.text)
+    })
+    await until(() => acknowledged >= 10, 'ten answers')
+    await running.kill()
+    await Promise.all(flood)
+    expect(await isServerOf(pid, serverFolder(dataDir))).toBe(true)
+    running = await start(dataDir)
+    expect(await serverPid(dataDir)).toBe(pid)
+    for (const [runId, text] of answers) {
+      const threadId = runId.startsWith('killed-') ? runId.replace('killed', 'thread') : 't1'
+      expect(await running.ask(runId, '/dice', threadId)).toEqual({ status: 200, text })
+    }
+  })
 
-  test(
-    'a server that was taken over is stopped in order too',
-    async () => {
-      const pid = await serverPid(dataDir)
-      expect(await running.stop()).toBe(0)
-      expect(await isServerOf(pid, serverFolder(dataDir))).toBe(false)
-      running = await start(dataDir)
-    },
-    slow,
-  )
+  test('a server that was taken over is stopped in order too', async () => {
+    const pid = await serverPid(dataDir)
+    expect(await running.stop()).toBe(0)
+    expect(await isServerOf(pid, serverFolder(dataDir))).toBe(false)
+    running = await start(dataDir)
+  })
 
-  test(
-    'kill -9 of PostgreSQL: the gateway starts it again, and nothing acknowledged is missing',
-    async () => {
-      const pid = await serverPid(dataDir)
-      process.kill(pid, 'SIGKILL')
-      await until(async () => {
-        const now = await readPostmaster(serverFolder(dataDir))
-        return now !== undefined && now.pid !== pid && (await isServerOf(now.pid, serverFolder(dataDir)))
-      }, 'another server process')
-      await until(async () => (await running.get('/readyz')).status === 200, 'readiness')
+  test('kill -9 of PostgreSQL: the gateway starts it again, and nothing acknowledged is missing', async () => {
+    const pid = await serverPid(dataDir)
+    process.kill(pid, 'SIGKILL')
+    await until(async () => {
+      const now = await readPostmaster(serverFolder(dataDir))
+      return now !== undefined && now.pid !== pid && (await isServerOf(now.pid, serverFolder(dataDir)))
+    }, 'another server process')
+    await until(async () => (await running.get('/readyz')).status === 200, 'readiness')
+    expect(await running.ask('r0', '/dice')).toEqual({ status: 200, text: answers.get('r0') })
+    expect((await running.ask('after', '/dice')).status).toBe(200)
+  })
+
+  test('kill -9 of both: the stale pid file does not stand in the way', async () => {
+    await running.kill()
+    process.kill(await serverPid(dataDir), 'SIGKILL')
+    running = await start(dataDir)
+    expect(await running.ask('r0', '/dice')).toEqual({ status: 200, text: answers.get('r0') })
+  })
+
+  test('a frozen server that a killed gateway left behind is replaced', async () => {
+    await running.kill()
+    const pid = await serverPid(dataDir)
+    process.kill(pid, 'SIGSTOP')
+    running = await start(dataDir)
+    expect(await isServerOf(pid, serverFolder(dataDir))).toBe(false)
+    expect(await running.ask('r0', '/dice')).toEqual({ status: 200, text: answers.get('r0') })
+  })
+
+  test('a pid file whose pid now belongs to a stranger does not stand in the way', async () => {
+    await running.stop()
+    const { uid, gid } = statSync(serverFolder(dataDir))
+    const stranger = spawn('sleep', ['300'], isRoot ? { uid, gid } : {})
+    const path = join(serverFolder(dataDir), 'postmaster.pid')
+    await writeFile(path, `${stranger.pid}\n${serverFolder(dataDir)}\n1700000000\n1\n\n127.0.0.1\n  1  1\nready   \n`)
+    await chown(path, uid, gid)
+    try {
+      running = await start(dataDir)
       expect(await running.ask('r0', '/dice')).toEqual({ status: 200, text: answers.get('r0') })
-      expect((await running.ask('after', '/dice')).status).toBe(200)
-    },
-    slow,
-  )
-
-  test(
-    'kill -9 of both: the stale pid file does not stand in the way',
-    async () => {
-      await running.kill()
-      process.kill(await serverPid(dataDir), 'SIGKILL')
-      running = await start(dataDir)
-      expect(await running.ask('r0', '/dice')).toEqual({ status: 200, text: answers.get('r0') })
-    },
-    slow,
-  )
-
-  test(
-    'a pid file whose pid now belongs to a stranger does not stand in the way',
-    async () => {
-      await running.stop()
-      const { uid, gid } = statSync(serverFolder(dataDir))
-      const stranger = spawn('sleep', ['300'], isRoot ? { uid, gid } : {})
-      const path = join(serverFolder(dataDir), 'postmaster.pid')
-      await writeFile(path, `${stranger.pid}\n${serverFolder(dataDir)}\n1700000000\n1\n\n127.0.0.1\n  1  1\nready   \n`)
-      await chown(path, uid, gid)
-      try {
-        running = await start(dataDir)
-        expect(await running.ask('r0', '/dice')).toEqual({ status: 200, text: answers.get('r0') })
-      } finally {
-        stranger.kill('SIGKILL')
-      }
-    },
-    slow,
-  )
+    } finally {
+      stranger.kill('SIGKILL')
+    }
+  })
 
   test('a value that PostgreSQL refuses does not reach its log', async () => {
     const database = await connect(dataDir)
@@ -256,39 +237,31 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, (
   })
 })
 
-describe('a new folder', () => {
+describe('a new folder', { timeout: slow }, () => {
   afterEach(clean, slow)
 
-  test(
-    'is made anew after kill -9 in the middle of its making',
-    async () => {
-      const dataDir = await newFolder()
-      const unfinished = (): readonly string[] =>
-        readdirSync(dataDir).filter((name) => name.startsWith('postgres.new-') && !name.endsWith('.password'))
-      const env = { ...process.env, PARLEY_PORT: '0', PARLEY_DATA_DIR: dataDir }
-      const child = spawn(process.execPath, [bin, 'start', '--database=embedded-postgres'], { env, stdio: 'ignore' })
-      const ended = new Promise((resolve) => child.once('exit', resolve))
-      await until(() => unfinished().length > 0, 'the making of the database')
-      child.kill('SIGKILL')
-      await ended
-      expect(existsSync(serverFolder(dataDir))).toBe(false)
-      const running = await start(dataDir)
-      expect((await running.ask('r1', 'hello')).status).toBe(200)
-      expect(await running.stop()).toBe(0)
-    },
-    slow,
-  )
+  test('is made anew after kill -9 in the middle of its making', async () => {
+    const dataDir = await newFolder()
+    const unfinished = (): readonly string[] =>
+      readdirSync(dataDir).filter((name) => name.startsWith('postgres.new-') && !name.endsWith('.password'))
+    const env = { ...process.env, PARLEY_PORT: '0', PARLEY_DATA_DIR: dataDir }
+    const child = spawn(process.execPath, [bin, 'start', '--database=embedded-postgres'], { env, stdio: 'ignore' })
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    await until(() => unfinished().length > 0, 'the making of the database')
+    child.kill('SIGKILL')
+    await ended
+    expect(existsSync(serverFolder(dataDir))).toBe(false)
+    const running = await start(dataDir)
+    expect((await running.ask('r1', 'hello')).status).toBe(200)
+    expect(await running.stop()).toBe(0)
+  })
 
-  test(
-    'that holds something else is left alone',
-    async () => {
-      const dataDir = await newFolder()
-      await writeFile(serverFolder(dataDir), 'mine')
-      await expect(start(dataDir)).rejects.toThrow('holds something that is no database')
-      expect(await readFile(serverFolder(dataDir), 'utf8')).toBe('mine')
-    },
-    slow,
-  )
+  test('that holds something else is left alone', async () => {
+    const dataDir = await newFolder()
+    await writeFile(serverFolder(dataDir), 'mine')
+    await expect(start(dataDir)).rejects.toThrow('holds something that is no database')
+    expect(await readFile(serverFolder(dataDir), 'utf8')).toBe('mine')
+  })
 
   const nobody = ordinaryUser()
   test.skipIf(nobody.ids === undefined)(

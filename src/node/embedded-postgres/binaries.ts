@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { GatewayError } from '../../contract/index.ts'
-import { type ServerUser, spawnAs } from './server-user.ts'
+import { requireReachable, type ServerUser, spawnAs } from './server-user.ts'
 
 export type Binaries = { readonly postgres: string; readonly initdb: string; readonly majorVersion: string }
 
@@ -19,6 +19,7 @@ const executable = 0o555
 export async function findBinaries(user: ServerUser, from: string = import.meta.url): Promise<Binaries> {
   const native = nativeFolder(from)
   await repairLinks(native)
+  await requireReachable(user, join(native, 'bin'))
   const [postgres, initdb] = [join(native, 'bin', 'postgres'), join(native, 'bin', 'initdb')]
   for (const path of [postgres, initdb]) await makeExecutable(path)
   return { postgres, initdb, majorVersion: await majorVersionOf(postgres, user) }

@@ -1,6 +1,8 @@
 // What PostgreSQL says about itself in its folder (postmaster.pid), and whether that process is really the one.
+import { execFile } from 'node:child_process'
 import { chown, readFile, readlink, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 
 /** Lines 1, 4 and 8 of the file; PostgreSQL's own pg_ctl waits for the same words. */
 export type Postmaster = { readonly pid: number; readonly port: number; readonly status: string }
@@ -18,8 +20,12 @@ export async function readPostmaster(folder: string): Promise<Postmaster | undef
 /** True for a living PostgreSQL of this folder. Its main process works inside the folder; a reused pid does not. */
 export async function isServerOf(pid: number, folder: string): Promise<boolean> {
   if (!isAlive(pid)) return false
-  if (process.platform !== 'linux') return true
-  return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === folder
+  if (process.platform === 'linux') return (await readlink(`/proc/${pid}/cwd`).catch(() => '')) === folder
+  // Elsewhere its command line names the folder.
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => ({
+    stdout: '',
+  }))
+  return stdout.includes(`-D ${folder}`)
 }
 
 function isAlive(pid: number): boolean {

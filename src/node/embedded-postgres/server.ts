@@ -25,7 +25,7 @@ const fastStopMs = 15_000
 const hardStopMs = 5_000
 
 /** The server that already works on this folder, once it is ready; undefined where there is none. */
-export async function findServer({ folder }: ServerPlace, signal: AbortSignal): Promise<Server | undefined> {
+export async function findServer({ folder }: ServerPlace): Promise<Server | undefined> {
   const deadline = Date.now() + readyTimeoutMs
   for (;;) {
     const found = await readPostmaster(folder)
@@ -37,7 +37,7 @@ export async function findServer({ folder }: ServerPlace, signal: AbortSignal): 
     if (found.status === 'ready') return { ...found, gone: untilGone(found.pid, folder) }
     // Starting: it will be ready. Stopping: it will be gone.
     if (Date.now() > deadline) throw stuckError(found.pid, folder, `is ${found.status} and does not finish`)
-    await delay(pollMs, undefined, { signal })
+    await delay(pollMs)
   }
 }
 
@@ -61,6 +61,8 @@ export async function startServer(place: ServerPlace, port: number, signal: Abor
     await untilReady(child, place.folder, signal)
   } catch (error) {
     child.kill('SIGQUIT')
+    await Promise.race([gone, delay(hardStopMs)])
+    child.kill('SIGKILL')
     await gone
     if (signal.aborted) throw error
     throw startError(await readFile(startLog, 'utf8').catch(() => ''), place.folder)
@@ -113,6 +115,8 @@ export async function stopServer({ pid }: Server, folder: string): Promise<void>
   ] as const) {
     if (!(await isServerOf(pid, folder))) return
     signalServer(pid, signal)
+    // One that was frozen hears nothing before it is thawed.
+    signalServer(pid, 'SIGCONT')
     const deadline = Date.now() + waitMs
     while ((await isServerOf(pid, folder)) && Date.now() < deadline) await delay(pollMs)
   }
