@@ -78,10 +78,18 @@ function refuseToForget({ database, dataDir }: OpenOptions['config']): void {
   )
 }
 
+function holdsOnlyPglite(dataDir: string): boolean {
+  const [inside, beside] = ['database', 'postgres'].map((name) => existsSync(join(dataDir, name, 'PG_VERSION')))
+  return inside === true && beside === false
+}
+
 async function openServer(
   { config, log, tell }: OpenOptions,
   hook: { failpoint?: Failpoint },
 ): Promise<OpenedDatabase> {
+  if (holdsOnlyPglite(config.dataDir)) {
+    tell?.(`The PGlite database in ${config.dataDir} stays as it is; the PostgreSQL beside it begins empty.`)
+  }
   const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log, tell })
   const database = openPostgres({ url: server.url.reveal(), ...hook })
   return {

@@ -1,7 +1,7 @@
 // PostgreSQL as the gateway's child: real processes, killed in every order; what was answered stays answered.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync } from 'node:fs'
-import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -37,6 +37,13 @@ const serverFolder = (dataDir: string): string => join(dataDir, 'postgres')
 
 async function serverPid(dataDir: string): Promise<number> {
   return (await readPostmaster(serverFolder(dataDir)))?.pid ?? 0
+}
+
+/** Fields of the file after the name in parentheses: state, parent, group. */
+function processGroup(pid: number): string | undefined {
+  return readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')[2]
 }
 
 /** A connection of our own, the way an operator's pg_dump would come in. */
@@ -88,10 +95,11 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     expect(running.output()).toContain('survives a power cut')
   })
 
-  test('nobody else can read the folder or the password, and the server is not root', async () => {
+  test('nobody else can read the folder or the password; the server is not root and hears no Ctrl-C of ours', async () => {
     expect(statSync(serverFolder(dataDir)).mode & 0o777).toBe(0o700)
     expect(statSync(join(dataDir, 'postgres.pgpass')).mode & 0o777).toBe(0o600)
     expect(statSync(serverFolder(dataDir)).uid).not.toBe(0)
+    if (process.platform === 'linux') expect(processGroup(await serverPid(dataDir))).not.toBe(processGroup(running.pid))
     const database = await connect(dataDir)
     const [row] = await database.query(
       statement(
@@ -253,6 +261,16 @@ describe('a new folder', { timeout: slow }, () => {
     expect(existsSync(serverFolder(dataDir))).toBe(false)
     const running = await start(dataDir)
     expect((await running.ask('r1', 'hello')).status).toBe(200)
+    expect(running.output()).not.toContain('PGlite')
+    expect(await running.stop()).toBe(0)
+  })
+
+  test('beside a PGlite database begins empty, and says so', async () => {
+    const dataDir = await newFolder()
+    await mkdir(join(dataDir, 'database'))
+    await writeFile(join(dataDir, 'database', 'PG_VERSION'), '18')
+    const running = await start(dataDir)
+    expect(running.output()).toContain('the PostgreSQL beside it begins empty')
     expect(await running.stop()).toBe(0)
   })
 
