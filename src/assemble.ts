@@ -4,11 +4,13 @@ import { createIdSource, GatewayError, type Hmac, type Log, type Observer } from
 import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { createEvidencePolicy } from './identity/access.ts'
-import { type Breath, createGroupCommit, defaultLimits } from './inbound/group-commit.ts'
+import { type Committer, createGroupCommit } from './inbound/group-commit.ts'
+import type { InboxStore } from './inbound/inbox-store.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
 import { type Bell, createBell } from './pump.ts'
 import { createLeaseKeeper } from './sessions/lease-keeper.ts'
 import type { Database, Failpoint } from './storage/database.ts'
+import { createDueStore } from './storage/due-store.ts'
 import { createInboxStore } from './storage/inbox-store.ts'
 import { createJournalStore } from './storage/journal-store.ts'
 import { createOutboxStore } from './storage/outbox-store.ts'
@@ -27,7 +29,10 @@ export type Runtime = {
   readonly hmac?: Hmac
   readonly random: () => number
   readonly log: Log
-  readonly breathe?: Breath
+  /** How rows are committed. Without it: in groups, shared by whatever arrives at the same time. */
+  readonly committer?: (store: InboxStore) => Committer
+  /** Told that a commit left work to somebody outside this process. Correctness never depends on it. */
+  readonly onWork?: () => void
   readonly failpoint?: Failpoint
 }
 
@@ -71,19 +76,25 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     monotonicMs: runtime.monotonicMs,
     log: runtime.log,
   })
-  const bells = { turns: createBell(), sends: createBell(), ends: createBell(), timers: createBell() }
+  const bells = {
+    turns: announced(createBell(), runtime.onWork),
+    sends: createBell(),
+    ends: createBell(),
+    timers: createBell(),
+  }
   const deps: GatewayDeps = {
     ...runtime,
     fenceFetch,
     connections,
     agents: new Map(config.agents.map((agent) => [agent.slug, agent])),
-    committer: createGroupCommit(createInboxStore(database), defaultLimits, runtime.breathe),
+    committer: (runtime.committer ?? createGroupCommit)(createInboxStore(database)),
     receipts: createReceiptStore(database),
     turns,
     signals: createSignalStore(database),
     journal: createJournalStore(database, lease),
     transcripts: createTranscriptStore(database),
     outbox: createOutboxStore(database, lease),
+    ...createDueStore(database),
     access: createEvidencePolicy(),
     leases,
     turnPolicy,
@@ -156,6 +167,15 @@ function safeObserver(observer: Observer | undefined, log: Log): Observer {
       log.warn('observer_failed', { type: event.type })
     }
   }
+}
+
+function announced(bell: Bell, onWork: (() => void) | undefined): Bell {
+  if (onWork === undefined) return bell
+  const ring = (): void => {
+    bell.ring()
+    onWork()
+  }
+  return { ...bell, ring }
 }
 
 function ringAll(bells: Readonly<Record<string, Bell>>): void {

@@ -10,7 +10,7 @@ import { resubmit } from './gateway/resubmit.ts'
 import { takeTurn } from './gateway/take-turn.ts'
 import { watch } from './gateway/watch.ts'
 import { dispatchLane } from './outbox/dispatch.ts'
-import { type Pump, runPump } from './pump.ts'
+import { createQuiet, type Pump, runPump } from './pump.ts'
 
 export type Gateway = {
   readonly connections: readonly GatewayConnection[]
@@ -19,11 +19,14 @@ export type Gateway = {
   readonly watch: (inboxId: string, timeoutMs: number) => Promise<WatchResult>
   /** A dead message is queued again; remains that could not be read are read again. False: nothing to do. */
   readonly resubmit: (inboxId: string) => Promise<boolean>
-  /** Works until told to stop (or until idle). Stopping ends turns at their next journal step. */
+  /** Works until its deadline, or until nothing is due. The next drain goes on where this one stopped, here or elsewhere. */
   readonly drain: (options: DrainOptions) => Promise<void>
+  /** Milliseconds until there is something to drain that nobody holds; 0 = now, undefined = nothing waits. */
+  readonly nextDueMs: () => Promise<number | undefined>
 }
 
-export type DrainOptions = { readonly isStopping: () => boolean; readonly untilIdle?: boolean }
+/** Once `deadline` is aborted nothing new is claimed, and turns stop at their next journal step (ruling 32). */
+export type DrainOptions = { readonly deadline: AbortSignal; readonly untilIdle?: boolean }
 
 export function createGateway(deps: GatewayDeps): Gateway {
   return {
@@ -31,19 +34,29 @@ export function createGateway(deps: GatewayDeps): Gateway {
     receive: (at, arrival) => receive(deps, at, arrival),
     watch: (inboxId, timeoutMs) => watch(deps, inboxId, timeoutMs),
     resubmit: (inboxId) => resubmit(deps, inboxId),
-    async drain({ isStopping, untilIdle = false }) {
-      const shared = { isStopping, untilIdle, pollMs: deps.turnPolicy.pollMs, batch: 32, onError: logError(deps) }
-      const timers = () => runPump(timerPump(deps, shared))
-      const turns = () => runPump(turnPump(deps, shared))
-      const sends = () => runPump(sendPump(deps, shared))
-      // Until idle they take turns, since each leaves work for the next; otherwise they run side by side.
-      if (untilIdle) for (const pump of [timers, turns, sends]) await pump()
-      else await Promise.all([timers(), turns(), sends()])
-    },
+    drain: (options) => drain(deps, options),
+    nextDueMs: deps.nextDueMs,
   }
 }
 
-type Shared = Pick<Pump<unknown>, 'isStopping' | 'untilIdle' | 'pollMs' | 'batch' | 'onError'>
+async function drain(deps: GatewayDeps, { deadline, untilIdle = false }: DrainOptions): Promise<void> {
+  const isStopping = (): boolean => deadline.aborted
+  const shared = { isStopping, pollMs: deps.turnPolicy.pollMs, batch: 32, onError: logError(deps) }
+  const pumps = untilIdle ? { ...shared, untilQuiet: createQuiet(3) } : shared
+  const ringAll = (): void => {
+    for (const bell of Object.values(deps.bells)) bell.ring()
+  }
+  deadline.addEventListener('abort', ringAll)
+  try {
+    const running = [runPump(timerPump(deps, pumps)), runPump(turnPump(deps, pumps)), runPump(sendPump(deps, pumps))]
+    // The first to find everything quiet ends; the others wake and find the same.
+    await Promise.all(running.map((each) => each.finally(ringAll)))
+  } finally {
+    deadline.removeEventListener('abort', ringAll)
+  }
+}
+
+type Shared = Pick<Pump<unknown>, 'isStopping' | 'untilQuiet' | 'pollMs' | 'batch' | 'onError'>
 
 function turnPump(deps: GatewayDeps, shared: Shared): Pump<Parameters<typeof takeTurn>[1]> {
   return {
@@ -86,7 +99,9 @@ function timerPump(deps: GatewayDeps, shared: Shared): Pump<never> {
     async claim(limit) {
       for (let fired = limit; fired === limit && !shared.isStopping(); ) {
         fired = await deps.signals.fireDue(limit)
-        if (fired > 0) deps.bells.turns.ring()
+        if (fired === 0) break
+        shared.untilQuiet?.stir()
+        deps.bells.turns.ring()
       }
       return []
     },

@@ -7,6 +7,7 @@ import type { Config, DatabaseKind } from './config.ts'
 import { GatewayError, type Log } from './contract/index.ts'
 import { createApp } from './http/app.ts'
 import type { AppDeps } from './http/deps.ts'
+import { createGroupCommit, defaultLimits } from './inbound/group-commit.ts'
 import { sweepOnce } from './inbound/retention.ts'
 import { readAdminToken } from './node/admin-token.ts'
 import { createFencedFetch, prepareFencedFetch } from './node/fenced-fetch.ts'
@@ -98,7 +99,7 @@ async function nodeRuntime({ log, failpoint }: StartOptions): Promise<Runtime> {
     hmac: nodeHmac(),
     random: Math.random,
     // After the sockets that are ready have been read.
-    breathe: () => new Promise((resolve) => setImmediate(resolve)),
+    committer: (store) => createGroupCommit(store, defaultLimits, () => new Promise((resolve) => setImmediate(resolve))),
     log,
     ...(failpoint === undefined ? {} : { failpoint }),
   }
@@ -142,17 +143,16 @@ function startBackground(
   config: Config,
   log: Log,
 ): { stop: (graceMs: number) => Promise<void> } {
-  let isStopping = false
-  const drained = assembled.gateway.drain({ isStopping: () => isStopping })
+  const deadline = new AbortController()
+  const drained = assembled.gateway.drain({ deadline: deadline.signal })
   const sweepStore = createSweepStore(database)
   const sweeper = setInterval(() => {
     sweepOnce(sweepStore, config.retention, log).catch(() => log.warn('sweep_failed'))
   }, sweepEveryMs)
   return {
     async stop(graceMs) {
-      isStopping = true
+      deadline.abort()
       clearInterval(sweeper)
-      assembled.wake()
       const late = new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref())
       // What has not reached a step by then is left to its lease: the next holder goes on from the journal.
       await Promise.race([drained, late])

@@ -43,30 +43,62 @@ export type Pump<Work> = {
   readonly run: (work: Work) => Promise<void>
   readonly onError: (error: unknown) => void
   readonly isStopping: () => boolean
-  /** Return as soon as nothing is left, instead of waiting for more. */
-  readonly untilIdle: boolean
+  /** Return as soon as nothing is left here nor in the pumps that share this, instead of waiting for more. */
+  readonly untilQuiet?: Quiet
 }
 
-/** Resolves when told to stop, or when idle if asked to; everything it started has ended by then. */
+/** Knows when several pumps have nothing left, though each leaves work for the others. */
+export type Quiet = {
+  /** Something began, ended or was made: whoever found nothing has to look again. */
+  readonly stir: () => void
+  readonly moment: () => number
+  /** A pump looked at `moment` and found nothing. When that holds for all of them, with no stir in between, it is over. */
+  readonly rest: (pump: object, moment: number) => void
+  readonly isOver: () => boolean
+}
+
+export function createQuiet(pumps: number): Quiet {
+  let moment = 0
+  let isOver = false
+  const resting = new Map<object, number>()
+  return {
+    stir() {
+      moment += 1
+    },
+    moment: () => moment,
+    isOver: () => isOver,
+    rest(pump, seen) {
+      resting.set(pump, seen)
+      isOver ||= resting.size === pumps && [...resting.values()].every((each) => each === moment)
+    },
+  }
+}
+
+/** Resolves when told to stop, or when all is quiet if asked to; everything it started has ended by then. */
 export async function runPump<Work>(pump: Pump<Work>): Promise<void> {
   const running = new Set<Promise<void>>()
   const start = (work: Work): void => {
+    pump.untilQuiet?.stir()
     const task = pump
       .run(work)
       .catch(pump.onError)
       .finally(() => {
         running.delete(task)
+        pump.untilQuiet?.stir()
         // A finished lane may have more waiting, and its slot is free.
         pump.bell.ring()
       })
     running.add(task)
   }
-  while (!pump.isStopping()) {
+  const isOver = (): boolean => pump.isStopping() || (pump.untilQuiet?.isOver() ?? false)
+  while (!isOver()) {
     const free = Math.min(pump.batch, pump.slots - running.size)
+    const moment = pump.untilQuiet?.moment() ?? 0
     const claimed = free > 0 ? await claimSafely(pump, free) : []
     for (const work of claimed) start(work)
     if (claimed.length > 0 && claimed.length === free) continue
-    if (pump.untilIdle && claimed.length === 0 && running.size === 0) return
+    if (claimed.length === 0 && running.size === 0) pump.untilQuiet?.rest(pump, moment)
+    if (isOver()) break
     await pump.bell.wait(pump.pollMs)
   }
   await Promise.all(running)

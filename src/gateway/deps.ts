@@ -54,6 +54,8 @@ export type GatewayDeps = {
   readonly transcripts: TranscriptStore
   readonly outbox: OutboxStore
   readonly access: AccessPolicy
+  /** Over turns, sends and timers: milliseconds until something is due that nobody holds. */
+  readonly nextDueMs: () => Promise<number | undefined>
   readonly leases: LeaseKeeper
   readonly turnPolicy: TurnPolicy
   readonly settlePolicy: SettlePolicy

@@ -68,7 +68,7 @@ export function createTestGateway(
       return assembled.gateway.receive(at, await loopbackArrival(event))
     },
     async settle() {
-      await assembled.gateway.drain({ isStopping: () => false, untilIdle: true })
+      await assembled.gateway.drain({ deadline: new AbortController().signal, untilIdle: true })
     },
   }
 }

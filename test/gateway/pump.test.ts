@@ -1,6 +1,6 @@
 // The pump: as many at once as there are slots, nothing lost to an error, awake when rung.
 import { expect, test } from 'vitest'
-import { createBell, type Pump, runPump } from '../../src/pump.ts'
+import { createBell, createQuiet, type Pump, runPump } from '../../src/pump.ts'
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
@@ -14,7 +14,6 @@ function pumpOf(work: number[], changes: Partial<Pump<number>> = {}): Pump<numbe
     run: async () => {},
     onError: () => {},
     isStopping: () => false,
-    untilIdle: true,
     ...changes,
   }
 }
@@ -33,7 +32,7 @@ test('runs everything, never more at once than it has slots', async () => {
   await runPump(
     pumpOf(
       Array.from({ length: 20 }, (_, index) => index),
-      { run },
+      { run, untilQuiet: createQuiet(1) },
     ),
   )
   expect({ done: done.toSorted((a, b) => a - b), most }).toEqual({
@@ -54,9 +53,7 @@ test('goes on after work and claims that failed', async () => {
     throw new Error('work failed')
   }
   const isStopping = () => claims > 3
-  await runPump(
-    pumpOf([], { claim, run, isStopping, pollMs: 1, untilIdle: false, onError: (error) => errors.push(error) }),
-  )
+  await runPump(pumpOf([], { claim, run, isStopping, pollMs: 1, onError: (error) => errors.push(error) }))
   expect(errors.map(String)).toEqual(['Error: database down', 'Error: work failed'])
 })
 
@@ -82,6 +79,24 @@ test('ends only when what it started has ended', async () => {
     await sleep(30)
     isDone = true
   }
-  await runPump(pumpOf([1], { run, isStopping: () => isStopping, untilIdle: false }))
+  await runPump(pumpOf([1], { run, isStopping: () => isStopping }))
   expect(isDone).toBe(true)
+})
+
+test('two pumps that feed each other end together, and not before both have nothing left', async () => {
+  const shared = { untilQuiet: createQuiet(2), pollMs: 5 }
+  const [first, second]: [number[], number[]] = [[3], []]
+  const done: string[] = []
+  const feed =
+    (name: string, other: number[]) =>
+    async (left: number): Promise<void> => {
+      await sleep(20)
+      done.push(`${name} ${left}`)
+      if (left > 0) other.push(left - 1)
+    }
+  await Promise.all([
+    runPump(pumpOf(first, { ...shared, run: feed('first', second) })),
+    runPump(pumpOf(second, { ...shared, run: feed('second', first) })),
+  ])
+  expect(done).toEqual(['first 3', 'second 2', 'first 1', 'second 0'])
 })

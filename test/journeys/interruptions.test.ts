@@ -16,6 +16,7 @@ const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 describeOnEachDatabase('an interrupted turn', (database) => {
   let vendor: VendorStub
   const open: TestGateway[] = []
+  const ends = new Map<TestGateway, AbortController>()
   const start = (run: AgentDefinition['run'], changes: Parameters<typeof createTestGateway>[1] = {}) => {
     const gateway = createTestGateway(database(), {
       agents: [defineAgent({ slug: 'demo', run })],
@@ -27,10 +28,12 @@ describeOnEachDatabase('an interrupted turn', (database) => {
   }
   /** In the background until the test ends: a gateway that goes on would take the next test's lanes. */
   const work = (gateway: TestGateway) => {
-    const isOver = () => !open.includes(gateway)
-    gateway.gateway.drain({ isStopping: isOver }).catch(() => {})
+    const deadline = new AbortController()
+    ends.set(gateway, deadline)
+    gateway.gateway.drain({ deadline: deadline.signal }).catch(() => {})
   }
   const retire = (gateway: TestGateway) => {
+    ends.get(gateway)?.abort()
     gateway.stop()
     open.splice(open.indexOf(gateway), 1)
   }
@@ -41,8 +44,8 @@ describeOnEachDatabase('an interrupted turn', (database) => {
   })
   afterEach(async () => {
     for (const gateway of open.splice(0)) {
+      ends.get(gateway)?.abort()
       gateway.stop()
-      gateway.wake()
     }
     await vendor.close()
   })
@@ -101,19 +104,18 @@ describeOnEachDatabase('an interrupted turn', (database) => {
 
   test('stops at its next step when asked to, and the next holder goes on from there', async () => {
     const effects: string[] = []
-    let isStopping = false
+    const deadline = new AbortController()
     const run: AgentDefinition['run'] = async (_message, { step }) => {
       await step('one', async () => effects.push('one'))
-      isStopping = effects.length === 1
+      deadline.abort()
       await step('two', async () => effects.push('two'))
       return effects.join(' ')
     }
     const first = start(run)
     await first.deliver({ id: 'm1', from: 'ada', text: 'go' })
-    await first.gateway.drain({ isStopping: () => isStopping })
+    await first.gateway.drain({ deadline: deadline.signal })
     expect(effects).toEqual(['one'])
     expect(await database().query(turns, [])).toMatchObject([{ state: 'running', attempt: 0, failures: 0 }])
-    isStopping = false
     const second = start(run)
     await settleUntil(second, () => texts().length > 0)
     expect(texts()).toEqual(['one two'])
