@@ -1,21 +1,52 @@
-// Two workers that keep their modules between files: loading drizzle-orm once per file costs minutes (spec 2.6).
-import { defineConfig } from 'vitest/config'
+// Two projects in one run: everything on Node, and test/runtime/workerd inside workerd. They share one PostgreSQL.
+// On Node two workers keep their modules between files: loading drizzle-orm once per file costs minutes (spec 2.6).
+import { cloudflareTest } from '@cloudflare/vitest-pool-workers'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { telegramVariables, workerQueues } from './test/runtime/worker-settings.ts'
+import { workerdProblem } from './test/runtime/workerd-problem.ts'
 import { summaryReporter } from './test/summary-reporter.ts'
+
+const limits = { testTimeout: 20_000, hookTimeout: 30_000, allowOnly: false } as const
+
+const onNode = {
+  test: {
+    ...limits,
+    name: 'node',
+    include: ['test/**/*.test.ts'],
+    exclude: ['test/interop/**', 'test/runtime/workerd/**'],
+    pool: 'forks',
+    isolate: false,
+    // Names built from a table row are claims; cut off they say nothing.
+    chaiConfig: { truncateThreshold: 200 },
+  },
+} satisfies TestProjectInlineConfiguration
+
+const inWorkerd = {
+  plugins: [
+    cloudflareTest(({ inject }) => {
+      const { databaseUrl, secondDatabaseUrl, emptyDatabaseUrl, apiRoot } = inject('runtime')
+      return {
+        main: './test/runtime/workerd/worker-under-test.ts',
+        wrangler: { configPath: './wrangler.toml' },
+        miniflare: {
+          hyperdrives: { HYPERDRIVE: databaseUrl, SECOND: secondDatabaseUrl, EMPTY: emptyDatabaseUrl },
+          queueConsumers: workerQueues,
+          bindings: telegramVariables(apiRoot),
+        },
+      }
+    }),
+  ],
+  test: { ...limits, testTimeout: 60_000, name: 'workerd', include: ['test/runtime/workerd/**/*.test.ts'] },
+}
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/interop/**'],
-    pool: 'forks',
-    isolate: false,
+    projects: workerdProblem() === undefined ? [onNode, inWorkerd] : [onNode],
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
     teardownTimeout: 10_000,
-    allowOnly: false,
-    // Names built from a table row are claims; cut off they say nothing.
-    chaiConfig: { truncateThreshold: 200 },
-    globalSetup: ['test/setup/build.ts', 'test/setup/postgres.ts'],
+    globalSetup: ['test/setup/build.ts', 'test/setup/postgres.ts', 'test/setup/runtime.ts'],
     reporters: ['default', summaryReporter(process.env['PARLEY_TEST_SUMMARY'])],
+    // postgres.js leaves this behind in workerd when a connection ends; nobody waits for it.
+    onUnhandledError: (error) => (error.message === 'Stream was cancelled.' ? false : undefined),
   },
 })

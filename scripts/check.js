@@ -1,7 +1,7 @@
 // `npm run check`: every static check, each with its time; all of them run, also when one has failed.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { delimiter, isAbsolute, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { root } from './bundle.js'
@@ -18,6 +18,9 @@ const steps = [
   },
   { name: 'portable types (tsc)', command: 'tsc', args: ['-p', 'tsconfig.json'] },
   { name: 'Node types (tsc)', command: 'tsc', args: ['-p', 'tsconfig.node.json'] },
+  { name: 'Workers types (tsc)', command: 'tsc', args: ['-p', 'tsconfig.worker.json'] },
+  // Its output is shown also when it passes: the size is a figure to watch.
+  { name: 'Worker size (esbuild)', command: process.execPath, args: ['scripts/worker-size.js'], isShown: true },
   { name: 'nothing unused (knip)', command: 'knip', args: ['--no-progress', '--no-config-hints'] },
 ]
 
@@ -32,11 +35,11 @@ export async function runChecks() {
   return results
 }
 
-function runStep({ name, command, args }) {
+function runStep({ name, command, args, isShown = false }) {
   const started = Date.now()
   const bin = join(root, 'node_modules', '.bin')
   return new Promise((resolve) => {
-    const child = spawn(join(bin, command), args, {
+    const child = spawn(isAbsolute(command) ? command : join(bin, command), args, {
       cwd: root,
       env: { ...process.env, PATH: `${bin}${delimiter}${process.env['PATH'] ?? ''}` },
     })
@@ -49,7 +52,7 @@ function runStep({ name, command, args }) {
     const finish = (ok) => {
       const ms = Date.now() - started
       console.log(`${ok ? 'ok    ' : 'FAILED'} ${name} (${(ms / 1000).toFixed(1)} s)`)
-      if (!ok) console.log(output.trimEnd())
+      if (!ok || isShown) console.log(output.trimEnd())
       resolve({ name, ok, ms })
     }
     child.on('error', (error) => {

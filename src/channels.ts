@@ -6,3 +6,8 @@ import type { ChannelDefinition } from './contract/index.ts'
 export { type TelegramOptions, telegram } from '../adapters/telegram/index.ts'
 
 export const channels: readonly ChannelDefinition[] = [aguiChannel, telegramChannel]
+
+/** Channels that answer the gateway's own machine only; where there is no such machine they are refused by name. */
+const localChannels: readonly ChannelDefinition[] = [aguiChannel]
+
+export const publicChannels: readonly ChannelDefinition[] = channels.filter((each) => !localChannels.includes(each))

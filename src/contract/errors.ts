@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'data_dir_locked'
   | 'embedded_postgres_failed'
   | 'schema_too_new'
+  | 'schema_missing'
   | 'storage_unavailable'
   | 'storage_overloaded'
   | 'storage_refused_row'

@@ -14,6 +14,8 @@ export type AppDeps = {
   readonly isReady: () => Promise<boolean>
   /** What the edge knows and a Request does not say: whether the caller sits on this machine. */
   readonly isLoopback: (context: Context) => boolean
+  /** Whether the operator's routes may be asked from there. Without it: from this machine only. */
+  readonly mayOperate?: (context: Context) => boolean
   readonly now: () => number
   readonly maxBodyBytes: number
   readonly watchMs: number

@@ -17,6 +17,8 @@ const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSec
   storage_unavailable: { status: 503, retryAfterSeconds: 1 },
   storage_overloaded: { status: 503, retryAfterSeconds: 2 },
   stopping: { status: 503, retryAfterSeconds: 2 },
+  schema_missing: { status: 503, retryAfterSeconds: 30 },
+  schema_too_new: { status: 503, retryAfterSeconds: 30 },
   storage_refused_row: { status: 422 },
   unauthorized: { status: 401 },
   not_found: { status: 404 },

@@ -95,12 +95,10 @@ function mayBeOneRow(error: unknown): boolean {
 }
 
 async function within<T>(ms: number, work: Promise<T>): Promise<T | 'late'> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), ms)
-  })
+  const late = Promise.withResolvers<'late'>()
+  const timer = setTimeout(() => late.resolve('late'), ms)
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work, late.promise])
   } finally {
     clearTimeout(timer)
   }

@@ -77,7 +77,7 @@ export function storageError(name: string, error: unknown): GatewayError {
   const code = errorCode(error)
   const kind = storageErrorCode(code)
   const advice =
-    kind === 'storage_unavailable' ? 'check that the database is up and DATABASE_URL is right' : 'see the database log'
+    kind === 'storage_unavailable' ? 'check that the database is up and its address is right' : 'see the database log'
   return new GatewayError(kind, `[storage] ${name} failed (${code || 'no code'}); ${advice}`, {
     retryable: kind === 'storage_unavailable',
     details: { statement: name, sqlstate: code },

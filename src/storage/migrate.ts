@@ -1,7 +1,7 @@
 // Migrations at start: one replica migrates while the others wait; a schema newer than this release is refused.
 import { readMigrationFiles } from 'drizzle-orm/migrator'
-import { GatewayError } from '../contract/index.ts'
 import { type Database, type Sql, statement } from './database.ts'
+import { readApplied, refuseNewer } from './schema-version.ts'
 
 // Any constant will do, as long as every release uses the same one.
 const migrationLock = 7_305_118
@@ -12,16 +12,10 @@ const prepare = statement(
   `create table if not exists parley_migrations (
      made_at bigint primary key, is_compatible boolean not null default false, applied_at timestamptz not null default now())`,
 )
-const applied = statement(
-  'migrate_read',
-  'select made_at::float8 as "madeAt", is_compatible as "isCompatible" from parley_migrations order by made_at',
-)
 const record = statement('migrate_record', 'insert into parley_migrations (made_at, is_compatible) values ($1, $2)')
 
 /** First line of a migration that the release before it survives; every other one locks older releases out. */
 const compatibleMark = '-- compatible'
-
-type Applied = { readonly madeAt: number; readonly isCompatible: boolean }
 
 export type MigrationReport = { readonly applied: number; readonly total: number }
 
@@ -31,7 +25,7 @@ export async function migrate(database: Database, folder: string): Promise<Migra
   return database.transaction(async (sql) => {
     await sql.query(lock, [])
     await sql.query(prepare, [])
-    const known = await sql.query<Applied>(applied, [])
+    const known = await readApplied(sql)
     refuseNewer(known, new Set(files.map((file) => file.folderMillis)))
     const done = new Set(known.map((row) => row.madeAt))
     let count = 0
@@ -48,13 +42,4 @@ async function apply(sql: Sql, file: { sql: string[]; folderMillis: number }): P
   await sql.script(statement('migrate_apply', file.sql.join('\n')))
   const isCompatible = file.sql[0]?.startsWith(compatibleMark) ?? false
   await sql.query(record, [file.folderMillis, isCompatible])
-}
-
-function refuseNewer(known: readonly Applied[], ours: ReadonlySet<number>): void {
-  const foreign = known.filter((row) => !row.isCompatible && !ours.has(row.madeAt))
-  if (foreign.length === 0) return
-  throw new GatewayError(
-    'schema_too_new',
-    `[storage] the database has ${foreign.length} migration(s) this release does not know; start a release at least as new as the one that migrated it`,
-  )
 }

@@ -1,7 +1,7 @@
 // PostgreSQL through postgres.js: the driver that replicas share.
 import postgres from 'postgres'
-import { isGatewayError } from '../contract/index.ts'
-import { createSql, type Database, type Driver, type Failpoint, type Sql, storageError } from './database.ts'
+import { createSql, type Database, type Failpoint } from './database.ts'
+import { createPostgresDriver, type PostgresClient, runTransaction } from './postgres-driver.ts'
 
 const wakeChannel = 'parley_wake'
 
@@ -13,9 +13,6 @@ const steadyPlans = { enable_seqscan: 'off', jit: 'off' } as const
 
 /** The same for statements that touch a handful of rows: joining them by hash would read the other table whole. */
 const smallPlans = { ...steadyPlans, enable_hashjoin: 'off', enable_mergejoin: 'off' } as const
-
-type Client = postgres.Sql<Record<string, never>>
-type Runner = { unsafe: Client['unsafe'] }
 
 export type PostgresOptions = {
   readonly url: string
@@ -39,20 +36,14 @@ export function openPostgres(options: PostgresOptions): Database {
     connection: { ...steadyPlans, statement_timeout: options.acceptDeadlineMs ?? 2000 },
   })
   // LISTEN needs a connection of its own: a pooled one would lose its subscription.
-  let listener: Client | undefined
+  let listener: PostgresClient | undefined
 
   return {
     kind: 'postgres',
     isShared: true,
-    ...runner(client, options.failpoint),
-    accepting: runner(acceptClient, options.failpoint),
-    async transaction(work) {
-      try {
-        return (await client.begin((tx) => work(runner(tx, options.failpoint)))) as Awaited<ReturnType<typeof work>>
-      } catch (error) {
-        throw isGatewayError(error) ? error : storageError('transaction', error)
-      }
-    },
+    ...createSql(createPostgresDriver(client), options.failpoint),
+    accepting: createSql(createPostgresDriver(acceptClient), options.failpoint),
+    transaction: (work) => runTransaction(client, options.failpoint, work),
     async listen(onWake) {
       listener ??= postgres(options.url, { ...common, max: 1 })
       const subscription = await listener.listen(wakeChannel, onWake, onWake)
@@ -63,14 +54,4 @@ export function openPostgres(options: PostgresOptions): Database {
       await Promise.all([client, acceptClient, listener].map((each) => each?.end({ timeout: 2 })))
     },
   }
-}
-
-function runner(client: Runner, failpoint: Failpoint | undefined): Sql {
-  const driver: Driver = {
-    run: async (statement, params) =>
-      // Rows come back as the statement's own columns; the store that wrote the statement states their type.
-      (await client.unsafe(statement.text, [...params], { prepare: true })) as unknown as never,
-    script: async (statement) => client.unsafe(statement.text).simple(),
-  }
-  return createSql(driver, failpoint)
 }

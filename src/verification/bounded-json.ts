@@ -16,7 +16,7 @@ const closeBrace = 0x7d
 export function parseBoundedJson(bytes: Uint8Array): BoundedJson {
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
   } catch {
     return { ok: false, reason: 'invalid_utf8' }
   }

@@ -9,8 +9,8 @@ import { type DatabaseProxy, startDatabaseProxy } from '../doubles/database-prox
 import { loopbackArrival } from '../doubles/loopback/fixtures.ts'
 import { loopbackChannels, loopbackConnections } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
+import { clonedDatabase, migrationsFolder } from '../setup/cloned-database.ts'
 import { describeOnPostgres, type TestDatabase } from '../setup/databases.ts'
-import { clonedDatabase, migrationsFolder } from '../setup/each-database.ts'
 
 const ids = statement('test_ids', 'select message_id as id from inbox')
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }

@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/node/open-database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { createTurnStore } from '../../src/storage/turn-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
-import { migrationsFolder } from '../setup/each-database.ts'
+import { migrationsFolder } from '../setup/cloned-database.ts'
 
 let dataDir: string
 const open = () =>

@@ -1,13 +1,11 @@
 // Declares a suite once and runs it on both databases: PGlite in memory, and a clone of a migrated PostgreSQL template.
-import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe } from 'vitest'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPglite } from '../../src/storage/pglite.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
-import { createPostgresDatabase, describeOnPostgres, prepareTemplate, type TestDatabase } from './databases.ts'
-
-export const migrationsFolder = fileURLToPath(new URL('../../drizzle', import.meta.url))
+import { clonedDatabase, migrationsFolder } from './cloned-database.ts'
+import { describeOnPostgres, type TestDatabase } from './databases.ts'
 
 // Opening PGlite takes a second; the files of one worker share it and leave it empty behind them.
 let sharedPglite: Promise<Database> | undefined
@@ -36,16 +34,6 @@ export function describeOnEachDatabase(name: string, declareTests: (database: ()
     })
     declareTests(() => database)
   })
-}
-
-/** A migrated database of its own on the run's PostgreSQL. */
-export async function clonedDatabase(adminUrl: string): Promise<TestDatabase> {
-  await prepareTemplate(adminUrl, 'parley_migrated', async (url) => {
-    const database = openPostgres({ url })
-    await migrate(database, migrationsFolder)
-    await database.close()
-  })
-  return createPostgresDatabase(adminUrl, 'parley_migrated')
 }
 
 async function openMigratedPglite(): Promise<Database> {

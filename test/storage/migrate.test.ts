@@ -3,8 +3,9 @@ import { expect, test } from 'vitest'
 import { statement } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
+import { migrationsFolder } from '../setup/cloned-database.ts'
 import { createPostgresDatabase, describeOnPostgres } from '../setup/databases.ts'
-import { describeOnEachDatabase, migrationsFolder } from '../setup/each-database.ts'
+import { describeOnEachDatabase } from '../setup/each-database.ts'
 
 const pretend = (madeAt: number, isCompatible: boolean) =>
   statement(

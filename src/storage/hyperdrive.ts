@@ -1,0 +1,52 @@
+// PostgreSQL through Hyperdrive: a pool outside the isolate, in transaction mode. One client per invocation, because a
+// socket belongs to the invocation that opened it. No session settings: a pool in transaction mode keeps none.
+import postgres from 'postgres'
+import { createSql, type Database, type Failpoint, type Sql, storageError } from './database.ts'
+import { createPostgresDriver, runTransaction } from './postgres-driver.ts'
+
+export type HyperdriveOptions = {
+  readonly connectionString: string
+  readonly maxConnections: number
+  readonly acceptDeadlineMs?: number
+  readonly failpoint?: Failpoint
+}
+
+export function openHyperdrive(options: HyperdriveOptions): Database {
+  const client = postgres(options.connectionString, {
+    max: options.maxConnections,
+    onnotice: () => {},
+    connect_timeout: 5,
+    idle_timeout: 0,
+    prepare: true,
+    fetch_types: false,
+  })
+  const sql = createSql(createPostgresDriver(client), options.failpoint)
+  return {
+    kind: 'postgres',
+    // Gateways on Node may share the database, and they listen.
+    isShared: true,
+    ...sql,
+    accepting: withDeadline(sql, options.acceptDeadlineMs ?? 2_000),
+    transaction: (work) => runTransaction(client, options.failpoint, work),
+    // Nobody stays here to listen: the queue and the clock wake.
+    listen: async () => async () => {},
+    maintain: async () => {},
+    close: () => client.end({ timeout: 2 }),
+  }
+}
+
+/** Counted on our side. What commits late was answered "not stored" and is a duplicate when it is delivered again. */
+function withDeadline(sql: Sql, deadlineMs: number): Sql {
+  return {
+    script: sql.script,
+    async query<Row>(...asked: Parameters<Sql['query']>): Promise<readonly Row[]> {
+      const late = Promise.withResolvers<never>()
+      const timer = setTimeout(() => late.reject(storageError(asked[0].name, { code: '57014' })), deadlineMs)
+      try {
+        return await Promise.race([sql.query<Row>(...asked), late.promise])
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+  }
+}

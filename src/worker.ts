@@ -1,0 +1,116 @@
+// The Workers edge: fetch stores, queue and the clock drain. Nothing here lives longer than an invocation but the code,
+// the configuration, and the knowledge that the schema fits.
+import type { ExecutionContext, MessageBatch } from '@cloudflare/workers-types'
+import type { ParleyConfig } from './config.ts'
+import { isGatewayError, type Log } from './contract/index.ts'
+import { sweepOnce } from './inbound/retention.ts'
+import type { Failpoint } from './storage/database.ts'
+import { requireSchema } from './storage/schema-version.ts'
+import { createSweepStore } from './storage/sweep-store.ts'
+import { answer, failedAnswer, hiddenAnswer, isHidden } from './worker/answer.ts'
+import { type Invocation, openInvocation } from './worker/invocation.ts'
+import { createLog } from './worker/log.ts'
+import { readSettings, type WorkerEnv, type WorkerSettings } from './worker/settings.ts'
+import { createWaker, wakeMessage } from './worker/waker.ts'
+
+/** What Cloudflare calls. */
+export type Worker = {
+  readonly fetch: (request: Request, env: WorkerEnv, context: Waiting) => Promise<Response>
+  readonly queue: (batch: Wakes, env: WorkerEnv, context: Waiting) => Promise<void>
+  readonly scheduled: (controller: unknown, env: WorkerEnv, context: Waiting) => Promise<void>
+}
+
+type Waiting = Pick<ExecutionContext, 'waitUntil'>
+type Wakes = Pick<MessageBatch, 'queue' | 'messages' | 'ackAll'>
+
+/** With the longest turn (ten minutes) still under the quarter of an hour an invocation may take. */
+const queueDeadlineMs = 60_000
+/** The next round comes after a minute. */
+const clockDeadlineMs = 50_000
+/** What is due later than the next round needs no message of its own. */
+const roundMs = 60_000
+
+/** Wakes that failed for good arrive on a queue of this name; the rows they stood for are drained by the clock. */
+const deadLetters = /-dead$/
+
+/** For tests and for those who collect their logs elsewhere. */
+export type WorkerHooks = { readonly log?: Log; readonly failpoint?: Failpoint }
+
+export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): Worker {
+  const log = hooks.log ?? createLog()
+  const settingsOf = onceEach((env: WorkerEnv) => readSettings(env, file))
+  let isSchemaKnown = false
+
+  const open = (env: WorkerEnv, maxConnections: number, onWork?: () => void): Invocation => {
+    const { connectionString } = env.HYPERDRIVE
+    const waking = onWork === undefined ? {} : { onWork }
+    return openInvocation(settingsOf(env).config, { connectionString, maxConnections, ...hooks, log, ...waking })
+  }
+  const requireKnownSchema = async (invocation: Invocation): Promise<void> => {
+    if (isSchemaKnown) return
+    await requireSchema(invocation.database)
+    isSchemaKnown = true
+  }
+  const respond = async (request: Request, env: WorkerEnv, context: Waiting): Promise<Response> => {
+    const settings = settingsOf(env)
+    if (isHidden(request, settings)) return hiddenAnswer()
+    const waitUntil = (work: Promise<unknown>): void => context.waitUntil(work)
+    const invocation = open(env, 1, createWaker({ queue: env.WAKE, waitUntil, log }))
+    try {
+      if (!request.url.endsWith('/healthz')) await requireKnownSchema(invocation)
+      return await answer(request, invocation, settings, log)
+    } finally {
+      context.waitUntil(invocation.end())
+    }
+  }
+  const drain = async (env: WorkerEnv, context: Waiting, deadlineMs: number, after?: After): Promise<void> => {
+    const invocation = open(env, 3)
+    const { gateway } = invocation
+    try {
+      await requireKnownSchema(invocation)
+      await gateway.drain({ deadline: AbortSignal.timeout(deadlineMs), untilIdle: true })
+      await after?.(invocation, settingsOf(env))
+      const dueInMs = await gateway.nextDueMs()
+      // At least a second: what is due and yet was not taken must not be asked for in a circle.
+      if (dueInMs !== undefined && dueInMs < roundMs)
+        await env.WAKE.send(wakeMessage, { delaySeconds: Math.max(1, Math.ceil(dueInMs / 1000)) })
+    } finally {
+      context.waitUntil(invocation.end())
+    }
+  }
+  const sweep: After = ({ database }, { config }) => sweepOnce(createSweepStore(database), config.retention, log)
+
+  return {
+    fetch: (request, env, context) => respond(request, env, context).catch((error) => failedAnswer(error, log)),
+    async queue(batch, env, context) {
+      if (!deadLetters.test(batch.queue)) return orTell(drain(env, context, queueDeadlineMs))
+      log.error('wakes_dead', { count: batch.messages.length })
+      batch.ackAll()
+    },
+    scheduled: (_controller, env, context) => orTell(drain(env, context, clockDeadlineMs, sweep)),
+  }
+
+  /** Thrown on, so that the queue delivers again; said here, because the platform shows no more than a name. */
+  async function orTell(work: Promise<void>): Promise<void> {
+    try {
+      await work
+    } catch (error) {
+      log.error('drain_failed', { problem: isGatewayError(error) ? error.message : 'unknown' })
+      throw error
+    }
+  }
+}
+
+type After = (invocation: Invocation, settings: WorkerSettings) => Promise<void>
+
+/** The environment of an isolate is always the same object; a wrong one is read again, and told again. */
+function onceEach<Key extends object, Value>(read: (key: Key) => Value): (key: Key) => Value {
+  const known = new WeakMap<Key, Value>()
+  return (key) => {
+    const value = known.get(key) ?? read(key)
+    known.set(key, value)
+    return value
+  }
+}
+
+export default createWorker()

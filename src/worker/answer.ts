@@ -1,0 +1,74 @@
+// The HTTP side of an invocation: the same app as on Node, with the operator's routes behind a switch.
+import { GatewayError, isGatewayError, type Log, secret } from '../contract/index.ts'
+import { createApp } from '../http/app.ts'
+import { errorAnswer, failureAnswer, notFound } from '../http/status.ts'
+import { statement } from '../storage/database.ts'
+import { createDeliveryStore, createReceiptStore } from '../storage/receipt-store.ts'
+import type { Invocation } from './invocation.ts'
+import type { WorkerSettings } from './settings.ts'
+
+const watchMs = 25_000
+const operatorPath = /^\/(?:$|metrics$|admin(?:\/|$))/
+
+/** "From this machine only" has no meaning here: without the switch the operator's routes do not exist. */
+export function isHidden(request: Request, { isAdminOn }: Pick<WorkerSettings, 'isAdminOn'>): boolean {
+  return !isAdminOn && operatorPath.test(new URL(request.url).pathname)
+}
+
+export function hiddenAnswer(): Response {
+  return responseOf(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are'))
+}
+
+export async function answer(
+  request: Request,
+  invocation: Invocation,
+  settings: WorkerSettings,
+  log: Log,
+): Promise<Response> {
+  const { database, gateway, wake } = invocation
+  const { config, isAdminOn } = settings
+  const app = createApp({
+    gateway,
+    receipts: createReceiptStore(database),
+    deliveries: createDeliveryStore(database),
+    wake,
+    // Without a configured token nobody knows this one.
+    adminToken: config.adminToken ?? secret(crypto.randomUUID()),
+    isReady: () => isReady(invocation),
+    isLoopback: () => false,
+    mayOperate: () => isAdminOn,
+    now: Date.now,
+    maxBodyBytes: config.maxBodyBytes,
+    watchMs,
+    log,
+  })
+  return app.fetch(request)
+}
+
+const probe = statement('probe', 'select 1 as ok')
+
+async function isReady({ database }: Invocation): Promise<boolean> {
+  return database.accepting.query(probe, []).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** What failed before there was an app. The world learns that it failed; what to set is said in the log. */
+export function failedAnswer(error: unknown, log: Log): Response {
+  if (isGatewayError(error) && error.code !== 'config_invalid') {
+    log.error('invocation_failed', { code: error.code, problem: error.message })
+    return responseOf(failureAnswer(error.code, error.message))
+  }
+  log.error('invocation_failed', { problem: describe(error) })
+  return responseOf(failureAnswer('internal', 'the gateway cannot work as it is configured; its log says why'))
+}
+
+function describe(error: unknown): string {
+  if (error instanceof GatewayError || isGatewayError(error)) return error.message
+  return error instanceof Error ? error.name : 'unknown'
+}
+
+function responseOf({ status, headers, body }: ReturnType<typeof errorAnswer>): Response {
+  return new Response(body ?? null, { status, ...(headers === undefined ? {} : { headers }) })
+}

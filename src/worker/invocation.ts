@@ -1,0 +1,50 @@
+// One invocation: a database client and a gateway of its own, given back when it ends. Isolates share nothing but code.
+import { type Assembled, assemble, type Runtime } from '../assemble.ts'
+import type { Config } from '../config.ts'
+import { GatewayError, type Log } from '../contract/index.ts'
+import { createSingleCommit } from '../inbound/single-commit.ts'
+import type { Database, Failpoint } from '../storage/database.ts'
+import { openHyperdrive } from '../storage/hyperdrive.ts'
+
+export type InvocationOptions = {
+  readonly connectionString: string
+  readonly maxConnections: number
+  readonly log: Log
+  readonly onWork?: () => void
+  readonly failpoint?: Failpoint
+}
+
+export type Invocation = Assembled & { readonly database: Database; readonly end: () => Promise<void> }
+
+export function openInvocation(config: Config, options: InvocationOptions): Invocation {
+  const database = openHyperdrive(options)
+  const { log, onWork, failpoint } = options
+  const assembled = assemble(config, database, {
+    fetch: (input, init) => fetch(input, init),
+    fenceFetch,
+    now: Date.now,
+    monotonicMs: () => performance.now(),
+    random: Math.random,
+    committer: createSingleCommit,
+    log,
+    ...(onWork === undefined ? {} : { onWork }),
+    ...(failpoint === undefined ? {} : { failpoint }),
+  })
+  const end = async (): Promise<void> => {
+    assembled.stop()
+    await database.close()
+  }
+  const pulling = assembled.gateway.connections.find((each) => each.adapter.capabilities.verbs.includes('source'))
+  if (pulling === undefined) return { ...assembled, database, end }
+  assembled.stop()
+  throw new GatewayError(
+    'config_invalid',
+    `[${pulling.adapter.channel}] connection "${pulling.connection.id}" pulls its messages, which needs a process that stays; run it on Node`,
+  )
+}
+
+/** Asked right before the request is handed to the runtime; there is nothing of ours between that and its first byte. */
+const fenceFetch: NonNullable<Runtime['fenceFetch']> = (mayLeave) => async (input, init) => {
+  if (!mayLeave(0)) throw new DOMException('too late to be sent', 'TimeoutError')
+  return fetch(input, init)
+}

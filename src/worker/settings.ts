@@ -1,0 +1,88 @@
+// What a Worker is configured by: bindings, variables and secrets of its environment, and the developer's module.
+import type { Hyperdrive, Queue, R2Bucket } from '@cloudflare/workers-types'
+import { channels, publicChannels } from '../channels.ts'
+import { type Config, type Environment, loadConfig, type ParleyConfig } from '../config.ts'
+import { GatewayError, isGatewayError } from '../contract/index.ts'
+import type { WakeMessage } from './waker.ts'
+
+/** Bindings of wrangler.toml. Variables and secrets stand beside them under the names they have on Node. */
+export type WorkerEnv = {
+  readonly HYPERDRIVE: Pick<Hyperdrive, 'connectionString'>
+  readonly WAKE: Pick<Queue<WakeMessage>, 'send'>
+  /** Reserved for attachments. */
+  readonly ATTACHMENTS?: R2Bucket
+}
+
+export type WorkerSettings = { readonly config: Config; readonly isAdminOn: boolean }
+
+/** Settings of Node that mean nothing here; whoever sets one expects something that will not happen. */
+const nodeVariables: Readonly<Record<string, string>> = {
+  DATABASE_URL: 'the database is the HYPERDRIVE binding',
+  PARLEY_DATA_DIR: 'there is no disk',
+  PARLEY_PORT: 'there is no port to listen on',
+  PARLEY_HOST: 'there is no address to listen on',
+}
+
+/** An invocation may wait for six answers at a time, the database's included. */
+const fewAtOnce = { slots: 4, sendSlots: 3 } as const
+
+export function readSettings(env: WorkerEnv, file: ParleyConfig): WorkerSettings {
+  const variables = textsOf(env)
+  const isAdminOn = variables['PARLEY_ADMIN'] === 'on'
+  const problems = [...bindingProblems(env), ...variableProblems(variables), ...connectionProblems(file)]
+  const turns = { ...fewAtOnce, ...file.turns }
+  const known = file.connections?.filter((each) => !isLocal(each.channel)) ?? []
+  const config = loadOrTell(problems, () =>
+    loadConfig(variables, { ...file, turns, connections: known }, publicChannels),
+  )
+  if (isAdminOn && variables['PARLEY_ADMIN_TOKEN'] === undefined)
+    problems.push('PARLEY_ADMIN is on; set the secret PARLEY_ADMIN_TOKEN')
+  if (config === undefined || problems.length > 0) {
+    throw new GatewayError('config_invalid', `this Worker cannot start:\n  - ${problems.join('\n  - ')}`)
+  }
+  return { config, isAdminOn }
+}
+
+function textsOf(env: WorkerEnv): Environment {
+  const values: readonly [string, unknown][] = Object.entries(env)
+  return Object.fromEntries(
+    values.flatMap(([name, value]) => (typeof value === 'string' && value.trim() !== '' ? [[name, value]] : [])),
+  )
+}
+
+function bindingProblems(env: Partial<WorkerEnv>): readonly string[] {
+  const problems: string[] = []
+  if (typeof env.HYPERDRIVE?.connectionString !== 'string')
+    problems.push('the Hyperdrive binding HYPERDRIVE is missing; add it to wrangler.toml')
+  if (typeof env.WAKE?.send !== 'function')
+    problems.push('the Queue producer binding WAKE is missing; add it to wrangler.toml')
+  return problems
+}
+
+function variableProblems(variables: Environment): readonly string[] {
+  return Object.entries(nodeVariables).flatMap(([name, why]) =>
+    variables[name] === undefined ? [] : [`${name} is for Node: ${why}; remove it`],
+  )
+}
+
+function connectionProblems(file: ParleyConfig): readonly string[] {
+  const local = (file.connections ?? []).filter((each) => isLocal(each.channel))
+  return local.map(
+    (each) => `[${each.channel}] connection "${each.id}" answers the gateway's own machine only; run it on Node`,
+  )
+}
+
+function isLocal(channel: string): boolean {
+  const isNamed = (each: { readonly channel: string }): boolean => each.channel === channel
+  return channels.some(isNamed) && !publicChannels.some(isNamed)
+}
+
+function loadOrTell(problems: string[], load: () => Config): Config | undefined {
+  try {
+    return load()
+  } catch (error) {
+    if (!isGatewayError(error, 'config_invalid')) throw error
+    problems.push(error.message)
+    return undefined
+  }
+}

@@ -1,0 +1,23 @@
+// The waker of this runtime: a message on a queue. It says that there is work, never which; the rows do.
+import type { Queue } from '@cloudflare/workers-types'
+import type { Log } from '../contract/index.ts'
+
+export type WakeMessage = { readonly v: 1 }
+
+export const wakeMessage: WakeMessage = { v: 1 }
+
+export type WakerDeps = {
+  readonly queue: Pick<Queue<WakeMessage>, 'send'>
+  readonly waitUntil: (work: Promise<unknown>) => void
+  readonly log: Log
+}
+
+/** One message per invocation, however often it is rung. A message that cannot be sent is made good by the clock. */
+export function createWaker({ queue, waitUntil, log }: WakerDeps): () => void {
+  let isSent = false
+  return () => {
+    if (isSent) return
+    isSent = true
+    waitUntil(queue.send(wakeMessage).catch(() => log.warn('wake_not_sent')))
+  }
+}

@@ -1,0 +1,177 @@
+// What happens between invocations: an isolate that dies in the middle, a wake that is lost, a retry that is due later.
+import {
+  createExecutionContext,
+  createMessageBatch,
+  createScheduledController,
+  waitOnExecutionContext,
+} from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type AgentDefinition, defineAgent } from '../../../src/agent/agent.ts'
+import { type Database, type Failpoint, statement } from '../../../src/storage/database.ts'
+import { openHyperdrive } from '../../../src/storage/hyperdrive.ts'
+import type { WorkerEnv } from '../../../src/worker/settings.ts'
+import { createWorker, type Worker } from '../../../src/worker.ts'
+import { newChat, textUpdate, webhook } from '../journey.ts'
+import { describeInWorkerd, sentTo } from './harness.ts'
+
+const turns = statement(
+  'test_turns',
+  `select t.state, t.attempt, t.reason from turns t join inbox x on x.turn_id = t.id where x.subject = $1`,
+)
+const sends = statement(
+  'test_sends',
+  `select o.state from outbox o join inbox x on x.turn_id = o.turn_id where x.subject = $1`,
+)
+const expireTurns = statement(
+  'test_expire',
+  "update lanes set lease_until = now() - interval '1 second' where holder is not null",
+)
+const expireSends = statement(
+  'test_expire_sends',
+  "update send_lanes set lease_until = now() - interval '1 second' where holder is not null",
+)
+
+/** An isolate that dies here: from then on not a statement leaves it, renewals of its leases included. */
+function deathAt(name: string): { readonly failpoint: Failpoint; readonly died: Promise<void> } {
+  const death = Promise.withResolvers<void>()
+  let isDead = false
+  const failpoint: Failpoint = (at) => {
+    if (at === name) {
+      isDead = true
+      death.resolve()
+    }
+    return isDead ? new Promise<void>(() => {}) : undefined
+  }
+  return { failpoint, died: death.promise }
+}
+
+describeInWorkerd('an invocation in workerd', () => {
+  let database: Database
+  const wakes: unknown[] = []
+  const recording: WorkerEnv = {
+    ...env,
+    HYPERDRIVE: env.SECOND,
+    WAKE: {
+      send: async (_body: unknown, options: unknown = {}) => void wakes.push(options),
+    } as unknown as WorkerEnv['WAKE'],
+  }
+
+  beforeAll(() => {
+    database = openHyperdrive({ connectionString: env.SECOND.connectionString, maxConnections: 1 })
+  })
+  afterAll(() => database.close())
+
+  const say = async (worker: Worker, chat: number, text: string, at = recording) => {
+    const context = createExecutionContext()
+    const request = new Request('https://parley.example/hooks/telegram/default', webhook(textUpdate(chat, 1, text)))
+    const response = await worker.fetch(request, at, context)
+    await waitOnExecutionContext(context)
+    return response
+  }
+  const wake = async (worker: Worker) => {
+    const context = createExecutionContext()
+    const body = { v: 1 }
+    await worker.queue(
+      createMessageBatch('parley-wake', [{ id: '1', timestamp: new Date(), attempts: 1, body }]),
+      recording,
+      context,
+    )
+    await waitOnExecutionContext(context)
+  }
+  const tick = async (worker: Worker) => {
+    const context = createExecutionContext()
+    await worker.scheduled(createScheduledController(), recording, context)
+    await waitOnExecutionContext(context)
+  }
+  const die = async (worker: Worker, died: Promise<void>) => {
+    void wake(worker).catch(() => {})
+    await died
+    await database.query(expireTurns, [])
+    await database.query(expireSends, [])
+  }
+  const workerWith = (run: AgentDefinition['run'], failpoint?: Failpoint) =>
+    createWorker({ agents: [defineAgent({ slug: 'demo', run })] }, failpoint === undefined ? {} : { failpoint })
+  const subject = (chat: number) => `telegram:${chat}`
+
+  test('that dies between an effect and its commit is resumed by the next wake: the effect once, the answer once', async () => {
+    const chat = newChat()
+    const effects: string[] = []
+    const run: AgentDefinition['run'] = async (_message, { step }) => {
+      const order = await step('order', async ({ key }) => effects.push(key))
+      return `order ${order}`
+    }
+    const { failpoint, died } = deathAt('before:complete_turn')
+    expect((await say(workerWith(run), chat, 'tea please')).status).toBe(200)
+    await die(workerWith(run, failpoint), died)
+    expect(await sentTo(chat)).toEqual([])
+    await wake(workerWith(run))
+    expect(effects).toHaveLength(1)
+    expect(await sentTo(chat)).toEqual(['order 1'])
+    expect(await database.query(turns, [subject(chat)])).toMatchObject([{ state: 'answered', attempt: 2 }])
+  })
+
+  test('that dies in the middle of a step repeats it only if it may, under the same key', async () => {
+    for (const idempotent of [true, false]) {
+      const chat = newChat()
+      const keys: string[] = []
+      const run: AgentDefinition['run'] = async (_message, { step }) => {
+        await step('order', async ({ key }) => keys.push(key), { idempotent })
+        return 'ordered'
+      }
+      const { failpoint, died } = deathAt('after:effect')
+      await say(workerWith(run), chat, 'tea please')
+      await die(workerWith(run, failpoint), died)
+      await wake(workerWith(run))
+      expect(keys).toHaveLength(idempotent ? 2 : 1)
+      expect(new Set(keys).size).toBe(1)
+      const answers = await sentTo(chat)
+      expect(answers).toEqual([idempotent ? 'ordered' : expect.stringContaining('cannot tell whether it took effect')])
+    }
+  })
+
+  test('that dies after a send does not send again what the platform cannot recognise, and shows it', async () => {
+    const chat = newChat()
+    const { failpoint, died } = deathAt('after:deliver')
+    await say(
+      workerWith(() => 'once'),
+      chat,
+      'hello',
+    )
+    await die(
+      workerWith(() => 'once', failpoint),
+      died,
+    )
+    await wake(workerWith(() => 'once'))
+    expect(await sentTo(chat)).toEqual(['once'])
+    expect(await database.query(sends, [subject(chat)])).toEqual([{ state: 'unknown' }])
+  })
+
+  test('whose wake is lost is made good by the clock', async () => {
+    const chat = newChat()
+    const broken = async () => {
+      throw new Error('the queue is down')
+    }
+    const worker = workerWith(() => 'late, but here')
+    const response = await say(worker, chat, 'anybody?', { ...recording, WAKE: { send: broken } })
+    expect(response.status).toBe(200)
+    expect(await sentTo(chat)).toEqual([])
+    await tick(worker)
+    expect(await sentTo(chat)).toEqual(['late, but here'])
+  })
+
+  test('tells the queue after the commit and only then, and once for what is due later', async () => {
+    const chat = newChat()
+    const worker = workerWith(async () => {
+      throw new Error('not yet')
+    })
+    wakes.length = 0
+    await say(worker, chat, 'hello')
+    expect(wakes).toEqual([{}])
+    const refused = new Request('https://parley.example/hooks/telegram/default', webhook({}, 'x'.repeat(40)))
+    expect((await worker.fetch(refused, recording, createExecutionContext())).status).toBe(401)
+    expect(wakes).toHaveLength(1)
+    await wake(worker)
+    expect(wakes).toEqual([{}, { delaySeconds: 1 }])
+  })
+})

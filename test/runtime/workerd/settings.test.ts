@@ -1,0 +1,98 @@
+// What a Worker refuses: settings that need Node, a schema that does not fit, the operator's routes without their switch.
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { beforeEach, expect, test } from 'vitest'
+import type { WorkerEnv } from '../../../src/worker/settings.ts'
+import { readSettings } from '../../../src/worker/settings.ts'
+import { createWorker } from '../../../src/worker.ts'
+import { newChat, textUpdate, webhook } from '../journey.ts'
+import { botToken, webhookSecret } from '../worker-settings.ts'
+import { describeInWorkerd } from './harness.ts'
+
+const adminToken = 'an-admin-token-for-this-test'
+
+describeInWorkerd('the settings of a Worker', () => {
+  const lines: string[] = []
+  const write = (event: string, facts: object = {}) => void lines.push(JSON.stringify({ event, ...facts }))
+  const log = { info: write, warn: write, error: write }
+  beforeEach(() => {
+    lines.length = 0
+  })
+  const get = async (path: string, changes: object = {}, headers: Record<string, string> = {}, method = 'GET') => {
+    const context = createExecutionContext()
+    const request = new Request(`https://parley.example${path}`, { method, headers })
+    const response = await createWorker({}, { log }).fetch(request, { ...env, ...changes }, context)
+    await waitOnExecutionContext(context)
+    return { status: response.status, text: await response.text() }
+  }
+  const problemsOf = (changes: object, file = {}): string => {
+    try {
+      readSettings({ ...env, ...changes } as WorkerEnv, file)
+      return ''
+    } catch (error) {
+      return error instanceof Error ? error.message : ''
+    }
+  }
+
+  test.each(['/admin/books', '/admin', '/', '/metrics'])('hide %s, even from whoever has the token', async (path) => {
+    const authorization = `Bearer ${adminToken}`
+    expect((await get(path, { PARLEY_ADMIN_TOKEN: adminToken }, { authorization })).status).toBe(404)
+  })
+
+  test('open the operator routes with a switch and a token, to whoever has it', async () => {
+    const on = { PARLEY_ADMIN: 'on', PARLEY_ADMIN_TOKEN: adminToken }
+    expect((await get('/admin/books', on)).status).toBe(401)
+    expect((await get('/admin/books', on, { authorization: 'Bearer wrong' })).status).toBe(401)
+    const books = await get('/admin/books', on, { authorization: `Bearer ${adminToken}` })
+    expect([books.status, JSON.parse(books.text)]).toEqual([200, { books: expect.any(Array) }])
+    expect(problemsOf({ PARLEY_ADMIN: 'on' })).toContain('set the secret PARLEY_ADMIN_TOKEN')
+  })
+
+  test('have no run API that only the own machine may call', async () => {
+    const headers = { 'content-type': 'application/json' }
+    expect((await get('/api/v1/agent/run', {}, headers, 'POST')).status).toBe(404)
+    const connections = [{ channel: 'agui', id: 'demo', settings: {} }]
+    expect(problemsOf({}, { connections })).toContain(
+      '[agui] connection "demo" answers the gateway\'s own machine only',
+    )
+  })
+
+  test('name every problem at once: Node variables, missing bindings, half a channel', () => {
+    const problems = problemsOf({
+      DATABASE_URL: 'postgres://x',
+      PARLEY_DATA_DIR: '.parley',
+      HYPERDRIVE: undefined,
+      WAKE: undefined,
+      TELEGRAM_WEBHOOK_SECRET: '',
+    })
+    for (const name of ['DATABASE_URL', 'PARLEY_DATA_DIR', 'HYPERDRIVE', 'WAKE', 'TELEGRAM_WEBHOOK_SECRET'])
+      expect(problems).toContain(name)
+    expect(problemsOf({})).toBe('')
+  })
+
+  test('that are wrong are told in the log, and to the world only that they are', async () => {
+    const wrong = { DATABASE_URL: 'postgres://user:password@host/db' }
+    const { status, text } = await get('/hooks/telegram/default', wrong, {}, 'POST')
+    expect([status, JSON.parse(text)]).toMatchObject([500, { error: { code: 'internal' } }])
+    expect(text).not.toContain('DATABASE_URL')
+    expect(lines.join()).toContain('DATABASE_URL is for Node')
+    expect(lines.join()).not.toContain('user:password')
+  })
+
+  test('refuse a database that nobody has migrated, and say who does', async () => {
+    const context = createExecutionContext()
+    const request = new Request(
+      'https://parley.example/hooks/telegram/default',
+      webhook(textUpdate(newChat(), 1, 'hi')),
+    )
+    const response = await createWorker({}, { log }).fetch(request, { ...env, HYPERDRIVE: env.EMPTY }, context)
+    await waitOnExecutionContext(context)
+    expect(response.status).toBe(503)
+    expect(await response.json()).toMatchObject({
+      error: { code: 'schema_missing', remedy: expect.stringContaining('run "parley migrate" with DATABASE_URL') },
+    })
+    expect((await get('/healthz', { HYPERDRIVE: env.EMPTY })).status).toBe(200)
+    expect((await get('/readyz', { HYPERDRIVE: env.EMPTY })).status).toBe(503)
+    for (const hidden of [botToken, webhookSecret]) expect(lines.join()).not.toContain(hidden)
+  })
+})
