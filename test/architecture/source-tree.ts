@@ -14,7 +14,7 @@ export type SyntaxNode = { readonly type: string; readonly start: number; readon
 
 export const checkoutRoot = join(import.meta.dirname, '..', '..')
 
-const skippedFolders = new Set(['node_modules', 'dist', '.git', '.parley'])
+const skippedFolders = new Set(['node_modules', 'dist', '.git', '.parley', '.wrangler'])
 
 /** Every file below the given folders, sorted. */
 export function listFiles(folders: readonly string[], root = checkoutRoot): readonly string[] {

@@ -1,7 +1,13 @@
 // The Worker as it is deployed; a message marked as poisoned finds no database, so that a test can see it fail for good.
 import worker from '../../../src/worker.ts'
 
-export type SeenBatch = { readonly queue: string; readonly attempts: readonly number[]; readonly isPoisoned: boolean }
+export type SeenBatch = {
+  readonly queue: string
+  readonly attempts: readonly number[]
+  readonly isPoisoned: boolean
+  /** Undefined while the Worker is at it. */
+  isTaken?: boolean
+}
 
 /** Tests run in the same isolate and read it. */
 export const seenBatches: SeenBatch[] = []
@@ -16,7 +22,15 @@ export default {
     const isPoisoned = batch.messages.some(
       ({ body }) => typeof body === 'object' && body !== null && 'isPoisoned' in body,
     )
-    seenBatches.push({ queue: batch.queue, attempts: batch.messages.map((each) => each.attempts), isPoisoned })
-    await worker.queue(batch, isPoisoned ? { ...env, HYPERDRIVE: nowhere } : env, context)
+    const attempts = batch.messages.map((each) => each.attempts)
+    const seen: SeenBatch = { queue: batch.queue, attempts, isPoisoned }
+    seenBatches.push(seen)
+    try {
+      await worker.queue(batch, isPoisoned ? { ...env, HYPERDRIVE: nowhere } : env, context)
+      seen.isTaken = true
+    } catch (error) {
+      seen.isTaken = false
+      throw error
+    }
   },
 } satisfies ExportedHandler<Cloudflare.Env>
