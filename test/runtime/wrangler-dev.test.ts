@@ -21,7 +21,8 @@ describeOnPostgres('the Worker under wrangler dev', (adminUrl) => {
   let clone: TestDatabase
   let database: Database
   let dev: WranglerDev
-  const start = () => startWranglerDev(clone.url, telegramVariables(api.apiRoot))
+  const start = (changes: { script?: string } = {}) =>
+    startWranglerDev({ databaseUrl: clone.url, variables: telegramVariables(api.apiRoot), ...changes })
 
   beforeAll(async () => {
     if (problem !== undefined) return
@@ -77,4 +78,16 @@ describeOnPostgres('the Worker under wrangler dev', (adminUrl) => {
     expect(await sentTo(interrupted)).toHaveLength(1)
     expect(await sentTo(waiting)).toEqual([expect.stringContaining('You said: second')])
   })
+
+  test.skipIf(problem !== undefined)(
+    'runs an agent of the developer, from the package',
+    { timeout: 240_000 },
+    async () => {
+      await dev.kill()
+      dev = await start({ script: 'examples/worker.ts' })
+      const chat = newChat()
+      expect((await say(chat, 'hello')).status).toBe(200)
+      expect(await untilSent(harness, chat, 1)).toEqual([expect.stringContaining('Hello from a Worker')])
+    },
+  )
 })

@@ -16,7 +16,14 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const wrangler = join(root, 'node_modules', 'wrangler', 'bin', 'wrangler.js')
 const startTimeoutMs = 120_000
 
-export async function startWranglerDev(databaseUrl: string, variables: Record<string, string>): Promise<WranglerDev> {
+export type WranglerOptions = {
+  readonly databaseUrl: string
+  readonly variables: Record<string, string>
+  /** Another Worker than that of wrangler.toml. */
+  readonly script?: string
+}
+
+export async function startWranglerDev({ databaseUrl, variables, script }: WranglerOptions): Promise<WranglerDev> {
   const before = await leftovers()
   const folder = await mkdtemp(join(tmpdir(), 'parley-wrangler-'))
   const envFile = join(folder, 'variables')
@@ -27,18 +34,22 @@ export async function startWranglerDev(databaseUrl: string, variables: Record<st
       .join(''),
   )
   const options = ['--ip', '127.0.0.1', '--port', '0', '--inspector-port', '0', '--persist-to', join(folder, 'state')]
-  const child = spawn(process.execPath, [wrangler, 'dev', ...options, '--env-file', envFile], {
-    cwd: root,
-    // A process group of its own, so that its end is the end of everything it started.
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      CI: '1',
-      WRANGLER_SEND_METRICS: 'false',
-      CLOUDFLARE_HYPERDRIVE_LOCAL_CONNECTION_STRING_HYPERDRIVE: databaseUrl,
+  const child = spawn(
+    process.execPath,
+    [wrangler, 'dev', ...(script === undefined ? [] : [script]), ...options, '--env-file', envFile],
+    {
+      cwd: root,
+      // A process group of its own, so that its end is the end of everything it started.
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        CI: '1',
+        WRANGLER_SEND_METRICS: 'false',
+        CLOUDFLARE_HYPERDRIVE_LOCAL_CONNECTION_STRING_HYPERDRIVE: databaseUrl,
+      },
     },
-  })
+  )
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
