@@ -1,8 +1,8 @@
 // Whether workerd starts on this machine; where it does not, its tests are reported as skipped, with the reason.
 import { execFileSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 
-const binary = fileURLToPath(new URL('../../node_modules/.bin/workerd', import.meta.url))
+const binary = join(import.meta.dirname, '..', '..', 'node_modules', '.bin', 'workerd')
 
 /** Undefined: it starts. */
 export function workerdProblem(): string | undefined {
