@@ -23,6 +23,8 @@ export type Worker = {
 type Waiting = Pick<ExecutionContext, 'waitUntil'>
 type Wakes = Pick<MessageBatch, 'queue' | 'messages' | 'ackAll'>
 
+/** With two turns and two sends at a time: an invocation may wait for six answers. */
+const databaseConnections = 2
 /** With the longest turn (ten minutes) still under the quarter of an hour an invocation may take. */
 const queueDeadlineMs = 60_000
 /** The next round comes after a minute. */
@@ -57,14 +59,14 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
     const waitUntil = (work: Promise<unknown>): void => context.waitUntil(work)
     const invocation = open(env, 1, createWaker({ queue: env.WAKE, waitUntil, log }))
     try {
-      if (!request.url.endsWith('/healthz')) await requireKnownSchema(invocation)
+      if (new URL(request.url).pathname !== '/healthz') await requireKnownSchema(invocation)
       return await answer(request, invocation, settings, log)
     } finally {
       context.waitUntil(invocation.end())
     }
   }
   const drain = async (env: WorkerEnv, context: Waiting, deadlineMs: number, after?: After): Promise<void> => {
-    const invocation = open(env, 3)
+    const invocation = open(env, databaseConnections)
     const { gateway } = invocation
     try {
       await requireKnownSchema(invocation)

@@ -4,10 +4,11 @@ import postgres from 'postgres'
 import { createSql, type Database, type Failpoint, type Sql, storageError } from './database.ts'
 import { createPostgresDriver, runTransaction } from './postgres-driver.ts'
 
+const acceptDeadlineMs = 2_000
+
 export type HyperdriveOptions = {
   readonly connectionString: string
   readonly maxConnections: number
-  readonly acceptDeadlineMs?: number
   readonly failpoint?: Failpoint
 }
 
@@ -26,7 +27,7 @@ export function openHyperdrive(options: HyperdriveOptions): Database {
     // Gateways on Node may share the database, and they listen.
     isShared: true,
     ...sql,
-    accepting: withDeadline(sql, options.acceptDeadlineMs ?? 2_000),
+    accepting: withDeadline(sql, acceptDeadlineMs),
     transaction: (work) => runTransaction(client, options.failpoint, work),
     // Nobody stays here to listen: the queue and the clock wake.
     listen: async () => async () => {},

@@ -23,8 +23,8 @@ const nodeVariables: Readonly<Record<string, string>> = {
   PARLEY_HOST: 'there is no address to listen on',
 }
 
-/** An invocation may wait for six answers at a time, the database's included. */
-const fewAtOnce = { slots: 4, sendSlots: 3 } as const
+/** A seventh connection would wait for one of six, and a send that waits too long counts as perhaps sent. */
+const fewAtOnce = { slots: 2, sendSlots: 2 } as const
 
 export function readSettings(env: WorkerEnv, file: ParleyConfig): WorkerSettings {
   const variables = textsOf(env)

@@ -23,6 +23,7 @@ const sends = statement(
   'test_sends',
   `select o.state from outbox o join inbox x on x.turn_id = o.turn_id where x.subject = $1`,
 )
+const lockInbox = statement('test_lock', 'lock table inbox in exclusive mode')
 const expireTurns = statement(
   'test_expire',
   "update lanes set lease_until = now() - interval '1 second' where holder is not null",
@@ -158,6 +159,19 @@ describeInWorkerd('an invocation in workerd', () => {
     expect(await sentTo(chat)).toEqual([])
     await tick(worker)
     expect(await sentTo(chat)).toEqual(['late, but here'])
+  })
+
+  test('does not keep a platform waiting for a database that hangs, and takes what is delivered again once', async () => {
+    const chat = newChat()
+    const worker = workerWith(() => 'here')
+    const status = await database.transaction(async (sql) => {
+      await sql.query(lockInbox, [])
+      return (await say(worker, chat, 'hello')).status
+    })
+    expect(status).toBe(503)
+    expect((await say(worker, chat, 'hello')).status).toBe(200)
+    await wake(worker)
+    expect(await sentTo(chat)).toEqual(['here'])
   })
 
   test('tells the queue after the commit and only then, and once for what is due later', async () => {
