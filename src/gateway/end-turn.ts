@@ -4,7 +4,7 @@ import { type Envelope, isGatewayError, type QueuedCall } from '../contract/inde
 import { backoffMs } from '../outbox/backoff.ts'
 import { type Outgoing, renderCalls } from '../outbox/enqueue.ts'
 import { amendmentEnvelope, assistantEnvelope, userEnvelope } from '../sessions/codec.ts'
-import type { TurnEnd } from '../sessions/turn-store.ts'
+import type { ReleaseCause, TurnEnd } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { type RunResult, replyFacts, runIdOf } from './run-turn.ts'
@@ -72,8 +72,8 @@ export function amendmentEnd(ready: ReadyTurn): TurnEnd {
 
 export type FailureStep =
   | { readonly kind: 'abandon' }
-  | { readonly kind: 'release'; readonly delayMs: number; readonly cause: 'failed' | 'outage' | 'stopping' }
-  | { readonly kind: 'split'; readonly delayMs: number }
+  | { readonly kind: 'release'; readonly delayMs: number; readonly cause: ReleaseCause; readonly code: string }
+  | { readonly kind: 'split'; readonly delayMs: number; readonly code: string }
   | { readonly kind: 'dead'; readonly reason: string }
 
 /** What an exception means for its turn. */
@@ -81,19 +81,19 @@ export function judgeFailure(deps: GatewayDeps, ready: ReadyTurn, error: unknown
   const policy = deps.turnPolicy
   const code = isGatewayError(error) ? error.code : 'agent_failed'
   if (code === 'lease_lost') return { kind: 'abandon' }
-  if (code === 'stopping') return { kind: 'release', delayMs: 0, cause: 'stopping' }
+  if (code === 'stopping') return { kind: 'release', delayMs: 0, cause: 'stopping', code }
   // Our own database failed in the middle: not the agent's fault, and nobody's answer.
-  if (code === 'storage_unavailable') return { kind: 'release', delayMs: 500, cause: 'stopping' }
+  if (code === 'storage_unavailable') return { kind: 'release', delayMs: 500, cause: 'stopping', code }
   if (code === 'tool_outcome_unknown') return { kind: 'dead', reason: code }
   const delayMs = backoffMs(ready.turn.failures + 1, { firstMs: policy.retryFirstMs, maxMs: 60_000 }, deps.random)
   if (code === 'provider_unavailable') {
     return (ready.turn.outageMs ?? 0) > policy.maxOutageMs
       ? { kind: 'dead', reason: code }
-      : { kind: 'release', delayMs, cause: 'outage' }
+      : { kind: 'release', delayMs, cause: 'outage', code }
   }
-  if (ready.members.length > 1) return { kind: 'split', delayMs: 0 }
+  if (ready.members.length > 1) return { kind: 'split', delayMs: 0, code }
   if (ready.turn.failures + 1 >= policy.maxFailures) return { kind: 'dead', reason: code }
-  return { kind: 'release', delayMs, cause: 'failed' }
+  return { kind: 'release', delayMs, cause: 'failed', code }
 }
 
 function heard(ready: ReadyTurn): readonly Line[] {

@@ -47,8 +47,9 @@ async function admissions(
   const decided = new Map<string, Admission>()
   for (const row of lane.messages) {
     const decision = await deps.access.decide(row.message.sender, at.access)
-    const isAdmitted = decision.kind === 'admitted'
-    decided.set(row.id, isAdmitted ? { kind: 'admitted', principal: decision.principal.id } : decision)
+    const accessRule = at.access.mode
+    if (decision.kind === 'refused') decided.set(row.id, { ...decision, accessRule })
+    else decided.set(row.id, { kind: 'admitted', principal: decision.principal.id, accessRule })
   }
   return decided
 }
@@ -63,7 +64,7 @@ async function resume(
   const members = turn.kind === 'messages' ? entries : []
   // From the second attempt on members run one by one, so that only the guilty one dies (ruling 15).
   if (members.length > 1) {
-    await deps.turns.split(lane, turn.id, 0)
+    await deps.turns.split(lane, turn.id, 0, 'interrupted')
     return undefined
   }
   if (!(await deps.turns.resume(lane, turn.id))) return undefined
@@ -89,7 +90,7 @@ async function openForMessages(
     runId: lead?.message.channel?.run_id ?? null,
     traceId: (lead ?? rows[0])?.traceId ?? '',
     replyTo: lead?.replyTo ?? null,
-    members: rows.map((row, ord) => ({ id: row.id, ord, principal: plan.principal })),
+    members: rows.map((row, ord) => ({ id: row.id, ord, principal: plan.principal, accessRule: at.access.mode })),
     signalId: null,
   })
   if (!(await deps.turns.open(lane, turn, plan.dispositions))) return undefined

@@ -67,10 +67,10 @@ async function fail(deps: GatewayDeps, ready: ReadyTurn, error: unknown): Promis
     case 'abandon':
       return
     case 'release':
-      await deps.turns.release(ready.lane, step.delayMs, step.cause)
+      await deps.turns.release(ready.lane, step.delayMs, step.cause, step.code)
       return
     case 'split':
-      await deps.turns.split(ready.lane, ready.turn.id, step.delayMs)
+      await deps.turns.split(ready.lane, ready.turn.id, step.delayMs, step.code)
       return
     case 'dead':
       return complete(deps, ready, deadEnd(deps, ready, step.reason))

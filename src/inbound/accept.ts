@@ -133,6 +133,7 @@ function emptyDraft(deps: AcceptDeps, { connection, connectionKey, horizonMs, tr
     fresh: '',
     replyToken: null,
     isExclusive: false,
+    copies: 0,
     conversationId: deps.newId(),
   }
 }

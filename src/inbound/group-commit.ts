@@ -73,7 +73,7 @@ export function createGroupCommit(
 /** Stores a batch; a fault that one row may have caused is cornered by halving, so it takes no other row along. */
 async function commitBatch(store: InboxStore, batch: readonly WaitingRow[]): Promise<void> {
   try {
-    const outcomes = await store.accept(batch.map((row) => row.draft))
+    const outcomes = await store.accept(batch.map(counted))
     batch.forEach((row, index) => {
       resolveRow(row, outcomes[index] ?? { kind: 'again' })
     })
@@ -86,6 +86,11 @@ async function commitBatch(store: InboxStore, batch: readonly WaitingRow[]): Pro
     await commitBatch(store, batch.slice(0, half))
     await commitBatch(store, batch.slice(half))
   }
+}
+
+/** Everybody after the first asker holds a copy of the same message. */
+function counted({ draft, askers }: WaitingRow): InboxDraft {
+  return askers.length === 1 ? draft : { ...draft, copies: askers.length - 1 }
 }
 
 /** 57014 is the statement deadline: the batch may hold one row that is slow by itself. */

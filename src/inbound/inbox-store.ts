@@ -36,6 +36,8 @@ export type InboxDraft = {
   readonly fresh: string
   readonly replyToken: string | null
   readonly isExclusive: boolean
+  /** Deliveries of the same message that wait beside it and share its outcome. */
+  readonly copies: number
   /** Id for the conversation, should this message open one. */
   readonly conversationId: string
 }

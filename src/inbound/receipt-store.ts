@@ -10,7 +10,7 @@ export type Receipt = {
   readonly response: NormalizedResponse | null
 }
 
-/** received = answered + merged + refused + dead + inFlight; ignored arrivals stand outside. */
+/** received = answered + merged + refused + dead + inFlight; ignored arrivals and redeliveries stand outside. */
 export type BooksLine = {
   readonly tenant: string
   readonly connection: string
@@ -21,6 +21,7 @@ export type BooksLine = {
   readonly dead: number
   readonly inFlight: number
   readonly ignored: number
+  readonly duplicates: number
 }
 
 /** A message that found an end the operator may want to look at. */

@@ -45,5 +45,5 @@ function corrected(row: WaitingMessage): StoredMessage {
 }
 
 function refused(id: string, reason: string): Disposition {
-  return { id, state: 'refused', reason, tombstone: false }
+  return { id, state: 'refused', reason, tombstone: false, accessRule: null }
 }

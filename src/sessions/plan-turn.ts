@@ -5,8 +5,8 @@ import { type Disposition, type HeldLane, readableVersion, type WaitingMessage }
 
 /** What hop 6 says of a message. */
 export type Admission =
-  | { readonly kind: 'admitted'; readonly principal: string }
-  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'admitted'; readonly principal: string; readonly accessRule: string }
+  | { readonly kind: 'refused'; readonly reason: string; readonly accessRule: string }
 
 export type MergeLimits = { readonly maxMessages: number; readonly maxBytes: number }
 
@@ -37,7 +37,7 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
   let principal = ''
   for (const entry of entries) {
     const { row } = entry
-    const admission = admissions.get(row.id) ?? { kind: 'refused', reason: 'no_decision' }
+    const admission = admissions.get(row.id) ?? noDecision
     const ending = earlyEnd(row, admission)
     if (ending !== undefined) {
       dispositions.push({ id: row.id, ...ending })
@@ -56,17 +56,25 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
   return group.length > 0 ? { kind: 'run', members: group, principal, dispositions } : { kind: 'settle', dispositions }
 }
 
+const noDecision: Admission = { kind: 'refused', reason: 'no_decision', accessRule: '' }
+
 type Ending = Omit<Disposition, 'id'>
 
 function earlyEnd(row: WaitingMessage, admission: Admission): Ending | undefined {
-  const refused = (reason: string, tombstone = false): Ending => ({ state: 'refused', reason, tombstone })
+  const refused = (reason: string, tombstone = false): Ending => ({
+    state: 'refused',
+    reason,
+    tombstone,
+    accessRule: null,
+  })
   if (row.message.channel?.from_self === true) return refused('from_self')
   if (row.tombstone?.event === 'delete') return refused('withdrawn')
   if (row.event !== 'new') {
     if (row.original === null) return refused('unknown_target', true)
     if (row.original.subject !== row.subject) return refused('not_the_author')
   }
-  return admission.kind === 'refused' ? refused(admission.reason) : undefined
+  if (admission.kind === 'admitted') return undefined
+  return { ...refused(admission.reason), accessRule: admission.accessRule }
 }
 
 /** A command, a click, a run or a task wants its own answer; so does what failed in company before (rulings 14, 15). */

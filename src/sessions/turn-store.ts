@@ -74,6 +74,16 @@ export type Disposition = {
   readonly state: 'refused' | 'merged' | 'dead'
   readonly reason: string
   readonly tombstone: boolean
+  /** The access rule, where it was the one that decided. */
+  readonly accessRule: string | null
+}
+
+export type NewMember = {
+  readonly id: string
+  readonly ord: number
+  readonly principal: string | null
+  /** The access rule that let it in. */
+  readonly accessRule: string | null
 }
 
 export type NewTurn = {
@@ -88,7 +98,7 @@ export type NewTurn = {
   readonly traceId: string
   readonly deadlineMs: number
   readonly replyTo: JsonObject | null
-  readonly members: readonly { readonly id: string; readonly ord: number; readonly principal: string | null }[]
+  readonly members: readonly NewMember[]
   readonly signalId: string | null
 }
 
@@ -118,14 +128,18 @@ export type TurnEnd = {
   readonly timers: readonly NewTimer[]
 }
 
+/** A failure counts against the turn; an outage is counted in time; stopping is nobody's fault. */
+export type ReleaseCause = 'failed' | 'outage' | 'stopping'
+
 export interface TurnStore {
   claim(limit: number): Promise<readonly HeldLane[]>
   /** Opens a turn (or none, when nothing is left to do) and settles what does not belong to it. False: lease lost. */
   open(lane: HeldLane, turn: NewTurn | null, dispositions: readonly Disposition[]): Promise<boolean>
   resume(hold: Hold, turnId: string): Promise<boolean>
-  split(hold: Hold, turnId: string, delayMs: number): Promise<boolean>
+  /** `code` says why, for whoever asks later. */
+  split(hold: Hold, turnId: string, delayMs: number, code: string): Promise<boolean>
   /** Gives the lane back with its turn still open. */
-  release(hold: Hold, delayMs: number, cause: 'failed' | 'outage' | 'stopping'): Promise<boolean>
+  release(hold: Hold, delayMs: number, cause: ReleaseCause, code?: string): Promise<boolean>
   complete(hold: Hold, end: TurnEnd): Promise<boolean>
   /** Which of these are still held, after their lease was made longer. */
   renew(holds: readonly Hold[]): Promise<ReadonlySet<string>>

@@ -31,11 +31,13 @@ export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOp
     async resume(hold, turnId) {
       return isHeld(await database.query<Held>(resumeTurn, [hold.conversationId, holder, hold.epoch, turnId]))
     },
-    async split(hold, turnId, delayMs) {
-      return isHeld(await database.query<Held>(splitTurn, [hold.conversationId, holder, hold.epoch, turnId, delayMs]))
+    async split(hold, turnId, delayMs, code) {
+      const params = [hold.conversationId, holder, hold.epoch, turnId, delayMs, code]
+      return isHeld(await database.query<Held>(splitTurn, params))
     },
-    async release(hold, delayMs, cause) {
-      return isHeld(await database.query<Held>(releaseLane, [hold.conversationId, holder, hold.epoch, delayMs, cause]))
+    async release(hold, delayMs, cause, code) {
+      const params = [hold.conversationId, holder, hold.epoch, delayMs, cause, code ?? null]
+      return isHeld(await database.query<Held>(releaseLane, params))
     },
     async complete(hold, end) {
       const params = [hold.conversationId, holder, hold.epoch, storableJson(end), database.isShared]

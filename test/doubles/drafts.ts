@@ -70,6 +70,7 @@ export function aDraft(changes: Partial<InboxDraft> = {}): InboxDraft {
     fresh: 'fresh',
     replyToken: null,
     isExclusive: false,
+    copies: 0,
     conversationId: randomUUID(),
     ...changes,
   }

@@ -65,7 +65,7 @@ describe('group commit', () => {
     flights[0]?.land()
     await first
     await settled()
-    expect(flights[1]?.drafts).toHaveLength(1)
+    expect(flights[1]?.drafts.map((draft) => draft.copies)).toEqual([2])
     flights[1]?.land()
     expect((await Promise.all(copies)).map((outcome) => outcome.kind)).toEqual(['accepted', 'duplicate', 'duplicate'])
   })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { InboxDraft } from '../../src/inbound/inbox-store.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
+import { createReceiptStore } from '../../src/storage/receipt-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
 
@@ -10,9 +11,14 @@ const conversationOf = statement('test_conversation', 'select conversation_id as
 const lanes = statement('test_lanes', 'select pending from lanes order by pending desc')
 const rows = statement('test_rows', 'select message_id as "messageId", state, reason, flagged from inbox order by seq')
 const kept = statement('test_kept', 'select message_id as "messageId", raw from inbox')
+const redeliveries = statement(
+  'test_redeliveries',
+  'select inbox_id as id, count, last_delivery_id as "deliveryId" from duplicates',
+)
 
 describeOnEachDatabase('the inbox', (database) => {
   const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
+  const books = () => createReceiptStore(database()).books()
   const conversation = async (draft: InboxDraft): Promise<string | undefined> =>
     (await database().query<{ id: string }>(conversationOf, [draft.id]))[0]?.id
 
@@ -22,6 +28,24 @@ describeOnEachDatabase('the inbox', (database) => {
     expect(await accept(aDraft())).toEqual([{ kind: 'duplicate', inboxId: first.id, flagged: false }])
     expect(await database().query(rows, [])).toHaveLength(1)
     expect(await database().query(lanes, [])).toEqual([{ pending: 1 }])
+  })
+
+  test('counts deliveries after the first beside the books, copies in one window included', async () => {
+    const first = aDraft({ copies: 2 })
+    await accept(first)
+    await accept(aDraft({ messageId: 'm2' }))
+    expect(await books()).toMatchObject([{ received: 2, inFlight: 2, duplicates: 2 }])
+    await accept(aDraft({ deliveryId: 'second' }), aDraft({ messageId: 'm3' }))
+    await accept(aDraft({ copies: 3 }))
+    expect(await books()).toMatchObject([{ received: 3, inFlight: 3, duplicates: 7 }])
+    expect(await database().query(redeliveries, [])).toEqual([{ id: first.id, count: 7, deliveryId: 'second' }])
+  })
+
+  test('counts every delivery when two replicas get the same ones in opposite order', async () => {
+    const pair = () => [aDraft({ messageId: 'a' }), aDraft({ messageId: 'b' })] as const
+    await accept(...pair())
+    await Promise.all(Array.from({ length: 20 }, (_, turn) => accept(...(turn % 2 ? pair().toReversed() : pair()))))
+    expect(await books()).toMatchObject([{ received: 2, duplicates: 40 }])
   })
 
   test('answers a batch by ordinal, whatever became of each row', async () => {

@@ -30,11 +30,13 @@ describeOnEachDatabase('the sweeper', (database) => {
     expect(await sweep()).toBe(0)
   })
 
-  test('forgets receipts last', async () => {
+  test('forgets receipts last, and with them how often they came again', async () => {
+    await accept()
     await accept()
     await database().query(age(121), [])
     await sweep()
     expect(await database().query(kept, [])).toEqual([])
+    expect(await database().query(statement('test_counts', 'select 1 from duplicates'), [])).toEqual([])
   })
 
   test('corrects a lane that miscounts, and says so as a fault', async () => {

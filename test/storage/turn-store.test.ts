@@ -15,6 +15,7 @@ const lane = statement(
 )
 const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
 const states = statement('test_states', 'select state, solo, attempts from inbox order by seq')
+const histories = statement('test_histories', 'select attempt, history from turns order by started_at')
 
 describeOnEachDatabase('the turn queue', (database) => {
   const workerA = () => createTurnStore(database(), { holder: 'a', leaseMs: 60_000 })
@@ -73,7 +74,7 @@ describeOnEachDatabase('the turn queue', (database) => {
     await claimOne(workerB())
     expect(await workerA().complete(first, anEnd(turn))).toBe(false)
     expect(await workerA().release(first, 0, 'failed')).toBe(false)
-    expect(await workerA().split(first, turn.id, 0)).toBe(false)
+    expect(await workerA().split(first, turn.id, 0, 'agent_failed')).toBe(false)
     expect(await workerA().resume(first, turn.id)).toBe(false)
     expect(await workerA().renew([first])).toEqual(new Set())
     expect(await database().query(states, [])).toMatchObject([{ state: 'in_turn' }])
@@ -124,12 +125,52 @@ describeOnEachDatabase('the turn queue', (database) => {
     await fill('c1.a', 'c1.b')
     const held = await claimOne(workerA())
     const turn = await open(workerA(), held)
-    expect(await workerA().split(held, turn.id, 0)).toBe(true)
+    expect(await workerA().split(held, turn.id, 0, 'agent_failed')).toBe(true)
     const next = await claimOne(workerA())
     expect(next.messages.map((row) => [row.messageId, row.solo, row.parentTurn])).toEqual([
       ['c1.a', true, turn.id],
       ['c1.b', true, turn.id],
     ])
+  })
+
+  test('remembers what happened to a turn, the last twenty things at most', async () => {
+    await fill('c1.a')
+    const store = workerA()
+    let held = await claimOne(store)
+    const turn = await open(store, held)
+    await store.release(held, 0, 'failed', 'agent_failed')
+    held = await claimOne(store)
+    await store.resume(held, turn.id)
+    await store.complete(held, anEnd(turn))
+    expect(await database().query(histories, [])).toMatchObject([
+      {
+        history: [
+          { what: 'failed', attempt: 1, code: 'agent_failed', retryInMs: 0, at: expect.stringMatching(/Z$/) },
+          { what: 'resumed', attempt: 2 },
+          { what: 'silent', attempt: 2 },
+        ],
+      },
+    ])
+    await fill('c2.a')
+    const long = await open(store, await claimOne(store).then((lane) => (held = lane)))
+    for (let times = 0; times < 15; times += 1) {
+      await store.release(held, 0, 'outage', 'provider_unavailable')
+      held = await claimOne(store)
+      await store.resume(held, long.id)
+    }
+    const [, row] = await database().query<{ history: readonly { what: string }[] }>(histories, [])
+    expect(row?.history).toHaveLength(20)
+    expect(row?.history.at(-1)).toMatchObject({ what: 'resumed' })
+  })
+
+  test('a worker that cannot run an open turn gives its lane back without a mark on the turn', async () => {
+    await fill('c1.a')
+    const first = await claimOne(workerA())
+    await open(workerA(), first)
+    await database().query(expire, [])
+    const second = await claimOne(workerB())
+    expect(await workerB().release(second, 0, 'stopping')).toBe(true)
+    expect(await database().query(histories, [])).toEqual([{ attempt: 1, history: [] }])
   })
 
   test('does not claim a lane that is paused or taken over by a person', async () => {
@@ -184,7 +225,7 @@ function newTurn(held: HeldLane): NewTurn {
     traceId: 'trace',
     deadlineMs: 60_000,
     replyTo: null,
-    members: held.messages.map((row, ord) => ({ id: row.id, ord, principal: 'test:alice' })),
+    members: held.messages.map((row, ord) => ({ id: row.id, ord, principal: 'test:alice', accessRule: 'public' })),
     signalId: null,
   }
 }

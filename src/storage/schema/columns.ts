@@ -1,5 +1,6 @@
 // Column groups that several tables share.
-import { bigint, text, timestamp } from 'drizzle-orm/pg-core'
+import { sql } from 'drizzle-orm'
+import { bigint, jsonb, text, timestamp } from 'drizzle-orm/pg-core'
 
 export const instant = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' })
 export const createdAt = () => instant('created_at').notNull().defaultNow()
@@ -18,3 +19,6 @@ export const lease = () => ({
   leaseUntil: instant('lease_until'),
   epoch: bigint('epoch', { mode: 'number' }).notNull().default(0),
 })
+
+/** What happened to a row, newest last, bounded by the statements that append: times, outcomes and codes, never content. */
+export const history = () => jsonb('history').notNull().default(sql`'[]'::jsonb`)

@@ -1,4 +1,5 @@
-// What arrived: one row per message, kept as its receipt; tombstones for messages withdrawn before they came.
+// What arrived: one row per message, kept as its receipt; how often it came again; tombstones for messages withdrawn
+// before they came.
 import { sql } from 'drizzle-orm'
 import {
   bigint,
@@ -32,6 +33,8 @@ export const inbox = pgTable(
     recipient: text('recipient'),
     subject: text('subject'),
     principal: text('principal'),
+    /** The access rule that admitted or refused it; null while nobody was asked. */
+    accessRule: text('access_rule'),
     conversationId: uuid('conversation_id'),
     state: text('state').notNull(),
     reason: text('reason'),
@@ -66,6 +69,19 @@ export const inbox = pgTable(
     index('inbox_ended').on(t.endedAt).where(sql`ended_at is not null`),
   ],
 )
+
+/**
+ * Deliveries after the first. A table of its own: counting on the inbox row would wait for the turn that holds it, and
+ * two waiting for each other is a deadlock.
+ */
+export const duplicates = pgTable('duplicates', {
+  inboxId: uuid('inbox_id').primaryKey(),
+  tenant: tenant(),
+  connection: connection(),
+  count: integer('count').notNull(),
+  lastAt: instant('last_at').notNull().defaultNow(),
+  lastDeliveryId: text('last_delivery_id'),
+})
 
 export const tombstones = pgTable(
   'tombstones',

@@ -12,7 +12,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
-import { connection, createdAt, instant, lease, tenant } from './columns.ts'
+import { connection, createdAt, history, instant, lease, tenant } from './columns.ts'
 
 /** States: queued, sending, retry, unknown, delivered, refused, dead, cancelled. Open while settled_at is null. */
 export const outbox = pgTable(
@@ -46,11 +46,13 @@ export const outbox = pgTable(
     settledAt: instant('settled_at'),
     createdAt: createdAt(),
     traceId: text('trace_id').notNull(),
+    history: history(),
   },
   (t) => [
     uniqueIndex('outbox_origin').on(t.origin, t.ordinal),
     index('outbox_open').on(t.tenant, t.connection, t.orderKey, t.seq).where(sql`settled_at is null`),
     index('outbox_turn').on(t.turnId),
+    index('outbox_vendor').on(t.vendorId).where(sql`vendor_id is not null`),
     index('outbox_failed').on(t.state, t.seq).where(sql`state in ('unknown', 'refused', 'dead')`),
     index('outbox_settled').on(t.settledAt).where(sql`settled_at is not null`),
   ],

@@ -1,7 +1,7 @@
 // Turns and their journal; timers, and the signals that wake a conversation without a message.
 import { sql } from 'drizzle-orm'
 import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { connection, createdAt, instant, tenant } from './columns.ts'
+import { connection, createdAt, history, instant, tenant } from './columns.ts'
 
 /** States: running, replied, answered, silent, dead, split. */
 export const turns = pgTable(
@@ -30,6 +30,7 @@ export const turns = pgTable(
     deadlineAt: instant('deadline_at'),
     endedAt: instant('ended_at'),
     traceId: text('trace_id').notNull(),
+    history: history(),
   },
   (t) => [
     index('turns_conversation').on(t.conversationId, t.startedAt),

@@ -6,6 +6,7 @@
 //   opened    conversations that had to be opened; a stranger's thread id opens his own, never somebody else's
 //   inserted  the rows themselves; whoever loses a race for the same key gets nothing back
 //   queued    the lanes, one upsert per conversation in a fixed order, so that two replicas cannot deadlock
+//   repeated  how often known messages came again, also within this batch; nothing to do for a new one
 //
 // Look-ups are lateral with a limit, so that a plan made for an empty table does not become a scan of a full one.
 import { statement } from '../database.ts'
@@ -23,7 +24,7 @@ with inp as materialized (
     content text, recipient text, subject text, obligation text, "messageId" text, "deliveryId" text, event text,
     "editOf" text, message jsonb, raw jsonb, "replyTo" jsonb, bytes int, "platformAt" timestamptz, "horizonMs" float8,
     "traceId" text, candidates json, "isVouched" boolean, fresh text, "replyToken" text, "isExclusive" boolean,
-    "conversationId" uuid, v int)
+    "conversationId" uuid, v int, copies int)
 ),
 known as materialized (
   select i.ord, x.id from inp i cross join lateral (
@@ -108,6 +109,17 @@ joining as (
   select distinct conversation_id, subject from inserted where state = 'queued' and subject is not null
   order by 1, 2
   on conflict do nothing
+),
+repeated as (
+  insert into duplicates (inbox_id, tenant, connection, count, last_delivery_id)
+  select d.id, min(d.tenant), min(d.connection), sum(d.copies), max(d."deliveryId")
+  from (
+    select k.id, i.tenant, i.connection, 1 + i.copies as copies, i."deliveryId" from known k join inp i on i.ord = k.ord
+    union all
+    select n.id, i.tenant, i.connection, i.copies, i."deliveryId" from inp i join inserted n on n.id = i.id where i.copies > 0
+  ) d group by d.id order by d.id
+  on conflict (inbox_id) do update set count = duplicates.count + excluded.count, last_at = now(),
+    last_delivery_id = coalesce(excluded.last_delivery_id, duplicates.last_delivery_id)
 ),
 woken as (
   select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', '') end as done

@@ -1,6 +1,7 @@
 // The end of a turn, in one commit: transcript, outbox rows, timers, the members' fate, and the lane given back.
 // Fenced like every statement of a turn: $1 conversation, $2 holder, $3 epoch. $4 the end as JSON. $5 whether to NOTIFY.
 import { statement } from '../database.ts'
+import { remembered } from './history.ts'
 
 export const completeTurn = statement(
   'complete_turn',
@@ -16,7 +17,8 @@ given as materialized (
 ),
 turn as (
   update turns t set state = g.state, reason = g.reason, response = g.response,
-    ended_at = case when g.state = 'replied' then null else now() end
+    ended_at = case when g.state = 'replied' then null else now() end,
+    history = ${remembered('t', `'what', g.state, 'attempt', t.attempt, 'code', g.reason`)}
   from given g where t.id = g."turnId" and t.state = 'running'
   returning t.id, t.tenant, t.connection, t.conversation_id, t.session_id, t.trace_id
 ),

@@ -1,5 +1,6 @@
 // Deliveries an operator looks at: those that failed or whose outcome is unknown; sent again or dropped by hand.
 import { statement } from '../database.ts'
+import { remembered } from './history.ts'
 
 export const listDeliveries = statement(
   'list_deliveries',
@@ -24,7 +25,8 @@ export const retryDelivery = statement(
   `
 with revived as (
   update outbox set settled_at = null, state = 'retry', not_before = null, created_at = now(),
-    maybe_repeat = maybe_repeat or state = 'unknown', reason = 'resent_by_operator'
+    maybe_repeat = maybe_repeat or state = 'unknown', reason = 'resent_by_operator',
+    history = ${remembered('outbox', `'what', 'resent_by_operator', 'attempt', attempt`)}
   where id = $1 and state in ('unknown', 'refused', 'dead', 'cancelled') and settled_at is not null
   returning tenant, connection, order_key, turn_id, "primary"
 ),
@@ -34,7 +36,8 @@ queued as (
   on conflict (tenant, connection, order_key) do update set pending = send_lanes.pending + 1, next_at = now()
 ),
 reopened as (
-  update turns t set state = 'replied', ended_at = null, reason = null
+  update turns t set state = 'replied', ended_at = null, reason = null,
+    history = ${remembered('t', `'what', 'reopened', 'attempt', t.attempt`)}
   from revived r where t.id = r.turn_id and r."primary" and t.state = 'dead' and t.reason like 'delivery_%'
   returning t.id
 ),
@@ -48,6 +51,7 @@ select count(*)::int as revived from revived`,
 export const dropDelivery = statement(
   'drop_delivery',
   `
-update outbox set state = 'cancelled', reason = 'dropped_by_operator'
+update outbox set state = 'cancelled', reason = 'dropped_by_operator',
+  history = ${remembered('outbox', `'what', 'dropped_by_operator', 'attempt', attempt`)}
 where id = $1 and state in ('unknown', 'refused', 'dead') and settled_at is not null returning 1 as dropped`,
 )

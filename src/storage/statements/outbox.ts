@@ -1,6 +1,7 @@
 // Hop 8. Send lanes are claimed like turn lanes; every later write is fenced by $1 tenant, $2 connection, $3 order key,
 // $4 holder, $5 epoch. One row is one vendor call.
 import { statement } from '../database.ts'
+import { iso, remembered } from './history.ts'
 
 const lane = `lane as materialized (
   select tenant, connection, order_key from send_lanes
@@ -62,7 +63,10 @@ spent as (
     set spent_until = greatest(connection_limits.spent_until, now()) + (excluded.spent_until - now())
 ),
 begun as (
-  update outbox o set state = 'sending', attempt = o.attempt + 1, epoch = $5, sending_at = now()
+  update outbox o set state = 'sending', attempt = o.attempt + 1, epoch = $5, sending_at = now(),
+    history = case when o.state = 'sending'
+      then ${remembered('o', `'what', 'abandoned', 'attempt', o.attempt, 'startedAt', ${iso('o.sending_at')}`)}
+      else o.history end
   from lane, limited where o.id = $6 and o.settled_at is null and limited.wait_ms <= 0
   returning 1
 )
@@ -87,7 +91,12 @@ settled as (
   update outbox o set state = g.state, reason = g.reason, vendor_id = coalesce(g."vendorId", o.vendor_id),
     maybe_repeat = g."maybeRepeat",
     not_before = case when g."isFinal" then o.not_before else now() + g."retryInMs" * interval '1 ms' end,
-    settled_at = case when g."isFinal" then now() end
+    settled_at = case when g."isFinal" then now() end,
+    history = ${remembered(
+      'o',
+      `'what', g.state, 'attempt', o.attempt, 'startedAt', ${iso('o.sending_at')}, 'reason', g.reason, 'vendorId', g."vendorId",
+      'isFinal', g."isFinal", 'retryInMs', case when g."isFinal" then null else g."retryInMs" end`,
+    )}
   from given g where o.id = $6 and o.epoch = $5 and o.settled_at is null
   returning o.id, o.tenant, o.connection, o.conversation_id, o.turn_id, o.origin, o.ordinal, o."primary", o.trace_id
 ),
@@ -124,7 +133,11 @@ moved as (
 ),
 ended as (
   update turns t set state = case when g.state = 'delivered' then 'answered' else 'dead' end, ended_at = now(),
-    reason = coalesce(g."inboxReason", t.reason)
+    reason = coalesce(g."inboxReason", t.reason),
+    history = ${remembered(
+      't',
+      `'what', case when g.state = 'delivered' then 'answered' else 'dead' end, 'attempt', t.attempt, 'code', g."inboxReason"`,
+    )}
   from settled s, given g
   where t.id = s.turn_id and t.state = 'replied' and s."primary" and g."isFinal"
     and (g.state <> 'delivered' or not exists (

@@ -1,5 +1,6 @@
 // What became of a message; the books; the dead and their second chance.
 import { statement } from '../database.ts'
+import { remembered } from './history.ts'
 
 export const findReceipt = statement(
   'find_receipt',
@@ -11,7 +12,8 @@ from inbox x left join turns t on t.id = x.turn_id where x.id = $1`,
 export const readBooks = statement(
   'read_books',
   `
-select tenant, connection, received, answered, merged, refused, dead, in_flight as "inFlight", ignored
+select tenant, connection, received, answered, merged, refused, dead, in_flight as "inFlight", ignored,
+  duplicates
 from books order by tenant, connection`,
 )
 
@@ -31,7 +33,11 @@ with revived as (
   update inbox set state = 'queued', reason = null, ended_at = null, turn_id = null, turn_order = null, attempts = 0,
     solo = true, parent_turn = coalesce(turn_id, parent_turn)
   where id = $1 and state = 'dead' and message is not null and conversation_id is not null
-  returning conversation_id, tenant, connection
+  returning id, conversation_id, tenant, connection, parent_turn
+),
+told as (
+  update turns t set history = ${remembered('t', `'what', 'resubmitted', 'members', jsonb_build_array(r.id)`)}
+  from revived r where t.id = r.parent_turn
 ),
 queued as (
   insert into lanes (conversation_id, tenant, connection, pending)

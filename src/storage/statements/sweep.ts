@@ -21,6 +21,16 @@ with old as (
 delete from messages m using old where m.session_id = old.session_id and m.seq = old.seq returning 1 as swept`,
 )
 
+/** Receipts with the count of their redeliveries. */
+export const forgetReceipts = statement(
+  'forget_receipts',
+  `
+with old as (
+  select id from inbox where ended_at < now() - $1::float8 * interval '1 day' order by ended_at limit $2),
+counts as (delete from duplicates d using old where d.inbox_id = old.id)
+delete from inbox x using old where x.id = old.id returning 1 as swept`,
+)
+
 const forgetRows = (name: string, table: string, column: string) =>
   statement(
     name,
@@ -29,7 +39,6 @@ with old as (select ctid from ${table} where ${column} < now() - $1::float8 * in
 delete from ${table} t using old where t.ctid = old.ctid returning 1 as swept`,
   )
 
-export const forgetReceipts = forgetRows('forget_receipts', 'inbox', 'ended_at')
 export const forgetCalls = forgetRows('forget_calls', 'outbox', 'settled_at')
 export const forgetTombstones = forgetRows('forget_tombstones', 'tombstones', 'created_at')
 export const forgetTimers = forgetRows('forget_timers', 'timers', 'fired_at')

@@ -1,6 +1,7 @@
 // A turn's life after the claim. Every statement begins by locking the lane under its fencing token: $1 conversation,
 // $2 holder, $3 epoch. If the lane has moved on, `lane` is empty and nothing at all is written.
 import { statement } from '../database.ts'
+import { remembered } from './history.ts'
 
 const lane = `lane as materialized (
   select conversation_id from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update)`
@@ -45,8 +46,10 @@ turn as (
   from given g join conversations c on c.id = $1 where g.id is not null
 ),
 taken as (
-  update inbox x set state = 'in_turn', turn_id = g.id, turn_order = m.ord, attempts = x.attempts + 1, principal = m.principal
-  from given g, json_to_recordset($6::text::json) as m(id uuid, ord int, principal text)
+  update inbox x set state = 'in_turn', turn_id = g.id, turn_order = m.ord, attempts = x.attempts + 1, principal = m.principal,
+    access_rule = m."accessRule"
+  from given g, json_to_recordset($6::text::json) as m(
+    id uuid, ord int, principal text, "accessRule" text)
   where x.id = m.id and ${isWaiting('$6')} and g.id is not null
   returning x.id
 ),
@@ -55,8 +58,9 @@ signalled as (
   from given g where s.id = g."signalId" and s.state = 'queued'
 ),
 settled as (
-  update inbox x set state = d.state, reason = d.reason, ended_at = now()
-  from lane, json_to_recordset($5::text::json) as d(id uuid, state text, reason text, tombstone boolean)
+  update inbox x set state = d.state, reason = d.reason, ended_at = now(), access_rule = d."accessRule"
+  from lane, json_to_recordset($5::text::json) as d(
+    id uuid, state text, reason text, tombstone boolean, "accessRule" text)
   where x.id = d.id and ${isWaiting('$5')}
   returning x.id, x.tenant, x.connection, x.edit_of, x.subject, x.event, d.tombstone
 ),
@@ -81,19 +85,27 @@ export const resumeTurn = statement(
   `
 with ${lane},
 turn as (
-  update turns t set attempt = t.attempt + 1, epoch = $3 from lane where t.id = $4 and t.state = 'running' returning t.id
+  update turns t set attempt = t.attempt + 1, epoch = $3,
+    history = ${remembered('t', `'what', 'resumed', 'attempt', t.attempt + 1`)}
+  from lane where t.id = $4 and t.state = 'running' returning t.id
 ),
 members as (update inbox x set attempts = x.attempts + 1 from turn where x.turn_id = turn.id and x.state = 'in_turn')
 select count(*)::int as held from turn`,
 )
 
-/** $4 turn, $5 delay in ms. Members go back to the queue and run alone from now on. */
+/** $4 turn, $5 delay in ms, $6 code of what made it necessary. Members go back to the queue and run alone from now on. */
 export const splitTurn = statement(
   'split_turn',
   `
 with ${lane},
 turn as (
-  update turns t set state = 'split', ended_at = now() from lane where t.id = $4 and t.state = 'running' returning t.id
+  update turns t set state = 'split', ended_at = now(),
+    history = ${remembered(
+      't',
+      `'what', 'split', 'attempt', t.attempt, 'code', $6::text, 'members',
+      (select jsonb_agg(x.id order by x.turn_order) from inbox x where x.turn_id = t.id and x.state = 'in_turn')`,
+    )}
+  from lane where t.id = $4 and t.state = 'running' returning t.id
 ),
 members as (
   update inbox x set state = 'queued', turn_id = null, turn_order = null, solo = true, parent_turn = turn.id
@@ -106,7 +118,10 @@ freed as (
 select count(*)::int as held from turn`,
 )
 
-/** $4 delay in ms, $5 cause: failed, outage or stopping. The turn stays open; only a failure counts against it. */
+/**
+ * $4 delay in ms, $5 cause: failed, outage or stopping, $6 code. The turn stays open; only a failure counts against it.
+ * A holder that never began the turn gives the lane back without a mark on it.
+ */
 export const releaseLane = statement(
   'release_lane',
   `
@@ -114,8 +129,9 @@ with ${lane},
 marked as (
   update turns t set failures = t.failures + case when $5 = 'failed' then 1 else 0 end,
     attempt = t.attempt - case when $5 = 'failed' then 0 else 1 end,
-    outage_since = case when $5 = 'outage' then coalesce(t.outage_since, now()) else t.outage_since end
-  from lane join lanes l using (conversation_id) where t.id = l.turn_id
+    outage_since = case when $5 = 'outage' then coalesce(t.outage_since, now()) else t.outage_since end,
+    history = ${remembered('t', `'what', $5::text, 'attempt', t.attempt, 'code', $6::text, 'retryInMs', $4::float8`)}
+  from lane join lanes l using (conversation_id) where t.id = l.turn_id and t.epoch = $3
 ),
 freed as (
   update lanes l set lease_until = null, holder = null, next_at = now() + $4::float8 * interval '1 ms'
