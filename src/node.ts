@@ -14,7 +14,9 @@ import { createFencedFetch, prepareFencedFetch } from './node/fenced-fetch.ts'
 import { isLoopback } from './node/loopback.ts'
 import { nodeHmac } from './node/node-hmac.ts'
 import { openDatabase } from './node/open-database.ts'
+import { explain } from './operator/explain.ts'
 import { type Database, type Failpoint, statement } from './storage/database.ts'
+import { createExplainStore } from './storage/explain-store.ts'
 import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
 import { createSweepStore } from './storage/sweep-store.ts'
 
@@ -110,10 +112,12 @@ function appDeps(
   assembled: Assembled,
   database: Database,
 ): Omit<AppDeps, 'adminToken'> {
+  const agents = config.agents.map((agent) => agent.slug)
   return {
     gateway: assembled.gateway,
     receipts: createReceiptStore(database),
     deliveries: createDeliveryStore(database),
+    explain: (id, connection) => explain({ store: createExplainStore(database), agents }, id, connection),
     wake: assembled.wake,
     isReady: () => isReady(assembled, database),
     isLoopback,

@@ -1,5 +1,6 @@
 // The command line. Prints for people; exit code 1 when something is wrong, with what to do about it.
 import { defineCommand, runMain } from 'citty'
+import { explainCommand } from './explain.ts'
 import { migrateCommand } from './migrate.ts'
 import { startCommand } from './start.ts'
 
@@ -9,7 +10,7 @@ const main = defineCommand({
     version: '0.1.0',
     description: 'Make an agent reachable from every channel, with nothing lost and nothing doubled.',
   },
-  subCommands: { start: startCommand, migrate: migrateCommand },
+  subCommands: { start: startCommand, migrate: migrateCommand, explain: explainCommand },
 })
 
 await runMain(main)

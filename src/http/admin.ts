@@ -3,6 +3,7 @@ import type { Context, Hono, Next } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import { equalInConstantTime } from '../verification/index.ts'
 import type { AppDeps } from './deps.ts'
+import { addExplainRoute } from './explain.ts'
 
 const failedStates = ['unknown', 'refused', 'dead'] as const
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -10,6 +11,7 @@ const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   app.use('/admin/*', (context, next) => requireOperator(deps, context, next))
   app.get('/admin/books', async (context) => context.json({ books: await deps.receipts.books() }))
+  addExplainRoute(app, deps)
   for (const state of ['dead', 'refused', 'ignored'] as const) {
     app.get(`/admin/${state}`, async (context) =>
       context.json({ [state]: await deps.receipts.list(state, limitOf(context)) }),

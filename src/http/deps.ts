@@ -3,12 +3,15 @@ import type { Context } from 'hono'
 import type { Log, Secret } from '../contract/index.ts'
 import type { Gateway } from '../gateway.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
+import type { Explained } from '../operator/explain.ts'
 import type { DeliveryStore } from '../outbox/delivery-store.ts'
 
 export type AppDeps = {
   readonly gateway: Gateway
   readonly receipts: ReceiptStore
   readonly deliveries: DeliveryStore
+  /** What became of whatever goes by this id, on any connection or on the given one. */
+  readonly explain: (id: string, connection?: string) => Promise<Explained>
   readonly wake: () => void
   readonly adminToken: Secret
   readonly isReady: () => Promise<boolean>

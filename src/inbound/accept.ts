@@ -1,7 +1,7 @@
 // Hop 4: an arrival becomes a stored row, claimed once and queued in its conversation. Only then is it acknowledged.
 import type { Acceptance, ArrivedMessage, ArrivedNothing, Connection, JsonObject } from '../contract/index.ts'
 import { cleanText, isGatewayError } from '../contract/index.ts'
-import { contentKey, dedupeKey } from './dedupe-key.ts'
+import { contentKey, dedupeKey, remainsKey } from './dedupe-key.ts'
 import type { Committer } from './group-commit.ts'
 import type { InboxDraft, InboxOutcome } from './inbox-store.ts'
 import { redactRaw } from './redact.ts'
@@ -44,7 +44,7 @@ export async function acceptRemains(deps: AcceptDeps, remains: Remains, context:
     kind: 'remains',
     state: remains.state,
     reason: remains.reason,
-    dedupe: JSON.stringify(['remains', remains.deliveryId]),
+    dedupe: remainsKey(remains.deliveryId),
     content: cleanText(remains.content),
     deliveryId: cleanText(remains.deliveryId).slice(0, 512),
     raw: redactRaw(remains.raw),

@@ -15,6 +15,19 @@ export function dedupeKey(arrived: ArrivedMessage): string {
   ])
 }
 
+/** The claims that a platform's own id may stand for, when all one has is the id; and those of an arrival kept as remains. */
+export function dedupeKeysOf(platformId: string, agents: readonly string[]): readonly string[] {
+  const asMessage = agents.flatMap((agent) =>
+    [true, false].map((isVerified) => JSON.stringify([agent, isVerified, null, 'new', platformId, '0'])),
+  )
+  return [...asMessage, remainsKey(platformId)]
+}
+
+/** Arrivals that became no message are told apart by their delivery alone. */
+export function remainsKey(deliveryId: string): string {
+  return JSON.stringify(['remains', deliveryId])
+}
+
 /** What the message says, for telling a redelivery from another body under the same id. */
 export function contentKey(arrived: ArrivedMessage): string {
   return JSON.stringify([arrived.subject ?? null, arrived.message.parts, arrived.message.channel?.command ?? null])

@@ -79,6 +79,44 @@ describe('the gateway as a process', () => {
     expect(api.payloads('sendMessage')[0]).toMatchObject({ chat_id: -1 })
   })
 
+  test('explains a message by chat and message id, by its update and by the id of its reply', async () => {
+    const explained = async (id: string) => {
+      const path = `/admin/explain/${encodeURIComponent(id)}`
+      const response = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${adminToken}` } })
+      return { status: response.status, body: await response.text() }
+    }
+    const before = answers().length
+    const id = nextId++
+    await post(update({ text: 'tell me about this' }, id))
+    await until(() => answers().length > before)
+    await expect.poll(async () => (await explained(`-${id}:${id}`)).body, { timeout: 15_000 }).toContain('Answered:')
+    const { body } = await explained(String(1000 + id))
+    expect(body).toContain('Answered:')
+    expect(body).not.toContain('tell me about this')
+    const reply = /"vendorId":"(\d+)"/.exec(body)?.[1] ?? ''
+    expect((await explained(reply)).body).toContain('vendor message id')
+    expect(await explained('nobody')).toMatchObject({ status: 404, body: expect.stringContaining('give an inbox') })
+  })
+
+  test('tells the story on the command line too, and says when there is none', async () => {
+    const env = {
+      ...process.env,
+      PARLEY_PORT: new URL(gateway.url).port,
+      PARLEY_DATA_DIR: folder,
+      PARLEY_ADMIN_TOKEN: adminToken,
+    }
+    const run = (id: string) =>
+      ended(spawn(process.execPath, [join(root, 'bin/parley.js'), 'explain', '--', id], { env, cwd: folder }))
+    const told = await run('-1:1')
+    expect(told).toMatchObject({ code: 0, output: expect.stringContaining('Answered: the reply arrived') })
+    expect(told.output).toContain('Duplicate')
+    expect(told.output).not.toContain('\u001b[')
+    expect(await run('nobody')).toMatchObject({
+      code: 3,
+      output: expect.stringContaining('nothing here goes by that id'),
+    })
+  }, 60_000)
+
   test('refuses a stranger silently, and the books say so', async () => {
     const before = answers().length
     const from = { id: 8, is_bot: false, first_name: 'Mallory' }
@@ -250,9 +288,10 @@ async function waitUntilUp(child: ChildProcess): Promise<Running> {
 
 function ended(child: ChildProcess): Promise<{ code: number | null; output: string }> {
   let output = ''
-  child.stderr?.on('data', (chunk: Buffer) => {
-    output += chunk.toString()
-  })
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
   return new Promise((resolve) => child.once('exit', (code) => resolve({ code, output })))
 }
 

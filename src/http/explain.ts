@@ -1,0 +1,22 @@
+// GET /admin/explain/{id}: the whole life of one message, as facts and as a story.
+import type { Hono } from 'hono'
+import { GatewayError } from '../contract/index.ts'
+import type { AppDeps } from './deps.ts'
+
+const unknownId =
+  'nothing here goes by that id; give an inbox, turn or outbox id, a message id, the platform id (conversation:message), ' +
+  'a delivery id or the id the platform gave to a reply'
+
+export function addExplainRoute(app: Hono, { explain }: Pick<AppDeps, 'explain'>): void {
+  app.get('/admin/explain/:id', async (context) => {
+    const explained = await explain(context.req.param('id'), context.req.query('connection'))
+    switch (explained.kind) {
+      case 'explained':
+        return context.json({ explanation: explained.explanation })
+      case 'ambiguous':
+        return context.json({ candidates: explained.candidates })
+      case 'unknown':
+        throw new GatewayError('not_found', unknownId)
+    }
+  })
+}

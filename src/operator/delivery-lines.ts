@@ -1,0 +1,89 @@
+// Hop 8 in words: every try of every call, and what an unknown outcome means.
+import type { DeliveryEvent, DeliveryFacts, Facts } from './explain-store.ts'
+import { reasonWords } from './reason-words.ts'
+import { spanWords } from './span-words.ts'
+import { line, type StoryLine } from './story.ts'
+
+export function deliveryLines(delivery: DeliveryFacts, { deliveries }: Facts): readonly StoryLine[] {
+  const what = callName(delivery, deliveries)
+  const tries = delivery.history.map((event, index) => tried(event, delivery.history.slice(0, index), what))
+  return [...tries, ...now(delivery, what)]
+}
+
+/** `the reply`, `part 2 of 3 of the reply`, `the apology`. */
+export function callName(delivery: DeliveryFacts, all: readonly DeliveryFacts[]): string {
+  const alike = all.filter((each) => each.turnId === delivery.turnId && each.purpose === delivery.purpose)
+  const name = delivery.purpose === 'message' ? 'an extra message' : `the ${delivery.purpose}`
+  return alike.length === 1 ? name : `part ${alike.indexOf(delivery) + 1} of ${alike.length} of ${name}`
+}
+
+function tried(event: DeliveryEvent, before: readonly DeliveryEvent[], what: string): StoryLine {
+  const { at } = event
+  const why = reasonWords(event.reason ?? event.what)
+  const later = event.retryInMs === undefined ? '' : ` ${wait(event.retryInMs)}`
+  switch (event.what) {
+    case 'delivered': {
+      const name = event.vendorId === undefined ? '' : ` as ${event.vendorId}`
+      const how = event.reason === undefined ? tryWords(before) : `: ${why}`
+      return line(at, 'Delivered', `${what} arrived${name}${how}.`, 'good')
+    }
+    case 'retry':
+      return line(at, 'Retry', `${what} was not delivered yet: ${why}.${later}`, 'wait')
+    case 'unknown':
+      return unknown(event, before, what)
+    case 'refused':
+      return line(at, 'Refused', `${what} was refused by the platform: ${why}. It will not be tried again.`, 'bad')
+    case 'dead':
+      return line(at, 'Given up', `${what} was not delivered: ${why}.`, 'bad')
+    case 'abandoned':
+      return line(
+        at,
+        'Interrupted',
+        `${what} was being sent when its process died; another one goes on from here.`,
+        'wait',
+      )
+    case 'resent_by_operator':
+      return line(at, 'Resent', `An operator had ${what} sent again.`)
+    case 'dropped_by_operator':
+      return line(at, 'Dropped', `An operator let ${what} go; it will not be sent.`)
+    default:
+      return line(at, 'Delivery', `${what}: ${event.what}.`)
+  }
+}
+
+function unknown(event: DeliveryEvent, before: readonly DeliveryEvent[], what: string): StoryLine {
+  const why = reasonWords(event.reason ?? 'unknown')
+  const doubt = 'It may or may not have arrived'
+  if (event.isFinal !== true) {
+    const next =
+      event.retryInMs === undefined ? '' : ` It is looked up at the platform in ${spanWords(event.retryInMs)}.`
+    return line(event.at, 'Unknown', `${what}: ${why}. ${doubt}.${next}`, 'wait')
+  }
+  const wasLookedUp = before.at(-1)?.what === 'unknown'
+  const end = wasLookedUp
+    ? 'the platform could not tell for as long as it was asked'
+    : 'this channel offers no way to find out, and sending again could show it twice'
+  return line(event.at, 'Unknown', `${what}: ${why}. ${doubt}; ${end}. So it was not repeated.`, 'bad')
+}
+
+/** What is still open, or ended without a try. */
+function now(delivery: DeliveryFacts, what: string): readonly StoryLine[] {
+  const { state, reason, settledAt, notBefore } = delivery
+  if (state === 'queued') return [line(null, 'To be sent', `${what} waits to be sent.`, 'wait')]
+  if (state === 'sending') return [line(delivery.sendingAt, 'Sending', `${what} is on its way.`, 'wait')]
+  if (state === 'retry' || (state === 'unknown' && settledAt === null)) {
+    return [line(null, 'To be tried', `${what} is tried again${notBefore === null ? '' : ` at ${notBefore}`}.`, 'wait')]
+  }
+  const isByHand = reason === 'dropped_by_operator'
+  if (state !== 'cancelled' || isByHand) return []
+  return [line(settledAt, 'Cancelled', `${what} was not sent: ${reasonWords(reason ?? 'cancelled')}.`, 'bad')]
+}
+
+function tryWords(before: readonly DeliveryEvent[]): string {
+  const tries = before.filter((event) => event.what === 'retry' || event.what === 'unknown').length
+  return tries === 0 ? ' at the first try' : ` after ${tries === 1 ? 'one more try' : `${tries} more tries`}`
+}
+
+function wait(ms: number): string {
+  return ms <= 0 ? 'Tried again at once.' : `Tried again after ${spanWords(ms)}.`
+}

@@ -1,0 +1,172 @@
+// The port of `explain`: everything the rows know about one message, read in one snapshot. Never its text, never an
+// argument or a result of a step, never a rendered call.
+
+/** What an id turned out to name. */
+export type Hit = {
+  readonly kind: 'message' | 'turn' | 'delivery'
+  readonly id: string
+  readonly matched: 'inbox id' | 'message id' | 'platform id' | 'delivery id' | 'trace id' | NonMessageId
+  readonly connection: string
+  readonly at: string
+  readonly state: string
+  readonly messageId: string | null
+}
+
+type NonMessageId = 'turn id' | 'outbox id' | 'vendor message id'
+
+export type MessageFacts = {
+  readonly id: string
+  readonly connection: string
+  readonly agent: string
+  /** `message`, an obligation such as `command`, or `remains` of an arrival nobody could take as a message. */
+  readonly kind: string
+  readonly event: 'new' | 'edit' | 'delete'
+  readonly messageId: string | null
+  readonly deliveryId: string | null
+  readonly editOf: string | null
+  /** For edits and deletes: the message they speak of. */
+  readonly original: { readonly id: string; readonly state: string } | null
+  readonly state: string
+  readonly reason: string | null
+  readonly subject: string | null
+  readonly principal: string | null
+  readonly accessRule: string | null
+  readonly conversation: string | null
+  readonly isFlagged: boolean
+  readonly hasContent: boolean
+  readonly hasRaw: boolean
+  readonly evidence: Evidence | null
+  readonly duplicates: {
+    readonly count: number
+    readonly lastAt: string
+    readonly lastDeliveryId: string | null
+  } | null
+  readonly lane: LaneFacts | null
+  readonly platformAt: string | null
+  readonly receivedAt: string
+  readonly endedAt: string | null
+  readonly turnId: string | null
+  readonly attempts: number
+  readonly traceId: string
+}
+
+export type Evidence = {
+  readonly address: string
+  readonly authMethod: string
+  readonly isVerified: boolean
+  readonly identities: readonly {
+    readonly subject: string
+    readonly issuer: string
+    readonly method: string
+    readonly assurance: string
+  }[]
+}
+
+/** Where a waiting message stands. */
+export type LaneFacts = {
+  readonly mode: string
+  readonly ahead: number
+  readonly isHeld: boolean
+  readonly hasOpenTurn: boolean
+  readonly nextAt: string
+}
+
+export type TurnFacts = {
+  readonly id: string
+  readonly kind: string
+  readonly state: string
+  readonly reason: string | null
+  readonly agent: string
+  readonly attempt: number
+  readonly failures: number
+  readonly parentTurn: string | null
+  readonly runId: string | null
+  readonly signal: string | null
+  readonly startedAt: string
+  readonly outageSince: string | null
+  readonly endedAt: string | null
+  readonly members: readonly MemberFacts[]
+  readonly steps: readonly StepFacts[]
+  readonly history: readonly TurnEvent[]
+}
+
+export type MemberFacts = {
+  readonly id: string
+  readonly messageId: string | null
+  readonly event: string
+  readonly state: string
+}
+
+export type StepFacts = {
+  readonly name: string
+  readonly state: string
+  readonly error: string | null
+  readonly startedAt: string
+  readonly finishedAt: string | null
+}
+
+export type TurnEvent = {
+  readonly at: string
+  readonly what: string
+  readonly attempt?: number
+  readonly code?: string
+  readonly retryInMs?: number
+  readonly members?: readonly string[]
+}
+
+export type DeliveryFacts = {
+  readonly id: string
+  readonly turnId: string | null
+  readonly purpose: string
+  readonly isPrimary: boolean
+  readonly ordinal: number
+  readonly state: string
+  readonly reason: string | null
+  readonly attempt: number
+  readonly vendorId: string | null
+  readonly isMaybeRepeat: boolean
+  readonly createdAt: string
+  readonly notBefore: string | null
+  readonly sendingAt: string | null
+  readonly settledAt: string | null
+  readonly history: readonly DeliveryEvent[]
+}
+
+export type DeliveryEvent = {
+  readonly at: string
+  readonly what: string
+  readonly attempt: number
+  readonly startedAt?: string
+  readonly reason?: string
+  readonly vendorId?: string
+  readonly isFinal?: boolean
+  readonly retryInMs?: number
+}
+
+/** An edit or a delete of the message, and where it ended up. */
+export type EditFacts = {
+  readonly id: string
+  readonly messageId: string | null
+  readonly event: string
+  readonly state: string
+  readonly reason: string | null
+  readonly turnId: string | null
+  readonly receivedAt: string
+}
+
+export type Facts = {
+  /** Null for a turn that no message began, such as one a timer woke. */
+  readonly message: MessageFacts | null
+  /** Oldest first: the turn that was split or died before the one that took over from it. */
+  readonly turns: readonly TurnFacts[]
+  readonly deliveries: readonly DeliveryFacts[]
+  readonly edits: readonly EditFacts[]
+}
+
+export interface ExplainStore {
+  /** Everything an index can find under this id; `dedupeKeys` are the claims it may stand for. */
+  search(asked: string, dedupeKeys: readonly string[], limit: number): Promise<readonly Hit[]>
+  /** The newest arrivals by ids that have no index: delivery, trace, and the platform's own message id. */
+  searchNewest(asked: string, limit: number): Promise<readonly Hit[]>
+  read(hit: Pick<Hit, 'kind' | 'id'>): Promise<Facts>
+}

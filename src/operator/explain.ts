@@ -1,0 +1,41 @@
+// `explain`: from any id an operator may hold to the whole life of the message behind it.
+import { dedupeKeysOf } from '../inbound/dedupe-key.ts'
+import type { ExplainStore, Facts, Hit } from './explain-store.ts'
+import type { Story } from './story.ts'
+import { tellStory } from './tell-story.ts'
+
+export type ExplainDeps = { readonly store: ExplainStore; readonly agents: readonly string[] }
+
+export type Explanation = {
+  readonly asked: string
+  readonly matched: Hit['matched']
+  readonly facts: Facts
+  readonly story: Story
+}
+
+export type Explained =
+  | { readonly kind: 'explained'; readonly explanation: Explanation }
+  /** Several things go by this id; the newest of them, each with an id that names nothing else. */
+  | { readonly kind: 'ambiguous'; readonly candidates: readonly Hit[] }
+  | { readonly kind: 'unknown' }
+
+const maxCandidates = 20
+
+/** `connection` narrows an id that several connections know. */
+export async function explain(deps: ExplainDeps, asked: string, connection?: string): Promise<Explained> {
+  const isWanted = (hit: Hit): boolean => connection === undefined || hit.connection === connection
+  const known = await deps.store.search(asked, dedupeKeysOf(asked, deps.agents), maxCandidates)
+  const hits = known.length > 0 ? known : await deps.store.searchNewest(asked, maxCandidates)
+  const candidates = withoutRepeats(hits.filter(isWanted))
+  const [only, ...others] = candidates
+  if (only === undefined) return { kind: 'unknown' }
+  if (others.length > 0) return { kind: 'ambiguous', candidates: candidates.slice(0, maxCandidates) }
+  const facts = await deps.store.read(only)
+  return { kind: 'explained', explanation: { asked, matched: only.matched, facts, story: tellStory(facts) } }
+}
+
+/** One message found in two ways is one message. Newest first. */
+function withoutRepeats(hits: readonly Hit[]): readonly Hit[] {
+  const unique = new Map(hits.toReversed().map((hit) => [`${hit.kind} ${hit.id}`, hit]))
+  return [...unique.values()].toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
+}

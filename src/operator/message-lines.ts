@@ -1,0 +1,124 @@
+// Hops 2-6 in words: how a message came in, who sent it, how often, and who let it through.
+import type { EditFacts, Facts, LaneFacts, MessageFacts } from './explain-store.ts'
+import { reasonWords, ruleWords } from './reason-words.ts'
+import { between } from './span-words.ts'
+import { line, type StoryLine } from './story.ts'
+
+export function messageLines(message: MessageFacts, facts: Facts): readonly StoryLine[] {
+  return [
+    received(message),
+    ...sender(message),
+    ...repeated(message),
+    ...decided(message, facts),
+    ...waiting(message),
+    ...facts.edits.map((edit) => edited(edit, message)),
+  ]
+}
+
+/** What people call a message: the platform's name for it where there is one. */
+export function nameOf(message: { readonly messageId: string | null; readonly id: string }): string {
+  return message.messageId ?? message.id
+}
+
+function received(message: MessageFacts): StoryLine {
+  const { connection, agent, deliveryId, platformAt, receivedAt } = message
+  const delivery = deliveryId === null ? '' : `, delivery ${deliveryId}`
+  const late = platformAt === null ? '' : ` Its platform dates it ${between(platformAt, receivedAt)} earlier.`
+  const flag = message.isFlagged
+    ? ' Another message had come under the same id with other words, so this one is flagged.'
+    : ''
+  return line(
+    receivedAt,
+    'Received',
+    `${kindOf(message)} on ${connection}${delivery}, for the agent ${agent}.${late}${flag} ${kept(message)}`,
+  )
+}
+
+function kindOf(message: MessageFacts): string {
+  if (message.kind === 'remains') return 'an arrival that became no message'
+  const name = `message ${nameOf(message)}`
+  if (message.event === 'edit') return `${name}, an edit of ${message.editOf},`
+  if (message.event === 'delete') return `${name}, the deletion of ${message.editOf},`
+  return message.kind === 'message' ? name : `${name}, a ${message.kind} that wants an answer of its own,`
+}
+
+function kept({ hasContent, hasRaw, kind }: MessageFacts): string {
+  if (kind === 'remains') return hasRaw ? 'What came is kept, without secrets.' : 'What came is no longer kept.'
+  if (hasContent) return hasRaw ? 'Message and original are kept.' : 'The message is kept, its original is not.'
+  return 'What it said is erased; this receipt stays.'
+}
+
+function sender({ evidence, subject, kind }: MessageFacts): readonly StoryLine[] {
+  if (kind === 'remains') return []
+  if (evidence === null) {
+    const who = subject === null ? 'was never proven' : `was ${subject}`
+    return [line(null, 'Sender', `${who}; the evidence was erased together with the message.`)]
+  }
+  const proofs = evidence.identities.map((each) => `${each.subject} (${each.assurance} assurance, ${each.method})`)
+  if (!evidence.isVerified || proofs.length === 0) {
+    return [
+      line(null, 'Sender', `${evidence.address} is only a claim: nothing was proven (${evidence.authMethod}).`, 'bad'),
+    ]
+  }
+  return [line(null, 'Sender', `proven to be ${proofs.join(' and ')}, verified by ${evidence.authMethod}.`)]
+}
+
+function repeated({ duplicates }: MessageFacts): readonly StoryLine[] {
+  if (duplicates === null) return []
+  const times = duplicates.count === 1 ? 'once more' : `${duplicates.count} more times`
+  const last = duplicates.lastDeliveryId === null ? '' : `, the last time as delivery ${duplicates.lastDeliveryId}`
+  const text = `The same message was delivered ${times}${last}. It was recognised and acknowledged, and nothing was done again.`
+  return [line(duplicates.lastAt, 'Duplicate', text)]
+}
+
+function decided(message: MessageFacts, { turns }: Facts): readonly StoryLine[] {
+  const { state, reason, accessRule, principal, endedAt, turnId } = message
+  if (state === 'ignored') {
+    return [line(endedAt, 'Ignored', `Nothing in it asks for an answer: ${reasonWords(reason ?? 'ignored')}.`)]
+  }
+  if (state === 'refused' && turnId === null) {
+    const rule = accessRule === null ? '' : ` The connection's access rule is ${ruleWords(accessRule)}.`
+    return [line(endedAt, 'Refused', `${reasonWords(reason ?? 'refused')}.${rule} Nobody was answered.`, 'bad')]
+  }
+  if (state === 'dead' && turnId === null) {
+    return [
+      line(endedAt, 'Unreadable', `It is genuine, but it could not be taken: ${reasonWords(reason ?? 'dead')}.`, 'bad'),
+    ]
+  }
+  if (principal === null || accessRule === null) return []
+  const at = turns[0]?.startedAt ?? null
+  return [line(at, 'Admitted', `as ${principal}. The connection's access rule is ${ruleWords(accessRule)}.`)]
+}
+
+function waiting({ lane, attempts }: MessageFacts): readonly StoryLine[] {
+  if (lane === null) return []
+  const again = attempts > 0 ? ' It has been in a turn before.' : ''
+  return [line(null, lane.mode === 'active' ? 'Waiting' : 'Held', `${waitingFor(lane)}${again}`, 'wait')]
+}
+
+function waitingFor({ mode, ahead, hasOpenTurn, isHeld }: LaneFacts): string {
+  const queue = ahead === 0 ? 'It is next in its conversation' : `It stands behind ${ahead} earlier in its conversation`
+  if (mode === 'operator') return `${queue}, but a person has taken the conversation over (lane mode operator).`
+  if (mode !== 'active') return `${queue}, but the conversation is paused (lane mode ${mode}).`
+  if (hasOpenTurn && isHeld) return `${queue}; a turn is running in it now, and what waits is taken when that ends.`
+  if (hasOpenTurn) return `${queue}; the turn before it is open and will be resumed.`
+  return `${queue} and will be taken as soon as a slot is free.`
+}
+
+function edited(edit: EditFacts, message: MessageFacts): StoryLine {
+  const verb = edit.event === 'delete' ? 'deleted' : 'edited'
+  const title = edit.event === 'delete' ? 'Deleted' : 'Edited'
+  const text =
+    edit.state === 'refused'
+      ? `Somebody tried to have it ${verb} (${nameOf(edit)}); refused: ${reasonWords(edit.reason ?? 'refused')}.`
+      : `Its author ${verb} it (${nameOf(edit)}). ${effectOf(edit, message)}`
+  return line(edit.receivedAt, title, text)
+}
+
+function effectOf(edit: EditFacts, message: MessageFacts): string {
+  if (edit.state === 'queued') return 'The change waits to be taken.'
+  if (edit.turnId === message.turnId) return 'It was still waiting then, so the agent read the new words only.'
+  return edit.event === 'delete'
+    ? 'It had been taken already: what it said is gone from the transcript, its place in it stays.'
+    : 'It had been taken already: the transcript records the change, and the reply is not made again.'
+}

@@ -1,0 +1,70 @@
+// Reason codes in plain words. A code without words here is one an adapter gave; it is shown as it is.
+
+const words: Readonly<Record<string, string>> = {
+  // Hop 4: at the door.
+  stale: 'it was older than this channel accepts when it arrived',
+  unstorable: 'the database cannot hold what it says; only its receipt is kept',
+  empty_message: 'it says nothing: no text, no file',
+  redriven: 'it was read again later and has become a message of its own',
+  // Hop 6: who may speak.
+  no_evidence: 'nothing proves who sent it',
+  not_on_allow_list: 'the sender is not on the allow list of this connection',
+  not_paired: 'the sender is not paired with this connection',
+  connection_closed: 'the connection is closed to everybody',
+  no_decision: 'no access decision was made',
+  from_self: 'the gateway itself had sent it',
+  withdrawn: 'its author deleted it before anybody had read it',
+  withdrew_a_waiting_message: 'it deleted a message that was still waiting, and so has done its work',
+  unknown_target: 'it edits or deletes a message that never came here; should that one still come, this counts',
+  not_the_author: 'only the author of a message can edit or delete it',
+  // Hops 5 and 7: the turn.
+  silent: 'the agent chose to say nothing',
+  agent_failed: 'the agent failed',
+  agent_unknown: 'no agent of that name is configured',
+  turn_deadline: 'the agent took longer than a turn may take',
+  step_failed: 'a step that had failed before was asked for again',
+  tool_outcome_unknown: 'a step was interrupted, and whether it took effect is unknown; it is not run again',
+  provider_unavailable: 'something the agent depends on was unavailable',
+  render_failed: 'the reply could not be written for this channel',
+  interrupted_too_often: 'the processes running it died too often',
+  interrupted: 'the process that ran it was gone',
+  storage_unavailable: 'the database did not answer',
+  stopping: 'the gateway was shutting down',
+  delivery_refused: 'the reply was made, but the platform refused it',
+  delivery_dead: 'the reply was made, but could not be delivered in time',
+  delivery_unknown: 'the reply was sent, but nobody can tell whether it arrived',
+  // Hop 8: the calls.
+  rate_limited: 'the platform asked us to wait',
+  unreachable: 'the platform could not be reached; nothing was sent',
+  no_readable_answer: 'the call left, and no readable answer came back',
+  deliver_threw: 'the adapter broke while sending',
+  holder_died: 'the process died while it was sending',
+  held_too_long: 'the process had been asleep and did not dare to send',
+  no_lookup: 'the platform offers no way to look a message up',
+  lookup_threw: 'the adapter broke while looking it up',
+  found_by_lookup: 'a look-up at the platform found it: it had arrived',
+  absent_by_lookup: 'a look-up at the platform did not find it: it had not arrived',
+  earlier_part_failed: 'an earlier part of the same reply failed',
+  expired: 'it was not wanted any more by the time it could be sent',
+  dropped_by_operator: 'an operator let it go',
+  resent_by_operator: 'an operator had it sent again',
+}
+
+/** `words (code)`, or the code alone. */
+export function reasonWords(code: string): string {
+  const [head = '', ...rest] = code.split(':')
+  if (head === 'gave_up') return `it was tried for as long as allowed; the last time: ${reasonWords(rest.join(':'))}`
+  const known = words[code]
+  return known === undefined ? code : `${known} (${code})`
+}
+
+const rules: Readonly<Record<string, string>> = {
+  public: 'it is open to everybody whose identity is proven',
+  allow_list: 'it answers only those on its allow list',
+  pairing: 'it answers only those who were paired with it',
+  closed: 'it answers nobody',
+}
+
+export function ruleWords(rule: string): string {
+  return `${rule}: ${rules[rule] ?? 'a rule of this installation'}`
+}

@@ -1,0 +1,44 @@
+// The shape of a told story: a headline, a timeline, and what can be done.
+
+export type Tone = 'plain' | 'good' | 'bad' | 'wait'
+
+/** One line of the timeline; `at` is null for what has no moment of its own. */
+export type StoryLine = {
+  readonly at: string | null
+  readonly title: string
+  readonly text: string
+  readonly tone: Tone
+}
+
+/** What an operator can do; `command` is ready to be typed. */
+export type NextStep = { readonly text: string; readonly command: string | null }
+
+export type Fate =
+  | 'waiting'
+  | 'held'
+  | 'in_turn'
+  | 'replying'
+  | 'answered'
+  | 'merged'
+  | 'refused'
+  | 'ignored'
+  | 'dead_turn'
+  | 'dead_send'
+  | 'unknown_send'
+  | 'unreadable'
+  | 'turn'
+
+export type Story = {
+  readonly fate: Fate
+  readonly headline: string
+  readonly lines: readonly StoryLine[]
+  readonly next: readonly NextStep[]
+}
+
+export function line(at: string | null, title: string, text: string, tone: Tone = 'plain'): StoryLine {
+  return { at, title, text: sentence(text), tone }
+}
+
+export function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
+}

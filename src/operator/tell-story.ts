@@ -1,0 +1,101 @@
+// From facts to a story a person can read: what became of the message, how it came to that, what can be done. Pure.
+import { deliveryLines } from './delivery-lines.ts'
+import type { Facts, MessageFacts } from './explain-store.ts'
+import { messageLines, nameOf } from './message-lines.ts'
+import { nextSteps } from './next-steps.ts'
+import { reasonWords } from './reason-words.ts'
+import { between } from './span-words.ts'
+import { type Fate, type Story, type StoryLine, sentence } from './story.ts'
+import { turnLines } from './turn-lines.ts'
+
+export function tellStory(facts: Facts): Story {
+  const fate = fateOf(facts)
+  const lines = [
+    ...(facts.message === null ? [] : messageLines(facts.message, facts)),
+    ...facts.turns.flatMap((turn) => turnLines(turn, facts)),
+    ...facts.deliveries.flatMap((delivery) => deliveryLines(delivery, facts)),
+  ]
+  return { fate, headline: headline(fate, facts), lines: inOrder(lines), next: nextSteps(fate, facts) }
+}
+
+function fateOf({ message, turns }: Facts): Fate {
+  if (message === null) return 'turn'
+  const { state, reason, lane, turnId } = message
+  switch (state) {
+    case 'queued':
+      return lane !== null && lane.mode !== 'active' ? 'held' : 'waiting'
+    case 'in_turn':
+      return turns.at(-1)?.state === 'running' ? 'in_turn' : 'replying'
+    case 'answered':
+    case 'merged':
+    case 'refused':
+    case 'ignored':
+      return state
+    default:
+      if (reason === 'delivery_unknown') return 'unknown_send'
+      if (reason?.startsWith('delivery_') === true) return 'dead_send'
+      return turnId === null ? 'unreadable' : 'dead_turn'
+  }
+}
+
+function headline(fate: Fate, facts: Facts): string {
+  const { message } = facts
+  if (message === null) return turnHeadline(facts)
+  const why = reasonWords(message.reason ?? message.state)
+  switch (fate) {
+    case 'waiting':
+      return 'Waiting: it is stored and queued, and no turn has taken it yet.'
+    case 'held':
+      return `Held: it is stored and queued, but its conversation is ${message.lane?.mode === 'operator' ? 'in the hands of a person' : 'paused'}.`
+    case 'in_turn':
+      return 'In a turn: the agent has it now.'
+    case 'replying':
+      return 'Replied: the answer is made and on its way.'
+    case 'answered':
+      return `Answered: the reply arrived ${since(message)} after the message was received.`
+    case 'merged':
+      return mergedHeadline(message, facts)
+    case 'refused':
+      return `Refused: ${why}.`
+    case 'ignored':
+      return `Ignored: nothing in it asks for an answer (${message.reason}).`
+    case 'dead_turn':
+      return `Dead: the agent could not answer it. ${sentence(why)}.`
+    case 'dead_send':
+      return `Dead: ${why}.`
+    case 'unknown_send':
+      return `Unknown: ${why}.`
+    case 'unreadable':
+      return `Dead: it is genuine, but could not be taken (${message.reason}).`
+    case 'turn':
+      return turnHeadline(facts)
+  }
+}
+
+function mergedHeadline(message: MessageFacts, { turns }: Facts): string {
+  if (message.event !== 'new') return `Recorded: it changed ${message.editOf}, and is answered by nothing of its own.`
+  const members = turns.at(-1)?.members ?? []
+  const lead = members.findLast((member) => member.event === 'new')
+  return `Merged: answered together with ${lead === undefined ? 'its neighbours' : nameOf(lead)}, ${since(message)} after it was received.`
+}
+
+function turnHeadline({ turns, deliveries }: Facts): string {
+  const turn = turns.at(-1)
+  if (turn === undefined) return `A call that belongs to no turn: ${deliveries[0]?.state ?? 'unknown'}.`
+  const cause = turn.signal === null ? 'a turn whose messages have moved on' : `a turn begun by a ${turn.signal}`
+  return `${sentence(cause)}: ${turn.state}.`
+}
+
+function since({ receivedAt, endedAt }: MessageFacts): string {
+  return endedAt === null ? 'some time' : between(receivedAt, endedAt)
+}
+
+/** By time. A line without a time stays behind the one it was told after. */
+function inOrder(lines: readonly StoryLine[]): readonly StoryLine[] {
+  let last = ''
+  const keyed = lines.map((each) => {
+    last = each.at ?? last
+    return { each, key: each.at ?? last }
+  })
+  return keyed.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ each }) => each)
+}

@@ -1,0 +1,116 @@
+// Hops 5 and 7 in words: every attempt of every turn, and the steps of its journal.
+import type { DeliveryFacts, Facts, MessageFacts, StepFacts, TurnEvent, TurnFacts } from './explain-store.ts'
+import { nameOf } from './message-lines.ts'
+import { reasonWords } from './reason-words.ts'
+import { between, spanWords } from './span-words.ts'
+import { line, type StoryLine } from './story.ts'
+
+export function turnLines(turn: TurnFacts, { message, deliveries }: Facts): readonly StoryLine[] {
+  if (turn.kind === 'amendment') return amendment(turn)
+  const own = deliveries.filter((delivery) => delivery.turnId === turn.id)
+  return [
+    began(turn, message),
+    ...turn.steps.map(step),
+    ...turn.history.flatMap((event, index) => happened(event, turn.history[index - 1], own)),
+  ]
+}
+
+function amendment(turn: TurnFacts): readonly StoryLine[] {
+  return [
+    line(turn.startedAt, 'Recorded', 'The change was written into the transcript. It is answered by nothing.', 'good'),
+  ]
+}
+
+function began({ startedAt, members, signal, attempt, history }: TurnFacts, message: MessageFacts | null): StoryLine {
+  if (signal !== null) return line(startedAt, 'Turn', `began because of a ${signal}, not because of a message.`)
+  const waited = message === null ? '' : ` ${between(message.receivedAt, startedAt)} after the message was received`
+  const split = history.find((event) => event.what === 'split')
+  const taken = members.filter((member) => member.event === 'new')
+  const company =
+    taken.length > 1
+      ? `, with ${taken.length} messages of one sender taken as one: ${taken.map(nameOf).join(', ')}`
+      : split?.members === undefined
+        ? ''
+        : `, with ${split.members.length} messages of one sender taken as one`
+  const cut = history.length >= 20 && attempt > 1 ? ' Only its last twenty events are known.' : ''
+  return line(startedAt, 'Turn', `began${waited}${company}.${cut}`)
+}
+
+function step({ name, state, error, startedAt, finishedAt }: StepFacts): StoryLine {
+  const title = `"${name.replace(/:[0-9a-f]{16}(?=#|$)/, '')}"`
+  const span = finishedAt === null ? '' : ` after ${between(startedAt, finishedAt)}`
+  switch (state) {
+    case 'finished':
+      return line(startedAt, 'Step', `${title} finished${span}.`)
+    case 'failed':
+      return line(startedAt, 'Step', `${title} failed${span}${error === null ? '' : ` (${error})`}.`, 'bad')
+    default:
+      return line(
+        startedAt,
+        'Step',
+        `${title} was begun and has not ended: whether it took effect is not known yet.`,
+        'wait',
+      )
+  }
+}
+
+const waits: ReadonlySet<string> = new Set(['failed', 'outage', 'stopping'])
+
+function happened(
+  event: TurnEvent,
+  before: TurnEvent | undefined,
+  deliveries: readonly DeliveryFacts[],
+): readonly StoryLine[] {
+  const why = reasonWords(event.code ?? event.what)
+  const again = event.retryInMs === undefined ? '' : ` Tried again after ${spanWords(event.retryInMs)}.`
+  switch (event.what) {
+    case 'failed':
+      return [line(event.at, 'Failed', `attempt ${event.attempt}: ${why}.${again}`, 'bad')]
+    case 'outage':
+      return [line(event.at, 'Outage', `attempt ${event.attempt}: ${why}. Not counted as a failure.${again}`, 'wait')]
+    case 'stopping':
+      return [line(event.at, 'Put back', `attempt ${event.attempt}: ${why}. Nothing counts against the turn.`, 'wait')]
+    case 'resumed':
+      return [resumed(event, before)]
+    case 'split':
+      return [
+        line(event.at, 'Split', `${why}. Its messages go on one by one, so that only the guilty one fails.`, 'wait'),
+      ]
+    case 'replied':
+      return [line(event.at, 'Replied', `the agent's answer was stored together with ${calls(deliveries, 'reply')}.`)]
+    case 'silent':
+      return [line(event.at, 'Silent', 'the agent chose to say nothing.')]
+    case 'dead':
+      return gaveUp(event, deliveries)
+    case 'reopened':
+      return [line(event.at, 'Reopened', 'because an operator had its reply sent again.')]
+    case 'resubmitted':
+      return [line(event.at, 'Resubmitted', 'An operator queued the message again, with a clean record.')]
+    case 'answered':
+      return []
+    default:
+      return [line(event.at, 'Turn', event.what)]
+  }
+}
+
+function resumed(event: TurnEvent, before: TurnEvent | undefined): StoryLine {
+  if (before !== undefined && waits.has(before.what))
+    return line(event.at, 'Resumed', `attempt ${event.attempt} began.`)
+  const text = `attempt ${event.attempt} began: the process that ran the one before was gone and its lease had run out. Finished steps are not run again.`
+  return line(event.at, 'Resumed', text, 'wait')
+}
+
+/** A turn dies of its agent, with an apology; what it dies of at the platform is told with its calls. */
+function gaveUp(event: TurnEvent, deliveries: readonly DeliveryFacts[]): readonly StoryLine[] {
+  if (event.code?.startsWith('delivery_') === true) return []
+  const apology = deliveries.some((delivery) => delivery.purpose === 'apology')
+    ? ' An apology was stored with it.'
+    : ' No apology could be written.'
+  const text = `after attempt ${event.attempt}: ${reasonWords(event.code ?? 'dead')}.${apology}`
+  return [line(event.at, 'Given up', text, 'bad')]
+}
+
+function calls(deliveries: readonly DeliveryFacts[], purpose: string): string {
+  const count = deliveries.filter((delivery) => delivery.purpose === purpose).length
+  return count === 1 ? 'one call to send' : `${count} calls to send, in order`
+}

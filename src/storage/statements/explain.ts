@@ -1,0 +1,148 @@
+// What the rows know about one message. Read only; columns with content are looked at for their presence alone.
+import { statement } from '../database.ts'
+import { iso } from './history.ts'
+
+const messageHit = `x.id, x.connection, ${iso('x.received_at')} as at, x.state, x.message_id as "messageId"`
+
+/**
+ * $1 what was asked for, $2 the same as uuid or null, $3 dedupe claims it may stand for (JSON), $4 how many per way.
+ * `known` walks the message index from connection to connection, so that no list of connections is needed.
+ */
+export const searchId = statement(
+  'search_id',
+  `
+with recursive known as (
+  (select tenant, connection from inbox order by tenant, connection limit 1)
+  union all
+  select n.tenant, n.connection from known k cross join lateral (
+    select x.tenant, x.connection from inbox x where (x.tenant, x.connection) > (k.tenant, k.connection)
+    order by x.tenant, x.connection limit 1) n
+)
+select 'message' as kind, 'inbox id' as matched, ${messageHit} from inbox x where x.id = $2::uuid
+union all
+select 'turn', 'turn id', t.id, t.connection, ${iso('t.started_at')}, t.state, null from turns t where t.id = $2::uuid
+union all
+select 'delivery', 'outbox id', o.id, o.connection, ${iso('o.created_at')}, o.state, null from outbox o where o.id = $2::uuid
+union all
+select 'message', 'message id', f.* from known k cross join lateral (
+  select ${messageHit} from inbox x
+  where x.tenant = k.tenant and x.connection = k.connection and x.message_id = $1 order by x.seq desc limit $4) f
+union all
+select 'message', case when f.kind = 'remains' then 'delivery id' else 'platform id' end,
+  f.id, f.connection, f.at, f.state, f."messageId"
+from known k cross join json_array_elements_text($3::text::json) d
+cross join lateral (
+  select x.kind, ${messageHit} from inbox x
+  where x.dedupe_key = encode(sha256(convert_to(json_build_array(k.tenant, k.connection, d.value)::text, 'UTF8')), 'hex')
+  limit $4) f
+union all
+select 'delivery', 'vendor message id', f.* from (
+  select o.id, o.connection, ${iso('o.created_at')} as at, o.state, null as "messageId" from outbox o
+  where o.vendor_id = $1 order by o.seq desc limit $4) f`,
+)
+
+/** $1 what was asked for, $2 how many arrivals to look at, $3 how many to show. Ids sort by time. */
+export const searchNewest = statement(
+  'search_newest',
+  `
+select 'message' as kind,
+  case when x.delivery_id = $1 then 'delivery id' when x.trace_id = $1 then 'trace id' else 'platform id' end as matched,
+  ${messageHit}
+from (
+  select id, connection, received_at, state, message_id, delivery_id, trace_id,
+    message #>> '{channel,external_message_id}' as external_id
+  from inbox order by id desc limit $2) x
+where x.delivery_id = $1 or x.trace_id = $1 or x.external_id = $1
+limit $3`,
+)
+
+const evidence = `case when x.message is not null then json_build_object(
+    'address', x.message #>> '{sender,address}', 'authMethod', x.message #>> '{sender,auth_method}',
+    'isVerified', (x.message #>> '{sender,verified}')::boolean,
+    'identities', coalesce((select json_agg(json_build_object('subject', i ->> 'subject', 'issuer', i ->> 'issuer',
+        'method', i ->> 'method', 'assurance', i ->> 'assurance'))
+      from jsonb_array_elements(x.message #> '{sender,identities}') i), '[]')) end`
+
+const message = `select x.id, x.connection, x.agent, x.kind, x.event, x.message_id as "messageId",
+    x.delivery_id as "deliveryId", x.edit_of as "editOf", x.state, x.reason, x.subject, x.principal,
+    x.access_rule as "accessRule", c.external_id as conversation, x.flagged as "isFlagged",
+    x.message is not null as "hasContent", x.raw is not null as "hasRaw", ${evidence} as evidence,
+    (select json_build_object('id', o.id, 'state', o.state) from inbox o
+      where o.tenant = x.tenant and o.connection = x.connection and o.message_id = x.edit_of and o.event = 'new'
+        and o.agent = x.agent order by o.seq limit 1) as original,
+    (select json_build_object('count', d.count, 'lastAt', ${iso('d.last_at')}, 'lastDeliveryId', d.last_delivery_id)
+      from duplicates d where d.inbox_id = x.id) as duplicates,
+    case when x.state = 'queued' then (
+      select json_build_object('mode', l.mode, 'nextAt', ${iso('l.next_at')}, 'hasOpenTurn', l.turn_id is not null,
+        'isHeld', coalesce(l.lease_until > now(), false),
+        'ahead', (select count(*) from inbox q where q.conversation_id = x.conversation_id and q.state = 'queued'
+                  and q.seq < x.seq))
+      from lanes l where l.conversation_id = x.conversation_id) end as lane,
+    ${iso('x.platform_at')} as "platformAt", ${iso('x.received_at')} as "receivedAt", ${iso('x.ended_at')} as "endedAt",
+    x.turn_id as "turnId", x.attempts, x.trace_id as "traceId"
+  from inbox x left join conversations c on c.id = x.conversation_id where x.id = (select id from lead)`
+
+const turn = `select t.id, t.kind, t.state, t.reason, t.agent, t.attempt, t.failures, t.parent_turn as "parentTurn",
+    t.run_id as "runId", ${iso('t.started_at')} as "startedAt", ${iso('t.outage_since')} as "outageSince",
+    ${iso('t.ended_at')} as "endedAt", t.history,
+    (select s.kind || ' ' || s.name from signals s where s.turn_id = t.id order by s.seq limit 1) as signal,
+    coalesce((select json_agg(json_build_object('id', m.id, 'messageId', m.message_id, 'event', m.event,
+        'state', m.state) order by m.turn_order) from inbox m where m.turn_id = t.id), '[]') as members,
+    coalesce((select json_agg(json_build_object('name', j.step, 'state', j.state, 'error', j.error,
+        'startedAt', ${iso('j.started_at')}, 'finishedAt', ${iso('j.finished_at')}) order by j.started_at, j.step)
+      from journal j where j.turn_id = t.id), '[]') as steps
+  from chain join turns t on t.id = chain.id`
+
+const delivery = `select o.id, o.turn_id as "turnId", o.purpose, o."primary" as "isPrimary", o.ordinal, o.state, o.reason,
+    o.attempt, o.vendor_id as "vendorId", o.maybe_repeat as "isMaybeRepeat", ${iso('o.created_at')} as "createdAt",
+    ${iso('o.not_before')} as "notBefore", ${iso('o.sending_at')} as "sendingAt", ${iso('o.settled_at')} as "settledAt",
+    o.history
+  from outbox o where o.turn_id in (select id from chain) or o.id = $3::uuid
+  order by o.seq`
+
+/** Absorbed by the same turn, still waiting, or recorded by a later turn of the conversation. */
+const edit = `select e.id, e.message_id as "messageId", e.event, e.state, e.reason, e.turn_id as "turnId",
+    ${iso('e.received_at')} as "receivedAt"
+  from inbox x cross join lateral (
+    select e.* from inbox e where e.turn_id = x.turn_id
+    union all
+    select e.* from inbox e where e.conversation_id = x.conversation_id and e.state = 'queued'
+    union all
+    select e.* from (
+      select t.id from turns t where t.conversation_id = x.conversation_id and t.started_at >= x.received_at
+        and t.kind = 'amendment' order by t.started_at limit 50) t
+    join inbox e on e.turn_id = t.id) e
+  where x.id = (select id from lead) and x.event = 'new' and e.event <> 'new' and e.edit_of = x.message_id
+    and e.agent = x.agent`
+
+/**
+ * $1 inbox id, $2 turn id, $3 outbox id: one of them. `lead` is the message the turn answers; a turn whose member has
+ * moved on still names it in its history. `chain` goes back through the turns that were split or died before.
+ */
+export const explainFacts = statement(
+  'explain_facts',
+  `
+with recursive asked as (select coalesce($2::uuid, (select turn_id from outbox where id = $3::uuid)) as turn_id),
+moved as (
+  select min(m.value) as id from asked join turns t on t.id = asked.turn_id
+  cross join jsonb_array_elements(t.history) h cross join jsonb_array_elements_text(h.value -> 'members') m
+  having count(distinct m.value) = 1
+),
+lead as (
+  select coalesce($1::uuid,
+    (select x.id from asked join inbox x on x.turn_id = asked.turn_id order by (x.event = 'new') desc, x.turn_order desc limit 1),
+    (select id::uuid from moved)) as id
+),
+chain as (
+  select t.id, t.parent_turn, 1 as depth from turns t
+  where t.id = coalesce((select coalesce(x.turn_id, x.parent_turn) from inbox x where x.id = (select id from lead)),
+    (select turn_id from asked))
+  union all
+  select t.id, t.parent_turn, c.depth + 1 from chain c join turns t on t.id = c.parent_turn where c.depth < 20
+)
+select
+  (select row_to_json(f) from (${message}) f) as message,
+  coalesce((select json_agg(f order by f."startedAt", f.id) from (${turn}) f), '[]') as turns,
+  coalesce((select json_agg(f) from (${delivery}) f), '[]') as deliveries,
+  coalesce((select json_agg(f order by f."receivedAt") from (${edit}) f), '[]') as edits`,
+)
