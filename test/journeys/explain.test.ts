@@ -18,6 +18,7 @@ import { describeOnEachDatabase } from '../setup/each-database.ts'
 const states = statement('test_states', `select state from inbox where message_id = $1`)
 const pause = (mode: string) => statement('test_pause', `update lanes set mode = '${mode}'`)
 const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second'")
+const expireSends = statement('test_expire_sends', "update send_lanes set lease_until = now() - interval '1 second'")
 
 const answering = (status: number): Fault => ({ kind: 'answer', status, body: '{}', headers: { 'retry-after': '0' } })
 const lost: Fault = { kind: 'drop', when: 'after' }
@@ -293,6 +294,29 @@ describeOnEachDatabase('explain', (database) => {
       const story = await told('m1')
       expect(words(story)).toContain('Resumed Attempt 2 began: the process that ran the one before was gone')
       expect(story.facts.turns[0]?.failures).toBe(0)
+    })
+
+    test('a send whose process died is told with what came after it', async () => {
+      let isSending = false
+      const hang = (name: string): Promise<void> | undefined => {
+        if (name !== 'before:deliver') return undefined
+        isSending = true
+        return new Promise(() => {})
+      }
+      const agents = [defineAgent({ slug: 'demo', run: echo })]
+      const connections = loopbackConnections(vendor.origin)
+      const dying = createTestGateway(database(), { agents, connections }, { failpoint: hang })
+      await dying.deliver({ id: 'm1', from: 'ada', text: 'one' })
+      void dying.gateway.drain({ isStopping: () => isSending })
+      await expect.poll(() => isSending, { timeout: 15_000 }).toBe(true)
+      dying.stop()
+      await database().query(expireSends, [])
+      start(echo)
+      await until('m1', 'answered')
+      const story = words(await told('m1'))
+      expect(story).toMatch(
+        /Interrupted The reply was being sent when its process died[\s\S]*\(holder_died\)[\s\S]*Delivered/,
+      )
     })
 
     test('an outage is told with its attempts and does not count', async () => {

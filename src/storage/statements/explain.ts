@@ -97,7 +97,8 @@ const delivery = `select o.id, o.turn_id as "turnId", o.purpose, o."primary" as 
     o.attempt, o.vendor_id as "vendorId", o.maybe_repeat as "isMaybeRepeat", ${iso('o.created_at')} as "createdAt",
     ${iso('o.not_before')} as "notBefore", ${iso('o.sending_at')} as "sendingAt", ${iso('o.settled_at')} as "settledAt",
     o.history
-  from outbox o where o.turn_id in (select id from chain) or o.id = $3::uuid
+  from outbox o where o.id = any(array(
+    select s.id from chain join outbox s on s.turn_id = chain.id union select $3::uuid))
   order by o.seq`
 
 /** Absorbed by the same turn, still waiting, or recorded by a later turn of the conversation. */
