@@ -1,6 +1,7 @@
 // The stored form of a transcript line: `agents-api.message` version 1. Names are the original's, on purpose.
 
 export const envelopeSchemaId = 'agents-api.message'
+export const envelopeVersion = 1
 
 export type EnvelopeType =
   | 'text'
@@ -16,7 +17,7 @@ export type EnvelopeType =
 /** One line of a transcript, append-only. */
 export type Envelope = {
   readonly schema: typeof envelopeSchemaId
-  readonly version: 1
+  readonly version: typeof envelopeVersion
   readonly type: EnvelopeType
   readonly role: string
   readonly content: string

@@ -27,9 +27,6 @@ export async function prepareTurn(
     case 'empty':
       if (await deps.turns.repair(lane)) deps.log.error('lane_drift_repaired', { conversation: lane.conversationId })
       return undefined
-    case 'unreadable':
-      await deps.turns.release(lane, 5_000, 'stopping')
-      return undefined
     case 'settle':
       if (await deps.turns.open(lane, null, plan.dispositions)) notifySkipped(deps, lane, plan.dispositions)
       return undefined

@@ -18,7 +18,7 @@ export async function takeTurn(
   const at = deps.connections.find((each) => each.key === lane.connection && each.connection.tenant === lane.tenant)
   if (at === undefined) {
     // Not configured here; another replica may know it.
-    await deps.turns.release(lane, 5_000, 'stopping')
+    await deps.turns.release(lane, 5_000, 'untouched')
     return
   }
   const lease = deps.leases.keep(lane, claimedAt)

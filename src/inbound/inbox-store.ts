@@ -1,9 +1,6 @@
 // The port of hop 4: claims messages once, stores them and queues them, all in one commit.
 import type { JsonObject } from '../contract/index.ts'
 
-/** Rows of the first format carry this; a reader takes what it can read (ruling 26). */
-export const inboxVersion = 1
-
 /** One arrival on its way into the inbox. Only `queued` rows enter a lane. */
 export type InboxDraft = {
   readonly id: string

@@ -10,7 +10,7 @@ import {
   textPart,
 } from '../contract/index.ts'
 import { renderCalls } from './enqueue.ts'
-import { type HeldSendLane, type OpenCall, type OutboxStore, readableVersion, type Settlement } from './outbox-store.ts'
+import type { HeldSendLane, OpenCall, OutboxStore, Settlement } from './outbox-store.ts'
 import { type SettlePolicy, settleDead, settleLookup, settleOutcome } from './settle.ts'
 
 export type DispatchDeps = {
@@ -42,11 +42,6 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
   let delayMs = 0
   for (const call of lane.calls) {
     const ageMs = deps.monotonicMs() - claimedAt
-    // A newer release wrote this call; it will send it.
-    if (call.v > readableVersion) {
-      delayMs = 5_000
-      break
-    }
     if (ageMs + adapter.capabilities.callTimeoutMs >= deps.leaseMs * 0.9) break
     const step = await dispatchCall(deps, adapter, lane, call, claimedAt)
     if (step.go === 'lost') {

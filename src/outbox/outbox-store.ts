@@ -1,9 +1,6 @@
 // The port of hop 8: send lanes are claimed, calls started, settled and released, every write fenced.
 import type { JsonObject, QueuedCall, RateLimit } from '../contract/index.ts'
 
-/** The newest row format this release reads (ruling 26). */
-export const readableVersion = 1
-
 export type SendHold = {
   readonly tenant: string
   readonly connection: string
@@ -13,7 +10,6 @@ export type SendHold = {
 
 export type OpenCall = {
   readonly id: string
-  readonly v: number
   readonly turnId: string | null
   readonly conversationId: string | null
   readonly primary: boolean
@@ -31,6 +27,7 @@ export type OpenCall = {
   readonly traceId: string
 }
 
+/** A lane's next calls, as far as this release can read them. */
 export type HeldSendLane = SendHold & { readonly calls: readonly OpenCall[] }
 
 export type StartResult =
@@ -57,6 +54,7 @@ export type Settlement = {
 }
 
 export interface OutboxStore {
+  /** Free lanes, apart from those whose next call only a newer release can read (ruling 26). */
   claim(limit: number): Promise<readonly HeldSendLane[]>
   start(
     hold: SendHold,

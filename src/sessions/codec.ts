@@ -2,6 +2,7 @@
 import {
   type Envelope,
   envelopeSchemaId,
+  envelopeVersion,
   type HistoricalMessage,
   type Part,
   type Sender,
@@ -54,6 +55,8 @@ export function historyTurn(stored: Envelope): HistoricalMessage | undefined {
   // The codec wrote these fields; a line from elsewhere without them is no turn anybody can attribute.
   const sender = stored.metadata['sender'] as Sender | undefined
   if (role === undefined || sender === undefined || stored.metadata['deleted'] === true) return undefined
+  // A newer release wrote this line beside us: left out rather than misread (ruling 26).
+  if (stored.version > envelopeVersion) return undefined
   const parts = (stored.payload['parts'] as Part[] | undefined) ?? [
     { kind: 'text', mime: 'text/plain', content: stored.content },
   ]
@@ -72,7 +75,7 @@ function envelope(role: string, parts: readonly Part[], metadata: Record<string,
   const isPlain = parts.length === 1 && only?.kind === 'text' && 'mime' in only && only.mime === 'text/plain'
   return {
     schema: envelopeSchemaId,
-    version: 1,
+    version: envelopeVersion,
     type: isPlain ? 'text' : 'multimodal_part',
     role,
     content: textOf(parts),

@@ -1,7 +1,7 @@
 // Hop 5: from what waits in a lane to the next turn. Pure: the same rows give the same plan after any crash.
 import type { JsonObject } from '../contract/index.ts'
 import { type Absorbed, absorbEdits } from './absorb-edits.ts'
-import { type Disposition, type HeldLane, readableVersion, type WaitingMessage } from './turn-store.ts'
+import type { Disposition, HeldLane, WaitingMessage } from './turn-store.ts'
 
 /** What hop 6 says of a message. */
 export type Admission =
@@ -25,14 +25,11 @@ export type TurnPlan =
     }
   /** Nothing to run, but some messages have found their end. */
   | { readonly kind: 'settle'; readonly dispositions: readonly Disposition[] }
-  /** A newer release wrote the next message; it will take it. */
-  | { readonly kind: 'unreadable' }
   | { readonly kind: 'empty' }
 
 export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admission>, limits: MergeLimits): TurnPlan {
-  const readable = takeWhile(lane.messages, (row) => row.v <= readableVersion)
-  if (readable.length === 0) return { kind: lane.messages.length > 0 ? 'unreadable' : 'empty' }
-  const { entries, dispositions } = absorbEdits(readable)
+  if (lane.messages.length === 0) return { kind: 'empty' }
+  const { entries, dispositions } = absorbEdits(lane.messages)
   const group: Absorbed[] = []
   let principal = ''
   for (const entry of entries) {
@@ -99,9 +96,4 @@ function sameAddress(a: JsonObject, b: JsonObject): boolean {
   const place = (address: JsonObject) =>
     JSON.stringify(Object.entries(address).filter(([key]) => !key.startsWith('reply_to_')))
   return place(a) === place(b)
-}
-
-function takeWhile<T>(items: readonly T[], isWanted: (item: T) => boolean): readonly T[] {
-  const end = items.findIndex((item) => !isWanted(item))
-  return end === -1 ? items : items.slice(0, end)
 }

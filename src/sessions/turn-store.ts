@@ -1,9 +1,6 @@
 // The port of hop 5: lanes are claimed, turns opened, resumed, split, released and completed, every write fenced.
 import type { Envelope, JsonObject, NormalizedMessage, NormalizedResponse, QueuedCall } from '../contract/index.ts'
 
-/** The newest row format this release reads (ruling 26). */
-export const readableVersion = 1
-
 /** What every later write must carry: it fails once somebody else holds the lane. */
 export type Hold = { readonly conversationId: string; readonly epoch: number }
 
@@ -12,7 +9,6 @@ export type StoredMessage = Omit<NormalizedMessage, 'raw'>
 
 export type WaitingMessage = {
   readonly id: string
-  readonly v: number
   readonly agent: string
   readonly subject: string | null
   readonly obligation: string | null
@@ -63,7 +59,7 @@ export type HeldLane = Hold & {
   readonly idleMs: number
   readonly replyTo: JsonObject
   readonly openTurn: OpenTurn | null
-  /** The open turn's members, or, without one, what waits next. */
+  /** The open turn's members, or, without one, what waits next and can be read by this release. */
   readonly messages: readonly WaitingMessage[]
   readonly signal: WaitingSignal | null
 }
@@ -128,10 +124,14 @@ export type TurnEnd = {
   readonly timers: readonly NewTimer[]
 }
 
-/** A failure counts against the turn; an outage is counted in time; stopping is nobody's fault. */
-export type ReleaseCause = 'failed' | 'outage' | 'stopping'
+/**
+ * A failure counts against the turn; an outage is counted in time; stopping is nobody's fault; `untouched`: nobody began
+ * to work on it, so it is no attempt.
+ */
+export type ReleaseCause = 'failed' | 'outage' | 'stopping' | 'untouched'
 
 export interface TurnStore {
+  /** Free lanes, apart from those whose next work only a newer release can read (ruling 26). */
   claim(limit: number): Promise<readonly HeldLane[]>
   /** Opens a turn (or none, when nothing is left to do) and settles what does not belong to it. False: lease lost. */
   open(lane: HeldLane, turn: NewTurn | null, dispositions: readonly Disposition[]): Promise<boolean>

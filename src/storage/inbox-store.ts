@@ -1,6 +1,7 @@
 // Hop 4's port on SQL: the accept statement and what its answer means.
-import { type InboxDraft, type InboxOutcome, type InboxStore, inboxVersion } from '../inbound/inbox-store.ts'
+import type { InboxDraft, InboxOutcome, InboxStore } from '../inbound/inbox-store.ts'
 import type { Database } from './database.ts'
+import { rowVersion } from './row-version.ts'
 import { accept } from './statements/accept.ts'
 import { storableJson } from './storable-json.ts'
 
@@ -24,7 +25,7 @@ export function createInboxStore(database: Database): InboxStore {
 }
 
 function numbered(drafts: readonly InboxDraft[]): string {
-  return storableJson(drafts.map((draft, ord) => ({ ...draft, ord, v: inboxVersion })))
+  return storableJson(drafts.map((draft, ord) => ({ ...draft, ord, v: rowVersion })))
 }
 
 function outcome(row: AcceptRow | undefined): InboxOutcome {

@@ -1,7 +1,8 @@
 // Hop 8's port on SQL.
 import type { RateLimit } from '../contract/index.ts'
-import type { HeldSendLane, OutboxStore, SendHold } from '../outbox/outbox-store.ts'
+import type { HeldSendLane, OpenCall, OutboxStore, SendHold } from '../outbox/outbox-store.ts'
 import type { Database, Param } from './database.ts'
+import { readableRows } from './row-version.ts'
 import { claimSends, lockSendLane, recountSendLane, releaseSend, settleSend, startSend } from './statements/outbox.ts'
 import { storableJson } from './storable-json.ts'
 import type { LeaseOptions } from './turn-store.ts'
@@ -9,10 +10,15 @@ import type { LeaseOptions } from './turn-store.ts'
 /** Calls read per claimed lane: a long reply goes out in one hold, a longer one in several. */
 const callsPerHold = 8
 
+type ClaimedLane = HeldSendLane & { readonly calls: readonly (OpenCall & { readonly v: number })[] }
+
 export function createOutboxStore(database: Database, { holder, leaseMs }: LeaseOptions): OutboxStore {
   const fence = (hold: SendHold): Param[] => [hold.tenant, hold.connection, hold.orderKey, holder, hold.epoch]
   return {
-    claim: (limit) => database.query<HeldSendLane>(claimSends, [limit, holder, leaseMs, callsPerHold]),
+    async claim(limit) {
+      const lanes = await database.query<ClaimedLane>(claimSends, [limit, holder, leaseMs, callsPerHold])
+      return lanes.map((lane) => ({ ...lane, calls: readableRows(lane.calls) }))
+    },
     async start(hold, call, limits) {
       const buckets = [...bucket(limits.connection), ...bucket(limits.conversation)]
       const params = [...fence(hold), call.id, ...buckets]

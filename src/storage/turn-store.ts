@@ -1,6 +1,7 @@
 // Hop 5's port on SQL. The holder is this process; the lease length is the store's.
-import type { HeldLane, TurnStore } from '../sessions/turn-store.ts'
+import type { HeldLane, TurnStore, WaitingMessage } from '../sessions/turn-store.ts'
 import type { Database } from './database.ts'
+import { readableRows } from './row-version.ts'
 import { claimLanes } from './statements/claim-lanes.ts'
 import { completeTurn, endedUnder } from './statements/complete-turn.ts'
 import { lockLane, openTurn, recountLane, releaseLane, renewLanes, resumeTurn, splitTurn } from './statements/turns.ts'
@@ -11,12 +12,16 @@ export type LeaseOptions = { readonly holder: string; readonly leaseMs: number }
 /** Messages read per claimed lane: enough for the largest merge, so that a long queue costs no more than a short one. */
 const windowSize = 32
 
+type ClaimedLane = HeldLane & { readonly messages: readonly (WaitingMessage & { readonly v: number })[] }
 type Held = { readonly held: number }
 
 export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOptions): TurnStore {
   const isHeld = (rows: readonly Held[]): boolean => (rows[0]?.held ?? 0) > 0
   return {
-    claim: (limit) => database.query<HeldLane>(claimLanes, [limit, holder, leaseMs, windowSize]),
+    async claim(limit) {
+      const lanes = await database.query<ClaimedLane>(claimLanes, [limit, holder, leaseMs, windowSize])
+      return lanes.map((lane) => ({ ...lane, messages: readableRows(lane.messages) }))
+    },
     async open(lane, turn, dispositions) {
       const rows = await database.query<Held>(openTurn, [
         lane.conversationId,

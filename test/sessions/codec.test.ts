@@ -66,3 +66,9 @@ test('a deleted line is no turn any more, and a withdrawal says nothing of what 
     JSON.stringify(amendmentEnvelope(aMessage({ text: 'secret' }), { ...facts, amends: 'm1', event: 'delete' })),
   ).not.toContain('secret')
 })
+
+test('a line of a newer release is left out of the history, not misread', () => {
+  const line = userEnvelope(aMessage(), facts)
+  // What a release to come may write beside us.
+  expect(historyTurn({ ...line, version: 2 as 1 })).toBeUndefined()
+})

@@ -1,5 +1,14 @@
 // Hop 5: take up to $1 free lanes for $3 ms as holder $2. A lane comes with its open turn's members, or with what waits.
+// Lanes whose next work a newer release wrote are left to it: claiming them only to give them back would keep it waiting.
 import { statement } from '../database.ts'
+import { isReadable } from '../row-version.ts'
+
+/** Signals go before messages and have one format. */
+const nextVersion = `case
+  when l.turn_id is not null then (select t.v from turns t where t.id = l.turn_id)
+  when exists (select 1 from signals s where s.conversation_id = l.conversation_id and s.state = 'queued') then 0
+  else (select x.v from inbox x where x.conversation_id = l.conversation_id and x.state = 'queued' order by x.seq limit 1)
+end`
 
 const messageColumns = `
   x.id, x.v, x.agent, x.subject, x.obligation, x.event, x.edit_of as "editOf", x.message_id as "messageId", x.message,
@@ -17,9 +26,10 @@ export const claimLanes = statement(
   'claim_lanes',
   `
 with free as materialized (
-  select conversation_id from lanes
-  where pending > 0 and mode = 'active' and next_at <= now() and (lease_until is null or lease_until < now())
-  order by next_at limit $1 for update skip locked
+  select l.conversation_id from lanes l
+  where l.pending > 0 and l.mode = 'active' and l.next_at <= now() and (l.lease_until is null or l.lease_until < now())
+    and ${isReadable(nextVersion)}
+  order by l.next_at limit $1 for update skip locked
 ),
 held as (
   update lanes l set lease_until = now() + $3::float8 * interval '1 ms', holder = $2, epoch = l.epoch + 1

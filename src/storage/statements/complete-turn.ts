@@ -1,6 +1,7 @@
 // The end of a turn, in one commit: transcript, outbox rows, timers, the members' fate, and the lane given back.
 // Fenced like every statement of a turn: $1 conversation, $2 holder, $3 epoch. $4 the end as JSON. $5 whether to NOTIFY.
 import { statement } from '../database.ts'
+import { rowVersion } from '../row-version.ts'
 import { remembered } from './history.ts'
 
 export const completeTurn = statement(
@@ -46,7 +47,7 @@ sent as (
   insert into outbox (id, tenant, connection, conversation_id, turn_id, origin, ordinal, order_key, "primary", purpose, v,
     call, client_id, state, not_before, expires_at, trace_id)
   select c.id, turn.tenant, turn.connection, turn.conversation_id, turn.id, turn.id, c.ordinal, c."orderKey", c."primary",
-    c.purpose, 1, c.call, c."clientId", 'queued', c."notBefore", c."expiresAt", turn.trace_id
+    c.purpose, ${rowVersion}, c.call, c."clientId", 'queued', c."notBefore", c."expiresAt", turn.trace_id
   from turn, given g, json_to_recordset(g.calls) as c(
     id uuid, ordinal int, "orderKey" text, "primary" boolean, purpose text, call jsonb, "clientId" text,
     "notBefore" timestamptz, "expiresAt" timestamptz)

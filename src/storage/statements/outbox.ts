@@ -1,20 +1,28 @@
 // Hop 8. Send lanes are claimed like turn lanes; every later write is fenced by $1 tenant, $2 connection, $3 order key,
 // $4 holder, $5 epoch. One row is one vendor call.
 import { statement } from '../database.ts'
+import { isReadable, rowVersion } from '../row-version.ts'
 import { iso, remembered } from './history.ts'
 
 const lane = `lane as materialized (
   select tenant, connection, order_key from send_lanes
   where tenant = $1 and connection = $2 and order_key = $3 and holder = $4 and epoch = $5 for update)`
 
+/** Of the call that goes out next. A lane whose next call a newer release wrote is left to it. */
+const nextVersion = `(
+  select o.v from outbox o
+  where o.tenant = l.tenant and o.connection = l.connection and o.order_key = l.order_key and o.settled_at is null
+  order by o.seq limit 1)`
+
 /** $1 how many, $2 holder, $3 lease in ms, $4 calls per lane. */
 export const claimSends = statement(
   'claim_sends',
   `
 with free as materialized (
-  select tenant, connection, order_key from send_lanes
-  where pending > 0 and next_at <= now() and (lease_until is null or lease_until < now())
-  order by next_at limit $1 for update skip locked
+  select l.tenant, l.connection, l.order_key from send_lanes l
+  where l.pending > 0 and l.next_at <= now() and (l.lease_until is null or l.lease_until < now())
+    and ${isReadable(nextVersion)}
+  order by l.next_at limit $1 for update skip locked
 ),
 held as (
   update send_lanes l set lease_until = now() + $3::float8 * interval '1 ms', holder = $2, epoch = l.epoch + 1
@@ -109,7 +117,8 @@ cancelled as (
 noticed as (
   insert into outbox (id, tenant, connection, conversation_id, turn_id, origin, ordinal, order_key, "primary", purpose, v,
     call, client_id, state, trace_id)
-  select c.id, s.tenant, s.connection, s.conversation_id, s.turn_id, s.id, c.ordinal, $3, false, c.purpose, 1, c.call,
+  select c.id, s.tenant, s.connection, s.conversation_id, s.turn_id, s.id, c.ordinal, $3, false, c.purpose, ${rowVersion},
+    c.call,
     c."clientId", 'queued', s.trace_id
   from settled s, given g, json_to_recordset(g.notice) as c(id uuid, ordinal int, purpose text, call jsonb, "clientId" text)
   on conflict (origin, ordinal) do nothing

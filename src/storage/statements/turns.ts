@@ -1,6 +1,7 @@
 // A turn's life after the claim. Every statement begins by locking the lane under its fencing token: $1 conversation,
 // $2 holder, $3 epoch. If the lane has moved on, `lane` is empty and nothing at all is written.
 import { statement } from '../database.ts'
+import { rowVersion } from '../row-version.ts'
 import { remembered } from './history.ts'
 
 const lane = `lane as materialized (
@@ -41,7 +42,7 @@ mapped as (
 turn as (
   insert into turns (id, tenant, connection, conversation_id, session_id, agent, kind, state, attempt, epoch, v,
     parent_turn, principal, run_id, deadline_at, trace_id)
-  select g.id, c.tenant, c.connection, c.id, g."sessionId", c.agent, g.kind, 'running', g.attempt, $3, 1,
+  select g.id, c.tenant, c.connection, c.id, g."sessionId", c.agent, g.kind, 'running', g.attempt, $3, ${rowVersion},
     g."parentTurn", g.principal, g."runId", now() + g."deadlineMs" * interval '1 ms', g."traceId"
   from given g join conversations c on c.id = $1 where g.id is not null
 ),
@@ -119,8 +120,8 @@ select count(*)::int as held from turn`,
 )
 
 /**
- * $4 delay in ms, $5 cause: failed, outage or stopping, $6 code. The turn stays open; only a failure counts against it.
- * A holder that never began the turn gives the lane back without a mark on it.
+ * $4 delay in ms, $5 cause, $6 code. The turn stays open; only a failure counts against it. A holder that never began the
+ * turn gives the lane back without a mark on it.
  */
 export const releaseLane = statement(
   'release_lane',
@@ -128,7 +129,7 @@ export const releaseLane = statement(
 with ${lane},
 marked as (
   update turns t set failures = t.failures + case when $5 = 'failed' then 1 else 0 end,
-    attempt = t.attempt - case when $5 = 'failed' then 0 else 1 end,
+    attempt = t.attempt - case when $5 in ('outage', 'stopping') then 1 else 0 end,
     outage_since = case when $5 = 'outage' then coalesce(t.outage_since, now()) else t.outage_since end,
     history = ${remembered('t', `'what', $5::text, 'attempt', t.attempt, 'code', $6::text, 'retryInMs', $4::float8`)}
   from lane join lanes l using (conversation_id) where t.id = l.turn_id and t.epoch = $3
