@@ -21,10 +21,13 @@ const forWorkerd = {
   external: ['node:*', 'cloudflare:*'],
 }
 
-/** Paths are relative to the checkout; `runtime` is node (default), portable or workerd. Answers 'built' or 'unchanged'. */
-export async function bundle({ entry, outfile, runtime = 'node' }) {
+/**
+ * Paths are relative to the checkout; `runtime` is node (default), portable or workerd. `rowVersionBy` makes it an older or
+ * a newer release. Answers 'built' or 'unchanged'.
+ */
+export async function bundle({ entry, outfile, runtime = 'node', rowVersionBy = 0 }) {
   const stampFile = join(root, `${outfile}.inputs.json`)
-  const settings = settingsFor({ entry, outfile, runtime })
+  const settings = { ...settingsFor({ entry, outfile, runtime }), plugins: [rowVersionPlugin(rowVersionBy)] }
   if (await isUnchanged(stampFile, outfile, settings)) return 'unchanged'
   await rm(stampFile, { force: true })
   const { build } = await import('esbuild')
@@ -54,6 +57,24 @@ export function settingsFor({ entry, outfile, runtime }) {
     logLevel: 'warning',
     ...(runtime === 'node' ? { banner: { js: banner } } : {}),
     ...(runtime === 'workerd' ? forWorkerd : {}),
+  }
+}
+
+/** A release to come, or one of the past, as far as the version of its rows goes: for the proof of upgrades. */
+function rowVersionPlugin(by) {
+  return {
+    name: `row version by ${by}`,
+    setup(build) {
+      build.onLoad({ filter: /[/\\]src[/\\]storage[/\\]row-version\.ts$/ }, async ({ path }) => {
+        const text = await readFile(path, 'utf8')
+        const contents = text.replace(
+          /(export const rowVersion = )(\d+)/,
+          (_, start, version) => start + (Number(version) + by),
+        )
+        if (by !== 0 && contents === text) throw new Error('row-version.ts has no version to change')
+        return { contents, loader: 'ts' }
+      })
+    },
   }
 }
 

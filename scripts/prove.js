@@ -8,7 +8,10 @@ import { bundle, root } from './bundle.js'
 await onModernNode(async () => {
   const outfile = 'dist/prove.js'
   try {
-    await bundle({ entry: 'test/proofs/subject.ts', outfile: 'dist/subject.js' })
+    const entry = 'test/proofs/subject.ts'
+    await bundle({ entry, outfile: 'dist/subject.js' })
+    await bundle({ entry, outfile: 'dist/subject-older.js', rowVersionBy: -1 })
+    await bundle({ entry, outfile: 'dist/subject-newer.js', rowVersionBy: 1 })
     await bundle({ entry: 'test/proofs/prove.ts', outfile })
   } catch (error) {
     console.error(`build of the proofs failed: ${error instanceof Error ? error.message : String(error)}`)

@@ -26,8 +26,8 @@ export interface Database extends Sql {
   close(): Promise<void>
 }
 
-/** Called around every statement; the proofs crash here. */
-export type Failpoint = (name: string) => void | Promise<void>
+/** Called around every statement, afterwards with the number of its rows; the proofs crash and count here. */
+export type Failpoint = (name: string, rows?: number) => void | Promise<void>
 
 export function statement(name: string, text: string): Statement {
   return { name, text }
@@ -52,7 +52,7 @@ export function createSql(driver: Driver, failpoint: Failpoint | undefined): Sql
     async query<Row>(asked: Statement, params: readonly Param[]): Promise<readonly Row[]> {
       await failpoint?.(`before:${asked.name}`)
       const rows = await attempt<Row>(driver, asked, params, 3)
-      await failpoint?.(`after:${asked.name}`)
+      await failpoint?.(`after:${asked.name}`, rows.length)
       return rows
     },
   }

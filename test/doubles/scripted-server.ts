@@ -46,6 +46,8 @@ export type ScriptedServer = {
   readonly failNext: (route: string, ...faults: readonly Fault[]) => void
   /** Every request of this route meets the fault until it is taken back with undefined. */
   readonly failAlways: (route: string, fault: Fault | undefined) => void
+  /** Every request of this route meets the fault chosen for it, if any. */
+  readonly failBy: (route: string, choose: (request: VendorRequest) => Fault | undefined) => void
   readonly close: () => Promise<void>
 }
 
@@ -53,7 +55,7 @@ export async function startScriptedServer(routes: VendorRoutes, port = 0): Promi
   const calls: RecordedCall[] = []
   const unexpected: string[] = []
   const scripted = new Map<string, Fault[]>()
-  const constant = new Map<string, Fault>()
+  const chosen = new Map<string, (request: VendorRequest) => Fault | undefined>()
   const server = createServer((incoming, outgoing) => {
     answer(incoming, outgoing).catch((error: unknown) => {
       unexpected.push(`double failed: ${String(error)}`)
@@ -69,7 +71,7 @@ export async function startScriptedServer(routes: VendorRoutes, port = 0): Promi
       send(outgoing, 404, JSON.stringify(routes.notFound))
       return
     }
-    const fault = scripted.get(route)?.shift() ?? constant.get(route)
+    const fault = scripted.get(route)?.shift() ?? chosen.get(route)?.(request)
     const isApplied = appliesDespite(fault)
     const reply = isApplied ? routes.apply(route, request) : undefined
     calls.push({ route, ...request, at: Date.now(), applied: isApplied })
@@ -88,7 +90,8 @@ export async function startScriptedServer(routes: VendorRoutes, port = 0): Promi
     calls,
     unexpected,
     failNext: (route, ...faults) => void scripted.set(route, [...(scripted.get(route) ?? []), ...faults]),
-    failAlways: (route, fault) => void (fault === undefined ? constant.delete(route) : constant.set(route, fault)),
+    failAlways: (route, fault) => void chosen.set(route, () => fault),
+    failBy: (route, choose) => void chosen.set(route, choose),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -5,7 +5,7 @@ export type VendorMessage = { readonly id: string; readonly clientId?: string; c
 
 export type VendorStub = Pick<
   ScriptedServer,
-  'origin' | 'calls' | 'unexpected' | 'failNext' | 'failAlways' | 'close'
+  'origin' | 'calls' | 'unexpected' | 'failNext' | 'failAlways' | 'failBy' | 'close'
 > & {
   readonly messages: readonly VendorMessage[]
 }

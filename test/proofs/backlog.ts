@@ -39,7 +39,7 @@ export async function measureBacklog(scene: Scene, answers: Answers, options: Pr
   options.say('calm lanes beside a waiting backlog')
   const waiting = await timeLanes(scene, answers, rounds, 'waiting')
   const taken = scene.tool.effects.filter((effect) => effect.conversation === 'hot').length
-  scene.tool.openGate()
+  scene.tool.openGate('hot')
   options.say('calm lanes beside a draining backlog')
   const draining = await timeLanes(scene, answers, rounds, 'draining')
   const left = backlog + 1 - scene.tool.effects.filter((effect) => effect.conversation === 'hot').length

@@ -1,5 +1,5 @@
-// burst: twenty messages of three people into one conversation while a turn is under way, one of them poison, one person
-// not admitted. Then a lane with a huge backlog beside lanes that must not feel it.
+// burst: twenty messages of three people into one conversation while a turn is under way, one of them poison in the company
+// of others, one person not admitted. Then a lane with a huge backlog beside lanes that must not feel it.
 import { createAnswers } from './answers.ts'
 import { audit } from './audit.ts'
 import { measureBacklog } from './backlog.ts'
@@ -19,7 +19,8 @@ export const burst: Proof = async (options) => {
       { id: 'hot', sendClass: 'client-id' },
       { id: 'calm', sendClass: 'client-id' },
     ],
-    leaseMs: 3000,
+    // Nobody dies or freezes here: a lease that no standstill of a busy machine outlasts.
+    leaseMs: 9000,
     toolLatencyMs: 0,
     onMessage: answers.onMessage,
   })
@@ -43,7 +44,10 @@ export const burst: Proof = async (options) => {
   }
 }
 
-/** The order of speakers is the seed's; the poison is somewhere in the middle, and never the stranger's. */
+/**
+ * The order of speakers is the seed's; the poison is somewhere in the middle, with messages of the same person before and
+ * after it, so that it is sure to share a turn with the innocent. The turn under way ends when all twenty wait.
+ */
 async function sayTwenty(scene: Scene): Promise<readonly Update[]> {
   const people = ['ada', 'ada', 'bob', 'bob', stranger]
   const poisonAt = scene.random.between(6, 14)
@@ -54,16 +58,18 @@ async function sayTwenty(scene: Scene): Promise<readonly Update[]> {
     from,
     wish,
   })
-  await scene.platform.send(update(0, 'ada', 'think'))
+  await scene.platform.send(update(0, 'ada', 'gate'))
   const isUnderWay = () => scene.tool.effects.some((effect) => effect.id === 'b-00')
   await eventually(isUnderWay, 5000, 5)
   const said: Update[] = []
   for (let number = 1; number <= 20; number += 1) {
-    const from = number === poisonAt ? 'bob' : number === 1 ? stranger : scene.random.pick(people)
+    const isNearPoison = Math.abs(number - poisonAt) <= 1
+    const from = isNearPoison ? 'bob' : number === 1 ? stranger : scene.random.pick(people)
     const next = update(number, from, number === poisonAt ? 'poison' : 'plain')
     said.push(next)
     await scene.platform.send(next)
   }
+  scene.tool.openGate('burst')
   return said
 }
 
@@ -77,6 +83,7 @@ async function judgeTwenty(scene: Scene, said: readonly Update[]): Promise<reado
   const mixed = effects.filter((effect) => effect.members.some((id) => author.get(id) !== author.get(effect.id)))
   const dead = (await scene.operator.dead()).map((line) => keyOf({ ...line, id: line.messageId }))
   const poison = said.filter((update) => update.wish === 'poison').map(keyOf)
+  const sharing = effects.filter((effect) => effect.members.length > 2 && said.some(isPoisonIn(effect.members)))
   const order = effects.map((effect) => effect.id).join(' ')
   const isInOrder = order === admitted.map((update) => update.id).join(' ')
   return [
@@ -92,8 +99,13 @@ async function judgeTwenty(scene: Scene, said: readonly Update[]): Promise<reado
       '> 1',
       hasMerged(effects),
     ),
+    check('burst: effects of the turn that held the poison and others', sharing.length, '> 2', sharing.length > 2),
     check('burst: dead', dead.join(' '), poison.join(' '), dead.join(' ') === poison.join(' ')),
   ]
+}
+
+function isPoisonIn(members: readonly string[]): (update: Update) => boolean {
+  return (update) => update.wish === 'poison' && members.includes(update.id)
 }
 
 function hasMerged(effects: readonly { readonly members: readonly string[] }[]): boolean {

@@ -34,10 +34,18 @@ export class StartRefused extends Error {
   }
 }
 
-const readyMs = 30_000
-const bundle = fileURLToPath(new URL('./subject.js', import.meta.url))
+/** Which release the process is: ours, or one whose rows are a version older or newer. */
+export type Release = 'older' | 'current' | 'newer'
 
-export async function startGateway(settings: SubjectSettings): Promise<GatewayProcess> {
+const readyMs = 30_000
+const bundles: Readonly<Record<Release, string>> = {
+  older: './subject-older.js',
+  current: './subject.js',
+  newer: './subject-newer.js',
+}
+
+export async function startGateway(settings: SubjectSettings, release: Release): Promise<GatewayProcess> {
+  const bundle = fileURLToPath(new URL(bundles[release], import.meta.url))
   const child = spawn(process.execPath, ['--enable-source-maps', bundle], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {

@@ -1,17 +1,23 @@
 // long: one conversation, one message after the other, each sent when the one before it was answered.
 // The time to accept and the time to answer must not grow with the length of the conversation. Between its messages go
 // messages of conversations without a past: what the machine does to both is not the conversation's length.
+// Rows read per message are counted beside the times: they are the same on every machine, and tell at any scale.
 import { createAnswers } from './answers.ts'
 import { audit } from './audit.ts'
-import { check, fact, type Line, type Proof, type Scale, within } from './proof.ts'
+import { check, equal, fact, type Line, type Proof, type Scale, within } from './proof.ts'
 import { createScene } from './scene.ts'
 import { median, milliseconds } from './timing.ts'
+import type { Effect } from './tool-stub.ts'
 
 const sizes = {
   ci: { messages: 110, part: 30, controlEvery: 2 },
   full: { messages: 10_000, part: 1000, controlEvery: 5 },
 } as const
 const maxRatio = 1.5
+/** From here on the window of the history is full. */
+const settledAfter = 20
+/** A renewal or a wake in between; a conversation read whole has a hundred more. */
+const spareRows = 10
 const answerMs = 30_000
 
 type Times = { readonly accepts: number[]; readonly turns: number[] }
@@ -52,6 +58,7 @@ export const long: Proof = async (options) => {
     const controlPart = Math.floor(part / controlEvery)
     return [
       check('answered one after the other', length, String(messages), length === messages),
+      ...rowGrowth(scene.tool.effects, part),
       ...growth('time to accept', { values: measured.accepts, part }, control.accepts, controlPart, options.scale),
       ...growth('time to answer', { values: measured.turns, part }, control.turns, controlPart, options.scale),
       ...audited.lines,
@@ -59,6 +66,28 @@ export const long: Proof = async (options) => {
   } finally {
     await scene.close()
   }
+}
+
+function rowGrowth(effects: readonly Effect[], part: number): readonly Line[] {
+  const rows: number[] = []
+  const lines: number[] = []
+  effects.forEach((effect, index) => {
+    const before = effects[index - 1]
+    if (effect.conversation !== 'long') return
+    lines.push(effect.historyLines)
+    if (before !== undefined) rows.push(effect.rowsRead - before.rowsRead)
+  })
+  const [first, last] = [median(rows.slice(settledAfter, settledAfter + part)), median(rows.slice(-part))]
+  const [firstLines, lastLines] = [lines[settledAfter] ?? 0, lines.at(-1) ?? 0]
+  return [
+    equal('lines of history given to the agent: at the end, as with a full window', lastLines, firstLines),
+    check(
+      `rows read for a message: median of the last ${part}`,
+      last,
+      `<= ${first + spareRows}, a full window and a few`,
+      last <= first + spareRows,
+    ),
+  ]
 }
 
 function newTimes(): Times {

@@ -13,16 +13,21 @@ export type BooksLine = {
 
 export type DeadLine = { readonly connection: string; readonly reason: string; readonly messageId: string }
 export type DeliveryLine = {
+  readonly id: string
   readonly connection: string
   readonly state: string
   readonly purpose: string
   readonly settledAt: string | null
 }
 
+export type Delivery = { readonly call: Readonly<Record<string, unknown>> }
+
 export type Operator = {
   readonly books: () => Promise<readonly BooksLine[]>
   readonly dead: () => Promise<readonly DeadLine[]>
   readonly failedDeliveries: () => Promise<readonly DeliveryLine[]>
+  /** One delivery with the call itself. */
+  readonly delivery: (id: string) => Promise<Delivery>
   /** Nothing in flight, and no call waiting to be sent, apologies and reminders included. */
   readonly isQuiet: () => Promise<boolean>
 }
@@ -32,14 +37,17 @@ export const listLimit = 500
 const openStates = 'queued,sending,retry,unknown'
 
 export function createOperator(url: () => string): Operator {
-  async function read<T extends { readonly connection: string }>(path: string, field: string): Promise<readonly T[]> {
+  /** The route's own shape; a wrong one shows in the checks that read it. */
+  async function get<T>(path: string): Promise<T> {
     const response = await fetch(`${url()}${path}`, {
       headers: { authorization: `Bearer ${adminToken}` },
       signal: AbortSignal.timeout(10_000),
     })
     if (!response.ok) throw new Error(`GET ${path} answered ${response.status}`)
-    // The route's own shape; a wrong one shows in the checks that read it.
-    const body = (await response.json()) as Readonly<Record<string, readonly T[]>>
+    return (await response.json()) as T
+  }
+  async function read<T extends { readonly connection: string }>(path: string, field: string): Promise<readonly T[]> {
+    const body = await get<Readonly<Record<string, readonly T[]>>>(path)
     // Rows name a connection `channel/id`; the proofs name it by its id, which is unique among theirs.
     return (body[field] ?? []).map((line) => ({ ...line, connection: line.connection.split('/').at(-1) ?? '' }))
   }
@@ -50,6 +58,7 @@ export function createOperator(url: () => string): Operator {
     books,
     dead: () => read<DeadLine>(`/admin/dead?limit=${listLimit}`, 'dead'),
     failedDeliveries: async () => (await deliveries('unknown,refused,dead')).filter((line) => line.settledAt !== null),
+    delivery: async (id) => (await get<{ readonly delivery: Delivery }>(`/admin/deliveries/${id}`)).delivery,
     async isQuiet() {
       const lines = await books()
       if (lines.some((line) => line.inFlight > 0)) return false

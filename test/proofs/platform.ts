@@ -9,7 +9,14 @@ export type Update = {
   readonly id: string
   readonly from: string
   readonly wish: Wish
+  /** Wants an answer of its own: is never merged. */
+  readonly isAlone?: boolean
+  /** How many bytes it carries beside its wish. */
+  readonly ballast?: number
 }
+
+/** One try: when it began by the monotonic clock, how long it took, and the status it met; none: no answer at all. */
+export type Try = { readonly startedAt: number; readonly ms: number; readonly status: number | undefined }
 
 export type Platform = {
   /** Everything ever handed in, in the order in which it was. */
@@ -18,6 +25,7 @@ export type Platform = {
   readonly acknowledged: ReadonlySet<string>
   /** How many of the 2xx answers said this: accepted, duplicate, … */
   readonly outcomes: ReadonlyMap<string, number>
+  readonly tries: readonly Try[]
   /** Failed tries: no connection, no answer in time, or no 2xx. */
   readonly failures: () => number
   /** Delivers once more and again until it is acknowledged; updates of one conversation wait for one another. */
@@ -38,6 +46,8 @@ export type PlatformOptions = {
   readonly timeoutMs: number
   /** Requests under way at the same time, at most. */
   readonly maxInFlight: number
+  /** The shortest pause before the next try of what was not acknowledged; the longest is twice as long. */
+  readonly retryMs: number
 }
 
 export function keyOf({ connection, id }: Pick<Update, 'connection' | 'id'>): string {
@@ -46,6 +56,7 @@ export function keyOf({ connection, id }: Pick<Update, 'connection' | 'id'>): st
 
 export function createPlatform(options: PlatformOptions): Platform {
   const updates: Update[] = []
+  const tries: Try[] = []
   const acknowledged = new Set<string>()
   const outcomes = new Map<string, number>()
   const queues = new Map<string, Promise<void>>()
@@ -66,7 +77,9 @@ export function createPlatform(options: PlatformOptions): Platform {
     const request = signed.get(key) ?? (await sign(update))
     signed.set(key, request)
     const path = `/hooks/${options.channelOf(update.connection)}/${update.connection}`
-    const told = await deliver(`${url}${path}`, request, options.timeoutMs)
+    const startedAt = performance.now()
+    const { status, told } = await deliver(`${url}${path}`, request, options.timeoutMs)
+    tries.push({ startedAt, ms: performance.now() - startedAt, status })
     if (told === undefined) {
       failures += 1
       return undefined
@@ -76,13 +89,15 @@ export function createPlatform(options: PlatformOptions): Platform {
     return told
   }
   const untilAcknowledged = async (update: Update): Promise<void> => {
-    while (!isClosed && (await slots(() => post(update))) === undefined) await delay(20 + options.random() * 30)
+    while (!isClosed && (await slots(() => post(update))) === undefined)
+      await delay(options.retryMs * (1 + options.random()))
     signed.delete(keyOf(update))
   }
   return {
     updates,
     acknowledged,
     outcomes,
+    tries,
     failures: () => failures,
     post,
     send(update) {
@@ -120,20 +135,29 @@ function createSlots(count: number): <T>(work: () => Promise<T>) => Promise<T> {
 
 type SignedRequest = { readonly body: Uint8Array<ArrayBuffer>; readonly headers: Record<string, string> }
 
-/** What the gateway said of it, or undefined without a 2xx. */
-async function deliver(url: string, request: SignedRequest, timeoutMs: number): Promise<string | undefined> {
+type Answer = { readonly status: number | undefined; readonly told: string | undefined }
+
+/** The status, and what the gateway said of the update if it was a 2xx. */
+async function deliver(url: string, request: SignedRequest, timeoutMs: number): Promise<Answer> {
   try {
     const response = await fetch(url, { method: 'POST', ...request, signal: AbortSignal.timeout(timeoutMs) })
     const text = await response.text()
-    return response.ok ? outcomeOf(text) : undefined
+    return { status: response.status, told: response.ok ? outcomeOf(text) : undefined }
   } catch {
-    return undefined
+    return { status: undefined, told: undefined }
   }
 }
 
 async function sign(update: Update): Promise<SignedRequest> {
-  const { id, from, conversation, wish } = update
-  const body = new TextEncoder().encode(JSON.stringify({ id, from, conversation, text: wish }))
+  const { id, from, conversation, wish, isAlone = false, ballast = 0 } = update
+  const event = {
+    id,
+    from,
+    conversation,
+    text: wish + ' '.repeat(ballast),
+    ...(isAlone ? { obligation: 'answer' } : {}),
+  }
+  const body = new TextEncoder().encode(JSON.stringify(event))
   return { body, headers: await signLoopback(body, loopbackSecret) }
 }
 

@@ -1,12 +1,13 @@
 // `npm run prove -- <name>`: runs proofs, tells their figures as a table or as JSON lines, exits with 1 when one is broken.
 import { parseArgs } from 'node:util'
 import { burst } from './burst.ts'
+import { flood } from './flood.ts'
 import { long } from './long.ts'
 import { loss } from './loss.ts'
 import type { DatabaseKind, Line, Proof, ProofOptions, Scale } from './proof.ts'
 import { replicas } from './replicas.ts'
 
-const proofs: Readonly<Record<string, Proof>> = { loss, burst, replicas, long }
+const proofs: Readonly<Record<string, Proof>> = { loss, burst, replicas, long, flood }
 
 const usage = `npm run prove -- <${Object.keys(proofs).join(' | ')} | all> [--scale ci|full] [--database pglite|postgres] [--seed n] [--json]`
 

@@ -10,7 +10,7 @@ import { createScene, type Scene } from './scene.ts'
 
 const sizes = {
   ci: { leaseMs: 1200, conversations: 16, rounds: 3, hits: 3 },
-  full: { leaseMs: 3000, conversations: 200, rounds: 10, hits: 40 },
+  full: { leaseMs: 3000, conversations: 1000, rounds: 10, hits: 60 },
 } as const
 
 export const replicasOnPglite: Proof = async (options) => {
@@ -31,7 +31,7 @@ export const replicasOnPglite: Proof = async (options) => {
     await freezer.freeze(only)
     await traffic.finish()
     options.say('waiting for the last answers')
-    const isQuiet = await scene.settle(180_000)
+    const isQuiet = await scene.settle(300_000)
     const same = await sendSameUpdate(scene, ['client-id', 'none'], [only.url])
     const audited = await audit(scene)
     await only.stop()

@@ -6,15 +6,15 @@ import type { SendClass } from '../doubles/loopback/deliver.ts'
 import { startVendorStub, type VendorMessage, type VendorStub } from '../doubles/vendor-stub.ts'
 import { createPostgresDatabase } from '../setup/postgres-databases.ts'
 import { type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts'
-import { type GatewayProcess, startGateway } from './gateway-process.ts'
+import { type GatewayProcess, type Release, startGateway } from './gateway-process.ts'
 import { createOperator, type Operator } from './operator.ts'
 import { createPlatform, type Platform } from './platform.ts'
 import { delay, eventually, type ProofOptions, within } from './proof.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
-import type { FailpointPlan, SubjectSettings } from './subject-settings.ts'
+import type { FailpointPlan, SubjectConnection, SubjectSettings } from './subject-settings.ts'
 import { startToolStub, type ToolStub } from './tool-stub.ts'
 
-export type SceneConnection = { readonly id: string; readonly sendClass: SendClass; readonly allow?: readonly string[] }
+export type SceneConnection = Omit<SubjectConnection, 'vendorUrl'>
 
 export type SceneOptions = {
   readonly connections: readonly SceneConnection[]
@@ -23,6 +23,11 @@ export type SceneOptions = {
   /** The proof kills PostgreSQL itself, so it gets one of its own that waits for the disk. */
   readonly isDurable?: boolean
   readonly maxInFlight?: number
+  /** How long the platform waits for an answer; without it, as long as a lease. */
+  readonly patienceMs?: number
+  readonly retryMs?: number
+  readonly stallMs?: number
+  readonly reconcileAfterMs?: number
   readonly onMessage?: (connection: string, message: VendorMessage) => void
 }
 
@@ -33,11 +38,14 @@ export type Scene = {
   readonly tool: ToolStub
   readonly vendors: ReadonlyMap<string, VendorStub>
   readonly vendor: (connection: string) => VendorStub
+  readonly sendClassOf: (connection: string) => SendClass
   /** The server that may be killed; undefined on PGlite or on a shared server. */
   readonly server: PostgresServer | undefined
   readonly leaseMs: number
+  /** The database as the gateways see it: an address, or on PGlite a folder that one process opens at a time. */
+  readonly database: { readonly url: string | undefined; readonly folder: string }
   /** Starts a gateway; the platform delivers to every one that is up. */
-  readonly start: (failpoints?: readonly FailpointPlan[]) => Promise<GatewayProcess>
+  readonly start: (failpoints?: readonly FailpointPlan[], release?: Release) => Promise<GatewayProcess>
   /** Everything acknowledged and nothing open any more, also after the time a reminder takes; false when it takes too long. */
   readonly settle: (maxMs?: number) => Promise<boolean>
   /** Ends everything and removes what was made. */
@@ -55,14 +63,18 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
   }
   const gateways: GatewayProcess[] = []
   const up = (): readonly GatewayProcess[] => gateways.filter((gateway) => gateway.isRunning())
-  const channelOf = (connection: string) =>
-    `loopback-${options.connections.find((each) => each.id === connection)?.sendClass}`
+  const sendClassOf = (connection: string): SendClass => {
+    const found = options.connections.find((each) => each.id === connection)
+    if (found === undefined) throw new RangeError(`no connection ${connection}`)
+    return found.sendClass
+  }
   const platform = createPlatform({
     urls: () => up().map((gateway) => gateway.url),
-    channelOf,
+    channelOf: (connection) => `loopback-${sendClassOf(connection)}`,
     random: random.next,
-    timeoutMs: options.leaseMs,
+    timeoutMs: options.patienceMs ?? options.leaseMs,
     maxInFlight: options.maxInFlight ?? 64,
+    retryMs: options.retryMs ?? 25,
   })
   const vendor = (connection: string): VendorStub => {
     const found = vendors.get(connection)
@@ -76,6 +88,8 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
     leaseMs: options.leaseMs,
     connections: options.connections.map((each) => ({ ...each, vendorUrl: vendor(each.id).origin })),
     failpoints,
+    stallMs: options.stallMs ?? 0,
+    ...(options.reconcileAfterMs === undefined ? {} : { reconcileAfterMs: options.reconcileAfterMs }),
   })
   const operator = createOperator(() => up()[0]?.url ?? '')
   return {
@@ -85,10 +99,12 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
     tool,
     vendors,
     vendor,
+    sendClassOf,
     server: database.server,
+    database: { url: database.url, folder },
     leaseMs: options.leaseMs,
-    async start(failpoints = []) {
-      const gateway = await startGateway(settings(failpoints))
+    async start(failpoints = [], release = 'current') {
+      const gateway = await startGateway(settings(failpoints), release)
       gateways.push(gateway)
       return gateway
     },

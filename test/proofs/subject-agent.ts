@@ -1,9 +1,16 @@
 // The agent under test: one journaled effect per message at the tool stub, then a reply that names what it saw.
 import { type Agent, type AgentContext, defineAgent, type StepContext } from '../../src/agent/agent.ts'
 import { type NormalizedMessage, textOf } from '../../src/contract/index.ts'
+import { partsWished } from './part-text.ts'
 import type { EffectBody } from './tool-stub.ts'
 
-const thinkMs: Readonly<Record<string, number>> = { slow: 500, think: 400 }
+const thinkMs: Readonly<Record<string, number>> = { slow: 500 }
+
+let rowsRead = 0
+
+export function countRows(rows: number): void {
+  rowsRead += rows
+}
 
 export function proofAgent(toolUrl: string): Agent {
   return defineAgent({
@@ -15,6 +22,8 @@ export function proofAgent(toolUrl: string): Agent {
 
 async function answer(toolUrl: string, context: AgentContext): Promise<string> {
   const startedAt = Date.now()
+  const parts = context.members.flatMap((member) => partsWished(member.id, wishOf(member)))
+  if (parts.length > 0) return parts.join('\n\n')
   for (const member of context.members) {
     const body = effectBody(member, context, startedAt)
     const options = { args: { id: member.id }, idempotent: body.wish === 'keyed' }
@@ -45,6 +54,8 @@ function effectBody(member: NormalizedMessage, context: AgentContext, startedAt:
     sender: member.channel?.sender_id ?? '',
     evidence: member.sender.identities?.[0]?.subject ?? '',
     members: context.members.map((each) => each.id),
+    rowsRead,
+    historyLines: context.history.length,
   }
 }
 

@@ -14,6 +14,8 @@ export type SubjectConnection = {
   readonly vendorUrl: string
   /** Subjects that may speak; absent = everybody. */
   readonly allow?: readonly string[]
+  /** Longer replies are split. */
+  readonly maxTextLength?: number
 }
 
 export type SubjectSettings = {
@@ -23,6 +25,10 @@ export type SubjectSettings = {
   readonly leaseMs: number
   readonly connections: readonly SubjectConnection[]
   readonly failpoints: readonly FailpointPlan[]
+  /** How long accepting stalls when the process is told to by SIGUSR2. */
+  readonly stallMs: number
+  /** When a call with an unknown outcome is looked up; absent: when the lease and the call are over. */
+  readonly reconcileAfterMs?: number
 }
 
 /** What a message asks of the agent under test. It is the message's text. */
@@ -40,5 +46,5 @@ export type Wish =
   | 'remind'
   /** Its effect is not answered before the tool stub opens the gate. */
   | 'gate'
-  /** A turn of 400 ms. */
-  | 'think'
+  /** Wants a reply of so many parts, without any effect. */
+  | `parts ${number}`

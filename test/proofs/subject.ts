@@ -8,7 +8,8 @@ import { isGatewayError } from '../../src/contract/index.ts'
 import { startNode } from '../../src/node.ts'
 import type { Failpoint } from '../../src/storage/database.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '../doubles/loopback/index.ts'
-import { proofAgent } from './subject-agent.ts'
+import { delay } from './proof.ts'
+import { countRows, proofAgent } from './subject-agent.ts'
 import {
   adminToken,
   type FailpointPlan,
@@ -30,12 +31,20 @@ function tell(line: JsonObject): void {
   writeSync(1, `${JSON.stringify(line)}\n`)
 }
 
+/** A statement that is stuck, as behind a lock: whoever accepts waits until it is over. */
+let stalledUntil = 0
+process.on('SIGUSR2', () => {
+  stalledUntil = Date.now() + settings.stallMs
+})
+
 /** Counts begin with the first accepted message, so that the hit is one of a process at work. */
 function createFailpoint(plans: readonly FailpointPlan[]): Failpoint {
   let isAtWork = false
   const left = plans.map((plan) => ({ ...plan }))
-  return (name) => {
+  return (name, rows = 0) => {
+    countRows(rows)
     isAtWork ||= name === 'before:accept'
+    if (name === 'before:accept' && stalledUntil > Date.now()) return delay(stalledUntil - Date.now())
     const plan = isAtWork ? left.find((each) => each.name === name) : undefined
     if (plan === undefined) return undefined
     plan.hit -= 1
@@ -78,14 +87,23 @@ async function main(): Promise<void> {
   }
   const file = {
     agents: [proofAgent(settings.toolUrl)],
-    connections: settings.connections.map(({ id, sendClass, vendorUrl, allow }) => ({
+    connections: settings.connections.map(({ id, sendClass, vendorUrl, allow, maxTextLength }) => ({
       channel: `loopback-${sendClass}`,
       id,
-      settings: { secret: loopbackSecret, vendorUrl, callTimeoutMs: Math.floor(settings.leaseMs / 3) },
+      settings: {
+        secret: loopbackSecret,
+        vendorUrl,
+        callTimeoutMs: Math.floor(settings.leaseMs / 3),
+        ...(maxTextLength === undefined ? {} : { maxTextLength }),
+      },
       ...(allow === undefined ? {} : { access: { mode: 'allow_list' as const, allow } }),
     })),
     turns: { leaseMs: settings.leaseMs, pollMs: 200, retryFirstMs: 50 },
-    sends: { backoff: { firstMs: 100, maxMs: 1000 }, unknownPauseMs: 200 },
+    sends: {
+      backoff: { firstMs: 100, maxMs: 1000 },
+      unknownPauseMs: 200,
+      ...(settings.reconcileAfterMs === undefined ? {} : { reconcileAfterMs: settings.reconcileAfterMs }),
+    },
   }
   const running = await startNode({
     config: loadConfig(environment, file, channels),

@@ -18,6 +18,9 @@ export type EffectBody = {
   readonly evidence: string
   /** Every message of the turn, in order. */
   readonly members: readonly string[]
+  /** Rows the database has given to the process so far, and lines of history the agent was given. */
+  readonly rowsRead: number
+  readonly historyLines: number
 }
 
 export type Effect = EffectBody & { readonly at: number }
@@ -26,15 +29,22 @@ export type ToolStub = {
   readonly url: string
   /** In the order of arrival. */
   readonly effects: readonly Effect[]
-  /** Answers what waits at the gate, now and from now on. */
-  readonly openGate: () => void
+  /** Answers what waits at the gate of a conversation, now and from now on; without one, at every gate. */
+  readonly openGate: (conversation?: string) => void
   readonly close: () => Promise<void>
 }
 
 export async function startToolStub(latencyMs: number): Promise<ToolStub> {
   const effects: Effect[] = []
   const keys = new Set<string>()
-  const gate = Promise.withResolvers<void>()
+  const gates = new Map<string, PromiseWithResolvers<void>>()
+  let isOpen = false
+  const gateOf = (conversation: string): PromiseWithResolvers<void> => {
+    const gate = gates.get(conversation) ?? Promise.withResolvers<void>()
+    gates.set(conversation, gate)
+    if (isOpen) gate.resolve()
+    return gate
+  }
   const server = createServer((request, response) => {
     // A caller that died in the middle of its request had no effect.
     answer(request, response).catch(() => response.destroy())
@@ -46,7 +56,7 @@ export async function startToolStub(latencyMs: number): Promise<ToolStub> {
     const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as EffectBody
     if (body.wish !== 'keyed' || !keys.has(body.key)) effects.push({ ...body, at: Date.now() })
     keys.add(body.key)
-    if (body.wish === 'gate') await gate.promise
+    if (body.wish === 'gate') await gateOf(body.conversation).promise
     else if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs))
     response.end('done')
   }
@@ -56,7 +66,10 @@ export async function startToolStub(latencyMs: number): Promise<ToolStub> {
   return {
     url: `http://127.0.0.1:${port}`,
     effects,
-    openGate: () => gate.resolve(),
+    openGate(conversation) {
+      isOpen ||= conversation === undefined
+      for (const gate of conversation === undefined ? gates.values() : [gateOf(conversation)]) gate.resolve()
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

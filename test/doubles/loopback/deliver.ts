@@ -47,8 +47,9 @@ function requestFor({ settings, sendClass }: Deps, call: LoopbackCall, attempt: 
 async function outcomeOf(response: Response): Promise<DeliveryOutcome> {
   if (response.ok) return { kind: 'delivered', vendorId: await idOf(response) }
   if (response.status === 429) {
-    const afterMs = Number(response.headers.get('retry-after') ?? '1') * 1000
-    return { kind: 'retry', reason: 'rate_limited', afterMs, scope: 'conversation' }
+    const after = response.headers.get('retry-after')
+    const asked = after === null ? {} : { afterMs: Number(after) * 1000, scope: 'conversation' as const }
+    return { kind: 'retry', reason: 'rate_limited', ...asked }
   }
   if (response.status >= 500) return { kind: 'unknown', reason: `vendor_${response.status}` }
   return { kind: 'refused', reason: `vendor_${response.status}` }
