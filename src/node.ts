@@ -129,7 +129,13 @@ function appDeps(
   }
 }
 
-const probe = statement('probe', 'select 1 as ok')
+/** Asks for the locks an arrival needs and stores nothing: a database that only reads, or a locked table, is not ready. */
+const probe = statement(
+  'probe',
+  `with stored as (insert into inbox (id) select gen_random_uuid() where false),
+     queued as (insert into lanes (conversation_id) select gen_random_uuid() where false)
+   select 1 as ok`,
+)
 
 async function isReady({ deps }: Assembled, database: Database): Promise<boolean> {
   if (!deps.committer.isAnswered()) return false

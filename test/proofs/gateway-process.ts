@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { type SubjectSettings, settingsVariable } from './subject-settings.ts'
+import { type SubjectCommand, type SubjectSettings, settingsVariable } from './subject-settings.ts'
 
 export type LogLine = { readonly level: string; readonly event: string } & Readonly<Record<string, unknown>>
 
@@ -17,6 +17,7 @@ export type GatewayProcess = {
   /** Resolves with the signal that ended it, or its exit code. */
   readonly ended: Promise<string>
   readonly signal: (name: NodeJS.Signals) => void
+  readonly command: (command: SubjectCommand) => void
   /** kill -9, and waits for the end. */
   readonly kill: () => Promise<void>
   /** SIGTERM, and waits; kills what does not go. */
@@ -46,7 +47,7 @@ const bundles: Readonly<Record<Release, string>> = {
 
 export async function startGateway(settings: SubjectSettings, release: Release): Promise<GatewayProcess> {
   const bundle = fileURLToPath(new URL(bundles[release], import.meta.url))
-  const child = spawn(process.execPath, ['--enable-source-maps', bundle], {
+  const child = spawn(process.execPath, ['--enable-source-maps', '--expose-gc', bundle], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'] ?? '',
@@ -73,6 +74,7 @@ export async function startGateway(settings: SubjectSettings, release: Release):
     isRunning,
     ended: ended.then((how) => (how === 'SIGKILL' || how === '0' ? how : `${how} ${complaint}`)),
     signal: (name) => void child.kill(name),
+    command: (command) => void child.stdin.write(`${command}\n`),
     async kill() {
       child.kill('SIGKILL')
       await ended

@@ -4,10 +4,11 @@ import { burst } from './burst.ts'
 import { flood } from './flood.ts'
 import { long } from './long.ts'
 import { loss } from './loss.ts'
+import { outage } from './outage.ts'
 import type { DatabaseKind, Line, Proof, ProofOptions, Scale } from './proof.ts'
 import { replicas } from './replicas.ts'
 
-const proofs: Readonly<Record<string, Proof>> = { loss, burst, replicas, long, flood }
+const proofs: Readonly<Record<string, Proof>> = { loss, burst, replicas, long, flood, outage }
 
 const usage = `npm run prove -- <${Object.keys(proofs).join(' | ')} | all> [--scale ci|full] [--database pglite|postgres] [--seed n] [--json]`
 

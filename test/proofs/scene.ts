@@ -26,7 +26,6 @@ export type SceneOptions = {
   /** How long the platform waits for an answer; without it, as long as a lease. */
   readonly patienceMs?: number
   readonly retryMs?: number
-  readonly stallMs?: number
   readonly reconcileAfterMs?: number
   readonly onMessage?: (connection: string, message: VendorMessage) => void
 }
@@ -88,7 +87,6 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
     leaseMs: options.leaseMs,
     connections: options.connections.map((each) => ({ ...each, vendorUrl: vendor(each.id).origin })),
     failpoints,
-    stallMs: options.stallMs ?? 0,
     ...(options.reconcileAfterMs === undefined ? {} : { reconcileAfterMs: options.reconcileAfterMs }),
   })
   const operator = createOperator(() => up()[0]?.url ?? '')

@@ -25,11 +25,12 @@ export type SubjectSettings = {
   readonly leaseMs: number
   readonly connections: readonly SubjectConnection[]
   readonly failpoints: readonly FailpointPlan[]
-  /** How long accepting stalls when the process is told to by SIGUSR2. */
-  readonly stallMs: number
   /** When a call with an unknown outcome is looked up; absent: when the lease and the call are over. */
   readonly reconcileAfterMs?: number
 }
+
+/** What the driver may ask of the process, one word a line: to stall, to go on, or to say how much memory is in use. */
+export type SubjectCommand = 'stall' | 'go on' | 'memory'
 
 /** What a message asks of the agent under test. It is the message's text. */
 export type Wish =

@@ -1,6 +1,7 @@
 // The process under test: a whole gateway on Node with loopback channels, which can be told where to die or to freeze.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../../src/config.ts'
 import type { Attempt, ChannelDefinition, JsonObject, Log } from '../../src/contract/index.ts'
@@ -8,7 +9,6 @@ import { isGatewayError } from '../../src/contract/index.ts'
 import { startNode } from '../../src/node.ts'
 import type { Failpoint } from '../../src/storage/database.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '../doubles/loopback/index.ts'
-import { delay } from './proof.ts'
 import { countRows, proofAgent } from './subject-agent.ts'
 import {
   adminToken,
@@ -31,11 +31,22 @@ function tell(line: JsonObject): void {
   writeSync(1, `${JSON.stringify(line)}\n`)
 }
 
-/** A statement that is stuck, as behind a lock: whoever accepts waits until it is over. */
-let stalledUntil = 0
-process.on('SIGUSR2', () => {
-  stalledUntil = Date.now() + settings.stallMs
-})
+/** A statement that is stuck, as behind a lock: whoever accepts, or asks whether it could, waits until it is over. */
+let stall: PromiseWithResolvers<void> | undefined
+const stalling = ['before:accept', 'before:probe']
+
+function obey(command: string): void {
+  if (command === 'stall') stall ??= Promise.withResolvers()
+  if (command === 'go on') {
+    stall?.resolve()
+    stall = undefined
+  }
+  if (command !== 'memory') return
+  // Twice: the first collection may leave what only a finalizer held.
+  for (let times = 0; times < 2; times += 1) globalThis.gc?.()
+  const { heapUsed, external } = process.memoryUsage()
+  tell({ level: 'info', event: 'memory', megabytes: Math.round((heapUsed + external) / 2 ** 20) })
+}
 
 /** Counts begin with the first accepted message, so that the hit is one of a process at work. */
 function createFailpoint(plans: readonly FailpointPlan[]): Failpoint {
@@ -44,7 +55,7 @@ function createFailpoint(plans: readonly FailpointPlan[]): Failpoint {
   return (name, rows = 0) => {
     countRows(rows)
     isAtWork ||= name === 'before:accept'
-    if (name === 'before:accept' && stalledUntil > Date.now()) return delay(stalledUntil - Date.now())
+    if (stall !== undefined && stalling.includes(name)) return stall.promise
     const plan = isAtWork ? left.find((each) => each.name === name) : undefined
     if (plan === undefined) return undefined
     plan.hit -= 1
@@ -115,7 +126,8 @@ async function main(): Promise<void> {
   const end = (): void => void running.stop(3000).finally(() => process.exit(0))
   process.on('SIGTERM', end)
   // The driver holds the other end: without a driver there is nothing to be proven.
-  process.stdin.resume().on('end', () => process.exit(1))
+  createInterface({ input: process.stdin }).on('line', obey)
+  process.stdin.on('end', () => process.exit(1))
   tell({ level: 'info', event: 'ready', url: running.url })
 }
 

@@ -11,8 +11,13 @@ export type PostgresServer = {
   readonly url: string
   /** kill -9 of the server and all its children. */
   readonly crash: () => Promise<void>
-  /** After a crash: the same folder and port again. */
+  /** An orderly stop that waits for nobody's connection. */
+  readonly halt: () => Promise<void>
+  /** After a crash or a halt: the same folder and port again. */
   readonly restart: () => Promise<void>
+  /** SIGSTOP for the server and all its children: up, and deaf. */
+  readonly freeze: () => Promise<void>
+  readonly thaw: () => Promise<void>
   /** Ends the server and removes its folder. */
   readonly stop: () => Promise<void>
 }
@@ -51,6 +56,9 @@ export async function startPostgresServer({ isDurable }: PostgresServerOptions):
   return {
     url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
     crash: () => crashServer(dataFolder),
+    halt: () => haltServer(dataFolder),
+    freeze: () => signalAll(dataFolder, 'SIGSTOP'),
+    thaw: () => signalAll(dataFolder, 'SIGCONT'),
     restart: () => beforeDeadline(startAgain(server)),
     stop: remove,
   }
@@ -112,10 +120,30 @@ async function stopServer(dataFolder: string): Promise<void> {
 async function crashServer(dataFolder: string): Promise<void> {
   const pid = await serverPid(dataFolder)
   if (pid === undefined) return
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
-  const all = [pid, ...children.split(' ').filter(Boolean).map(Number)]
+  const all = [pid, ...(await childrenOf(pid))]
   for (const each of all) signal(each, 'SIGKILL')
   await untilGone(all, 5000)
+}
+
+/** SIGINT is PostgreSQL's fast shutdown: transactions are rolled back, the disk is in order. */
+async function haltServer(dataFolder: string): Promise<void> {
+  const pid = await serverPid(dataFolder)
+  if (pid === undefined) return
+  signal(pid, 'SIGINT')
+  await untilGone([pid], startTimeoutMs)
+}
+
+/** The server first: it makes no more children from then on. */
+async function signalAll(dataFolder: string, name: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+  const pid = await serverPid(dataFolder)
+  if (pid === undefined) return
+  signal(pid, name)
+  for (const each of await childrenOf(pid)) signal(each, name)
+}
+
+async function childrenOf(pid: number): Promise<readonly number[]> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
+  return children.split(' ').filter(Boolean).map(Number)
 }
 
 /** Right after a crash the port or the shared memory may still be taken for a moment. */

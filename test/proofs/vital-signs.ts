@@ -1,0 +1,53 @@
+// How a process is while it is in trouble: its readiness, asked for again and again, and what it holds in memory.
+import type { GatewayProcess } from './gateway-process.ts'
+import { delay, eventually } from './proof.ts'
+
+/** One look at /readyz: when it was asked and answered, by the monotonic clock. No status: no answer. */
+export type Look = { readonly askedAt: number; readonly answeredAt: number; readonly status: number | undefined }
+
+export type VitalSigns = {
+  readonly looks: readonly Look[]
+  readonly stop: () => Promise<void>
+}
+
+const everyMs = 100
+const patienceMs = 20_000
+
+export function watchVitalSigns(gateway: GatewayProcess): VitalSigns {
+  const looks: Look[] = []
+  let isOver = false
+  const watch = async (): Promise<void> => {
+    while (!isOver) {
+      const askedAt = performance.now()
+      const status = await statusOf(`${gateway.url}/readyz`)
+      looks.push({ askedAt, answeredAt: performance.now(), status })
+      await delay(everyMs)
+    }
+  }
+  const watching = watch()
+  return {
+    looks,
+    async stop() {
+      isOver = true
+      await watching
+    },
+  }
+}
+
+/** What the process holds on to, after its garbage was collected, in megabytes. */
+export async function memoryInUse(gateway: GatewayProcess): Promise<number> {
+  const before = gateway.count('memory')
+  gateway.command('memory')
+  await eventually(() => gateway.count('memory') > before, patienceMs, 10)
+  return Number(gateway.lines.findLast((line) => line.event === 'memory')?.['megabytes'])
+}
+
+async function statusOf(url: string): Promise<number | undefined> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(patienceMs) })
+    await response.arrayBuffer()
+    return response.status
+  } catch {
+    return undefined
+  }
+}
