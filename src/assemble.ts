@@ -9,7 +9,7 @@ import type { InboxStore } from './inbound/inbox-store.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
 import { type Bell, createBell } from './pump.ts'
 import { createLeaseKeeper } from './sessions/lease-keeper.ts'
-import type { Database, Failpoint } from './storage/database.ts'
+import type { Database, Failpoint, WakingWork } from './storage/database.ts'
 import { createDueStore } from './storage/due-store.ts'
 import { createInboxStore } from './storage/inbox-store.ts'
 import { createJournalStore } from './storage/journal-store.ts'
@@ -39,7 +39,8 @@ export type Runtime = {
 export type Assembled = {
   readonly gateway: Gateway
   readonly deps: GatewayDeps
-  readonly wake: () => void
+  /** Rings the bell of this work; without one, every bell. */
+  readonly wake: (work?: WakingWork) => void
   readonly stop: () => void
 }
 
@@ -105,7 +106,12 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     newId,
     hash: sha256Hex,
   }
-  return { gateway: createGateway(deps), deps, wake: () => ringAll(bells), stop: leases.stop }
+  return {
+    gateway: createGateway(deps),
+    deps,
+    wake: (work) => (work === undefined ? ringAll(bells) : bells[work].ring()),
+    stop: leases.stop,
+  }
 }
 
 function createConnection(

@@ -20,11 +20,15 @@ export interface Database extends Sql {
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>
   /** True where other processes may be listening and want a NOTIFY. */
   readonly isShared: boolean
-  listen(onWake: () => void): Promise<() => Promise<void>>
+  /** Tells what others have left to do; nothing that this process said itself, since its own bells rang already. */
+  listen(onWake: (work?: WakingWork) => void): Promise<() => Promise<void>>
   /** Housekeeping that a server does by itself and an embedded engine does not. */
   maintain(): Promise<void>
   close(): Promise<void>
 }
+
+/** Whose work a NOTIFY announces. Absent: anything may be due, as after a lost connection. */
+export type WakingWork = 'turns' | 'sends'
 
 /** Called around every statement, afterwards with the number of its rows; the proofs crash and count here. */
 export type Failpoint = (name: string, rows?: number) => void | Promise<void>

@@ -1,6 +1,6 @@
 // PostgreSQL through postgres.js: the driver that replicas share.
 import postgres from 'postgres'
-import { createSql, type Database, type Failpoint } from './database.ts'
+import { createSql, type Database, type Failpoint, type WakingWork } from './database.ts'
 import { createPostgresDriver, type PostgresClient, runTransaction } from './postgres-driver.ts'
 
 const wakeChannel = 'parley_wake'
@@ -13,6 +13,9 @@ const steadyPlans = { enable_seqscan: 'off', jit: 'off' } as const
 
 /** The same for statements that touch a handful of rows: joining them by hash would read the other table whole. */
 const smallPlans = { ...steadyPlans, enable_hashjoin: 'off', enable_mergejoin: 'off' } as const
+
+/** Said along with every NOTIFY, so that its sender can leave it alone; a pooler in between may drop it. */
+const senderSetting = 'parley.sender'
 
 export type PostgresOptions = {
   readonly url: string
@@ -29,11 +32,13 @@ export function openPostgres(options: PostgresOptions): Database {
   // breaks, which would end the process. Our statements return no arrays.
   const types = { fetch_types: false } as const
   const common = { onnotice: () => {}, connect_timeout: 5, idle_timeout: 0, prepare: true, backoff, ...types } as const
-  const client = postgres(options.url, { ...common, max: options.maxConnections ?? 10, connection: smallPlans })
+  const sender = crypto.randomUUID()
+  const plans = { ...smallPlans, [senderSetting]: sender }
+  const client = postgres(options.url, { ...common, max: options.maxConnections ?? 10, connection: plans })
   const acceptClient = postgres(options.url, {
     ...common,
     max: options.acceptConnections ?? 2,
-    connection: { ...steadyPlans, statement_timeout: options.acceptDeadlineMs ?? 2000 },
+    connection: { ...steadyPlans, [senderSetting]: sender, statement_timeout: options.acceptDeadlineMs ?? 2000 },
   })
   // LISTEN needs a connection of its own: a pooled one would lose its subscription.
   let listener: PostgresClient | undefined
@@ -46,7 +51,12 @@ export function openPostgres(options: PostgresOptions): Database {
     transaction: (work) => runTransaction(client, options.failpoint, work),
     async listen(onWake) {
       listener ??= postgres(options.url, { ...common, max: 1 })
-      const subscription = await listener.listen(wakeChannel, onWake, onWake)
+      const hear = (payload: string): void => {
+        const [work = '', from = ''] = payload.split(' ')
+        if (from !== sender) onWake(isWakingWork(work) ? work : undefined)
+      }
+      // The second is called when the subscription stands, again after a lost connection: anything may have been missed.
+      const subscription = await listener.listen(wakeChannel, hear, () => onWake())
       return () => subscription.unlisten()
     },
     maintain: async () => {},
@@ -54,4 +64,8 @@ export function openPostgres(options: PostgresOptions): Database {
       await Promise.all([client, acceptClient, listener].map((each) => each?.end({ timeout: 2 })))
     },
   }
+}
+
+function isWakingWork(text: string): text is WakingWork {
+  return text === 'turns' || text === 'sends'
 }

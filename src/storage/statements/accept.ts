@@ -10,6 +10,7 @@
 //
 // Look-ups are lateral with a limit, so that a plan made for an empty table does not become a scan of a full one.
 import { statement } from '../database.ts'
+import { wakeNote } from './wake-note.ts'
 
 export const accept = statement(
   'accept',
@@ -122,7 +123,7 @@ repeated as (
     last_delivery_id = coalesce(excluded.last_delivery_id, duplicates.last_delivery_id)
 ),
 woken as (
-  select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', '') end as done
+  select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done
 )
 select i.ord, n.id as "insertedId", k.id as "knownId", coalesce(n.flagged, false) as flagged, n.state,
   exists (select 1 from busy b where b.ord = i.ord) as "isBusy"

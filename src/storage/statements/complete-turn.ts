@@ -3,6 +3,7 @@
 import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
 import { remembered } from './history.ts'
+import { wakeNote } from './wake-note.ts'
 
 export const completeTurn = statement(
   'complete_turn',
@@ -86,7 +87,7 @@ freed as (
   from turn where l.conversation_id = turn.conversation_id
 ),
 woken as (
-  select case when $5::boolean and exists (select 1 from sent) then pg_notify('parley_wake', '') end as done
+  select case when $5::boolean and exists (select 1 from sent) then pg_notify('parley_wake', ${wakeNote('sends')}) end as done
 )
 select (select count(*)::int from turn) as ended, (select count(*)::int from lane) as held from woken`,
 )
