@@ -16,6 +16,8 @@ export interface Database extends Sql {
   readonly kind: 'pglite' | 'postgres'
   /** The same database on its own connections with a statement deadline, so that slow work cannot starve accepting. */
   readonly accepting: Sql
+  /** The same on one connection of its own, opened when first used: looking at the gateway never makes it wait. */
+  readonly observing: Sql
   /** Nothing but SQL may be awaited inside `work`. */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>
   /** True where other processes may be listening and want a NOTIFY. */

@@ -35,6 +35,7 @@ export async function openPglite(options: PgliteOptions): Promise<Database> {
     isShared: false,
     ...sql,
     accepting: createSql(preparedDriver(engine), options.failpoint),
+    observing: sql,
     transaction: (work) => engine.transaction((tx) => work(runner(tx, options.failpoint))),
     // One process, one connection: the in-process signal wakes everybody there is.
     listen: async () => async () => {},

@@ -14,6 +14,8 @@ const steadyPlans = { enable_seqscan: 'off', jit: 'off' } as const
 /** The same for statements that touch a handful of rows: joining them by hash would read the other table whole. */
 const smallPlans = { ...steadyPlans, enable_hashjoin: 'off', enable_mergejoin: 'off' } as const
 
+const observeDeadlineMs = 2_000
+
 /** Said along with every NOTIFY, so that its sender can leave it alone; a pooler in between may drop it. */
 const senderSetting = 'parley.sender'
 
@@ -40,6 +42,13 @@ export function openPostgres(options: PostgresOptions): Database {
     max: options.acceptConnections ?? 2,
     connection: { ...steadyPlans, [senderSetting]: sender, statement_timeout: options.acceptDeadlineMs ?? 2000 },
   })
+  // Connects when first used, and goes when nobody looks any more.
+  const observer = postgres(options.url, {
+    ...common,
+    max: 1,
+    idle_timeout: 120,
+    connection: { ...steadyPlans, statement_timeout: observeDeadlineMs },
+  })
   // LISTEN needs a connection of its own: a pooled one would lose its subscription.
   let listener: PostgresClient | undefined
 
@@ -48,6 +57,7 @@ export function openPostgres(options: PostgresOptions): Database {
     isShared: true,
     ...createSql(createPostgresDriver(client), options.failpoint),
     accepting: createSql(createPostgresDriver(acceptClient), options.failpoint),
+    observing: createSql(createPostgresDriver(observer), options.failpoint),
     transaction: (work) => runTransaction(client, options.failpoint, work),
     async listen(onWake) {
       listener ??= postgres(options.url, { ...common, max: 1 })
@@ -61,7 +71,7 @@ export function openPostgres(options: PostgresOptions): Database {
     },
     maintain: async () => {},
     async close() {
-      await Promise.all([client, acceptClient, listener].map((each) => each?.end({ timeout: 2 })))
+      await Promise.all([client, acceptClient, observer, listener].map((each) => each?.end({ timeout: 2 })))
     },
   }
 }

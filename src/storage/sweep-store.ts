@@ -14,6 +14,10 @@ import {
   forgetTranscripts,
   forgetTurns,
 } from './statements/sweep.ts'
+import { foldTallies } from './statements/vitals.ts'
+
+/** More than an hour's ends at a busy gateway; what is left waits for the next round. */
+const changesPerFold = 200_000
 
 type Drift = { readonly conversationId: string; readonly pending: number; readonly actual: number }
 
@@ -27,6 +31,7 @@ export function createSweepStore(database: Database): SweepStore {
         swept += (await database.query(each, [receiptDays, batch])).length
       }
       swept += (await database.query(forgetLimits, [batch])).length
+      await database.query(foldTallies, [changesPerFold])
       await database.maintain()
       return swept
     },

@@ -67,6 +67,7 @@ export const inbox = pgTable(
     index('inbox_message_id').on(t.tenant, t.connection, t.messageId),
     index('inbox_state').on(t.state, t.seq).where(sql`state in ('dead', 'ignored')`),
     index('inbox_ended').on(t.endedAt).where(sql`ended_at is not null`),
+    index('inbox_in_flight').on(t.tenant, t.connection, t.state, t.receivedAt).where(sql`ended_at is null`),
   ],
 )
 

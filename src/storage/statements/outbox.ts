@@ -183,8 +183,16 @@ export const lockSendLane = statement(
 export const recountSendLane = statement(
   'recount_send_lane',
   `
-update send_lanes l set holder = null, lease_until = null, next_at = now(), pending =
-  (select count(*)::int from outbox o where o.tenant = l.tenant and o.connection = l.connection
-     and o.order_key = l.order_key and o.settled_at is null)
-where tenant = $1 and connection = $2 and order_key = $3 returning pending`,
+with was as materialized (select pending from send_lanes where tenant = $1 and connection = $2 and order_key = $3),
+counted as (
+  update send_lanes l set holder = null, lease_until = null, next_at = now(), pending =
+    (select count(*)::int from outbox o where o.tenant = l.tenant and o.connection = l.connection
+       and o.order_key = l.order_key and o.settled_at is null)
+  where tenant = $1 and connection = $2 and order_key = $3 returning tenant, connection, pending
+),
+told as (
+  insert into tally_changes select 'drift', c.tenant, c.connection, 'send_lane', 'claimed', 1, now()
+  from counted c, was where c.pending <> was.pending
+)
+select pending from counted`,
 )

@@ -86,6 +86,10 @@ limit $1`,
 export const correctDrift = statement(
   'correct_drift',
   `
-update lanes l set pending = $2 where l.conversation_id = $1 and l.pending = $3
-  and (l.lease_until is null or l.lease_until < now()) returning 1 as corrected`,
+with corrected as (
+  update lanes l set pending = $2 where l.conversation_id = $1 and l.pending = $3
+    and (l.lease_until is null or l.lease_until < now()) returning l.tenant, l.connection
+),
+told as (insert into tally_changes select 'drift', tenant, connection, 'lane', 'swept', 1, now() from corrected)
+select 1 as corrected from corrected`,
 )

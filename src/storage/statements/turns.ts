@@ -164,10 +164,18 @@ export const lockLane = statement(
 export const recountLane = statement(
   'recount_lane',
   `
-update lanes set lease_until = null, holder = null, next_at = now(), pending =
-  (select count(*)::int from inbox where conversation_id = $1 and state = 'queued') +
-  (select count(*)::int from signals where conversation_id = $1 and state = 'queued')
-where conversation_id = $1 returning pending`,
+with was as materialized (select pending from lanes where conversation_id = $1),
+counted as (
+  update lanes set lease_until = null, holder = null, next_at = now(), pending =
+    (select count(*)::int from inbox where conversation_id = $1 and state = 'queued') +
+    (select count(*)::int from signals where conversation_id = $1 and state = 'queued')
+  where conversation_id = $1 returning tenant, connection, pending
+),
+told as (
+  insert into tally_changes select 'drift', c.tenant, c.connection, 'lane', 'claimed', 1, now()
+  from counted c, was where c.pending <> was.pending
+)
+select pending from counted`,
 )
 
 /** For a database only one process can open: whoever held these leases is dead, so nobody need wait for them to run out. */

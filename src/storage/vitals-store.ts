@@ -1,0 +1,8 @@
+// Vital signs on SQL.
+import type { VitalSign, VitalsStore } from '../vitals/vitals-store.ts'
+import type { Database } from './database.ts'
+import { readVitals } from './statements/vitals.ts'
+
+export function createVitalsStore(database: Database): VitalsStore {
+  return { read: () => database.observing.query<VitalSign>(readVitals, []) }
+}
