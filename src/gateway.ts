@@ -3,7 +3,7 @@
 //
 //   bytes -> verify -> normalize -> accept --commit--> 2xx
 //   lane  -> take turn -> identify, admit, merge -> run -> render --commit--> outbox -> deliver -> settle
-import type { RawArrival, WatchResult } from './contract/index.ts'
+import { failureFacts, type PumpName, type RawArrival, type WatchResult } from './contract/index.ts'
 import type { GatewayConnection, GatewayDeps } from './gateway/deps.ts'
 import { type Received, receive } from './gateway/receive.ts'
 import { resubmit } from './gateway/resubmit.ts'
@@ -23,23 +23,36 @@ export type Gateway = {
   readonly drain: (options: DrainOptions) => Promise<void>
   /** Milliseconds until there is something to drain that nobody holds; 0 = now, undefined = nothing waits. */
   readonly nextDueMs: () => Promise<number | undefined>
+  /** Milliseconds since each pump's last round; null before its first one. */
+  readonly pumpAges: () => Readonly<Record<PumpName, number | null>>
 }
 
 /** Once `deadline` is aborted nothing new is claimed, and turns stop at their next journal step (ruling 32). */
 export type DrainOptions = { readonly deadline: AbortSignal; readonly untilIdle?: boolean }
 
 export function createGateway(deps: GatewayDeps): Gateway {
+  const rounds = new Map<PumpName, number>()
+  const onRound = (pump: PumpName) => () => void rounds.set(pump, deps.monotonicMs())
+  const ageOf = (pump: PumpName): number | null => {
+    const at = rounds.get(pump)
+    return at === undefined ? null : Math.max(0, deps.monotonicMs() - at)
+  }
   return {
     connections: deps.connections,
     receive: (at, arrival) => receive(deps, at, arrival),
     watch: (inboxId, timeoutMs) => watch(deps, inboxId, timeoutMs),
     resubmit: (inboxId) => resubmit(deps, inboxId),
-    drain: (options) => drain(deps, options),
+    drain: (options) => drain(deps, options, onRound),
     nextDueMs: deps.nextDueMs,
+    pumpAges: () => ({ turns: ageOf('turns'), sends: ageOf('sends'), timers: ageOf('timers') }),
   }
 }
 
-async function drain(deps: GatewayDeps, { deadline, untilIdle = false }: DrainOptions): Promise<void> {
+async function drain(
+  deps: GatewayDeps,
+  { deadline, untilIdle = false }: DrainOptions,
+  onRound: (pump: PumpName) => () => void,
+): Promise<void> {
   const isStopping = (): boolean => deadline.aborted
   const shared = { isStopping, pollMs: deps.turnPolicy.pollMs, batch: 32, onError: logError(deps) }
   const pumps = untilIdle ? { ...shared, untilQuiet: createQuiet(3) } : shared
@@ -48,7 +61,11 @@ async function drain(deps: GatewayDeps, { deadline, untilIdle = false }: DrainOp
   }
   deadline.addEventListener('abort', ringAll)
   try {
-    const running = [runPump(timerPump(deps, pumps)), runPump(turnPump(deps, pumps)), runPump(sendPump(deps, pumps))]
+    const running = [
+      runPump({ ...timerPump(deps, pumps), onRound: onRound('timers') }),
+      runPump({ ...turnPump(deps, pumps), onRound: onRound('turns') }),
+      runPump({ ...sendPump(deps, pumps), onRound: onRound('sends') }),
+    ]
     // The first to find everything quiet ends; the others wake and find the same.
     await Promise.all(running.map((each) => each.finally(ringAll)))
   } finally {
@@ -63,7 +80,7 @@ function turnPump(deps: GatewayDeps, shared: Shared): Pump<Parameters<typeof tak
     ...shared,
     slots: deps.turnPolicy.slots,
     bell: deps.bells.turns,
-    claim: timed(deps, deps.turns.claim),
+    claim: timed(deps, 'turns', deps.turns.claim),
     run: (claimed) => takeTurn(deps, claimed, shared.isStopping),
   }
 }
@@ -82,7 +99,7 @@ function sendPump(
     ...shared,
     slots: deps.turnPolicy.sendSlots,
     bell: deps.bells.sends,
-    claim: timed(deps, deps.outbox.claim),
+    claim: timed(deps, 'sends', deps.outbox.claim),
     async run({ lane, claimedAt }) {
       await dispatchLane(dispatch, lane, claimedAt)
       deps.bells.ends.ring()
@@ -99,6 +116,7 @@ function timerPump(deps: GatewayDeps, shared: Shared): Pump<never> {
     async claim(limit) {
       for (let fired = limit; fired === limit && !shared.isStopping(); ) {
         fired = await deps.signals.fireDue(limit)
+        deps.meter.claimed('timers', fired)
         if (fired === 0) break
         shared.untilQuiet?.stir()
         deps.bells.turns.ring()
@@ -110,10 +128,12 @@ function timerPump(deps: GatewayDeps, shared: Shared): Pump<never> {
 }
 
 /** A lease counts from before it was asked for: what the claim itself took is already spent. */
-function timed<Lane>(deps: GatewayDeps, claim: (limit: number) => Promise<readonly Lane[]>) {
+function timed<Lane>(deps: GatewayDeps, pump: PumpName, claim: (limit: number) => Promise<readonly Lane[]>) {
   return async (limit: number) => {
     const claimedAt = deps.monotonicMs()
-    return (await claim(limit)).map((lane) => ({ lane, claimedAt }))
+    const lanes = await claim(limit)
+    deps.meter.claimed(pump, lanes.length)
+    return lanes.map((lane) => ({ lane, claimedAt }))
   }
 }
 
@@ -123,5 +143,5 @@ function adapterFor(deps: GatewayDeps) {
 }
 
 function logError(deps: GatewayDeps): (error: unknown) => void {
-  return (error) => deps.log.error('drain_failed', { error: error instanceof Error ? error.message : 'unknown' })
+  return (error) => deps.log.error('drain_failed', failureFacts(error, 'internal'))
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { type Assembled, assemble, type Runtime } from './assemble.ts'
 import type { Config, DatabaseKind } from './config.ts'
-import { GatewayError, type Log } from './contract/index.ts'
+import { failureFacts, GatewayError, type Log } from './contract/index.ts'
 import { createApp } from './http/app.ts'
 import type { AppDeps } from './http/deps.ts'
 import { createGroupCommit, defaultLimits } from './inbound/group-commit.ts'
@@ -12,6 +12,7 @@ import { sweepOnce } from './inbound/retention.ts'
 import { readAdminToken } from './node/admin-token.ts'
 import { createFencedFetch, prepareFencedFetch } from './node/fenced-fetch.ts'
 import { isLoopback } from './node/loopback.ts'
+import { createNodeMeter, type NodeMeter } from './node/meter.ts'
 import { nodeHmac } from './node/node-hmac.ts'
 import { openDatabase } from './node/open-database.ts'
 import { explain } from './operator/explain.ts'
@@ -19,6 +20,9 @@ import { type Database, type Failpoint, statement } from './storage/database.ts'
 import { createExplainStore } from './storage/explain-store.ts'
 import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
 import { createSweepStore } from './storage/sweep-store.ts'
+import { createVitalsStore } from './storage/vitals-store.ts'
+import { cached } from './vitals/cached.ts'
+import { type ReadinessDeps, readReadiness } from './vitals/readiness.ts'
 
 export type StartOptions = {
   readonly config: Config
@@ -42,6 +46,9 @@ export type RunningGateway = {
 
 const sweepEveryMs = 60_000
 const watchMs = 50_000
+const signsFreshMs = 1_000
+/** A loop that says nothing for so long hangs or has died. */
+const loopPatienceMs = 15_000
 
 type Handle = (request: Request, env: object) => Response | Promise<Response>
 
@@ -59,8 +66,9 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const server = createServer(listener)
   let assembled: Assembled | undefined
   try {
-    assembled = assemble(config, opened.database, await nodeRuntime(options))
-    const app = createApp({ ...appDeps(options, assembled, opened.database), adminToken: admin.token })
+    const meter = createNodeMeter()
+    assembled = assemble(config, opened.database, { ...(await nodeRuntime(options)), meter })
+    const app = createApp({ ...appDeps(options, assembled, opened.database, meter), adminToken: admin.token })
     handle = (request, env) => app.fetch(request, env)
     await listen(server, config)
   } catch (error) {
@@ -101,7 +109,8 @@ async function nodeRuntime({ log, failpoint }: StartOptions): Promise<Runtime> {
     hmac: nodeHmac(),
     random: Math.random,
     // After the sockets that are ready have been read.
-    committer: (store) => createGroupCommit(store, defaultLimits, () => new Promise((resolve) => setImmediate(resolve))),
+    committer: (store) =>
+      createGroupCommit(store, defaultLimits, () => new Promise((resolve) => setImmediate(resolve))),
     log,
     ...(failpoint === undefined ? {} : { failpoint }),
   }
@@ -111,15 +120,28 @@ function appDeps(
   { config, log, failpoint }: StartOptions,
   assembled: Assembled,
   database: Database,
+  meter: NodeMeter,
 ): Omit<AppDeps, 'adminToken'> {
   const agents = config.agents.map((agent) => agent.slug)
+  const { deps, gateway } = assembled
+  const readSigns = cached(signsFreshMs, deps.monotonicMs, createVitalsStore(database).read)
+  const readiness: ReadinessDeps = {
+    probe: () => database.accepting.query(probe, []),
+    isCommitAnswered: deps.committer.isAnswered,
+    readSigns,
+    loops: () => ({ ...gateway.pumpAges(), leases: deps.leases.ageMs() }),
+    connections: gateway.connections.map((each) => each.key),
+    monotonicMs: deps.monotonicMs,
+    patienceMs: Math.max(loopPatienceMs, deps.turnPolicy.leaseMs),
+  }
   return {
-    gateway: assembled.gateway,
+    gateway,
     receipts: createReceiptStore(database),
     deliveries: createDeliveryStore(database),
     explain: (id, connection) => explain({ store: createExplainStore(database), agents }, id, connection),
     wake: assembled.wake,
-    isReady: () => isReady(assembled, database),
+    readReadiness: () => readReadiness(readiness),
+    metrics: { access: config.metrics, readSigns, readProcess: meter.read },
     isLoopback,
     now: Date.now,
     maxBodyBytes: config.maxBodyBytes,
@@ -137,16 +159,6 @@ const probe = statement(
    select 1 as ok`,
 )
 
-async function isReady({ deps }: Assembled, database: Database): Promise<boolean> {
-  if (!deps.committer.isAnswered()) return false
-  const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), 1_500).unref())
-  const answered = database.accepting.query(probe, []).then(
-    () => true,
-    () => false,
-  )
-  return Promise.race([answered, late])
-}
-
 function startBackground(
   assembled: Assembled,
   database: Database,
@@ -157,7 +169,9 @@ function startBackground(
   const drained = assembled.gateway.drain({ deadline: deadline.signal })
   const sweepStore = createSweepStore(database)
   const sweeper = setInterval(() => {
-    sweepOnce(sweepStore, config.retention, log).catch(() => log.warn('sweep_failed'))
+    sweepOnce(sweepStore, config.retention, log).catch((error: unknown) =>
+      log.warn('sweep_failed', failureFacts(error, 'internal')),
+    )
   }, sweepEveryMs)
   return {
     async stop(graceMs) {

@@ -42,6 +42,8 @@ export type Pump<Work> = {
   readonly claim: (limit: number) => Promise<readonly Work[]>
   readonly run: (work: Work) => Promise<void>
   readonly onError: (error: unknown) => void
+  /** Called once per round, at least every `pollMs` while the pump works: silence means it hangs or has died. */
+  readonly onRound?: () => void
   readonly isStopping: () => boolean
   /** Return as soon as nothing is left here nor in the pumps that share this, instead of waiting for more. */
   readonly untilQuiet?: Quiet
@@ -92,6 +94,7 @@ export async function runPump<Work>(pump: Pump<Work>): Promise<void> {
   }
   const isOver = (): boolean => pump.isStopping() || (pump.untilQuiet?.isOver() ?? false)
   while (!isOver()) {
+    pump.onRound?.()
     const free = Math.min(pump.batch, pump.slots - running.size)
     const moment = pump.untilQuiet?.moment() ?? 0
     const claimed = free > 0 ? await claimSafely(pump, free) : []

@@ -18,8 +18,10 @@ export const databaseArg = {
   description: 'Which database (default: postgres if DATABASE_URL is set, else pglite)',
 } as const
 
-export async function loadFromDisk(given: string | undefined, database?: string): Promise<Config> {
-  const environment: Environment = { ...process.env, ...(database === undefined ? {} : { PARLEY_DATABASE: database }) }
+/** Flags win over the environment and are checked in the same place; `undefined` stands for a flag that was not given. */
+export async function loadFromDisk(given: string | undefined, flags: Environment = {}): Promise<Config> {
+  const set = Object.entries(flags).filter(([, value]) => value !== undefined)
+  const environment: Environment = { ...process.env, ...Object.fromEntries(set) }
   const path =
     given === undefined ? fileNames.map((name) => join(process.cwd(), name)).find(existsSync) : resolve(given)
   if (path === undefined) return loadConfig(environment, {}, channels)

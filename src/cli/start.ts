@@ -1,6 +1,7 @@
 // `parley start`: run the gateway until it is told to stop.
 import { defineCommand } from 'citty'
 import type { Config } from '../config.ts'
+import { logLastWords } from '../node/last-words.ts'
 import { createLog } from '../node/log.ts'
 import { type RunningGateway, startNode } from '../node.ts'
 import { databaseArg, loadFromDisk, migrationsFolder, orExit, tell } from './load.ts'
@@ -12,12 +13,20 @@ export const startCommand = defineCommand({
   args: {
     config: { type: 'string', description: 'Configuration file (default: parley.config.ts)' },
     database: databaseArg,
-    'log-level': { type: 'string', default: 'info', description: 'trace, debug, info, warn, error or silent' },
+    'log-level': {
+      type: 'string',
+      description: 'trace, debug, info, warn, error or silent (default: PARLEY_LOG_LEVEL, or info)',
+    },
   },
   run: ({ args }) =>
     orExit(async () => {
-      const config = await loadFromDisk(args.config, args.database)
-      const running = await startNode({ config, migrationsFolder, log: createLog(args['log-level']), tell })
+      const config = await loadFromDisk(args.config, {
+        PARLEY_DATABASE: args.database,
+        PARLEY_LOG_LEVEL: args['log-level'],
+      })
+      const log = createLog(config.logLevel)
+      logLastWords(log)
+      const running = await startNode({ config, migrationsFolder, log, tell })
       process.stdout.write(welcome(running, config))
       stopOnSignal(running)
     }),

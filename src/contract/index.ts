@@ -50,12 +50,16 @@ export { GatewayError, isGatewayError } from './errors.ts'
 export type { GatewayEvent, Observer } from './events.ts'
 export type { IdentityEvidence } from './evidence.ts'
 export { identityEvidenceSchema } from './evidence.ts'
+export { failureFacts } from './failure-facts.ts'
 export type { IdSource } from './ids.ts'
 export { createIdSource } from './ids.ts'
 export type { Json, JsonObject } from './json.ts'
-export type { Log } from './log.ts'
+export type { Log, LogFacts } from './log.ts'
+export { safeFacts } from './log.ts'
 export type { HistoricalMessage, NormalizedMessage } from './message.ts'
 export { historicalMessageSchema, normalizedMessageSchema } from './message.ts'
+export type { ArrivalOutcome, Meter, PumpName, SendOutcome, TurnOutcome } from './meter.ts'
+export { noMeter } from './meter.ts'
 export type {
   Acceptance,
   DeliveryOutcome,

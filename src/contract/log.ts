@@ -1,8 +1,62 @@
-// The log as the stages see it: an event name and facts that are safe to show. Never a body, token or address.
-import type { JsonObject } from './json.ts'
+// The log as the stages see it: an event name and facts from a closed list. Never a body, a token, a name or an address.
+
+/** Facts whose values are codes: anything that is none is not shown. */
+const codeFields = ['state', 'outcome', 'reason', 'code', 'next', 'error', 'event', 'database'] as const
+const plainFields = [
+  'trace',
+  'connection',
+  'conversation',
+  'inbox',
+  'turn',
+  'outbox',
+  'agent',
+  'at',
+  'path',
+  'route',
+] as const
+const numberFields = [
+  'ms',
+  'delayMs',
+  'attempt',
+  'epoch',
+  'members',
+  'calls',
+  'rows',
+  'lanes',
+  'held',
+  'count',
+] as const
+
+type Text = (typeof codeFields)[number] | (typeof plainFields)[number]
+
+/** Everything a line may say. A new fact is a new name here, and a row in docs/observability.md. */
+export type LogFacts = { readonly [Field in Text]?: string | null } & {
+  readonly [Field in (typeof numberFields)[number]]?: number
+}
 
 export type Log = {
-  readonly info: (event: string, facts?: JsonObject) => void
-  readonly warn: (event: string, facts?: JsonObject) => void
-  readonly error: (event: string, facts?: JsonObject) => void
+  readonly info: (event: string, facts?: LogFacts) => void
+  readonly warn: (event: string, facts?: LogFacts) => void
+  readonly error: (event: string, facts?: LogFacts) => void
+}
+
+const maxLength = 200
+const code = /^[\w.:-]{1,80}$/
+
+/** The second net under the types: unknown fields fall out, codes that are none are hidden, text stays on one short line. */
+export function safeFacts(facts: LogFacts): Readonly<Record<string, string | number>> {
+  const safe: Record<string, string | number> = {}
+  for (const field of plainFields) {
+    const value: unknown = facts[field]
+    if (typeof value === 'string') safe[field] = value.slice(0, maxLength).replaceAll(/[\u0000-\u001f\u007f]/g, ' ')
+  }
+  for (const field of codeFields) {
+    const value: unknown = facts[field]
+    if (typeof value === 'string') safe[field] = code.test(value) ? value : 'hidden'
+  }
+  for (const field of numberFields) {
+    const value: unknown = facts[field]
+    if (typeof value === 'number' && Number.isFinite(value)) safe[field] = value
+  }
+  return safe
 }

@@ -1,7 +1,16 @@
 // Everything the journey needs, as ports. The edges fill this in once; nothing in the core finds them by itself.
 import type { Agent } from '../agent/agent.ts'
 import type { JournalStore } from '../agent/journal-store.ts'
-import type { AccessRule, Adapter, Connection, IdSource, Log, Observer, ValidationScope } from '../contract/index.ts'
+import type {
+  AccessRule,
+  Adapter,
+  Connection,
+  IdSource,
+  Log,
+  Meter,
+  Observer,
+  ValidationScope,
+} from '../contract/index.ts'
 import type { AccessPolicy } from '../identity/access.ts'
 import type { Committer } from '../inbound/group-commit.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
@@ -69,6 +78,7 @@ export type GatewayDeps = {
   readonly random: () => number
   readonly hash: (text: string) => Promise<string>
   readonly log: Log
+  readonly meter: Meter
   readonly notify: Observer
   readonly failpoint?: (name: string) => void | Promise<void>
 }

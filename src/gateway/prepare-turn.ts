@@ -4,6 +4,7 @@ import { type Absorbed, absorbEdits } from '../sessions/absorb-edits.ts'
 import { type Admission, planTurn, type TurnPlan } from '../sessions/plan-turn.ts'
 import type { Disposition, HeldLane, NewTurn, OpenTurn, WaitingMessage, WaitingSignal } from '../sessions/turn-store.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import { newTraceId } from './trace-id.ts'
 
 /** A turn that is ours to run. Its rows are frozen: a crash from here on resumes exactly this. */
 export type ReadyTurn = {
@@ -25,7 +26,10 @@ export async function prepareTurn(
   const plan = planTurn(lane, await admissions(deps, at, lane), deps.turnPolicy.merge)
   switch (plan.kind) {
     case 'empty':
-      if (await deps.turns.repair(lane)) deps.log.error('lane_drift_repaired', { conversation: lane.conversationId })
+      if (await deps.turns.repair(lane)) {
+        const { connection, conversationId: conversation } = lane
+        deps.log.error('lane_drift_repaired', { connection, conversation })
+      }
       return undefined
     case 'settle':
       if (await deps.turns.open(lane, null, plan.dispositions)) notifySkipped(deps, lane, plan.dispositions)
@@ -108,7 +112,7 @@ async function openForSignal(
     parentTurn: null,
     principal: null,
     runId: null,
-    traceId: deps.newId().replaceAll('-', ''),
+    traceId: newTraceId(deps),
     replyTo: null,
     members: [],
     signalId: signal.id,
@@ -146,8 +150,9 @@ function withReplyTo(lane: HeldLane, turn: NewTurn): HeldLane {
 function notifySkipped(deps: GatewayDeps, lane: HeldLane, dispositions: readonly Disposition[]): void {
   const { connection, conversationId, agent } = lane
   for (const { id, reason } of dispositions) {
-    deps.log.info('message_refused', { connection, inbox: id, reason })
-    const messageIds = lane.messages.filter((row) => row.id === id).map((row) => row.messageId)
+    const rows = lane.messages.filter((row) => row.id === id)
+    deps.log.info('message_refused', { connection, trace: rows[0]?.traceId ?? null, inbox: id, reason })
+    const messageIds = rows.map((row) => row.messageId)
     deps.notify({ type: 'channel.skipped', connection, conversationId, agent, messageIds, reason })
   }
 }

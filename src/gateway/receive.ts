@@ -1,8 +1,10 @@
 // Hops 2-4: verify, normalize, accept. Ends with stored rows; only then may the transport be answered.
 import {
   type Acceptance,
+  type ArrivalOutcome,
   type Arrived,
   type ArrivedMessage,
+  failureFacts,
   type NormalizedMessage,
   type RawArrival,
   type RejectReason,
@@ -13,6 +15,7 @@ import {
 import { type AcceptContext, acceptMessage, acceptRemains } from '../inbound/accept.ts'
 import { cleanMessage } from '../inbound/clean-message.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import { newTraceId, traceIdOf } from './trace-id.ts'
 
 export type Received =
   | { readonly kind: 'rejected'; readonly reason: RejectReason }
@@ -20,20 +23,38 @@ export type Received =
   | { readonly kind: 'unreadable'; readonly reason: string; readonly acceptances: readonly Acceptance[] }
   | { readonly kind: 'stored'; readonly acceptances: readonly Acceptance[] }
 
+/** Whose trace an arrival belongs to, and since when we look at it. */
+export type Entry = { readonly trace: string; readonly startedAt: number }
+
 export async function receive(deps: GatewayDeps, at: GatewayConnection, arrival: RawArrival): Promise<Received> {
+  const trace = traceIdOf(arrival.headers['traceparent']) ?? newTraceId(deps)
+  const entry = { trace, startedAt: deps.monotonicMs() }
+  try {
+    return await judge(deps, at, arrival, entry)
+  } catch (error) {
+    const facts = failureFacts(error, 'internal')
+    deps.log.warn('arrival_failed', { connection: at.key, trace, ...facts })
+    deps.meter.arrived(at.key, 'failed', facts.code ?? '')
+    throw error
+  }
+}
+
+async function judge(deps: GatewayDeps, at: GatewayConnection, arrival: RawArrival, entry: Entry): Promise<Received> {
   const reception = await at.adapter.receive(arrival, at.connection)
   switch (reception.kind) {
     case 'rejected':
-      deps.log.warn('arrival_rejected', { connection: at.key, reason: reception.reason })
+      deps.log.warn('arrival_rejected', { connection: at.key, trace: entry.trace, reason: reception.reason })
+      deps.meter.arrived(at.key, 'rejected', reception.reason)
       return reception
     case 'handshake':
+      deps.meter.arrived(at.key, 'handshake', '')
       return reception
     case 'unreadable': {
-      const acceptance = await keepUnreadable(deps, at, arrival, reception.reason)
+      const acceptance = await keepUnreadable(deps, at, arrival, { reason: reception.reason, entry })
       return { kind: 'unreadable', reason: reception.reason, acceptances: [acceptance] }
     }
     case 'read': {
-      return { kind: 'stored', acceptances: await storeArrivals(deps, at, reception.arrivals) }
+      return { kind: 'stored', acceptances: await storeArrivals(deps, at, reception.arrivals, entry) }
     }
   }
 }
@@ -42,8 +63,9 @@ export async function storeArrivals(
   deps: GatewayDeps,
   at: GatewayConnection,
   arrivals: readonly Arrived[],
+  entry: Entry,
 ): Promise<readonly Acceptance[]> {
-  const acceptances = await Promise.all(arrivals.map((arrived) => acceptArrived(deps, at, arrived)))
+  const acceptances = await Promise.all(arrivals.map((arrived) => acceptArrived(deps, at, arrived, entry)))
   if (acceptances.some((acceptance) => acceptance?.kind === 'accepted')) deps.bells.turns.ring()
   return acceptances.filter((acceptance) => acceptance !== undefined)
 }
@@ -52,15 +74,22 @@ async function acceptArrived(
   deps: GatewayDeps,
   at: GatewayConnection,
   arrived: Arrived,
+  entry: Entry,
 ): Promise<Acceptance | undefined> {
-  const context = acceptContext(deps, at)
+  const context = acceptContext(at, entry)
+  const tell = arrivalTeller(deps, context, entry)
   if (arrived.kind === 'ignored') {
-    return arrived.isNoise ? undefined : acceptRemains(deps, { ...arrived, state: 'ignored', content: '' }, context)
+    if (!arrived.isNoise) {
+      const remains = { ...arrived, state: 'ignored', content: '' } as const
+      return tell('ignored', arrived.reason, await acceptRemains(deps, remains, context))
+    }
+    deps.meter.arrived(at.key, 'ignored', arrived.reason)
+    return undefined
   }
   const checked = validateMessage(arrived.message, deps.validation)
   if (!checked.ok) {
     const { message, semanticId } = arrived
-    deps.log.warn('message_invalid', { connection: at.key, code: checked.code, path: checked.path })
+    deps.log.warn('message_invalid', { connection: at.key, trace: entry.trace, code: checked.code, path: checked.path })
     const remains = {
       state: 'dead',
       reason: checked.code,
@@ -68,7 +97,7 @@ async function acceptArrived(
       raw: message.raw,
       content: '',
     } as const
-    return acceptRemains(deps, remains, context)
+    return tell('unreadable', checked.code, await acceptRemains(deps, remains, context))
   }
   if (saysNothing(checked.message)) {
     const remains = {
@@ -78,10 +107,27 @@ async function acceptArrived(
       raw: arrived.message.raw,
       content: '',
     } as const
-    return acceptRemains(deps, remains, context)
+    return tell('ignored', remains.reason, await acceptRemains(deps, remains, context))
   }
   const message: ArrivedMessage = { ...arrived, message: cleanMessage(checked.message) }
-  return acceptMessage(deps, message, context)
+  const acceptance = await acceptMessage(deps, message, context)
+  return tell(acceptance.kind, 'reason' in acceptance ? acceptance.reason : '', acceptance)
+}
+
+type Tell = (outcome: ArrivalOutcome, reason: string, acceptance: Acceptance) => Acceptance
+
+/** One line and one count per arrival, once it is committed. What was there before is a duplicate, whatever it holds. */
+function arrivalTeller(deps: GatewayDeps, context: AcceptContext, { startedAt }: Entry): Tell {
+  const { connectionKey: connection, traceId: trace } = context
+  return (meant, reason, acceptance) => {
+    const outcome = acceptance.kind === 'accepted' ? meant : acceptance.kind
+    const ms = Math.round(deps.monotonicMs() - startedAt)
+    const inbox = 'inboxId' in acceptance ? acceptance.inboxId : null
+    deps.log.info('message_arrived', { connection, trace, inbox, outcome, reason: reason === '' ? null : reason, ms })
+    deps.meter.arrived(connection, outcome, reason)
+    deps.meter.committed(connection, deps.monotonicMs() - startedAt)
+    return acceptance
+  }
 }
 
 /** Blank text and nothing else. A file without words is a message; so is the withdrawal of one. */
@@ -94,18 +140,19 @@ async function keepUnreadable(
   deps: GatewayDeps,
   at: GatewayConnection,
   arrival: RawArrival,
-  reason: string,
+  { reason, entry }: { readonly reason: string; readonly entry: Entry },
 ): Promise<Acceptance> {
   const text = new TextDecoder().decode(arrival.bytes.subarray(0, 16_384))
   const remains = { state: 'dead', reason, deliveryId: 'unreadable', raw: { text }, content: text } as const
-  return acceptRemains(deps, remains, acceptContext(deps, at))
+  const context = acceptContext(at, entry)
+  return arrivalTeller(deps, context, entry)('unreadable', reason, await acceptRemains(deps, remains, context))
 }
 
-function acceptContext(deps: GatewayDeps, at: GatewayConnection): AcceptContext {
+function acceptContext(at: GatewayConnection, { trace }: Entry): AcceptContext {
   return {
     connection: at.connection,
     connectionKey: at.key,
     horizonMs: at.adapter.capabilities.horizonMs,
-    traceId: deps.newId().replaceAll('-', ''),
+    traceId: trace,
   }
 }

@@ -2,6 +2,7 @@
 import type { RawArrival } from '../contract/index.ts'
 import type { GatewayDeps } from './deps.ts'
 import { storeArrivals } from './receive.ts'
+import { newTraceId } from './trace-id.ts'
 
 export async function resubmit(deps: GatewayDeps, inboxId: string): Promise<boolean> {
   if (await deps.receipts.resubmit(inboxId)) return true
@@ -11,7 +12,10 @@ export async function resubmit(deps: GatewayDeps, inboxId: string): Promise<bool
   if (remains === undefined || at === undefined || reread === undefined) return false
   const reception = reread(arrivalOf(remains.raw, deps.now()), at.connection)
   if (reception.kind !== 'read') return false
-  const acceptances = await storeArrivals(deps, at, reception.arrivals)
+  const acceptances = await storeArrivals(deps, at, reception.arrivals, {
+    trace: newTraceId(deps),
+    startedAt: deps.monotonicMs(),
+  })
   if (!acceptances.some((acceptance) => acceptance.kind === 'accepted')) return false
   await deps.receipts.markRedriven(inboxId)
   return true

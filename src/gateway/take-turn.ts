@@ -1,6 +1,5 @@
 // Hops 5-8 for one held lane, from the claim to the commit that ends its turn.
-
-import type { GatewayEvent } from '../contract/index.ts'
+import { failureFacts, type GatewayEvent, type LogFacts } from '../contract/index.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import type { HeldLane } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
@@ -9,6 +8,8 @@ import { prepareTurn, type ReadyTurn } from './prepare-turn.ts'
 import { runAgent } from './run-turn.ts'
 
 export type ClaimedLane = { readonly lane: HeldLane; readonly claimedAt: number }
+
+type TimedTurn = ReadyTurn & { readonly startedAt: number }
 
 export async function takeTurn(
   deps: GatewayDeps,
@@ -24,57 +25,71 @@ export async function takeTurn(
   const lease = deps.leases.keep(lane, claimedAt)
   try {
     const ready = await prepareTurn(deps, at, lane)
-    if (ready !== undefined) await endTurn(deps, ready, lease, isStopping)
+    if (ready !== undefined) await endTurn(deps, { ...ready, startedAt: deps.monotonicMs() }, lease, isStopping)
   } finally {
     lease.end()
   }
 }
 
-async function endTurn(deps: GatewayDeps, ready: ReadyTurn, lease: Lease, isStopping: () => boolean): Promise<void> {
+async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStopping: () => boolean): Promise<void> {
   if (ready.turn.kind === 'amendment') return complete(deps, ready, amendmentEnd(ready))
   if (ready.turn.attempt > deps.turnPolicy.maxAttempts)
     return complete(deps, ready, deadEnd(deps, ready, 'interrupted_too_often'))
-  const startedAt = deps.monotonicMs()
   notify(deps, ready, 'channel.processing_started')
   try {
     const result = await runAgent(deps, ready, lease, isStopping).finally(() =>
       notify(deps, ready, 'channel.processing_ended'),
     )
-    await complete(deps, ready, answeredEnd(deps, ready, result, Math.round(deps.monotonicMs() - startedAt)))
+    await complete(deps, ready, answeredEnd(deps, ready, result, Math.round(tookMs(deps, ready))))
   } catch (error) {
     await fail(deps, ready, error)
   }
 }
 
-async function complete(deps: GatewayDeps, ready: ReadyTurn, end: ReturnType<typeof amendmentEnd>): Promise<void> {
+async function complete(deps: GatewayDeps, ready: TimedTurn, end: ReturnType<typeof amendmentEnd>): Promise<void> {
   const isWritten = await deps.turns.complete(ready.lane, end)
-  if (!isWritten) deps.log.warn('turn_fenced', { turn: ready.turn.id, epoch: ready.lane.epoch })
-  else notify(deps, ready, 'channel.completed')
+  if (!isWritten) deps.log.warn('turn_fenced', { ...factsOf(ready), epoch: ready.lane.epoch })
+  else {
+    const facts = { outcome: end.state, reason: end.reason ?? end.leadReason, calls: end.calls.length }
+    deps.log.info('turn_ended', { ...factsOf(ready), ...facts, ms: Math.round(tookMs(deps, ready)) })
+    notify(deps, ready, 'channel.completed')
+  }
+  deps.meter.turnEnded(ready.lane.connection, isWritten ? end.state : 'fenced', tookMs(deps, ready))
   deps.bells.sends.ring()
   if (end.state !== 'replied') deps.bells.ends.ring()
 }
 
-async function fail(deps: GatewayDeps, ready: ReadyTurn, error: unknown): Promise<void> {
+async function fail(deps: GatewayDeps, ready: TimedTurn, error: unknown): Promise<void> {
+  const { connection } = ready.lane
   const step = judgeFailure(deps, ready, error)
-  const facts = {
-    turn: ready.turn.id,
-    attempt: ready.turn.attempt,
-    error: error instanceof Error ? error.name : 'error',
-    next: step.kind,
-  }
-  deps.log.warn(step.kind === 'abandon' ? 'turn_fenced' : 'turn_failed', facts)
+  const facts = failureFacts(error, 'agent_failed')
+  const event = step.kind === 'abandon' ? 'turn_fenced' : 'turn_failed'
+  deps.log.warn(event, { ...factsOf(ready), ...facts, next: step.kind })
+  if (step.kind !== 'abandon') deps.meter.agentFailed(connection, facts.code ?? '')
   switch (step.kind) {
     case 'abandon':
+      deps.meter.turnEnded(connection, 'fenced', tookMs(deps, ready))
       return
     case 'release':
+      deps.meter.turnEnded(connection, 'again', tookMs(deps, ready))
       await deps.turns.release(ready.lane, step.delayMs, step.cause, step.code)
       return
     case 'split':
+      deps.meter.turnEnded(connection, 'split', tookMs(deps, ready))
       await deps.turns.split(ready.lane, ready.turn.id, step.delayMs, step.code)
       return
     case 'dead':
       return complete(deps, ready, deadEnd(deps, ready, step.reason))
   }
+}
+
+function factsOf({ lane, turn, members }: ReadyTurn): LogFacts {
+  const { connection, agent } = lane
+  return { connection, trace: turn.traceId, turn: turn.id, agent, attempt: turn.attempt, members: members.length }
+}
+
+function tookMs(deps: GatewayDeps, { startedAt }: TimedTurn): number {
+  return deps.monotonicMs() - startedAt
 }
 
 function notify(deps: GatewayDeps, ready: ReadyTurn, type: GatewayEvent['type']): void {

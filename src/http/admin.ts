@@ -1,7 +1,7 @@
 // The operator's routes: the books, the dead, the deliveries. On this machine only, with a token.
 import type { Context, Hono, Next } from 'hono'
 import { GatewayError } from '../contract/index.ts'
-import { equalInConstantTime } from '../verification/index.ts'
+import { holdsAdminToken } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
 import { addExplainRoute } from './explain.ts'
 
@@ -39,10 +39,9 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
 }
 
 async function requireOperator(deps: AppDeps, context: Context, next: Next): Promise<void> {
-  const given = /^Bearer (.+)$/.exec(context.req.header('authorization') ?? '')?.[1] ?? ''
   if (!(deps.mayOperate ?? deps.isLoopback)(context))
     throw new GatewayError('not_found', 'the operator routes answer on the gateway machine only')
-  if (!equalInConstantTime(given, deps.adminToken.reveal())) {
+  if (!holdsAdminToken(deps, context)) {
     throw new GatewayError(
       'unauthorized',
       'send Authorization: Bearer with the admin token (PARLEY_ADMIN_TOKEN, or admin-token in the data folder)',

@@ -1,11 +1,12 @@
 // Hop 1 and the gateway's HTTP surface: webhooks, the channels' own endpoints, health, and the operator's routes.
 import { type Context, Hono } from 'hono'
-import { isGatewayError, type RawArrival, type TransportAnswer } from '../contract/index.ts'
+import { failureFacts, isGatewayError, type RawArrival, type TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import { addAdminRoutes } from './admin.ts'
 import type { AppDeps } from './deps.ts'
+import { addHealthRoutes } from './health.ts'
 import { readBody } from './read-body.ts'
-import { errorAnswer, failureAnswer, hookAnswer, json, notFound, text, tooLarge, watchRefusal } from './status.ts'
+import { errorAnswer, failureAnswer, hookAnswer, notFound, text, tooLarge, watchRefusal } from './status.ts'
 
 const welcome = `Parley is running. Its guide is README.md in the checkout.
 
@@ -29,13 +30,7 @@ export function createApp(deps: AppDeps): Hono {
     }
   }
   app.get('/', () => respond(text(200, welcome)))
-  app.get('/healthz', () => respond(json(200, { status: 'up' })))
-  app.get('/readyz', async () => {
-    const isReady = await deps.isReady()
-    return respond(
-      isReady ? json(200, { status: 'ready' }) : failureAnswer('storage_unavailable', 'the database does not answer'),
-    )
-  })
+  addHealthRoutes(app, deps)
   addAdminRoutes(app, deps)
   app.notFound(() => respond(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are')))
   app.onError((error) => respond(failure(deps, error)))
@@ -95,6 +90,6 @@ function failure(deps: AppDeps, error: unknown): TransportAnswer {
     deps.log.warn('request_failed', { code: error.code })
     return failureAnswer(error.code, error.message)
   }
-  deps.log.error('request_crashed', { error: error instanceof Error ? error.name : 'unknown' })
+  deps.log.error('request_crashed', failureFacts(error, 'internal'))
   return failureAnswer('internal', 'the gateway failed on this request; its log says where')
 }

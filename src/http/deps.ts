@@ -1,10 +1,13 @@
 // What the HTTP surface needs, filled in by the edge.
 import type { Context } from 'hono'
+import type { Config } from '../config.ts'
 import type { Log, Secret } from '../contract/index.ts'
 import type { Gateway } from '../gateway.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
 import type { Explained } from '../operator/explain.ts'
 import type { DeliveryStore } from '../outbox/delivery-store.ts'
+import type { Readiness } from '../vitals/readiness.ts'
+import type { VitalSign } from '../vitals/vitals-store.ts'
 
 export type AppDeps = {
   readonly gateway: Gateway
@@ -14,7 +17,13 @@ export type AppDeps = {
   readonly explain: (id: string, connection?: string) => Promise<Explained>
   readonly wake: () => void
   readonly adminToken: Secret
-  readonly isReady: () => Promise<boolean>
+  readonly readReadiness: () => Promise<Readiness>
+  readonly metrics: {
+    readonly access: Config['metrics']
+    readonly readSigns: () => Promise<readonly VitalSign[]>
+    /** What this process counted, in the same text format; absent where a process says nothing about the whole. */
+    readonly readProcess?: () => Promise<string>
+  }
   /** What the edge knows and a Request does not say: whether the caller sits on this machine. */
   readonly isLoopback: (context: Context) => boolean
   /** Whether the operator's routes may be asked from there. Without it: from this machine only. */

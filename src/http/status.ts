@@ -59,6 +59,12 @@ export function failureAnswer(code: ErrorCode | 'internal', message: string): Tr
   return seconds === undefined ? answer : { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } }
 }
 
+/** Red, with the first problem as the error and all of them in the body. */
+export function notReady(first: { readonly code: string; readonly remedy: string }, more: object): TransportAnswer {
+  const answer = json(503, { error: { code: first.code, remedy: first.remedy }, ...more })
+  return { ...answer, headers: { ...answer.headers, 'retry-after': '1' } }
+}
+
 export function errorAnswer(status: number, code: string, remedy: string): TransportAnswer {
   return json(status, { error: { code, remedy } })
 }

@@ -6,12 +6,14 @@ import {
   type IdSource,
   type Log,
   type LookupOutcome,
+  type Meter,
   type NormalizedResponse,
   textPart,
 } from '../contract/index.ts'
 import { renderCalls } from './enqueue.ts'
 import type { HeldSendLane, OpenCall, OutboxStore, Settlement } from './outbox-store.ts'
 import { type SettlePolicy, settleDead, settleLookup, settleOutcome } from './settle.ts'
+import { type SettledTry, sendFacts, tellSettled } from './tell-settled.ts'
 
 export type DispatchDeps = {
   readonly outbox: OutboxStore
@@ -22,8 +24,11 @@ export type DispatchDeps = {
   readonly random: () => number
   readonly newId: IdSource
   readonly log: Log
+  readonly meter: Meter
   readonly failpoint?: (name: string) => void | Promise<void>
 }
+
+const untried = { outcome: undefined, tookMs: undefined } as const
 
 type Step = { readonly go: 'on' } | { readonly go: 'stop'; readonly delayMs: number } | { readonly go: 'lost' }
 
@@ -45,7 +50,8 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
     if (ageMs + adapter.capabilities.callTimeoutMs >= deps.leaseMs * 0.9) break
     const step = await dispatchCall(deps, adapter, lane, call, claimedAt)
     if (step.go === 'lost') {
-      deps.log.warn('send_fenced', { connection: lane.connection, outbox: call.id })
+      deps.log.warn('send_fenced', sendFacts(lane, call))
+      deps.meter.sent(lane.connection, 'fenced', '')
       return
     }
     if (step.go === 'stop') {
@@ -69,21 +75,26 @@ async function dispatchCall(
   const started = await deps.outbox.start(lane, call, early === undefined ? adapter.capabilities.limits : {})
   if (started.kind === 'lease_lost') return { go: 'lost' }
   if (started.kind === 'wait') return { go: 'stop', delayMs: started.waitMs }
-  const settlement =
-    early ??
-    settleOutcome(call, await send(deps, adapter, call, claimedAt), adapter.capabilities, deps.policy, deps.random)
-  const whole = withNotice(deps, adapter, lane, call, settlement)
+  const tried =
+    early === undefined ? await trySending(deps, adapter, call, claimedAt) : { ...untried, settlement: early }
+  const whole = withNotice(deps, adapter, lane, call, tried.settlement)
   if (!(await deps.outbox.settle(lane, call, whole))) return { go: 'lost' }
-  if (whole.isFinal && whole.state !== 'delivered') {
-    deps.log.warn('delivery_failed', {
-      connection: lane.connection,
-      outbox: call.id,
-      state: whole.state,
-      reason: whole.reason,
-    })
-  }
+  tellSettled(deps, sendFacts(lane, call), { ...tried, settlement: whole })
   if (whole.isFinal && whole.retryInMs <= 0 && !whole.cancelLater) return { go: 'on' }
   return { go: 'stop', delayMs: whole.retryInMs }
+}
+
+async function trySending(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  call: OpenCall,
+  claimedAt: number,
+): Promise<SettledTry> {
+  const sentAt = deps.monotonicMs()
+  const outcome = await send(deps, adapter, call, claimedAt)
+  const tookMs = deps.monotonicMs() - sentAt
+  const settlement = settleOutcome(call, outcome, adapter.capabilities, deps.policy, deps.random)
+  return { settlement, outcome, tookMs }
 }
 
 /** Calls that end or wait without being sent: expired ones, and those a dead holder left in the middle of sending. */

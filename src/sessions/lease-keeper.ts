@@ -12,7 +12,12 @@ export type Lease = {
   readonly end: () => void
 }
 
-export type LeaseKeeper = { readonly keep: (hold: Hold, claimedAt: number) => Lease; readonly stop: () => void }
+export type LeaseKeeper = {
+  readonly keep: (hold: Hold, claimedAt: number) => Lease
+  /** Milliseconds since leases were last renewed, or since it was seen that there are none. */
+  readonly ageMs: () => number
+  readonly stop: () => void
+}
 
 export type LeaseKeeperDeps = {
   readonly turns: Pick<TurnStore, 'renew'>
@@ -34,6 +39,8 @@ export function createLeaseKeeper({ turns, leaseMs, monotonicMs, log }: LeaseKee
   // Stop early: what we start now must be over before anybody else may start.
   const safeMs = leaseMs * 0.6
 
+  let lastRound = monotonicMs()
+
   const lose = (entry: Kept): void => {
     clearTimeout(entry.expiry)
     kept.delete(entry.hold.conversationId)
@@ -48,6 +55,7 @@ export function createLeaseKeeper({ turns, leaseMs, monotonicMs, log }: LeaseKee
     const asked = [...kept.values()]
     const askedAt = monotonicMs()
     const held = await turns.renew(asked.map((entry) => entry.hold))
+    lastRound = monotonicMs()
     for (const entry of asked) {
       if (kept.get(entry.hold.conversationId) !== entry) continue
       if (!held.has(entry.hold.conversationId)) lose(entry)
@@ -58,7 +66,10 @@ export function createLeaseKeeper({ turns, leaseMs, monotonicMs, log }: LeaseKee
     }
   }
   const timer = setInterval(() => {
-    if (kept.size === 0) return
+    if (kept.size === 0) {
+      lastRound = monotonicMs()
+      return
+    }
     renew().catch(() => log.warn('lease_renewal_failed', { held: kept.size }))
   }, leaseMs / 4)
 
@@ -83,6 +94,7 @@ export function createLeaseKeeper({ turns, leaseMs, monotonicMs, log }: LeaseKee
         },
       }
     },
+    ageMs: () => monotonicMs() - lastRound,
     stop() {
       clearInterval(timer)
       for (const entry of kept.values()) clearTimeout(entry.expiry)

@@ -1,0 +1,42 @@
+// What the hops tell whoever counts. Labels are connections and codes; never a subject, an id or text.
+
+/** Hops 2-4. `failed`: not stored and not acknowledged, the platform will deliver again. */
+export type ArrivalOutcome =
+  | 'accepted'
+  | 'duplicate'
+  | 'stale'
+  | 'refused'
+  | 'ignored'
+  | 'unreadable'
+  | 'rejected'
+  | 'handshake'
+  | 'failed'
+
+/** Hops 5-7. `again`: given back to its lane, to be tried later; `fenced`: somebody else had taken over. */
+export type TurnOutcome = 'replied' | 'silent' | 'dead' | 'again' | 'split' | 'fenced'
+
+/** Hop 8: what one try came to. */
+export type SendOutcome = 'delivered' | 'retry' | 'rate_limited' | 'unknown' | 'refused' | 'dead' | 'fenced'
+
+export type PumpName = 'turns' | 'sends' | 'timers'
+
+/** Counts; whatever it does with them must neither throw nor take time. */
+export interface Meter {
+  arrived(connection: string, outcome: ArrivalOutcome, reason: string): void
+  /** From the moment an arrival was looked at until its commit. */
+  committed(connection: string, ms: number): void
+  claimed(pump: PumpName, count: number): void
+  turnEnded(connection: string, outcome: TurnOutcome, ms: number): void
+  agentFailed(connection: string, code: string): void
+  /** `ms` is absent where nothing was sent: expired before its turn came, or found out by looking it up. */
+  sent(connection: string, outcome: SendOutcome, reason: string, ms?: number): void
+}
+
+export const noMeter: Meter = {
+  arrived() {},
+  committed() {},
+  claimed() {},
+  turnEnded() {},
+  agentFailed() {},
+  sent() {},
+}

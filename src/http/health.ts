@@ -1,0 +1,47 @@
+// Health for machines: /healthz, /readyz and /metrics. Numbers and names of connections are for whoever may see them:
+// callers on this machine, and callers with the admin token.
+import type { Context, Hono } from 'hono'
+import { GatewayError } from '../contract/index.ts'
+import { expose, expositionType } from '../vitals/exposition.ts'
+import { vitalMetrics } from '../vitals/vital-metrics.ts'
+import { holdsAdminToken } from './admin-token.ts'
+import type { AppDeps } from './deps.ts'
+import { json, notReady } from './status.ts'
+
+export function addHealthRoutes(app: Hono, deps: AppDeps): void {
+  app.get('/healthz', () => answer(json(200, { status: 'up' })))
+  app.get('/readyz', (context) => readyz(deps, context))
+  app.get('/metrics', (context) => metrics(deps, context))
+}
+
+async function readyz(deps: AppDeps, context: Context): Promise<Response> {
+  const { problems, detail } = await deps.readReadiness()
+  const shown = mayLook(deps, context) ? detail : {}
+  const [first] = problems
+  if (first === undefined) return answer(json(200, { status: 'ready', ...shown }))
+  return answer(notReady(first, { status: 'not_ready', problems, ...shown }))
+}
+
+async function metrics(deps: AppDeps, context: Context): Promise<Response> {
+  const { access, readSigns, readProcess } = deps.metrics
+  if (access === 'off') throw new GatewayError('not_found', 'metrics are switched off; unset PARLEY_METRICS')
+  if (access !== 'public' && !mayLook(deps, context)) {
+    throw new GatewayError(
+      'unauthorized',
+      'scrape from the gateway machine, or send Authorization: Bearer with the admin token, or set PARLEY_METRICS=public',
+    )
+  }
+  const connections = deps.gateway.connections.map((each) => each.key)
+  // Without the database there is still a process to look at.
+  const [signs, own] = await Promise.all([readSigns().catch(() => undefined), readProcess?.() ?? ''])
+  const body = own + expose(vitalMetrics(signs, connections))
+  return answer({ status: 200, headers: { 'content-type': expositionType }, body })
+}
+
+function mayLook(deps: AppDeps, context: Context): boolean {
+  return deps.isLoopback(context) || holdsAdminToken(deps, context)
+}
+
+function answer({ status, headers, body }: ReturnType<typeof json>): Response {
+  return new Response(body ?? null, { status, headers: { ...headers, 'cache-control': 'no-store' } })
+}

@@ -1,0 +1,165 @@
+// Whether messages can be stored and are being worked on here, with the reasons why not. Silence of a channel is shown, not judged.
+import type { PumpName } from '../contract/index.ts'
+import type { VitalSign } from './vitals-store.ts'
+
+export type ProblemCode = 'storage_unavailable' | 'storage_hangs' | 'pump_stalled' | 'leases_stalled'
+
+export type Problem = { readonly code: ProblemCode; readonly remedy: string }
+
+/** Ages in seconds by the database's clock; null where there is nothing. */
+export type ConnectionVitals = {
+  readonly connection: string
+  readonly lastInboundAge: number | null
+  readonly lastOutboundAge: number | null
+  readonly waiting: number
+  readonly oldestWaitingAge: number | null
+  readonly openCalls: number
+  readonly oldestDueCallAge: number | null
+}
+
+export type Readiness = {
+  readonly problems: readonly Problem[]
+  readonly detail: {
+    readonly database: { readonly answers: boolean; readonly ms: number }
+    /** Seconds since the last round of each loop; null: not running in this process. */
+    readonly loops: Readonly<Record<PumpName | 'leases', number | null>>
+    /** Of all connections: the latest in and out, and the oldest work that is due. Null: unknown or none. */
+    readonly lastInboundAge: number | null
+    readonly lastOutboundAge: number | null
+    readonly lag: number | null
+    readonly connections: readonly ConnectionVitals[]
+  }
+}
+
+export type ReadinessDeps = {
+  /** Asks the database on the connections that store messages. */
+  readonly probe: () => Promise<unknown>
+  readonly isCommitAnswered: () => boolean
+  readonly readSigns: () => Promise<readonly VitalSign[]>
+  /** Milliseconds since the last round; null: there is no such loop here. */
+  readonly loops: () => Readonly<Record<PumpName | 'leases', number | null>>
+  readonly connections: readonly string[]
+  readonly monotonicMs: () => number
+  /** Longest silence of a loop that still counts as work. */
+  readonly patienceMs: number
+}
+
+const answerMs = 1_500
+
+export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
+  const startedAt = deps.monotonicMs()
+  const [answers, signs] = await Promise.all([
+    deps.isCommitAnswered() ? inTime(deps.probe().then(() => true)) : false,
+    inTime(deps.readSigns()),
+  ])
+  const loops = deps.loops()
+  const stalled = Object.entries(loops).filter(([, age]) => age !== null && age > deps.patienceMs)
+  const lines = deps.connections.map((connection) => connectionVitals(signs ?? [], connection))
+  return {
+    problems: [...storageProblems(deps, answers === true), ...stalled.map(([loop]) => stalledLoop(loop))],
+    detail: {
+      database: { answers: answers === true, ms: Math.round(deps.monotonicMs() - startedAt) },
+      loops: inSeconds(loops),
+      lastInboundAge: extreme(
+        Math.min,
+        lines.map((line) => line.lastInboundAge),
+      ),
+      lastOutboundAge: extreme(
+        Math.min,
+        lines.map((line) => line.lastOutboundAge),
+      ),
+      lag: extreme(
+        Math.max,
+        lines.flatMap((line) => [line.oldestWaitingAge, line.oldestDueCallAge]),
+      ),
+      connections: lines,
+    },
+  }
+}
+
+function storageProblems(deps: ReadinessDeps, answers: boolean): readonly Problem[] {
+  if (answers) return []
+  if (deps.isCommitAnswered())
+    return [{ code: 'storage_unavailable', remedy: 'check that the database is up and DATABASE_URL is right' }]
+  return [
+    { code: 'storage_hangs', remedy: 'the database takes commits and does not answer; look at its locks and disk' },
+  ]
+}
+
+function stalledLoop(loop: string): Problem {
+  const code = loop === 'leases' ? 'leases_stalled' : 'pump_stalled'
+  return {
+    code,
+    remedy: `the ${loop} loop of this process has stopped; restart it, nothing is lost, and report its log`,
+  }
+}
+
+function connectionVitals(signs: readonly VitalSign[], connection: string): ConnectionVitals {
+  const ours = signs.filter((sign) => sign.connection === connection)
+  const messages = ours.filter((sign) => sign.kind === 'message')
+  const waiting = messages.filter((sign) => sign.state === 'queued')
+  const calls = ours.filter((sign) => sign.kind === 'call')
+  const open = calls.filter((sign) => ['queued', 'sending', 'retry', 'reconciling'].includes(sign.state))
+  const delivered = calls.filter((sign) => sign.state === 'delivered')
+  return {
+    connection,
+    lastInboundAge: seconds(
+      extreme(
+        Math.min,
+        messages.map((sign) => sign.lastMs),
+      ),
+    ),
+    lastOutboundAge: seconds(
+      extreme(
+        Math.min,
+        delivered.map((sign) => sign.lastMs),
+      ),
+    ),
+    waiting: total(waiting),
+    oldestWaitingAge: seconds(
+      extreme(
+        Math.max,
+        waiting.map((sign) => sign.oldestMs),
+      ),
+    ),
+    openCalls: total(open),
+    oldestDueCallAge: seconds(
+      extreme(
+        Math.max,
+        open.map((sign) => sign.oldestMs),
+      ),
+    ),
+  }
+}
+
+function total(signs: readonly VitalSign[]): number {
+  return signs.reduce((sum, sign) => sum + sign.standing, 0)
+}
+
+function extreme(pick: (...values: number[]) => number, values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length === 0 ? null : pick(...known)
+}
+
+function inSeconds<Name extends string>(ages: Readonly<Record<Name, number | null>>): Record<Name, number | null> {
+  const entries = Object.entries<number | null>(ages).map(([name, ms]) => [name, seconds(ms)])
+  // The names are those that came in.
+  return Object.fromEntries(entries) as Record<Name, number | null>
+}
+
+function seconds(ms: number | null): number | null {
+  return ms === null ? null : Math.max(0, Math.round(ms)) / 1000
+}
+
+/** Undefined when it failed or took too long. */
+async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), answerMs)
+  })
+  try {
+    return await Promise.race([work.catch(() => undefined), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,45 @@
+// One reading for many askers.
+import { expect, test } from 'vitest'
+import { cached } from '../../src/vitals/cached.ts'
+
+function counting(load: (count: number) => Promise<number>) {
+  const state = { now: 0, loads: 0 }
+  const read = cached(
+    1_000,
+    () => state.now,
+    () => {
+      state.loads += 1
+      return load(state.loads)
+    },
+  )
+  return { state, read }
+}
+
+test('is shared while it is fresh, and read again afterwards', async () => {
+  const { state, read } = counting(async (count) => count)
+  expect(await Promise.all([read(), read(), read()])).toEqual([1, 1, 1])
+  state.now = 999
+  expect(await read()).toBe(1)
+  state.now = 1_000
+  expect(await read()).toBe(2)
+})
+
+test('shares a failure, and tries again afterwards', async () => {
+  const { state, read } = counting(async (count) => {
+    if (count === 1) throw new Error('down')
+    return count
+  })
+  await expect(Promise.all([read(), read()])).rejects.toThrow('down')
+  state.now = 1_000
+  expect(await read()).toBe(2)
+})
+
+test('does not pile readings up behind one that hangs, and gives that one up in the end', async () => {
+  const { state, read } = counting((count) => (count === 1 ? new Promise<never>(() => {}) : Promise.resolve(count)))
+  void read()
+  state.now = 9_999
+  void read()
+  expect(state.loads).toBe(1)
+  state.now = 10_000
+  expect(await read()).toBe(2)
+})
