@@ -22,6 +22,7 @@ import { createDeliveryStore, createReceiptStore } from './storage/receipt-store
 import { createSweepStore } from './storage/sweep-store.ts'
 import { createVitalsStore } from './storage/vitals-store.ts'
 import { cached } from './vitals/cached.ts'
+import { inTime } from './vitals/in-time.ts'
 import { type ReadinessDeps, readReadiness } from './vitals/readiness.ts'
 
 export type StartOptions = {
@@ -47,6 +48,8 @@ export type RunningGateway = {
 const sweepEveryMs = 60_000
 const watchMs = 50_000
 const signsFreshMs = 1_000
+/** A little more than the statement's own deadline, for connections that hang. */
+const signsLateMs = 2_500
 /** A loop that says nothing for so long hangs or has died. */
 const loopPatienceMs = 15_000
 
@@ -80,6 +83,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const unlisten = await opened.database.listen(assembled.wake)
   const background = startBackground(assembled, opened.database, config, options.log)
   const { stop: stopLeases } = assembled
+  options.log.info('gateway_started', { database: opened.database.kind, count: config.connections.length })
   return {
     url: addressOf(server, config),
     database: config.database.kind,
@@ -94,6 +98,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
       stopLeases()
       lockServer.closeAllConnections()
       await opened.close()
+      options.log.info('gateway_stopped')
     },
   }
 }
@@ -124,7 +129,8 @@ function appDeps(
 ): Omit<AppDeps, 'adminToken'> {
   const agents = config.agents.map((agent) => agent.slug)
   const { deps, gateway } = assembled
-  const readSigns = cached(signsFreshMs, deps.monotonicMs, createVitalsStore(database).read)
+  const vitals = createVitalsStore(database)
+  const readSigns = cached(signsFreshMs, deps.monotonicMs, () => inTime(signsLateMs, vitals.read()))
   const readiness: ReadinessDeps = {
     probe: () => database.accepting.query(probe, []),
     isCommitAnswered: deps.committer.isAnswered,

@@ -29,7 +29,7 @@ const numberFields = [
 
 type Text = (typeof codeFields)[number] | (typeof plainFields)[number]
 
-/** Everything a line may say. A new fact is a new name here, and a row in docs/observability.md. */
+/** Everything a line may say. A new fact is a new name here, and a thought about who reads logs. */
 export type LogFacts = { readonly [Field in Text]?: string | null } & {
   readonly [Field in (typeof numberFields)[number]]?: number
 }

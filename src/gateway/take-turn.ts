@@ -63,11 +63,14 @@ async function fail(deps: GatewayDeps, ready: TimedTurn, error: unknown): Promis
   const { connection } = ready.lane
   const step = judgeFailure(deps, ready, error)
   const facts = failureFacts(error, 'agent_failed')
-  const event = step.kind === 'abandon' ? 'turn_fenced' : 'turn_failed'
-  deps.log.warn(event, { ...factsOf(ready), ...facts, next: step.kind })
-  if (step.kind !== 'abandon') deps.meter.agentFailed(connection, facts.code ?? '')
+  const told = { ...factsOf(ready), ...facts, next: step.kind }
+  if (step.kind !== 'abandon') {
+    deps.log.warn('turn_failed', told)
+    deps.meter.agentFailed(connection, facts.code ?? '')
+  }
   switch (step.kind) {
     case 'abandon':
+      deps.log.warn('turn_fenced', told)
       deps.meter.turnEnded(connection, 'fenced', tookMs(deps, ready))
       return
     case 'release':

@@ -1,5 +1,6 @@
 // Whether messages can be stored and are being worked on here, with the reasons why not. Silence of a channel is shown, not judged.
 import type { PumpName } from '../contract/index.ts'
+import { inTime } from './in-time.ts'
 import type { VitalSign } from './vitals-store.ts'
 
 export type ProblemCode = 'storage_unavailable' | 'storage_hangs' | 'pump_stalled' | 'leases_stalled'
@@ -49,8 +50,8 @@ const answerMs = 1_500
 export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const startedAt = deps.monotonicMs()
   const [answers, signs] = await Promise.all([
-    deps.isCommitAnswered() ? inTime(deps.probe().then(() => true)) : false,
-    inTime(deps.readSigns()),
+    deps.isCommitAnswered() ? orNothing(deps.probe().then(() => true)) : false,
+    orNothing(deps.readSigns()),
   ])
   const loops = deps.loops()
   const stalled = Object.entries(loops).filter(([, age]) => age !== null && age > deps.patienceMs)
@@ -152,14 +153,6 @@ function seconds(ms: number | null): number | null {
 }
 
 /** Undefined when it failed or took too long. */
-async function inTime<T>(work: Promise<T>): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), answerMs)
-  })
-  try {
-    return await Promise.race([work.catch(() => undefined), late])
-  } finally {
-    clearTimeout(timer)
-  }
+function orNothing<T>(work: Promise<T>): Promise<T | undefined> {
+  return inTime(answerMs, work).catch(() => undefined)
 }

@@ -53,6 +53,7 @@ test.each([
     { PARLEY_DATABASE: 'pglite' },
     'needs DATABASE_URL',
   ],
+  ['a log level that is none', ['start', '--log-level', 'loud'], {}, 'PARLEY_LOG_LEVEL: must be one of'],
   ['an unknown command', ['dance'], {}, 'Unknown command'],
 ])('%s: says what to do and ends with 1', async (_name, args, env, says) => {
   const { code, output } = await parley(args, env)

@@ -95,3 +95,10 @@ test('no secret shows in a problem, in text or in JSON', () => {
   )
   expect(JSON.stringify(config)).not.toContain('canary')
 })
+
+test('a log level or an access to metrics that does not exist is refused', () => {
+  const text = problemsOf({ PARLEY_LOG_LEVEL: 'loud', PARLEY_METRICS: 'everybody' })
+  expect(text).toContain('PARLEY_LOG_LEVEL: must be one of trace, debug, info, warn, error, silent')
+  expect(text).toContain('PARLEY_METRICS: must be local, public or off')
+  expect(loadConfig({}, {}, channels)).toMatchObject({ logLevel: 'info', metrics: 'local' })
+})

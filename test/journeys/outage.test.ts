@@ -72,11 +72,19 @@ describeOnPostgres('a database outage', (adminUrl) => {
     '%s: refused in time, then everything is as it was',
     async (how) => {
       const acknowledged = [(await deliver('before')).id]
+      // So that every connection there is stands when it happens.
+      expect((await fetch(`${gateway.url}/metrics`)).status).toBe(200)
       proxy[how]()
       const during = await Promise.all(Array.from({ length: 40 }, (_, index) => deliver(`during-${index}`)))
       expect(new Set(during.map((answer) => answer.status))).toEqual(new Set([503]))
       expect(Math.max(...during.map((answer) => answer.ms))).toBeLessThan(promisedMs + slackMs)
       expect(await ready()).toBe(503)
+      const red = (await (await fetch(`${gateway.url}/readyz`)).json()) as { error: { code: string; remedy: string } }
+      expect(red.error.code).toMatch(/^storage_/)
+      // The process still tells what it counted, and that the database is away.
+      const metrics = await (await fetch(`${gateway.url}/metrics`)).text()
+      expect(metrics).toContain('parley_database_up 0')
+      expect(metrics).toMatch(/parley_arrivals_total\{[^}]*outcome="failed"[^}]*\} 40/)
       const later = await deliver('later')
       expect(later).toMatchObject({ status: 503 })
       proxy.thaw()

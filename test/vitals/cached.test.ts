@@ -1,6 +1,7 @@
 // One reading for many askers.
 import { expect, test } from 'vitest'
 import { cached } from '../../src/vitals/cached.ts'
+import { inTime } from '../../src/vitals/in-time.ts'
 
 function counting(load: (count: number) => Promise<number>) {
   const state = { now: 0, loads: 0 }
@@ -34,12 +35,20 @@ test('shares a failure, and tries again afterwards', async () => {
   expect(await read()).toBe(2)
 })
 
-test('does not pile readings up behind one that hangs, and gives that one up in the end', async () => {
-  const { state, read } = counting((count) => (count === 1 ? new Promise<never>(() => {}) : Promise.resolve(count)))
-  void read()
-  state.now = 9_999
-  void read()
+test('does not pile readings up behind one that is under way', async () => {
+  let finish: (value: number) => void = () => {}
+  const { state, read } = counting((count) =>
+    count === 1 ? new Promise((resolve) => (finish = resolve)) : Promise.resolve(count),
+  )
+  const first = read()
+  state.now = 60_000
+  const second = read()
   expect(state.loads).toBe(1)
-  state.now = 10_000
+  finish(7)
+  expect(await Promise.all([first, second])).toEqual([7, 7])
   expect(await read()).toBe(2)
+})
+
+test('a reading that hangs ends with a reason', async () => {
+  await expect(inTime(10, new Promise<never>(() => {}))).rejects.toMatchObject({ code: 'storage_unavailable' })
 })

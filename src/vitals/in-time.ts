@@ -1,0 +1,19 @@
+// A wait that ends: a connection that hangs says nothing, not even that it hangs.
+import { GatewayError } from '../contract/index.ts'
+
+/** The work goes on alone when it is late; whoever asked is told that it is. */
+export async function inTime<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    const error = new GatewayError(
+      'storage_unavailable',
+      '[vitals] the database did not answer in time; look at its load',
+    )
+    timer = setTimeout(() => reject(error), ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
