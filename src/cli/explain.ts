@@ -11,8 +11,8 @@ import { renderCandidates, renderStory, type StoryLook } from './render-story.ts
 /** What the route answers: the story, or what the id may mean. */
 type ExplainAnswer = { readonly explanation: Explanation } | { readonly candidates: readonly Hit[] }
 
-/** Failed, because several things go by the id: it is for the operator to choose. */
-const ambiguousCode = 1
+/** Also when several things go by the id: it is for the operator to choose. */
+const failedCode = 1
 const notFoundCode = 3
 
 export const explainCommand = defineCommand({
@@ -36,7 +36,7 @@ export const explainCommand = defineCommand({
       const answer = await call<ExplainAnswer>(config, explainPath(args.id, args.connection))
       if (answer === undefined) return
       process.stdout.write(args.json ? `${JSON.stringify(answer)}\n` : explainText(args.id, answer, terminalLook()))
-      if ('candidates' in answer) process.exitCode = ambiguousCode
+      if ('candidates' in answer) process.exitCode = failedCode
     }),
 })
 
@@ -58,13 +58,22 @@ function terminalLook(): StoryLook {
 
 /** Undefined: there is nothing by that id, and it was said. */
 async function call<T>(config: Config, path: string): Promise<T | undefined> {
-  const stored =
-    config.adminToken?.reveal() ?? (await readFile(join(config.dataDir, 'admin-token'), 'utf8').catch(() => ''))
-  const headers = { authorization: `Bearer ${stored.trim()}` }
-  const response = await fetch(`http://${config.host}:${config.port}${path}`, { headers })
-  if (response.ok) return (await response.json()) as T
-  const { error } = (await response.json()) as { error: { remedy: string } }
-  process.stderr.write(`parley: ${error.remedy}\n`)
-  process.exitCode = response.status === 404 ? notFoundCode : 1
+  const readStored = () => readFile(join(config.dataDir, 'admin-token'), 'utf8').catch(() => '')
+  const token = config.adminToken?.reveal() ?? (await readStored())
+  const address = `http://${config.host}:${config.port}`
+  const headers = { authorization: `Bearer ${token.trim()}` }
+  const response = await fetch(address + path, { headers }).catch(() => undefined)
+  if (response?.ok === true) return (await response.json()) as T
+  process.stderr.write(`parley: ${response === undefined ? noGateway(address) : await remedyOf(response)}\n`)
+  process.exitCode = response?.status === 404 ? notFoundCode : failedCode
   return undefined
+}
+
+function noGateway(address: string): string {
+  return `no gateway answers at ${address}; start one with parley start, or correct PARLEY_HOST and PARLEY_PORT`
+}
+
+async function remedyOf(response: Response): Promise<string> {
+  const body = (await response.json().catch(() => ({}))) as { error?: { remedy?: string } }
+  return body.error?.remedy ?? `the gateway answered ${response.status}; its log says why`
 }

@@ -62,7 +62,7 @@ export type Evidence = {
   }[]
 }
 
-/** Where a waiting message stands. */
+/** The lane of a message in flight: where it stands in it, and whether a process holds it now. */
 export type LaneFacts = {
   readonly mode: string
   readonly ahead: number

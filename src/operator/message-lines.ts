@@ -90,8 +90,8 @@ function decided(message: MessageFacts, { turns }: Facts): readonly StoryLine[] 
   return [line(at, 'Admitted', `as ${principal}. The connection's access rule is ${ruleWords(accessRule)}.`)]
 }
 
-function waiting({ lane, attempts }: MessageFacts): readonly StoryLine[] {
-  if (lane === null) return []
+function waiting({ lane, attempts, state }: MessageFacts): readonly StoryLine[] {
+  if (lane === null || state !== 'queued') return []
   const again = attempts > 0 ? ' It has been in a turn before.' : ''
   return [line(null, lane.mode === 'active' ? 'Waiting' : 'Held', `${waitingFor(lane)}${again}`, 'wait')]
 }

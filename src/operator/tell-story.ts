@@ -48,7 +48,9 @@ function headline(fate: Fate, facts: Facts): string {
     case 'held':
       return `Held: it is stored and queued, but its conversation is ${message.lane?.mode === 'operator' ? 'in the hands of a person' : 'paused'}.`
     case 'in_turn':
-      return 'In a turn: the agent has it now.'
+      return message.lane?.isHeld === true
+        ? 'In a turn: the agent has it now.'
+        : `In a turn, between two attempts: the next one is due at ${message.lane?.nextAt}.`
     case 'replying':
       return 'Replied: the answer is made and on its way.'
     case 'answered':

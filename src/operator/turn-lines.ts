@@ -42,6 +42,8 @@ function step({ name, state, error, startedAt, finishedAt }: StepFacts): StoryLi
   switch (state) {
     case 'finished':
       return line(startedAt, 'Step', `${title} finished${span}.`)
+    case 'undone':
+      return line(startedAt, 'Step', `${title} met an outage${span}: nothing happened, so it is run again.`, 'wait')
     case 'failed':
       return line(startedAt, 'Step', `${title} failed${span}${error === null ? '' : ` (${error})`}.`, 'bad')
     default:

@@ -319,17 +319,38 @@ describeOnEachDatabase('explain', (database) => {
       )
     })
 
-    test('an outage is told with its attempts and does not count', async () => {
+    test('an outage is told while it lasts and afterwards, and does not count', async () => {
       let tries = 0
-      start(() => {
-        tries += 1
-        if (tries < 3) throw new GatewayError('provider_unavailable', 'down', { retryable: true })
-        return 'back'
+      let meanwhile: Explanation | undefined
+      start(async (_message, { step }) => {
+        if (tries === 2) meanwhile = await told('m1')
+        return step('ask the model', async () => {
+          tries += 1
+          if (tries < 3) throw new GatewayError('provider_unavailable', 'down', { retryable: true })
+          return 'back'
+        })
       })
       await gateway.deliver({ id: 'm1', from: 'ada', text: 'go' })
       await until('m1', 'answered')
-      const { story } = await told('m1')
-      expect(story.lines.filter((line) => line.title === 'Outage')).toHaveLength(2)
+      const outages = ({ story }: Explanation) => story.lines.filter((line) => line.title === 'Outage').length
+      if (meanwhile === undefined) throw new Error('the agent ran only once')
+      expect(meanwhile.story).toMatchObject({ fate: 'in_turn', headline: 'In a turn: the agent has it now.' })
+      expect(words(meanwhile)).toContain('Step "ask the model" met an outage')
+      expect([outages(meanwhile), outages(await told('m1'))]).toEqual([2, 2])
+    })
+
+    test('a turn between two attempts says when the next one is due', async () => {
+      start(
+        () => {
+          throw new Error('broken')
+        },
+        { turns: { leaseMs: 60_000, retryFirstMs: 600_000 } },
+      )
+      await gateway.deliver({ id: 'm1', from: 'ada', text: 'go' })
+      await gateway.settle()
+      expect((await told('m1')).story.headline).toMatch(
+        /^In a turn, between two attempts: the next one is due at 2.*Z\.$/,
+      )
     })
 
     test('a second chance is told together with the first', async () => {

@@ -72,7 +72,7 @@ const message = `select x.id, x.connection, x.agent, x.kind, x.event, x.message_
         and o.agent = x.agent order by o.seq limit 1) as original,
     (select json_build_object('count', d.count, 'lastAt', ${iso('d.last_at')}, 'lastDeliveryId', d.last_delivery_id)
       from duplicates d where d.inbox_id = x.id) as duplicates,
-    case when x.state = 'queued' then (
+    case when x.state in ('queued', 'in_turn') then (
       select json_build_object('mode', l.mode, 'nextAt', ${iso('l.next_at')}, 'hasOpenTurn', l.turn_id is not null,
         'isHeld', coalesce(l.lease_until > now(), false),
         'ahead', (select count(*) from inbox q where q.conversation_id = x.conversation_id and q.state = 'queued'
