@@ -4,12 +4,15 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { type Assembled, assemble, type Runtime } from './assemble.ts'
 import type { Config, DatabaseKind } from './config.ts'
-import { failureFacts, GatewayError, type Log } from './contract/index.ts'
+import { failureFacts, GatewayError, type Log, type Secret } from './contract/index.ts'
+import { replay } from './gateway/replay.ts'
 import { createApp } from './http/app.ts'
 import type { AppDeps } from './http/deps.ts'
 import { createGroupCommit, defaultLimits } from './inbound/group-commit.ts'
 import { sweepOnce } from './inbound/retention.ts'
 import { readAdminToken } from './node/admin-token.ts'
+import { busyResponse, createBusyServer } from './node/busy.ts'
+import { offerControl } from './node/data-dir-lock.ts'
 import { createFencedFetch, prepareFencedFetch } from './node/fenced-fetch.ts'
 import { isLoopback } from './node/loopback.ts'
 import { createNodeMeter, type NodeMeter } from './node/meter.ts'
@@ -19,7 +22,9 @@ import { explain } from './operator/explain.ts'
 import { type Database, type Failpoint, statement } from './storage/database.ts'
 import { createExplainStore } from './storage/explain-store.ts'
 import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
+import { createReplayStore } from './storage/replay-store.ts'
 import { createSweepStore } from './storage/sweep-store.ts'
+import { createTokenStore } from './storage/token-store.ts'
 import { createVitalsStore } from './storage/vitals-store.ts'
 import { cached } from './vitals/cached.ts'
 import { inTime } from './vitals/in-time.ts'
@@ -59,7 +64,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const { config } = options
   const admin = await readAdminToken(config.adminToken, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
-  let handle: Handle = () => new Response('starting', { status: 503 })
+  let handle: Handle = busyResponse
   const answer = getRequestListener((request, env) => handle(request, env))
   // The listener answers every failure itself; its promise only tells when it is done.
   const listener: RequestListener = (incoming, outgoing) => void answer(incoming, outgoing)
@@ -80,6 +85,8 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     await opened.close()
     throw error
   }
+  // Without a lock to hold, the command line still finds us through a socket in the folder.
+  const closeControl = config.databaseUrl === undefined ? undefined : await offerControl(config.dataDir, lockServer)
   const unlisten = await opened.database.listen(assembled.wake)
   const background = startBackground(assembled, opened.database, config, options.log)
   const { stop: stopLeases } = assembled
@@ -97,9 +104,37 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
       await unlisten()
       stopLeases()
       lockServer.closeAllConnections()
+      await closeControl?.()
       await opened.close()
       options.log.info('gateway_stopped')
     },
+  }
+}
+
+/** The same routes without a server, a drain loop or a sweeper: what the command line uses when no gateway runs. */
+export type OfflineGateway = {
+  readonly fetch: (request: Request) => Promise<Response>
+  readonly close: () => Promise<void>
+}
+
+export async function openOffline(options: StartOptions & { readonly adminToken: Secret }): Promise<OfflineGateway> {
+  const { config, migrationsFolder, adminToken } = options
+  const lockServer = createBusyServer()
+  const opened = await openDatabase({ config, migrationsFolder, lockServer, mayMigrate: false })
+  try {
+    const assembled = assemble(config, opened.database, await nodeRuntime(options))
+    // Whoever may open the database is its operator already; there is no other caller.
+    const app = createApp({ ...appDeps(options, assembled, opened.database), adminToken, isLoopback: () => true })
+    return {
+      fetch: async (request) => app.fetch(request),
+      async close() {
+        assembled.stop()
+        await opened.close()
+      },
+    }
+  } catch (error) {
+    await opened.close()
+    throw error
   }
 }
 
@@ -145,6 +180,8 @@ function appDeps(
     receipts: createReceiptStore(database),
     deliveries: createDeliveryStore(database),
     explain: (id, connection) => explain({ store: createExplainStore(database), agents }, id, connection),
+    tokens: createTokenStore(database),
+    replay: (id, wanted) => replay(assembled.deps, createReplayStore(database), id, wanted),
     wake: assembled.wake,
     readReadiness: () => readReadiness(readiness),
     metrics: { access: config.metrics, readSigns, readProcess: meter.read },

@@ -1,10 +1,11 @@
-// What every command needs first: the configuration, from parley.config.ts and the environment.
+// What commands need first: the configuration, from parley.config.ts and the environment; and words for what goes wrong.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { channels } from '../channels.ts'
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../config.ts'
 import { GatewayError, isGatewayError } from '../contract/index.ts'
+import { CommandError, type ExitCode, exitCodes } from './exit.ts'
 
 const fileNames = ['parley.config.ts', 'parley.config.js', 'parley.config.mjs']
 
@@ -18,6 +19,10 @@ export const databaseArg = {
   description: 'Which database (default: postgres if DATABASE_URL is set, else pglite)',
 } as const
 
+export const configArg = {
+  config: { type: 'string', description: 'Configuration file (default: parley.config.ts)', valueHint: 'file' },
+} as const
+
 /** Flags win over the environment and are checked in the same place; `undefined` stands for a flag that was not given. */
 export async function loadFromDisk(given: string | undefined, flags: Environment = {}): Promise<Config> {
   const set = Object.entries(flags).filter(([, value]) => value !== undefined)
@@ -26,7 +31,7 @@ export async function loadFromDisk(given: string | undefined, flags: Environment
     given === undefined ? fileNames.map((name) => join(process.cwd(), name)).find(existsSync) : resolve(given)
   if (path === undefined) return loadConfig(environment, {}, channels)
   if (!existsSync(path)) throw new GatewayError('config_invalid', `no configuration file at ${path}; correct --config`)
-  const loaded = (await import(pathToFileURL(path).href)) as { default?: ParleyConfig }
+  const loaded = await importConfig(path)
   if (loaded.default === undefined) {
     throw new GatewayError('config_invalid', `${path} has no default export; write: export default defineConfig({ … })`)
   }
@@ -38,19 +43,24 @@ export function tell(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-/** Errors for people: what is wrong and what to do, without a stack. */
-export async function orExit(work: () => Promise<void>): Promise<void> {
+async function importConfig(path: string): Promise<{ default?: ParleyConfig }> {
   try {
-    await work()
+    return (await import(pathToFileURL(path).href)) as { default?: ParleyConfig }
   } catch (error) {
-    process.stderr.write(`parley: ${problem(error)}\n`)
-    process.exitCode = 1
+    if (isGatewayError(error)) throw error
+    const why = error instanceof Error ? error.message.split('\n')[0] : 'unknown'
+    throw new GatewayError('config_invalid', `${path} cannot be loaded: ${why}; correct it`, { cause: error })
   }
 }
 
-function problem(error: unknown): string {
-  if (isGatewayError(error)) return error.message
+export type Problem = { readonly code: string; readonly message: string; readonly exitCode: ExitCode }
+
+export function problemOf(error: unknown): Problem {
+  if (error instanceof CommandError) return error
+  if (isGatewayError(error)) return { code: error.code, message: error.message, exitCode: exitCodes.failed }
+  const failed = (message: string): Problem => ({ code: 'failed', message, exitCode: exitCodes.failed })
+  if (!(error instanceof Error)) return failed(String(error))
   // What the system refuses (a folder, a file, a port) it names itself, in one line.
-  if (error instanceof Error && 'syscall' in error) return `${error.message}; check the path or address it names`
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+  if ('syscall' in error) return failed(`${error.message}; check the path or address it names`)
+  return failed(`unexpected ${error.name}: ${error.message.split('\n')[0]}; please report it`)
 }

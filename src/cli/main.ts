@@ -1,16 +1,28 @@
-// The command line. Prints for people; exit code 1 when something is wrong, with what to do about it.
-import { defineCommand, runMain } from 'citty'
+// The command line. Prints for people, or JSON for programs; ends with a code that says how it went.
+import { booksCommand } from './books.ts'
+import { deadCommands } from './dead.ts'
+import { deliveriesCommands } from './deliveries.ts'
 import { explainCommand } from './explain.ts'
 import { migrateCommand } from './migrate.ts'
+import { replayCommand } from './replay.ts'
+import { runCli } from './run.ts'
 import { startCommand } from './start.ts'
+import { tokensCommands } from './tokens.ts'
 
-const main = defineCommand({
-  meta: {
-    name: 'parley',
-    version: '0.1.0',
-    description: 'Make an agent reachable from every channel, with nothing lost and nothing doubled.',
-  },
-  subCommands: { start: startCommand, migrate: migrateCommand, explain: explainCommand },
-})
+const root = {
+  name: 'parley',
+  description: 'Make an agent reachable from every channel, with nothing lost and nothing doubled.',
+  examples: ['parley start', 'parley books'],
+  commands: [
+    startCommand,
+    migrateCommand,
+    booksCommand,
+    explainCommand,
+    deliveriesCommands,
+    deadCommands,
+    replayCommand,
+    tokensCommands,
+  ],
+}
 
-await runMain(main)
+process.exitCode = await runCli(root, '0.1.0', process.argv.slice(2))

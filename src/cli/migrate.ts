@@ -1,20 +1,22 @@
 // `parley migrate`: bring the database up to this release and stop. Starting the gateway does the same by itself.
-import { createServer } from 'node:net'
-import { defineCommand } from 'citty'
+import { createBusyServer } from '../node/busy.ts'
 import { openDatabase } from '../node/open-database.ts'
-import { databaseArg, loadFromDisk, migrationsFolder, orExit, tell } from './load.ts'
+import { command } from './command.ts'
+import { configArg, databaseArg, loadFromDisk, migrationsFolder, tell } from './load.ts'
+import { jsonArg, print, withProgress } from './output.ts'
 
-export const migrateCommand = defineCommand({
-  meta: { name: 'migrate', description: 'Migrate the database to this release.' },
-  args: {
-    config: { type: 'string', description: 'Configuration file (default: parley.config.ts)' },
-    database: databaseArg,
-  },
-  run: ({ args }) =>
-    orExit(async () => {
-      const config = await loadFromDisk(args.config, args.database)
-      const opened = await openDatabase({ config, migrationsFolder, lockServer: createServer(), tell })
-      process.stdout.write(`The ${config.database.kind} database is up to date.\n`)
+export const migrateCommand = command({
+  name: 'migrate',
+  description: 'Bring the database up to this release; parley start does the same by itself.',
+  examples: ['parley migrate', 'DATABASE_URL=postgres://… parley migrate --json'],
+  args: { ...configArg, database: databaseArg, ...jsonArg },
+  async run(args) {
+    const config = await loadFromDisk(args.config, { PARLEY_DATABASE: args.database })
+    const database = await withProgress('migrating', async () => {
+      const opened = await openDatabase({ config, migrationsFolder, lockServer: createBusyServer(), tell })
       await opened.close()
-    }),
+      return config.database.kind
+    })
+    print(args.json, { ok: true, database }, `The ${database} database is up to date.`)
+  },
 })

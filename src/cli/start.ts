@@ -1,35 +1,37 @@
 // `parley start`: run the gateway until it is told to stop.
-import { defineCommand } from 'citty'
 import type { Config } from '../config.ts'
 import { logLastWords } from '../node/last-words.ts'
 import { createLog } from '../node/log.ts'
 import { type RunningGateway, startNode } from '../node.ts'
-import { databaseArg, loadFromDisk, migrationsFolder, orExit, tell } from './load.ts'
+import { command } from './command.ts'
+import { configArg, databaseArg, loadFromDisk, migrationsFolder, tell } from './load.ts'
 
 const graceMs = 10_000
 
-export const startCommand = defineCommand({
-  meta: { name: 'start', description: 'Run the gateway.' },
+export const startCommand = command({
+  name: 'start',
+  description: 'Run the gateway until it is told to stop.',
+  examples: ['parley start', 'PARLEY_PORT=9000 parley start --log-level warn'],
   args: {
-    config: { type: 'string', description: 'Configuration file (default: parley.config.ts)' },
+    ...configArg,
     database: databaseArg,
     'log-level': {
       type: 'string',
-      description: 'trace, debug, info, warn, error or silent (default: PARLEY_LOG_LEVEL, or info)',
+      valueHint: 'trace|debug|info|warn|error|silent',
+      description: 'What the log tells (default: PARLEY_LOG_LEVEL, or info)',
     },
   },
-  run: ({ args }) =>
-    orExit(async () => {
-      const config = await loadFromDisk(args.config, {
-        PARLEY_DATABASE: args.database,
-        PARLEY_LOG_LEVEL: args['log-level'],
-      })
-      const log = createLog(config.logLevel)
-      logLastWords(log)
-      const running = await startNode({ config, migrationsFolder, log, tell })
-      process.stdout.write(welcome(running, config))
-      stopOnSignal(running)
-    }),
+  async run(args) {
+    const config = await loadFromDisk(args.config, {
+      PARLEY_DATABASE: args.database,
+      PARLEY_LOG_LEVEL: args['log-level'],
+    })
+    const log = createLog(config.logLevel)
+    logLastWords(log)
+    const running = await startNode({ config, migrationsFolder, log, tell })
+    process.stdout.write(welcome(running, config))
+    stopOnSignal(running)
+  },
 })
 
 function welcome(running: RunningGateway, config: Config): string {

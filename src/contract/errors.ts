@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'embedded_postgres_failed'
   | 'schema_too_new'
   | 'schema_missing'
+  | 'schema_too_old'
   | 'storage_unavailable'
   | 'storage_overloaded'
   | 'storage_refused_row'
@@ -23,6 +24,8 @@ export type ErrorCode =
   | 'unauthorized'
   | 'bad_request'
   | 'conflict'
+  | 'content_erased'
+  | 'replay_stopped'
 
 /** `message` says what failed and what to do, in one line, without bodies, tokens or addresses. */
 export class GatewayError extends Error {

@@ -68,6 +68,7 @@ export type {
   TransportAnswer,
   Verdict,
 } from './outcomes.ts'
+export type { Page } from './page.ts'
 export type { BytesRef, KnownPart, Part } from './parts.ts'
 export {
   bytesRefSchema,

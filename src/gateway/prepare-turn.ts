@@ -40,10 +40,10 @@ export async function prepareTurn(
   }
 }
 
-async function admissions(
-  deps: GatewayDeps,
+export async function admissions(
+  deps: Pick<GatewayDeps, 'access'>,
   at: GatewayConnection,
-  lane: HeldLane,
+  lane: Pick<HeldLane, 'messages'>,
 ): Promise<ReadonlyMap<string, Admission>> {
   const decided = new Map<string, Admission>()
   for (const row of lane.messages) {

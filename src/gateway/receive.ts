@@ -86,32 +86,34 @@ async function acceptArrived(
     deps.meter.arrived(at.key, 'ignored', arrived.reason)
     return undefined
   }
+  const checked = checkArrived(deps, arrived)
+  if (checked.kind === 'message') {
+    const acceptance = await acceptMessage(deps, checked.arrived, context)
+    return tell(acceptance.kind, 'reason' in acceptance ? acceptance.reason : '', acceptance)
+  }
+  const { state, reason, path } = checked
+  if (path !== undefined)
+    deps.log.warn('message_invalid', { connection: at.key, trace: entry.trace, code: reason, path })
+  const remains = { state, reason, deliveryId: arrived.semanticId, raw: arrived.message.raw, content: '' }
+  return tell(state === 'dead' ? 'unreadable' : 'ignored', reason, await acceptRemains(deps, remains, context))
+}
+
+export type CheckedArrival =
+  | { readonly kind: 'message'; readonly arrived: ArrivedMessage }
+  /** `path`: where it is invalid. */
+  | { readonly kind: 'remains'; readonly state: 'dead' | 'ignored'; readonly reason: string; readonly path?: string }
+
+/** What an adapter made of an arrival, as the gateway takes it: valid, cleaned, and saying something. */
+export function checkArrived(
+  deps: Pick<GatewayDeps, 'validation'>,
+  arrived: ArrivedMessage,
+): CheckedArrival {
   const checked = validateMessage(arrived.message, deps.validation)
   if (!checked.ok) {
-    const { message, semanticId } = arrived
-    deps.log.warn('message_invalid', { connection: at.key, trace: entry.trace, code: checked.code, path: checked.path })
-    const remains = {
-      state: 'dead',
-      reason: checked.code,
-      deliveryId: semanticId,
-      raw: message.raw,
-      content: '',
-    } as const
-    return tell('unreadable', checked.code, await acceptRemains(deps, remains, context))
+    return { kind: 'remains', state: 'dead', reason: checked.code, path: checked.path }
   }
-  if (saysNothing(checked.message)) {
-    const remains = {
-      state: 'ignored',
-      reason: 'empty_message',
-      deliveryId: arrived.semanticId,
-      raw: arrived.message.raw,
-      content: '',
-    } as const
-    return tell('ignored', remains.reason, await acceptRemains(deps, remains, context))
-  }
-  const message: ArrivedMessage = { ...arrived, message: cleanMessage(checked.message) }
-  const acceptance = await acceptMessage(deps, message, context)
-  return tell(acceptance.kind, 'reason' in acceptance ? acceptance.reason : '', acceptance)
+  if (saysNothing(checked.message)) return { kind: 'remains', state: 'ignored', reason: 'empty_message' }
+  return { kind: 'message', arrived: { ...arrived, message: cleanMessage(checked.message) } }
 }
 
 type Tell = (outcome: ArrivalOutcome, reason: string, acceptance: Acceptance) => Acceptance

@@ -22,7 +22,7 @@ export async function resubmit(deps: GatewayDeps, inboxId: string): Promise<bool
 }
 
 /** Unreadable bytes were kept as text; what was read and found empty or invalid, as its JSON. */
-function arrivalOf(raw: Readonly<Record<string, unknown>>, now: number): RawArrival {
+export function arrivalOf(raw: Readonly<Record<string, unknown>>, now: number): RawArrival {
   const text = typeof raw['text'] === 'string' && Object.keys(raw).length === 1 ? raw['text'] : JSON.stringify(raw)
   return {
     bytes: new TextEncoder().encode(text),

@@ -1,9 +1,10 @@
-// Whether a request carries the admin token.
+// Whether a request carries an admin token: the first one, or one an operator made.
 import type { Context } from 'hono'
 import { equalInConstantTime } from '../verification/index.ts'
+import { isOperatorToken } from './admin-tokens.ts'
 import type { AppDeps } from './deps.ts'
 
-export function holdsAdminToken({ adminToken }: Pick<AppDeps, 'adminToken'>, context: Context): boolean {
+export async function holdsAdminToken(deps: Pick<AppDeps, 'adminToken' | 'tokens'>, context: Context): Promise<boolean> {
   const given = /^Bearer (.+)$/.exec(context.req.header('authorization') ?? '')?.[1] ?? ''
-  return equalInConstantTime(given, adminToken.reveal())
+  return equalInConstantTime(given, deps.adminToken.reveal()) || isOperatorToken(deps, given)
 }

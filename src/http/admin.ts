@@ -1,11 +1,15 @@
 // The operator's routes: the books, the dead, the deliveries. On this machine only, with a token.
 import type { Context, Hono, Next } from 'hono'
-import { GatewayError } from '../contract/index.ts'
+import { GatewayError, type Page } from '../contract/index.ts'
 import { holdsAdminToken } from './admin-token.ts'
+import { addTokenRoutes } from './admin-tokens.ts'
 import type { AppDeps } from './deps.ts'
 import { addExplainRoute } from './explain.ts'
 
 const failedStates = ['unknown', 'refused', 'dead'] as const
+const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending', 'retry', 'delivered', 'cancelled']
+const pageSize = 50
+const maxPageSize = 500
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
@@ -13,16 +17,17 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   app.get('/admin/books', async (context) => context.json({ books: await deps.receipts.books() }))
   addExplainRoute(app, deps)
   for (const state of ['dead', 'refused', 'ignored'] as const) {
-    app.get(`/admin/${state}`, async (context) =>
-      context.json({ [state]: await deps.receipts.list(state, limitOf(context)) }),
-    )
+    app.get(`/admin/${state}`, async (context) => {
+      const page = pageOf(context)
+      return context.json(listed(state, await deps.receipts.list(state, page), page))
+    })
   }
   app.post('/admin/dead/:id/resubmit', async (context) =>
     done(deps, context, await deps.gateway.resubmit(idOf(context))),
   )
   app.get('/admin/deliveries', async (context) => {
-    const states = context.req.query('state')?.split(',') ?? failedStates
-    return context.json({ deliveries: await deps.deliveries.list(states, limitOf(context)) })
+    const page = pageOf(context)
+    return context.json(listed('deliveries', await deps.deliveries.list(statesOf(context), page), page))
   })
   app.get('/admin/deliveries/:id', async (context) => {
     const delivery = await deps.deliveries.show(idOf(context))
@@ -36,15 +41,21 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   app.post('/admin/deliveries/:id/drop', async (context) =>
     done(deps, context, await deps.deliveries.drop(idOf(context))),
   )
+  app.post('/admin/replay/:id', async (context) => {
+    const asked = context.req.query('fixture')
+    const fixture = asked === 'with_text' || asked === 'cleaned' ? asked : 'none'
+    return context.json({ replay: await deps.replay(idOf(context), { fixture }) })
+  })
+  addTokenRoutes(app, deps)
 }
 
 async function requireOperator(deps: AppDeps, context: Context, next: Next): Promise<void> {
   if (!(deps.mayOperate ?? deps.isLoopback)(context))
     throw new GatewayError('not_found', 'the operator routes answer on the gateway machine only')
-  if (!holdsAdminToken(deps, context)) {
+  if (!(await holdsAdminToken(deps, context))) {
     throw new GatewayError(
       'unauthorized',
-      'send Authorization: Bearer with the admin token (PARLEY_ADMIN_TOKEN, or admin-token in the data folder)',
+      'send Authorization: Bearer with an admin token that is valid (PARLEY_ADMIN_TOKEN, admin-token in the data folder, or one made with parley tokens create)',
     )
   }
   await next()
@@ -56,9 +67,30 @@ function done(deps: AppDeps, context: Context, isDone: boolean): Response {
   return context.json({ ok: true })
 }
 
-function limitOf(context: Context): number {
-  const asked = Number(context.req.query('limit') ?? 50)
-  return Number.isInteger(asked) && asked > 0 ? Math.min(asked, 500) : 50
+function pageOf(context: Context): Page {
+  const { limit, before, connection } = context.req.query()
+  return {
+    limit: limit === undefined ? pageSize : wholeNumber('limit', limit, maxPageSize),
+    before: before === undefined ? null : wholeNumber('before', before, Number.MAX_SAFE_INTEGER),
+    connection: connection ?? null,
+  }
+}
+
+/** `next` is what `before` must be for the page after this one; null on the last. */
+function listed(name: string, rows: readonly { readonly seq: number }[], { limit }: Page): object {
+  return { [name]: rows, next: rows.length < limit ? null : (rows.at(-1)?.seq ?? null) }
+}
+
+function wholeNumber(name: string, text: string, max: number): number {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= 1 && value <= max) return value
+  throw new GatewayError('bad_request', `${name} must be a whole number from 1 to ${max}`)
+}
+
+function statesOf(context: Context): readonly string[] {
+  const states = context.req.query('state')?.split(',') ?? failedStates
+  if (states.every((state) => deliveryStates.includes(state))) return states
+  throw new GatewayError('bad_request', `state must be among ${deliveryStates.join(', ')}, several with commas`)
 }
 
 function idOf(context: Context): string {

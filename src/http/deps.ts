@@ -2,7 +2,9 @@
 import type { Context } from 'hono'
 import type { Config } from '../config.ts'
 import type { Log, Secret } from '../contract/index.ts'
+import type { ReplayReport, ReplayRequest } from '../gateway/replay.ts'
 import type { Gateway } from '../gateway.ts'
+import type { TokenStore } from '../identity/token-store.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
 import type { Explained } from '../operator/explain.ts'
 import type { DeliveryStore } from '../outbox/delivery-store.ts'
@@ -15,7 +17,10 @@ export type AppDeps = {
   readonly deliveries: DeliveryStore
   /** What became of whatever goes by this id, on any connection or on the given one. */
   readonly explain: (id: string, connection?: string) => Promise<Explained>
+  readonly tokens: TokenStore
+  readonly replay: (id: string, wanted: ReplayRequest) => Promise<ReplayReport>
   readonly wake: () => void
+  /** The first token; those made later are rows. */
   readonly adminToken: Secret
   readonly readReadiness: () => Promise<Readiness>
   readonly metrics: {

@@ -24,6 +24,7 @@ const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSec
   not_found: { status: 404 },
   bad_request: { status: 400 },
   conflict: { status: 409 },
+  content_erased: { status: 410 },
 }
 
 export const tooLarge = { status: 413, code: 'body_too_large' } as const

@@ -1,5 +1,5 @@
 // The port of receipts: what became of a message, the books, and what to do about the dead.
-import type { JsonObject, NormalizedResponse } from '../contract/index.ts'
+import type { JsonObject, NormalizedResponse, Page } from '../contract/index.ts'
 
 export type Receipt = {
   readonly id: string
@@ -26,6 +26,8 @@ export type BooksLine = {
 
 /** A message that found an end the operator may want to look at. */
 export type EndedMessage = {
+  /** Its place in the list; the next page begins before it. */
+  readonly seq: number
   readonly id: string
   readonly connection: string
   readonly state: string
@@ -39,7 +41,7 @@ export type EndedMessage = {
 export interface ReceiptStore {
   find(inboxId: string): Promise<Receipt | undefined>
   books(): Promise<readonly BooksLine[]>
-  list(state: 'dead' | 'refused' | 'ignored', limit: number): Promise<readonly EndedMessage[]>
+  list(state: 'dead' | 'refused' | 'ignored', page: Page): Promise<readonly EndedMessage[]>
   /** Queues a dead message again with a clean record; false when there is nothing to queue. */
   resubmit(inboxId: string): Promise<boolean>
   /** What was kept of an arrival nobody could read, to be read by a newer release. */

@@ -1,31 +1,60 @@
 // One process per data folder (ruling 28): the lock is a listening socket in it. It dies with its process, kill -9 included.
+// The same server answers the command line on it; a gateway that needs no lock offers a socket of another name.
 import { createHash } from 'node:crypto'
 import { mkdir, realpath, rm, stat } from 'node:fs/promises'
 import { createConnection, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { GatewayError } from '../contract/index.ts'
+import { makeDataDir } from './data-dir.ts'
+
+/** `lock`: the embedded database's folder is in use. `control`: a gateway on a database server, reachable from here. */
+export type SocketKind = 'lock' | 'control'
+
+const socketNames: Readonly<Record<SocketKind, string>> = { lock: 'parley.sock', control: 'parley-control.sock' }
 
 /** Longest socket path every system takes; deeper folders get a socket in the temporary folder instead. */
 const maxSocketPath = 100
 const takeoverStaleMs = 10_000
 
-async function socketPathFor(dataDir: string): Promise<string> {
-  await mkdir(dataDir, { recursive: true })
+/** The folder must exist. */
+export async function socketPathFor(dataDir: string, kind: SocketKind): Promise<string> {
   const folder = await realpath(dataDir)
-  const inside = join(folder, 'parley.sock')
+  const inside = join(folder, socketNames[kind])
   if (inside.length <= maxSocketPath) return inside
-  return join(tmpdir(), `parley-${createHash('sha256').update(folder).digest('hex').slice(0, 24)}.sock`)
+  const name = createHash('sha256').update(folder).digest('hex').slice(0, 24)
+  return join(tmpdir(), `parley-${name}${kind === 'lock' ? '' : `-${kind}`}.sock`)
 }
 
 /** Listens on the folder's socket or refuses, naming the way out. */
 export async function lockDataDir(dataDir: string, server: Server): Promise<() => Promise<void>> {
-  const path = await socketPathFor(dataDir)
+  await makeDataDir(dataDir)
+  const path = await socketPathFor(dataDir, 'lock')
   if (!(await tryListen(server, path))) {
     if (await isAnswered(path)) throw lockedError(dataDir)
     await takeOver(dataDir, server, path)
   }
-  return () => new Promise((resolve) => server.close(() => resolve()))
+  return () => closeServer(server)
+}
+
+/** Listens for the command line. Undefined: another replica with the same folder does already, or the folder cannot be used. */
+export async function offerControl(dataDir: string, server: Server): Promise<(() => Promise<void>) | undefined> {
+  try {
+    await makeDataDir(dataDir)
+    const path = await socketPathFor(dataDir, 'control')
+    if (!(await tryListen(server, path))) {
+      if (await isAnswered(path)) return undefined
+      await takeOver(dataDir, server, path)
+    }
+    return () => closeServer(server)
+  } catch {
+    // A comfort and no condition: the gateway serves without it, and the command line has --url.
+    return undefined
+  }
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()))
 }
 
 /** The socket file outlived its process. Two starters may find it at once: only one may remove it. */
@@ -57,10 +86,13 @@ function tryListen(server: Server, path: string): Promise<boolean> {
     const onError = (error: NodeJS.ErrnoException): void =>
       error.code === 'EADDRINUSE' ? resolve(false) : reject(error)
     server.once('error', onError)
+    // Binding happens inside this call; so the file never exists with a mode that lets others connect.
+    const before = process.umask(0o177)
     server.listen(path, () => {
       server.off('error', onError)
       resolve(true)
     })
+    process.umask(before)
   })
 }
 

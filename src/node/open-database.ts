@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { GatewayError, type Log } from '../contract/index.ts'
 import type { Database, Failpoint } from '../storage/database.ts'
-import { migrate } from '../storage/migrate.ts'
+import { migrate, requireMigrated } from '../storage/migrate.ts'
 import { openPglite } from '../storage/pglite.ts'
 import { openPostgres } from '../storage/postgres.ts'
 import { freeLanes, freeSendLanes } from '../storage/statements/turns.ts'
@@ -21,6 +21,8 @@ export type OpenOptions = {
   readonly migrationsFolder: string
   /** Listens on the data folder's socket; being able to is the lock. */
   readonly lockServer: Server
+  /** False: a schema that is behind is refused instead of changed. Absent: it is migrated. */
+  readonly mayMigrate?: boolean
   readonly failpoint?: Failpoint
   readonly log?: Log
   /** Told to a person who waits for the start, and only when it takes long. */
@@ -30,7 +32,8 @@ export type OpenOptions = {
 export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase> {
   const opened = await open(options)
   try {
-    await migrate(opened.database, options.migrationsFolder)
+    const prepare = options.mayMigrate === false ? requireMigrated : migrate
+    await prepare(opened.database, options.migrationsFolder)
     if (options.config.databaseUrl === undefined) await freeWhatTheDeadHeld(opened.database)
   } catch (error) {
     await opened.close()

@@ -1,7 +1,9 @@
 // The port for deliveries an operator looks at.
-import type { JsonObject } from '../contract/index.ts'
+import type { JsonObject, Page } from '../contract/index.ts'
 
 export type DeliveryLine = {
+  /** Its place in the list; the next page begins before it. */
+  readonly seq: number
   readonly id: string
   readonly connection: string
   readonly state: string
@@ -10,6 +12,8 @@ export type DeliveryLine = {
   readonly attempt: number
   readonly vendorId: string | null
   readonly turnId: string | null
+  readonly createdAt: string
+  readonly settledAt: string | null
 }
 
 export type Delivery = DeliveryLine & {
@@ -19,7 +23,7 @@ export type Delivery = DeliveryLine & {
 }
 
 export interface DeliveryStore {
-  list(states: readonly string[], limit: number): Promise<readonly DeliveryLine[]>
+  list(states: readonly string[], page: Page): Promise<readonly DeliveryLine[]>
   show(id: string): Promise<Delivery | undefined>
   /** Sends a failed or unknown call again; false when it is not one. */
   retry(id: string): Promise<boolean>

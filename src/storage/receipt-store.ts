@@ -1,9 +1,9 @@
 // Receipts and deliveries on SQL: what operators and watching requests read.
 
-import type { JsonObject } from '../contract/index.ts'
+import type { JsonObject, Page } from '../contract/index.ts'
 import type { BooksLine, EndedMessage, Receipt, ReceiptStore } from '../inbound/receipt-store.ts'
 import type { Delivery, DeliveryLine, DeliveryStore } from '../outbox/delivery-store.ts'
-import type { Database } from './database.ts'
+import type { Database, Param } from './database.ts'
 import { dropDelivery, listDeliveries, retryDelivery, showDelivery } from './statements/deliveries.ts'
 import {
   findReceipt,
@@ -22,7 +22,7 @@ export function createReceiptStore(database: Database): ReceiptStore {
       return (await database.query<Receipt>(findReceipt, [inboxId]))[0]
     },
     books: () => database.query<BooksLine>(readBooks, []),
-    list: (state, limit) => database.query<EndedMessage>(listMessages, [state, limit]),
+    list: (state, page) => database.query<EndedMessage>(listMessages, [state, ...pageParams(page)]),
     async resubmit(inboxId) {
       const [row] = await database.query<Revived>(resubmitMessage, [inboxId])
       return (row?.revived ?? 0) > 0
@@ -38,7 +38,7 @@ export function createReceiptStore(database: Database): ReceiptStore {
 
 export function createDeliveryStore(database: Database): DeliveryStore {
   return {
-    list: (states, limit) => database.query<DeliveryLine>(listDeliveries, [states.join(','), limit]),
+    list: (states, page) => database.query<DeliveryLine>(listDeliveries, [states.join(','), ...pageParams(page)]),
     async show(id) {
       return (await database.query<Delivery>(showDelivery, [id]))[0]
     },
@@ -50,4 +50,8 @@ export function createDeliveryStore(database: Database): DeliveryStore {
       return (await database.query(dropDelivery, [id])).length > 0
     },
   }
+}
+
+function pageParams({ limit, before, connection }: Page): readonly Param[] {
+  return [limit, before ?? null, connection ?? null]
 }

@@ -118,7 +118,7 @@ describeOnEachDatabase('a delivery', (database) => {
       await settleUntil(gateway, async () => (await fate('m1')) === 'dead(delivery_unknown)')
       expect(texts()).toEqual(['re: one'])
       const deliveries = createDeliveryStore(database())
-      const [unknown] = await deliveries.list(['unknown'], 10)
+      const [unknown] = await deliveries.list(['unknown'], { limit: 10 })
       expect(await deliveries.show(unknown?.id ?? '')).toMatchObject({ state: 'unknown', call: { text: 're: one' } })
       expect(await deliveries.retry(unknown?.id ?? '')).toBe(true)
       await settleUntil(gateway, async () => (await fate('m1')) === 'answered')
@@ -155,10 +155,10 @@ describeOnEachDatabase('a delivery', (database) => {
     await gateway.deliver({ id: 'm1', from: 'ada', text: 'one' })
     await gateway.settle()
     const deliveries = createDeliveryStore(database())
-    const [dead] = await deliveries.list(['refused'], 10)
+    const [dead] = await deliveries.list(['refused'], { limit: 10 })
     expect(await deliveries.drop(dead?.id ?? '')).toBe(true)
     expect(await deliveries.drop(dead?.id ?? '')).toBe(false)
-    expect(await deliveries.list(['refused'], 10)).toEqual([])
+    expect(await deliveries.list(['refused'], { limit: 10 })).toEqual([])
   })
 
   test('the books balance, and agree with what the vendor saw', async () => {

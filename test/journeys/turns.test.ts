@@ -164,7 +164,7 @@ describeOnEachDatabase('a turn', (database) => {
     await gateway.deliver({ id: 'm1', from: 'ada', text: 'go' })
     await settleUntil(gateway, async () => (await fate())['m1'] === 'dead(agent_failed)')
     isBroken = false
-    const [dead] = await gateway.deps.receipts.list('dead', 10)
+    const [dead] = await gateway.deps.receipts.list('dead', { limit: 10 })
     expect(await gateway.deps.receipts.resubmit(dead?.id ?? '')).toBe(true)
     await settleUntil(gateway, async () => (await fate())['m1'] === 'answered')
     expect(effects).toBe(1)
@@ -176,7 +176,7 @@ describeOnEachDatabase('a turn', (database) => {
     const unreadable = { id: 'm1', from: 'ada', text: 'hello', event: 'from the future' }
     const received = await gateway.deliver(unreadable as never)
     expect(received).toMatchObject({ kind: 'unreadable', acceptances: [{ kind: 'accepted' }] })
-    const [dead] = await gateway.deps.receipts.list('dead', 10)
+    const [dead] = await gateway.deps.receipts.list('dead', { limit: 10 })
     expect(await gateway.gateway.resubmit(dead?.id ?? '')).toBe(false)
     // Stands for a release that understands the event: what was kept now reads as a plain message.
     const understood = statement(

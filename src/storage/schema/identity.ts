@@ -54,6 +54,8 @@ export const tokens = pgTable(
     principal: text('principal'),
     expiresAt: instant('expires_at'),
     revokedAt: instant('revoked_at'),
+    /** Near enough for an operator to tell a token nobody uses; not a write per request. */
+    lastUsedAt: instant('last_used_at'),
     createdAt: createdAt(),
     ...workspace(),
   },

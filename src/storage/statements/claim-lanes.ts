@@ -10,7 +10,7 @@ const nextVersion = `case
   else (select x.v from inbox x where x.conversation_id = l.conversation_id and x.state = 'queued' order by x.seq limit 1)
 end`
 
-const messageColumns = `
+export const messageColumns = `
   x.id, x.v, x.agent, x.subject, x.obligation, x.event, x.edit_of as "editOf", x.message_id as "messageId", x.message,
   x.reply_to as "replyTo", x.bytes, x.attempts, x.solo, x.parent_turn as "parentTurn", x.trace_id as "traceId",
   (select json_build_object('event', s.event, 'parts', e.message -> 'parts')

@@ -2,18 +2,21 @@
 import { statement } from '../database.ts'
 import { remembered } from './history.ts'
 
+/** $1 states, $2 how many, $3 before which seq or null, $4 which connection or null. */
 export const listDeliveries = statement(
   'list_deliveries',
   `
-select id, connection, state, reason, purpose, attempt, vendor_id as "vendorId", turn_id as "turnId",
+select seq::float8 as seq, id, connection, state, reason, purpose, attempt, vendor_id as "vendorId", turn_id as "turnId",
   created_at as "createdAt", settled_at as "settledAt"
-from outbox where state = any(string_to_array($1, ',')) order by seq desc limit $2`,
+from outbox where state = any(string_to_array($1, ',')) and ($3::bigint is null or seq < $3::bigint)
+  and ($4::text is null or connection = $4)
+order by seq desc limit $2`,
 )
 
 export const showDelivery = statement(
   'show_delivery',
   `
-select id, connection, state, reason, purpose, attempt, vendor_id as "vendorId", turn_id as "turnId", ordinal,
+select seq::float8 as seq, id, connection, state, reason, purpose, attempt, vendor_id as "vendorId", turn_id as "turnId", ordinal,
   order_key as "orderKey", "primary", call, client_id as "clientId", maybe_repeat as "maybeRepeat",
   created_at as "createdAt", settled_at as "settledAt"
 from outbox where id = $1`,

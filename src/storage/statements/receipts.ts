@@ -17,12 +17,13 @@ select tenant, connection, received, answered, merged, refused, dead, in_flight 
 from books order by tenant, connection`,
 )
 
-/** $1 state, $2 how many. */
+/** $1 state, $2 how many, $3 before which seq or null, $4 which connection or null. */
 export const listMessages = statement(
   'list_messages',
   `
-select id, connection, state, reason, message_id as "messageId", subject, attempts, received_at as "receivedAt"
-from inbox where state = $1 order by seq desc limit $2`,
+select seq::float8 as seq, id, connection, state, reason, message_id as "messageId", subject, attempts, received_at as "receivedAt"
+from inbox where state = $1 and ($3::bigint is null or seq < $3::bigint) and ($4::text is null or connection = $4)
+order by seq desc limit $2`,
 )
 
 /** $1 inbox id. Only a message that can be read again is queued again; its record starts clean. */

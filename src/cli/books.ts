@@ -1,0 +1,30 @@
+// `parley books`: what came in and what became of it, per connection.
+import type { BooksLine } from '../inbound/receipt-store.ts'
+import { operatorCommand } from './operator.ts'
+import { table } from './output.ts'
+
+export const booksCommand = operatorCommand({
+  name: 'books',
+  description: 'Show per connection: received = answered + merged + refused + dead + in flight.',
+  examples: ['parley books', "parley books --json | jq '.books[] | select(.dead > 0)'"],
+  args: {},
+  async run({ callGateway, show }) {
+    const { books } = await callGateway<{ books: readonly BooksLine[] }>('GET', '/admin/books')
+    const lines = table(books, [
+      { title: 'CONNECTION', cell: (line) => line.connection },
+      { title: 'RECEIVED', cell: (line) => line.received },
+      { title: 'ANSWERED', cell: (line) => line.answered },
+      { title: 'MERGED', cell: (line) => line.merged },
+      { title: 'REFUSED', cell: (line) => line.refused },
+      { title: 'DEAD', cell: (line) => line.dead },
+      { title: 'IN FLIGHT', cell: (line) => line.inFlight },
+      { title: 'IGNORED', cell: (line) => line.ignored },
+      { title: 'BALANCE', cell: (line) => (isBalanced(line) ? 'ok' : 'BROKEN') },
+    ])
+    show({ books }, books.length === 0 ? 'Nothing has been received yet.' : lines)
+  },
+})
+
+function isBalanced({ received, answered, merged, refused, dead, inFlight }: BooksLine): boolean {
+  return received === answered + merged + refused + dead + inFlight
+}

@@ -1,0 +1,60 @@
+// `parley dead`: messages that ended without an answer, and their second chance.
+import type { EndedMessage } from '../inbound/receipt-store.ts'
+import type { Group } from './command.ts'
+import { operatorCommand } from './operator.ts'
+import { instant, table } from './output.ts'
+import { pageArgs, pageFooter, pageQuery } from './paging.ts'
+
+const listCommand = operatorCommand({
+  name: 'list',
+  description: 'List messages whose turn died or that could not be read, newest first.',
+  examples: ['parley dead list', 'parley dead list --state refused --limit 200 --json'],
+  args: {
+    state: {
+      type: 'enum',
+      options: ['dead', 'refused', 'ignored'],
+      default: 'dead',
+      description: 'refused: judged and left without an answer; ignored: asked for nothing',
+    },
+    ...pageArgs,
+  },
+  before: (args) => void pageQuery(args, {}),
+  async run({ args, callGateway, show }) {
+    const state = args.state ?? 'dead'
+    const answer = await callGateway<{ readonly next: number | null } & Readonly<Record<string, unknown>>>(
+      'GET',
+      `/admin/${state}?${pageQuery(args, {})}`,
+    )
+    // The route names its list after the state.
+    const messages = answer[state] as readonly EndedMessage[]
+    const lines = table(messages, [
+      { title: 'ID', cell: (line) => line.id },
+      { title: 'CONNECTION', cell: (line) => line.connection },
+      { title: 'REASON', cell: (line) => line.reason },
+      { title: 'FROM', cell: (line) => line.subject },
+      { title: 'MESSAGE', cell: (line) => line.messageId },
+      { title: 'TRIES', cell: (line) => line.attempts },
+      { title: 'RECEIVED', cell: (line) => instant(line.receivedAt) },
+    ])
+    const more = pageFooter(answer.next, `parley dead list --state ${state}`)
+    show({ messages, next: answer.next }, messages.length === 0 ? `No ${state} messages.` : `${lines}${more}`)
+  },
+})
+
+const resubmitCommand = operatorCommand({
+  name: 'resubmit',
+  description: 'Queue a dead message again; what could not be read is read by this release.',
+  examples: ['parley dead resubmit 0192f1c2-7d5e-7abc-8def-0123456789ab'],
+  args: { id: { type: 'positional', required: true, description: 'Id of a dead message, as the list shows it' } },
+  async run({ args, callGateway, show, isOffline }) {
+    await callGateway('POST', `/admin/dead/${encodeURIComponent(args.id)}/resubmit`)
+    show({ ok: true, id: args.id }, isOffline ? 'Queued; a gateway takes it when it starts.' : 'Queued again.')
+  },
+})
+
+export const deadCommands: Group = {
+  name: 'dead',
+  description: 'Messages that ended without an answer.',
+  examples: ['parley dead list', 'parley dead resubmit 0192f1c2-7d5e-7abc-8def-0123456789ab'],
+  commands: [listCommand, resubmitCommand],
+}

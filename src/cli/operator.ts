@@ -1,0 +1,122 @@
+// The frame of every command that asks a gateway something: its flags, the way there, the token, the errors.
+import type { ArgsDef, ParsedArgs } from 'citty'
+import { busyCode } from '../node/busy.ts'
+import { command, type Node } from './command.ts'
+import { CommandError, type ExitCode, exitCodes } from './exit.ts'
+import { configArg } from './load.ts'
+import { jsonArg, print, withProgress } from './output.ts'
+import { type Answer, type Reached, reach } from './reach.ts'
+
+const operatorArgs = {
+  ...jsonArg,
+  url: { type: 'string', description: 'Address of a gateway (default: the one on this data folder)', valueHint: 'url' },
+  token: { type: 'string', description: 'Admin token (better: PARLEY_ADMIN_TOKEN)', valueHint: 'token' },
+  ...configArg,
+} as const
+
+/** Asks the gateway and answers its JSON; a refusal becomes an error with the right exit code. */
+export type CallGateway = <T>(method: 'GET' | 'POST', path: string, more?: CallOptions) => Promise<T>
+
+/** `timeoutMs`: a minute unless said otherwise. */
+export type CallOptions = { readonly body?: object; readonly timeoutMs?: number }
+
+export type OperatorContext<Args extends ArgsDef> = {
+  readonly args: ParsedArgs<Args & typeof operatorArgs>
+  readonly callGateway: CallGateway
+  /** JSON when it was asked for, else the text. */
+  readonly show: (value: unknown, text: string) => void
+  /** True when no gateway runs: what was changed waits for one. */
+  readonly isOffline: boolean
+}
+
+export type OperatorCommand<Args extends ArgsDef> = {
+  readonly name: string
+  readonly description: string
+  readonly examples: readonly string[]
+  readonly args: Args
+  /** Before anything is asked: checks what the flags say, asks whether to go on. */
+  readonly before?: (args: ParsedArgs<Args & typeof operatorArgs>) => Promise<void> | void
+  readonly run: (context: OperatorContext<Args>) => Promise<void>
+}
+
+export function operatorCommand<const Args extends ArgsDef>(given: OperatorCommand<Args>): Node {
+  const { name, description, examples, args, before, run } = given
+  return command({
+    name,
+    description,
+    examples,
+    args: { ...args, ...operatorArgs },
+    async run(parsed) {
+      // The same definitions, put together above; the compiler cannot see through the spread.
+      const all = parsed as unknown as ParsedArgs<Args & typeof operatorArgs> & ParsedArgs<typeof operatorArgs>
+      await before?.(all)
+      const where = { url: all.url, token: all.token, config: all.config }
+      const reached = await withProgress('looking for the gateway', () => reach(where))
+      try {
+        await run({
+          args: all,
+          callGateway: (method, path, more = {}) => callGateway(reached, method, path, more),
+          show: (value, text) => print(all.json, value, text),
+          isOffline: reached.via === 'offline',
+        })
+      } finally {
+        await reached.close()
+      }
+    },
+  })
+}
+
+const startingMs = 30_000
+
+async function callGateway<T>(
+  reached: Reached,
+  method: string,
+  path: string,
+  { body, timeoutMs = 60_000 }: CallOptions,
+): Promise<T> {
+  const headers = {
+    accept: 'application/json',
+    ...(reached.token === undefined ? {} : { authorization: `Bearer ${reached.token.reveal()}` }),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  }
+  const text = body === undefined ? {} : { body: JSON.stringify(body) }
+  return withProgress('waiting for the gateway', async () => {
+    const until = Date.now() + startingMs
+    for (;;) {
+      const answer = await reached.send({ method, path, headers, timeoutMs, ...text })
+      const value = parsed(answer)
+      const error = answer.status < 400 && value !== undefined ? undefined : refusalOf(answer, value)
+      // The routes of this version answer with the shapes its commands name.
+      if (error === undefined) return value as T
+      if (error.code !== busyCode || Date.now() > until) throw error
+      await new Promise((resolve) => setTimeout(resolve, 250))
+    }
+  })
+}
+
+/** Not a status, a meaning: what a script can do about it. */
+const exitCodeFor: Readonly<Record<number, ExitCode>> = {
+  400: exitCodes.usage,
+  404: exitCodes.notFound,
+  409: exitCodes.notFound,
+  410: exitCodes.notFound,
+}
+
+function refusalOf(answer: Answer, body: unknown): CommandError {
+  const error = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
+  const field = (name: string): string => {
+    const value = typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined
+    return typeof value === 'string' ? value : ''
+  }
+  const remedy =
+    field('remedy') || `the address answered ${answer.status} and is perhaps no Parley gateway; check --url`
+  return new CommandError(exitCodeFor[answer.status] ?? exitCodes.failed, field('code') || 'failed', remedy)
+}
+
+function parsed({ body }: Answer): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}

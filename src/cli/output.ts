@@ -1,0 +1,58 @@
+// What commands write: tables and sentences for people, JSON for programs, and a sign of life when it takes long.
+
+export const jsonArg = {
+  json: { type: 'boolean', description: 'Print JSON on standard output and nothing else there' },
+} as const
+
+const quietMs = 2_000
+const againMs = 10_000
+
+/** stdout is for the answer alone; everything else goes to stderr. */
+export function print(isJson: boolean | undefined, value: unknown, text: string): void {
+  process.stdout.write(isJson === true ? `${JSON.stringify(value)}\n` : `${text}\n`)
+}
+
+function remark(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+export type Column<Row> = { readonly title: string; readonly cell: (row: Row) => string | number | null }
+
+/** Aligned by spaces, one row a line, so that ids can be pasted and columns cut. */
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+  const cells = rows.map((row) => columns.map(({ cell }) => oneLine(String(cell(row) ?? '-'))))
+  const lines = [columns.map(({ title }) => title), ...cells]
+  const widths = columns.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)))
+  const isNumber = columns.map((_, at) => cells.length > 0 && cells.every((line) => /^\d+$/.test(line[at] ?? '')))
+  const aligned = lines.map((line) =>
+    line.map((cell, at) => (isNumber[at] ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0))),
+  )
+  return aligned.map((line) => line.join('  ').trimEnd()).join('\n')
+}
+
+/** Values come from outside: nothing in them may move the cursor or forge a line. */
+export function oneLine(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ')
+}
+
+/** To the second, in UTC, as it can be compared with the log. */
+export function instant(text: string | null): string {
+  return text === null ? '-' : new Date(text).toISOString().replace(/\.\d+Z$/, 'Z')
+}
+
+/** Says after two seconds that it is still working, and then every ten. */
+export async function withProgress<T>(what: string, work: () => Promise<T>): Promise<T> {
+  const started = Date.now()
+  const tell = (): void => remark(`${what}, ${Math.round((Date.now() - started) / 1000)} s so far …`)
+  let later: ReturnType<typeof setInterval> | undefined
+  const first = setTimeout(() => {
+    tell()
+    later = setInterval(tell, againMs)
+  }, quietMs)
+  try {
+    return await work()
+  } finally {
+    clearTimeout(first)
+    clearInterval(later)
+  }
+}

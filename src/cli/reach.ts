@@ -1,0 +1,152 @@
+// The way to a gateway: an address, the socket in its data folder, or, when none runs, the same routes in this process.
+import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { type Secret, secret } from '../contract/index.ts'
+import { storedAdminToken } from '../node/admin-token.ts'
+import { type SocketKind, socketPathFor } from '../node/data-dir-lock.ts'
+import { createLog } from '../node/log.ts'
+import { openOffline } from '../node.ts'
+import { CommandError, exitCodes } from './exit.ts'
+import { loadFromDisk, migrationsFolder } from './load.ts'
+
+export type Question = {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly timeoutMs: number
+}
+export type Answer = { readonly status: number; readonly body: string }
+
+/** A gateway that does not even say that it is up within this time is frozen or worse. */
+const aliveMs = 15_000
+
+export type Reached = {
+  /** `offline`: no gateway runs, the database was opened here. */
+  readonly via: 'url' | 'socket' | 'offline'
+  readonly token: Secret | undefined
+  readonly send: (question: Question) => Promise<Answer>
+  readonly close: () => Promise<void>
+}
+
+export type Whereabouts = {
+  readonly url: string | undefined
+  readonly token: string | undefined
+  readonly config: string | undefined
+}
+
+export async function reach(where: Whereabouts): Promise<Reached> {
+  const dataDir = process.env['PARLEY_DATA_DIR']?.trim() || '.parley'
+  const given = where.token ?? process.env['PARLEY_ADMIN_TOKEN']?.trim()
+  const token = given === undefined || given === '' ? await storedAdminToken(dataDir) : secret(given)
+  if (where.url !== undefined) return byUrl(where.url, token)
+  const path = await listeningSocket(dataDir)
+  if (path !== undefined) return bySocket(path, token)
+  return inThisProcess(where.config, dataDir)
+}
+
+function byUrl(url: string, token: Secret | undefined): Reached {
+  const base = url.replace(/\/+$/, '')
+  if (!/^https?:\/\//.test(base) || !URL.canParse(base))
+    throw new CommandError(exitCodes.usage, 'usage', '--url must be an address such as http://127.0.0.1:8787')
+  return {
+    via: 'url',
+    token,
+    async send({ path, timeoutMs, ...init }) {
+      try {
+        const response = await fetch(`${base}${path}`, { ...init, signal: AbortSignal.timeout(timeoutMs) })
+        return { status: response.status, body: await response.text() }
+      } catch {
+        throw unreachable(`no gateway answers at ${base}; correct --url, or start one with parley start`)
+      }
+    },
+    close: async () => {},
+  }
+}
+
+/** With DATABASE_URL only a gateway on a server is meant; without it, whichever runs on this folder. */
+async function listeningSocket(dataDir: string): Promise<string | undefined> {
+  const kinds: readonly SocketKind[] = isServerMeant() ? ['control'] : ['lock', 'control']
+  for (const kind of kinds) {
+    const path = await socketPathFor(dataDir, kind).catch(() => undefined)
+    if (path !== undefined && (await isOwnersSocket(path, dataDir)) && (await isAlive(path))) return path
+  }
+  return undefined
+}
+
+/** In a shared temporary folder anybody can put a socket of that name; the token goes to the folder's owner only. */
+async function isOwnersSocket(path: string, dataDir: string): Promise<boolean> {
+  const [socket, folder] = await Promise.all([stat(path), stat(dataDir)]).catch(() => [])
+  return socket !== undefined && folder !== undefined && socket.isSocket() && socket.uid === folder.uid
+}
+
+async function isAlive(path: string): Promise<boolean> {
+  try {
+    await sendOverSocket(path, { method: 'GET', path: '/healthz', headers: {}, timeoutMs: aliveMs })
+    return true
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    // The file outlived its process.
+    if (code === 'ECONNREFUSED' || code === 'ENOENT') return false
+    throw unreachable('a process holds the data folder and does not answer; look at it, or end it, and try again')
+  }
+}
+
+function bySocket(path: string, token: Secret | undefined): Reached {
+  return {
+    via: 'socket',
+    token,
+    send: (question) =>
+      sendOverSocket(path, question).catch(() => {
+        throw unreachable('the gateway went away, or took too long, while it was asked; look whether it happened')
+      }),
+    close: async () => {},
+  }
+}
+
+function sendOverSocket(socketPath: string, { body, timeoutMs, ...question }: Question): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+    const headers = { host: 'localhost', connection: 'close', ...question.headers, ...length }
+    const signal = AbortSignal.timeout(timeoutMs)
+    const asked = request({ socketPath, ...question, headers, signal }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }))
+      response.on('error', reject)
+    })
+    asked.on('error', reject)
+    asked.end(body)
+  })
+}
+
+/** The database is opened as a gateway would; without one there is nothing to look at, and none is made. */
+async function inThisProcess(configFile: string | undefined, dataDir: string): Promise<Reached> {
+  if (!isServerMeant() && !existsSync(join(dataDir, 'database', 'PG_VERSION'))) {
+    throw unreachable(
+      `no gateway runs on ${dataDir} and there is no database in it; start one with parley start, or say where with PARLEY_DATA_DIR, DATABASE_URL or --url`,
+    )
+  }
+  const config = await loadFromDisk(configFile)
+  const token = secret(crypto.randomUUID())
+  const offline = await openOffline({ config, migrationsFolder, log: createLog('silent'), adminToken: token })
+  return {
+    via: 'offline',
+    token,
+    async send({ path, timeoutMs: _unused, ...init }) {
+      const response = await offline.fetch(new Request(`http://localhost${path}`, init))
+      return { status: response.status, body: await response.text() }
+    },
+    close: offline.close,
+  }
+}
+
+function isServerMeant(): boolean {
+  return (process.env['DATABASE_URL'] ?? '').trim() !== ''
+}
+
+function unreachable(message: string): CommandError {
+  return new CommandError(exitCodes.unreachable, 'unreachable', message)
+}

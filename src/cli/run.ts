@@ -1,0 +1,96 @@
+// From the words on the command line to one command: found, checked, run. Anything unknown is an error, never ignored.
+import { parseArgs as parseStrictly } from 'node:util'
+import { parseArgs } from 'citty'
+import { argsOf, type Command, type Group, helpText, type Node } from './command.ts'
+import { type CommandError, exitCodes, wrongUsage } from './exit.ts'
+import { problemOf } from './load.ts'
+
+export async function runCli(root: Group, version: string, words: readonly string[]): Promise<number> {
+  try {
+    if (words.length === 1 && (words[0] === '--version' || words[0] === '-v')) {
+      process.stdout.write(`${version}\n`)
+      return exitCodes.ok
+    }
+    const { node, path, rest } = find(root, words)
+    const ours = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
+    if (ours.includes('--help') || ours.includes('-h')) {
+      process.stdout.write(await helpText(node, path, process.stdout.isTTY === true))
+      return exitCodes.ok
+    }
+    if ('commands' in node) throw incomplete(node, path, rest)
+    checkWords(node, [...path, node.name].join(' '), rest)
+    // The words were checked against these very definitions.
+    await node.run(parseArgs([...rest], argsOf(node)) as never)
+    return typeof process.exitCode === 'number' ? process.exitCode : exitCodes.ok
+  } catch (error) {
+    return complain(error, words.includes('--json'))
+  }
+}
+
+type Found = { readonly node: Node; readonly path: readonly string[]; readonly rest: readonly string[] }
+
+function find(root: Group, words: readonly string[]): Found {
+  let node: Node = root
+  const path: string[] = []
+  let rest = words
+  while ('commands' in node) {
+    const [word] = rest
+    const next: Node | undefined = node.commands.find((each) => each.name === word)
+    if (next === undefined) break
+    path.push(node.name)
+    node = next
+    rest = rest.slice(1)
+  }
+  return { node, path, rest }
+}
+
+function incomplete(node: Group, path: readonly string[], rest: readonly string[]): CommandError {
+  const name = [...path, node.name].join(' ')
+  const known = node.commands.map((each) => each.name).join(', ')
+  const [word] = rest
+  return wrongUsage(
+    word === undefined
+      ? `${name} needs a command: ${known}; see ${name} --help`
+      : `unknown ${word.startsWith('-') ? 'flag' : 'command'} ${word}; ${name} knows ${known}; see ${name} --help`,
+  )
+}
+
+/** citty takes any flag and any number of words; here a misspelt one must not pass for an answer. */
+function checkWords(node: Command<never>, name: string, words: readonly string[]): void {
+  const args = Object.entries(argsOf(node))
+  const flags = args.filter(([, arg]) => arg.type !== 'positional')
+  const wanted = args.filter(([, arg]) => arg.type === 'positional')
+  const options = Object.fromEntries(
+    flags.map(([flag, arg]) => [flag, { type: arg.type === 'boolean' ? ('boolean' as const) : ('string' as const) }]),
+  )
+  const given = strictly(name, () => parseStrictly({ args: [...words], options, allowPositionals: true, strict: true }))
+  const surplus = given.positionals[wanted.length]
+  if (surplus !== undefined) throw wrongUsage(`${surplus} is one word too many; see ${name} --help`)
+  const missing = wanted.slice(given.positionals.length).find(([, arg]) => arg.required !== false)
+  if (missing !== undefined) throw wrongUsage(`<${missing[0].toUpperCase()}> is missing; see ${name} --help`)
+  for (const [flag, arg] of flags) {
+    const value = given.values[flag]
+    if (value === undefined && arg.required === true) throw wrongUsage(`--${flag} is missing; see ${name} --help`)
+    if (arg.type === 'enum' && value !== undefined && !(arg.options ?? []).includes(String(value)))
+      throw wrongUsage(`--${flag} must be one of ${(arg.options ?? []).join(', ')}; see ${name} --help`)
+    if (value === '') throw wrongUsage(`--${flag} needs a value; see ${name} --help`)
+  }
+}
+
+function strictly<T>(name: string, parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    // Node's own words, up to its advice about writing positional arguments.
+    const text = error instanceof Error ? (error.message.split(/\. |\n/)[0] ?? '') : ''
+    throw wrongUsage(`${text.replace(/^Unknown option '([^']*)'$/, 'unknown flag $1')}; see ${name} --help`)
+  }
+}
+
+/** Errors for people: what is wrong and what to do, without a stack; the same as JSON where JSON was asked for. */
+function complain(error: unknown, isJson: boolean): number {
+  const { code, message, exitCode } = problemOf(error)
+  if (isJson) process.stdout.write(`${JSON.stringify({ error: { code, remedy: message } })}\n`)
+  process.stderr.write(`parley: ${message}\n`)
+  return exitCode
+}

@@ -1,0 +1,67 @@
+// The journal of a replay: what was finished is answered again, and nothing is ever begun.
+import type { JournalStore, StepAddress, StepState } from '../../agent/journal-store.ts'
+import { GatewayError } from '../../contract/index.ts'
+import type { RecordedStep } from './replay-store.ts'
+
+export type StepReport = {
+  /** Answered from the journal, in the order they were asked for. */
+  readonly replayed: readonly string[]
+  /** Not in the journal: today's agent would do this. The replay ends there. */
+  readonly wouldRun: readonly string[]
+  /** In the journal, and not asked for today. */
+  readonly unused: readonly string[]
+}
+
+export type RecordedJournal = { readonly journal: JournalStore; readonly report: () => StepReport }
+
+/** `stop` is called with the reason before the step is refused, so that no agent can answer past it. */
+export function createRecordedJournal(
+  steps: readonly RecordedStep[],
+  stop: (reason: GatewayError) => void,
+): RecordedJournal {
+  const replayed: string[] = []
+  const wouldRun: string[] = []
+  const journal: JournalStore = {
+    async begin(address, { isIdempotent }) {
+      const found = recorded(steps, address)
+      if (found === undefined || (isIdempotent && found.state !== 'finished')) {
+        wouldRun.push(address.step)
+        const reason = notRecorded(steps, address)
+        stop(reason)
+        throw reason
+      }
+      replayed.push(address.step)
+      return stateOf(found)
+    },
+    finish: async () => true,
+  }
+  const isUnused = ({ step }: RecordedStep): boolean => !replayed.includes(step) && !wouldRun.includes(step)
+  return {
+    journal,
+    report: () => ({ replayed, wouldRun, unused: [...new Set(steps.filter(isUnused).map(({ step }) => step))] }),
+  }
+}
+
+/** The same rule as the journal itself: our own step, else what the merged turn did for the same arguments. */
+function recorded(steps: readonly RecordedStep[], at: StepAddress): RecordedStep | undefined {
+  const own = steps.find((each) => each.turnId === at.turnId && each.step === at.step)
+  return own ?? steps.find((each) => each.step === at.step && each.argsHash === at.argsHash && each.state !== 'failed')
+}
+
+function stateOf({ state, result, error }: RecordedStep): StepState {
+  switch (state) {
+    case 'finished':
+      return { kind: 'finished', result }
+    case 'failed':
+      return { kind: 'failed', error: error ?? 'failed' }
+    case 'started':
+      return { kind: 'unknown' }
+  }
+}
+
+function notRecorded(steps: readonly RecordedStep[], { step }: StepAddress): GatewayError {
+  const name = step.split(':')[0]
+  const isKnownByName = steps.some((each) => each.step.split(':')[0] === name)
+  const why = isKnownByName ? 'the journal has it with other arguments only' : 'the journal does not have it'
+  return new GatewayError('replay_stopped', `[replay] would run: ${step}; ${why}`, { details: { step } })
+}

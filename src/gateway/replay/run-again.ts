@@ -1,0 +1,136 @@
+// Hops 3 to 8 of a replay: read, admitted, merged, run and rendered by today's code, up to the commit that never comes.
+import { GatewayError, isGatewayError } from '../../contract/index.ts'
+import type { Lease } from '../../sessions/lease-keeper.ts'
+import { planTurn, type TurnPlan } from '../../sessions/plan-turn.ts'
+import type { HeldLane, OpenTurn, TurnEnd, WaitingMessage } from '../../sessions/turn-store.ts'
+import type { GatewayConnection, GatewayDeps } from '../deps.ts'
+import { answeredEnd, deadEnd } from '../end-turn.ts'
+import { admissions, type ReadyTurn } from '../prepare-turn.ts'
+import { runAgent } from '../run-turn.ts'
+import type { Account } from './line-diff.ts'
+import { readAgain } from './read-again.ts'
+import { createRecordedJournal, type StepReport } from './recorded-journal.ts'
+import type { Stored } from './replay-store.ts'
+
+export type Replayed = { readonly today: Account; readonly steps: StepReport; readonly notes: readonly string[] }
+
+type Ready = { readonly ready: ReadyTurn; readonly notes: readonly string[] }
+type Ended = { readonly ended: Account; readonly notes: readonly string[] }
+
+export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored: Stored): Promise<Replayed> {
+  const prepared = await prepareAgain(deps, at, stored)
+  const stop = new AbortController()
+  const recorded = createRecordedJournal(stored.steps, (reason) => stop.abort(reason))
+  if ('ended' in prepared) return { today: prepared.ended, steps: recorded.report(), notes: prepared.notes }
+  const safeDeps: GatewayDeps = {
+    ...deps,
+    journal: recorded.journal,
+    transcripts: { window: async () => stored.history },
+    fenceFetch: () => refuseToFetch,
+    notify: () => {},
+  }
+  const today = await runToItsEnd(safeDeps, prepared.ready, stop.signal)
+  return { today, steps: recorded.report(), notes: prepared.notes }
+}
+
+async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: Stored): Promise<Ready | Ended> {
+  const notes: string[] = []
+  const rows: WaitingMessage[] = []
+  for (const member of stored.members) {
+    const read = readAgain(deps, at, member)
+    if (read.kind === 'remains') return { ended: without(read.outcome, read.reason), notes }
+    if (read.note !== undefined) notes.push(`message ${member.id}: ${read.note}`)
+    rows.push(read.row)
+  }
+  const lane = laneOf(deps, stored, rows)
+  if (stored.signal !== null) {
+    const turn = turnOf(deps, stored, lane, null)
+    return { ready: { lane, at, turn, members: [], signal: stored.signal, edit: null }, notes }
+  }
+  const plan = planTurn(lane, await admissions(deps, at, lane), deps.turnPolicy.merge)
+  if (plan.kind !== 'run') return { ended: withoutTurn(plan), notes }
+  const taken = plan.members.reduce((sum, member) => sum + 1 + member.edits.length, 0)
+  if (taken < rows.length) notes.push(`today ${taken} of its ${rows.length} messages would share a turn`)
+  const replyTo = plan.members.at(-1)?.row.replyTo ?? lane.replyTo
+  const turn = turnOf(deps, stored, lane, plan.principal)
+  return { ready: { lane: { ...lane, replyTo }, at, turn, members: plan.members, signal: null, edit: null }, notes }
+}
+
+/** A plan that runs nobody: what would become of the message instead. */
+function withoutTurn(plan: Exclude<TurnPlan, { kind: 'run' }>): Account {
+  switch (plan.kind) {
+    case 'settle':
+      return without(plan.dispositions[0]?.state ?? 'refused', plan.dispositions[0]?.reason ?? null)
+    case 'amend':
+      return without('merged', 'amendment')
+    case 'unreadable':
+      throw new GatewayError('conflict', '[replay] a newer release stored this message; replay it with that release')
+    case 'empty':
+      throw new GatewayError('conflict', '[replay] the messages of this turn are gone; there is nothing to run')
+  }
+}
+
+async function runToItsEnd(deps: GatewayDeps, ready: ReadyTurn, stop: AbortSignal): Promise<Account> {
+  // Nobody else wants this turn: the lease only carries the stop.
+  const lease: Lease = { signal: stop, isHeld: () => true, assertHeld: () => {}, end: () => {} }
+  try {
+    const result = await runAgent(deps, ready, lease, () => false)
+    return accountOf(answeredEnd(deps, ready, result, 0))
+  } catch (error) {
+    if (isGatewayError(error, 'replay_stopped')) return without('stopped', error.message)
+    if (isGatewayError(error, 'agent_unknown')) throw error
+    return accountOf(deadEnd(deps, ready, isGatewayError(error) ? error.code : 'agent_failed'))
+  }
+}
+
+function accountOf({ state, reason, calls, timers }: TurnEnd): Account {
+  return {
+    outcome: state,
+    reason,
+    calls: calls.map(({ purpose, primary, call }) => ({ purpose, primary, call })),
+    timers: timers.map((timer) => timer.name).toSorted(),
+  }
+}
+
+function without(outcome: string, reason: string | null): Account {
+  return { outcome, reason, calls: [], timers: [] }
+}
+
+function laneOf(deps: GatewayDeps, stored: Stored, messages: readonly WaitingMessage[]): HeldLane {
+  const { tenant, connection, replyTo, sessionId, signal } = stored
+  return {
+    conversationId: stored.conversationId ?? deps.newId(),
+    epoch: 0,
+    tenant,
+    connection,
+    agent: messages.at(-1)?.agent ?? stored.agent,
+    sessionId,
+    idleMs: 0,
+    replyTo,
+    openTurn: null,
+    messages,
+    signal,
+  }
+}
+
+/** The turn it had, or the one it would have had. */
+function turnOf(deps: GatewayDeps, { turn, members }: Stored, lane: HeldLane, principal: string | null): OpenTurn {
+  if (turn !== null) return { ...turn, principal, outageMs: null }
+  const lead = members.at(-1)
+  return {
+    id: deps.newId(),
+    kind: 'messages',
+    attempt: 1,
+    failures: 0,
+    sessionId: lane.sessionId ?? deps.newId(),
+    parentTurn: lead?.parentTurn ?? null,
+    principal,
+    runId: lead?.message?.channel?.run_id ?? null,
+    traceId: lead?.traceId ?? '',
+    outageMs: null,
+  }
+}
+
+function refuseToFetch(): Promise<never> {
+  return Promise.reject(new GatewayError('replay_stopped', '[replay] nothing leaves the gateway during a replay'))
+}

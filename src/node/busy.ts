@@ -1,0 +1,22 @@
+// What the data folder's socket answers while nobody can be served on it: come back in a moment.
+import { createServer, type Server } from 'node:http'
+
+/** The code the command line waits for, instead of taking it for a refusal. */
+export const busyCode = 'starting'
+
+const headers = { 'content-type': 'application/json; charset=utf-8', 'retry-after': '1' }
+const status = 503
+const body = JSON.stringify({
+  error: { code: busyCode, remedy: 'the gateway is starting, or a command is using its folder; try again in a moment' },
+})
+
+export function busyResponse(): Response {
+  return new Response(body, { status, headers })
+}
+
+/** Holds the folder for a short command: everybody else is told to wait. */
+export function createBusyServer(): Server {
+  return createServer((_request, response) => {
+    response.writeHead(status, { ...headers, connection: 'close' }).end(body)
+  })
+}

@@ -1,0 +1,49 @@
+// Everything a replay reads, in one statement. $1 id of a message, a turn or a delivery; $2, $3 transcript lines from the
+// start and from the end. The transcript is cut where it stood when the turn began, or when the message came.
+import { statement } from '../database.ts'
+import { messageColumns } from './claim-lanes.ts'
+
+export const findReplay = statement(
+  'find_replay',
+  `
+with asked as materialized (
+  select id as inbox_id, turn_id from inbox where id = $1
+  union all select null, id from turns where id = $1
+  union all select null, turn_id from outbox where id = $1 and turn_id is not null
+  limit 1
+),
+known as materialized (
+  select a.inbox_id, a.turn_id, t.parent_turn, coalesce(t.tenant, x.tenant) as tenant,
+    coalesce(t.connection, x.connection) as connection, coalesce(t.agent, x.agent) as agent,
+    coalesce(t.conversation_id, x.conversation_id) as conversation_id, t.session_id,
+    coalesce(t.started_at, x.received_at) as began_at, coalesce(t.parent_turn, x.parent_turn) as parent
+  from asked a left join turns t on t.id = a.turn_id left join inbox x on x.id = a.inbox_id
+),
+placed as materialized (
+  select k.*, coalesce(k.session_id, c.session_id) as session, coalesce(c.reply_to, '{}') as reply_to
+  from known k left join conversations c on c.id = k.conversation_id
+)
+select p.tenant, p.connection, p.agent, p.conversation_id as "conversationId", p.session as "sessionId",
+  p.reply_to as "replyTo",
+  (select json_build_object('id', t.id, 'kind', t.kind, 'state', t.state, 'reason', t.reason, 'attempt', t.attempt,
+      'failures', t.failures, 'sessionId', t.session_id, 'parentTurn', t.parent_turn, 'principal', t.principal,
+      'runId', t.run_id, 'traceId', t.trace_id) from turns t where t.id = p.turn_id) as turn,
+  coalesce((select json_agg(w) from (
+    select ${messageColumns}, x.raw, x.state, x.reason, x.received_at as "receivedAt" from inbox x
+    where x.turn_id = p.turn_id or (p.turn_id is null and x.id = p.inbox_id) order by x.turn_order, x.seq) w), '[]') as members,
+  (select json_build_object('id', s.id, 'kind', s.kind, 'name', s.name, 'payload', s.payload, 'attempts', s.attempts)
+     from signals s where s.turn_id = p.turn_id limit 1) as signal,
+  coalesce((select json_agg(w) from (
+    select j.turn_id as "turnId", j.step, j.args_hash as "argsHash", j.state, j.result, j.error from journal j
+    where j.turn_id = p.turn_id or j.turn_id = p.parent order by j.started_at) w), '[]') as steps,
+  coalesce((select json_agg(w) from (
+    select o.purpose, o."primary", o.call from outbox o where o.origin = p.turn_id order by o.ordinal) w), '[]') as calls,
+  coalesce((select json_agg(m.name order by m.name) from timers m where m.origin = p.turn_id), '[]') as timers,
+  coalesce((select json_agg(l.envelope order by l.seq) from (
+    (select seq, envelope from messages where session_id = p.session and seq < $2 and created_at < p.began_at
+      order by seq limit $2)
+    union all
+    (select seq, envelope from messages where session_id = p.session and seq >= $2 and created_at < p.began_at
+      order by seq desc limit $3)) l), '[]') as history
+from placed p`,
+)

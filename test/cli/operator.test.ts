@@ -1,0 +1,227 @@
+// The operator's commands, as built, beside a running gateway and without one, on both databases.
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { normalizedMessageSchema } from '../../src/contract/index.ts'
+import type { TestDatabase } from '../setup/databases.ts'
+import { describeOnPostgres } from '../setup/databases.ts'
+import { clonedDatabase } from '../setup/each-database.ts'
+import { createHome, type Home, type Running, until } from './parley.ts'
+
+type Books = { readonly books: readonly Record<string, number | string>[] }
+type Deliveries = {
+  readonly deliveries: readonly { id: string; state: string; seq: number }[]
+  readonly next: number | null
+}
+type Messages = { readonly messages: readonly { id: string; reason: string }[]; readonly next: number | null }
+type Replay = {
+  readonly replay: { isSame: boolean; diff: string[]; steps: { wouldRun: string[] }; today: { outcome: string } }
+}
+
+describe('the command line beside a gateway on PGlite', () => declare(async () => ({})))
+
+describeOnPostgres('the command line beside a gateway on PostgreSQL', (adminUrl) => {
+  let clone: TestDatabase | undefined
+  afterAll(() => clone?.drop())
+  declare(async () => {
+    clone = await clonedDatabase(adminUrl)
+    return { DATABASE_URL: clone.url }
+  })
+})
+
+function declare(databaseEnv: () => Promise<Record<string, string>>): void {
+  let home: Home
+  let gateway: Running
+  const deliveries = async (...words: string[]) => (await home.json(['deliveries', 'list', ...words])) as Deliveries
+  const firstDelivery = async (state: string) => {
+    const found = await until(60_000, async () => (await deliveries('--state', state)).deliveries[0])
+    return found.id
+  }
+
+  beforeAll(async () => {
+    home = await createHome(await databaseEnv())
+    gateway = await home.start()
+    await gateway.say('good day')
+    await until(60_000, () => home.telegram.sent[0])
+    home.telegram.failNext('sendMessage', { kind: 'drop', when: 'after' })
+    await gateway.say('pick one')
+    await firstDelivery('unknown')
+    await gateway.say('die now')
+    await until(60_000, async () => {
+      const { books } = (await home.json(['books'])) as Books
+      return books[0]?.['inFlight'] === 0 && books[0]?.['received'] === 3 ? true : undefined
+    })
+  }, 240_000)
+  afterAll(async () => {
+    await home.close()
+  }, 60_000)
+
+  test('socket and folder are closed to other users', async () => {
+    const data = join(home.folder, 'data')
+    const sockets = (await readdir(data)).filter((name) => name.endsWith('.sock'))
+    expect(sockets).toHaveLength(1)
+    expect((await stat(join(data, sockets[0] ?? ''))).mode & 0o777).toBe(0o600)
+    expect((await stat(data)).mode & 0o777).toBe(0o700)
+    expect((await stat(join(data, 'admin-token'))).mode & 0o777).toBe(0o600)
+  })
+
+  test('books: a table for people, JSON for programs, and they balance', async () => {
+    const { code, stdout, stderr } = await home.parley(['books'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout.split('\n')[0]).toMatch(/^CONNECTION +RECEIVED +ANSWERED +MERGED +REFUSED +DEAD +IN FLIGHT/)
+    expect(stdout.split('\n')[1]).toMatch(/^telegram\/default +3 +1 +0 +0 +2 +0 +0 +ok$/)
+    expect(await home.json(['books'])).toMatchObject({ books: [{ received: 3, answered: 1, dead: 2 }] })
+  }, 60_000)
+
+  test('deliveries: listed by state and connection, page by page', async () => {
+    const all = await deliveries('--state', 'delivered,unknown', '--connection', 'telegram/default')
+    expect(all.deliveries.map((line) => line.state)).toEqual(['delivered', 'unknown', 'delivered'])
+    const first = await deliveries('--state', 'delivered,unknown', '--limit', '2')
+    const second = await deliveries('--state', 'delivered,unknown', '--limit', '2', '--before', String(first.next))
+    expect([...first.deliveries, ...second.deliveries]).toEqual(all.deliveries)
+    expect(second.next).toBeNull()
+    expect((await deliveries('--connection', 'telegram/other')).deliveries).toEqual([])
+    const page = await home.parley(['deliveries', 'list', '--state', 'delivered', '--limit', '1'])
+    expect(page.stdout).toMatch(/^ID +CONNECTION +STATE .*\n[0-9a-f-]{36} +telegram\/default +delivered/)
+    expect(page.stdout).toContain('--before ')
+  }, 120_000)
+
+  test('deliveries: shown whole, sent again marked, and not twice', async () => {
+    const id = await firstDelivery('unknown')
+    const shown = await home.parley(['deliveries', 'show', id])
+    expect(shown).toMatchObject({ code: 0, stderr: '' })
+    expect(shown.stdout).toContain('"text": "hello 7"')
+    expect(await home.json(['deliveries', 'show', id])).toMatchObject({ delivery: { id, state: 'unknown' } })
+    const before = home.telegram.sent.length
+    expect(await home.parley(['deliveries', 'retry', id])).toMatchObject({
+      code: 0,
+      stdout: 'Queued to be sent again.\n',
+    })
+    await until(60_000, () => home.telegram.sent[before])
+    await until(60_000, async () => ((await deliveries()).deliveries.some((line) => line.id === id) ? undefined : true))
+    expect(await home.parley(['deliveries', 'retry', id])).toMatchObject({ code: 3, stdout: '' })
+  }, 180_000)
+
+  test('deliveries drop asks for --yes where nobody can be asked, then drops once', async () => {
+    home.telegram.failNext('sendMessage', { kind: 'drop', when: 'after' })
+    await gateway.say('and this')
+    const id = await firstDelivery('unknown')
+    const asked = await home.parley(['deliveries', 'drop', id])
+    expect(asked).toMatchObject({ code: 2, stdout: '' })
+    expect(asked.stderr).toContain('add --yes')
+    expect(await home.parley(['deliveries', 'drop', id, '--yes'])).toMatchObject({ code: 0, stdout: 'Dropped.\n' })
+    expect((await home.parley(['deliveries', 'drop', id, '--yes'])).code).toBe(3)
+  }, 180_000)
+
+  test('dead: listed with its reason, queued again', async () => {
+    const { messages } = (await home.json(['dead', 'list'])) as Messages
+    const dead = messages.find((line) => line.reason === 'agent_failed')
+    expect((await home.parley(['dead', 'list'])).stdout).toContain(`${dead?.id}  telegram/default  agent_failed`)
+    expect(await home.parley(['dead', 'resubmit', dead?.id ?? ''])).toMatchObject({
+      code: 0,
+      stdout: 'Queued again.\n',
+    })
+    await until(60_000, async () => {
+      const { messages: again } = (await home.json(['dead', 'list'])) as Messages
+      return again.some((line) => line.id === dead?.id) ? true : undefined
+    })
+    expect((await home.parley(['dead', 'list', '--state', 'refused'])).stdout).toBe('No refused messages.\n')
+    expect((await home.parley(['dead', 'resubmit', '0192f1c2-7d5e-7abc-8def-0123456789ab'])).code).toBe(3)
+  }, 180_000)
+
+  test('tokens: made and shown once, usable, listed without the secret, revoked at once', async () => {
+    const made = (await home.json(['tokens', 'create', '--label', 'backup job', '--expires', '30d'])) as Record<
+      string,
+      string
+    >
+    const token = made['token'] ?? ''
+    const asStranger = { PARLEY_ADMIN_TOKEN: token }
+    expect((await home.parley(['books'], asStranger)).code).toBe(0)
+    expect(
+      (await home.parley(['books', '--url', gateway.url, '--token', token], { PARLEY_DATA_DIR: 'nowhere' })).code,
+    ).toBe(0)
+    const listed = await home.parley(['tokens', 'list'])
+    expect(listed.stdout).toContain('backup job')
+    expect(listed.stdout).toContain(made['prefix'])
+    expect(listed.stdout).not.toContain(token)
+    expect((await home.parley(['tokens', 'revoke', made['prefix'] ?? ''])).code).toBe(2)
+    expect(await home.parley(['tokens', 'revoke', made['prefix'] ?? '', '--yes'])).toMatchObject({ code: 0 })
+    const refused = await home.parley(['books'], asStranger)
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toContain('admin token')
+    expect((await home.parley(['tokens', 'revoke', made['prefix'] ?? '', '--yes'])).code).toBe(3)
+    expect(gateway.output()).not.toContain(token)
+  }, 180_000)
+
+  test('replay: no difference with the agent that answered; the answer is in the journal', async () => {
+    const id = (await deliveries('--state', 'delivered')).deliveries.at(-1)?.id ?? ''
+    const seen = home.telegram.calls.length
+    const { code, stdout, stderr } = await home.parley(['replay', id])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain('No difference')
+    expect(await home.json(['replay', id])).toMatchObject({ replay: { isSame: true } })
+    expect(home.telegram.calls).toHaveLength(seen)
+  }, 120_000)
+
+  test('replay --save writes a fixture that a test can load, without its author', async () => {
+    const id = (await deliveries('--state', 'delivered')).deliveries.at(-1)?.id ?? ''
+    const { saved } = (await home.json(['replay', id, '--save', 'fixtures'])) as { saved: string }
+    const text = await readFile(join(home.folder, saved), 'utf8')
+    const fixture: { messages: unknown[] } = JSON.parse(text)
+    expect(() => normalizedMessageSchema.parse(fixture.messages[0])).not.toThrow()
+    for (const trace of ['Ada', 'Lovelace', 'good day', '"42"']) expect(text).not.toContain(trace)
+    await home.parley(['replay', id, '--save', 'texts', '--with-text'])
+    expect(await readFile(join(home.folder, 'texts', `${id}.json`), 'utf8')).toContain('good day')
+    expect((await home.parley(['replay', id, '--with-text'])).code).toBe(2)
+  }, 120_000)
+
+  test('replay of an id nobody has ends with 3', async () => {
+    expect(await home.parley(['replay', '0192f1c2-7d5e-7abc-8def-0123456789ab'])).toMatchObject({ code: 3, stdout: '' })
+  }, 60_000)
+
+  describe('when the gateway has stopped', () => {
+    beforeAll(() => gateway.stop(), 60_000)
+
+    test('the commands open the database themselves', async () => {
+      const { code, stdout } = await home.parley(['books'])
+      expect(code).toBe(0)
+      expect(stdout).toContain('telegram/default')
+      const { messages } = (await home.json(['dead', 'list'])) as Messages
+      const { stdout: told } = await home.parley(['dead', 'resubmit', messages[0]?.id ?? ''])
+      expect(told).toBe('Queued; a gateway takes it when it starts.\n')
+    }, 120_000)
+
+    test('a changed agent shows what it would send, and a new step is named and not done', async () => {
+      const id = (await deliveries('--state', 'delivered')).deliveries.at(-1)?.id ?? ''
+      const seen = home.telegram.calls.length
+      const changed = await home.parley(['replay', id], { GREETING: 'ahoy' })
+      expect(changed.stdout).toContain('\n-  text: hello: good day')
+      expect(changed.stdout).toContain('\n+  text: ahoy: good day')
+      const stopped = (await home.json(['replay', id], { EXTRA_STEP: '1' })) as Replay
+      expect(stopped.replay).toMatchObject({
+        isSame: false,
+        today: { outcome: 'stopped' },
+        steps: { wouldRun: ['order tea'] },
+      })
+      expect((await home.parley(['replay', id], { EXTRA_STEP: '1' })).stdout).toContain('would run: order tea')
+      expect(home.telegram.calls).toHaveLength(seen)
+    }, 120_000)
+
+    test('two commands at once take turns', async () => {
+      const both = await Promise.all([home.parley(['books']), home.parley(['tokens', 'list'])])
+      expect(both.map(({ code, stderr }) => ({ code, stderr: stderr.replace(/^.*so far …\n/gm, '') }))).toEqual([
+        { code: 0, stderr: '' },
+        { code: 0, stderr: '' },
+      ])
+    }, 120_000)
+
+    test('a broken configuration is told in one line', async () => {
+      await mkdir(join(home.folder, 'broken'))
+      const path = join(home.folder, 'broken', 'parley.config.mjs')
+      await writeFile(path, 'export default {')
+      const { code, stderr } = await home.parley(['books', '--config', path])
+      expect(code).toBe(1)
+      expect(stderr).toMatch(/^parley: .*cannot be loaded: .*\n$/)
+    }, 60_000)
+  })
+}
