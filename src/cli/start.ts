@@ -16,8 +16,8 @@ export const startCommand = command({
     ...configArg,
     database: databaseArg,
     'log-level': {
-      type: 'string',
-      valueHint: 'trace|debug|info|warn|error|silent',
+      type: 'enum',
+      options: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
       description: 'What the log tells (default: PARLEY_LOG_LEVEL, or info)',
     },
   },

