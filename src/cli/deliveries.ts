@@ -13,7 +13,7 @@ const idArg = {
 const listCommand = operatorCommand({
   name: 'list',
   description: 'List deliveries, newest first: those that failed, unless --state says otherwise.',
-  examples: ['parley deliveries list', 'parley deliveries list --state unknown --connection telegram/default --json'],
+  examples: ['parley deliveries list', 'parley deliveries list --state unknown,dead --limit 200 --json'],
   args: {
     state: {
       type: 'string',

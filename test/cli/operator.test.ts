@@ -178,6 +178,17 @@ function declare(databaseEnv: () => Promise<Record<string, string>>): void {
     expect((await home.parley(['replay', id, '--with-text'])).code).toBe(2)
   }, 120_000)
 
+  test('a second gateway in the same folder: refused with the embedded database, welcome on a server', async () => {
+    if (home.env['DATABASE_URL'] === undefined) {
+      await expect(home.start()).rejects.toThrow('another Parley process uses')
+      return
+    }
+    const second = await home.start()
+    expect((await home.parley(['books'])).code).toBe(0)
+    await second.stop()
+    expect((await home.parley(['books'])).code).toBe(0)
+  }, 180_000)
+
   test('replay of an id nobody has ends with 3', async () => {
     expect(await home.parley(['replay', '0192f1c2-7d5e-7abc-8def-0123456789ab'])).toMatchObject({ code: 3, stdout: '' })
   }, 60_000)

@@ -13,6 +13,7 @@ describe('NM-17 the stored payload', () => {
     ['a secret that is an object', { client_secret: { value: 'canary' } }],
     ['a signed link', { url: 'https://example.org/f?token=canary&x=1' }],
     ['a platform token in text', { text: 'xoxb-1234567890-canary' }],
+    ['a token of our own', { text: `use parley_0123abcd_${'canary'.repeat(7)}x` }],
     ['a JSON web token', { any: `eyJhbGciOiJIUzI1NiJ9.eyJjYW5hcnkiOnRydWV9.canary` }],
   ])('hides %s', (_name, raw) => {
     expect(JSON.stringify(redactRaw(raw))).not.toContain('canary')

@@ -1,11 +1,12 @@
 // One process per data folder: the lock is a listening socket, and dies with its process (ruling 28).
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { lockDataDir } from '../../src/node/data-dir-lock.ts'
+import { makeDataDir } from '../../src/node/data-dir.ts'
+import { lockDataDir, offerControl, socketPathFor } from '../../src/node/data-dir-lock.ts'
 
 let folder: string
 const servers: Server[] = []
@@ -51,4 +52,30 @@ test('a folder too deep for a socket gets one elsewhere, and is locked all the s
   const deep = join(folder, 'a'.repeat(60), 'b'.repeat(60))
   await lockDataDir(deep, server())
   await expect(lockDataDir(deep, server())).rejects.toMatchObject({ code: 'data_dir_locked' })
+})
+
+test('folder and socket are for their owner alone, whatever the umask', async () => {
+  const made = join(folder, 'a', 'b')
+  await lockDataDir(made, server())
+  expect((await stat(made)).mode & 0o777).toBe(0o700)
+  expect((await stat(join(made, 'parley.sock'))).mode & 0o777).toBe(0o600)
+})
+
+test('of gateways on one server that share a folder the first offers the socket, and none fails', async () => {
+  const offers = await Promise.all([1, 2, 3].map(() => offerControl(folder, server())))
+  const taken = offers.filter((offer) => offer !== undefined)
+  expect(taken).toHaveLength(1)
+  expect(await socketPathFor(folder, 'control')).not.toBe(await socketPathFor(folder, 'lock'))
+  await taken[0]?.()
+  expect(await offerControl(folder, server())).toBeDefined()
+})
+
+test('the socket of a gateway on a server leaves the embedded database free', async () => {
+  await offerControl(folder, server())
+  await expect(lockDataDir(folder, server())).resolves.toBeInstanceOf(Function)
+})
+
+test.each(['/proc/parley/data', '/dev/null/data'])('a folder that cannot be is refused in time: %s', async (path) => {
+  await expect(makeDataDir(path)).rejects.toMatchObject({ code: 'config_invalid' })
+  expect(await offerControl(path, server())).toBeUndefined()
 })
