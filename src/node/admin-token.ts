@@ -1,6 +1,6 @@
 // The first admin token: from the environment, from the data folder, or made now and shown once.
 import { randomBytes } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Secret, secret } from '../contract/index.ts'
 import { makeDataDir } from './data-dir.ts'
@@ -12,15 +12,31 @@ export async function readAdminToken(configured: Secret | undefined, dataDir: st
   const stored = await storedAdminToken(dataDir)
   if (stored !== undefined) return { token: stored, isNew: false }
   await makeDataDir(dataDir)
-  const made = randomBytes(24).toString('base64url')
-  await writeFile(pathIn(dataDir), `${made}\n`, { mode: 0o600 })
-  return { token: secret(made), isNew: true }
+  return putNewToken(dataDir)
 }
 
 /** What an earlier start left in the data folder. */
 export async function storedAdminToken(dataDir: string): Promise<Secret | undefined> {
   const stored = await readFile(pathIn(dataDir), 'utf8').catch(() => '')
   return stored.trim().length >= 16 ? secret(stored.trim()) : undefined
+}
+
+/** Whole or not at all, and of replicas that start together in one folder only one prints the token they all take. */
+async function putNewToken(dataDir: string): Promise<AdminToken> {
+  const made = randomBytes(24).toString('base64url')
+  const draft = `${pathIn(dataDir)}.${randomBytes(6).toString('hex')}`
+  await writeFile(draft, `${made}\n`, { mode: 0o600 })
+  try {
+    await link(draft, pathIn(dataDir))
+  } catch {
+    const stored = await storedAdminToken(dataDir)
+    if (stored !== undefined) return { token: stored, isNew: false }
+    // What lies there is no token.
+    await rename(draft, pathIn(dataDir))
+  } finally {
+    await rm(draft, { force: true })
+  }
+  return { token: secret(made), isNew: true }
 }
 
 function pathIn(dataDir: string): string {
