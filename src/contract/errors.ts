@@ -7,7 +7,6 @@ export type ErrorCode =
   | 'embedded_postgres_failed'
   | 'schema_too_new'
   | 'schema_missing'
-  | 'schema_too_old'
   | 'storage_unavailable'
   | 'storage_overloaded'
   | 'storage_refused_row'

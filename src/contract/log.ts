@@ -13,6 +13,7 @@ const plainFields = [
   'at',
   'path',
   'route',
+  'problem',
 ] as const
 const numberFields = [
   'ms',
@@ -25,6 +26,7 @@ const numberFields = [
   'lanes',
   'held',
   'count',
+  'pid',
 ] as const
 
 type Text = (typeof codeFields)[number] | (typeof plainFields)[number]

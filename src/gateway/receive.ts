@@ -104,10 +104,7 @@ export type CheckedArrival =
   | { readonly kind: 'remains'; readonly state: 'dead' | 'ignored'; readonly reason: string; readonly path?: string }
 
 /** What an adapter made of an arrival, as the gateway takes it: valid, cleaned, and saying something. */
-export function checkArrived(
-  deps: Pick<GatewayDeps, 'validation'>,
-  arrived: ArrivedMessage,
-): CheckedArrival {
+export function checkArrived(deps: Pick<GatewayDeps, 'validation'>, arrived: ArrivedMessage): CheckedArrival {
   const checked = validateMessage(arrived.message, deps.validation)
   if (!checked.ok) {
     return { kind: 'remains', state: 'dead', reason: checked.code, path: checked.path }

@@ -4,7 +4,10 @@ import { equalInConstantTime } from '../verification/index.ts'
 import { isOperatorToken } from './admin-tokens.ts'
 import type { AppDeps } from './deps.ts'
 
-export async function holdsAdminToken(deps: Pick<AppDeps, 'adminToken' | 'tokens'>, context: Context): Promise<boolean> {
+export async function holdsAdminToken(
+  deps: Pick<AppDeps, 'adminToken' | 'tokens'>,
+  context: Context,
+): Promise<boolean> {
   const given = /^Bearer (.+)$/.exec(context.req.header('authorization') ?? '')?.[1] ?? ''
   return equalInConstantTime(given, deps.adminToken.reveal()) || isOperatorToken(deps, given)
 }

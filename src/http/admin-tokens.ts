@@ -36,7 +36,7 @@ export function addTokenRoutes(app: Hono, deps: AppDeps): void {
 }
 
 /** True for a token an operator made, as long as it is valid. */
-export async function isOperatorToken(deps: AppDeps, given: string): Promise<boolean> {
+export async function isOperatorToken(deps: Pick<AppDeps, 'tokens'>, given: string): Promise<boolean> {
   return (await tokenScopes({ tokens: deps.tokens, hash: sha256 }, given))?.includes('admin') ?? false
 }
 

@@ -16,7 +16,7 @@ export function addHealthRoutes(app: Hono, deps: AppDeps): void {
 
 async function readyz(deps: AppDeps, context: Context): Promise<Response> {
   const { problems, detail } = await deps.readReadiness()
-  const shown = mayLook(deps, context) ? detail : {}
+  const shown = (await mayLook(deps, context)) ? detail : {}
   const [first] = problems
   if (first === undefined) return answer(json(200, { status: 'ready', ...shown }))
   return answer(notReady(first, { status: 'not_ready', problems, ...shown }))
@@ -25,7 +25,7 @@ async function readyz(deps: AppDeps, context: Context): Promise<Response> {
 async function metrics(deps: AppDeps, context: Context): Promise<Response> {
   const { access, readSigns, readProcess } = deps.metrics
   if (access === 'off') throw new GatewayError('not_found', 'metrics are switched off; unset PARLEY_METRICS')
-  if (access !== 'public' && !mayLook(deps, context)) {
+  if (access !== 'public' && !(await mayLook(deps, context))) {
     throw new GatewayError(
       'unauthorized',
       'scrape from the gateway machine, or send Authorization: Bearer with the admin token, or set PARLEY_METRICS=public',
@@ -38,7 +38,7 @@ async function metrics(deps: AppDeps, context: Context): Promise<Response> {
   return answer({ status: 200, headers: { 'content-type': expositionType }, body })
 }
 
-function mayLook(deps: AppDeps, context: Context): boolean {
+async function mayLook(deps: AppDeps, context: Context): Promise<boolean> {
   return deps.isLoopback(context) || holdsAdminToken(deps, context)
 }
 

@@ -7,9 +7,10 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { GatewayError, type Log } from '../contract/index.ts'
 import type { Database, Failpoint } from '../storage/database.ts'
-import { migrate, requireMigrated } from '../storage/migrate.ts'
+import { migrate } from '../storage/migrate.ts'
 import { openPglite } from '../storage/pglite.ts'
 import { openPostgres } from '../storage/postgres.ts'
+import { requireSchema } from '../storage/schema-version.ts'
 import { freeLanes, freeSendLanes } from '../storage/statements/turns.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
@@ -32,8 +33,8 @@ export type OpenOptions = {
 export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase> {
   const opened = await open(options)
   try {
-    const prepare = options.mayMigrate === false ? requireMigrated : migrate
-    await prepare(opened.database, options.migrationsFolder)
+    if (options.mayMigrate === false) await requireSchema(opened.database)
+    else await migrate(opened.database, options.migrationsFolder)
     if (options.config.databaseUrl === undefined) await freeWhatTheDeadHeld(opened.database)
   } catch (error) {
     await opened.close()

@@ -28,6 +28,7 @@ export function openHyperdrive(options: HyperdriveOptions): Database {
     isShared: true,
     ...sql,
     accepting: withDeadline(sql, acceptDeadlineMs),
+    observing: withDeadline(sql, acceptDeadlineMs),
     transaction: (work) => runTransaction(client, options.failpoint, work),
     // Nobody stays here to listen: the queue and the clock wake.
     listen: async () => async () => {},

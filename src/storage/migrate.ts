@@ -38,23 +38,6 @@ export async function migrate(database: Database, folder: string): Promise<Migra
   })
 }
 
-const isPrepared = statement('migrate_look', `select to_regclass('parley_migrations') is not null as "isPrepared"`)
-
-/** Throws unless this release can use the database as it is. Changes nothing. */
-export async function requireMigrated(database: Database, folder: string): Promise<void> {
-  const [look] = await database.query<{ isPrepared: boolean }>(isPrepared, [])
-  const known = look?.isPrepared === true ? await database.query<Applied>(applied, []) : []
-  const ours = readMigrationFiles({ migrationsFolder: folder }).map((file) => file.folderMillis)
-  refuseNewer(known, new Set(ours))
-  const done = new Set(known.map((row) => row.madeAt))
-  const missing = ours.filter((madeAt) => !done.has(madeAt))
-  if (missing.length === 0) return
-  throw new GatewayError(
-    'schema_too_old',
-    `[storage] the database lacks ${missing.length} migration(s) of this release; run parley migrate, or start the gateway`,
-  )
-}
-
 async function apply(sql: Sql, file: { sql: string[]; folderMillis: number }): Promise<void> {
   await sql.script(statement('migrate_apply', file.sql.join('\n')))
   const isCompatible = file.sql[0]?.startsWith(compatibleMark) ?? false

@@ -24,7 +24,7 @@ export function refuseNewer(known: readonly AppliedMigration[], ours: ReadonlySe
   )
 }
 
-/** For runtimes that never migrate: passes only where somebody else has brought the schema to this release. */
+/** For whoever must not migrate, a Worker or a command: passes only where somebody else has brought the schema to this release. */
 export async function requireSchema(sql: Sql): Promise<void> {
   const ours = journal.entries.map((entry) => entry.when)
   const known = await readApplied(sql).catch((error: unknown) => {
@@ -37,6 +37,6 @@ export async function requireSchema(sql: Sql): Promise<void> {
   if (missing === 0) return
   throw new GatewayError(
     'schema_missing',
-    `[storage] the database lacks ${missing} migration(s) of this release; run "parley migrate" with DATABASE_URL set to it`,
+    `[storage] the database lacks ${missing} migration(s) of this release; run parley migrate on it, with DATABASE_URL set where it is a server`,
   )
 }

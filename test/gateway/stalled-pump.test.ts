@@ -30,12 +30,14 @@ describeOnEachDatabase('a stalled pump', (database) => {
       runtime,
     )
     expect(gateway.pumpAges()).toEqual({ turns: null, sends: null, timers: null })
-    void gateway.drain({ isStopping: () => isStopping })
+    const deadline = new AbortController()
+    void gateway.drain({ deadline: deadline.signal })
     await expect.poll(() => gateway.pumpAges().sends, { timeout: 10_000 }).toBe(0)
     now += 60_000
     // Its neighbours go round by themselves and are young again at the new time.
     await expect.poll(gateway.pumpAges, { timeout: 10_000 }).toEqual({ turns: 60_000, sends: 0, timers: 0 })
     isStopping = true
+    deadline.abort()
     wake()
     stop()
   })

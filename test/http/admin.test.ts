@@ -4,7 +4,9 @@ import { defineAgent } from '../../src/agent/agent.ts'
 import { secret, textOf } from '../../src/contract/index.ts'
 import { replay } from '../../src/gateway/replay.ts'
 import { createApp } from '../../src/http/app.ts'
+import { explain } from '../../src/operator/explain.ts'
 import { statement } from '../../src/storage/database.ts'
+import { createExplainStore } from '../../src/storage/explain-store.ts'
 import { createDeliveryStore } from '../../src/storage/receipt-store.ts'
 import { createReplayStore } from '../../src/storage/replay-store.ts'
 import { createTokenStore } from '../../src/storage/token-store.ts'
@@ -48,7 +50,9 @@ describeOnEachDatabase('the operator routes', (database) => {
       replay: (id, wanted) => replay(gateway.deps, createReplayStore(database()), id, wanted),
       wake: gateway.wake,
       adminToken: secret(firstToken),
-      isReady: async () => true,
+      explain: (id, connection) => explain({ store: createExplainStore(database()), agents: ['demo'] }, id, connection),
+      readReadiness: () => Promise.reject(new Error('not asked here')),
+      metrics: { access: 'off', readSigns: async () => [] },
       isLoopback: () => isHere,
       now: Date.now,
       maxBodyBytes: 65_536,

@@ -11,8 +11,8 @@ import { type DatabaseProxy, startDatabaseProxy } from '../doubles/database-prox
 import { type GatewayChild, runParley, startGatewayChild } from '../doubles/gateway-child.ts'
 import { readPrometheusText } from '../doubles/prometheus-text.ts'
 import { apiFault, htmlBadGateway, rateLimited, startTelegramApi } from '../doubles/telegram-api.ts'
+import { clonedDatabase } from '../setup/cloned-database.ts'
 import { describeOnPostgres, type TestDatabase } from '../setup/databases.ts'
-import { clonedDatabase } from '../setup/each-database.ts'
 
 const run = Math.random().toString(36).slice(2, 10)
 const canary = (name: string): string => `canary-${name}-${run}`

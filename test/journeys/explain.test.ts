@@ -281,14 +281,14 @@ describeOnEachDatabase('explain', (database) => {
         return 'done'
       })
       await gateway.deliver({ id: 'm1', from: 'ada', text: 'go' })
-      let isStopping = false
-      const dying = gateway.gateway.drain({ isStopping: () => isStopping })
+      const deadline = new AbortController()
+      const dying = gateway.gateway.drain({ deadline: deadline.signal })
       await expect.poll(() => held.length, { timeout: 60_000 }).toBe(1)
       await database().query(expire, [])
       const successor = start(() => 'done')
       await until('m1', 'answered')
       held[0]?.()
-      isStopping = true
+      deadline.abort()
       await dying
       successor.stop()
       const story = await told('m1')
@@ -307,8 +307,10 @@ describeOnEachDatabase('explain', (database) => {
       const connections = loopbackConnections(vendor.origin)
       const dying = createTestGateway(database(), { agents, connections }, { failpoint: hang })
       await dying.deliver({ id: 'm1', from: 'ada', text: 'one' })
-      void dying.gateway.drain({ isStopping: () => isSending })
+      const deadline = new AbortController()
+      void dying.gateway.drain({ deadline: deadline.signal })
       await expect.poll(() => isSending, { timeout: 15_000 }).toBe(true)
+      deadline.abort()
       dying.stop()
       await database().query(expireSends, [])
       start(echo)
@@ -429,7 +431,7 @@ describeOnEachDatabase('explain', (database) => {
     test('an arrival that could not be read says so and can be taken again', async () => {
       start(echo)
       await gateway.deliver({ id: 'm1', from: 'ada', text: canary, event: 'from the future' } as never)
-      const story = await told((await gateway.deps.receipts.list('dead', 1))[0]?.id ?? '')
+      const story = await told((await gateway.deps.receipts.list('dead', { limit: 1 }))[0]?.id ?? '')
       expect(story.story.headline).toBe('Dead: it is genuine, but could not be taken (invalid_event).')
       expect(commands(story)).toEqual([`parley dead resubmit ${story.facts.message?.id}`])
       expect(JSON.stringify(story)).not.toContain(canary)

@@ -131,7 +131,8 @@ describeOnEachDatabase('a step', (database) => {
     await settleUntil(gateway, settled)
     expect(await fate()).toEqual({ one: 'dead(agent_failed)', two: 'dead(agent_failed)' })
     isBroken = false
-    for (const dead of await gateway.deps.receipts.list('dead', 10)) await gateway.deps.receipts.resubmit(dead.id)
+    for (const dead of await gateway.deps.receipts.list('dead', { limit: 10 }))
+      await gateway.deps.receipts.resubmit(dead.id)
     await settleUntil(gateway, async () => Object.values(await fate()).every((state) => state === 'answered'))
     expect(charges).toBe(1)
     expect(new Set(keys).size).toBe(1)

@@ -7,8 +7,8 @@ import { loopbackArrival } from '../doubles/loopback/fixtures.ts'
 import { readPrometheusText } from '../doubles/prometheus-text.ts'
 import { loopbackChannels, loopbackConnections } from '../doubles/test-gateway.ts'
 import { startVendorStub } from '../doubles/vendor-stub.ts'
+import { clonedDatabase, migrationsFolder } from '../setup/cloned-database.ts'
 import { describeOnPostgres } from '../setup/databases.ts'
-import { clonedDatabase, migrationsFolder } from '../setup/each-database.ts'
 
 const token = 'admin-token-of-this-test'
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }

@@ -2,7 +2,7 @@
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { expect, test } from 'vitest'
 import { statement } from '../../src/storage/database.ts'
-import { migrate, requireMigrated } from '../../src/storage/migrate.ts'
+import { migrate } from '../../src/storage/migrate.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { migrationsFolder } from '../setup/cloned-database.ts'
 import { createPostgresDatabase, describeOnPostgres } from '../setup/databases.ts'
@@ -15,7 +15,6 @@ const pretend = (madeAt: number, isCompatible: boolean) =>
     'test_pretend',
     `insert into parley_migrations (made_at, is_compatible) values (${madeAt}, ${isCompatible})`,
   )
-const total = readMigrationFiles({ migrationsFolder }).length
 const forget = statement('test_forget', 'delete from parley_migrations where made_at > 9000000000000')
 
 describeOnEachDatabase('migrations', (database) => {
@@ -29,29 +28,10 @@ describeOnEachDatabase('migrations', (database) => {
     await database().query(forget, [])
   })
 
-  test('that a command may not apply: a database that has them all is taken as it is', async () => {
-    await expect(requireMigrated(database(), migrationsFolder)).resolves.toBeUndefined()
-  })
-
   test('accept a newer schema that was marked as compatible', async () => {
     await database().query(pretend(9_999_999_999_999, true), [])
     expect(await migrate(database(), migrationsFolder)).toEqual({ applied: 0, total })
     await database().query(forget, [])
-  })
-})
-
-describeOnPostgres('a database without migrations', (adminUrl) => {
-  test('is refused by a command that may not apply them, and left as it is', async () => {
-    const empty = await createPostgresDatabase(adminUrl)
-    const database = openPostgres({ url: empty.url })
-    await expect(requireMigrated(database, migrationsFolder)).rejects.toMatchObject({ code: 'schema_too_old' })
-    const tables = await database.query(
-      statement('test_none', "select 1 from pg_tables where schemaname = 'public'"),
-      [],
-    )
-    expect(tables).toEqual([])
-    await database.close()
-    await empty.drop()
   })
 })
 

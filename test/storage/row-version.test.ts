@@ -136,7 +136,7 @@ function newTurn(held: HeldLane): NewTurn {
     traceId: 'trace',
     deadlineMs: 60_000,
     replyTo: null,
-    members: held.messages.map((row, ord) => ({ id: row.id, ord, principal: 'test:alice' })),
+    members: held.messages.map((row, ord) => ({ id: row.id, ord, principal: 'test:alice', accessRule: null })),
     signalId: null,
   }
 }

@@ -20,7 +20,7 @@ describeOnPostgres('the schema of a runtime that never migrates', (adminUrl) => 
     const database = openPostgres({ url: clone.url })
     const missing = {
       code: 'schema_missing',
-      message: expect.stringContaining('run "parley migrate" with DATABASE_URL'),
+      message: expect.stringContaining('run parley migrate on it, with DATABASE_URL'),
     }
     try {
       await expect(requireSchema(database)).rejects.toMatchObject(missing)

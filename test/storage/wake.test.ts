@@ -4,8 +4,8 @@ import { type Database, statement, type WakingWork } from '../../src/storage/dat
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { aDraft } from '../doubles/drafts.ts'
+import { clonedDatabase } from '../setup/cloned-database.ts'
 import { describeOnPostgres } from '../setup/databases.ts'
-import { clonedDatabase } from '../setup/each-database.ts'
 
 /** What an older release says. */
 const sayNothing = statement('test_notify', `select pg_notify('parley_wake', '')`)

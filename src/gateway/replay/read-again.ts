@@ -48,7 +48,7 @@ function fromOriginal(
   const arrived = arrivals.find((each) => each.kind === 'message' && isMeant(member, each.message.id)) ?? arrivals[0]
   if (arrived === undefined) return { kind: 'remains', outcome: 'ignored', reason: 'says_nothing' }
   if (arrived.kind === 'ignored') return { kind: 'remains', outcome: 'ignored', reason: arrived.reason }
-  const checked = checkArrived(deps, at, arrived)
+  const checked = checkArrived(deps, arrived)
   if (checked.kind === 'remains') return { kind: 'remains', outcome: checked.state, reason: checked.reason }
   const { raw: _original, ...message } = checked.arrived.message
   const { agent, subject = null, obligation = null, replyTo } = checked.arrived

@@ -63,8 +63,6 @@ function withoutTurn(plan: Exclude<TurnPlan, { kind: 'run' }>): Account {
       return without(plan.dispositions[0]?.state ?? 'refused', plan.dispositions[0]?.reason ?? null)
     case 'amend':
       return without('merged', 'amendment')
-    case 'unreadable':
-      throw new GatewayError('conflict', '[replay] a newer release stored this message; replay it with that release')
     case 'empty':
       throw new GatewayError('conflict', '[replay] the messages of this turn are gone; there is nothing to run')
   }

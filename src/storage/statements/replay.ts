@@ -25,6 +25,7 @@ placed as materialized (
 )
 select p.tenant, p.connection, p.agent, p.conversation_id as "conversationId", p.session as "sessionId",
   p.reply_to as "replyTo",
+  (select coalesce(max(x.v), 0) from inbox x where x.turn_id = p.turn_id or x.id = p.inbox_id) as newest,
   (select json_build_object('id', t.id, 'kind', t.kind, 'state', t.state, 'reason', t.reason, 'attempt', t.attempt,
       'failures', t.failures, 'sessionId', t.session_id, 'parentTurn', t.parent_turn, 'principal', t.principal,
       'runId', t.run_id, 'traceId', t.trace_id) from turns t where t.id = p.turn_id) as turn,

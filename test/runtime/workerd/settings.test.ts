@@ -89,7 +89,7 @@ describeInWorkerd('the settings of a Worker', () => {
     await waitOnExecutionContext(context)
     expect(response.status).toBe(503)
     expect(await response.json()).toMatchObject({
-      error: { code: 'schema_missing', remedy: expect.stringContaining('run "parley migrate" with DATABASE_URL') },
+      error: { code: 'schema_missing', remedy: expect.stringContaining('run parley migrate on it, with DATABASE_URL') },
     })
     expect((await get('/healthz', { HYPERDRIVE: env.EMPTY })).status).toBe(200)
     expect((await get('/readyz', { HYPERDRIVE: env.EMPTY })).status).toBe(503)
