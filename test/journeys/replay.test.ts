@@ -159,6 +159,19 @@ describeOnEachDatabase('a replay', (database) => {
       expect(report.steps.wouldRun).toHaveLength(1)
     })
 
+    test('finds what the merged turn had done before it was split', async () => {
+      const once: Run = async (text, { step, members }) => {
+        const paid = await step('pay', async () => 'paid', { args: members.at(0)?.id ?? '' })
+        if (members.length > 1) throw new Error('too many at once')
+        return `${text} ${paid}`
+      }
+      const gateway = start(once)
+      for (const id of ['m1', 'm2']) await gateway.deliver({ id, from: 'ada', text: id })
+      await settleUntil(gateway, isOver, 15_000)
+      const [first] = await inbox()
+      expect(await replayed(once, { id: first?.id ?? '' })).toMatchObject({ isSame: true, steps: { wouldRun: [] } })
+    })
+
     test('names steps that today nobody asks for', async () => {
       await answered(start(roll), ['dice'])
       expect(await replayed((text) => text)).toMatchObject({ isSame: false, steps: { replayed: [], unused: ['roll'] } })

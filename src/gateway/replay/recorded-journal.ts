@@ -24,14 +24,15 @@ export function createRecordedJournal(
   const journal: JournalStore = {
     async begin(address, { isIdempotent }) {
       const found = recorded(steps, address)
-      if (found === undefined || (isIdempotent && found.state !== 'finished')) {
+      const isVague = found !== undefined && isUsedTwice(steps, found, address)
+      if (found === undefined || (isIdempotent && found.state !== 'finished' && !isVague)) {
         wouldRun.push(address.step)
         const reason = notRecorded(steps, address)
         stop(reason)
         throw reason
       }
       replayed.push(address.step)
-      return stateOf(found)
+      return isVague ? { kind: 'unknown' } : stateOf(found)
     },
     finish: async () => true,
   }
@@ -42,10 +43,18 @@ export function createRecordedJournal(
   }
 }
 
-/** The same rule as the journal itself: our own step, else what the merged turn did for the same arguments. */
+/** The journal's own rule (begin_step): our step, else what the turns before this one did for the same arguments. */
 function recorded(steps: readonly RecordedStep[], at: StepAddress): RecordedStep | undefined {
-  const own = steps.find((each) => each.turnId === at.turnId && each.step === at.step)
-  return own ?? steps.find((each) => each.step === at.step && each.argsHash === at.argsHash && each.state !== 'failed')
+  return steps
+    .filter((each) => each.step === at.step && (each.depth === 0 || each.argsHash === at.argsHash))
+    .filter((each) => each.state !== 'undone' && (each.depth === 0 || each.state !== 'failed'))
+    .toSorted((one, other) => one.depth - other.depth)[0]
+}
+
+/** By an earlier turn, more than once under one name: whose effect it was cannot be told any more. */
+function isUsedTwice(steps: readonly RecordedStep[], found: RecordedStep, at: StepAddress): boolean {
+  const isTwin = (each: RecordedStep): boolean => each.depth === found.depth && each.step === `${at.step}#2`
+  return found.depth > 0 && at.isNameOnly && steps.some(isTwin)
 }
 
 function stateOf({ state, result, error }: RecordedStep): StepState {
@@ -55,6 +64,7 @@ function stateOf({ state, result, error }: RecordedStep): StepState {
     case 'failed':
       return { kind: 'failed', error: error ?? 'failed' }
     case 'started':
+    case 'undone':
       return { kind: 'unknown' }
   }
 }

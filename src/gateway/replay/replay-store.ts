@@ -19,10 +19,11 @@ export type StoredMember = Omit<WaitingMessage, 'message' | 'replyTo'> & {
 }
 
 export type RecordedStep = {
-  readonly turnId: string
+  /** 0: the turn's own. Above: of the turns it was split or resubmitted from, the nearest first. */
+  readonly depth: number
   readonly step: string
   readonly argsHash: string
-  readonly state: 'started' | 'finished' | 'failed'
+  readonly state: 'started' | 'finished' | 'failed' | 'undone'
   readonly result: Json
   readonly error: string | null
 }
