@@ -78,7 +78,7 @@ describeOnEachDatabase('the operator routes', (database) => {
       (await database().query<{ state: string }>(inboxIds, [])).every(
         (row) => !['queued', 'in_turn'].includes(row.state),
       )
-    await settleUntil(gateway, isOver, 15_000)
+    await settleUntil(gateway, isOver, 60_000)
   }
 
   test.each(['', 'wrong', `${firstToken}x`, 'parley_00000000_0000000000000000000000000000000000000000000'])(
@@ -156,7 +156,7 @@ describeOnEachDatabase('the operator routes', (database) => {
     } while (next !== null)
     expect(seen).toEqual(all)
     expect((await ask('GET', '/admin/dead?connection=other/one')).body).toEqual({ dead: [], next: null })
-  })
+  }, 90_000)
 
   test('replay a message, and say so when its content is gone', async () => {
     await ended(['hello'])
@@ -173,5 +173,5 @@ describeOnEachDatabase('the operator routes', (database) => {
       body: { error: { code: 'content_erased', remedy: expect.stringContaining('erased') } },
     })
     expect((await ask('POST', '/admin/replay/nothing')).status).toBe(400)
-  })
+  }, 90_000)
 })
