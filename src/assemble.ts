@@ -181,7 +181,7 @@ function safeObserver(observer: Observer | undefined, log: Log): Observer {
     try {
       observer?.(event)
     } catch {
-      log.warn('observer_failed', { event: event.type, connection: event.connection })
+      log.warn('observer_failed', { hook: event.type, connection: event.connection })
     }
   }
 }
