@@ -8,7 +8,8 @@
 //   queued    the lanes, one upsert per conversation in a fixed order, so that two replicas cannot deadlock
 //   repeated  how often known messages came again, also within this batch; nothing to do for a new one
 //
-// Look-ups are lateral with a limit, so that a plan made for an empty table does not become a scan of a full one.
+// Look-ups are lateral with a limit, or scalar: so that a plan made for an empty table does not become a scan of a full
+// one. An `exists` under an `or` may be turned into a hash of the whole other table.
 import { statement } from '../database.ts'
 import { wakeNote } from './wake-note.ts'
 
@@ -45,8 +46,9 @@ joined as materialized (
       limit 1) a
     where w."isVouched"
        or exists (select 1 from participants p where p.conversation_id = a.conversation_id and p.subject = w.subject)
-       or exists (select 1 from conversations v where v.id = a.conversation_id and w."replyToken" is not null
-                  and v.reply_token_hash = encode(sha256(convert_to(w."replyToken", 'UTF8')), 'hex'))
+       or w."replyToken" is not null and (
+         select v.reply_token_hash = encode(sha256(convert_to(w."replyToken", 'UTF8')), 'hex')
+         from conversations v where v.id = a.conversation_id)
     order by c.n limit 1) f
 ),
 opening as materialized (
@@ -79,8 +81,9 @@ busy as materialized (
   select p.ord from (
     select p.ord, p.conversation_id, row_number() over (partition by p.conversation_id order by p.ord) as place
     from placed p) p
-  join wanting w on w.ord = p.ord and w."isExclusive"
-  where p.place > 1 or exists (select 1 from lanes l where l.conversation_id = p.conversation_id and l.pending > 0)
+  join wanting w on w.ord = p.ord
+  where case when w."isExclusive" then
+    p.place > 1 or (select l.pending > 0 from lanes l where l.conversation_id = p.conversation_id) end
 ),
 inserted as (
   insert into inbox (id, tenant, connection, dedupe_key, content_hash, flagged, v, kind, agent, recipient, subject,
