@@ -97,7 +97,7 @@ async function start({ asked, folder, postgres }: Stage, name: string): Promise<
 
 /** Until code is compiled and plans are made: so many requests, or so many runs where the machine is slow. */
 const warmRequests = 12_000
-const maxWarmRuns = 6
+const maxWarmRuns = 20
 
 /** The figures of these are thrown away; their rate sizes the runs. */
 async function warmUp(stage: Stage, started: readonly Started[], say: Say): Promise<readonly Sample[]> {
