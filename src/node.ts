@@ -14,6 +14,7 @@ import { readAdminToken } from './node/admin-token.ts'
 import { busyResponse, createBusyServer } from './node/busy.ts'
 import { offerControl } from './node/data-dir-lock.ts'
 import { createFencedFetch, prepareFencedFetch } from './node/fenced-fetch.ts'
+import { headersOf } from './node/headers-of.ts'
 import { isLoopback } from './node/loopback.ts'
 import { createNodeMeter, type NodeMeter } from './node/meter.ts'
 import { nodeHmac } from './node/node-hmac.ts'
@@ -191,6 +192,7 @@ function appDeps(
     readReadiness: () => readReadiness(readiness),
     metrics: { access: config.metrics, readSigns, readProcess: meter.read },
     isLoopback,
+    headersOf,
     now: Date.now,
     maxBodyBytes: config.maxBodyBytes,
     watchMs,

@@ -66,7 +66,7 @@ async function readArrival(deps: AppDeps, context: Context): Promise<RawArrival 
   if (bytes === undefined) return undefined
   return {
     bytes,
-    headers: context.req.header(),
+    headers: deps.headersOf?.(context) ?? context.req.header(),
     receivedAt: new Date(deps.now()).toISOString(),
     isLoopback: deps.isLoopback(context),
   }

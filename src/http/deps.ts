@@ -33,6 +33,8 @@ export type AppDeps = {
   readonly isLoopback: (context: Context) => boolean
   /** Whether the operator's routes may be asked from there. Without it: from this machine only. */
   readonly mayOperate?: (context: Context) => boolean
+  /** Where the edge can read them cheaper than from the Request. */
+  readonly headersOf?: (context: Context) => Readonly<Record<string, string>>
   readonly now: () => number
   readonly maxBodyBytes: number
   readonly watchMs: number
