@@ -11,10 +11,7 @@ type ExplainAnswer = { readonly explanation: Explanation } | { readonly candidat
 export const explainCommand = operatorCommand({
   name: 'explain',
   description: 'Tell what became of a message: receipt, sender, turns, sends, and what to do.',
-  examples: [
-    'parley explain 0192f1c2-7d5e-7abc-8def-0123456789ab',
-    'parley explain 42:17 --connection telegram/default',
-  ],
+  examples: ['parley explain 0192f1c2-7d5e-7abc-8def-0123456789ab', 'parley explain 42:17 --json'],
   args: {
     id: {
       type: 'positional',

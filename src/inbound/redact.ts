@@ -7,7 +7,7 @@ const secretValue =
 /** Signed links carry their credential in the query. */
 const secretQuery = /([?&][\w-]*(?:token|sig|signature|key|credential|secret)=)[^&#\s"]+/gi
 /** What every secret value or query holds somewhere; most strings do not, and are not looked at twice. */
-const hint = /bearer\s|xox[a-z]-|eyj|[?&]/i
+const hint = /bearer\s|xox[a-z]-|parley_|eyj|[?&]/i
 const maxDepth = 32
 const maxBytes = 64 * 1024
 

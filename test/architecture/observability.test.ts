@@ -17,7 +17,7 @@ const named = (cell: string | undefined): string => /`([^`]+)`/.exec(cell ?? '')
 
 test('every event of the log is described with its level', () => {
   const logged = [...readSources(['src', 'adapters']).values()].flatMap((text) =>
-    [...text.matchAll(/\blog\.(info|warn|error)\(\s*'([a-z_]+)'/g)].map(([, level, event]) => `${event} ${level}`),
+    [...text.matchAll(/\blog\??\.(info|warn|error)\(\s*'([a-z_]+)'/g)].map(([, level, event]) => `${event} ${level}`),
   )
   const described = rows('## Logs').map(([, event, level]) => `${named(event)} ${level}`)
   expect(described.toSorted()).toEqual([...new Set(logged)].toSorted())
@@ -25,7 +25,7 @@ test('every event of the log is described with its level', () => {
 
 test('every event is written out where it is logged, so that it can be found', () => {
   const hidden = [...readSources(['src', 'adapters'])].flatMap(([file, text]) =>
-    [...text.matchAll(/\blog\.(?:info|warn|error)\(\s*[^'\s]/g)].map(() => file),
+    [...text.matchAll(/\blog\??\.(?:info|warn|error)\(\s*[^'\s]/g)].map(() => file),
   )
   expect(hidden).toEqual([])
 })

@@ -28,7 +28,7 @@ export function loopbackConnections(
     channel,
     id: channel,
     ...changes,
-    settings: { secret: loopbackSecret, vendorUrl, callTimeoutMs: 300, ...changes.settings },
+    settings: { secret: loopbackSecret, vendorUrl, callTimeoutMs: 5_000, ...changes.settings },
   }))
 }
 

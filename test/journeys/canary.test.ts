@@ -148,6 +148,12 @@ describeOnPostgres('canaries', (adminUrl) => {
     }
     return (await Promise.all(list.deliveries.map(({ id }) => asOperator(`/admin/deliveries/${id}`)))).join('\n')
   }
+  const everyStory = async () => {
+    const sql = postgres(clone.url, { max: 1, onnotice: () => {} })
+    const inbox = await sql<{ id: string }[]>`select id from inbox`
+    await sql.end()
+    return (await Promise.all(inbox.map(({ id }) => asOperator(`/admin/explain/${id}`)))).join('\n')
+  }
   const runApi = (body: string) =>
     request('/api/v1/agent/run', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
 
@@ -160,6 +166,8 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /readyz', read: async () => (await request('/readyz')).body },
     { name: 'GET /metrics', read: async () => (await request('/metrics')).body },
     { name: 'GET /admin/books', read: () => asOperator('/admin/books') },
+    { name: 'GET /admin/explain/:id', read: everyStory },
+    { name: 'GET /admin/tokens', read: () => asOperator('/admin/tokens') },
     { name: 'GET /admin/dead', read: () => asOperator('/admin/dead') },
     { name: 'GET /admin/refused', read: () => asOperator('/admin/refused') },
     { name: 'GET /admin/ignored', read: () => asOperator('/admin/ignored') },

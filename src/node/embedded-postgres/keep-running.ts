@@ -53,7 +53,7 @@ async function startAgain(
       return server
     } catch (error) {
       if (signal.aborted) return undefined
-      log?.warn('embedded_postgres_not_restarted', { reason: error instanceof Error ? error.message : 'unknown' })
+      log?.warn('embedded_postgres_not_restarted', { problem: error instanceof Error ? error.message : 'unknown' })
       await delay(pauseMs, undefined, { signal, ref: false }).catch(() => {})
     }
   }

@@ -53,13 +53,18 @@ export const startSend = statement(
   'start_send',
   `
 with ${lane},
+-- Locked before it is read: lanes that ask at the same moment would all find the bucket as full as before.
+bucket as materialized (
+  select l.* from lane, connection_limits l
+  where l.tenant = $1 and l.connection = $2 and l.scope in ('', $3) order by l.scope for update of l
+),
 limited as materialized (
   select greatest(
     coalesce(max(extract(epoch from l.not_before - now()) * 1000), 0),
     coalesce(max(case when l.scope = '' then extract(epoch from l.spent_until - now()) * 1000 - $8::float8 end), 0),
     coalesce(max(case when l.scope = $3 then extract(epoch from l.spent_until - now()) * 1000 - $10::float8 end), 0))::float8
     as wait_ms
-  from connection_limits l where l.tenant = $1 and l.connection = $2 and l.scope in ('', $3)
+  from bucket l
 ),
 spent as (
   insert into connection_limits (tenant, connection, scope, spent_until)
