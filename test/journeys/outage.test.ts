@@ -32,7 +32,7 @@ describeOnPostgres('a database outage', (adminUrl) => {
     const env = { PARLEY_PORT: '0', DATABASE_URL: proxy.url, PARLEY_ADMIN_TOKEN: 'admin-token-of-this-test' }
     const file = {
       agents: [defineAgent({ slug: 'demo', run: () => 'ok' })],
-      connections: loopbackConnections(vendor.origin),
+      connections: loopbackConnections(vendor.origin, { settings: { callTimeoutMs: 600 } }),
       turns: { leaseMs: 2_000, pollMs: 50 },
     }
     gateway = await startNode({ config: loadConfig(env, file, loopbackChannels), migrationsFolder, log: quiet })
