@@ -30,6 +30,9 @@ export type Committer = {
   readonly isAnswered: () => boolean
 }
 
+/** A stream that never pauses must not keep a commit waiting. */
+const maxBreaths = 3
+
 /** Port: resolves when the runtime has answered what is decided and read what has arrived; without it, at once. */
 export type Breath = () => Promise<void>
 
@@ -48,7 +51,11 @@ export function createGroupCommit(
     while (waiting.size() > 0 && hanging < limits.maxHanging) {
       // Requests that are already here belong into this commit, and the answers of the last one should not wait for it:
       // an embedded database stops the whole process while it works.
-      if (breathe !== undefined) await breathe()
+      for (let breaths = 0; breathe !== undefined && breaths < maxBreaths; breaths += 1) {
+        const size = waiting.size()
+        await breathe()
+        if (waiting.size() === size) break
+      }
       hanging += 1
       const work = commitBatch(store, waiting.take()).finally(() => {
         hanging -= 1

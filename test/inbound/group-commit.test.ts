@@ -51,10 +51,33 @@ describe('group commit', () => {
     expect(flights).toEqual([])
     breaths[0]?.()
     await settled()
+    // The first breath brought another row, so there is a second one; it brings nothing.
+    expect(flights).toEqual([])
+    breaths[1]?.()
+    await settled()
     expect(flights.map((flight) => flight.drafts.length)).toEqual([2])
     flights[0]?.land()
     expect((await Promise.all(outcomes)).map((outcome) => outcome.kind)).toEqual(['accepted', 'accepted'])
-    expect(breaths).toHaveLength(1)
+    expect(breaths).toHaveLength(2)
+  })
+
+  test('commits after three breaths, also when every one of them brings more', async () => {
+    const { store, flights } = heldStore()
+    const outcomes: Promise<InboxOutcome>[] = []
+    let arrived = 0
+    const arrive = (): void => {
+      arrived += 1
+      outcomes.push(committer.commit(aDraft({ messageId: `m${arrived}` })))
+    }
+    const breathe = async (): Promise<void> => {
+      await settled()
+      if (arrived < 20) arrive()
+    }
+    const committer = createGroupCommit(store, defaultLimits, breathe)
+    arrive()
+    await expect.poll(() => flights.map((flight) => flight.drafts.length)).toEqual([4])
+    flights[0]?.land()
+    expect(await outcomes[3]).toMatchObject({ kind: 'accepted' })
   })
 
   test('folds copies of one message into one row; they share its outcome', async () => {
