@@ -1,5 +1,6 @@
 // Scenario `accept`: what it costs to take a signed webhook in, from the first byte to the answer after the commit.
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Asked } from './arguments.ts'
@@ -34,6 +35,8 @@ type Say = (text: string) => void
 
 export async function runAccept(asked: Asked, say: Say): Promise<Results> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'))
+  // Also when the run is broken off: a database of a hundred megabytes lies in there.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
   const needsPostgres = asked.subjects.some((name) => gateways[name]?.storage === 'postgres')
   if (needsPostgres) say('starting PostgreSQL')
   const postgres = needsPostgres ? await startPostgres() : undefined
@@ -50,7 +53,6 @@ export async function runAccept(asked: Asked, say: Say): Promise<Results> {
     return { samples, postgresVersion: postgres?.version }
   } finally {
     await postgres?.stop()
-    await rm(folder, { recursive: true, force: true })
   }
 }
 

@@ -87,6 +87,7 @@ function machineFacts(asked: Asked, results: Results) {
   }
 }
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 // Said outright: a package's exit hook would otherwise end the process with 0.
 process.exit(
   await main().catch((error: unknown) => {

@@ -47,7 +47,7 @@ export async function takeSample(run: Run): Promise<Sample> {
   runs += 1
   const count = Math.min(maxRequests, Math.ceil(run.perSecond * run.seconds))
   const requests = signedRequests(`${run.name}-${runs}`, count)
-  const idleBefore = await waitForQuiet(maxQuietMs)
+  const idleBefore = await waitForQuiet(run.round === 0 ? 0 : maxQuietMs)
   const before = await run.process.figures()
   const databaseBefore = await run.postgres?.cpuMicros()
   const load = await runLoad({ port: run.process.port, requests, connections: run.connections, seconds: run.seconds })

@@ -32,10 +32,13 @@ export async function startSubject({ settings, profileFolder }: SubjectOptions):
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: { PATH: process.env['PATH'] ?? '', [settingsVariable]: JSON.stringify(settings) },
   })
+  // Before the folders are removed that it writes into.
+  const kill = (): void => void child.kill('SIGKILL')
+  process.prependOnceListener('exit', kill)
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
     child.once('error', () => resolve())
-  })
+  }).finally(() => process.off('exit', kill))
   const next = (ms: number): Promise<FromSubject> =>
     new Promise((resolve, reject) => {
       const fail = (why: string) => () => reject(new Error(`the subject ${why}`))
@@ -50,7 +53,7 @@ export async function startSubject({ settings, profileFolder }: SubjectOptions):
   const say = (message: ToSubject): void => void child.send(message)
   const stop = async (): Promise<void> => {
     if (child.connected) say({ type: 'stop' })
-    const late = setTimeout(() => child.kill('SIGKILL'), stopMs)
+    const late = setTimeout(kill, stopMs)
     await ended
     clearTimeout(late)
   }
@@ -59,7 +62,7 @@ export async function startSubject({ settings, profileFolder }: SubjectOptions):
     if (first.type !== 'ready') throw new Error(first.type === 'refused' ? first.why : 'the subject spoke out of turn')
     return { port: first.port, figures: () => askFigures(next, say), stop }
   } catch (error) {
-    child.kill('SIGKILL')
+    kill()
     await ended
     throw error
   }

@@ -26,12 +26,13 @@ function tellFigures(subject: Subject): void {
 }
 
 async function main(): Promise<void> {
+  // From the first moment on: nobody would ever end a subject that comes up without its driver.
+  process.on('disconnect', () => process.exit(1))
   const subject = settings.kind === 'floor' ? await startFloor() : await startGateway(settings)
   process.on('message', (message: ToSubject) => {
     if (message.type === 'figures') tellFigures(subject)
     else void subject.stop().finally(() => process.exit(0))
   })
-  process.on('disconnect', () => process.exit(1))
   tell({ type: 'ready', port: subject.port })
 }
 
