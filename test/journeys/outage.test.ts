@@ -68,6 +68,17 @@ describeOnPostgres('a database outage', (adminUrl) => {
     return false
   }
 
+  test('a table that arrivals need and cannot have is red, and nothing is stored by asking', async () => {
+    const locking = openPostgres({ url: clone.url })
+    await locking.transaction(async (sql) => {
+      await sql.script(statement('test_lock', 'lock table inbox in share mode'))
+      expect(await ready()).toBe(503)
+    })
+    await locking.close()
+    expect(await isBack()).toBe(true)
+    expect(await stored()).toEqual(new Set())
+  }, 60_000)
+
   test.each(['freeze', 'cut'] as const)(
     '%s: refused in time, then everything is as it was',
     async (how) => {

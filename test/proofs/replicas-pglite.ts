@@ -24,7 +24,8 @@ export const replicasOnPglite: Proof = async (options) => {
     const only = await scene.start(plans)
     const refusal = await secondStart(scene)
     const traffic = sendRounds(scene, size)
-    const until = performance.now() + 120_000
+    // The last failpoint is passed late: PGlite needs minutes for ten thousand turns.
+    const until = performance.now() + 600_000
     options.say('freezing the only process at failpoints')
     const thawed = await freezer.thawEach(only, plans.length, () => performance.now() > until)
     options.say('freezing the only process from outside')
