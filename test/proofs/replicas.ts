@@ -121,7 +121,7 @@ type Freezing = {
 /** One after the other: with both frozen there would be no successor. Answers how many failpoints froze a process. */
 async function freezeInTurn(scene: Scene, freezer: Freezer, freezing: Freezing): Promise<number> {
   const { steady, stopping, plans, size, say } = freezing
-  const until = performance.now() + 120_000
+  const until = performance.now() + 600_000
   const isOver = (): boolean => performance.now() > until
   const ticker = setInterval(() => {
     say(`${scene.platform.acknowledged.size} acknowledged, ${freezer.freezes.length} freezes`)
