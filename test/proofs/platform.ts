@@ -31,7 +31,7 @@ export type Platform = {
   /** Delivers once more and again until it is acknowledged; updates of one conversation wait for one another. */
   readonly send: (update: Update) => Promise<void>
   /** One try. The outcome it was told, or undefined without a 2xx. */
-  readonly post: (update: Update, url?: string) => Promise<string | undefined>
+  readonly post: (update: Update, url?: string, patienceMs?: number) => Promise<string | undefined>
   /** Resolves when everything handed in was acknowledged. */
   readonly settled: () => Promise<void>
   /** No more tries. */
@@ -70,7 +70,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     if (!known.has(keyOf(update))) updates.push(update)
     known.add(keyOf(update))
   }
-  const post = async (update: Update, url = anyOf(options)): Promise<string | undefined> => {
+  const post: Platform['post'] = async (update, url = anyOf(options), patienceMs = options.timeoutMs) => {
     handIn(update)
     if (url === undefined) return undefined
     const key = keyOf(update)
@@ -78,7 +78,7 @@ export function createPlatform(options: PlatformOptions): Platform {
     signed.set(key, request)
     const path = `/hooks/${options.channelOf(update.connection)}/${update.connection}`
     const startedAt = performance.now()
-    const { status, told } = await deliver(`${url}${path}`, request, options.timeoutMs)
+    const { status, told } = await deliver(`${url}${path}`, request, patienceMs)
     tries.push({ startedAt, ms: performance.now() - startedAt, status })
     if (told === undefined) {
       failures += 1

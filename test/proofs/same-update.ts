@@ -6,6 +6,8 @@ import { check, equal, fact, type Line } from './proof.ts'
 import type { Scene } from './scene.ts'
 
 const copies = 100
+/** Longer than a busy machine stands still: each copy is to be told what it was. */
+const patienceMs = 60_000
 
 export async function sendSameUpdate(
   scene: Scene,
@@ -22,7 +24,7 @@ export async function sendSameUpdate(
   const told = await Promise.all(
     connections.flatMap((connection) =>
       Array.from({ length: copies }, async (_, copy) => {
-        const outcome = await scene.platform.post(update(connection), urls[copy % urls.length])
+        const outcome = await scene.platform.post(update(connection), urls[copy % urls.length], patienceMs)
         return `${connection} ${outcome ?? 'no 2xx'}`
       }),
     ),
