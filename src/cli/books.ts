@@ -19,6 +19,7 @@ export const booksCommand = operatorCommand({
       { title: 'DEAD', cell: (line) => line.dead },
       { title: 'IN FLIGHT', cell: (line) => line.inFlight },
       { title: 'IGNORED', cell: (line) => line.ignored },
+      { title: 'DUPLICATES', cell: (line) => line.duplicates },
       { title: 'BALANCE', cell: (line) => (isBalanced(line) ? 'ok' : 'BROKEN') },
     ])
     show({ books }, books.length === 0 ? 'Nothing has been received yet.' : lines)
