@@ -1,16 +1,8 @@
 // PGlite: PostgreSQL inside this process, in one folder. One connection; survives kill -9, never calls fsync.
 import { PGlite } from '@electric-sql/pglite'
 import { dataDir as preparedDataDir } from '@electric-sql/pglite-prepopulatedfs'
-import {
-  createSql,
-  type Database,
-  type Driver,
-  type Failpoint,
-  type Param,
-  type Sql,
-  type Statement,
-  statement,
-} from './database.ts'
+import { createSql, type Database, type Failpoint, type Sql, statement } from './database.ts'
+import { createPreparedStatements } from './pglite-statements.ts'
 
 export type PgliteOptions = {
   /** A folder on disk; absent = in memory. The caller holds the folder's lock. */
@@ -20,23 +12,27 @@ export type PgliteOptions = {
   readonly failpoint?: Failpoint
 }
 
-type Runner = Pick<PGlite, 'query' | 'exec'>
+/** As on PostgreSQL (see postgres.ts): plans are kept, so they must suit a full table and a handful of rows. */
+const smallPlans = 'set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off'
 
-export async function openPglite(options: PgliteOptions): Promise<Database> {
+/** The accept statement joins a batch with itself, and who looks at the gateway joins whole tables. */
+const joinPlans = 'set local enable_hashjoin = on; set local enable_mergejoin = on; '
+
+export async function openPglite({ folder, isNew, failpoint }: PgliteOptions): Promise<Database> {
   const engine = await PGlite.create({
-    ...(options.folder === undefined ? {} : { dataDir: options.folder }),
-    ...(options.isNew ? { loadDataDir: await preparedDataDir() } : {}),
+    ...(folder === undefined ? {} : { dataDir: folder }),
+    ...(isNew ? { loadDataDir: await preparedDataDir() } : {}),
   })
-  // A plan that is kept must suit full tables too; every hot statement has its index (see postgres.ts).
-  await engine.exec('set enable_seqscan = off')
-  const sql = runner(engine, options.failpoint)
+  await engine.exec(smallPlans)
+  const statements = createPreparedStatements(engine)
+  const sql = createSql(statements.driver(), failpoint)
   return {
     kind: 'pglite',
     isShared: false,
     ...sql,
-    accepting: createSql(preparedDriver(engine), options.failpoint),
-    observing: sql,
-    transaction: (work) => engine.transaction((tx) => work(runner(tx, options.failpoint))),
+    accepting: createSql(statements.driver(joinPlans), failpoint),
+    observing: createSql(statements.driver(joinPlans), failpoint),
+    transaction: (work) => engine.transaction((tx) => work(createSql(statements.within(tx), failpoint))),
     // One process, one connection: the in-process signal wakes everybody there is.
     listen: async () => async () => {},
     maintain: () => vacuum(sql),
@@ -55,39 +51,4 @@ async function vacuum(sql: Sql): Promise<void> {
   for (const { name } of await sql.query<{ name: string }>(neglected, [])) {
     await sql.query(statement('vacuum', `vacuum (analyze) ${name}`), [])
   }
-}
-
-function runner(engine: Runner, failpoint: Failpoint | undefined): Sql {
-  const driver: Driver = {
-    run: async <Row>(asked: Statement, params: readonly Param[]) =>
-      (await engine.query<Row>(asked.text, [...params])).rows,
-    script: (asked) => engine.exec(asked.text),
-  }
-  return createSql(driver, failpoint)
-}
-
-/** Planning the accept statement anew every time costs several times as much as running it. */
-function preparedDriver(engine: PGlite): Driver {
-  const prepared = new Map<string, Promise<unknown>>()
-  const prepare = ({ name, text }: Statement): Promise<unknown> => {
-    const known = prepared.get(name) ?? engine.exec(`prepare ${name} as ${text}`)
-    prepared.set(name, known)
-    known.catch(() => prepared.delete(name))
-    return known
-  }
-  return {
-    async run<Row>(asked: Statement, params: readonly Param[]) {
-      await prepare(asked)
-      const call = params.length === 0 ? asked.name : `${asked.name}(${params.map(literal).join(', ')})`
-      const [result] = await engine.exec(`execute ${call}`)
-      // The statement's own columns; the store that wrote the statement states their type.
-      return (result?.rows ?? []) as unknown as readonly Row[]
-    },
-    script: (asked) => engine.exec(asked.text),
-  }
-}
-
-/** EXECUTE takes no parameters, only literals. With standard strings, as in this engine, a quote is all there is to escape. */
-function literal(param: Param): string {
-  return typeof param === 'string' ? `'${param.replaceAll("'", "''")}'` : String(param)
 }
