@@ -1,8 +1,9 @@
 // PGlite: PostgreSQL inside this process, in one folder. One connection; survives kill -9, never calls fsync.
 import { PGlite } from '@electric-sql/pglite'
 import { dataDir as preparedDataDir } from '@electric-sql/pglite-prepopulatedfs'
-import { createSql, type Database, type Failpoint, type Sql, statement } from './database.ts'
+import { createSql, type Database, type Driver, type Failpoint, type Sql, statement } from './database.ts'
 import { createPreparedStatements } from './pglite-statements.ts'
+import { createPoliteQueue, type PoliteQueue } from './polite-queue.ts'
 
 export type PgliteOptions = {
   /** A folder on disk; absent = in memory. The caller holds the folder's lock. */
@@ -25,14 +26,17 @@ export async function openPglite({ folder, isNew, failpoint }: PgliteOptions): P
   })
   await engine.exec(smallPlans)
   const statements = createPreparedStatements(engine)
-  const sql = createSql(statements.driver(), failpoint)
+  const queue = createPoliteQueue(eventLoop, () => performance.now())
+  const through = (settings?: string): Sql => createSql(queued(queue, statements.driver(settings)), failpoint)
+  const sql = through()
   return {
     kind: 'pglite',
     isShared: false,
     ...sql,
-    accepting: createSql(statements.driver(joinPlans), failpoint),
-    observing: createSql(statements.driver(joinPlans), failpoint),
-    transaction: (work) => engine.transaction((tx) => work(createSql(statements.within(tx), failpoint))),
+    accepting: through(joinPlans),
+    observing: through(joinPlans),
+    // Queued as a whole: its own statements are its turn.
+    transaction: (work) => queue(() => engine.transaction((tx) => work(createSql(statements.within(tx), failpoint)))),
     // One process, one connection: the in-process signal wakes everybody there is.
     listen: async () => async () => {},
     maintain: () => vacuum(sql),
@@ -50,5 +54,19 @@ const neglected = statement(
 async function vacuum(sql: Sql): Promise<void> {
   for (const { name } of await sql.query<{ name: string }>(neglected, [])) {
     await sql.query(statement('vacuum', `vacuum (analyze) ${name}`), [])
+  }
+}
+
+/** Whoever waits for a request, an answer or a timer gets a turn. */
+function eventLoop(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
+function queued(queue: PoliteQueue, driver: Driver): Driver {
+  return {
+    run: (asked, params) => queue(() => driver.run(asked, params)),
+    script: (asked) => queue(() => driver.script(asked)),
   }
 }
