@@ -97,7 +97,7 @@ async function commitBatch(store: InboxStore, batch: readonly WaitingRow[]): Pro
 
 /** Everybody after the first asker holds a copy of the same message. */
 function counted({ draft, askers }: WaitingRow): InboxDraft {
-  return askers.length === 1 ? draft : { ...draft, copies: askers.length - 1 }
+  return askers.length <= 1 ? draft : { ...draft, copies: askers.length - 1 }
 }
 
 /** 57014 is the statement deadline: the batch may hold one row that is slow by itself. */

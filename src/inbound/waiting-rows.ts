@@ -46,9 +46,14 @@ export function createWaitingRows(limits: WaitingLimits): WaitingRows {
         return await withDeadline(limits.deadlineMs, (asker) => {
           // Two JSON texts and the rest: where one ends the next begins, so no content can imitate another key.
           const key = `${place}${JSON.stringify(draft.dedupe)}${draft.content}`
-          const row = rows.get(key)
-          if (row === undefined) rows.set(key, { draft, askers: [asker] })
-          else row.askers.push(asker)
+          const row = rows.get(key) ?? { draft, askers: [] }
+          rows.set(key, row)
+          row.askers.push(asker)
+          return () => {
+            row.askers.splice(row.askers.indexOf(asker), 1)
+            // Nobody waits for it any more and it will be delivered again: an outage must not fill the memory with it.
+            if (row.askers.length === 0 && rows.get(key) === row) rows.delete(key)
+          }
         })
       } finally {
         count(draft, place, -1)
@@ -91,13 +96,20 @@ function overloaded(): GatewayError {
   return new GatewayError('storage_overloaded', message, { retryable: true })
 }
 
-function withDeadline(ms: number, ask: (asker: Asker) => void): Promise<InboxOutcome> {
+/** `ask` answers how to withdraw what was asked. */
+function withDeadline(ms: number, ask: (asker: Asker) => () => void): Promise<InboxOutcome> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(unavailable('was not stored in time')), ms)
+    const timer = setTimeout(() => {
+      withdraw()
+      reject(unavailable('was not stored in time'))
+    }, ms)
     const done = (settle: () => void): void => {
       clearTimeout(timer)
       settle()
     }
-    ask({ resolve: (outcome) => done(() => resolve(outcome)), reject: (error) => done(() => reject(error)) })
+    const withdraw = ask({
+      resolve: (outcome) => done(() => resolve(outcome)),
+      reject: (error) => done(() => reject(error)),
+    })
   })
 }

@@ -159,6 +159,18 @@ describe('group commit', () => {
     expect(await after).toMatchObject({ kind: 'accepted' })
   })
 
+  test('forgets what nobody waits for any more, instead of storing it when the database is back', async () => {
+    const { store, flights } = heldStore()
+    const committer = createGroupCommit(store, { ...defaultLimits, deadlineMs: 30, maxRows: 1 })
+    const outcomes = await Promise.allSettled(
+      ['a', 'b', 'c', 'd'].map((messageId) => committer.commit(aDraft({ messageId }))),
+    )
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(['rejected', 'rejected', 'rejected', 'rejected'])
+    for (const flight of flights) flight.land()
+    await settled()
+    expect(flights.map((flight) => flight.drafts.map((draft) => draft.messageId))).toEqual([['a'], ['b']])
+  })
+
   test("refuses what would exceed the waiting rows of one connection, and nobody else's", async () => {
     const { store, flights } = heldStore()
     const committer = createGroupCommit(store, { ...defaultLimits, maxWaitingPerConnection: 2 })
