@@ -20,10 +20,11 @@ import { createNodeMeter, type NodeMeter } from './node/meter.ts'
 import { nodeHmac } from './node/node-hmac.ts'
 import { openDatabase } from './node/open-database.ts'
 import { explain } from './operator/explain.ts'
-import { type Database, type Failpoint, statement } from './storage/database.ts'
+import type { Database, Failpoint } from './storage/database.ts'
 import { createExplainStore } from './storage/explain-store.ts'
 import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
 import { createReplayStore } from './storage/replay-store.ts'
+import { probe } from './storage/statements/probe.ts'
 import { createSweepStore } from './storage/sweep-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
 import { createVitalsStore } from './storage/vitals-store.ts'
@@ -200,14 +201,6 @@ function appDeps(
     ...(failpoint === undefined ? {} : { failpoint }),
   }
 }
-
-/** Asks for the locks an arrival needs and stores nothing: a database that only reads, or a locked table, is not ready. */
-const probe = statement(
-  'probe',
-  `with stored as (insert into inbox (id) select gen_random_uuid() where false),
-     queued as (insert into lanes (conversation_id) select gen_random_uuid() where false)
-   select 1 as ok`,
-)
 
 function startBackground(
   assembled: Assembled,

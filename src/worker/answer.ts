@@ -4,10 +4,10 @@ import { replay } from '../gateway/replay.ts'
 import { createApp } from '../http/app.ts'
 import { errorAnswer, failureAnswer, notFound } from '../http/status.ts'
 import { explain } from '../operator/explain.ts'
-import { statement } from '../storage/database.ts'
 import { createExplainStore } from '../storage/explain-store.ts'
 import { createDeliveryStore, createReceiptStore } from '../storage/receipt-store.ts'
 import { createReplayStore } from '../storage/replay-store.ts'
+import { probe } from '../storage/statements/probe.ts'
 import { createTokenStore } from '../storage/token-store.ts'
 import { createVitalsStore } from '../storage/vitals-store.ts'
 import { type ReadinessDeps, readReadiness } from '../vitals/readiness.ts'
@@ -56,8 +56,6 @@ export async function answer(
   })
   return app.fetch(request)
 }
-
-const probe = statement('probe', 'select 1 as ok')
 
 /** No loop stays here: the queue and the clock wake, so there is none to stall. */
 function readinessOf({ database, deps, gateway }: Invocation): ReadinessDeps {

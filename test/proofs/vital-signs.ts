@@ -1,4 +1,5 @@
 // How a process is while it is in trouble: its readiness, asked for again and again, and what it holds in memory.
+import { readFileSync } from 'node:fs'
 import type { GatewayProcess } from './gateway-process.ts'
 import { delay, eventually } from './proof.ts'
 
@@ -7,10 +8,13 @@ export type Look = { readonly askedAt: number; readonly answeredAt: number; read
 
 export type VitalSigns = {
   readonly looks: readonly Look[]
+  /** How long we and the process were kept from a processor between two moments; zero where the system does not tell. */
+  readonly starvedMs: (from: number, to: number) => number
   readonly stop: () => Promise<void>
 }
 
 const everyMs = 100
+const waitEveryMs = 50
 const patienceMs = 20_000
 
 export function watchVitalSigns(gateway: GatewayProcess): VitalSigns {
@@ -25,10 +29,20 @@ export function watchVitalSigns(gateway: GatewayProcess): VitalSigns {
     }
   }
   const watching = watch()
+  const waits: { readonly at: number; readonly ms: number }[] = []
+  const clock = setInterval(() => {
+    waits.push({ at: performance.now(), ms: waitedMs(process.pid) + waitedMs(gateway.pid) })
+  }, waitEveryMs)
   return {
     looks,
+    starvedMs(from, to) {
+      const first = waits.findLast(({ at }) => at <= from) ?? waits[0]
+      const last = waits.find(({ at }) => at >= to) ?? waits.at(-1)
+      return (last?.ms ?? 0) - (first?.ms ?? 0)
+    },
     async stop() {
       isOver = true
+      clearInterval(clock)
       await watching
     },
   }
@@ -49,5 +63,14 @@ async function statusOf(url: string): Promise<number | undefined> {
     return response.status
   } catch {
     return undefined
+  }
+}
+
+/** Linux counts for the main thread, in nanoseconds: time on a processor, and time it was ready and had to wait for one. */
+function waitedMs(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6
+  } catch {
+    return 0
   }
 }
