@@ -71,7 +71,9 @@ function declare(databaseEnv: () => Promise<Record<string, string>>): void {
   test('books: a table for people, JSON for programs, and they balance', async () => {
     const { code, stdout, stderr } = await home.parley(['books'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout.split('\n')[0]).toMatch(/^CONNECTION +RECEIVED +ANSWERED +MERGED +REFUSED +DEAD +IN FLIGHT +IGNORED +DUPLICATES/)
+    expect(stdout.split('\n')[0]).toMatch(
+      /^CONNECTION +RECEIVED +ANSWERED +MERGED +REFUSED +DEAD +IN FLIGHT +IGNORED +DUPLICATES/,
+    )
     expect(stdout.split('\n')[1]).toMatch(/^telegram\/default +3 +1 +0 +0 +2 +0 +0 +0 +ok$/)
     expect(await home.json(['books'])).toMatchObject({ books: [{ received: 3, answered: 1, dead: 2 }] })
   }, 60_000)
