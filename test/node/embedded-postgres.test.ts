@@ -35,8 +35,11 @@ async function start(dataDir: string, ids?: { uid: number; gid: number }): Promi
 
 const serverFolder = (dataDir: string): string => join(dataDir, 'postgres')
 
+/** Throws when there is none: a signal to process 0 goes to the whole group, this run included. */
 async function serverPid(dataDir: string): Promise<number> {
-  return (await readPostmaster(serverFolder(dataDir)))?.pid ?? 0
+  const found = await readPostmaster(serverFolder(dataDir))
+  if (found === undefined) throw new Error('no PostgreSQL is recorded in the folder')
+  return found.pid
 }
 
 /** Fields of the file after the name in parentheses: state, parent, group. */
@@ -64,8 +67,8 @@ async function until(isTrue: () => boolean | Promise<boolean>, what: string): Pr
 async function clean(): Promise<void> {
   for (const each of started.splice(0)) await each.kill()
   for (const folder of folders.splice(0)) {
-    const pid = await serverPid(folder)
-    if (pid > 0 && (await isServerOf(pid, serverFolder(folder)))) {
+    const pid = (await readPostmaster(serverFolder(folder)))?.pid
+    if (pid !== undefined && (await isServerOf(pid, serverFolder(folder)))) {
       process.kill(pid, 'SIGQUIT')
       await until(async () => !(await isServerOf(pid, serverFolder(folder))), 'the end of a left-over server')
     }
