@@ -1,18 +1,25 @@
 // The stored form of a transcript line: `agents-api.message` version 1. Names are the original's, on purpose.
+import type { Json, JsonObject } from './json.ts'
 
 export const envelopeSchemaId = 'agents-api.message'
 export const envelopeVersion = 1
 
-export type EnvelopeType =
-  | 'text'
-  | 'tool_call'
-  | 'tool_result'
-  | 'input_required'
-  | 'approval_required'
-  | 'final_result'
-  | 'error'
-  | 'delta'
-  | 'multimodal_part'
+export const envelopeTypes = [
+  'text',
+  'tool_call',
+  'tool_result',
+  'input_required',
+  'approval_required',
+  'final_result',
+  'error',
+  'delta',
+  'multimodal_part',
+] as const
+
+export type EnvelopeType = (typeof envelopeTypes)[number]
+
+/** What a line carries beside its content: JSON, by construction. */
+export type Fields = Readonly<Record<string, unknown>>
 
 /** One line of a transcript, append-only. */
 export type Envelope = {
@@ -20,9 +27,11 @@ export type Envelope = {
   readonly version: typeof envelopeVersion
   readonly type: EnvelopeType
   readonly role: string
-  readonly content: string
-  readonly payload: Record<string, unknown>
-  readonly metadata: Record<string, unknown>
+  /** Text, or provider-neutral content blocks. */
+  readonly content: string | readonly Json[] | JsonObject
+  readonly payload: Fields
+  readonly metadata: Fields
   readonly id?: string
   readonly created_at?: string
+  readonly updated_at?: string
 }

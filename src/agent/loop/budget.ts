@@ -1,0 +1,41 @@
+// Budgets of a run: named counters with a ceiling. The call that reaches the ceiling is still made, the next is not.
+export type BudgetLimit = { readonly name: string; readonly ceiling: number; readonly current?: number }
+
+export type Budget = {
+  readonly name: string
+  readonly ceiling: number
+  readonly current: () => number
+  readonly increment: (by?: number) => void
+  readonly setCurrent: (value: number) => void
+  readonly isExceeded: () => boolean
+  readonly remaining: () => number
+}
+
+export function createBudget(limit: BudgetLimit): Budget {
+  const ceiling = Math.max(1, Math.trunc(limit.ceiling))
+  let current = Math.max(0, limit.current ?? 0)
+  return {
+    name: limit.name,
+    ceiling,
+    current: () => current,
+    increment(by = 1) {
+      current += Math.max(0, by)
+    },
+    setCurrent(value) {
+      current = Math.max(0, value)
+    },
+    isExceeded: () => current >= ceiling,
+    remaining: () => Math.max(0, ceiling - current),
+  }
+}
+
+/** The later of two budgets with one name wins. */
+export function createBudgets(limits: readonly BudgetLimit[]): ReadonlyMap<string, Budget> {
+  return new Map(limits.map((limit) => [limit.name, createBudget(limit)]))
+}
+
+/** What a budget counts, as events name it. */
+export function dimensionOf(name: string): string {
+  if (name === 'wall_clock_seconds') return 'wall_clock'
+  return name.startsWith('tool_calls') ? 'tool_calls' : name
+}

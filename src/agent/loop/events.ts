@@ -1,0 +1,50 @@
+// The lifecycle of a run as events. Observers see them; what they throw never matters.
+import type { Fields } from '../../contract/index.ts'
+
+export const loopEventNames = [
+  'tool_declarations_rejected',
+  'tool_mediation_disabled',
+  'transcript_lock_contention',
+  'turn_started',
+  'tool_call',
+  'tool_result',
+  'tool_result_truncated',
+  'tool_result_diagnostics',
+  'runtime_tool_pending',
+  'approval_required',
+  'identical_failure_nudged',
+  'completion_policy_continue',
+  'completion_policy_stop',
+  'continuation_message_added',
+  'tool_call_gate_completion_blocked',
+  'loop_stalled',
+  'budget_exceeded',
+  'interrupt_received',
+  'interrupt_ignored',
+  'compaction_started',
+  'compaction_completed',
+  'compaction_failed',
+  'compaction_overflow_archived',
+  'provider_retry',
+  'duplicate_call_corrected',
+  'failed',
+  'completed',
+] as const
+
+export type LoopEventName = (typeof loopEventNames)[number]
+export type LoopObserver = (name: LoopEventName, payload: Fields) => void
+/** A record kept in the result. */
+export type LoopRecord = { readonly type: LoopEventName | string; readonly metadata: Fields }
+
+/** Calls every observer, each guarded on its own: a crash in one does not silence the next. */
+export function notifyAll(observers: readonly LoopObserver[]): LoopObserver {
+  return (name, payload) => {
+    for (const observe of observers) {
+      try {
+        observe(name, payload)
+      } catch {
+        // Watching must not change what is watched.
+      }
+    }
+  }
+}

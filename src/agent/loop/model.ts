@@ -1,0 +1,54 @@
+// The provider port: one turn of a model, asked with envelopes and answered with text, calls and usage.
+import type { Envelope, Fields } from '../../contract/index.ts'
+import type { RequestedCall, ToolDeclaration } from '../tools/tool.ts'
+
+export type StructuredOutputRequest = {
+  readonly format: 'json_schema'
+  readonly schema: Fields
+  readonly name?: string
+  readonly strict: boolean
+}
+
+export type ModelRequest = {
+  readonly messages: readonly Envelope[]
+  /** `parameters` is the schema the model may see: authoritative parameters are left out. */
+  readonly tools: readonly ToolDeclaration[]
+  readonly system?: string
+  readonly model: { readonly provider_id?: string; readonly model_id?: string; readonly temperature?: number }
+  readonly context: Fields
+  readonly budgets: Readonly<Record<string, { readonly current: number; readonly limit: number }>>
+  readonly runId: string
+  readonly sessionId: string
+  readonly structuredOutput?: StructuredOutputRequest
+  /** Index in `messages` after which a cache marker may be set. */
+  readonly cacheBreakpointAfter?: number
+  readonly signal: AbortSignal
+  /** Text as it grows. Absent: nobody watches. */
+  readonly onDelta?: (delta: string) => void
+}
+
+export type ModelFailure = {
+  readonly type: string
+  readonly message: string
+  readonly code?: string
+  readonly retryable?: boolean
+  readonly retry_after_seconds?: number
+}
+
+/** One turn's answer. All of it JSON: it is journaled as it is. */
+export type ModelTurn = {
+  readonly content?: string
+  readonly tool_calls?: readonly RequestedCall[]
+  /** Replaces the transcript so far plus this turn; absent: the loop appends by itself. */
+  readonly messages?: readonly unknown[]
+  readonly continuation_messages?: readonly unknown[]
+  readonly usage?: Readonly<Record<string, unknown>>
+  readonly request_metadata?: Fields
+  readonly metadata?: Fields
+  readonly provider_diagnostics?: Fields
+  readonly failure?: ModelFailure
+  readonly structured_output?: { readonly parsed: unknown; readonly diagnostics?: Fields }
+}
+
+/** Asked once per turn; what it throws fails the run, what it returns as `failure` is a typed end. */
+export type Model = (request: ModelRequest) => Promise<ModelTurn>

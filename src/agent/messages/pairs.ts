@@ -1,0 +1,60 @@
+// Whether every tool call has its result and every result its call: providers refuse transcripts where one is missing.
+import type { Envelope, Fields } from '../../contract/index.ts'
+
+export type Orphan = {
+  readonly index: number
+  readonly kind: 'orphan_tool_call' | 'orphan_tool_result'
+  readonly type: 'tool_call' | 'tool_result'
+  readonly tool_name: string
+  readonly tool_call_id?: string
+}
+
+export type Pruned = {
+  readonly messages: readonly Envelope[]
+  readonly removed: readonly Orphan[]
+  readonly events: readonly { readonly type: string; readonly metadata: Fields }[]
+}
+
+type Call = { readonly index: number; readonly name: string; readonly id: string | undefined }
+
+export function findOrphans(messages: readonly Envelope[]): readonly Orphan[] {
+  const open: Call[] = []
+  const orphans: Orphan[] = []
+  messages.forEach((message, index) => {
+    const at = { index, name: String(message.payload['tool_name'] ?? ''), id: idOf(message) }
+    if (message.type === 'tool_call') open.push(at)
+    if (message.type !== 'tool_result') return
+    // With an id only that call fits; without one the oldest of the same name that has none either.
+    const match = open.findIndex((call) =>
+      at.id === undefined ? !call.id && call.name === at.name : call.id === at.id,
+    )
+    if (match === -1) orphans.push(orphan('orphan_tool_result', 'tool_result', at))
+    else open.splice(match, 1)
+  })
+  orphans.push(...open.map((call) => orphan('orphan_tool_call', 'tool_call', call)))
+  return orphans.toSorted((a, b) => a.index - b.index)
+}
+
+export function pruneOrphans(messages: readonly Envelope[]): Pruned {
+  const removed = findOrphans(messages)
+  const indices = new Set(removed.map((each) => each.index))
+  const kept = messages.filter((_, index) => !indices.has(index))
+  const counts = { total_messages: messages.length, orphan_count: removed.length }
+  const event =
+    removed.length === 0
+      ? { type: 'tool_pair_validated', metadata: counts }
+      : {
+          type: 'tool_pair_pruned',
+          metadata: { ...counts, retained_count: kept.length, removed_indices: [...indices], orphans: removed },
+        }
+  return { messages: kept, removed, events: [event] }
+}
+
+function orphan(kind: Orphan['kind'], type: Orphan['type'], { index, name, id }: Call): Orphan {
+  return { index, kind, type, tool_name: name, ...(id === undefined ? {} : { tool_call_id: id }) }
+}
+
+function idOf(message: Envelope): string | undefined {
+  const id = message.metadata['tool_call_id']
+  return typeof id === 'string' && id !== '' ? id : undefined
+}
