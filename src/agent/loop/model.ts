@@ -17,6 +17,7 @@ export type ModelRequest = {
   readonly model: { readonly provider_id?: string; readonly model_id?: string; readonly temperature?: number }
   readonly context: Fields
   readonly budgets: Readonly<Record<string, { readonly current: number; readonly limit: number }>>
+  readonly turn: number
   readonly runId: string
   readonly sessionId: string
   readonly structuredOutput?: StructuredOutputRequest

@@ -1,0 +1,60 @@
+// The end of a run: its result, whatever it came to, told to whoever keeps and watches it.
+import type { Envelope, Fields } from '../../contract/index.ts'
+import type { LoopOptions } from './options.ts'
+import { type ConversationResult, normalizeResult } from './result.ts'
+import { type RunState, stopRun } from './run-state.ts'
+
+/** `message` may come from a provider: it is for the log and the operator, never for a chat. */
+export function failRun(state: RunState, cause: { type: string; message: string } & Fields): void {
+  const message = cause.message === '' ? 'Provider turn failed.' : cause.message
+  state.emit('failed', { turn: state.turn, error: message })
+  stopRun(state, { status: 'failed', fields: { failure: { ...cause, message, turn_count: state.turn } } })
+}
+
+export async function endRun(
+  state: RunState,
+  options: Pick<LoopOptions, 'runControl' | 'persist'>,
+): Promise<ConversationResult> {
+  const result = resultOf(state)
+  const refusal = await options.runControl?.finish(result.run_outcome.status)
+  if (refusal !== undefined) {
+    failRun(state, { type: 'run_control', ...refusal })
+    return resultOf(state)
+  }
+  // A host's own persister may fail without anybody's harm; ours is the commit of the turn (ruling 38).
+  await options.persist?.(result).catch(() => {})
+  if (state.stop?.status !== 'failed' && state.stop?.status !== 'transcript_lock_contention') {
+    const facts = { message_count: state.messages.length, tool_results: state.executions.length }
+    state.emit('completed', { turn: state.turn, ...facts })
+  }
+  return result
+}
+
+function resultOf(state: RunState): ConversationResult {
+  const structured = state.structured
+  return normalizeResult({
+    messages: state.messages,
+    final_content: finalContent(state.messages.slice(Math.max(state.turnStart, state.given))),
+    turn_count: state.turn,
+    completed: state.stop === undefined,
+    tool_execution_results: state.executions,
+    tool_audit_events: state.audits,
+    tool_events: state.toolEvents,
+    events: state.records,
+    usage: state.usage,
+    request_metadata: state.requestMetadata,
+    ...(Object.keys(state.metadata).length === 0 ? {} : { metadata: state.metadata }),
+    ...(state.diagnostics.length === 0 ? {} : { provider_diagnostics: state.diagnostics }),
+    ...(structured === undefined ? {} : { structured_output: structured.parsed }),
+    ...(structured?.diagnostics === undefined ? {} : { structured_output_diagnostics: structured.diagnostics }),
+    ...(state.stop === undefined ? {} : { status: state.stop.status, ...state.stop.fields }),
+  })
+}
+
+/** The last words of the last turn: narration of earlier turns and notes to the model are no answer (traps 05, 16). */
+function finalContent(messages: readonly Envelope[]): string {
+  const said = messages.findLast(
+    ({ type, role, metadata }) => type === 'text' && role === 'assistant' && !metadata['hidden'],
+  )
+  return typeof said?.content === 'string' ? said.content : ''
+}

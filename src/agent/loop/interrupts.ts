@@ -1,0 +1,51 @@
+// What comes from outside while a run goes on: a cancel stops it, anything else is heard in the next turn.
+import type { Fields } from '../../contract/index.ts'
+import { textLine } from '../messages/create.ts'
+import { normalizeMessage } from '../messages/normalize.ts'
+import type { LoopOptions } from './options.ts'
+import { type RunState, record, stopRun } from './run-state.ts'
+
+const actionKeys = ['interrupt_action', 'action']
+
+/** True: the run was cancelled and stops here. Asked between turns and between tool calls. */
+export async function stopIfCancelled(state: RunState, options: LoopOptions): Promise<boolean> {
+  if (state.stop?.status === 'interrupted') return true
+  if (options.runControl === undefined || !(await options.runControl.isCancelled())) return false
+  const metadata = {
+    type: 'chat_run_interrupt',
+    interrupt_action: 'cancel',
+    run_id: options.runId,
+    session_id: options.sessionId,
+  }
+  interrupt(state, textLine('user', 'The run was cancelled.', metadata), 'cancel')
+  return true
+}
+
+export async function hearInterrupts(state: RunState, options: LoopOptions, context: Fields): Promise<void> {
+  const given = await options.interruptSource?.(state.messages, context)
+  if (given === undefined || given === null) {
+    await stopIfCancelled(state, options)
+    return
+  }
+  try {
+    const message = normalizeMessage(given)
+    interrupt(state, message, actionOf(message.metadata))
+  } catch {
+    state.emit('interrupt_ignored', { reason: 'invalid_message', turn: state.turn })
+  }
+}
+
+function interrupt(state: RunState, message: ReturnType<typeof normalizeMessage>, action: string): void {
+  state.messages.push(message)
+  const rest = Object.entries(message.metadata).filter(([key]) => !actionKeys.includes(key))
+  const facts = { ...Object.fromEntries(rest), turn: state.turn, action, message }
+  record(state, 'interrupt_received', facts)
+  if (action === 'cancel') stopRun(state, { status: 'interrupted', fields: { interrupted: facts } })
+}
+
+function actionOf(metadata: Fields): string {
+  const asked = String(metadata['interrupt_action'] ?? metadata['action'] ?? '')
+    .trim()
+    .toLowerCase()
+  return ['cancel', 'redirect', 'message'].includes(asked) ? asked : 'message'
+}

@@ -1,0 +1,236 @@
+// One turn's tool calls, one after the other: each is told before it runs and recorded after it, whatever becomes of it.
+import type { Envelope, Fields } from '../../contract/index.ts'
+import { textLine, toolCallLine, toolResultLine } from '../messages/create.ts'
+import type { CallEnd, ReadyCall, ToolDesk } from '../tools/desk.ts'
+import type { RequestedCall } from '../tools/tool.ts'
+import { stopIfCancelled } from './interrupts.ts'
+import type { LoopOptions } from './options.ts'
+import type { ToolAudit } from './result.ts'
+import { type RunState, record, spend, stopRun } from './run-state.ts'
+
+type Batch = {
+  readonly state: RunState
+  readonly options: LoopOptions
+  readonly desk: ToolDesk
+  readonly context: Fields
+  /** Notes to the model, put behind all results: providers want those in one piece. */
+  readonly notes: Envelope[]
+  readonly results: Fields[]
+  isCompleteByPolicy: boolean
+}
+
+export async function mediateBatch(
+  state: RunState,
+  options: LoopOptions,
+  desk: ToolDesk,
+  calls: readonly unknown[],
+  context: Fields,
+): Promise<void> {
+  const batch: Batch = { state, options, desk, context, notes: [], results: [], isCompleteByPolicy: false }
+  const asked = calls.map(requestedCall)
+  state.waiting = []
+  for (const [index, call] of asked.entries()) {
+    if (call === undefined) continue
+    if (await stopIfCancelled(state, options)) break
+    const id = call.id ?? `tool-call-${state.turn}-${index + 1}`
+    const goesOn = await oneCall(batch, call, id)
+    if (goesOn) continue
+    // What the pause left behind is asked for again when the run goes on, under the ids it has now.
+    if (state.stop?.status === 'approval_required' || state.stop?.status === 'runtime_tool_pending')
+      state.waiting = asked
+        .slice(index + 1)
+        .flatMap((rest, offset) => waitingCall(rest, state.turn, index + 2 + offset))
+    break
+  }
+  state.messages.push(...batch.notes)
+  if (batch.isCompleteByPolicy) state.isComplete = true
+}
+
+/** False: the batch ends here. */
+async function oneCall(batch: Batch, call: RequestedCall, id: string): Promise<boolean> {
+  const { state, options, desk, context } = batch
+  const ready = await desk.ready(call, id, context)
+  await options.spinGuard?.record(ready.tool_name, ready.prepared?.parameters ?? call.parameters)
+  announce(state, ready)
+  const end = await desk.run(ready, {
+    turn: state.turn,
+    context,
+    messages: state.messages,
+    signal: options.signal ?? new AbortController().signal,
+    results: state.executions.map((entry) => entry.result),
+    batchResults: batch.results,
+  })
+  switch (end.kind) {
+    case 'pending':
+      return pause(state, ready, end)
+    case 'approval':
+      return askApproval(state, ready, end)
+    case 'result':
+      return settle(batch, ready, end)
+  }
+}
+
+function announce(state: RunState, ready: ReadyCall): void {
+  const { tool_name, id, redacted, parameters_sha256 } = ready
+  const facts = { parameters: redacted, parameters_sha256, parameters_redacted: true }
+  state.emit('tool_call', { turn: state.turn, tool_name, tool_call_id: id, ...facts })
+  state.toolEvents.push({
+    type: 'tool_call',
+    tool_name,
+    tool_call_id: id,
+    turn_count: state.turn,
+    status: 'called',
+    metadata: facts,
+  })
+  const alias = ready.asked.name === tool_name ? {} : { provider_tool_name: ready.asked.name }
+  const metadata = { tool_call_id: id, parameters_sha256, parameters_redacted: true, ...alias }
+  state.messages.push(toolCallLine('', { tool: tool_name, parameters: redacted, turn: state.turn }, metadata))
+  state.rawParameters.set(id, ready.asked.parameters)
+}
+
+function pause(state: RunState, ready: ReadyCall, { request }: CallEnd & { kind: 'pending' }): false {
+  const facts = { turn: state.turn, tool_name: ready.tool_name, tool_call_id: ready.id }
+  const requestId = request['request_id']
+  state.emit('runtime_tool_pending', { ...facts, request_id: requestId })
+  state.toolEvents.push({
+    type: 'runtime_tool_pending',
+    tool_name: ready.tool_name,
+    tool_call_id: ready.id,
+    turn_count: state.turn,
+    status: 'runtime_tool_pending',
+    metadata: { request_id: requestId },
+  })
+  stopRun(state, { status: 'runtime_tool_pending', fields: { runtime_tool_pending: request } })
+  return false
+}
+
+function askApproval(state: RunState, ready: ReadyCall, end: CallEnd & { kind: 'approval' }): false {
+  const envelope = { ...end.envelope, metadata: { ...end.envelope.metadata, tool_call_id: ready.id } }
+  state.messages.push(envelope)
+  const facts = { turn: state.turn, tool_name: ready.tool_name, tool_call_id: ready.id, action_id: end.actionId }
+  state.emit('approval_required', facts)
+  stopRun(state, { status: 'approval_required', fields: { approval_required: envelope } })
+  return false
+}
+
+async function settle(batch: Batch, ready: ReadyCall, end: CallEnd & { kind: 'result' }): Promise<boolean> {
+  const { state } = batch
+  const { result } = end
+  const at = { turn: state.turn, tool_name: ready.tool_name, tool_call_id: ready.id }
+  if (end.truncated !== undefined) {
+    const { original_result, ...kept } = end.truncated
+    state.records.push({ type: 'tool_result_truncated', metadata: { ...kept, ...at } })
+    state.emit('tool_result_truncated', { ...kept, ...at, original_result })
+  }
+  state.emit('tool_result', { ...at, success: result.success })
+  state.toolEvents.push({
+    type: 'tool_result',
+    tool_name: ready.tool_name,
+    tool_call_id: ready.id,
+    turn_count: state.turn,
+    status: result.success ? 'success' : 'error',
+    metadata: { rejected: end.isRejected },
+  })
+  await keepResult(batch, ready, end)
+  await noteFailure(batch, ready, result)
+  if (spend(state, 'tool_calls') || spend(state, `tool_calls_${ready.tool_name}`)) return false
+  if (end.isComplete) {
+    state.isComplete = true
+    return false
+  }
+  await consultPolicy(batch, ready, result)
+  return true
+}
+
+async function keepResult({ state, desk, results }: Batch, ready: ReadyCall, end: CallEnd & { kind: 'result' }) {
+  const { result } = end
+  results.push(result)
+  state.executions.push({
+    tool_name: ready.tool_name,
+    tool_call_id: ready.id,
+    result,
+    parameters: ready.redacted,
+    parameters_sha256: ready.parameters_sha256,
+    parameters_redacted: true,
+    turn_count: state.turn,
+    ...(result.runtime === undefined ? {} : { runtime: result.runtime }),
+    ...(end.diagnostics === undefined ? {} : { diagnostics: end.diagnostics }),
+  })
+  if (end.diagnostics !== undefined) {
+    const facts = { tool_name: ready.tool_name, tool_call_id: ready.id, turn: state.turn }
+    record(state, 'tool_result_diagnostics', { ...facts, ...end.diagnostics })
+  }
+  state.audits.push(await auditOf(desk, state.turn, ready, end))
+  const content = result.success ? JSON.stringify(result.result ?? null) : (result.error ?? 'Tool execution failed.')
+  state.messages.push(toolResultLine(content, ready.tool_name, { ...result }, { tool_call_id: ready.id }))
+}
+
+async function auditOf(
+  desk: ToolDesk,
+  turn: number,
+  ready: ReadyCall,
+  { result }: CallEnd & { kind: 'result' },
+): Promise<ToolAudit> {
+  const errorType = result.metadata['error_type']
+  return {
+    schema_version: 1,
+    type: 'tool_call',
+    turn_count: turn,
+    tool_name: ready.tool_name,
+    tool_call_id: ready.id,
+    ...(ready.declaration === undefined ? {} : { tool_source: ready.declaration.source }),
+    parameters_sha256: ready.parameters_sha256,
+    parameters_redacted: true,
+    success: result.success,
+    result_status: result.success ? 'success' : 'error',
+    result_sha256: await desk.hash(result),
+    ...(typeof errorType === 'string' && errorType !== '' ? { error_type: errorType } : {}),
+  }
+}
+
+async function noteFailure({ state, options, notes }: Batch, ready: ReadyCall, result: Fields): Promise<void> {
+  if (result['success'] === true) return options.failureGuard?.succeeded()
+  const facts = await options.failureGuard?.failed(ready.tool_name, ready.asked.parameters, result)
+  if (facts === undefined) return
+  const message = String(facts['message'] ?? '')
+  notes.push(textLine('user', message, { type: 'identical_failure_nudge', hidden: true }))
+  state.emit('identical_failure_nudged', { ...facts, turn: state.turn })
+}
+
+async function consultPolicy(batch: Batch, ready: ReadyCall, result: Fields): Promise<void> {
+  const { state, options, context } = batch
+  const decision = await options.completionPolicy?.(ready.tool_name, ready.declaration, result, context, state.turn)
+  if (decision === undefined) return
+  const facts = { tool_name: ready.tool_name, turn: state.turn, message: decision.message, context: decision.context }
+  if (decision.complete) {
+    if (!batch.isCompleteByPolicy) record(state, 'completion_policy_stop', facts)
+    batch.isCompleteByPolicy = true
+  } else if (!batch.isCompleteByPolicy && decision.message.trim() !== '') {
+    const metadata = { type: 'completion_policy_continue', completion_policy_context: decision.context }
+    batch.notes.push(textLine('user', decision.message, metadata))
+    record(state, 'completion_policy_continue', facts)
+  }
+}
+
+function requestedCall(entry: unknown): RequestedCall | undefined {
+  if (typeof entry !== 'object' || entry === null) return undefined
+  const given = entry as Fields
+  const name = given['name'] ?? given['tool_name']
+  if (typeof name !== 'string' || name.trim() === '') return undefined
+  const id = given['id'] ?? given['tool_call_id']
+  const { parameters } = given
+  const isMap = typeof parameters === 'object' && parameters !== null && !Array.isArray(parameters)
+  return {
+    name,
+    parameters: isMap ? (parameters as Fields) : {},
+    ...(typeof id === 'string' && id.trim() !== '' ? { id: id.trim() } : {}),
+    ...(typeof given['metadata'] === 'object' && given['metadata'] !== null
+      ? { metadata: given['metadata'] as Fields }
+      : {}),
+  }
+}
+
+function waitingCall(call: RequestedCall | undefined, turn: number, position: number): RunState['waiting'] {
+  if (call === undefined) return []
+  return [{ name: call.name, parameters: call.parameters, id: call.id ?? `tool-call-${turn}-${position}` }]
+}

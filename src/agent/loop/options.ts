@@ -1,0 +1,79 @@
+// What a run can be given. Everything but the model is optional; a collaborator that throws fails the run, not the process.
+import type { Envelope, Fields } from '../../contract/index.ts'
+import type { ToolDesk } from '../tools/desk.ts'
+import type { BudgetLimit } from './budget.ts'
+import type { CompletionPolicy } from './completion.ts'
+import type { LoopObserver } from './events.ts'
+import type { Model, ModelRequest, StructuredOutputRequest } from './model.ts'
+import type { ConversationResult } from './result.ts'
+
+/** Between turns: a message that came in meanwhile, with `metadata.interrupt_action` cancel, redirect or message. */
+export type InterruptSource = (messages: readonly Envelope[], context: Fields) => Promise<unknown> | unknown
+
+export type SpinGuard = {
+  readonly record: (toolName: string, parameters: Fields) => Promise<void>
+  /** The facts of a stall, once. */
+  readonly stalled: () => Fields | undefined
+}
+
+export type FailureGuard = {
+  readonly failed: (toolName: string, parameters: Fields, result: Fields) => Promise<Fields | undefined>
+  readonly succeeded: () => void
+}
+
+/** A shorter view of the transcript for the model; the full log stays (trap 13). */
+export type CompactView = (
+  messages: readonly Envelope[],
+) => Promise<{ readonly messages: readonly Envelope[]; readonly events: readonly { type: string; metadata: Fields }[] }>
+
+/** Rules that keep a run from ending before what it must do is done. */
+export type CompletionGate = (messages: readonly Envelope[]) => Fields | undefined
+
+export type RunControl = {
+  readonly start: () => Promise<{ readonly code: string; readonly message: string } | undefined>
+  readonly isCancelled: () => Promise<boolean>
+  readonly finish: (status: string) => Promise<{ readonly code: string; readonly message: string } | undefined>
+}
+
+export type TranscriptLock = {
+  readonly acquire: (sessionId: string, ttlSeconds: number) => Promise<string | null>
+  readonly release: (sessionId: string, token: string) => Promise<void>
+}
+
+export type LoopOptions = {
+  readonly model: Model
+  readonly runId: string
+  readonly sessionId: string
+  readonly tools?: ToolDesk
+  readonly maxTurns?: number
+  readonly budgets?: readonly BudgetLimit[]
+  readonly context?: Fields
+  readonly system?: string
+  readonly modelSettings?: ModelRequest['model']
+  readonly shouldContinue?: (turn: Fields, context: Fields) => boolean | Promise<boolean>
+  readonly completionPolicy?: CompletionPolicy
+  readonly completionGate?: CompletionGate
+  readonly spinGuard?: SpinGuard
+  readonly failureGuard?: FailureGuard
+  readonly compact?: CompactView
+  readonly interruptSource?: InterruptSource
+  readonly runControl?: RunControl
+  readonly lock?: TranscriptLock
+  readonly lockTtlSeconds?: number
+  readonly persist?: (result: ConversationResult) => Promise<unknown>
+  readonly structuredOutput?: StructuredOutputRequest
+  readonly onDelta?: (delta: string) => void
+  readonly observers?: readonly LoopObserver[]
+  readonly signal?: AbortSignal
+  readonly monotonicMs: () => number
+  /** Continue a paused run: what it had used, and the calls of its batch that still wait. */
+  readonly resumeFrom?: ResumePoint
+}
+
+/** Where a paused run goes on. JSON, stored with the pause. */
+export type ResumePoint = {
+  readonly turn: number
+  readonly usage: Readonly<Record<string, unknown>>
+  readonly budgets: Readonly<Record<string, number>>
+  readonly waitingCalls: readonly { readonly name: string; readonly parameters: Fields; readonly id?: string }[]
+}

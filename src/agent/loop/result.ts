@@ -1,0 +1,204 @@
+// The result of a run: `agents-api.conversation-result` version 1. Validated, its messages canonical, two blocks derived.
+import { type Envelope, type Fields, GatewayError } from '../../contract/index.ts'
+import { normalizeMessage } from '../messages/normalize.ts'
+import type { LoopRecord } from './events.ts'
+import { observeTools, type ToolObservability } from './observe-tools.ts'
+import { type RunOutcome, runOutcome } from './outcome.ts'
+
+export const resultSchemaId = 'agents-api.conversation-result'
+
+export type ToolExecution = {
+  readonly tool_name: string
+  readonly result: Fields
+  readonly parameters: Fields
+  readonly turn_count: number
+  readonly tool_call_id?: string
+  readonly parameters_sha256?: string
+  readonly parameters_redacted?: boolean
+  readonly runtime?: Fields
+  readonly is_handler_tool?: boolean
+  readonly diagnostics?: Fields
+}
+
+export type ToolEvent = {
+  readonly type: string
+  readonly tool_name: string
+  readonly tool_call_id: string
+  readonly turn_count: number
+  readonly status?: string
+  readonly metadata?: Fields
+}
+
+export type ToolAudit = {
+  readonly schema_version: number
+  readonly type: string
+  readonly tool_name: string
+  readonly tool_call_id: string
+  readonly turn_count: number
+  readonly parameters_sha256: string
+  readonly result_sha256: string
+  readonly success: boolean
+  readonly error_type?: string
+  readonly [more: string]: unknown
+}
+
+/** Unknown keys are kept: `error`, `warning`, `last_tool_calls` and assertions of a host pass through (ruling 39). */
+export type ConversationResult = {
+  readonly schema: typeof resultSchemaId
+  readonly version: 1
+  readonly messages: readonly Envelope[]
+  readonly final_content: string
+  readonly turn_count: number
+  readonly completed: boolean
+  readonly tool_execution_results: readonly ToolExecution[]
+  readonly tool_audit_events: readonly ToolAudit[]
+  readonly tool_events: readonly ToolEvent[]
+  readonly events: readonly LoopRecord[]
+  readonly usage: Readonly<Record<string, unknown>>
+  readonly request_metadata: Fields
+  readonly tool_observability: ToolObservability
+  readonly run_outcome: RunOutcome
+  readonly status?: string
+  readonly budget?: string
+  readonly metadata?: Fields
+  readonly provider_diagnostics?: readonly Fields[]
+  readonly structured_output?: unknown
+  readonly structured_output_diagnostics?: Fields
+  readonly stalled?: Fields
+  readonly approval_required?: Fields
+  readonly runtime_tool_pending?: Fields
+  readonly interrupted?: Fields
+  readonly failure?: Fields
+  readonly [more: string]: unknown
+}
+
+export function normalizeResult(input: Fields): ConversationResult {
+  if ((input['schema'] ?? resultSchemaId) !== resultSchemaId) throw invalid('schema', 'is not ours')
+  if ((input['version'] ?? 1) !== 1) throw invalid('version', 'must be 1')
+  const executions = list(input, 'tool_execution_results').map(requireExecution)
+  const toolEvents = list(input, 'tool_events').map(requireToolEvent)
+  const audits = list(input, 'tool_audit_events').map(requireAudit)
+  optional(input, 'status', isText)
+  optional(input, 'budget', isText)
+  optional(input, 'completed', (value) => typeof value === 'boolean')
+  for (const key of ['stalled', 'approval_required', 'runtime_tool_pending', 'interrupted', 'metadata'])
+    optional(input, key, isFields)
+  const outcome = runOutcome(input)
+  return {
+    ...input,
+    schema: resultSchemaId,
+    version: 1,
+    messages: messagesOf(input),
+    final_content: typeof input['final_content'] === 'string' ? input['final_content'] : '',
+    turn_count: Number.isInteger(input['turn_count']) ? Number(input['turn_count']) : 0,
+    completed: outcome.completed,
+    tool_execution_results: executions,
+    tool_audit_events: audits,
+    tool_events: toolEvents,
+    events: list(input, 'events') as readonly LoopRecord[],
+    usage: isFields(input['usage']) ? input['usage'] : noUsage,
+    request_metadata: isFields(input['request_metadata']) ? input['request_metadata'] : {},
+    ...failureOf(input),
+    ...diagnosticsOf(input),
+    tool_observability: observeTools(toolEvents, executions),
+    run_outcome: outcome,
+  }
+}
+
+export const noUsage: Readonly<Record<string, unknown>> = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+
+/** Numbers add up; of anything else the last value stays. */
+export function addUsage(sum: Readonly<Record<string, unknown>>, turn: Readonly<Record<string, unknown>>) {
+  const total: Record<string, unknown> = { ...sum }
+  for (const [key, value] of Object.entries(turn)) {
+    const before = total[key]
+    total[key] = typeof value === 'number' && typeof before === 'number' ? before + value : value
+  }
+  return total
+}
+
+function messagesOf(input: Fields): readonly Envelope[] {
+  const { messages } = input
+  if (!Array.isArray(messages)) throw invalid('messages', 'must be an array')
+  return messages.map((message) => normalizeMessage(message))
+}
+
+function requireExecution(entry: unknown, index: number): ToolExecution {
+  const at = `tool_execution_results[${index}]`
+  const given = requireFields(entry, at)
+  requireText(given, 'tool_name', at)
+  for (const key of ['result', 'parameters']) if (!isFields(given[key])) throw invalid(`${at}.${key}`, 'must be a map')
+  requireInteger(given, 'turn_count', at)
+  // Every field the type names was just checked.
+  return given as unknown as ToolExecution
+}
+
+function requireToolEvent(entry: unknown, index: number): ToolEvent {
+  const at = `tool_events[${index}]`
+  const given = requireFields(entry, at)
+  for (const key of ['type', 'tool_name', 'tool_call_id']) requireText(given, key, at)
+  requireInteger(given, 'turn_count', at)
+  return given as unknown as ToolEvent
+}
+
+function requireAudit(entry: unknown, index: number): ToolAudit {
+  const at = `tool_audit_events[${index}]`
+  const given = requireFields(entry, at)
+  for (const key of ['type', 'tool_name', 'tool_call_id', 'parameters_sha256', 'result_sha256'])
+    requireText(given, key, at)
+  for (const key of ['schema_version', 'turn_count']) requireInteger(given, key, at)
+  if (typeof given['success'] !== 'boolean') throw invalid(`${at}.success`, 'must be a boolean')
+  return given as unknown as ToolAudit
+}
+
+function failureOf(input: Fields): { failure?: Fields } {
+  if (input['failure'] === undefined) return {}
+  const failure = requireFields(input['failure'], 'failure')
+  for (const key of ['type', 'message']) requireText(failure, key, 'failure')
+  return { failure }
+}
+
+/** What a host may see of how structured output was read: four plain facts, never the provider's text. */
+function diagnosticsOf(input: Fields): { structured_output_diagnostics?: Fields } {
+  const given = input['structured_output_diagnostics']
+  if (!isFields(given)) return {}
+  const kept = ['status', 'code', 'parser', 'valid'].filter((key) =>
+    ['string', 'boolean', 'number'].includes(typeof given[key]),
+  )
+  return { structured_output_diagnostics: Object.fromEntries(kept.map((key) => [key, given[key]])) }
+}
+
+function list(input: Fields, key: string): readonly unknown[] {
+  const value = input[key] ?? []
+  if (!Array.isArray(value)) throw invalid(key, 'must be an array')
+  return value
+}
+
+function optional(input: Fields, key: string, is: (value: unknown) => boolean): void {
+  if (input[key] !== undefined && !is(input[key])) throw invalid(key, 'has the wrong type')
+}
+
+function requireFields(value: unknown, at: string): Fields {
+  if (!isFields(value)) throw invalid(at, 'must be a map')
+  return value
+}
+
+function requireText(given: Fields, key: string, at: string): void {
+  if (!isText(given[key])) throw invalid(`${at}.${key}`, 'must be a non-empty string')
+}
+
+function requireInteger(given: Fields, key: string, at: string): void {
+  if (!Number.isInteger(given[key])) throw invalid(`${at}.${key}`, 'must be an integer')
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function invalid(path: string, reason: string): GatewayError {
+  return new GatewayError('agent_failed', `invalid_agent_conversation_result: ${path} ${reason}`)
+}

@@ -1,0 +1,121 @@
+// What a run accumulates. Mutable on purpose, private to the loop, gone with the run.
+import type { Envelope, Fields } from '../../contract/index.ts'
+import { type Budget, createBudgets, dimensionOf } from './budget.ts'
+import { type LoopEventName, type LoopObserver, type LoopRecord, notifyAll } from './events.ts'
+import type { LoopOptions } from './options.ts'
+import { noUsage, type ToolAudit, type ToolEvent, type ToolExecution } from './result.ts'
+
+/** Why a run stopped other than naturally. Of several in one turn the stronger wins. */
+export type Stop = {
+  readonly status:
+    | 'budget_exceeded'
+    | 'stalled'
+    | 'approval_required'
+    | 'runtime_tool_pending'
+    | 'interrupted'
+    | 'failed'
+    | 'transcript_lock_contention'
+  readonly fields: Fields
+}
+
+const strength: readonly Stop['status'][] = [
+  'budget_exceeded',
+  'stalled',
+  'approval_required',
+  'runtime_tool_pending',
+  'interrupted',
+  'transcript_lock_contention',
+  'failed',
+]
+
+export type RunState = {
+  readonly messages: Envelope[]
+  /** How many of them were there before this run. */
+  readonly given: number
+  readonly executions: ToolExecution[]
+  readonly audits: ToolAudit[]
+  readonly toolEvents: ToolEvent[]
+  readonly records: LoopRecord[]
+  readonly diagnostics: Fields[]
+  /** What the model itself wrote, by call id, for its own eyes: the transcript holds the redacted form (trap 08). */
+  readonly rawParameters: Map<string, Fields>
+  readonly budgets: ReadonlyMap<string, Budget>
+  readonly startedAt: number
+  /** What the wall clock budget had used before this run. */
+  readonly secondsBefore: number
+  usage: Readonly<Record<string, unknown>>
+  requestMetadata: Fields
+  metadata: Fields
+  structured: { readonly parsed: unknown; readonly diagnostics?: Fields } | undefined
+  turn: number
+  /** Where the current turn's lines begin. */
+  turnStart: number
+  isComplete: boolean
+  stop: Stop | undefined
+  /** Calls of a batch that was paused, in their order. */
+  waiting: { name: string; parameters: Fields; id?: string }[]
+  readonly emit: LoopObserver
+}
+
+export function createRunState(messages: readonly Envelope[], options: LoopOptions): RunState {
+  const { resumeFrom } = options
+  const maxTurns = Math.max(1, options.maxTurns ?? 1)
+  const limits = options.budgets ?? []
+  const hasTurns = limits.some((limit) => limit.name === 'turns')
+  const budgets = createBudgets(hasTurns ? limits : [{ name: 'turns', ceiling: maxTurns }, ...limits])
+  for (const [name, current] of Object.entries(resumeFrom?.budgets ?? {})) budgets.get(name)?.setCurrent(current)
+  return {
+    messages: [...messages],
+    given: messages.length,
+    executions: [],
+    audits: [],
+    toolEvents: [],
+    records: [],
+    diagnostics: [],
+    rawParameters: new Map(),
+    budgets,
+    startedAt: options.monotonicMs(),
+    secondsBefore: budgets.get('wall_clock_seconds')?.current() ?? 0,
+    usage: resumeFrom?.usage ?? noUsage,
+    requestMetadata: {},
+    metadata: {},
+    structured: undefined,
+    turn: resumeFrom?.turn ?? 0,
+    turnStart: messages.length,
+    isComplete: false,
+    stop: undefined,
+    waiting: [...(resumeFrom?.waitingCalls ?? [])],
+    emit: notifyAll(options.observers ?? []),
+  }
+}
+
+export function stopRun(state: RunState, stop: Stop): void {
+  const before = state.stop === undefined ? -1 : strength.indexOf(state.stop.status)
+  if (strength.indexOf(stop.status) >= before) state.stop = stop
+}
+
+/** Counts one more; true: the ceiling is reached, the run stops and says so. */
+export function spend(state: RunState, name: string): boolean {
+  const budget = state.budgets.get(name)
+  if (budget === undefined) return false
+  budget.increment()
+  return exceed(state, budget)
+}
+
+export function exceed(state: RunState, budget: Budget): boolean {
+  if (!budget.isExceeded()) return false
+  const { name, ceiling } = budget
+  state.emit('budget_exceeded', { budget: name, dimension: dimensionOf(name), current: budget.current(), ceiling })
+  stopRun(state, { status: 'budget_exceeded', fields: { budget: name } })
+  return true
+}
+
+/** An event that observers see and the result keeps. */
+export function record(state: RunState, type: LoopEventName, metadata: Fields): void {
+  state.records.push({ type, metadata })
+  state.emit(type, metadata)
+}
+
+export function budgetUse(state: RunState): Readonly<Record<string, number>> {
+  return Object.fromEntries([...state.budgets.values()].map((budget) => [budget.name, budget.current()]))
+}

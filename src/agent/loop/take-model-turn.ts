@@ -1,0 +1,151 @@
+// One turn: the model is asked, what it wants done is done, and whether to go on is decided. Natural completion comes
+// first, budgets after it (ruling 31).
+import { type Envelope, type Fields, GatewayError } from '../../contract/index.ts'
+import { textLine } from '../messages/create.ts'
+import { normalizeMessages } from '../messages/normalize.ts'
+import { pruneOrphans } from '../messages/pairs.ts'
+import { failRun } from './end-run.ts'
+import { hearInterrupts, stopIfCancelled } from './interrupts.ts'
+import { mediateBatch } from './mediate-batch.ts'
+import type { ModelRequest, ModelTurn } from './model.ts'
+import type { LoopOptions } from './options.ts'
+import { addUsage } from './result.ts'
+import { type RunState, record, spend, stopRun } from './run-state.ts'
+
+/** False: the run ends here. */
+export async function takeModelTurn(state: RunState, options: LoopOptions): Promise<boolean> {
+  const isResumed = state.waiting.length > 0
+  if (!isResumed) state.turn += 1
+  const context = { ...options.context, turn: state.turn }
+  const turn = isResumed ? waitingTurn(state) : await askModel(state, options, context)
+  if (turn === undefined) return false
+  const wish = await carryOut(state, options, turn, context)
+  if (isOver(state)) return false
+  await hearInterrupts(state, options, context)
+  if (isOver(state)) return false
+  const goesOn = wish === 'must' || ((await options.shouldContinue?.({ ...turn }, context)) ?? wish === 'may')
+  return goesOn && !spend(state, 'turns')
+}
+
+/** What a turn wants next: another one for sure, another one unless somebody objects, or none. */
+type Wish = 'must' | 'may' | 'none'
+
+function isOver(state: RunState): boolean {
+  return state.isComplete || state.stop !== undefined
+}
+
+/** The calls a paused run left behind, as if the model had just asked for them. */
+function waitingTurn(state: RunState): ModelTurn {
+  return { tool_calls: state.waiting }
+}
+
+async function askModel(state: RunState, options: LoopOptions, context: Fields): Promise<ModelTurn | undefined> {
+  const maxTurns = state.budgets.get('turns')?.ceiling ?? 1
+  state.emit('turn_started', { turn: state.turn, max_turns: maxTurns, message_count: state.messages.length })
+  state.turnStart = state.messages.length
+  const turn = await options.model(await modelRequest(state, options, context))
+  if (typeof turn !== 'object' || turn === null || Array.isArray(turn))
+    throw new GatewayError('agent_failed', 'invalid_agent_conversation_loop: turn runner must return an array')
+  // What a turn cost is counted, also when nobody waits for it any more (trap 19).
+  account(state, turn)
+  if (turn.failure !== undefined) {
+    failRun(state, { ...turn.failure, type: turn.failure.type || 'provider_turn_failure' })
+    return undefined
+  }
+  return (await stopIfCancelled(state, options)) ? undefined : turn
+}
+
+async function modelRequest(state: RunState, options: LoopOptions, context: Fields): Promise<ModelRequest> {
+  const view = await options.compact?.(state.messages)
+  state.records.push(...(view?.events ?? []))
+  const budgets = [...state.budgets.values()].map(
+    (budget) => [budget.name, { current: budget.current(), limit: budget.ceiling }] as const,
+  )
+  return {
+    // A call whose result never came would be refused by every provider.
+    messages: pruneOrphans(unredacted(state, view?.messages ?? state.messages)).messages,
+    tools: [...(options.tools?.declarations.values() ?? [])],
+    ...(options.system === undefined ? {} : { system: options.system }),
+    model: options.modelSettings ?? {},
+    context,
+    budgets: Object.fromEntries(budgets),
+    runId: options.runId,
+    sessionId: options.sessionId,
+    turn: state.turn,
+    ...(options.structuredOutput === undefined ? {} : { structuredOutput: options.structuredOutput }),
+    signal: options.signal ?? new AbortController().signal,
+    ...(options.onDelta === undefined ? {} : { onDelta: options.onDelta }),
+  }
+}
+
+/** The model sees its own arguments as it wrote them; nobody else does. */
+function unredacted(state: RunState, messages: readonly Envelope[]): readonly Envelope[] {
+  return messages.map((message) => {
+    const raw = message.type === 'tool_call' && state.rawParameters.get(String(message.metadata['tool_call_id']))
+    return raw ? { ...message, payload: { ...message.payload, parameters: raw } } : message
+  })
+}
+
+function account(state: RunState, turn: ModelTurn): void {
+  state.usage = addUsage(state.usage, turn.usage ?? {})
+  if (turn.request_metadata !== undefined) state.requestMetadata = turn.request_metadata
+  state.metadata = { ...state.metadata, ...turn.metadata }
+  if (turn.provider_diagnostics !== undefined) state.diagnostics.push(turn.provider_diagnostics)
+  if (turn.structured_output !== undefined) {
+    if (!('parsed' in turn.structured_output))
+      throw new GatewayError('agent_failed', 'invalid_agent_structured_output: parsed is missing')
+    state.structured = turn.structured_output
+  }
+}
+
+async function carryOut(state: RunState, options: LoopOptions, turn: ModelTurn, context: Fields): Promise<Wish> {
+  const { tools } = options
+  const calls = turn.tool_calls
+  adopt(state, turn)
+  if (tools === undefined || tools.declarations.size === 0 || !Array.isArray(calls))
+    return addContinuations(state, turn) ? 'may' : 'none'
+  await mediateBatch(state, options, tools, calls, context)
+  const hasMore = addContinuations(state, turn)
+  const stalled = options.spinGuard?.stalled()
+  if (stalled !== undefined) {
+    state.emit('loop_stalled', { ...stalled, turn: state.turn })
+    stopRun(state, { status: 'stalled', fields: { stalled: { ...stalled, turn: state.turn } } })
+  }
+  if (isOver(state) || calls.length > 0 || hasMore) return 'may'
+  return isHeldOpen(state, options) ? 'must' : 'none'
+}
+
+/** A run that wants to end before what its rules demand gets one more turn, within its budget. */
+function isHeldOpen(state: RunState, options: LoopOptions): boolean {
+  const blocked = options.completionGate?.(state.messages)
+  if (blocked === undefined) {
+    state.isComplete = true
+    return false
+  }
+  const text = `COMPLETION BLOCKED: ${String(blocked['message'] ?? 'required tools have not been used yet.')}`
+  state.messages.push(textLine('user', text, { type: 'tool_call_gate_completion_blocked' }))
+  record(state, 'tool_call_gate_completion_blocked', { ...blocked, turn: state.turn })
+  return true
+}
+
+/** Text is kept always (trap 10); a model that returns no transcript does not lose the one there is. */
+function adopt(state: RunState, turn: ModelTurn): void {
+  if (turn.messages !== undefined) state.messages.splice(0, state.messages.length, ...normalizeMessages(turn.messages))
+  const { content } = turn
+  if (typeof content === 'string' && content !== '' && !isSaid(state, content))
+    state.messages.push(textLine('assistant', content))
+}
+
+function isSaid(state: RunState, content: string): boolean {
+  const last = state.messages.at(-1)
+  return last?.role === 'assistant' && last.content === content && state.messages.length > state.turnStart
+}
+
+function addContinuations(state: RunState, turn: ModelTurn): boolean {
+  const more = normalizeMessages(turn.continuation_messages ?? [])
+  for (const message of more) {
+    state.messages.push(message)
+    record(state, 'continuation_message_added', { turn: state.turn, role: message.role })
+  }
+  return more.length > 0
+}

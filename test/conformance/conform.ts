@@ -1,0 +1,35 @@
+// Conformance cases as data: an id of the specification, what it claims, what we do and what must come of it.
+import { describe, expect, test } from 'vitest'
+
+export type Case = {
+  readonly id: string
+  readonly claim: string
+  readonly run: () => unknown
+  /** Absent: `run` holds the expectations itself. */
+  readonly expected?: unknown
+  /** Why our expected outcome is not the original's: a trap or a ruling. */
+  readonly differs?: string
+}
+
+export type LeftOut = { readonly id: string; readonly reason: string }
+
+export function conform(title: string, cases: readonly Case[]): void {
+  describe(title, () => {
+    for (const { id, claim, run, expected, differs } of cases) {
+      test(`${id}: ${claim}${differs === undefined ? '' : ` (differs: ${differs})`}`, async () => {
+        const actual = await run()
+        if (expected !== undefined) expect(actual).toMatchObject(expected as object)
+      })
+    }
+  })
+}
+
+/** What a call throws, as text; nothing thrown is a failure of the case. */
+export async function refusal(work: () => unknown): Promise<string> {
+  try {
+    await work()
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+  throw new Error('nothing was refused')
+}

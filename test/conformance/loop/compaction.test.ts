@@ -1,0 +1,4 @@
+import { conform } from '../conform.ts'
+import { compactionCases } from './compaction-cases.ts'
+
+conform('compaction', compactionCases)
