@@ -1,0 +1,82 @@
+// Envelopes as the AI SDK wants them: the calls of one turn in one message, their results in the next.
+import type { JSONValue, ModelMessage } from 'ai'
+import type { Envelope } from '../../contract/index.ts'
+
+export type SafeName = (toolName: string) => string
+
+type Assistant = Extract<ModelMessage, { role: 'assistant' }>
+type AssistantPart = Exclude<Assistant['content'], string>[number]
+type ToolPart = Extract<ModelMessage, { role: 'tool' }>['content'][number]
+
+export function toModelMessages(messages: readonly Envelope[], safeName: SafeName): ModelMessage[] {
+  const out: ModelMessage[] = []
+  for (const message of messages) {
+    switch (message.type) {
+      case 'tool_call':
+        addAssistant(out, callPart(message, safeName))
+        break
+      case 'tool_result':
+        addResult(out, resultPart(message, safeName))
+        break
+      case 'text':
+      case 'multimodal_part':
+      case 'final_result':
+        addText(out, message)
+        break
+      // Frames, questions and errors are told to people; to a model their calls and results say the same.
+      case 'delta':
+      case 'input_required':
+      case 'approval_required':
+      case 'error':
+        break
+    }
+  }
+  return out
+}
+
+function addText(out: ModelMessage[], message: Envelope): void {
+  const text = textOf(message)
+  if (text === '') return
+  if (message.role === 'assistant') addAssistant(out, { type: 'text', text })
+  else out.push({ role: 'user', content: message.role === 'system' ? `[note] ${text}` : text })
+}
+
+function addAssistant(out: ModelMessage[], part: AssistantPart): void {
+  const last = out.at(-1)
+  if (last?.role === 'assistant' && Array.isArray(last.content)) last.content.push(part)
+  else out.push({ role: 'assistant', content: [part] })
+}
+
+function addResult(out: ModelMessage[], part: ToolPart): void {
+  const last = out.at(-1)
+  if (last?.role === 'tool') last.content.push(part)
+  else out.push({ role: 'tool', content: [part] })
+}
+
+function callPart(message: Envelope, safeName: SafeName): AssistantPart {
+  const { tool_name, parameters } = message.payload
+  return {
+    type: 'tool-call',
+    toolCallId: callId(message),
+    toolName: safeName(String(tool_name ?? '')),
+    input: parameters ?? {},
+  }
+}
+
+function resultPart(message: Envelope, safeName: SafeName): ToolPart {
+  const { tool_name, success, result, error } = message.payload
+  const output =
+    success === true
+      ? // Stored results are JSON by construction.
+        ({ type: 'json', value: (result ?? null) as JSONValue } as const)
+      : ({ type: 'error-text', value: String(error ?? textOf(message)) } as const)
+  return { type: 'tool-result', toolCallId: callId(message), toolName: safeName(String(tool_name ?? '')), output }
+}
+
+function callId(message: Envelope): string {
+  return String(message.metadata['tool_call_id'] ?? '')
+}
+
+function textOf({ content }: Envelope): string {
+  return typeof content === 'string' ? content : JSON.stringify(content)
+}

@@ -1,0 +1,80 @@
+// Patience with a provider, in two steps: short waits here, while nothing was shown yet; then the turn itself waits, by
+// time and not by count (ruling 15), with its lane free for whoever comes.
+import { GatewayError } from '../../contract/index.ts'
+import type { Model } from '../loop/model.ts'
+import { classifyFailure } from './classify-failure.ts'
+
+export type RetryPolicy = {
+  readonly attempts: number
+  readonly baseMs: number
+  readonly maxMs: number
+  /** 0 to 1 of the delay, on top of it. */
+  readonly jitter: () => number
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  readonly onRetry?: (facts: { attempt: number; max_attempts: number; delay_seconds: number; type: string }) => void
+}
+
+export const defaultRetries: RetryPolicy = {
+  attempts: 3,
+  baseMs: 1_000,
+  maxMs: 8_000,
+  jitter: () => Math.random(),
+  sleep,
+}
+
+export function withRetries(model: Model, policy: RetryPolicy = defaultRetries): Model {
+  return async (request) => {
+    let hasShown = false
+    const { onDelta } = request
+    const watched =
+      onDelta === undefined
+        ? request
+        : {
+            ...request,
+            onDelta(delta: string) {
+              hasShown = true
+              onDelta(delta)
+            },
+          }
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await model(watched)
+      } catch (error) {
+        request.signal.throwIfAborted()
+        const failure = classifyFailure(error)
+        const { isTransient, retryAfterSeconds, ...told } = failure
+        if (!isTransient) return { failure: told }
+        const waitMs = delayMs(attempt, policy, retryAfterSeconds)
+        if (hasShown || attempt >= policy.attempts || waitMs > policy.maxMs)
+          throw new GatewayError('provider_unavailable', `[agent] ${failure.message} The turn waits for it.`, {
+            retryable: true,
+            details: { type: failure.type },
+            cause: error,
+          })
+        const facts = { attempt, max_attempts: policy.attempts, delay_seconds: waitMs / 1000, type: failure.type }
+        policy.onRetry?.(facts)
+        await policy.sleep(waitMs, request.signal)
+      }
+    }
+  }
+}
+
+function delayMs(attempt: number, { baseMs, maxMs, jitter }: RetryPolicy, retryAfterSeconds?: number): number {
+  if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1000
+  const delay = Math.min(maxMs, baseMs * 2 ** (attempt - 1))
+  return Math.min(maxMs, delay * (1 + jitter()))
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', onAbort)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+}

@@ -1,0 +1,96 @@
+// A server that speaks the chat completions API and answers from a script, one entry per request.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type ScriptedCall = { readonly id: string; readonly name: string; readonly arguments: string }
+
+export type ScriptedAnswer =
+  | { readonly text: string; readonly calls?: readonly ScriptedCall[]; readonly cutAfter?: number }
+  | { readonly calls: readonly ScriptedCall[] }
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
+  /** Never answers. */
+  | { readonly hang: true }
+
+export type ModelRequestBody = {
+  readonly model: string
+  readonly messages: readonly { readonly role: string; readonly content?: unknown; readonly [more: string]: unknown }[]
+  readonly tools?: readonly { readonly function: { readonly name: string; readonly parameters: unknown } }[]
+}
+
+export type ScriptedModelServer = {
+  readonly baseUrl: string
+  readonly requests: ModelRequestBody[]
+  /** The next answers; the last one repeats for ever. */
+  readonly script: (...answers: readonly ScriptedAnswer[]) => void
+  readonly close: () => Promise<void>
+}
+
+export async function startScriptedModel(): Promise<ScriptedModelServer> {
+  const requests: ModelRequestBody[] = []
+  let answers: readonly ScriptedAnswer[] = []
+  let next = 0
+  const server = createServer((request, response) => {
+    readBody(request).then(
+      (body) => {
+        requests.push(JSON.parse(body) as ModelRequestBody)
+        const answer = answers[Math.min(next, answers.length - 1)] ?? { status: 500 }
+        next += 1
+        send(response, answer)
+      },
+      () => response.destroy(),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    requests,
+    script(...given) {
+      answers = given
+      next = 0
+    },
+    close() {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+}
+
+function send(response: ServerResponse, answer: ScriptedAnswer): void {
+  if ('hang' in answer) return
+  if ('status' in answer) {
+    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
+    response.end(answer.body ?? JSON.stringify({ error: { message: 'scripted', type: 'scripted' } }))
+    return
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  const frames = framesOf(answer)
+  const cut = 'text' in answer ? answer.cutAfter : undefined
+  for (const frame of cut === undefined ? frames : frames.slice(0, cut)) response.write(frame)
+  if (cut === undefined) response.end('data: [DONE]\n\n')
+  // What was written is on its way before the line goes dead.
+  else setTimeout(() => response.destroy(), 20)
+}
+
+function framesOf(answer: { text?: string; calls?: readonly ScriptedCall[] }): readonly string[] {
+  const chunk = (delta: object, more: object = {}): string =>
+    `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [{ index: 0, delta, finish_reason: null, ...more }] })}\n\n`
+  const words = (answer.text ?? '').split(/(?<= )/).filter((word) => word !== '')
+  const calls = answer.calls ?? []
+  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+  return [
+    chunk({ role: 'assistant', content: '' }),
+    ...words.map((word) => chunk({ content: word })),
+    ...calls.map(({ id, name, arguments: text }, index) =>
+      chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: text } }] }),
+    ),
+    chunk({}, { finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' }),
+    `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [], usage })}\n\n`,
+  ]
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}
