@@ -27,12 +27,15 @@ export type ToolDeclaration = {
   readonly required_capability?: string
   readonly provider_safe_name?: string
   readonly provider_aliases?: readonly string[]
+  /** Running it twice with one key is running it once; a call that broke off may be made again. */
+  readonly idempotent?: boolean
+  readonly timeout_ms?: number
   readonly [extension: string]: unknown
 }
 
 export type RejectedDeclaration = { readonly name: string; readonly reason: string }
 
-/** A call as the model made it. */
+/** A call as the model made it. Arguments that were no JSON object say so in `metadata.invalid_arguments`. */
 export type RequestedCall = {
   readonly name: string
   readonly parameters: Fields

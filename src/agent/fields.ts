@@ -1,0 +1,44 @@
+// Reading values nobody vouches for: plain JSON is taken, anything else counts as absent.
+import type { Fields, Json } from '../contract/index.ts'
+
+/** Nobody needs deeper JSON; the bound lets everything behind it recurse safely. */
+export const maxJsonDepth = 64
+
+/** A plain object, from any realm. Lists, dates and instances of classes are none. */
+export function isFields(value: unknown): value is Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+export function fieldsOf(value: unknown): Fields {
+  return isFields(value) ? value : {}
+}
+
+/** Own keys only: a path such as `constructor` finds nothing. */
+export function fieldOf(fields: Fields, key: string): unknown {
+  return Object.hasOwn(fields, key) ? fields[key] : undefined
+}
+
+/** Text without surrounding blanks; undefined when nothing is left. */
+export function trimmed(value: unknown): string | undefined {
+  const text = typeof value === 'string' ? value.trim() : ''
+  return text === '' ? undefined : text
+}
+
+/** The non-blank texts of a list, or of a single text. */
+export function textsOf(value: unknown): readonly string[] {
+  const list = Array.isArray(value) ? value : [value]
+  return list.map(trimmed).filter((text) => text !== undefined)
+}
+
+/** The JSON in a value; functions, instances, NaN and whatever is too deep are left out. */
+export function jsonOf(value: unknown, depth = maxJsonDepth): Json | undefined {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
+  if (depth === 0) return undefined
+  if (Array.isArray(value)) return value.map((item) => jsonOf(item, depth - 1) ?? null)
+  if (!isFields(value)) return undefined
+  const entries = Object.entries(value).map(([key, item]) => [key, jsonOf(item, depth - 1)] as const)
+  return Object.fromEntries(entries.filter((entry): entry is [string, Json] => entry[1] !== undefined))
+}

@@ -1,0 +1,83 @@
+// How a visible tool may act (loop 5.2): at once, only after a person has seen it, or not at all. The first rule that says
+// something wins; there is no memory of earlier approvals (ruling 37), and outside input can only make it stricter (trap 22).
+import type { Fields } from '../../contract/index.ts'
+import { fieldOf, fieldsOf, textsOf, trimmed } from '../fields.ts'
+import type { ToolDeclaration } from '../tools/tool.ts'
+import { categoriesOf } from './tool-traits.ts'
+
+export type ActionPolicy = 'direct' | 'preview' | 'forbidden'
+
+/** From loose to strict. */
+const strictness: readonly ActionPolicy[] = ['direct', 'preview', 'forbidden']
+
+export type ActionRequest = {
+  readonly toolName: string
+  readonly tool?: ToolDeclaration
+  readonly mode?: string
+  /** Trusted: names that may not be used in this run. */
+  readonly deny?: readonly string[]
+  /** `{tools, categories}` of the run; it takes the place of the agent's. */
+  readonly actionPolicy?: unknown
+  readonly agentActionPolicy?: unknown
+  readonly providers?: readonly ((request: ActionRequest) => unknown)[]
+  /** What a caller sent along: `deny` and `action_policy`. */
+  readonly outside?: Fields
+}
+
+/** A policy value in any case and with blanks around it; null for any other word. */
+export function readActionPolicy(value: unknown, otherwise: unknown = null): ActionPolicy | null {
+  const word = trimmed(value)?.toLowerCase()
+  const known = strictness.find((policy) => policy === word)
+  if (known !== undefined) return known
+  return otherwise === null ? null : readActionPolicy(otherwise)
+}
+
+export function resolveAction(request: ActionRequest): ActionPolicy {
+  if (request.toolName === '') return 'direct'
+  const ours = trustedAction(request)
+  const { outside } = request
+  if (outside === undefined) return ours
+  if (textsOf(outside['deny'] ?? []).includes(request.toolName)) return 'forbidden'
+  return stricter(ours, fromPolicy(outside['action_policy'], request) ?? 'direct')
+}
+
+function stricter(a: ActionPolicy, b: ActionPolicy): ActionPolicy {
+  return strictness.indexOf(a) >= strictness.indexOf(b) ? a : b
+}
+
+function trustedAction(request: ActionRequest): ActionPolicy {
+  const { tool, mode = 'chat' } = request
+  if (request.deny?.includes(request.toolName)) return 'forbidden'
+  return (
+    fromPolicy(request.actionPolicy ?? request.agentActionPolicy, request) ??
+    fromProviders(request) ??
+    readActionPolicy(tool?.['action_policy']) ??
+    readActionPolicy(tool?.[`action_policy_${mode}`]) ??
+    'direct'
+  )
+}
+
+function fromPolicy(policy: unknown, { toolName, tool }: ActionRequest): ActionPolicy | null {
+  const given = fieldsOf(policy)
+  const named = readActionPolicy(fieldOf(fieldsOf(given['tools']), toolName))
+  if (named !== null) return named
+  const categories = tool === undefined ? [] : categoriesOf(tool)
+  for (const [category, value] of Object.entries(fieldsOf(given['categories']))) {
+    const policyOf = categories.includes(category) ? readActionPolicy(value) : null
+    if (policyOf !== null) return policyOf
+  }
+  return null
+}
+
+function fromProviders(request: ActionRequest): ActionPolicy | null {
+  for (const provider of request.providers ?? []) {
+    try {
+      const policy = readActionPolicy(provider(request))
+      if (policy !== null) return policy
+    } catch {
+      // Whoever was to be asked did not answer: nothing happens.
+      return 'forbidden'
+    }
+  }
+  return null
+}

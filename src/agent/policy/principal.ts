@@ -1,0 +1,43 @@
+// What policies need to know about who acts. The identity stage decides who that is; here it is only read.
+import type { Fields } from '../../contract/index.ts'
+import { fieldOf, fieldsOf, isFields } from '../fields.ts'
+
+/** Sources of authority behind which no person sits. */
+const autonomousSources: readonly unknown[] = ['system', 'runtime', 'agent_token']
+
+const safeKeys = [
+  ...['effective_agent_id', 'auth_source', 'request_context', 'acting_user_id'],
+  ...['workspace_id', 'client_id', 'audience_id', 'owner_type'],
+]
+
+/** Taken from `principal`, else from fields that lie flat in the context. */
+export function principalIn(context: Fields): Fields | undefined {
+  if (isFields(context['principal'])) return context['principal']
+  const isFlat = 'acting_user_id' in context || 'auth_source' in context
+  return isFlat ? context : undefined
+}
+
+/** Nobody we know, or something that acts without a person: it gets no tools that write, unless policy says so. */
+export function isAutonomous(principal: Fields | undefined): boolean {
+  if (principal === undefined) return true
+  const { acting_user_id: user, auth_source: source } = principal
+  const isNobody = user === undefined || user === null || user === 0 || user === '' || user === '0'
+  return isNobody || autonomousSources.includes(source)
+}
+
+/** What may be shown: never token ids, owner keys, claims, bindings or lists of capabilities. */
+export function safePrincipal(principal: Fields): Fields {
+  const shown = safeKeys.map((key) => [key, fieldOf(principal, key)] as const)
+  const scalars = shown.filter(([, value]) => ['string', 'number'].includes(typeof value))
+  return {
+    schema_version: 1,
+    ...Object.fromEntries(scalars),
+    has_conversation_owner: isSet(principal['owner_key']),
+    has_capability_ceiling: Object.keys(fieldsOf(principal['capability_ceiling'])).length > 0,
+    has_caller_context: Object.keys(fieldsOf(principal['caller_context'])).length > 0,
+  }
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== ''
+}

@@ -1,0 +1,70 @@
+// Rules about the order of tool calls, applied: which call may come now, and whether the run may end (loop 3.17). Decided
+// from the transcript alone, so that a resumed run decides alike.
+import type { Envelope, Fields } from '../../contract/index.ts'
+import type { GateRule } from './gate-rules.ts'
+import type { PreToolMediator } from './mediate.ts'
+
+export type GateVerdict = { readonly message: string; readonly context: Fields }
+
+/** The tools called so far, in order. Refused attempts stand there too and count. */
+export function calledTools(messages: readonly Pick<Envelope, 'type' | 'payload'>[]): readonly string[] {
+  return messages.filter(({ type }) => type === 'tool_call').map(({ payload }) => String(payload['tool_name'] ?? ''))
+}
+
+/** Undefined: the call may be made. */
+export function gateCall(rules: readonly GateRule[], called: readonly string[], tool: string): GateVerdict | undefined {
+  for (const rule of rules) {
+    if (!rule.gate_calls || rule.after_tool === undefined || rule.require_one_of.includes(tool)) continue
+    const anchor = called.lastIndexOf(rule.after_tool)
+    if (anchor === -1) continue
+    const since = called.slice(anchor + 1)
+    if (since.some((name) => rule.require_one_of.includes(name))) continue
+    const spent = since.filter((name) => rule.limited_tools.includes(name)).length
+    if (spent < rule.max_calls) continue
+    const message = `${tool} may not be called now: after ${rule.after_tool}, call ${oneOf(rule)} first.`
+    return { message, context: { ...contextOf(rule), tool_name: tool, calls: spent } }
+  }
+  return undefined
+}
+
+/** Undefined: the run may end. */
+export function gateCompletion(rules: readonly GateRule[], called: readonly string[]): GateVerdict | undefined {
+  for (const rule of rules) {
+    if (!rule.gate_completion) continue
+    const anchor = rule.after_tool === undefined ? -1 : called.indexOf(rule.after_tool)
+    const isOpen =
+      anchor !== -1 &&
+      rule.require_one_of.length > 0 &&
+      !called.slice(anchor).some((name) => rule.require_one_of.includes(name))
+    const counted =
+      rule.require_one_of.length === 0 ? called : called.filter((name) => rule.require_one_of.includes(name))
+    const isShort = rule.require_tool_use && counted.length < rule.min_tool_calls
+    if (!isOpen && !isShort) continue
+    const message = `COMPLETION BLOCKED: call ${oneOf(rule)} before you finish.`
+    return { message, context: { ...contextOf(rule), calls: counted.length } }
+  }
+  return undefined
+}
+
+/** The gate as a mediator, to be asked before any other. The call being judged is the last one in the transcript. */
+export function gateMediator(rules: readonly GateRule[]): PreToolMediator {
+  return ({ messages, tool_name }) => {
+    const verdict = gateCall(rules, calledTools(messages).slice(0, -1), tool_name)
+    if (verdict === undefined) return { action: 'proceed' }
+    const metadata = { ...verdict.context, error_type: 'tool_call_gate_rejected' }
+    return { action: 'reject', error: verdict.message, metadata }
+  }
+}
+
+function oneOf(rule: GateRule): string {
+  return rule.require_one_of.length === 0 ? 'a tool' : rule.require_one_of.join(' or ')
+}
+
+function contextOf(rule: GateRule): Fields {
+  return {
+    rule_id: rule.id,
+    ...(rule.after_tool === undefined ? {} : { after_tool: rule.after_tool }),
+    require_one_of: rule.require_one_of,
+    min_tool_calls: rule.min_tool_calls,
+  }
+}

@@ -1,0 +1,26 @@
+// When two calls are the same call. `key` compares the raw parameters and stays in memory; the hashes are made of the redacted
+// ones, because events carry them and a short secret can be guessed from its hash.
+import type { Fields } from '../../contract/index.ts'
+import { canonicalJson, sha256Of } from './canonical-json.ts'
+import { redactParameters, type Sensitivity } from './redact.ts'
+
+export type CallSignature = {
+  readonly key: string
+  readonly payload: { readonly tool_name: string; readonly parameters_hash: string; readonly signature_hash: string }
+}
+
+export async function callSignature(
+  toolName: string,
+  parameters: Fields,
+  declared?: Sensitivity,
+): Promise<CallSignature> {
+  const parametersHash = await sha256Of(redactParameters(parameters, declared))
+  return {
+    key: canonicalJson([toolName, parameters]),
+    payload: {
+      tool_name: toolName,
+      parameters_hash: parametersHash,
+      signature_hash: await sha256Of([toolName, parametersHash]),
+    },
+  }
+}

@@ -1,0 +1,24 @@
+// One text per value, so that equal values have equal hashes: JSON without blanks, keys in the order of their code
+// units at every level, lists in their own order, undefined left out. The hash says how it was made: `sha256:` and hex.
+import { hexOf } from '../../verification/index.ts'
+
+export function canonicalJson(value: unknown): string {
+  // The round trip settles what JSON makes of dates and undefined before anything is sorted.
+  const text = JSON.stringify(value)
+  return text === undefined ? 'null' : write(JSON.parse(text))
+}
+
+export async function sha256Of(value: unknown): Promise<string> {
+  return `sha256:${await sha256Hex(canonicalJson(value))}`
+}
+
+export async function sha256Hex(text: string): Promise<string> {
+  return hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))))
+}
+
+function write(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(write).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${write(item)}`).join(',')}}`
+}

@@ -1,0 +1,91 @@
+// Tools from configuration: a function with a schema. The schema gives the function its types, the model its instructions and
+// the gateway its checks.
+import * as z from 'zod'
+import { type Fields, GatewayError } from '../../contract/index.ts'
+import type { ActionPolicy } from '../policy/action-policy.ts'
+import { readDeclaration } from './declaration.ts'
+import type { Executors } from './executors.ts'
+import type { ParameterBinding, ToolContext, ToolDeclaration, ToolExecutor } from './tool.ts'
+import { ToolError } from './tool-error.ts'
+
+/** A zod schema of an object, or a JSON Schema. */
+export type ToolParameters = z.ZodType<Fields> | Fields
+
+type Arguments<Parameters extends ToolParameters> = Parameters extends z.ZodType ? z.output<Parameters> : Fields
+
+export type ToolDefinition<Parameters extends ToolParameters> = {
+  /** `namespace/name`. */
+  readonly name: string
+  /** What the model reads to decide when to call it. */
+  readonly description: string
+  readonly parameters: Parameters
+  /** What it throws stays with the operator; `ToolError` is for the model. */
+  readonly execute: (args: Arguments<Parameters>, context: ToolContext) => unknown
+  /** Running it twice with `context.key` is running it once. Without it, an interrupted call is never repeated. */
+  readonly idempotent?: boolean
+  readonly timeoutMs?: number
+  readonly action_policy?: ActionPolicy
+  readonly required_capability?: string
+  readonly parameter_bindings?: Readonly<Record<string, string | ParameterBinding>>
+  readonly parameter_defaults?: Fields
+  readonly sensitive_parameters?: readonly string[]
+  readonly categories?: readonly string[]
+  readonly modes?: readonly string[]
+  /** It changes something outside: hidden from those who act without a person. */
+  readonly write?: boolean
+  readonly mandatory?: boolean
+  readonly runtime?: Fields
+}
+
+export type Tool = { readonly declaration: ToolDeclaration; readonly execute: ToolExecutor }
+
+export function defineTool<const Parameters extends ToolParameters>(definition: ToolDefinition<Parameters>): Tool {
+  const { execute, parameters, timeoutMs, ...rest } = definition
+  const schema = isZod(parameters) ? parameters : undefined
+  const declared = {
+    ...rest,
+    parameters: schema === undefined ? parameters : jsonSchemaOf(definition.name, schema),
+    ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
+  }
+  const reading = readDeclaration(declared, 'server')
+  if (!reading.ok) throw new GatewayError('config_invalid', `[tool] ${definition.name}: ${reading.rejected.reason}`)
+  const run: ToolExecutor = async (call, _declaration, context) => {
+    const args = schema === undefined ? call.parameters : await parsed(schema, call.parameters)
+    // The schema has just made it so; without one its type is Fields.
+    return execute(args as Arguments<Parameters>, context)
+  }
+  return Object.freeze({ declaration: Object.freeze(reading.declaration), execute: run })
+}
+
+/** The executor for a set of defined tools: each runs its own. */
+export function executorsOf(tools: readonly Tool[]): Executors {
+  const own = new Map(tools.map((tool) => [tool.declaration.name, tool.execute]))
+  return {
+    default: (call, declaration, context) => {
+      const execute = own.get(call.tool_name)
+      if (execute === undefined) throw new ToolError(`${call.tool_name} cannot be run here.`, 'executor_unavailable')
+      return execute(call, declaration, context)
+    },
+  }
+}
+
+function isZod(parameters: ToolParameters): parameters is z.ZodType<Fields> {
+  return '_zod' in parameters
+}
+
+function jsonSchemaOf(name: string, schema: z.ZodType): Fields {
+  // What the model sends is the input side: defaults and transformations come after it.
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  if (json.type === 'object' || json.anyOf !== undefined || json.allOf !== undefined) return json
+  throw new GatewayError('config_invalid', `[tool] ${name}: parameters must be a schema of an object, such as z.object`)
+}
+
+/** Checks that JSON Schema cannot express, transformations and defaults. */
+async function parsed(schema: z.ZodType<Fields>, parameters: Fields): Promise<Fields> {
+  const reading = await schema.safeParseAsync(parameters)
+  if (reading.success) return reading.data
+  const faults = reading.error.issues
+    .slice(0, 8)
+    .map(({ path, message }) => `${path.join('.') || 'the arguments'}: ${message}`)
+  throw new ToolError(`Invalid arguments: ${faults.join('; ')}. Correct them and call again.`, 'invalid_parameters')
+}

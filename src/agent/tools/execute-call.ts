@@ -1,0 +1,78 @@
+// One prepared call, run (loop 4.4). Every failure of the tool is a result; only what ends the turn itself is thrown.
+import { type ErrorCode, isGatewayError } from '../../contract/index.ts'
+import { type CapabilityPolicy, checkCapability } from './capability.ts'
+import { withDeadline } from './deadline.ts'
+import { chooseExecutor, type Executors } from './executors.ts'
+import type { PreparedCall, ToolContext, ToolDeclaration, ToolResult } from './tool.ts'
+import { isToolError } from './tool-error.ts'
+import { failedResult, normalizeToolResult } from './tool-result.ts'
+
+export type ExecutionDeps = {
+  readonly executors: Executors
+  readonly capabilities?: CapabilityPolicy
+  readonly defaultTimeoutMs: number
+  /** Tools ask for more time up to this; it stays under a third of the lease (ruling 17). */
+  readonly maxTimeoutMs: number
+  readonly onDenied?: (event: Readonly<Record<string, unknown>>) => void
+  /** The raw exception, for the operator's eyes. */
+  readonly onException?: (error: unknown, toolName: string) => void
+}
+
+export type ReadyCall = { readonly call: PreparedCall; readonly declaration: ToolDeclaration }
+
+/** They say that this turn is over, or not possible now; no tool result may hide that. */
+const turnEnding: readonly ErrorCode[] = [
+  ...(['lease_lost', 'stopping', 'turn_deadline'] as const),
+  ...(['storage_unavailable', 'storage_overloaded', 'provider_unavailable'] as const),
+]
+
+export async function executeCall(deps: ExecutionDeps, ready: ReadyCall, context: ToolContext): Promise<ToolResult> {
+  const { call, declaration } = ready
+  const denial = await checkCapability(deps.capabilities, ready, context.context)
+  if (denial !== undefined) {
+    quietly(() => deps.onDenied?.(denial.event))
+    return denial.result
+  }
+  const choice = chooseExecutor(deps.executors, declaration)
+  if ('refusal' in choice) return choice.refusal
+  const timeoutMs = Math.min(declaration.timeout_ms ?? deps.defaultTimeoutMs, deps.maxTimeoutMs)
+  try {
+    const work = (signal: AbortSignal) => choice.executor(call, declaration, { ...context, signal })
+    const end = await withDeadline(work, { signal: context.signal, timeoutMs })
+    return end.kind === 'done' ? normalizeToolResult(declaration, end.value) : timedOut(declaration, timeoutMs)
+  } catch (error) {
+    if (context.signal.aborted || turnEnding.some((code) => isGatewayError(error, code))) throw error
+    return exceptionResult(deps, declaration, error)
+  }
+}
+
+/** Whether it happened is told apart: a model that believes in a failure would try again. */
+function timedOut(declaration: ToolDeclaration, timeoutMs: number): ToolResult {
+  const seconds = Math.max(1, Math.round(timeoutMs / 1000))
+  if (declaration.idempotent !== true) return unknownOutcome(declaration)
+  const error = `${declaration.name} did not answer within ${seconds} s. It may be called again.`
+  return failedResult(declaration, 'tool_timeout', error)
+}
+
+/** For a call that was started and whose end nobody saw; also what a resumed turn says of such a call (ruling 16). */
+export function unknownOutcome(declaration: Pick<ToolDeclaration, 'name' | 'runtime'>): ToolResult {
+  const error = `${declaration.name} was interrupted: it may or may not have happened. Do not call it again; tell the person and ask them to check.`
+  return failedResult(declaration, 'tool_outcome_unknown', error, { outcome: 'unknown' })
+}
+
+function exceptionResult(deps: ExecutionDeps, declaration: ToolDeclaration, error: unknown): ToolResult {
+  if (isGatewayError(error, 'tool_outcome_unknown')) return unknownOutcome(declaration)
+  if (isToolError(error)) return failedResult(declaration, error.errorType, error.message)
+  quietly(() => deps.onException?.(error, declaration.name))
+  // Exceptions carry addresses, queries and tokens; the model, and with it the chat, learns only that it failed.
+  return failedResult(declaration, 'executor_exception', `${declaration.name} failed because of an internal error.`)
+}
+
+/** Those who watch cannot change what they see. */
+function quietly(notify: () => void): void {
+  try {
+    notify()
+  } catch {
+    // Watching must not change what is watched.
+  }
+}
