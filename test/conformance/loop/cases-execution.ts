@@ -1,0 +1,267 @@
+// loop 4.4 to 4.10: execution, capability, sources, tiers, citations, mediation.
+import { createToolCatalog } from '../../../src/agent/tools/catalog.ts'
+import { normalizeCitations } from '../../../src/agent/tools/citations.ts'
+import { type MediatorContext, mediate, type PreToolMediator } from '../../../src/agent/tools/mediate.ts'
+import { prepareCall } from '../../../src/agent/tools/prepare-call.ts'
+import { normalizeToolResult } from '../../../src/agent/tools/tool-result.ts'
+import { gatherTools } from '../../../src/agent/tools/tool-sources.ts'
+import { tierTools } from '../../../src/agent/tools/tool-tiers.ts'
+import type { Fields } from '../../../src/contract/index.ts'
+import { declared, ran } from '../../doubles/tool-call.ts'
+import type { ConformanceCase, Difference } from './case.ts'
+
+const local = declared({ runtime: { executor_target: 'sandbox' } })
+const guarded = declared({ required_capability: 'publish' })
+
+/** Who ran it, and how it ended. */
+async function byTarget(targets: ReadonlyMap<string, () => unknown>): Promise<unknown> {
+  const result = await ran(local, () => 'default', { deps: { executors: { default: () => 'default', targets } } })
+  return result.result ?? result.metadata['error_type']
+}
+
+type Denial = { readonly ran: number; readonly events: number; readonly reason: unknown; readonly leaks: boolean }
+
+async function withCapability(principal: Fields | undefined, may: boolean): Promise<Denial> {
+  const events: unknown[] = []
+  let runs = 0
+  const capabilities = { can: () => may }
+  const result = await ran(guarded, () => `ran ${++runs}`, {
+    deps: { capabilities, onDenied: (event) => events.push(event) },
+    context: { context: { principal } },
+    parameters: { token: 's3cret' },
+  })
+  const { denial } = result.metadata as { denial?: { reason: string } }
+  return {
+    ran: runs,
+    events: events.length,
+    reason: denial?.reason,
+    leaks: JSON.stringify([events, result]).includes('s3cret'),
+  }
+}
+
+async function mediated(mediator: unknown, complete = false): Promise<unknown> {
+  const context: MediatorContext = {
+    messages: [],
+    raw_tool_call: { name: 'demo/act', parameters: {} },
+    prepared_tool_call: null,
+    tool_declaration: null,
+    tool_name: 'demo/act',
+    parameters: {},
+    tool_call_id: 'c1',
+    turn_context: {},
+    turn: 1,
+    prior_tool_results: [],
+    prior_mediated_results: [],
+  }
+  // Configuration is JavaScript as well: what a mediator returns is not to be trusted to its type.
+  const asked = mediator as PreToolMediator
+  const bounds = { signal: new AbortController().signal, timeoutMs: 50 }
+  const decision = await mediate([asked], context, bounds)
+  if (decision.action === 'proceed') return 'proceed'
+  const { success, error, metadata } = decision.result
+  const ended = { action: decision.action, success, error_type: metadata['error_type'] }
+  return complete ? { ...ended, complete: decision.complete, error } : ended
+}
+
+const throwing = () => {
+  throw new Error('policy engine down')
+}
+const notRun = (errorType: string) => ({ action: 'reject', success: false, error_type: errorType })
+
+export const executionCases: readonly ConformanceCase[] = [
+  {
+    id: 'T-16',
+    what: "an executor's runtime hints are merged over the declared ones",
+    run: async () =>
+      (
+        await ran(declared({ runtime: { completion_signal: 'progress', environment: 'control_plane' } }), () => ({
+          success: true,
+          result: 1,
+          runtime: { completion_signal: 'complete' },
+        }))
+      ).runtime,
+    expected: { completion_signal: 'complete', environment: 'control_plane' },
+  },
+  {
+    id: 'T-17',
+    what: "a provider's spelling runs the tool under its canonical name",
+    run: () => {
+      const catalog = createToolCatalog([declared({ name: 'host/search', provider_aliases: ['find'] })])
+      const called = ['host__search', 'find', 'host/search', 'host_search']
+      return called.map(
+        (name) => prepareCall(catalog, { name, parameters: {} }, { turn: 2, ordinal: 1, context: {} }).call,
+      )
+    },
+    expected: [
+      ...['host__search', 'find', 'host/search'].map((name) => ({
+        tool_name: 'host/search',
+        parameters: {},
+        id: 'tool-call-2-1',
+        metadata: { source: 'host', provider_tool_name: name, tool_call_id: 'tool-call-2-1' },
+      })),
+      undefined,
+    ],
+  },
+  {
+    id: 'T-18',
+    what: 'a named executor handles the call',
+    run: () => byTarget(new Map([['sandbox', () => 'sandbox']])),
+    expected: 'sandbox',
+  },
+  {
+    id: 'T-18',
+    what: 'an unknown executor fails closed',
+    run: () => byTarget(new Map([['other', () => 'other']])),
+    expected: 'executor_target_unavailable',
+  },
+  {
+    id: 'T-19',
+    what: 'a top-level error type is promoted',
+    run: () => normalizeToolResult(declared(), { success: false, error_type: 'busy', error: 'x' }).metadata,
+    expected: { error_type: 'busy' },
+  },
+  {
+    id: 'T-19',
+    what: "the metadata's own error type wins",
+    run: () =>
+      normalizeToolResult(declared(), { success: false, error_type: 'a', metadata: { error_type: 'b' } }).metadata,
+    expected: { error_type: 'b' },
+  },
+  {
+    id: 'T-19',
+    what: 'a success gets no error type',
+    run: () => normalizeToolResult(declared(), { success: true, error_type: 'a', result: 1 }),
+    expected: { success: true, tool_name: 'demo/act', metadata: {}, result: 1 },
+  },
+  {
+    id: 'T-20',
+    what: 'a permitted principal runs the tool once',
+    run: () => withCapability({ acting_user_id: 7 }, true),
+    expected: { ran: 1, events: 0, reason: undefined, leaks: false },
+  },
+  {
+    id: 'T-20',
+    what: 'a principal who may not is denied with one event',
+    run: () => withCapability({ acting_user_id: 7 }, false),
+    expected: { ran: 0, events: 1, reason: 'capability_not_permitted', leaks: false },
+  },
+  {
+    id: 'T-20',
+    what: 'nobody is denied with one event',
+    run: () => withCapability(undefined, true),
+    expected: { ran: 0, events: 1, reason: 'principal_unavailable', leaks: false },
+  },
+  {
+    id: 'T-21',
+    what: 'a tool without a capability needs no principal',
+    run: async () => (await ran(declared(), () => 'done')).result,
+    expected: 'done',
+  },
+  {
+    id: 'T-22',
+    what: 'the source with the better priority has the name',
+    run: async () => {
+      const sources = [
+        { slug: 'late', declare: () => ({ 'host/search': {} }) },
+        { slug: 'early', priority: 1, declare: () => [{ name: 'host/search' }] },
+        { slug: 'broken', declare: throwing },
+      ]
+      const { tools, rejected } = await gatherTools(sources, {})
+      const found = [...tools.values()].map(({ name, source, description }) => ({ name, source, description }))
+      return { found, rejected: rejected.map((each) => each.name) }
+    },
+    expected: {
+      found: [{ name: 'host/search', source: 'early', description: 'host/search' }],
+      rejected: ['broken', 'host/search'],
+    },
+  },
+  {
+    id: 'T-23',
+    what: 'the first tier holds the curated and the mandatory tools, the rest is a manifest',
+    run: () => {
+      const tools = [
+        declared({ name: 'a/one', description: 'One.\nMore.', parameters: { required: ['x'] } }),
+        declared({ name: 'a/two', mandatory: true }),
+        declared({ name: 'a/three' }),
+      ]
+      const tiers = tierTools(new Map(tools.map((tool) => [tool.name, tool])), { curated: ['a/three'], cap: 2 })
+      return { tier_1: tiers.tier_1.map((tool) => tool.name), manifest: tiers.manifest }
+    },
+    expected: {
+      tier_1: ['a/two', 'a/three'],
+      manifest: [{ name: 'a/one', summary: 'One.', required_fields: ['x'] }],
+    },
+  },
+  {
+    id: 'T-24',
+    what: 'a citation has a numeric score and keeps its other fields',
+    run: () =>
+      normalizeCitations([
+        {
+          source: ' wiki ',
+          score: '0.87',
+          page: 3,
+          excerpt: ' ',
+          access_status: 'partial',
+          restriction_reason: 'audience',
+        },
+        { principal: { acting_user_id: 7, token_id: 9, owner_key: 'k' }, access_status: 'maybe', api_key: 'k' },
+        'no map',
+        {},
+      ]),
+    expected: [
+      { source: 'wiki', score: 0.87, page: 3, access_status: 'partial', restriction_reason: 'audience' },
+      {
+        principal: {
+          schema_version: 1,
+          acting_user_id: 7,
+          has_conversation_owner: true,
+          has_capability_ceiling: false,
+          has_caller_context: false,
+        },
+        api_key: '[redacted]',
+      },
+    ],
+  },
+  {
+    id: 'T-25',
+    what: 'a mediator that throws is a no',
+    run: () => mediated(throwing),
+    expected: notRun('pre_tool_mediation_failed'),
+  },
+  {
+    id: 'T-25',
+    what: 'a mediator that never answers is a no',
+    run: () => mediated(() => new Promise(() => {})),
+    expected: notRun('pre_tool_mediation_failed'),
+  },
+  ...[undefined, null, 'proceed', {}, { action: 'PROCEED' }, { action: 'replace_result' }].map((decision) => ({
+    id: 'T-25',
+    what: `${JSON.stringify(decision)} from a mediator is a no`,
+    run: () => mediated(() => decision),
+    expected: notRun('pre_tool_mediation_invalid'),
+  })),
+  {
+    id: 'T-25',
+    what: 'a plain proceed proceeds',
+    run: () => mediated(() => ({ action: 'proceed' })),
+    expected: 'proceed',
+  },
+  {
+    id: 'T-25',
+    what: 'a rejection keeps its reason and can end the run',
+    run: () =>
+      mediated(() => ({ action: 'reject', error: 'no', metadata: { error_type: 'duplicate' }, complete: true }), true),
+    expected: { action: 'reject', success: false, error_type: 'duplicate', complete: true, error: 'no' },
+  },
+]
+
+export const executionDifferences: readonly Difference[] = [
+  {
+    id: 'T-17',
+    because: 'trap 07',
+    ours: "transcripts, budgets and audits carry the canonical name, metadata the provider's",
+  },
+  { id: 'T-22', because: 'ruling 35', ours: 'what a source may not declare is reported instead of dropped in silence' },
+  { id: 'T-25', because: 'trap 06', ours: 'exceptions, silence and unknown decisions reject the call' },
+]
