@@ -69,9 +69,13 @@ test('a tool cannot ask for more time than there is', async () => {
 
 test('a stopped run does not wait for its tool', async () => {
   const stop = new AbortController()
-  const running = ran(declared(), never, { context: { signal: stop.signal } })
-  stop.abort(new GatewayError('stopping', 'x'))
-  await expect(running).rejects.toMatchObject({ code: 'stopping' })
+  const reason = new Error('the run is over')
+  const executor = () => {
+    stop.abort(reason)
+    return never()
+  }
+  await expect(ran(declared(), executor, { context: { signal: stop.signal } })).rejects.toBe(reason)
+  await expect(ran(declared(), () => 'late', { context: { signal: stop.signal } })).rejects.toBe(reason)
 })
 
 test('a client tool waits for the other side', async () => {

@@ -113,7 +113,7 @@ test('a secret parameter never comes back in what is stored, however the tool ec
 })
 
 test('a stored request to a client has its secrets hidden and the rest whole', () => {
-  const request = { tool_name: 'client/pick', tool_call_id: 'c1', parameters: { password: 'hunter2', a: 1 } }
+  const request = { tool_name: 'client/pick', tool_call_id: 'c1', parameters: { password: '12', a: 1 } }
   const pending: ToolResult = { ...failed({}), status: 'runtime_tool_pending', runtime_tool_request: request }
   expect(storedResult(pending, request.parameters).runtime_tool_request).toEqual({
     tool_name: 'client/pick',

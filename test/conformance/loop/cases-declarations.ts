@@ -140,6 +140,15 @@ export const declarationCases: readonly ConformanceCase[] = [
       ),
     expected: { lang },
   })),
+  {
+    id: 'T-10',
+    what: 'an empty value of the context is no offer',
+    run: () =>
+      ['', null].map((lang) =>
+        bound({ parameter_defaults: { lang: 'top' }, parameter_bindings: { lang: 'context.lang' } }, {}, { lang }),
+      ),
+    expected: [{ lang: 'top' }, { lang: 'top' }],
+  },
   ...[7, 0, false, null].map((value) => ({
     id: 'T-11',
     what: `an authoritative ${value} beats what the model sent`,

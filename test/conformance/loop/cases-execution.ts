@@ -21,10 +21,10 @@ async function byTarget(targets: ReadonlyMap<string, () => unknown>): Promise<un
 
 type Denial = { readonly ran: number; readonly events: number; readonly reason: unknown; readonly leaks: boolean }
 
-async function withCapability(principal: Fields | undefined, may: boolean): Promise<Denial> {
+async function withCapability(principal: Fields | undefined, may: () => boolean): Promise<Denial> {
   const events: unknown[] = []
   let runs = 0
-  const capabilities = { can: () => may }
+  const capabilities = { can: may }
   const result = await ran(guarded, () => `ran ${++runs}`, {
     deps: { capabilities, onDenied: (event) => events.push(event) },
     context: { context: { principal } },
@@ -136,20 +136,26 @@ export const executionCases: readonly ConformanceCase[] = [
   {
     id: 'T-20',
     what: 'a permitted principal runs the tool once',
-    run: () => withCapability({ acting_user_id: 7 }, true),
+    run: () => withCapability({ acting_user_id: 7 }, () => true),
     expected: { ran: 1, events: 0, reason: undefined, leaks: false },
   },
   {
     id: 'T-20',
     what: 'a principal who may not is denied with one event',
-    run: () => withCapability({ acting_user_id: 7 }, false),
+    run: () => withCapability({ acting_user_id: 7 }, () => false),
     expected: { ran: 0, events: 1, reason: 'capability_not_permitted', leaks: false },
   },
   {
     id: 'T-20',
     what: 'nobody is denied with one event',
-    run: () => withCapability(undefined, true),
+    run: () => withCapability(undefined, () => true),
     expected: { ran: 0, events: 1, reason: 'principal_unavailable', leaks: false },
+  },
+  {
+    id: 'T-20',
+    what: 'a policy that breaks denies',
+    run: () => withCapability({ acting_user_id: 7 }, throwing),
+    expected: { ran: 0, events: 1, reason: 'capability_not_permitted', leaks: false },
   },
   {
     id: 'T-21',
@@ -246,6 +252,25 @@ export const executionCases: readonly ConformanceCase[] = [
     what: 'a plain proceed proceeds',
     run: () => mediated(() => ({ action: 'proceed' })),
     expected: 'proceed',
+  },
+  {
+    id: 'T-25',
+    what: 'a rejection is a failure, whatever result comes with it',
+    run: () => mediated(() => ({ action: 'reject', result: { success: true, result: 1 } })),
+    expected: notRun('pre_tool_mediation_rejected'),
+  },
+  {
+    id: 'T-25',
+    what: 'a mediator can answer in place of the tool, or have somebody else run it',
+    run: () =>
+      Promise.all([
+        mediated(() => ({ action: 'replace_result', result: { success: true, result: 1 } })),
+        mediated(() => ({ action: 'pending', request: { request_id: 'r1' } })),
+      ]),
+    expected: [
+      { action: 'replace_result', success: true, error_type: undefined },
+      { action: 'pending', success: false, error_type: undefined },
+    ],
   },
   {
     id: 'T-25',

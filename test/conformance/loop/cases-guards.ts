@@ -146,6 +146,12 @@ export const guardCases: readonly ConformanceCase[] = [
     expected: ['demo/start', 'demo/read', 'demo/read', 'demo/write', 'demo/read'],
   },
   {
+    id: 'L-43',
+    what: 'a new anchor opens the count again',
+    run: () => executed(['demo/start', 'demo/write', 'demo/start', 'demo/read', 'demo/read', 'demo/read']),
+    expected: ['demo/start', 'demo/write', 'demo/start', 'demo/read', 'demo/read'],
+  },
+  {
     id: 'L-44',
     what: 'a run may not end between the anchor and the commit',
     run: () =>

@@ -75,6 +75,16 @@ export const policyCases: readonly ConformanceCase[] = [
     run: () => shown([read, must], { policies: [{ deny: ['host/must'] }], context: person }),
     expected: ['host/read'],
   },
+  {
+    id: 'P-03',
+    what: 'an access check and the last look only take away, and one that breaks is a no',
+    run: () => [
+      shown([read, must], { context: person, isAccessible: (tool) => tool === read }),
+      shown([read, must], { context: person, isAccessible: () => JSON.parse('{') }),
+      shown([read, must], { context: person, keep: (tool) => tool === read }),
+    ],
+    expected: [['host/read'], [], ['host/read']],
+  },
   ...(
     [
       ['hidden without opt-in', {}, ['host/read']],
@@ -145,8 +155,11 @@ export const policyCases: readonly ConformanceCase[] = [
     run: () => [
       shown([read, must], { context: person, outside: { allow_only: ['host/read', 'client/pick'] } }),
       shown([read, must], { context: person, outside: { tool_policy: { deny: ['host/must'] } } }),
+      shown([read, must], { context: person, outside: { tool_policy: { tools: ['host/must'] } } }),
+      shown([read, must], { context: person, outside: { tool_policy: { mode: 'allow', categories: ['search'] } } }),
+      shown([read, must], { context: person, outside: { categories: ['search'] } }),
     ],
-    expected: [['host/read'], ['host/read']],
+    expected: [['host/read'], ['host/read'], ['host/read'], ['host/read'], ['host/read']],
   },
   {
     id: 'P-08',
