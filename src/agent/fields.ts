@@ -35,7 +35,8 @@ export function textsOf(value: unknown): readonly string[] {
 /** The JSON in a value; functions, instances, NaN and whatever is too deep are left out. */
 export function jsonOf(value: unknown, depth = maxJsonDepth): Json | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
+  // Minus zero is zero in JSON.
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : undefined
   if (depth === 0) return undefined
   if (Array.isArray(value)) return value.map((item) => jsonOf(item, depth - 1) ?? null)
   if (!isFields(value)) return undefined

@@ -7,6 +7,8 @@ export type Case = {
   readonly run: () => unknown
   /** Absent: `run` holds the expectations itself. */
   readonly expected?: unknown
+  /** The whole outcome, where `expected` names a part of it. */
+  readonly equals?: unknown
   /** Why our expected outcome is not the original's: a trap or a ruling. */
   readonly differs?: string
 }
@@ -15,9 +17,11 @@ export type LeftOut = { readonly id: string; readonly reason: string }
 
 export function conform(title: string, cases: readonly Case[]): void {
   describe(title, () => {
-    for (const { id, claim, run, expected, differs } of cases) {
+    for (const each of cases) {
+      const { id, claim, run, expected, differs } = each
       test(`${id}: ${claim}${differs === undefined ? '' : ` (differs: ${differs})`}`, async () => {
         const actual = await run()
+        if ('equals' in each) expect(actual).toEqual(each.equals)
         if (expected !== undefined) expect(actual).toMatchObject(expected as object)
       })
     }

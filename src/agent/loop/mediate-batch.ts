@@ -1,11 +1,11 @@
 // One turn's tool calls, one after the other: each is told before it runs and recorded after it, whatever becomes of it.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import { textLine, toolCallLine, toolResultLine } from '../messages/create.ts'
+import { auditEvent } from '../tools/audit.ts'
 import type { CallEnd, ReadyCall, ToolDesk } from '../tools/desk.ts'
 import type { RequestedCall } from '../tools/tool.ts'
 import { stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
-import type { ToolAudit } from './result.ts'
 import { type RunState, record, spend, stopRun } from './run-state.ts'
 
 type Batch = {
@@ -118,9 +118,8 @@ async function settle(batch: Batch, ready: ReadyCall, end: CallEnd & { kind: 're
   const { result } = end
   const at = { turn: state.turn, tool_name: ready.tool_name, tool_call_id: ready.id }
   if (end.truncated !== undefined) {
-    const { original_result, ...kept } = end.truncated
-    state.records.push({ type: 'tool_result_truncated', metadata: { ...kept, ...at } })
-    state.emit('tool_result_truncated', { ...kept, ...at, original_result })
+    state.records.push({ type: 'tool_result_truncated', metadata: { ...end.truncated, ...at } })
+    state.emit('tool_result_truncated', { ...end.truncated, ...at, original_result: end.full })
   }
   state.emit('tool_result', { ...at, success: result.success })
   state.toolEvents.push({
@@ -142,7 +141,7 @@ async function settle(batch: Batch, ready: ReadyCall, end: CallEnd & { kind: 're
   return true
 }
 
-async function keepResult({ state, desk, results }: Batch, ready: ReadyCall, end: CallEnd & { kind: 'result' }) {
+async function keepResult({ state, results }: Batch, ready: ReadyCall, end: CallEnd & { kind: 'result' }) {
   const { result } = end
   results.push(result)
   state.executions.push({
@@ -160,32 +159,18 @@ async function keepResult({ state, desk, results }: Batch, ready: ReadyCall, end
     const facts = { tool_name: ready.tool_name, tool_call_id: ready.id, turn: state.turn }
     record(state, 'tool_result_diagnostics', { ...facts, ...end.diagnostics })
   }
-  state.audits.push(await auditOf(desk, state.turn, ready, end))
+  state.audits.push(
+    await auditEvent({
+      turn: state.turn,
+      toolName: ready.tool_name,
+      toolCallId: ready.id,
+      source: ready.declaration?.source,
+      parametersSha256: ready.parameters_sha256,
+      result: end.full ?? result,
+    }),
+  )
   const content = result.success ? JSON.stringify(result.result ?? null) : (result.error ?? 'Tool execution failed.')
   state.messages.push(toolResultLine(content, ready.tool_name, { ...result }, { tool_call_id: ready.id }))
-}
-
-async function auditOf(
-  desk: ToolDesk,
-  turn: number,
-  ready: ReadyCall,
-  { result }: CallEnd & { kind: 'result' },
-): Promise<ToolAudit> {
-  const errorType = result.metadata['error_type']
-  return {
-    schema_version: 1,
-    type: 'tool_call',
-    turn_count: turn,
-    tool_name: ready.tool_name,
-    tool_call_id: ready.id,
-    ...(ready.declaration === undefined ? {} : { tool_source: ready.declaration.source }),
-    parameters_sha256: ready.parameters_sha256,
-    parameters_redacted: true,
-    success: result.success,
-    result_status: result.success ? 'success' : 'error',
-    result_sha256: await desk.hash(result),
-    ...(typeof errorType === 'string' && errorType !== '' ? { error_type: errorType } : {}),
-  }
 }
 
 async function noteFailure({ state, options, notes }: Batch, ready: ReadyCall, result: Fields): Promise<void> {

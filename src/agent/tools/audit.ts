@@ -1,6 +1,7 @@
 // The safe trace of one call (loop 4.7): hashes instead of contents. The whole result is hashed, so that it can be proven
-// later what the model was told (trap 09).
+// later what the tool answered (trap 09).
 import type { Fields } from '../../contract/index.ts'
+import type { ToolAudit } from '../loop/result.ts'
 import { sha256Of } from './canonical-json.ts'
 import { redactParameters, type Sensitivity } from './redact.ts'
 import type { ToolResult } from './tool.ts'
@@ -9,41 +10,35 @@ export type AuditedCall = {
   readonly turn: number
   readonly toolName: string
   readonly toolCallId: string
-  readonly source?: string
-  readonly parameters: Fields
-  readonly declared?: Sensitivity
+  readonly source?: string | undefined
+  readonly parametersSha256: string
   /** As the tool returned it, before it was shortened. */
   readonly result: ToolResult
 }
 
-export async function auditEvent(audited: AuditedCall): Promise<Fields> {
-  const { result } = audited
-  const hidden = await hashedParameters(audited.parameters, audited.declared)
-  const event = {
+export async function auditEvent(audited: AuditedCall): Promise<ToolAudit> {
+  const { result, source } = audited
+  const errorType = result.success ? undefined : result.metadata['error_type']
+  return {
     schema_version: 1,
     type: 'tool_call',
     turn_count: audited.turn,
     tool_name: audited.toolName,
     tool_call_id: audited.toolCallId,
-    tool_source: audited.source ?? '',
-    parameters_sha256: hidden.parameters_sha256,
+    ...(source === undefined || source === '' ? {} : { tool_source: source }),
+    parameters_sha256: audited.parametersSha256,
     parameters_redacted: true,
     success: result.success,
     result_status: result.success ? 'success' : 'error',
     result_sha256: await sha256Of(result),
-    error_type: result.success ? '' : (result.metadata['error_type'] ?? ''),
+    ...(typeof errorType === 'string' && errorType !== '' ? { error_type: errorType } : {}),
   }
-  return Object.fromEntries(Object.entries(event).filter(([, value]) => value !== ''))
 }
 
-export type HashedParameters = {
-  readonly parameters: Fields
-  readonly parameters_sha256: string
-  readonly parameters_redacted: true
-}
+export type HashedParameters = { readonly redacted: Fields; readonly parameters_sha256: string }
 
 /** Parameters as events, transcripts and audits carry them. */
 export async function hashedParameters(parameters: Fields, declared?: Sensitivity): Promise<HashedParameters> {
-  const hidden = redactParameters(parameters, declared)
-  return { parameters: hidden, parameters_sha256: await sha256Of(hidden), parameters_redacted: true }
+  const redacted = redactParameters(parameters, declared)
+  return { redacted, parameters_sha256: await sha256Of(redacted) }
 }

@@ -1,6 +1,7 @@
 // Rules about the order of tool calls, applied: which call may come now, and whether the run may end (loop 3.17). Decided
 // from the transcript alone, so that a resumed run decides alike.
 import type { Envelope, Fields } from '../../contract/index.ts'
+import type { CompletionGate } from '../loop/options.ts'
 import type { GateRule } from './gate-rules.ts'
 import type { PreToolMediator } from './mediate.ts'
 
@@ -40,10 +41,18 @@ export function gateCompletion(rules: readonly GateRule[], called: readonly stri
       rule.require_one_of.length === 0 ? called : called.filter((name) => rule.require_one_of.includes(name))
     const isShort = rule.require_tool_use && counted.length < rule.min_tool_calls
     if (!isOpen && !isShort) continue
-    const message = `COMPLETION BLOCKED: call ${oneOf(rule)} before you finish.`
+    const message = `call ${oneOf(rule)} before you finish.`
     return { message, context: { ...contextOf(rule), calls: counted.length } }
   }
   return undefined
+}
+
+/** The gate at the end of a run. */
+export function completionGate(rules: readonly GateRule[]): CompletionGate {
+  return (messages) => {
+    const verdict = gateCompletion(rules, calledTools(messages))
+    return verdict === undefined ? undefined : { ...verdict.context, message: verdict.message }
+  }
 }
 
 /** The gate as a mediator, to be asked before any other. The call being judged is the last one in the transcript. */

@@ -2,7 +2,11 @@
 // ones, because events carry them and a short secret can be guessed from its hash.
 import type { Fields } from '../../contract/index.ts'
 import { canonicalJson, sha256Of } from './canonical-json.ts'
-import { redactParameters, type Sensitivity } from './redact.ts'
+import type { ToolCatalog } from './catalog.ts'
+import { redactParameters } from './redact.ts'
+
+/** Declarations say which parameters are secret. */
+export type SignatureDeps = Pick<ToolCatalog, 'find'>
 
 export type CallSignature = {
   readonly key: string
@@ -10,11 +14,11 @@ export type CallSignature = {
 }
 
 export async function callSignature(
+  catalog: SignatureDeps,
   toolName: string,
   parameters: Fields,
-  declared?: Sensitivity,
 ): Promise<CallSignature> {
-  const parametersHash = await sha256Of(redactParameters(parameters, declared))
+  const parametersHash = await sha256Of(redactParameters(parameters, catalog.find(toolName)))
   return {
     key: canonicalJson([toolName, parameters]),
     payload: {

@@ -23,7 +23,9 @@ export type CallEnd =
       readonly isRejected: boolean
       /** The mediator wants the run to end after this call. */
       readonly isComplete: boolean
+      /** How `result` was shortened, and the result before that. */
       readonly truncated?: Fields
+      readonly full?: ToolResult
       readonly diagnostics?: Fields
     }
   /** To be fulfilled outside; the request holds redacted parameters only. */
@@ -47,6 +49,4 @@ export interface ToolDesk {
   readonly rejected: readonly RejectedDeclaration[]
   ready(call: RequestedCall, id: string, context: Fields): Promise<ReadyCall>
   run(call: ReadyCall, context: CallContext): Promise<CallEnd>
-  /** The hash of a full result, for the audit. */
-  hash(value: unknown): Promise<string>
 }

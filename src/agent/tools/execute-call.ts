@@ -18,7 +18,7 @@ export type ExecutionDeps = {
   readonly onException?: (error: unknown, toolName: string) => void
 }
 
-export type ReadyCall = { readonly call: PreparedCall; readonly declaration: ToolDeclaration }
+type Executable = { readonly call: PreparedCall; readonly declaration: ToolDeclaration }
 
 /** They say that this turn is over, or not possible now; no tool result may hide that. */
 const turnEnding: readonly ErrorCode[] = [
@@ -26,7 +26,7 @@ const turnEnding: readonly ErrorCode[] = [
   ...(['storage_unavailable', 'storage_overloaded', 'provider_unavailable'] as const),
 ]
 
-export async function executeCall(deps: ExecutionDeps, ready: ReadyCall, context: ToolContext): Promise<ToolResult> {
+export async function executeCall(deps: ExecutionDeps, ready: Executable, context: ToolContext): Promise<ToolResult> {
   const { call, declaration } = ready
   const denial = await checkCapability(deps.capabilities, ready, context.context)
   if (denial !== undefined) {

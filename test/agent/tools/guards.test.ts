@@ -1,12 +1,12 @@
 // Guards around calls: sizes, repetition, the audit trail.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isNote } from '../../../src/agent/messages/note.ts'
 import { auditEvent, hashedParameters } from '../../../src/agent/tools/audit.ts'
 import { calledTools, gateMediator } from '../../../src/agent/tools/call-gate.ts'
 import { callSignature } from '../../../src/agent/tools/call-signature.ts'
+import { createToolCatalog } from '../../../src/agent/tools/catalog.ts'
 import { createDuplicateCalls, isRepeatable } from '../../../src/agent/tools/duplicate-calls.ts'
-import { createFailureTracker } from '../../../src/agent/tools/failure-tracker.ts'
+import { createFailureGuard } from '../../../src/agent/tools/failure-guard.ts'
 import { readGateRules } from '../../../src/agent/tools/gate-rules.ts'
 import { storedResult } from '../../../src/agent/tools/stored-result.ts'
 import type { ToolResult } from '../../../src/agent/tools/tool.ts'
@@ -14,6 +14,7 @@ import { createResultTruncator, firstBytes } from '../../../src/agent/tools/trun
 import type { Fields } from '../../../src/contract/index.ts'
 import { declared } from '../../doubles/tool-call.ts'
 
+const none = createToolCatalog([])
 const done = (result: unknown = 1): ToolResult => ({ success: true, tool_name: 'demo/act', metadata: {}, result })
 const failed = (metadata: Fields): ToolResult => ({ success: false, tool_name: 'demo/act', metadata, error: 'x' })
 const sizeOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length
@@ -54,14 +55,10 @@ test('a truncated result is bounded, whatever the tool returned', () => {
 })
 
 test('the audit hash covers the whole result, and no parameter shows', async () => {
-  const call = {
-    turn: 1,
-    toolName: 'demo/act',
-    toolCallId: 'c1',
-    source: 'demo',
-    parameters: { token: 's3cret', q: 1 },
-  }
+  const { redacted, parameters_sha256: parametersSha256 } = await hashedParameters({ token: 's3cret', q: 1 })
+  const call = { turn: 1, toolName: 'demo/act', toolCallId: 'c1', source: 'demo', parametersSha256 }
   const event = await auditEvent({ ...call, result: done('a') })
+  expect(redacted).toEqual({ q: 1, token: '[redacted]' })
   expect(event).toEqual({
     schema_version: 1,
     type: 'tool_call',
@@ -69,33 +66,16 @@ test('the audit hash covers the whole result, and no parameter shows', async () 
     tool_name: 'demo/act',
     tool_call_id: 'c1',
     tool_source: 'demo',
-    parameters_sha256: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+    parameters_sha256: (await hashedParameters({ q: 1, token: 'other' })).parameters_sha256,
     parameters_redacted: true,
     success: true,
     result_status: 'success',
     result_sha256: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
   })
-  const other = await auditEvent({ ...call, parameters: { q: 1, token: 'other' }, result: done('b') })
-  expect(other['parameters_sha256']).toBe(event['parameters_sha256'])
-  expect(other['result_sha256']).not.toBe(event['result_sha256'])
+  const other = await auditEvent({ ...call, result: done('b') })
+  expect(other.result_sha256).not.toBe(event.result_sha256)
   const broken = await auditEvent({ ...call, result: failed({ error_type: 'busy' }) })
   expect(broken).toMatchObject({ result_status: 'error', error_type: 'busy' })
-})
-
-test('events carry parameters redacted, with the hash the audit has', async () => {
-  const hashed = await hashedParameters({ token: 's3cret', q: 1 })
-  const audit = await auditEvent({
-    turn: 1,
-    toolName: 't',
-    toolCallId: 'c',
-    parameters: { token: 'x', q: 1 },
-    result: done(),
-  })
-  expect(hashed).toEqual({
-    parameters: { q: 1, token: '[redacted]' },
-    parameters_sha256: audit['parameters_sha256'],
-    parameters_redacted: true,
-  })
 })
 
 test('a secret parameter never comes back in what is stored, however the tool echoes it', () => {
@@ -124,9 +104,9 @@ test('a stored request to a client has its secrets hidden and the rest whole', (
 
 test('calls that differ in a secret only are two calls with one public hash', async () => {
   const [a, b, c] = await Promise.all([
-    callSignature('demo/act', { pin: 1, password: 'a' }),
-    callSignature('demo/act', { password: 'b', pin: 1 }),
-    callSignature('demo/act', { password: 'a', pin: 1 }),
+    callSignature(none, 'demo/act', { pin: 1, password: 'a' }),
+    callSignature(none, 'demo/act', { password: 'b', pin: 1 }),
+    callSignature(none, 'demo/act', { password: 'a', pin: 1 }),
   ])
   expect(a.key).not.toBe(b.key)
   expect(a.key).toBe(c.key)
@@ -139,7 +119,7 @@ async function corrected(calls: readonly (readonly [Fields, ToolResult])[]): Pro
   const answers: boolean[] = []
   for (const [fields, result] of calls) {
     const declaration = declared(fields)
-    const signature = await callSignature(declaration.name, {})
+    const signature = await callSignature(none, declaration.name, {})
     const correction = duplicates.check(signature, declaration)
     answers.push(correction !== undefined)
     if (correction === undefined) duplicates.record(signature, declaration, `c${answers.length}`, result)
@@ -219,7 +199,7 @@ test('repeatable is what the declaration says', () => {
 
 test('a correction says which call stands', async () => {
   const duplicates = createDuplicateCalls()
-  const signature = await callSignature('demo/act', {})
+  const signature = await callSignature(none, 'demo/act', {})
   duplicates.record(signature, declared(), 'c1', done())
   expect(duplicates.check(signature, declared())).toMatchObject({
     success: false,
@@ -227,13 +207,10 @@ test('a correction says which call stands', async () => {
   })
 })
 
-test('the nudge is marked as a note', async () => {
-  const tracker = createFailureTracker()
-  const signature = await callSignature('demo/act', {})
-  await tracker.record(signature, failed({}))
-  const nudge = await tracker.record(signature, failed({}))
-  expect(nudge !== undefined && isNote(nudge.note)).toBe(true)
-  expect(nudge?.event['error_code']).toMatch(/^error_[0-9a-f]{12}$/)
+test('a failure without a code is known by a hash of its text', async () => {
+  const guard = createFailureGuard(none)
+  await guard.failed('demo/act', {}, failed({}))
+  expect((await guard.failed('demo/act', {}, failed({})))?.['error_code']).toMatch(/^error_[0-9a-f]{12}$/)
 })
 
 test('gate rules are read in every spelling, and those that could never apply are dropped', () => {

@@ -1,5 +1,4 @@
-// Policies behave as loop section 5 says, or as the trap beside it says.
-import { checkCases } from './case.ts'
-import { policyCases } from './cases-policy.ts'
+import { conform } from '../conform.ts'
+import { policyCases } from './policy-cases.ts'
 
-checkCases(policyCases)
+conform('policies', policyCases)

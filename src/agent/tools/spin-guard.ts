@@ -1,27 +1,22 @@
 // A model that makes the same call again and again (loop 3.13). Told apart from the duplicate correction: that one answers a
 // call, this one ends the run.
-import type { Fields } from '../../contract/index.ts'
-import type { CallSignature } from './call-signature.ts'
-
-export type SpinDetector = {
-  readonly record: (signature: CallSignature) => void
-  /** Asked after a batch; answers once. */
-  readonly check: () => Fields | undefined
-}
+import type { SpinGuard } from '../loop/options.ts'
+import { type CallSignature, callSignature, type SignatureDeps } from './call-signature.ts'
 
 const defaultThreshold = 3
 
-export function createSpinDetector(options: { readonly threshold?: number } = {}): SpinDetector {
+export function createSpinGuard(deps: SignatureDeps, options: { readonly threshold?: number } = {}): SpinGuard {
   const threshold = Math.max(2, Math.trunc(options.threshold ?? defaultThreshold))
   let last: CallSignature | undefined
   let count = 0
   let hasFired = false
   return {
-    record(signature) {
+    async record(toolName, parameters) {
+      const signature = await callSignature(deps, toolName, parameters)
       count = signature.key === last?.key ? count + 1 : 1
       last = signature
     },
-    check() {
+    stalled() {
       if (last === undefined || count < threshold || hasFired) return undefined
       hasFired = true
       return { ...last.payload, repeat_count: count, threshold }

@@ -8,7 +8,7 @@ import { gatherTools } from '../../../src/agent/tools/tool-sources.ts'
 import { tierTools } from '../../../src/agent/tools/tool-tiers.ts'
 import type { Fields } from '../../../src/contract/index.ts'
 import { declared, ran } from '../../doubles/tool-call.ts'
-import type { ConformanceCase, Difference } from './case.ts'
+import type { Case } from '../conform.ts'
 
 const local = declared({ runtime: { executor_target: 'sandbox' } })
 const guarded = declared({ required_capability: 'publish' })
@@ -68,10 +68,10 @@ const throwing = () => {
 }
 const notRun = (errorType: string) => ({ action: 'reject', success: false, error_type: errorType })
 
-export const executionCases: readonly ConformanceCase[] = [
+export const executionCases: readonly Case[] = [
   {
     id: 'T-16',
-    what: "an executor's runtime hints are merged over the declared ones",
+    claim: "an executor's runtime hints are merged over the declared ones",
     run: async () =>
       (
         await ran(declared({ runtime: { completion_signal: 'progress', environment: 'control_plane' } }), () => ({
@@ -80,11 +80,12 @@ export const executionCases: readonly ConformanceCase[] = [
           runtime: { completion_signal: 'complete' },
         }))
       ).runtime,
-    expected: { completion_signal: 'complete', environment: 'control_plane' },
+    equals: { completion_signal: 'complete', environment: 'control_plane' },
   },
   {
     id: 'T-17',
-    what: "a provider's spelling runs the tool under its canonical name",
+    claim: "a provider's spelling runs the tool under its canonical name",
+    differs: 'trap 07',
     run: () => {
       const catalog = createToolCatalog([declared({ name: 'host/search', provider_aliases: ['find'] })])
       const called = ['host__search', 'find', 'host/search', 'host_search']
@@ -92,7 +93,7 @@ export const executionCases: readonly ConformanceCase[] = [
         (name) => prepareCall(catalog, { name, parameters: {} }, { turn: 2, ordinal: 1, context: {} }).call,
       )
     },
-    expected: [
+    equals: [
       ...['host__search', 'find', 'host/search'].map((name) => ({
         tool_name: 'host/search',
         parameters: {},
@@ -104,68 +105,69 @@ export const executionCases: readonly ConformanceCase[] = [
   },
   {
     id: 'T-18',
-    what: 'a named executor handles the call',
+    claim: 'a named executor handles the call',
     run: () => byTarget(new Map([['sandbox', () => 'sandbox']])),
-    expected: 'sandbox',
+    equals: 'sandbox',
   },
   {
     id: 'T-18',
-    what: 'an unknown executor fails closed',
+    claim: 'an unknown executor fails closed',
     run: () => byTarget(new Map([['other', () => 'other']])),
-    expected: 'executor_target_unavailable',
+    equals: 'executor_target_unavailable',
   },
   {
     id: 'T-19',
-    what: 'a top-level error type is promoted',
+    claim: 'a top-level error type is promoted',
     run: () => normalizeToolResult(declared(), { success: false, error_type: 'busy', error: 'x' }).metadata,
-    expected: { error_type: 'busy' },
+    equals: { error_type: 'busy' },
   },
   {
     id: 'T-19',
-    what: "the metadata's own error type wins",
+    claim: "the metadata's own error type wins",
     run: () =>
       normalizeToolResult(declared(), { success: false, error_type: 'a', metadata: { error_type: 'b' } }).metadata,
-    expected: { error_type: 'b' },
+    equals: { error_type: 'b' },
   },
   {
     id: 'T-19',
-    what: 'a success gets no error type',
+    claim: 'a success gets no error type',
     run: () => normalizeToolResult(declared(), { success: true, error_type: 'a', result: 1 }),
-    expected: { success: true, tool_name: 'demo/act', metadata: {}, result: 1 },
+    equals: { success: true, tool_name: 'demo/act', metadata: {}, result: 1 },
   },
   {
     id: 'T-20',
-    what: 'a permitted principal runs the tool once',
+    claim: 'a permitted principal runs the tool once',
     run: () => withCapability({ acting_user_id: 7 }, () => true),
-    expected: { ran: 1, events: 0, reason: undefined, leaks: false },
+    equals: { ran: 1, events: 0, reason: undefined, leaks: false },
   },
   {
     id: 'T-20',
-    what: 'a principal who may not is denied with one event',
+    claim: 'a principal who may not is denied with one event',
     run: () => withCapability({ acting_user_id: 7 }, () => false),
-    expected: { ran: 0, events: 1, reason: 'capability_not_permitted', leaks: false },
+    equals: { ran: 0, events: 1, reason: 'capability_not_permitted', leaks: false },
   },
   {
     id: 'T-20',
-    what: 'nobody is denied with one event',
+    claim: 'nobody is denied with one event',
     run: () => withCapability(undefined, () => true),
-    expected: { ran: 0, events: 1, reason: 'principal_unavailable', leaks: false },
+    equals: { ran: 0, events: 1, reason: 'principal_unavailable', leaks: false },
   },
   {
     id: 'T-20',
-    what: 'a policy that breaks denies',
+    claim: 'a policy that breaks denies',
     run: () => withCapability({ acting_user_id: 7 }, throwing),
-    expected: { ran: 0, events: 1, reason: 'capability_not_permitted', leaks: false },
+    equals: { ran: 0, events: 1, reason: 'capability_not_permitted', leaks: false },
   },
   {
     id: 'T-21',
-    what: 'a tool without a capability needs no principal',
+    claim: 'a tool without a capability needs no principal',
     run: async () => (await ran(declared(), () => 'done')).result,
-    expected: 'done',
+    equals: 'done',
   },
   {
     id: 'T-22',
-    what: 'the source with the better priority has the name',
+    claim: 'the source with the better priority has the name',
+    differs: 'ruling 35',
     run: async () => {
       const sources = [
         { slug: 'late', declare: () => ({ 'host/search': {} }) },
@@ -176,14 +178,14 @@ export const executionCases: readonly ConformanceCase[] = [
       const found = [...tools.values()].map(({ name, source, description }) => ({ name, source, description }))
       return { found, rejected: rejected.map((each) => each.name) }
     },
-    expected: {
+    equals: {
       found: [{ name: 'host/search', source: 'early', description: 'host/search' }],
       rejected: ['broken', 'host/search'],
     },
   },
   {
     id: 'T-23',
-    what: 'the first tier holds the curated and the mandatory tools, the rest is a manifest',
+    claim: 'the first tier holds the curated and the mandatory tools, the rest is a manifest',
     run: () => {
       const tools = [
         declared({ name: 'a/one', description: 'One.\nMore.', parameters: { required: ['x'] } }),
@@ -193,14 +195,14 @@ export const executionCases: readonly ConformanceCase[] = [
       const tiers = tierTools(new Map(tools.map((tool) => [tool.name, tool])), { curated: ['a/three'], cap: 2 })
       return { tier_1: tiers.tier_1.map((tool) => tool.name), manifest: tiers.manifest }
     },
-    expected: {
+    equals: {
       tier_1: ['a/two', 'a/three'],
       manifest: [{ name: 'a/one', summary: 'One.', required_fields: ['x'] }],
     },
   },
   {
     id: 'T-24',
-    what: 'a citation has a numeric score and keeps its other fields',
+    claim: 'a citation has a numeric score and keeps its other fields',
     run: () =>
       normalizeCitations([
         {
@@ -215,7 +217,7 @@ export const executionCases: readonly ConformanceCase[] = [
         'no map',
         {},
       ]),
-    expected: [
+    equals: [
       { source: 'wiki', score: 0.87, page: 3, access_status: 'partial', restriction_reason: 'audience' },
       {
         principal: {
@@ -231,62 +233,55 @@ export const executionCases: readonly ConformanceCase[] = [
   },
   {
     id: 'T-25',
-    what: 'a mediator that throws is a no',
+    claim: 'a mediator that throws is a no',
+    differs: 'trap 06',
     run: () => mediated(throwing),
-    expected: notRun('pre_tool_mediation_failed'),
+    equals: notRun('pre_tool_mediation_failed'),
   },
   {
     id: 'T-25',
-    what: 'a mediator that never answers is a no',
+    claim: 'a mediator that never answers is a no',
+    differs: 'trap 06',
     run: () => mediated(() => new Promise(() => {})),
-    expected: notRun('pre_tool_mediation_failed'),
+    equals: notRun('pre_tool_mediation_failed'),
   },
   ...[undefined, null, 'proceed', {}, { action: 'PROCEED' }, { action: 'replace_result' }].map((decision) => ({
     id: 'T-25',
-    what: `${JSON.stringify(decision)} from a mediator is a no`,
+    claim: `${JSON.stringify(decision)} from a mediator is a no`,
+    differs: 'trap 06',
     run: () => mediated(() => decision),
-    expected: notRun('pre_tool_mediation_invalid'),
+    equals: notRun('pre_tool_mediation_invalid'),
   })),
   {
     id: 'T-25',
-    what: 'a plain proceed proceeds',
+    claim: 'a plain proceed proceeds',
     run: () => mediated(() => ({ action: 'proceed' })),
-    expected: 'proceed',
+    equals: 'proceed',
   },
   {
     id: 'T-25',
-    what: 'a rejection is a failure, whatever result comes with it',
+    claim: 'a rejection is a failure, whatever result comes with it',
     run: () => mediated(() => ({ action: 'reject', result: { success: true, result: 1 } })),
-    expected: notRun('pre_tool_mediation_rejected'),
+    equals: notRun('pre_tool_mediation_rejected'),
   },
   {
     id: 'T-25',
-    what: 'a mediator can answer in place of the tool, or have somebody else run it',
+    claim: 'a mediator can answer in place of the tool, or have somebody else run it',
     run: () =>
       Promise.all([
         mediated(() => ({ action: 'replace_result', result: { success: true, result: 1 } })),
         mediated(() => ({ action: 'pending', request: { request_id: 'r1' } })),
       ]),
-    expected: [
+    equals: [
       { action: 'replace_result', success: true, error_type: undefined },
       { action: 'pending', success: false, error_type: undefined },
     ],
   },
   {
     id: 'T-25',
-    what: 'a rejection keeps its reason and can end the run',
+    claim: 'a rejection keeps its reason and can end the run',
     run: () =>
       mediated(() => ({ action: 'reject', error: 'no', metadata: { error_type: 'duplicate' }, complete: true }), true),
-    expected: { action: 'reject', success: false, error_type: 'duplicate', complete: true, error: 'no' },
+    equals: { action: 'reject', success: false, error_type: 'duplicate', complete: true, error: 'no' },
   },
-]
-
-export const executionDifferences: readonly Difference[] = [
-  {
-    id: 'T-17',
-    because: 'trap 07',
-    ours: "transcripts, budgets and audits carry the canonical name, metadata the provider's",
-  },
-  { id: 'T-22', because: 'ruling 35', ours: 'what a source may not declare is reported instead of dropped in silence' },
-  { id: 'T-25', because: 'trap 06', ours: 'exceptions, silence and unknown decisions reject the call' },
 ]

@@ -4,7 +4,7 @@ import { runtimeToolPolicy } from '../../../src/agent/policy/runtime-tool-policy
 import { resolveVisibleTools, type VisibilityRequest } from '../../../src/agent/policy/tool-visibility.ts'
 import type { Fields } from '../../../src/contract/index.ts'
 import { declared } from '../../doubles/tool-call.ts'
-import type { ConformanceCase, Difference } from './case.ts'
+import type { Case } from '../conform.ts'
 
 const read = declared({ name: 'host/read', category: 'search' })
 const write = declared({ name: 'host/write', write: true, categories: ['posts'] })
@@ -40,50 +40,50 @@ const localities = (runtime: Fields) => {
   return projected['tools'] as readonly Fields[]
 }
 
-export const policyCases: readonly ConformanceCase[] = [
+export const policyCases: readonly Case[] = [
   {
     id: 'P-01',
-    what: 'an allow policy keeps its tools and those a provider makes mandatory',
+    claim: 'an allow policy keeps its tools and those a provider makes mandatory',
     run: () =>
       shown([read, write, publish], {
         policies: [{ mode: 'allow', tools: ['host/read'] }, { mandatory_tools: ['host/publish'] }],
         context: person,
       }),
-    expected: ['host/read', 'host/publish'],
+    equals: ['host/read', 'host/publish'],
   },
   {
     id: 'P-01',
-    what: 'an empty allow policy keeps the mandatory tools only',
+    claim: 'an empty allow policy keeps the mandatory tools only',
     run: () => shown([read, must], { policies: [{ mode: 'allow' }], context: person }),
-    expected: ['host/must'],
+    equals: ['host/must'],
   },
   {
     id: 'P-02',
-    what: 'mode and category together leave the system tool',
+    claim: 'mode and category together leave the system tool',
     run: () => shown([read, system], { context: { ...person, mode: 'system', categories: ['ops'] } }),
-    expected: ['host/system'],
+    equals: ['host/system'],
   },
   {
     id: 'P-02',
-    what: 'a tool of another mode is hidden in a chat',
+    claim: 'a tool of another mode is hidden in a chat',
     run: () => shown([read, system], { context: person }),
-    expected: ['host/read'],
+    equals: ['host/read'],
   },
   {
     id: 'P-03',
-    what: 'a denial removes a mandatory tool',
+    claim: 'a denial removes a mandatory tool',
     run: () => shown([read, must], { policies: [{ deny: ['host/must'] }], context: person }),
-    expected: ['host/read'],
+    equals: ['host/read'],
   },
   {
     id: 'P-03',
-    what: 'an access check and the last look only take away, and one that breaks is a no',
+    claim: 'an access check and the last look only take away, and one that breaks is a no',
     run: () => [
       shown([read, must], { context: person, isAccessible: (tool) => tool === read }),
       shown([read, must], { context: person, isAccessible: () => JSON.parse('{') }),
       shown([read, must], { context: person, keep: (tool) => tool === read }),
     ],
-    expected: [['host/read'], [], ['host/read']],
+    equals: [['host/read'], [], ['host/read']],
   },
   ...(
     [
@@ -103,9 +103,9 @@ export const policyCases: readonly ConformanceCase[] = [
     ] as const
   ).map(([what, given, expected]) => ({
     id: 'P-04',
-    what: `a client tool is ${what}`,
+    claim: `a client tool is ${what}`,
     run: () => shown([read, pick], { context: person, ...given }),
-    expected,
+    equals: expected,
   })),
   ...(
     [
@@ -117,16 +117,16 @@ export const policyCases: readonly ConformanceCase[] = [
     ] as const
   ).map(([what, context]) => ({
     id: 'P-05',
-    what: `${what} sees no tools that write`,
+    claim: `${what} sees no tools that write`,
     run: () => shown([read, write, publish], { context }),
-    expected: ['host/read'],
+    equals: ['host/read'],
   })),
   ...['user', 'application_password'].map((source) => ({
     id: 'P-06',
-    what: `a ${source} principal sees tools that write in any mode`,
+    claim: `a ${source} principal sees tools that write in any mode`,
     run: () =>
       shown([read, write], { context: { mode: 'system', principal: { auth_source: source, acting_user_id: 7 } } }),
-    expected: ['host/read', 'host/write'],
+    equals: ['host/read', 'host/write'],
   })),
   ...(
     [
@@ -139,19 +139,20 @@ export const policyCases: readonly ConformanceCase[] = [
     ] as const
   ).map(([what, policy]) => ({
     id: 'P-07',
-    what: `${what} of our own policy shows a tool that writes again`,
+    claim: `${what} of our own policy shows a tool that writes again`,
     run: () => shown([write], { policies: [policy] }),
-    expected: ['host/write'],
+    equals: ['host/write'],
   })),
   ...widening.map((outside) => ({
     id: 'P-07',
-    what: `${JSON.stringify(outside)} from outside shows nothing more`,
+    claim: `${JSON.stringify(outside)} from outside shows nothing more`,
+    differs: 'trap 22',
     run: () => shown([write, pick], { outside }),
-    expected: [],
+    equals: [],
   })),
   {
     id: 'P-07',
-    what: 'outside input may take away',
+    claim: 'outside input may take away',
     run: () => [
       shown([read, must], { context: person, outside: { allow_only: ['host/read', 'client/pick'] } }),
       shown([read, must], { context: person, outside: { tool_policy: { deny: ['host/must'] } } }),
@@ -159,19 +160,19 @@ export const policyCases: readonly ConformanceCase[] = [
       shown([read, must], { context: person, outside: { tool_policy: { mode: 'allow', categories: ['search'] } } }),
       shown([read, must], { context: person, outside: { categories: ['search'] } }),
     ],
-    expected: [['host/read'], ['host/read'], ['host/read'], ['host/read'], ['host/read']],
+    equals: [['host/read'], ['host/read'], ['host/read'], ['host/read'], ['host/read']],
   },
   {
     id: 'P-08',
-    what: 'values are read in any case, with blanks, and no other word is one',
+    claim: 'values are read in any case, with blanks, and no other word is one',
     run: () => [' Direct ', 'PREVIEW', 'approve', 7].map((value) => readActionPolicy(value)),
-    expected: ['direct', 'preview', null, null],
+    equals: ['direct', 'preview', null, null],
   },
   {
     id: 'P-08',
-    what: 'a fallback counts only if it is valid itself',
+    claim: 'a fallback counts only if it is valid itself',
     run: () => [readActionPolicy('approve', 'forbidden'), readActionPolicy('approve', 'maybe')],
-    expected: ['forbidden', null],
+    equals: ['forbidden', null],
   },
   ...(
     [
@@ -191,40 +192,41 @@ export const policyCases: readonly ConformanceCase[] = [
     ] as const
   ).map(([what, fields, expected]) => ({
     id: 'P-09',
-    what: `${what}: ${expected}`,
+    claim: `${what}: ${expected}`,
     run: () => resolveAction(request(fields)),
-    expected,
+    equals: expected,
   })),
   {
     id: 'P-10',
-    what: 'an approval before does not let the next call through',
+    claim: 'an approval before does not let the next call through',
+    differs: 'ruling 37',
     run: () =>
       resolveAction(request({ tool: preview, outside: { action_policy: { tools: { 'host/write': 'direct' } } } })),
-    expected: 'preview',
+    equals: 'preview',
   },
   {
     id: 'P-10',
-    what: 'outside input makes it stricter',
+    claim: 'outside input makes it stricter',
     run: () => [
       resolveAction(request({ outside: { action_policy: { tools: { 'host/write': 'preview' } } } })),
       resolveAction(request({ tool: preview, outside: { deny: ['host/write'] } })),
     ],
-    expected: ['preview', 'forbidden'],
+    equals: ['preview', 'forbidden'],
   },
   {
     id: 'P-18',
-    what: 'a runtime is given the tools that are local in both ways',
+    claim: 'a runtime is given the tools that are local in both ways',
     run: () =>
       [{ environment: 'runtime_local', capability_scope: 'runtime_local' }, { environment: 'runtime_local' }, {}].map(
         (runtime) => localities(runtime)[0]?.['allowed'],
       ),
-    expected: [true, false, false],
+    equals: [true, false, false],
   },
   {
     id: 'P-18',
-    what: 'the projection has the fields of its schema',
+    claim: 'the projection has the fields of its schema',
     run: () => runtimeToolPolicy([declared({ name: 'host/do-it' })], { run: 1, secret: { a: 1 } }),
-    expected: {
+    equals: {
       schema: 'agents-api/runtime-tool-policy/v1',
       version: 1,
       tools: [
@@ -244,9 +246,4 @@ export const policyCases: readonly ConformanceCase[] = [
       context: { run: 1 },
     },
   },
-]
-
-export const policyDifferences: readonly Difference[] = [
-  { id: 'P-07', because: 'trap 22', ours: 'only our own policies can opt in; input from outside is intersected last' },
-  { id: 'P-10', because: 'ruling 37', ours: 'there is no approval memory' },
 ]

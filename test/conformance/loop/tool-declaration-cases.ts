@@ -5,7 +5,7 @@ import { readDeclaration } from '../../../src/agent/tools/declaration.ts'
 import { modelSchema } from '../../../src/agent/tools/model-schema.ts'
 import type { Fields } from '../../../src/contract/index.ts'
 import { declared, prepared } from '../../doubles/tool-call.ts'
-import type { ConformanceCase, Difference } from './case.ts'
+import type { Case } from '../conform.ts'
 
 const search = { name: 'host/search', description: 'Searches.' }
 const names = (input: unknown) => {
@@ -24,12 +24,12 @@ const tenant = { tenant: { source: 'context', path: 'tenant', authoritative: tru
 const nested = { properties: { tenant: { type: 'integer' }, q: { type: 'string' } }, required: ['tenant', 'q'] }
 const cut = { properties: { q: { type: 'string' } }, required: ['q'] }
 
-export const declarationCases: readonly ConformanceCase[] = [
+export const declarationCases: readonly Case[] = [
   {
     id: 'T-01',
-    what: 'a client tool in a request needs a name and an executor only',
+    claim: 'a client tool in a request needs a name and an executor only',
     run: () => normalizeDeclarations([{ name: 'client/pick', executor: 'client' }]).accepted.get('client/pick'),
-    expected: {
+    equals: {
       name: 'client/pick',
       source: 'client',
       description: 'client/pick',
@@ -41,84 +41,86 @@ export const declarationCases: readonly ConformanceCase[] = [
   },
   {
     id: 'T-01',
-    what: 'the strict client form guesses nothing',
+    claim: 'the strict client form guesses nothing',
+    differs: 'ruling 35',
     run: () => faultsOf({ name: 'client/pick' }, 'client'),
-    expected: ['description', 'executor', 'scope'],
+    equals: ['description', 'executor', 'scope'],
   },
   {
     id: 'T-02',
-    what: 'a server tool keeps its source and runs on the host',
+    claim: 'a server tool keeps its source and runs on the host',
     run: () => {
       const { executor, scope, source } = declared({ name: 'ability/search_posts', source: 'abilities' })
       return { executor, scope, source }
     },
-    expected: { executor: 'host', scope: 'run', source: 'abilities' },
+    equals: { executor: 'host', scope: 'run', source: 'abilities' },
   },
   {
     id: 'T-03',
-    what: 'a name without a namespace is rejected and reported',
+    claim: 'a name without a namespace is rejected and reported',
+    differs: 'ruling 35',
     run: () => names([{ ...search, name: 'workspace_read' }, search]),
-    expected: { accepted: ['host/search'], rejected: ['workspace_read'] },
+    equals: { accepted: ['host/search'], rejected: ['workspace_read'] },
   },
   {
     id: 'T-04',
-    what: 'the strict client form refuses a host tool',
+    claim: 'the strict client form refuses a host tool',
     run: () => faultsOf({ ...search, executor: 'host', scope: 'run' }, 'client'),
-    expected: ['name', 'source', 'executor'],
+    equals: ['name', 'source', 'executor'],
   },
   {
     id: 'T-04',
-    what: 'the server form refuses the client namespace',
+    claim: 'the server form refuses the client namespace',
     run: () => faultsOf({ ...search, name: 'client/search' }, 'server'),
-    expected: ['source'],
+    equals: ['source'],
   },
   {
     id: 'T-05',
-    what: 'runtime hints hide secrets and drop what is no JSON',
+    claim: 'runtime hints hide secrets and drop what is no JSON',
     run: () =>
       declared({ runtime: { api_key: 'k', obj: new URL('https://x.example'), scope: ['a', { b: 1 }] } }).runtime,
-    expected: { api_key: '[redacted]', scope: ['a', { b: 1 }] },
+    equals: { api_key: '[redacted]', scope: ['a', { b: 1 }] },
   },
   {
     id: 'T-06',
-    what: 'the one bad declaration of one leaves nothing',
+    claim: 'the one bad declaration of one leaves nothing',
     run: () => names([{ name: 'Bad Name' }]),
-    expected: { accepted: [], rejected: ['Bad Name'] },
+    equals: { accepted: [], rejected: ['Bad Name'] },
   },
   {
     id: 'T-06',
-    what: 'one bad declaration of two leaves the good one',
+    claim: 'one bad declaration of two leaves the good one',
     run: () => names({ 'host/search': { description: 'Searches.' }, 'host/mute': {} }),
-    expected: { accepted: ['host/search'], rejected: ['host/mute'] },
+    equals: { accepted: ['host/search'], rejected: ['host/mute'] },
   },
   {
     id: 'T-06',
-    what: 'good declarations leave nothing to report',
+    claim: 'good declarations leave nothing to report',
     run: () => names([search, { name: 'client/pick' }]),
-    expected: { accepted: ['host/search', 'client/pick'], rejected: [] },
+    equals: { accepted: ['host/search', 'client/pick'], rejected: [] },
   },
   {
     id: 'T-07',
-    what: "the model's own value wins over a plain binding",
+    claim: "the model's own value wins over a plain binding",
     run: () =>
       bound(
         { parameter_bindings: { who: 'client_context.sender' } },
         { who: 'bob' },
         { client_context: { sender: 'ada' } },
       ),
-    expected: { who: 'bob' },
+    equals: { who: 'bob' },
   },
   {
     id: 'T-08',
-    what: 'a renaming binding fills the new name only',
+    claim: 'a renaming binding fills the new name only',
     run: () => bound({ client_context_bindings: { user_phone: 'sender_id' } }, {}, { sender_id: '+1', thread_id: 't' }),
-    expected: { user_phone: '+1' },
+    equals: { user_phone: '+1' },
   },
   {
     id: 'T-09',
-    what: 'nothing is filled in that is not declared',
+    claim: 'nothing is filled in that is not declared',
     run: () => refusal({ parameters: { required: ['thread_id'] } }, {}, { thread_id: 't', api_key: 'k' }),
-    expected: { error_type: 'missing_required_parameters', missing_parameters: ['thread_id'] },
+    equals: { error_type: 'missing_required_parameters', missing_parameters: ['thread_id'] },
   },
   ...(
     [
@@ -128,7 +130,7 @@ export const declarationCases: readonly ConformanceCase[] = [
     ] as const
   ).map(([what, given, context, lang]) => ({
     id: 'T-10',
-    what,
+    claim: what,
     run: () =>
       bound(
         {
@@ -138,32 +140,32 @@ export const declarationCases: readonly ConformanceCase[] = [
         given,
         context,
       ),
-    expected: { lang },
+    equals: { lang },
   })),
   {
     id: 'T-10',
-    what: 'an empty value of the context is no offer',
+    claim: 'an empty value of the context is no offer',
     run: () =>
       ['', null].map((lang) =>
         bound({ parameter_defaults: { lang: 'top' }, parameter_bindings: { lang: 'context.lang' } }, {}, { lang }),
       ),
-    expected: [{ lang: 'top' }, { lang: 'top' }],
+    equals: [{ lang: 'top' }, { lang: 'top' }],
   },
   ...[7, 0, false, null].map((value) => ({
     id: 'T-11',
-    what: `an authoritative ${value} beats what the model sent`,
+    claim: `an authoritative ${value} beats what the model sent`,
     run: () => bound({ parameter_bindings: tenant }, { tenant: 99 }, { tenant: value }),
-    expected: { tenant: value },
+    equals: { tenant: value },
   })),
   {
     id: 'T-12',
-    what: 'an authoritative parameter without a value is taken from the model and missed by name',
+    claim: 'an authoritative parameter without a value is taken from the model and missed by name',
     run: () => refusal({ parameter_bindings: tenant, parameters: { required: ['tenant'] } }, { tenant: 99 }),
-    expected: { error_type: 'missing_required_parameters', missing_parameters: ['tenant'] },
+    equals: { error_type: 'missing_required_parameters', missing_parameters: ['tenant'] },
   },
   {
     id: 'T-13',
-    what: 'the model never sees an authoritative parameter, in any alternative',
+    claim: 'the model never sees an authoritative parameter, in any alternative',
     run: () =>
       modelSchema(
         declared({
@@ -178,7 +180,7 @@ export const declarationCases: readonly ConformanceCase[] = [
           },
         }),
       ),
-    expected: {
+    equals: {
       ...cut,
       type: 'object',
       allOf: [cut],
@@ -189,36 +191,31 @@ export const declarationCases: readonly ConformanceCase[] = [
   },
   {
     id: 'T-14',
-    what: 'a binding with an unknown key spoils the declaration',
+    claim: 'a binding with an unknown key spoils the declaration',
     run: () => faultsOf({ ...search, parameter_bindings: { a: { source: 'context', path: 'a', extra: 1 } } }, 'server'),
-    expected: ['parameter_bindings'],
+    equals: ['parameter_bindings'],
   },
   {
     id: 'T-14',
-    what: 'authoritative "yes" spoils the declaration',
+    claim: 'authoritative "yes" spoils the declaration',
     run: () =>
       faultsOf(
         { ...search, parameter_bindings: { a: { source: 'context', path: 'a', authoritative: 'yes' } } },
         'server',
       ),
-    expected: ['parameter_bindings'],
+    equals: ['parameter_bindings'],
   },
   {
     id: 'T-15',
-    what: 'the default of a secret is hidden in the declaration',
+    claim: 'the default of a secret is hidden in the declaration',
     run: () => declared({ parameter_defaults: { api_key: 'k', max_tokens: 5 } }).parameter_defaults,
-    expected: { api_key: '[redacted]', max_tokens: 5 },
+    equals: { api_key: '[redacted]', max_tokens: 5 },
   },
   {
     id: 'T-15',
-    what: 'a hidden default counts as missing and is never executed',
+    claim: 'a hidden default counts as missing and is never executed',
+    differs: 'ruling 36, trap 08',
     run: () => refusal({ parameters: { required: ['api_key'] }, parameter_defaults: { api_key: 'k' } }, {}),
-    expected: { error_type: 'missing_required_parameters', missing_parameters: ['api_key'] },
+    equals: { error_type: 'missing_required_parameters', missing_parameters: ['api_key'] },
   },
-]
-
-export const declarationDifferences: readonly Difference[] = [
-  { id: 'T-01', because: 'ruling 35', ours: 'strict client declarations need a description, an executor and a scope' },
-  { id: 'T-03', because: 'ruling 35', ours: 'names without a namespace are rejected and reported' },
-  { id: 'T-15', because: 'ruling 36, trap 08', ours: 'the hidden default is dropped at execution instead of executed' },
 ]

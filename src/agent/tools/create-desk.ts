@@ -1,0 +1,160 @@
+// The tools of one run behind the loop's port: prepare, mediate, correct, ask, run once, shorten. In this order, so that
+// nobody is asked to approve a call that could not run, and nothing runs that somebody should have approved.
+import type { Envelope, Fields } from '../../contract/index.ts'
+import type { LoopObserver } from '../loop/events.ts'
+import type { ActionPolicy } from '../policy/action-policy.ts'
+import { hashedParameters } from './audit.ts'
+import { callSignature } from './call-signature.ts'
+import { checkCapability } from './capability.ts'
+import type { ToolCatalog } from './catalog.ts'
+import type { CallContext, CallEnd, ReadyCall, ToolDesk } from './desk.ts'
+import type { DuplicateCalls } from './duplicate-calls.ts'
+import { type ExecutionDeps, executeCall } from './execute-call.ts'
+import { type Mediation, mediate, type PreToolMediator } from './mediate.ts'
+import { prepareCall } from './prepare-call.ts'
+import { storedResult } from './stored-result.ts'
+import type { PreparedCall, ToolContext, ToolDeclaration, ToolResult } from './tool.ts'
+import { failedResult } from './tool-result.ts'
+import type { ToolResultTruncator } from './truncate-result.ts'
+
+export type Runnable = ReadyCall & { readonly prepared: PreparedCall; readonly declaration: ToolDeclaration }
+export type EffectContext = Pick<ToolContext, 'key' | 'fetch' | 'signal'>
+
+export type DeskDeps = ExecutionDeps & {
+  readonly catalog: ToolCatalog
+  /** Makes the effect once, also when the process dies in the middle: the journal. */
+  readonly once: (call: Runnable, effect: (context: EffectContext) => Promise<ToolResult>) => Promise<ToolResult>
+  readonly mediators?: readonly PreToolMediator[]
+  readonly mediationTimeoutMs?: number
+  readonly duplicates?: DuplicateCalls
+  /** `direct` also for a call that has been approved. Absent: every call is direct. */
+  readonly actionOf?: (call: Runnable) => ActionPolicy
+  readonly stageApproval?: (call: Runnable, details: Fields) => Promise<{ envelope: Envelope; actionId: string }>
+  /** Stores the request with its raw parameters; what it returns is shown and has none. */
+  readonly stagePending?: (call: Runnable, request: Fields) => Promise<Fields>
+  readonly truncate?: ToolResultTruncator
+  readonly diagnostics?: (call: ReadyCall, result: ToolResult) => Fields | undefined
+  readonly observe?: LoopObserver
+}
+
+const defaultMediationTimeoutMs = 10_000
+
+export function createToolDesk(deps: DeskDeps): ToolDesk {
+  return {
+    declarations: deps.catalog.tools,
+    rejected: deps.catalog.rejected,
+    async ready(asked, id, context) {
+      const made = prepareCall(deps.catalog, { ...asked, id }, { turn: 0, ordinal: 0, context })
+      return {
+        id,
+        tool_name: made.toolName,
+        asked,
+        ...(made.declaration === undefined ? {} : { declaration: made.declaration }),
+        ...(made.call === undefined ? { refusal: made.refusal } : { prepared: made.call }),
+        ...(await hashedParameters(made.parameters, made.declaration)),
+      }
+    },
+    async run(call, context) {
+      const mediation = await mediate(deps.mediators ?? [], mediatorContext(call, context), {
+        signal: context.signal,
+        timeoutMs: deps.mediationTimeoutMs ?? defaultMediationTimeoutMs,
+      })
+      if (mediation.action === 'proceed') return proceed(deps, call, context)
+      if (mediation.action === 'pending') return paused(deps, call, mediation.result)
+      return ended(deps, call, mediation.result, mediation)
+    },
+  }
+}
+
+async function proceed(deps: DeskDeps, call: ReadyCall, context: CallContext): Promise<CallEnd> {
+  if (!isRunnable(call)) return ended(deps, call, call.refusal ?? unavailable(call))
+  const { declaration, prepared } = call
+  const denial = await checkCapability(deps.capabilities, { call: prepared, declaration }, context.context)
+  const signature = await callSignature(deps.catalog, call.tool_name, prepared.parameters)
+  const correction = denial === undefined ? deps.duplicates?.check(signature, declaration) : undefined
+  if (correction !== undefined) {
+    deps.observe?.('duplicate_call_corrected', { turn: context.turn, tool_name: call.tool_name, tool_call_id: call.id })
+    return ended(deps, call, correction, { isRejected: true })
+  }
+  // A denied call goes on to where denials are told; no person is bothered with it.
+  const action = denial === undefined ? (deps.actionOf?.(call) ?? 'direct') : 'direct'
+  if (action === 'forbidden') return ended(deps, call, forbidden(declaration), { isRejected: true })
+  if (action === 'preview') return approval(deps, call, {})
+  const result = await deps.once(call, (effect) =>
+    executeCall(deps, { call: prepared, declaration }, { ...effect, context: context.context, turn: context.turn }),
+  )
+  deps.duplicates?.record(signature, declaration, call.id, result)
+  if (result.status === 'approval_required') return approval(deps, call, result)
+  return result.status === 'runtime_tool_pending' ? paused(deps, call, result) : ended(deps, call, result)
+}
+
+async function approval(deps: DeskDeps, call: Runnable, details: Fields): Promise<CallEnd> {
+  if (deps.stageApproval === undefined) return ended(deps, call, unavailable(call), { isRejected: true })
+  return { kind: 'approval', ...(await deps.stageApproval(call, details)) }
+}
+
+async function paused(deps: DeskDeps, call: ReadyCall, result: ToolResult): Promise<CallEnd> {
+  if (!isRunnable(call) || deps.stagePending === undefined)
+    return ended(deps, call, unavailable(call), { isRejected: true })
+  return { kind: 'pending', request: await deps.stagePending(call, result.runtime_tool_request ?? {}) }
+}
+
+/** What is kept and shown: without echoed secrets, cut to size; the full one goes to those who watch. */
+function ended(
+  deps: DeskDeps,
+  call: ReadyCall,
+  result: ToolResult,
+  how: { readonly isRejected?: boolean } | Exclude<Mediation, { action: 'proceed' }> = {},
+): CallEnd {
+  const clean = storedResult(result, call.prepared?.parameters ?? call.asked.parameters, call.declaration)
+  const cut = deps.truncate?.(clean, call.tool_name)
+  const isRejected = 'action' in how ? how.action === 'reject' : how.isRejected === true
+  const diagnostics = diagnosed(deps, call, clean)
+  return {
+    kind: 'result',
+    result: cut?.result ?? clean,
+    isRejected,
+    isComplete: 'complete' in how && how.complete,
+    ...(cut?.truncated === true ? { truncated: cut.metadata, full: clean } : {}),
+    ...(diagnostics === undefined ? {} : { diagnostics }),
+  }
+}
+
+function diagnosed(deps: DeskDeps, call: ReadyCall, result: ToolResult): Fields | undefined {
+  try {
+    return deps.diagnostics?.(call, result)
+  } catch {
+    // Watching must not change what is watched.
+    return undefined
+  }
+}
+
+function mediatorContext(call: ReadyCall, context: CallContext): Parameters<PreToolMediator>[0] {
+  return {
+    messages: context.messages,
+    raw_tool_call: call.asked,
+    prepared_tool_call: call.prepared ?? null,
+    tool_declaration: call.declaration ?? null,
+    tool_name: call.tool_name,
+    parameters: call.prepared?.parameters ?? call.asked.parameters,
+    tool_call_id: call.id,
+    turn_context: context.context,
+    turn: context.turn,
+    prior_tool_results: context.results,
+    prior_mediated_results: context.batchResults,
+  }
+}
+
+function isRunnable(call: ReadyCall): call is Runnable {
+  return call.prepared !== undefined && call.declaration !== undefined
+}
+
+function forbidden(declaration: ToolDeclaration): ToolResult {
+  return failedResult(declaration, 'action_forbidden', `${declaration.name} is not allowed here. Do not call it again.`)
+}
+
+/** Nobody is there to be asked: then it does not happen. */
+function unavailable(call: ReadyCall): ToolResult {
+  const error = `${call.tool_name} cannot be run here. Do not call it again.`
+  return failedResult(call.declaration ?? { name: call.tool_name }, 'executor_unavailable', error)
+}
