@@ -191,7 +191,7 @@ async function consultPolicy(batch: Batch, ready: ReadyCall, result: Fields): Pr
     if (!batch.isCompleteByPolicy) record(state, 'completion_policy_stop', facts)
     batch.isCompleteByPolicy = true
   } else if (!batch.isCompleteByPolicy && decision.message.trim() !== '') {
-    const metadata = { type: 'completion_policy_continue', completion_policy_context: decision.context }
+    const metadata = { type: 'completion_policy_continue', completion_policy_context: decision.context, hidden: true }
     batch.notes.push(textLine('user', decision.message, metadata))
     record(state, 'completion_policy_continue', facts)
   }

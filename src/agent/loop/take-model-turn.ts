@@ -4,6 +4,7 @@ import { type Envelope, type Fields, GatewayError } from '../../contract/index.t
 import { textLine } from '../messages/create.ts'
 import { normalizeMessages } from '../messages/normalize.ts'
 import { pruneOrphans } from '../messages/pairs.ts'
+import { modelDeclaration } from '../tools/model-schema.ts'
 import { failRun } from './end-run.ts'
 import { hearInterrupts, stopIfCancelled } from './interrupts.ts'
 import { mediateBatch } from './mediate-batch.ts'
@@ -64,7 +65,7 @@ async function modelRequest(state: RunState, options: LoopOptions, context: Fiel
   return {
     // A call whose result never came would be refused by every provider.
     messages: pruneOrphans(unredacted(state, view?.messages ?? state.messages)).messages,
-    tools: [...(options.tools?.declarations.values() ?? [])],
+    tools: [...(options.tools?.declarations.values() ?? [])].map(modelDeclaration),
     ...(options.system === undefined ? {} : { system: options.system }),
     model: options.modelSettings ?? {},
     context,
@@ -123,7 +124,7 @@ function isHeldOpen(state: RunState, options: LoopOptions): boolean {
     return false
   }
   const text = `COMPLETION BLOCKED: ${String(blocked['message'] ?? 'required tools have not been used yet.')}`
-  state.messages.push(textLine('user', text, { type: 'tool_call_gate_completion_blocked' }))
+  state.messages.push(textLine('user', text, { type: 'tool_call_gate_completion_blocked', hidden: true }))
   record(state, 'tool_call_gate_completion_blocked', { ...blocked, turn: state.turn })
   return true
 }
