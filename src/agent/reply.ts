@@ -1,6 +1,6 @@
 // What an agent returned, as a whole NormalizedResponse; undefined when it chose to say nothing.
 import { GatewayError, type NormalizedResponse, normalizedResponseSchema, textPart } from '../contract/index.ts'
-import type { AgentReply } from './agent.ts'
+import type { AgentReply } from './context.ts'
 
 export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string; readonly agent: string }
 

@@ -1,6 +1,6 @@
 // ctx.step: an effect that happens once (ruling 16). Started is committed before it, finished after it.
 import { GatewayError, isGatewayError, type Json } from '../contract/index.ts'
-import type { AgentContext, StepOptions } from './agent.ts'
+import type { AgentContext, StepOptions } from './context.ts'
 import type { JournalStore, StepAddress, StepEnd } from './journal-store.ts'
 
 export type StepDeps = {

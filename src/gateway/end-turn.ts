@@ -27,7 +27,7 @@ export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, result: RunResu
     response: result.reply ?? null,
     leadState: isReplied ? null : 'refused',
     leadReason: isReplied ? null : 'silent',
-    envelopes: [...heard(ready), ...said.map((envelope) => ({ inboxId: null, envelope }))],
+    envelopes: [...heard(ready), ...[...result.lines, ...said].map((envelope) => ({ inboxId: null, envelope }))],
     calls,
     timers: result.timers,
   }

@@ -2,7 +2,7 @@
 import type { AgentContext, AgentReply } from '../agent/agent.ts'
 import { completeReply } from '../agent/reply.ts'
 import { createStep } from '../agent/steps.ts'
-import { GatewayError, type HistoricalMessage, isGatewayError, type NormalizedResponse } from '../contract/index.ts'
+import { type Envelope, GatewayError, isGatewayError, type NormalizedResponse } from '../contract/index.ts'
 import { historyTurn } from '../sessions/codec.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import { mergeMessages } from '../sessions/merge.ts'
@@ -15,6 +15,8 @@ export type RunResult = {
   readonly reply: NormalizedResponse | undefined
   readonly extras: readonly NormalizedResponse[]
   readonly timers: readonly NewTimer[]
+  /** Transcript lines between what was heard and what is said. */
+  readonly lines: readonly Envelope[]
 }
 
 export async function runAgent(
@@ -33,9 +35,13 @@ export async function runAgent(
       reply: completeReply('Started a new session. What came before is no longer in my memory.', facts),
       extras: [],
       timers: [],
+      lines: [],
     }
   }
-  const history = await readHistory(deps, ready)
+  const { historyHead, historyTail } = deps.turnPolicy
+  const transcript = await deps.transcripts.window(ready.turn.sessionId, historyHead, historyTail)
+  const history = transcript.map(historyTurn).filter((turn) => turn !== undefined)
+  const lines: Envelope[] = []
   const extras: NormalizedResponse[] = []
   const timers: NewTimer[] = []
   const signal = AbortSignal.any([lease.signal, AbortSignal.timeout(deps.turnPolicy.deadlineMs)])
@@ -44,6 +50,8 @@ export async function runAgent(
     principal: ready.turn.principal ?? '',
     evidence: lead?.message.sender.identities ?? [],
     history,
+    transcript,
+    sessionId: ready.turn.sessionId,
     members: ready.members.map((member) => ({ ...member.message, raw: null })),
     runId: runIdOf(ready),
     attempt: ready.turn.attempt,
@@ -54,13 +62,15 @@ export async function runAgent(
       const extra = completeReply(reply, facts)
       if (extra !== undefined) extras.push(extra)
     },
+    show: () => {},
+    record: (added) => void lines.push(...added),
   }
   const work = (): Promise<AgentReply> | AgentReply =>
     ready.signal === null
       ? agent.run(mergeMessages(context.members, [...history]), context)
       : agent.onSignal?.(ready.signal, context)
   const reply = await untilAborted(signal, work)
-  return { reply: completeReply(reply, facts), extras, timers }
+  return { reply: completeReply(reply, facts), extras, timers, lines }
 }
 
 export function replyFacts(ready: ReadyTurn): { threadId: string; inReplyTo: string; agent: string } {
@@ -74,12 +84,6 @@ export function replyFacts(ready: ReadyTurn): { threadId: string; inReplyTo: str
 
 export function runIdOf(ready: ReadyTurn): string {
   return ready.turn.runId ?? ready.turn.id
-}
-
-async function readHistory(deps: GatewayDeps, ready: ReadyTurn): Promise<readonly HistoricalMessage[]> {
-  const { historyHead, historyTail } = deps.turnPolicy
-  const lines = await deps.transcripts.window(ready.turn.sessionId, historyHead, historyTail)
-  return lines.map(historyTurn).filter((turn) => turn !== undefined)
 }
 
 function stepDeps(

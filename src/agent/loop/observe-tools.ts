@@ -1,6 +1,6 @@
 // What tools did, without a word of what they were given or answered: for logs, metrics and strangers.
 import type { Fields } from '../../contract/index.ts'
-import type { ToolEvent, ToolExecution } from './result.ts'
+import type { ToolEvent, ToolExecution } from './tool-records.ts'
 
 export type ObservedCall = {
   readonly sequence: number

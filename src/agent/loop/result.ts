@@ -4,43 +4,9 @@ import { normalizeMessage } from '../messages/normalize.ts'
 import type { LoopRecord } from './events.ts'
 import { observeTools, type ToolObservability } from './observe-tools.ts'
 import { type RunOutcome, runOutcome } from './outcome.ts'
+import type { ToolAudit, ToolEvent, ToolExecution } from './tool-records.ts'
 
 export const resultSchemaId = 'agents-api.conversation-result'
-
-export type ToolExecution = {
-  readonly tool_name: string
-  readonly result: Fields
-  readonly parameters: Fields
-  readonly turn_count: number
-  readonly tool_call_id?: string
-  readonly parameters_sha256?: string
-  readonly parameters_redacted?: boolean
-  readonly runtime?: Fields
-  readonly is_handler_tool?: boolean
-  readonly diagnostics?: Fields
-}
-
-export type ToolEvent = {
-  readonly type: string
-  readonly tool_name: string
-  readonly tool_call_id: string
-  readonly turn_count: number
-  readonly status?: string
-  readonly metadata?: Fields
-}
-
-export type ToolAudit = {
-  readonly schema_version: number
-  readonly type: string
-  readonly tool_name: string
-  readonly tool_call_id: string
-  readonly turn_count: number
-  readonly parameters_sha256: string
-  readonly result_sha256: string
-  readonly success: boolean
-  readonly error_type?: string
-  readonly [more: string]: unknown
-}
 
 /** Unknown keys are kept: `error`, `warning`, `last_tool_calls` and assertions of a host pass through (ruling 39). */
 export type ConversationResult = {

@@ -3,7 +3,8 @@ import type { Envelope, Fields } from '../../contract/index.ts'
 import { type Budget, createBudgets, dimensionOf } from './budget.ts'
 import { type LoopEventName, type LoopObserver, type LoopRecord, notifyAll } from './events.ts'
 import type { LoopOptions } from './options.ts'
-import { noUsage, type ToolAudit, type ToolEvent, type ToolExecution } from './result.ts'
+import { noUsage } from './result.ts'
+import type { ToolAudit, ToolEvent, ToolExecution } from './tool-records.ts'
 
 /** Why a run stopped other than naturally. Of several in one turn the stronger wins. */
 export type Stop = {

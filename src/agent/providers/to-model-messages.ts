@@ -10,10 +10,12 @@ type ToolPart = Extract<ModelMessage, { role: 'tool' }>['content'][number]
 
 export function toModelMessages(messages: readonly Envelope[], safeName: SafeName): ModelMessage[] {
   const out: ModelMessage[] = []
+  let turn: unknown
   for (const message of messages) {
     switch (message.type) {
       case 'tool_call':
-        addAssistant(out, callPart(message, safeName))
+        addCall(out, callPart(message, safeName), turn === message.payload['turn'])
+        turn = message.payload['turn']
         break
       case 'tool_result':
         addResult(out, resultPart(message, safeName))
@@ -22,6 +24,8 @@ export function toModelMessages(messages: readonly Envelope[], safeName: SafeNam
       case 'multimodal_part':
       case 'final_result':
         addText(out, message)
+        // Text of the same turn stands before its calls; after anybody's words another turn begins.
+        turn = undefined
         break
       // Frames, questions and errors are told to people; to a model their calls and results say the same.
       case 'delta':
@@ -32,6 +36,14 @@ export function toModelMessages(messages: readonly Envelope[], safeName: SafeNam
     }
   }
   return out
+}
+
+/** The transcript has each call beside its result; a provider wants all calls of a turn before all of their results. */
+function addCall(out: ModelMessage[], part: AssistantPart, isSameTurn: boolean): void {
+  const calls = out.at(-2)
+  if (isSameTurn && out.at(-1)?.role === 'tool' && calls?.role === 'assistant' && Array.isArray(calls.content))
+    calls.content.push(part)
+  else addAssistant(out, part)
 }
 
 function addText(out: ModelMessage[], message: Envelope): void {

@@ -1,0 +1,65 @@
+// What an agent is given and what it may return (hop 7).
+import type {
+  Envelope,
+  HistoricalMessage,
+  IdentityEvidence,
+  Json,
+  JsonObject,
+  NormalizedMessage,
+  NormalizedResponse,
+  Part,
+} from '../contract/index.ts'
+
+/** What an agent may return: plain text, parts, or a whole response. Nothing means: say nothing. */
+export type AgentReply = string | undefined | Partial<NormalizedResponse> | { readonly parts: readonly Part[] }
+
+export type StepOptions = {
+  /** The effect may safely run twice; it is given `key` to tell the other side so. */
+  readonly idempotent?: boolean
+  /** What the step depends on; the same step with other arguments is another step. */
+  readonly args?: Json
+}
+
+export type StepContext = {
+  /** The same on every try of this step. */
+  readonly key: string
+  readonly signal: AbortSignal
+  /** The fetch to act with: nothing leaves once this turn has lost its lease, not even after a pause of the process. */
+  readonly fetch: typeof fetch
+}
+
+export type AgentContext = {
+  readonly agent: string
+  readonly principal: string
+  readonly evidence: readonly IdentityEvidence[]
+  /** Already trimmed; the same as `message.history`. */
+  readonly history: readonly HistoricalMessage[]
+  /** The stored lines behind `history`, tool calls and results among them. */
+  readonly transcript: readonly Envelope[]
+  readonly sessionId: string
+  /** The messages of this turn as they arrived, each with its own sender and evidence. */
+  readonly members: readonly NormalizedMessage[]
+  readonly runId: string
+  readonly attempt: number
+  /** Aborts when this turn must stop: lease lost, deadline, shutdown. */
+  readonly signal: AbortSignal
+  /** Journaled work: done once, also when the process dies in the middle. */
+  readonly step: <T extends Json>(
+    name: string,
+    work: (context: StepContext) => Promise<T>,
+    options?: StepOptions,
+  ) => Promise<T>
+  /** Wakes this conversation later with a signal. The timer is stored with the turn's answer. */
+  readonly schedule: (name: string, dueInMs: number, payload: JsonObject) => void
+  /** An extra message before the answer, stored and sent with it. */
+  readonly send: (reply: AgentReply) => void
+  /** The answer as it grows, for whoever watches; the answer itself is what is returned. */
+  readonly show: (delta: string) => void
+  /** Lines for the transcript between what was heard and what is said: tool calls, results, notes. */
+  readonly record: (lines: readonly Envelope[]) => void
+}
+
+/** What wakes a conversation without a message. */
+export type Signal = { readonly kind: string; readonly name: string; readonly payload: JsonObject }
+
+export type SignalContext = Omit<AgentContext, 'members' | 'evidence'>

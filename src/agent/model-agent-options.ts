@@ -1,0 +1,32 @@
+// What a developer declares of an agent that is a model with tools (ruling 40).
+import type { LanguageModel } from 'ai'
+import type { Summarizer } from './compaction/compact.ts'
+import type { CompactionPolicy } from './compaction/policy.ts'
+import type { BudgetLimit } from './loop/budget.ts'
+import type { CompletionPolicy } from './loop/completion.ts'
+import type { LoopObserver } from './loop/events.ts'
+import type { Model } from './loop/model.ts'
+import type { LoopOptions } from './loop/options.ts'
+import type { Tool } from './tools/define-tool.ts'
+import type { PreToolMediator } from './tools/mediate.ts'
+
+export type ModelAgentOptions = {
+  /** The system prompt. */
+  readonly instructions?: string
+  /** A model of the AI SDK, or our own port. */
+  readonly model: LanguageModel | Model
+  readonly temperature?: number
+  readonly maxOutputTokens?: number
+  readonly tools?: readonly Tool[]
+  /** Which tools it is shown (`mode`, `tools`, `categories`, `deny`, …). */
+  readonly toolPolicy?: unknown
+  /** How they may act: `{ tools: { name: 'direct' | 'preview' | 'forbidden' }, categories: … }`. */
+  readonly actionPolicy?: unknown
+  readonly budgets?: readonly BudgetLimit[]
+  readonly maxTurns?: number
+  readonly completionPolicy?: CompletionPolicy
+  readonly shouldContinue?: LoopOptions['shouldContinue']
+  readonly preToolMediator?: PreToolMediator
+  readonly compaction?: { readonly policy: Partial<CompactionPolicy>; readonly summarize: Summarizer }
+  readonly onEvent?: LoopObserver
+}

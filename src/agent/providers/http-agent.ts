@@ -1,0 +1,129 @@
+// An agent that lives elsewhere (ruling 45): it is sent the message, signed, and answers with a response or its stream.
+import {
+  GatewayError,
+  type NormalizedMessage,
+  type NormalizedResponse,
+  normalizedResponseSchema,
+  type Secret,
+} from '../../contract/index.ts'
+import { hexOf, webHmac } from '../../verification/index.ts'
+import type { AgentContext, AgentReply } from '../context.ts'
+import { readEvents } from './read-events.ts'
+
+export type HttpAgentOptions = {
+  readonly secret: Secret
+  readonly timeoutMs?: number
+  readonly maxBytes?: number
+}
+
+export const signatureHeader = 'x-parley-signature'
+export const timestampHeader = 'x-parley-timestamp'
+
+const hmac = webHmac()
+
+/** `run` for defineAgent. The request is one idempotent step: the same key on every try tells the other side. */
+export function httpAgent(url: string, options: HttpAgentOptions) {
+  const { timeoutMs = 60_000, maxBytes = 4 * 1024 * 1024 } = options
+  return async (message: NormalizedMessage, context: AgentContext): Promise<AgentReply> => {
+    const answer = await context.step(
+      'http-agent',
+      async ({ key, signal, fetch }) => {
+        const body = new TextEncoder().encode(JSON.stringify({ ...message, raw: undefined }))
+        const response = await send(fetch, url, {
+          method: 'POST',
+          redirect: 'error',
+          headers: { ...(await signed(options.secret, body)), 'idempotency-key': key },
+          body,
+          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        })
+        const read = await readAnswer(response, maxBytes, context)
+        // Validated by its schema; what it holds is JSON, as it came.
+        return JSON.parse(JSON.stringify(read))
+      },
+      { idempotent: true, args: message.id },
+    )
+    return answer as NormalizedResponse
+  }
+}
+
+async function signed(secret: Secret, body: Uint8Array): Promise<Record<string, string>> {
+  const at = String(Math.floor(Date.now() / 1000))
+  const prefix = new TextEncoder().encode(`${at}.`)
+  const bytes = new Uint8Array(prefix.length + body.length)
+  bytes.set(prefix)
+  bytes.set(body, prefix.length)
+  return {
+    'content-type': 'application/json',
+    accept: 'text/event-stream, application/json',
+    [timestampHeader]: at,
+    [signatureHeader]: `sha256=${hexOf(await hmac.sha256(secret.reveal(), bytes))}`,
+  }
+}
+
+async function send(fetch: typeof globalThis.fetch, url: string, init: RequestInit): Promise<Response> {
+  let response: Response
+  try {
+    response = await fetch(url, init)
+  } catch (cause) {
+    throw unavailable('could not be reached', cause)
+  }
+  if (response.status === 429 || response.status >= 500) {
+    await response.body?.cancel()
+    throw unavailable(`answered ${response.status}`)
+  }
+  if (!response.ok) {
+    await response.body?.cancel()
+    throw new GatewayError('agent_failed', `[agent] the remote agent refused the message (${response.status})`)
+  }
+  return response
+}
+
+async function readAnswer(response: Response, maxBytes: number, context: AgentContext): Promise<NormalizedResponse> {
+  const isStream = (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
+  return isStream ? readStream(response, maxBytes, context) : parse(await readJson(response, maxBytes))
+}
+
+/** `done` or `error` comes last, exactly once (msg 11.2); a stream without either was cut. */
+async function readStream(response: Response, maxBytes: number, context: AgentContext): Promise<NormalizedResponse> {
+  for await (const chunk of readEvents(response, maxBytes)) {
+    if (typeof chunk !== 'object' || chunk === null || !('t' in chunk)) throw malformed()
+    if (chunk.t === 'done' && 'response' in chunk) return parse(chunk.response)
+    if (chunk.t === 'error') throw new GatewayError('agent_failed', '[agent] the remote agent failed on the message')
+    if (chunk.t === 'text' && 'delta' in chunk && typeof chunk.delta === 'string') context.show(chunk.delta)
+  }
+  throw unavailable('broke off its answer')
+}
+
+async function readJson(response: Response, maxBytes: number): Promise<unknown> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > maxBytes) throw malformed()
+    chunks.push(chunk)
+  }
+  try {
+    return JSON.parse(
+      new TextDecoder('utf-8', { fatal: true }).decode(await new Blob(chunks as BlobPart[]).arrayBuffer()),
+    )
+  } catch {
+    throw malformed()
+  }
+}
+
+function parse(answer: unknown): NormalizedResponse {
+  const parsed = normalizedResponseSchema.safeParse(answer)
+  if (!parsed.success) throw malformed()
+  return parsed.data
+}
+
+function unavailable(what: string, cause?: unknown): GatewayError {
+  return new GatewayError('provider_unavailable', `[agent] the remote agent ${what}; the turn waits for it`, {
+    retryable: true,
+    ...(cause === undefined ? {} : { cause }),
+  })
+}
+
+function malformed(): GatewayError {
+  return new GatewayError('agent_failed', '[agent] the remote agent answered with no valid response (msg 11.1, 11.2)')
+}

@@ -1,0 +1,79 @@
+// The tools of one run of a model agent: those it may see, executed once through the turn's journal.
+import { type Fields, isGatewayError, type NormalizedMessage } from '../contract/index.ts'
+import type { AgentContext } from './context.ts'
+import type { ModelAgentOptions } from './model-agent-options.ts'
+import { resolveAction } from './policy/action-policy.ts'
+import { resolveVisibleTools } from './policy/tool-visibility.ts'
+import { createToolCatalog, type ToolCatalog } from './tools/catalog.ts'
+import { createToolDesk, type DeskDeps } from './tools/create-desk.ts'
+import { executorsOf } from './tools/define-tool.ts'
+import type { ToolDesk } from './tools/desk.ts'
+import { createDuplicateCalls } from './tools/duplicate-calls.ts'
+import { unknownOutcome } from './tools/execute-call.ts'
+import { createResultTruncator } from './tools/truncate-result.ts'
+
+export type RunDesk = Pick<ToolCatalog, 'find'> & { readonly desk: ToolDesk; readonly context: Fields }
+
+/** Under a third of the lease (ruling 17). */
+const timeouts = { defaultTimeoutMs: 8_000, maxTimeoutMs: 10_000 } as const
+
+/** Undefined: it has no tools. */
+export function runDesk(
+  options: ModelAgentOptions,
+  message: NormalizedMessage,
+  context: AgentContext,
+): RunDesk | undefined {
+  const { tools = [] } = options
+  if (tools.length === 0) return undefined
+  const facts = turnFacts(message, context)
+  const all = createToolCatalog(tools.map((tool) => tool.declaration))
+  const visible = resolveVisibleTools(all.tools, { policies: [options.toolPolicy ?? {}], context: facts })
+  const catalog = { ...createToolCatalog(visible.values()), rejected: all.rejected }
+  const mediator = options.preToolMediator
+  const desk = createToolDesk({
+    ...timeouts,
+    catalog,
+    executors: executorsOf(tools),
+    once: onceBy(context),
+    duplicates: createDuplicateCalls(),
+    truncate: createResultTruncator(),
+    actionOf: ({ tool_name, declaration }) =>
+      resolveAction({ toolName: tool_name, tool: declaration, agentActionPolicy: options.actionPolicy }),
+    ...(mediator === undefined ? {} : { mediators: [mediator] }),
+    ...(options.onEvent === undefined ? {} : { observe: options.onEvent }),
+  })
+  return { desk, find: catalog.find, context: facts }
+}
+
+/** By tool and arguments and not by call id: a message that runs alone after a failed merge finds what was done for it. */
+function onceBy({ step }: AgentContext): DeskDeps['once'] {
+  return async ({ tool_name, prepared, declaration }, effect) => {
+    // Arguments are JSON: they came from a model or a binding.
+    const args = { tool: tool_name, parameters: JSON.parse(JSON.stringify(prepared.parameters)) }
+    try {
+      const result = await step('tool', async (ctx) => JSON.parse(JSON.stringify(await effect(ctx))), {
+        args,
+        idempotent: declaration.idempotent === true,
+      })
+      return result as Awaited<ReturnType<typeof effect>>
+    } catch (error) {
+      // Told to the model and by it to the person (ruling 16); the turn goes on.
+      if (isGatewayError(error, 'tool_outcome_unknown')) return unknownOutcome(declaration)
+      throw error
+    }
+  }
+}
+
+/** What tools may bind to, and whom policies look at. */
+function turnFacts(message: NormalizedMessage, { principal, evidence, runId, sessionId, agent }: AgentContext): Fields {
+  const isKnown = evidence.length > 0 && principal !== ''
+  return {
+    agent,
+    run_id: runId,
+    session_id: sessionId,
+    thread_id: message.thread_id,
+    sender: message.sender.address,
+    client_context: message.channel ?? {},
+    principal: { acting_user_id: isKnown ? principal : '', auth_source: isKnown ? 'channel' : 'none' },
+  }
+}

@@ -1,0 +1,61 @@
+// What a person in a chat is told, for every way a run can end: a safe text and a next step. Details are the operator's.
+import { type NormalizedResponse, textPart } from '../contract/index.ts'
+import type { OutcomeStatus } from './loop/outcome.ts'
+import type { ConversationResult } from './loop/result.ts'
+
+type Told = Pick<NormalizedResponse, 'parts' | 'status'> & Partial<Pick<NormalizedResponse, 'error' | 'usage'>>
+
+export function statusReply(result: ConversationResult): Told | undefined {
+  const { status, retryable } = result.run_outcome
+  const said = result.final_content.trim()
+  const usage = usageOf(result)
+  if (status === 'completed')
+    return said === ''
+      ? undefined
+      : { parts: [textPart(result.final_content, 'text/markdown')], status: 'completed', usage }
+  const note = notes[status](result)
+  const parts = said === '' ? [textPart(note)] : [textPart(result.final_content, 'text/markdown'), textPart(note)]
+  return { parts, status: responseStatus[status], error: { code: status, message: note, retryable }, usage }
+}
+
+const responseStatus: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, NormalizedResponse['status']>> = {
+  failed: 'failed',
+  runtime_tool_pending: 'input_required',
+  approval_required: 'input_required',
+  budget_exceeded: 'failed',
+  stalled: 'failed',
+  cancelled: 'cancelled',
+  interrupted: 'cancelled',
+  contention: 'failed',
+  incomplete: 'failed',
+}
+
+const notes: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, (result: ConversationResult) => string>> = {
+  failed: (result) => failureNote(String(result.failure?.['type'] ?? '')),
+  runtime_tool_pending: () => 'I am waiting for an answer from your side before I can go on.',
+  approval_required: () => 'I need an approval before I do this.',
+  budget_exceeded: () =>
+    'I stopped here because I had used up the steps I may take for one message. Ask me to go on, or narrow the question.',
+  stalled: () => 'I stopped because I was going in circles. Please put it differently, or give me one more detail.',
+  cancelled: () => 'Stopped.',
+  interrupted: () => 'Stopped.',
+  contention: () => 'I am still busy with an earlier message here. Please send it again in a moment.',
+  incomplete: () => 'I could not finish this. Please ask again.',
+}
+
+function failureNote(type: string): string {
+  switch (type) {
+    case 'context_length':
+      return 'Our conversation has grown too long for me. Send /new to start a fresh one.'
+    case 'authentication':
+      return 'I cannot reach my model: it refuses my key. My operator has to look at it.'
+    case 'invalid_request':
+      return 'My model refused this request. Please put it differently; my operator can see why.'
+    default:
+      return 'Something went wrong on my side. Please try again later; my operator can see why.'
+  }
+}
+
+function usageOf({ usage }: ConversationResult): NonNullable<NormalizedResponse['usage']> {
+  return { input_tokens: Number(usage['prompt_tokens'] ?? 0), output_tokens: Number(usage['completion_tokens'] ?? 0) }
+}
