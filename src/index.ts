@@ -7,8 +7,21 @@ export {
   type AgentDefinition,
   type AgentReply,
   defineAgent,
+  type ModelAgentDefinition,
   type Signal,
 } from './agent/agent.ts'
+export { createSlidingWindowPolicy, type HistoryPolicy } from './agent/history/sliding-window.ts'
+// For tools that read and write transcripts of this kind, and for hosts that hand tools on.
+export { coalesceSameRole } from './agent/messages/coalesce.ts'
+export { normalizeMessage, normalizeMessages } from './agent/messages/normalize.ts'
+export { fromProviderMessage, toProviderMessage, toProviderMessages } from './agent/messages/project.ts'
+export { runtimeToolPolicy } from './agent/policy/runtime-tool-policy.ts'
+export { httpAgent } from './agent/providers/http-agent.ts'
+export { openAiCompatible } from './agent/providers/openai-compatible.ts'
+export { defineTool, type Tool } from './agent/tools/define-tool.ts'
+export { ToolError } from './agent/tools/tool-error.ts'
+export { gatherTools, type ToolSource } from './agent/tools/tool-sources.ts'
+export { tierTools } from './agent/tools/tool-tiers.ts'
 export { type TelegramOptions, telegram } from './channels.ts'
 export { defineConfig, type ParleyConfig } from './config.ts'
 // What an agent reads and writes.

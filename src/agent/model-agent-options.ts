@@ -2,6 +2,7 @@
 import type { LanguageModel } from 'ai'
 import type { Summarizer } from './compaction/compact.ts'
 import type { CompactionPolicy } from './compaction/policy.ts'
+import type { HistoryPolicy } from './history/sliding-window.ts'
 import type { BudgetLimit } from './loop/budget.ts'
 import type { CompletionPolicy } from './loop/completion.ts'
 import type { LoopObserver } from './loop/events.ts'
@@ -27,6 +28,10 @@ export type ModelAgentOptions = {
   readonly completionPolicy?: CompletionPolicy
   readonly shouldContinue?: LoopOptions['shouldContinue']
   readonly preToolMediator?: PreToolMediator
+  /** Rules about the order of tool calls: after one tool at most so many of others, then one of a third kind. */
+  readonly toolCallRules?: readonly unknown[]
+  /** What of a long conversation the model is shown. Without it: the stored lines of its beginning and its end. */
+  readonly history?: HistoryPolicy
   readonly compaction?: { readonly policy: Partial<CompactionPolicy>; readonly summarize: Summarizer }
   readonly onEvent?: LoopObserver
 }

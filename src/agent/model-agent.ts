@@ -9,10 +9,10 @@ import type { ConversationResult } from './loop/result.ts'
 import { runLoop } from './loop/run-loop.ts'
 import { textLine } from './messages/create.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
-import { aiSdkModel } from './providers/ai-sdk.ts'
 import { withRetries } from './providers/with-retries.ts'
 import { runDesk } from './run-desk.ts'
 import { statusReply } from './status-reply.ts'
+import { completionGate } from './tools/call-gate.ts'
 import { sha256Of } from './tools/canonical-json.ts'
 import { createFailureGuard } from './tools/failure-guard.ts'
 import { createSpinGuard } from './tools/spin-guard.ts'
@@ -21,13 +21,14 @@ import { createSpinGuard } from './tools/spin-guard.ts'
 const defaultMaxTurns = 10
 
 export function createModelRun(options: ModelAgentOptions) {
-  const model = withRetries(typeof options.model === 'function' ? options.model : aiSdkModel(options.model, options))
+  const model = withRetries(modelOf(options))
   const { compaction } = options
   const policy = compactionPolicy({ enabled: true, ...compaction?.policy })
   return async (message: NormalizedMessage, context: AgentContext): Promise<AgentReply> => {
     const desk = runDesk(options, message, context)
+    const before = shown(options, message, context)
     const heard = textLine('user', partsText(message.parts))
-    const result = await runLoop([...context.transcript, heard], {
+    const result = await runLoop([...before, heard], {
       model: journaled(model, context),
       runId: context.runId,
       sessionId: context.sessionId,
@@ -38,6 +39,7 @@ export function createModelRun(options: ModelAgentOptions) {
       ...(options.shouldContinue === undefined ? {} : { shouldContinue: options.shouldContinue }),
       ...(compaction === undefined ? {} : { compact: (lines) => compact(lines, policy, compaction.summarize) }),
       ...(desk === undefined ? {} : { tools: desk.desk }),
+      ...(desk === undefined ? {} : { completionGate: completionGate(desk.rules) }),
       ...(desk === undefined ? {} : { spinGuard: createSpinGuard(desk), failureGuard: createFailureGuard(desk) }),
       context: desk?.context ?? {},
       onDelta: context.show,
@@ -45,9 +47,27 @@ export function createModelRun(options: ModelAgentOptions) {
       signal: context.signal,
       monotonicMs: () => performance.now(),
     })
-    context.record(linesOf(result, context.transcript.length + 1))
+    context.record(linesOf(result, before.length + 1))
     return statusReply(result)
   }
+}
+
+/** The policy sees turns of people and agent; without one the model sees its tool calls and their results as well. */
+function shown(
+  { history }: ModelAgentOptions,
+  { sender }: NormalizedMessage,
+  context: AgentContext,
+): readonly Envelope[] {
+  if (history === undefined) return context.transcript
+  const { messages } = history({ history: context.history, current: { role: 'user', sender } })
+  return messages.map(({ role, parts }) => textLine(role, partsText(parts)))
+}
+
+/** The SDK is loaded by the first agent that needs it: it is larger than everything else here. */
+function modelOf({ model, ...settings }: ModelAgentOptions): Model {
+  if (typeof model === 'function') return model
+  const loaded = import('./providers/ai-sdk.ts').then(({ aiSdkModel }) => aiSdkModel(model, settings))
+  return async (request) => (await loaded)(request)
 }
 
 /** What this run added between what was heard and what is said: those two are stored with the turn itself. */

@@ -4,15 +4,21 @@ import type { AgentContext } from './context.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { resolveAction } from './policy/action-policy.ts'
 import { resolveVisibleTools } from './policy/tool-visibility.ts'
+import { gateMediator } from './tools/call-gate.ts'
 import { createToolCatalog, type ToolCatalog } from './tools/catalog.ts'
 import { createToolDesk, type DeskDeps } from './tools/create-desk.ts'
 import { executorsOf } from './tools/define-tool.ts'
 import type { ToolDesk } from './tools/desk.ts'
 import { createDuplicateCalls } from './tools/duplicate-calls.ts'
 import { unknownOutcome } from './tools/execute-call.ts'
+import { type GateRule, readGateRules } from './tools/gate-rules.ts'
 import { createResultTruncator } from './tools/truncate-result.ts'
 
-export type RunDesk = Pick<ToolCatalog, 'find'> & { readonly desk: ToolDesk; readonly context: Fields }
+export type RunDesk = Pick<ToolCatalog, 'find'> & {
+  readonly desk: ToolDesk
+  readonly context: Fields
+  readonly rules: readonly GateRule[]
+}
 
 /** Under a third of the lease (ruling 17). */
 const timeouts = { defaultTimeoutMs: 8_000, maxTimeoutMs: 10_000 } as const
@@ -29,7 +35,8 @@ export function runDesk(
   const all = createToolCatalog(tools.map((tool) => tool.declaration))
   const visible = resolveVisibleTools(all.tools, { policies: [options.toolPolicy ?? {}], context: facts })
   const catalog = { ...createToolCatalog(visible.values()), rejected: all.rejected }
-  const mediator = options.preToolMediator
+  const rules = readGateRules(options.toolCallRules ?? [], (name) => catalog.find(name)?.name ?? name)
+  const own = options.preToolMediator
   const desk = createToolDesk({
     ...timeouts,
     catalog,
@@ -39,10 +46,10 @@ export function runDesk(
     truncate: createResultTruncator(),
     actionOf: ({ tool_name, declaration }) =>
       resolveAction({ toolName: tool_name, tool: declaration, agentActionPolicy: options.actionPolicy }),
-    ...(mediator === undefined ? {} : { mediators: [mediator] }),
+    mediators: [gateMediator(rules), ...(own === undefined ? [] : [own])],
     ...(options.onEvent === undefined ? {} : { observe: options.onEvent }),
   })
-  return { desk, find: catalog.find, context: facts }
+  return { desk, find: catalog.find, context: facts, rules }
 }
 
 /** By tool and arguments and not by call id: a message that runs alone after a failed merge finds what was done for it. */

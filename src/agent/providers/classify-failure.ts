@@ -1,12 +1,11 @@
 // What a provider's error means: wait and try again, or tell the person. Its own words stay in the log.
-import { APICallError } from 'ai'
 import type { ModelFailure } from '../loop/model.ts'
 
 /** `isTransient`: trying again later may help. */
 export type Classified = ModelFailure & { readonly isTransient: boolean; readonly retryAfterSeconds?: number }
 
 export function classifyFailure(error: unknown): Classified {
-  if (APICallError.isInstance(error)) return byStatus(error)
+  if (isCallError(error)) return byStatus(error)
   if (isAbort(error)) return { type: 'timeout', message: 'The provider did not answer in time.', isTransient: true }
   const name = error instanceof Error ? error.name : 'error'
   // fetch throws a TypeError for every broken connection, before and in the middle of an answer.
@@ -16,7 +15,18 @@ export function classifyFailure(error: unknown): Classified {
     : { type: 'provider_error', message: `The provider's answer could not be used (${name}).`, isTransient: false }
 }
 
-function byStatus(error: APICallError): Classified {
+/** The SDK's error for an answer that is none, by its shape: the SDK itself is loaded where it is used. */
+type CallError = Error & {
+  readonly statusCode?: number
+  readonly responseHeaders?: Readonly<Record<string, string>>
+  readonly responseBody?: string
+}
+
+function isCallError(error: unknown): error is CallError {
+  return error instanceof Error && error.name === 'AI_APICallError'
+}
+
+function byStatus(error: CallError): Classified {
   const { statusCode: status } = error
   const code = status === undefined ? {} : { code: String(status) }
   const retryAfterSeconds = retryAfter(error.responseHeaders?.['retry-after'])
