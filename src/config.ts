@@ -1,7 +1,8 @@
 // Configuration: parley.config.ts and the environment in, a frozen Config out, every problem reported at once.
 import * as z from 'zod'
-import type { Agent } from './agent/agent.ts'
+import { type Agent, defineAgent } from './agent/agent.ts'
 import { demoAgent } from './agent/demo.ts'
+import { lazyModel } from './agent/providers/lazy-model.ts'
 import {
   type AccessRule,
   type ChannelDefinition,
@@ -78,6 +79,9 @@ const environmentSchema = z.object({
   PARLEY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   PARLEY_DATABASE: z.enum(databaseKinds, `must be one of ${databaseKinds.join(', ')}`).optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  PARLEY_MODEL_URL: z.url({ protocol: /^https?$/ }).optional(),
+  PARLEY_MODEL: z.string().min(1).optional(),
+  PARLEY_MODEL_KEY: z.string().min(1).optional(),
   PARLEY_LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   PARLEY_METRICS: z.enum(['local', 'public', 'off'], 'must be local, public or off').default('local'),
 })
@@ -88,7 +92,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   const read = environmentSchema.safeParse(blankIsAbsent(env))
   if (!read.success) for (const issue of read.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)
   else problems.push(...databaseProblems(read.data.PARLEY_DATABASE, read.data.DATABASE_URL))
-  const agents = file.agents !== undefined && file.agents.length > 0 ? file.agents : [demoAgent]
+  const agents = file.agents !== undefined && file.agents.length > 0 ? file.agents : [defaultAgent(env, problems)]
   problems.push(...duplicates(agents.map((agent) => agent.slug)).map((slug) => `two agents are called "${slug}"`))
   const connections = configuredConnections(env, file, channels, agents, problems)
   const retention = { ...defaultRetention, ...file.retention }
@@ -136,6 +140,22 @@ function databaseProblems(asked: DatabaseKind | undefined, url: string | undefin
     return ['--database=postgres (PARLEY_DATABASE) needs DATABASE_URL; set it']
   if (asked === undefined || asked === 'postgres' || url === undefined) return []
   return [`--database=${asked} (PARLEY_DATABASE) and DATABASE_URL contradict each other; unset one of them`]
+}
+
+/** The demo agent, unless the environment names a model server: then an assistant on that. */
+function defaultAgent(env: Environment, problems: string[]): Agent {
+  const { PARLEY_MODEL_URL: baseUrl, PARLEY_MODEL: model, PARLEY_MODEL_KEY: key } = blankIsAbsent(env)
+  if (baseUrl === undefined && model === undefined) return demoAgent
+  if (baseUrl === undefined || model === undefined) {
+    problems.push(`${baseUrl === undefined ? 'PARLEY_MODEL_URL' : 'PARLEY_MODEL'} is missing; a model needs both`)
+    return demoAgent
+  }
+  const apiKey = optionalSecret(key)
+  return defineAgent({
+    slug: 'assistant',
+    instructions: 'You are a helpful assistant in a chat. Answer briefly, in the language you are addressed in.',
+    model: lazyModel({ baseUrl, model, ...(apiKey === undefined ? {} : { apiKey }) }),
+  })
 }
 
 function configuredConnections(

@@ -11,8 +11,17 @@ export {
   type Signal,
 } from './agent/agent.ts'
 export { createSlidingWindowPolicy, type HistoryPolicy } from './agent/history/sliding-window.ts'
-// For tools that read and write transcripts of this kind, and for hosts that hand tools on.
+export { complete, incomplete } from './agent/loop/completion.ts'
 export { coalesceSameRole } from './agent/messages/coalesce.ts'
+// For tools that read and write transcripts of this kind, and for hosts that hand tools on.
+export {
+  approvalLine,
+  errorLine,
+  inputRequiredLine,
+  textLine,
+  toolCallLine,
+  toolResultLine,
+} from './agent/messages/create.ts'
 export { normalizeMessage, normalizeMessages } from './agent/messages/normalize.ts'
 export { fromProviderMessage, toProviderMessage, toProviderMessages } from './agent/messages/project.ts'
 export { runtimeToolPolicy } from './agent/policy/runtime-tool-policy.ts'

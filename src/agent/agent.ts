@@ -4,7 +4,7 @@ import type { AgentContext, AgentReply, Signal, SignalContext } from './context.
 import { createModelRun } from './model-agent.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 
-export type { AgentContext, AgentReply, Signal, SignalContext, StepContext, StepOptions } from './context.ts'
+export type { AgentContext, AgentReply, Signal, SignalContext, StepContext } from './context.ts'
 
 type AgentFacts = { readonly slug: string; readonly label?: string; readonly description?: string }
 

@@ -1,5 +1,5 @@
 // Configuration: every problem at once, nothing weakened by what is missing, no secret in any message.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { channels, telegram } from '../../src/channels.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -101,4 +101,21 @@ test('a log level or an access to metrics that does not exist is refused', () =>
   expect(text).toContain('PARLEY_LOG_LEVEL: must be one of trace, debug, info, warn, error, silent')
   expect(text).toContain('PARLEY_METRICS: must be local, public or off')
   expect(loadConfig({}, {}, channels)).toMatchObject({ logLevel: 'info', metrics: 'local' })
+})
+
+describe('a model from the environment', () => {
+  const slugs = (env: Record<string, string>) => loadConfig(env, {}, []).agents.map((agent) => agent.slug)
+
+  test('takes the place of the demo agent', () => {
+    expect(slugs({})).toEqual(['demo'])
+    expect(slugs({ PARLEY_MODEL_URL: 'http://127.0.0.1:1/v1', PARLEY_MODEL: 'small' })).toEqual(['assistant'])
+  })
+
+  test.each([
+    [{ PARLEY_MODEL: 'small' }, 'PARLEY_MODEL_URL is missing'],
+    [{ PARLEY_MODEL_URL: 'http://127.0.0.1:1/v1' }, 'PARLEY_MODEL is missing'],
+    [{ PARLEY_MODEL_URL: 'not an address', PARLEY_MODEL: 'small' }, 'PARLEY_MODEL_URL'],
+  ])('%j is refused with what is wrong', (env, says) => {
+    expect(() => slugs(env)).toThrow(says)
+  })
 })

@@ -13,8 +13,6 @@ export type Case = {
   readonly differs?: string
 }
 
-export type LeftOut = { readonly id: string; readonly reason: string }
-
 export function conform(title: string, cases: readonly Case[]): void {
   describe(title, () => {
     for (const each of cases) {

@@ -116,7 +116,3 @@ export function record(state: RunState, type: LoopEventName, metadata: Fields): 
   state.records.push({ type, metadata })
   state.emit(type, metadata)
 }
-
-export function budgetUse(state: RunState): Readonly<Record<string, number>> {
-  return Object.fromEntries([...state.budgets.values()].map((budget) => [budget.name, budget.current()]))
-}

@@ -50,7 +50,7 @@ export function inferType(content: unknown, metadata: Fields): EnvelopeType {
   return metadata['error'] === undefined || metadata['error'] === null ? 'text' : 'error'
 }
 
-export function isType(value: unknown): value is EnvelopeType {
+function isType(value: unknown): value is EnvelopeType {
   return (envelopeTypes as readonly unknown[]).includes(value)
 }
 

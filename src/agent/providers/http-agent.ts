@@ -16,8 +16,8 @@ export type HttpAgentOptions = {
   readonly maxBytes?: number
 }
 
-export const signatureHeader = 'x-parley-signature'
-export const timestampHeader = 'x-parley-timestamp'
+const signatureHeader = 'x-parley-signature'
+const timestampHeader = 'x-parley-timestamp'
 
 const hmac = webHmac()
 

@@ -14,7 +14,7 @@ export type RetryPolicy = {
   readonly onRetry?: (facts: { attempt: number; max_attempts: number; delay_seconds: number; type: string }) => void
 }
 
-export const defaultRetries: RetryPolicy = {
+const defaultRetries: RetryPolicy = {
   attempts: 3,
   baseMs: 1_000,
   maxMs: 8_000,
