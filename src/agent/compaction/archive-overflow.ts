@@ -1,6 +1,7 @@
 // A transcript too large to summarize: its older part is set aside as it is, with a note in its place.
 import type { Envelope } from '../../contract/index.ts'
 import { textLine } from '../messages/create.ts'
+import { sha256Hex } from '../tools/canonical-json.ts'
 import { bytesOf, provenance } from './conservation.ts'
 import type { CompactionPolicy } from './policy.ts'
 import { boundaryOf, type Compaction, skipped } from './view.ts'
@@ -38,9 +39,4 @@ function retainedCount(messages: readonly Envelope[], policy: CompactionPolicy):
     count += 1
   }
   return count
-}
-
-async function sha256Hex(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
