@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { type Agent, defineAgent } from './agent/agent.ts'
 import { demoAgent } from './agent/demo.ts'
-import { lazyModel } from './agent/providers/lazy-model.ts'
+import { openAiCompatible } from './agent/providers/openai-compatible.ts'
 import {
   type AccessRule,
   type ChannelDefinition,
@@ -154,7 +154,7 @@ function defaultAgent(env: Environment, problems: string[]): Agent {
   return defineAgent({
     slug: 'assistant',
     instructions: 'You are a helpful assistant in a chat. Answer briefly, in the language you are addressed in.',
-    model: lazyModel({ baseUrl, model, ...(apiKey === undefined ? {} : { apiKey }) }),
+    model: openAiCompatible({ baseUrl, model, ...(apiKey === undefined ? {} : { apiKey }) }),
   })
 }
 

@@ -9,6 +9,7 @@ import type { ConversationResult } from './loop/result.ts'
 import { runLoop } from './loop/run-loop.ts'
 import { textLine } from './messages/create.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
+import { aiSdkModel } from './providers/ai-sdk.ts'
 import { withRetries } from './providers/with-retries.ts'
 import { runDesk } from './run-desk.ts'
 import { statusReply } from './status-reply.ts'
@@ -63,11 +64,8 @@ function shown(
   return messages.map(({ role, parts }) => textLine(role, partsText(parts)))
 }
 
-/** The SDK is loaded by the first agent that needs it: it is larger than everything else here. */
 function modelOf({ model, ...settings }: ModelAgentOptions): Model {
-  if (typeof model === 'function') return model
-  const loaded = import('./providers/ai-sdk.ts').then(({ aiSdkModel }) => aiSdkModel(model, settings))
-  return async (request) => (await loaded)(request)
+  return typeof model === 'function' ? model : aiSdkModel(model, settings)
 }
 
 /** What this run added between what was heard and what is said: those two are stored with the turn itself. */
