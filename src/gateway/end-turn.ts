@@ -30,6 +30,10 @@ export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, result: RunResu
     envelopes: [...heard(ready), ...[...result.lines, ...said].map((envelope) => ({ inboxId: null, envelope }))],
     calls,
     timers: result.timers,
+    run: result.run,
+    events: result.events,
+    actions: result.actions,
+    requests: result.requests,
   }
 }
 
@@ -51,6 +55,7 @@ export function deadEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Tu
     leadReason: reason,
     envelopes: [...heard(ready), { inboxId: null, envelope: said }],
     calls,
+    run: { status: 'failed', stopReason: reason, usage: {}, budgets: {}, summary: {} },
   }
 }
 
@@ -120,6 +125,10 @@ function emptyEnd(ready: ReadyTurn): TurnEnd {
     erased: [],
     calls: [],
     timers: [],
+    run: { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} },
+    events: [],
+    actions: [],
+    requests: [],
   }
 }
 

@@ -93,6 +93,7 @@ async function openForMessages(
     replyTo: lead?.replyTo ?? null,
     members: rows.map((row, ord) => ({ id: row.id, ord, principal: plan.principal, accessRule: at.access.mode })),
     signalId: null,
+    resumes: null,
   })
   if (!(await deps.turns.open(lane, turn, plan.dispositions))) return undefined
   notifySkipped(deps, lane, plan.dispositions)
@@ -116,6 +117,7 @@ async function openForSignal(
     replyTo: null,
     members: [],
     signalId: signal.id,
+    resumes: null,
   })
   if (!(await deps.turns.open(lane, turn, []))) return undefined
   return { lane, at, turn: opened(turn), members: [], signal, edit: null }

@@ -6,7 +6,7 @@ import { type Envelope, GatewayError, isGatewayError, type NormalizedResponse } 
 import { historyTurn } from '../sessions/codec.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import { mergeMessages } from '../sessions/merge.ts'
-import type { NewTimer } from '../sessions/turn-store.ts'
+import type { NewPendingAction, NewRunEvent, NewTimer, NewToolRequest, RunEnd } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
 
@@ -17,7 +17,14 @@ export type RunResult = {
   readonly timers: readonly NewTimer[]
   /** Transcript lines between what was heard and what is said. */
   readonly lines: readonly Envelope[]
+  readonly run: RunEnd
+  readonly events: readonly NewRunEvent[]
+  readonly actions: readonly NewPendingAction[]
+  readonly requests: readonly NewToolRequest[]
 }
+
+const nothing = { extras: [], timers: [], lines: [], events: [], actions: [], requests: [] } as const
+const naturalEnd: RunEnd = { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} }
 
 export async function runAgent(
   deps: GatewayDeps,
@@ -31,12 +38,8 @@ export async function runAgent(
   const lead = ready.members.at(-1)
   const facts = replyFacts(ready)
   if (lead !== undefined && isRotation(deps, lead.message)) {
-    return {
-      reply: completeReply('Started a new session. What came before is no longer in my memory.', facts),
-      extras: [],
-      timers: [],
-      lines: [],
-    }
+    const reply = completeReply('Started a new session. What came before is no longer in my memory.', facts)
+    return { ...nothing, reply, run: naturalEnd }
   }
   const { historyHead, historyTail } = deps.turnPolicy
   const transcript = await deps.transcripts.window(ready.turn.sessionId, historyHead, historyTail)
@@ -70,7 +73,7 @@ export async function runAgent(
       ? agent.run(mergeMessages(context.members, [...history]), context)
       : agent.onSignal?.(ready.signal, context)
   const reply = await untilAborted(signal, work)
-  return { reply: completeReply(reply, facts), extras, timers, lines }
+  return { ...nothing, reply: completeReply(reply, facts), extras, timers, lines, run: naturalEnd }
 }
 
 export function replyFacts(ready: ReadyTurn): { threadId: string; inReplyTo: string; agent: string } {

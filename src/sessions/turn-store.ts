@@ -96,6 +96,8 @@ export type NewTurn = {
   readonly replyTo: JsonObject | null
   readonly members: readonly NewMember[]
   readonly signalId: string | null
+  /** The turn whose paused run this one goes on with. */
+  readonly resumes: string | null
 }
 
 export type NewTimer = {
@@ -104,6 +106,49 @@ export type NewTimer = {
   readonly dueInMs: number
   readonly payload: JsonObject
   readonly id: string
+}
+
+/** How a run ended, in the words of `agents-api.run-outcome`, for whoever asks later. */
+export type RunEnd = {
+  readonly status: string
+  readonly stopReason: string
+  readonly usage: JsonObject
+  readonly budgets: JsonObject
+  /** What the run was made of, without its content. */
+  readonly summary: JsonObject
+}
+
+/** One line of a run's log. The same key again changes nothing. */
+export type NewRunEvent = { readonly key: string; readonly event: JsonObject }
+
+/** What a run waits for. Its expiry is a timer under the same id, stored with it. */
+type NewPause = {
+  readonly id: string
+  readonly runId: string
+  readonly toolName: string
+  readonly toolCallId: string
+  /** For whom the paused run works. */
+  readonly owner: string
+  /** Where it goes on; never shown. */
+  readonly resume: JsonObject
+}
+
+export type NewPendingAction = NewPause & {
+  readonly kind: string
+  readonly summary: string
+  readonly action: JsonObject
+  readonly actionHash: string
+  readonly resolvers: 'anyone' | 'other' | 'operator'
+  readonly expiresInMs: number
+}
+
+export type NewToolRequest = NewPause & {
+  readonly requestId: string
+  /** As the tool must be given them. */
+  readonly parameters: JsonObject
+  /** As anybody may see it. */
+  readonly request: JsonObject
+  readonly expiresInMs: number | null
 }
 
 export type TurnEnd = {
@@ -122,6 +167,10 @@ export type TurnEnd = {
   readonly erased: readonly string[]
   readonly calls: readonly QueuedCall[]
   readonly timers: readonly NewTimer[]
+  readonly run: RunEnd
+  readonly events: readonly NewRunEvent[]
+  readonly actions: readonly NewPendingAction[]
+  readonly requests: readonly NewToolRequest[]
 }
 
 /**

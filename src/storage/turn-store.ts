@@ -3,7 +3,7 @@ import type { HeldLane, TurnStore, WaitingMessage } from '../sessions/turn-store
 import type { Database } from './database.ts'
 import { readableRows } from './row-version.ts'
 import { claimLanes } from './statements/claim-lanes.ts'
-import { completeTurn, endedUnder } from './statements/complete-turn.ts'
+import { completeTurn, endedUnder, pauseTurn } from './statements/complete-turn.ts'
 import { lockLane, openTurn, recountLane, releaseLane, renewLanes, resumeTurn, splitTurn } from './statements/turns.ts'
 import { storableJson } from './storable-json.ts'
 
@@ -46,7 +46,8 @@ export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOp
     },
     async complete(hold, end) {
       const params = [hold.conversationId, holder, hold.epoch, storableJson(end), database.isShared]
-      const [row] = await database.query<{ ended: number }>(completeTurn, params)
+      const isPaused = end.actions.length > 0 || end.requests.length > 0
+      const [row] = await database.query<{ ended: number }>(isPaused ? pauseTurn : completeTurn, params)
       if ((row?.ended ?? 0) > 0) return true
       // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.
       const [ours] = await database.query<{ ended: number }>(endedUnder, [end.turnId, hold.epoch])

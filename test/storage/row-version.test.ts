@@ -138,6 +138,7 @@ function newTurn(held: HeldLane): NewTurn {
     replyTo: null,
     members: held.messages.map((row, ord) => ({ id: row.id, ord, principal: 'test:alice', accessRule: null })),
     signalId: null,
+    resumes: null,
   }
 }
 
@@ -155,6 +156,10 @@ function anEnd(turn: NewTurn, parts: number): TurnEnd {
     erased: [],
     calls: Array.from({ length: parts }, (_, ordinal) => aCall(ordinal)),
     timers: [],
+    run: { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} },
+    events: [],
+    actions: [],
+    requests: [],
   }
 }
 

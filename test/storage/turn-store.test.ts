@@ -227,6 +227,7 @@ function newTurn(held: HeldLane): NewTurn {
     replyTo: null,
     members: held.messages.map((row, ord) => ({ id: row.id, ord, principal: 'test:alice', accessRule: 'public' })),
     signalId: null,
+    resumes: null,
   }
 }
 
@@ -244,5 +245,9 @@ function anEnd(turn: NewTurn): TurnEnd {
     erased: [],
     calls: [],
     timers: [],
+    run: { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} },
+    events: [],
+    actions: [],
+    requests: [],
   }
 }

@@ -18,10 +18,29 @@ export const pendingActions = pgTable(
     status: text('status').notNull(),
     expiresAt: instant('expires_at').notNull(),
     resolvedAt: instant('resolved_at'),
+    agent: text('agent'),
+    sessionId: uuid('session_id'),
+    runId: text('run_id'),
+    toolName: text('tool_name'),
+    toolCallId: text('tool_call_id'),
+    /** Who may decide: anyone who reaches it, somebody other than the requester, or an operator. */
+    resolvers: text('resolvers').notNull().default('anyone'),
+    /** Where the paused run goes on; ours alone, never shown. */
+    resume: jsonb('resume'),
+    /** The hash of what was decided about; checked again when it is carried out. */
+    decidedHash: text('decided_hash'),
+    resolutionResult: jsonb('resolution_result'),
+    resolutionError: text('resolution_error'),
+    resolutionMetadata: jsonb('resolution_metadata'),
     createdAt: createdAt(),
     ...workspace(),
   },
-  (t) => [primaryKey({ columns: [t.tenant, t.id] }), index('pending_actions_conversation').on(t.conversationId)],
+  (t) => [
+    primaryKey({ columns: [t.tenant, t.id] }),
+    index('pending_actions_conversation').on(t.conversationId),
+    index('pending_actions_turn').on(t.turnId),
+    index('pending_actions_status').on(t.tenant, t.status, t.createdAt),
+  ],
 )
 
 export const runtimeToolRequests = pgTable(
@@ -36,10 +55,27 @@ export const runtimeToolRequests = pgTable(
     status: text('status').notNull(),
     result: jsonb('result'),
     expiresAt: instant('expires_at'),
+    /** The name the outside knows it by. */
+    requestId: text('request_id'),
+    owner: text('owner'),
+    agent: text('agent'),
+    sessionId: uuid('session_id'),
+    runId: text('run_id'),
+    toolCallId: text('tool_call_id'),
+    /** What anybody may see of it: redacted parameters, runtime facts. */
+    request: jsonb('request'),
+    resume: jsonb('resume'),
+    resolver: text('resolver'),
+    resolvedAt: instant('resolved_at'),
     createdAt: createdAt(),
     ...workspace(),
   },
-  (t) => [primaryKey({ columns: [t.tenant, t.id] })],
+  (t) => [
+    primaryKey({ columns: [t.tenant, t.id] }),
+    index('runtime_tool_requests_turn').on(t.turnId),
+    uniqueIndex('runtime_tool_requests_request').on(t.tenant, t.requestId),
+    index('runtime_tool_requests_status').on(t.tenant, t.status, t.createdAt),
+  ],
 )
 
 /** Tokens are stored as hashes; the clear text is shown once and never again. */

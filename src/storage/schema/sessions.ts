@@ -1,4 +1,5 @@
 // Sessions and their transcripts; runs and their event log.
+import { sql } from 'drizzle-orm'
 import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { connection, createdAt, instant, tenant, workspace } from './columns.ts'
 
@@ -16,12 +17,16 @@ export const sessions = pgTable(
     provider: text('provider'),
     model: text('model'),
     providerResponseId: text('provider_response_id'),
+    title: text('title'),
+    metadata: jsonb('metadata').notNull().default(sql`'{}'::jsonb`),
+    lastReadAt: instant('last_read_at'),
+    expiresAt: instant('expires_at'),
     lastActivityAt: instant('last_activity_at').notNull().defaultNow(),
     endedAt: instant('ended_at'),
     createdAt: createdAt(),
     ...workspace(),
   },
-  (t) => [index('sessions_conversation').on(t.conversationId)],
+  (t) => [index('sessions_conversation').on(t.conversationId), index('sessions_owner').on(t.tenant, t.owner, t.id)],
 )
 
 /** Append-only envelopes. A deleted message keeps its row and seq; its content becomes a tombstone. */
@@ -40,23 +45,41 @@ export const messages = pgTable(
   (t) => [primaryKey({ columns: [t.sessionId, t.seq] }), index('messages_inbox').on(t.inboxId)],
 )
 
+/**
+ * One per turn that runs an agent, under the turn's id; `run_id` is what the outside calls it. Status: running, then how
+ * the run ended, in the vocabulary of `agents-api.run-outcome`.
+ */
 export const runs = pgTable(
   'runs',
   {
     id: uuid('id').primaryKey(),
     tenant: tenant(),
+    runId: text('run_id'),
     turnId: uuid('turn_id').notNull(),
+    conversationId: uuid('conversation_id'),
     sessionId: uuid('session_id'),
     agent: text('agent').notNull(),
+    /** The principal it runs for: who may stop it. */
+    owner: text('owner'),
+    /** The run it goes on with, after an approval or a tool's answer from outside. */
+    resumes: uuid('resumes'),
     status: text('status').notNull(),
     stopReason: text('stop_reason'),
     usage: jsonb('usage'),
     budgets: jsonb('budgets'),
+    /** What the run was made of, without its content. */
+    summary: jsonb('summary'),
+    cancelRequestedAt: instant('cancel_requested_at'),
+    cancelledBy: text('cancelled_by'),
     createdAt: createdAt(),
     endedAt: instant('ended_at'),
     ...workspace(),
   },
-  (t) => [index('runs_turn').on(t.turnId)],
+  (t) => [
+    index('runs_turn').on(t.turnId),
+    uniqueIndex('runs_run_id').on(t.tenant, t.runId, t.conversationId),
+    index('runs_created').on(t.tenant, t.createdAt),
+  ],
 )
 
 export const runEvents = pgTable(

@@ -5,9 +5,30 @@ import { rowVersion } from '../row-version.ts'
 import { remembered } from './history.ts'
 import { wakeNote } from './wake-note.ts'
 
-export const completeTurn = statement(
-  'complete_turn',
-  `
+/** Most turns wait for nothing: they are spared the two tables. */
+const pauses = `
+asked as (
+  insert into pending_actions (tenant, id, turn_id, conversation_id, session_id, agent, run_id, tool_name, tool_call_id, kind,
+    summary, action, action_hash, creator, resolvers, resume, status, expires_at)
+  select turn.tenant, a.id, turn.id, turn.conversation_id, turn.session_id, turn.agent, a."runId", a."toolName",
+    a."toolCallId", a.kind, a.summary, a.action, a."actionHash", a.owner, a.resolvers, a.resume, 'pending',
+    now() + a."expiresInMs" * interval '1 ms'
+  from turn, given g, json_to_recordset(g.actions) as a(
+    id uuid, "runId" text, "toolName" text, "toolCallId" text, owner text, resume jsonb, kind text, summary text, action jsonb,
+    "actionHash" text, resolvers text, "expiresInMs" float8)
+),
+requested as (
+  insert into runtime_tool_requests (tenant, id, turn_id, conversation_id, session_id, agent, run_id, tool, tool_call_id,
+    request_id, parameters, request, owner, resume, status, expires_at)
+  select turn.tenant, q.id, turn.id, turn.conversation_id, turn.session_id, turn.agent, q."runId", q."toolName",
+    q."toolCallId", q."requestId", q.parameters, q.request, q.owner, q.resume, 'runtime_tool_pending',
+    now() + q."expiresInMs" * interval '1 ms'
+  from turn, given g, json_to_recordset(g.requests) as q(
+    id uuid, "runId" text, "toolName" text, "toolCallId" text, owner text, resume jsonb, "requestId" text, parameters jsonb,
+    request jsonb, "expiresInMs" float8)
+),`
+
+const completion = (extra: string): string => `
 with lane as materialized (
   select l.conversation_id from lanes l
   where l.conversation_id = $1 and l.holder = $2 and l.epoch = $3 for update
@@ -15,14 +36,15 @@ with lane as materialized (
 given as materialized (
   select e.* from lane, json_to_record($4::text::json) as e(
     "turnId" uuid, "sessionId" uuid, state text, reason text, response jsonb, "leadId" uuid, "leadState" text,
-    "leadReason" text, envelopes json, erased json, calls json, timers json)
+    "leadReason" text, envelopes json, erased json, calls json, timers json, run json, events json, actions json,
+    requests json)
 ),
 turn as (
   update turns t set state = g.state, reason = g.reason, response = g.response,
     ended_at = case when g.state = 'replied' then null else now() end,
     history = ${remembered('t', `'what', g.state, 'attempt', t.attempt, 'code', g.reason`)}
   from given g where t.id = g."turnId" and t.state = 'running'
-  returning t.id, t.tenant, t.connection, t.conversation_id, t.session_id, t.trace_id
+  returning t.id, t.tenant, t.connection, t.conversation_id, t.session_id, t.trace_id, t.agent, t.attempt
 ),
 numbered as (
   update sessions s set next_seq = s.next_seq + json_array_length(g.envelopes), last_activity_at = now()
@@ -66,6 +88,20 @@ scheduled as (
   from turn, given g, json_to_recordset(g.timers) as t(id uuid, name text, kind text, payload jsonb, "dueInMs" float8)
   on conflict (origin, name) do nothing
 ),
+ran as (
+  update runs r set status = e.status, stop_reason = e."stopReason", usage = e.usage, budgets = e.budgets,
+    summary = e.summary, ended_at = now()
+  from turn, given g, json_to_record(g.run) as e(
+    status text, "stopReason" text, usage jsonb, budgets jsonb, summary jsonb)
+  where r.id = turn.id
+),
+told as (
+  insert into run_events (run_id, seq, key, attempt, event)
+  select turn.id, coalesce((select max(seq) + 1 from run_events x where x.run_id = turn.id), 0) + e.ord - 1,
+    e.entry ->> 'key', turn.attempt, (e.entry -> 'event')::jsonb
+  from turn, given g, json_array_elements(g.events) with ordinality as e(entry, ord)
+  on conflict do nothing
+),${extra}
 members as (
   update inbox x set
     state = case when g."leadState" is null then x.state
@@ -89,8 +125,10 @@ freed as (
 woken as (
   select case when $5::boolean and exists (select 1 from sent) then pg_notify('parley_wake', ${wakeNote('sends')}) end as done
 )
-select (select count(*)::int from turn) as ended, (select count(*)::int from lane) as held from woken`,
-)
+select (select count(*)::int from turn) as ended, (select count(*)::int from lane) as held from woken`
+
+export const completeTurn = statement('complete_turn', completion(''))
+export const pauseTurn = statement('pause_turn', completion(pauses))
 
 /** $1 turn, $2 epoch. Whether it ended while this holder had it: the commit we never heard about, not a successor's. */
 export const endedUnder = statement(

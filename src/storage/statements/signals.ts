@@ -1,4 +1,5 @@
 // Timers and signals (ruling 21). $1 how many. A due timer becomes a signal in its lane, in the statement that resolves it.
+import { expiryKinds } from '../../sessions/signal-store.ts'
 import { statement } from '../database.ts'
 
 export const fireTimers = statement(
@@ -11,9 +12,22 @@ fired as (
   update timers t set fired_at = now() from due where t.id = due.id
   returning t.id, t.tenant, t.conversation_id, t.origin, t.name, t.kind, t.payload
 ),
+-- What expires is resolved here and now; somebody who decided in time has already sent the signal.
+expired as (
+  update pending_actions a set status = 'expired', resolved_at = now() from fired f
+  where f.kind = '${expiryKinds.approval}' and a.tenant = f.tenant and a.id = f.id and a.status = 'pending' returning a.id
+),
+timed_out as (
+  update runtime_tool_requests q set status = 'runtime_tool_timeout', resolved_at = now() from fired f
+  where f.kind = '${expiryKinds.runtimeTool}' and q.tenant = f.tenant and q.id = f.id and q.status = 'runtime_tool_pending'
+  returning q.id
+),
 signalled as (
   insert into signals (id, tenant, conversation_id, kind, name, origin, payload, state)
-  select id, tenant, conversation_id, kind, name, origin, payload, 'queued' from fired order by conversation_id, id
+  select id, tenant, conversation_id, kind, name, origin, payload, 'queued' from fired
+  where kind not in ('${expiryKinds.approval}', '${expiryKinds.runtimeTool}')
+    or id in (select id from expired union all select id from timed_out)
+  order by conversation_id, id
   on conflict (id) do nothing
   returning conversation_id
 ),

@@ -44,13 +44,16 @@ export const forgetTombstones = forgetRows('forget_tombstones', 'tombstones', 'c
 export const forgetTimers = forgetRows('forget_timers', 'timers', 'fired_at')
 export const forgetSignals = forgetRows('forget_signals', 'signals', 'ended_at')
 
-/** Turns with their journal and run log. */
+/** Turns with their journal, their run and its log, and what it waited for. */
 export const forgetTurns = statement(
   'forget_turns',
   `
 with old as (select id from turns where ended_at < now() - $1::float8 * interval '1 day' order by ended_at limit $2),
 steps as (delete from journal j using old where j.turn_id = old.id),
-events as (delete from run_events e using old where e.run_id = old.id)
+events as (delete from run_events e using old where e.run_id = old.id),
+ran as (delete from runs r using old where r.id = old.id),
+asked as (delete from pending_actions a using old where a.turn_id = old.id),
+requested as (delete from runtime_tool_requests q using old where q.turn_id = old.id)
 delete from turns t using old where t.id = old.id returning 1 as swept`,
 )
 

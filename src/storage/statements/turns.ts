@@ -22,7 +22,7 @@ with ${lane},
 given as (
   select t.* from lane, json_to_record(coalesce($4::text, '{}')::json) as t(
     id uuid, kind text, attempt int, "sessionId" uuid, "isNewSession" boolean, "parentTurn" uuid, principal text,
-    "runId" text, "traceId" text, "deadlineMs" float8, "replyTo" jsonb, "signalId" uuid)
+    "runId" text, "traceId" text, "deadlineMs" float8, "replyTo" jsonb, "signalId" uuid, resumes uuid)
 ),
 begun as (
   insert into sessions (id, tenant, connection, conversation_id, agent, owner)
@@ -45,6 +45,15 @@ turn as (
   select g.id, c.tenant, c.connection, c.id, g."sessionId", c.agent, g.kind, 'running', g.attempt, $3, ${rowVersion},
     g."parentTurn", g.principal, g."runId", now() + g."deadlineMs" * interval '1 ms', g."traceId"
   from given g join conversations c on c.id = $1 where g.id is not null
+),
+claimed as (
+  -- A run id is claimed once; whoever brings a known one gets a run under an id of our own.
+  insert into runs (id, tenant, run_id, turn_id, conversation_id, session_id, agent, owner, resumes, status)
+  select g.id, c.tenant, coalesce((
+      select g.id::text from runs r where r.tenant = c.tenant and r.run_id = g."runId" and r.conversation_id = c.id limit 1),
+    g."runId", g.id::text), g.id, c.id, g."sessionId", c.agent, g.principal, g.resumes, 'running'
+  from given g join conversations c on c.id = $1 where g.id is not null and g.kind <> 'amendment'
+  on conflict do nothing
 ),
 taken as (
   update inbox x set state = 'in_turn', turn_id = g.id, turn_order = m.ord, attempts = x.attempts + 1, principal = m.principal,
