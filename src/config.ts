@@ -1,7 +1,7 @@
 // Configuration: parley.config.ts and the environment in, a frozen Config out, every problem reported at once.
 import * as z from 'zod'
 import { type Agent, defineAgent } from './agent/agent.ts'
-import { demoAgent } from './agent/demo.ts'
+import { demoAgent } from './agent/demo/agent.ts'
 import { openAiCompatible } from './agent/providers/openai-compatible.ts'
 import {
   type AccessRule,

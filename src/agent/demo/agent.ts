@@ -1,35 +1,44 @@
 // The demo agent: needs no key, answers with what it received and how it knows, so that every path can be seen.
-import type { NormalizedMessage } from '../contract/index.ts'
-import { textOf } from '../contract/index.ts'
-import { type Agent, type AgentContext, type AgentReply, defineAgent } from './agent.ts'
+import { type NormalizedMessage, textOf } from '../../contract/index.ts'
+import { type Agent, type AgentContext, type AgentReply, defineAgent } from '../agent.ts'
+import { commandOf, demoModel } from './model.ts'
+import { dice, order } from './tools.ts'
 
 const help = [
   'I am the demo agent. Write anything and I explain what reached me. I also know:',
-  '/dice - rolls a die in a journaled step: the same message never rolls twice',
+  '/dice [how many] - rolls dice with a tool: the same message never rolls twice',
+  '/order <what> - asks for your approval, then pretends to order it',
+  '/story - tells one word by word, for whoever watches the run',
   '/remind <seconds> <text> - wakes this conversation later',
   '/new - starts a fresh session (also: /reset)',
   '/fail - fails on purpose, to show the apology',
 ].join('\n')
 
+const facts = { slug: 'demo', label: 'Demo agent', description: 'Echoes and explains what it received.' }
+
+/** What it does with tools goes through the loop, as with a real model. */
+const loop = defineAgent({ ...facts, model: demoModel, tools: [dice, order], maxTurns: 4 })
+
 export const demoAgent: Agent = defineAgent({
-  slug: 'demo',
-  label: 'Demo agent',
-  description: 'Echoes and explains what it received.',
-  run: (message, context) => answer(message, context),
-  onSignal: (signal) => `Reminder: ${String(signal.payload['text'] ?? '')}`,
+  ...facts,
+  run: answer,
+  onSignal: (signal, context) =>
+    signal.kind === 'timer' ? `Reminder: ${String(signal.payload['text'] ?? '')}` : loop.onSignal?.(signal, context),
 })
 
 async function answer(message: NormalizedMessage, context: AgentContext): Promise<AgentReply> {
   const text = textOf(message.parts).trim()
-  const [word = '', ...rest] = text.split(/\s+/)
-  switch (word.toLowerCase().split('@')[0]) {
+  const { word, rest } = commandOf(text)
+  switch (word) {
     case '/start':
     case '/help':
       return help
     case '/dice':
-      return `You rolled ${await context.step('dice', async () => 1 + ((crypto.getRandomValues(new Uint8Array(1))[0] ?? 0) % 6))}.`
+    case '/order':
+    case '/story':
+      return loop.run(message, context)
     case '/remind':
-      return remind(context, rest)
+      return remind(context, rest.split(/\s+/))
     case '/fail':
       throw new Error('asked to fail')
     default:
