@@ -43,3 +43,12 @@ export function jsonOf(value: unknown, depth = maxJsonDepth): Json | undefined {
   const entries = Object.entries(value).map(([key, item]) => [key, jsonOf(item, depth - 1)] as const)
   return Object.fromEntries(entries.filter((entry): entry is [string, Json] => entry[1] !== undefined))
 }
+
+/** Whether a value is JSON as it stands: nothing would be left out, nothing is too deep. */
+export function isJson(value: unknown, depth = maxJsonDepth): value is Json {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (depth === 0) return false
+  if (Array.isArray(value)) return value.every((item) => isJson(item, depth - 1))
+  return isFields(value) && Object.values(value).every((item) => isJson(item, depth - 1))
+}
