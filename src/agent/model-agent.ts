@@ -5,6 +5,7 @@ import { compact } from './compaction/compact.ts'
 import { compactionPolicy } from './compaction/policy.ts'
 import type { AgentContext, AgentReply } from './context.ts'
 import type { Model } from './loop/model.ts'
+import { conversationRequest } from './loop/request.ts'
 import type { ConversationResult } from './loop/result.ts'
 import { runLoop } from './loop/run-loop.ts'
 import { textLine } from './messages/create.ts'
@@ -18,9 +19,6 @@ import { sha256Of } from './tools/canonical-json.ts'
 import { createFailureGuard } from './tools/failure-guard.ts'
 import { createSpinGuard } from './tools/spin-guard.ts'
 
-/** Ruling 31. */
-const defaultMaxTurns = 10
-
 export function createModelRun(options: ModelAgentOptions) {
   const model = withRetries(modelOf(options))
   const { compaction } = options
@@ -29,11 +27,16 @@ export function createModelRun(options: ModelAgentOptions) {
     const desk = runDesk(options, message, context)
     const before = shown(options, message, context)
     const heard = textLine('user', partsText(message.parts))
-    const result = await runLoop([...before, heard], {
+    const request = conversationRequest({
+      messages: [...before, heard],
+      runtime_context: desk?.context ?? {},
+      ...(options.maxTurns === undefined ? {} : { max_turns: options.maxTurns }),
+    })
+    const result = await runLoop(request.messages, {
       model: journaled(model, context),
       runId: context.runId,
       sessionId: context.sessionId,
-      maxTurns: options.maxTurns ?? defaultMaxTurns,
+      maxTurns: request.max_turns,
       ...(options.budgets === undefined ? {} : { budgets: options.budgets }),
       ...(options.instructions === undefined ? {} : { system: options.instructions }),
       ...(options.completionPolicy === undefined ? {} : { completionPolicy: options.completionPolicy }),
@@ -42,7 +45,7 @@ export function createModelRun(options: ModelAgentOptions) {
       ...(desk === undefined ? {} : { tools: desk.desk }),
       ...(desk === undefined ? {} : { completionGate: completionGate(desk.rules) }),
       ...(desk === undefined ? {} : { spinGuard: createSpinGuard(desk), failureGuard: createFailureGuard(desk) }),
-      context: desk?.context ?? {},
+      context: request.runtime_context,
       onDelta: context.show,
       observers: options.onEvent === undefined ? [] : [options.onEvent],
       signal: context.signal,

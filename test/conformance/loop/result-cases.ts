@@ -1,7 +1,8 @@
-// Section 2: result, observability and outcome of a run. (What a request accepts is tested with the agents.)
+// loop 2.2 to 2.6: result, observability and outcome of a run, and the run result other runtimes read.
 import { expect } from 'vitest'
 import { createBudget } from '../../../src/agent/loop/budget.ts'
 import { normalizeResult } from '../../../src/agent/loop/result.ts'
+import { readRunResult } from '../../../src/agent/loop/run-result.ts'
 import { type Case, refusal } from '../conform.ts'
 
 const event = (type: string, id: string, more: object = {}) => ({
@@ -132,6 +133,43 @@ export const resultCases: readonly Case[] = [
     differs: 'trap 04',
     run: () => normalizeResult({ messages: [], status: 'transcript_lock_contention' }),
     expected: { completed: false, run_outcome: { status: 'contention', retryable: true } },
+  },
+  {
+    id: 'R-11',
+    claim: 'a run result of another runtime is read: status, references and times are cleaned',
+    run: () =>
+      readRunResult({
+        run_id: ' r1 ',
+        status: 'Succeeded ',
+        output: { answer: 42 },
+        artifact_refs: [{ label: ' Report ', path: '', size: 3 }, 'a file', null, { label: ' ' }],
+        evidence_refs: 'none',
+        logs: ['a line', { line: 1 }],
+        started_at: '2026-01-01T00:00:00Z',
+        timestamps: { ended_at: '2026-01-01T00:00:09Z' },
+      }),
+    equals: {
+      schema: 'agents-api/run-result/v1',
+      version: 1,
+      run_id: 'r1',
+      status: 'succeeded',
+      outputs: { answer: 42 },
+      artifact_refs: [{ label: 'Report', size: 3 }],
+      evidence_refs: [],
+      logs: [{ line: 1 }],
+      replay: {},
+      provenance: {},
+      timestamps: { started_at: '2026-01-01T00:00:00Z', ended_at: '2026-01-01T00:00:09Z' },
+      error: {},
+      cancellation: {},
+      metadata: {},
+    },
+  },
+  {
+    id: 'R-11',
+    claim: 'a status nobody knows is a run that goes on',
+    run: () => ['finished?', undefined, 7].map((status) => readRunResult({ run_id: 'r1', status }).status),
+    equals: ['running', 'running', 'running'],
   },
   {
     id: 'R-12',
