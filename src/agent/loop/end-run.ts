@@ -22,12 +22,20 @@ export async function endRun(
     return resultOf(state)
   }
   // A host's own persister may fail without anybody's harm; ours is the commit of the turn (ruling 38).
-  await options.persist?.(result).catch(() => {})
+  await keep(options.persist, result)
   if (state.stop?.status !== 'failed' && state.stop?.status !== 'transcript_lock_contention') {
     const facts = { message_count: state.messages.length, tool_results: state.executions.length }
     state.emit('completed', { turn: state.turn, ...facts })
   }
   return result
+}
+
+async function keep(persist: LoopOptions['persist'], result: ConversationResult): Promise<void> {
+  try {
+    await persist?.(result)
+  } catch {
+    // Whoever keeps a copy does not decide about the run.
+  }
 }
 
 function resultOf(state: RunState): ConversationResult {

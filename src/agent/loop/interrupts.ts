@@ -21,17 +21,20 @@ export async function stopIfCancelled(state: RunState, options: LoopOptions): Pr
   return true
 }
 
-export async function hearInterrupts(state: RunState, options: LoopOptions, context: Fields): Promise<void> {
+/** True: there is something new to answer. */
+export async function hearInterrupts(state: RunState, options: LoopOptions, context: Fields): Promise<boolean> {
   const given = await options.interruptSource?.(state.messages, context)
   if (given === undefined || given === null) {
     await stopIfCancelled(state, options)
-    return
+    return false
   }
   try {
     const message = normalizeMessage(given)
     interrupt(state, message, actionOf(message.metadata))
+    return true
   } catch {
     state.emit('interrupt_ignored', { reason: 'invalid_message', turn: state.turn })
+    return false
   }
 }
 

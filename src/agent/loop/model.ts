@@ -43,6 +43,8 @@ export type ModelTurn = {
   /** Replaces the transcript so far plus this turn; absent: the loop appends by itself. */
   readonly messages?: readonly unknown[]
   readonly continuation_messages?: readonly unknown[]
+  /** What a model that runs its own tools wants kept in the result. */
+  readonly events?: readonly { readonly type: string; readonly metadata: Fields }[]
   readonly usage?: Readonly<Record<string, unknown>>
   readonly request_metadata?: Fields
   readonly metadata?: Fields

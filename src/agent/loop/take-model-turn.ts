@@ -22,9 +22,11 @@ export async function takeModelTurn(state: RunState, options: LoopOptions): Prom
   if (turn === undefined) return false
   const wish = await carryOut(state, options, turn, context)
   if (isOver(state)) return false
-  await hearInterrupts(state, options, context)
+  const hasHeard = await hearInterrupts(state, options, context)
   if (isOver(state)) return false
-  const goesOn = wish === 'must' || ((await options.shouldContinue?.({ ...turn }, context)) ?? wish === 'may')
+  // What came in meanwhile is in the transcript now: a run that ended here would leave it unanswered.
+  const isHeldOpen = hasHeard || wish === 'must'
+  const goesOn = isHeldOpen || ((await options.shouldContinue?.({ ...turn }, context)) ?? wish === 'may')
   return goesOn && !spend(state, 'turns')
 }
 
@@ -92,6 +94,7 @@ function account(state: RunState, turn: ModelTurn): void {
   if (turn.request_metadata !== undefined) state.requestMetadata = turn.request_metadata
   state.metadata = { ...state.metadata, ...turn.metadata }
   if (turn.provider_diagnostics !== undefined) state.diagnostics.push(turn.provider_diagnostics)
+  state.records.push(...(turn.events ?? []))
   if (turn.structured_output !== undefined) {
     if (!('parsed' in turn.structured_output))
       throw new GatewayError('agent_failed', 'invalid_agent_structured_output: parsed is missing')
