@@ -8,6 +8,7 @@ import type { CompletionPolicy } from './loop/completion.ts'
 import type { LoopObserver } from './loop/events.ts'
 import type { Model } from './loop/model.ts'
 import type { LoopOptions } from './loop/options.ts'
+import type { RetryOptions } from './providers/with-retries.ts'
 import type { Tool } from './tools/define-tool.ts'
 import type { PreToolMediator } from './tools/mediate.ts'
 
@@ -18,6 +19,10 @@ export type ModelAgentOptions = {
   readonly model: LanguageModel | Model
   readonly temperature?: number
   readonly maxOutputTokens?: number
+  /** How long the model may say nothing (120 s); then the provider counts as away. For models of the AI SDK. */
+  readonly modelTimeoutMs?: number
+  /** How often and how fast a provider is asked again before the turn itself waits for it. */
+  readonly modelRetries?: RetryOptions
   readonly tools?: readonly Tool[]
   /** Which tools it is shown (`mode`, `tools`, `categories`, `deny`, …). */
   readonly toolPolicy?: unknown

@@ -4,6 +4,7 @@ import { partsText } from '../rendering/index.ts'
 import { compact } from './compaction/compact.ts'
 import { compactionPolicy } from './compaction/policy.ts'
 import type { AgentContext, AgentReply } from './context.ts'
+import { notifyAll } from './loop/events.ts'
 import type { Model } from './loop/model.ts'
 import { conversationRequest } from './loop/request.ts'
 import type { ConversationResult } from './loop/result.ts'
@@ -20,7 +21,11 @@ import { createFailureGuard } from './tools/failure-guard.ts'
 import { createSpinGuard } from './tools/spin-guard.ts'
 
 export function createModelRun(options: ModelAgentOptions) {
-  const model = withRetries(modelOf(options))
+  const { onEvent } = options
+  const model = withRetries(modelOf(options), {
+    ...options.modelRetries,
+    onRetry: (facts) => notifyAll(onEvent === undefined ? [] : [onEvent])('provider_retry', facts),
+  })
   const { compaction } = options
   const policy = compactionPolicy({ enabled: true, ...compaction?.policy })
   return async (message: NormalizedMessage, context: AgentContext): Promise<AgentReply> => {
@@ -47,7 +52,7 @@ export function createModelRun(options: ModelAgentOptions) {
       ...(desk === undefined ? {} : { spinGuard: createSpinGuard(desk), failureGuard: createFailureGuard(desk) }),
       context: request.runtime_context,
       onDelta: context.show,
-      observers: options.onEvent === undefined ? [] : [options.onEvent],
+      observers: onEvent === undefined ? [] : [onEvent],
       signal: context.signal,
       monotonicMs: () => performance.now(),
     })

@@ -49,6 +49,12 @@ function failureNote(type: string): string {
       return 'Our conversation has grown too long for me. Send /new to start a fresh one.'
     case 'authentication':
       return 'I cannot reach my model: it refuses my key. My operator has to look at it.'
+    case 'quota':
+      return 'I cannot reach my model: its quota is used up. My operator has to look at it.'
+    case 'not_found':
+      return 'I cannot reach my model: it is not where I look for it. My operator has to look at it.'
+    case 'content_filter':
+      return 'My model declined to answer this. Please put it differently.'
     case 'invalid_request':
       return 'My model refused this request. Please put it differently; my operator can see why.'
     default:

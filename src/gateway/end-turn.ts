@@ -94,11 +94,21 @@ export function judgeFailure(deps: GatewayDeps, ready: ReadyTurn, error: unknown
   if (code === 'provider_unavailable') {
     return (ready.turn.outageMs ?? 0) > policy.maxOutageMs
       ? { kind: 'dead', reason: code }
-      : { kind: 'release', delayMs, cause: 'outage', code }
+      : { kind: 'release', delayMs: outageDelayMs(ready, error, delayMs), cause: 'outage', code }
   }
   if (ready.members.length > 1) return { kind: 'split', delayMs: 0, code }
   if (ready.turn.failures + 1 >= policy.maxFailures) return { kind: 'dead', reason: code }
   return { kind: 'release', delayMs, cause: 'failed', code }
+}
+
+const maxOutageDelayMs = 60_000
+const maxAskedDelayMs = 10 * 60_000
+
+/** The longer it is away, the less often it is asked; when it said itself when to come back, not before, within reason. */
+function outageDelayMs({ turn }: ReadyTurn, error: unknown, firstMs: number): number {
+  const asked = isGatewayError(error) ? Number(error.details['retryAfterSeconds'] ?? 0) * 1000 : 0
+  const grown = Math.min((turn.outageMs ?? 0) / 2, maxOutageDelayMs)
+  return Math.round(Math.max(firstMs, grown, Math.min(asked, maxAskedDelayMs)))
 }
 
 function heard(ready: ReadyTurn): readonly Line[] {

@@ -5,8 +5,15 @@ import type { AddressInfo } from 'node:net'
 export type ScriptedCall = { readonly id: string; readonly name: string; readonly arguments: string }
 
 export type ScriptedAnswer =
-  | { readonly text: string; readonly calls?: readonly ScriptedCall[]; readonly cutAfter?: number }
-  | { readonly calls: readonly ScriptedCall[] }
+  | {
+      readonly text?: string
+      readonly calls?: readonly ScriptedCall[]
+      /** Only so many frames; then the line goes dead, ends in good order, or stays silent. */
+      readonly cutAfter?: number
+      readonly cutBy?: 'reset' | 'end' | 'silence'
+      readonly finish?: string
+      readonly hasUsage?: false
+    }
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   /** Never answers. */
   | { readonly hang: true }
@@ -65,14 +72,17 @@ function send(response: ServerResponse, answer: ScriptedAnswer): void {
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   const frames = framesOf(answer)
-  const cut = 'text' in answer ? answer.cutAfter : undefined
+  const { cutAfter: cut, cutBy = 'reset' } = answer
   for (const frame of cut === undefined ? frames : frames.slice(0, cut)) response.write(frame)
   if (cut === undefined) response.end('data: [DONE]\n\n')
+  else if (cutBy === 'end') response.end()
   // What was written is on its way before the line goes dead.
-  else setTimeout(() => response.destroy(), 20)
+  else if (cutBy === 'reset') setTimeout(() => response.destroy(), 20)
 }
 
-function framesOf(answer: { text?: string; calls?: readonly ScriptedCall[] }): readonly string[] {
+type StreamedAnswer = Exclude<ScriptedAnswer, { status: number } | { hang: true }>
+
+function framesOf(answer: StreamedAnswer): readonly string[] {
   const chunk = (delta: object, more: object = {}): string =>
     `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [{ index: 0, delta, finish_reason: null, ...more }] })}\n\n`
   const words = (answer.text ?? '').split(/(?<= )/).filter((word) => word !== '')
@@ -84,8 +94,12 @@ function framesOf(answer: { text?: string; calls?: readonly ScriptedCall[] }): r
     ...calls.map(({ id, name, arguments: text }, index) =>
       chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: text } }] }),
     ),
-    chunk({}, { finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' }),
-    `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [], usage })}\n\n`,
+    chunk({}, { finish_reason: answer.finish ?? (calls.length > 0 ? 'tool_calls' : 'stop') }),
+    ...(answer.hasUsage === false
+      ? []
+      : [
+          `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [], usage })}\n\n`,
+        ]),
   ]
 }
 

@@ -7,8 +7,14 @@ import { type RunState, stopRun } from './run-state.ts'
 /** `message` may come from a provider: it is for the log and the operator, never for a chat. */
 export function failRun(state: RunState, cause: { type: string; message: string } & Fields): void {
   const message = cause.message === '' ? 'Provider turn failed.' : cause.message
-  state.emit('failed', { turn: state.turn, error: message })
   stopRun(state, { status: 'failed', fields: { failure: { ...cause, message, turn_count: state.turn } } })
+  state.emit('failed', {
+    turn: state.turn,
+    error: message,
+    type: cause.type,
+    status: 'failed',
+    stop_reason: 'provider_error',
+  })
 }
 
 export async function endRun(
@@ -25,7 +31,9 @@ export async function endRun(
   await keep(options.persist, result)
   if (state.stop?.status !== 'failed' && state.stop?.status !== 'transcript_lock_contention') {
     const facts = { message_count: state.messages.length, tool_results: state.executions.length }
-    state.emit('completed', { turn: state.turn, ...facts })
+    // Every end but a failure is told by this event; how it ended is in it, so that nobody takes a stop for an answer.
+    const { status, stop_reason } = result.run_outcome
+    state.emit('completed', { turn: state.turn, ...facts, status, stop_reason })
   }
   return result
 }

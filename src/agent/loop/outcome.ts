@@ -66,7 +66,7 @@ export function runOutcome(source: OutcomeSource): RunOutcome {
     status,
     completed: status === 'completed',
     stop_reason: stopReason,
-    retryable: typeof given['retryable'] === 'boolean' ? given['retryable'] : retryableStatuses.has(status),
+    retryable: flagOr(given['retryable'], flagOr(failure['retryable'], retryableStatuses.has(status))),
     ...(hasFailure ? { failure } : {}),
     ...(isFields(given['assertions']) ? { assertions: given['assertions'] } : {}),
     ...(stopReason === 'provider_error' && hasFailure ? { provider_error: failure } : {}),
@@ -91,6 +91,10 @@ function stopReasonOf(status: OutcomeStatus, source: OutcomeSource): string {
 
 function textOr(value: unknown, otherwise: string): string {
   return typeof value === 'string' && value !== '' ? value : otherwise
+}
+
+function flagOr(value: unknown, otherwise: boolean): boolean {
+  return typeof value === 'boolean' ? value : otherwise
 }
 
 function fieldsOf(value: unknown): Fields {

@@ -5,34 +5,50 @@ import type { Model, ModelRequest, ModelTurn } from '../loop/model.ts'
 import type { RequestedCall, ToolDeclaration } from '../tools/tool.ts'
 import { toModelMessages } from './to-model-messages.ts'
 
-export type AiSdkOptions = { readonly maxOutputTokens?: number; readonly temperature?: number }
+export type AiSdkOptions = {
+  readonly maxOutputTokens?: number
+  readonly temperature?: number
+  /** How long the model may say nothing at all, at the start and between two words. */
+  readonly modelTimeoutMs?: number
+}
+
+/** Longer than a patient person waits, and than a model thinks before its first word. */
+const defaultTimeoutMs = 120_000
 
 export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Model {
   return async (request) => {
     const names = safeNames(request.tools)
+    const silence = watchSilence(options.modelTimeoutMs ?? defaultTimeoutMs)
     const stream = streamText({
       model,
       ...(request.system === undefined ? {} : { system: request.system }),
       messages: toModelMessages(request.messages, (name) => names.get(name) ?? name),
       tools: toolSet(request.tools, names),
       maxRetries: 0,
-      abortSignal: request.signal,
+      abortSignal: AbortSignal.any([request.signal, silence.signal]),
       ...temperatureOf(request, options),
       ...(options.maxOutputTokens === undefined ? {} : { maxOutputTokens: options.maxOutputTokens }),
       // Errors arrive as parts of the stream; printed by the SDK they would show whatever the provider wrote.
       onError: () => {},
     })
-    return collect(stream.fullStream, request)
+    try {
+      return await collect(stream.fullStream, request, silence)
+    } finally {
+      silence.end()
+    }
   }
 }
 
-async function collect(parts: AsyncIterable<StreamPart>, request: ModelRequest): Promise<ModelTurn> {
+async function collect(parts: AsyncIterable<StreamPart>, request: ModelRequest, silence: Silence): Promise<ModelTurn> {
   let content = ''
   let isFinished = false
+  let hasBegun = false
   const calls: RequestedCall[] = []
   let usage: Readonly<Record<string, unknown>> = {}
   let metadata: Readonly<Record<string, unknown>> = {}
   for await (const part of parts) {
+    silence.broken()
+    hasBegun ||= /^(text|reasoning|tool)-/.test(part.type)
     switch (part.type) {
       case 'text-delta':
         content += part.text
@@ -49,14 +65,48 @@ async function collect(parts: AsyncIterable<StreamPart>, request: ModelRequest):
         usage = usageOf(part.totalUsage)
         break
       case 'error':
-        throw part.error
+        throw hasBegun && isUnfinished(part.error) ? cutOff() : part.error
       case 'abort':
-        throw new DOMException('the turn was stopped', 'AbortError')
+        throw silence.signal.aborted ? silence.signal.reason : new DOMException('the turn was stopped', 'AbortError')
     }
   }
-  // A stream that just ends was cut; half an answer must not pass for a whole one.
-  if (!isFinished) throw new TypeError('terminated: the stream ended before the answer did')
+  if (!isFinished) throw cutOff()
+  if (metadata['finish_reason'] === 'content-filter' && content === '' && calls.length === 0)
+    return { failure: contentFiltered, usage, request_metadata: metadata }
   return { content, tool_calls: calls, usage, request_metadata: metadata }
+}
+
+/** Silence would be the alternative: nobody would know why. */
+const contentFiltered = {
+  type: 'content_filter',
+  message: 'The provider declined to answer.',
+  retryable: false,
+} as const
+
+/** A stream that just ends was cut; half an answer must not pass for a whole one. */
+function cutOff(): TypeError {
+  return new TypeError('terminated: the stream ended before the answer did')
+}
+
+/** What the SDK says of a stream that ended in good order, but without an end of the answer. */
+function isUnfinished(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AI_InvalidResponseDataError'
+}
+
+type Silence = { readonly signal: AbortSignal; readonly broken: () => void; readonly end: () => void }
+
+function watchSilence(maxMs: number): Silence {
+  const stop = new AbortController()
+  const wait = () => setTimeout(() => stop.abort(new DOMException('the model said nothing', 'TimeoutError')), maxMs)
+  let timer = wait()
+  return {
+    signal: stop.signal,
+    broken() {
+      clearTimeout(timer)
+      timer = wait()
+    },
+    end: () => clearTimeout(timer),
+  }
 }
 
 type StreamPart =

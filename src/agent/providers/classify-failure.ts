@@ -1,18 +1,49 @@
 // What a provider's error means: wait and try again, or tell the person. Its own words stay in the log.
+import { fieldsOf } from '../fields.ts'
 import type { ModelFailure } from '../loop/model.ts'
 
-/** `isTransient`: trying again later may help. */
-export type Classified = ModelFailure & { readonly isTransient: boolean; readonly retryAfterSeconds?: number }
+/**
+ * How long it is worth trying again. `none`: it would fail the same way. `short`: a few times, then the person is told.
+ * `long`: the provider is away, and the turn waits for it (ruling 15).
+ */
+export type Patience = 'none' | 'short' | 'long'
+
+export type Classified = ModelFailure & {
+  readonly retryable: boolean
+  readonly patience: Patience
+  readonly retryAfterSeconds?: number
+}
+
+type Kind = Pick<Classified, 'type' | 'message' | 'patience'>
+
+const kinds = {
+  rate_limit: { type: 'rate_limit', message: 'The provider asks to slow down.', patience: 'long' },
+  network: { type: 'network', message: 'The connection to the provider broke.', patience: 'long' },
+  timeout: { type: 'timeout', message: 'The provider did not answer in time.', patience: 'long' },
+  provider_error: { type: 'provider_error', message: 'The provider failed.', patience: 'long' },
+  invalid_response: { type: 'invalid_response', message: 'The provider sent no answer.', patience: 'short' },
+  quota: { type: 'quota', message: 'The quota at the provider is used up.', patience: 'none' },
+  authentication: { type: 'authentication', message: 'The provider refused our key.', patience: 'none' },
+  not_found: { type: 'not_found', message: 'The provider knows no such model or address.', patience: 'none' },
+  context_length: {
+    type: 'context_length',
+    message: 'The conversation is too long for the model.',
+    patience: 'none',
+  },
+  invalid_request: { type: 'invalid_request', message: 'The provider refused the request.', patience: 'none' },
+} as const satisfies Readonly<Record<string, Kind>>
 
 export function classifyFailure(error: unknown): Classified {
   if (isCallError(error)) return byStatus(error)
-  if (isAbort(error)) return { type: 'timeout', message: 'The provider did not answer in time.', isTransient: true }
-  const name = error instanceof Error ? error.name : 'error'
+  if (isAbort(error)) return classified(kinds.timeout)
+  if (isToldInStream(error)) return byWords(error)
+  if (!(error instanceof Error)) return byWords(fieldsOf(error))
+  // The SDK's errors for what it could not read.
+  if (/^AI_(InvalidResponseData|JSONParse|TypeValidation|EmptyResponseBody)/.test(error.name))
+    return classified(kinds.invalid_response)
   // fetch throws a TypeError for every broken connection, before and in the middle of an answer.
   const isNetwork = error instanceof TypeError || /fetch|network|socket|terminated|ECONN/i.test(String(error))
-  return isNetwork
-    ? { type: 'network', message: 'The connection to the provider broke.', isTransient: true }
-    : { type: 'provider_error', message: `The provider's answer could not be used (${name}).`, isTransient: false }
+  return classified(isNetwork ? kinds.network : { ...kinds.provider_error, patience: 'none' })
 }
 
 /** The SDK's error for an answer that is none, by its shape: the SDK itself is loaded where it is used. */
@@ -27,27 +58,56 @@ function isCallError(error: unknown): error is CallError {
 }
 
 function byStatus(error: CallError): Classified {
-  const { statusCode: status } = error
-  const code = status === undefined ? {} : { code: String(status) }
-  const retryAfterSeconds = retryAfter(error.responseHeaders?.['retry-after'])
-  const wait = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
-  if (status === 429)
-    return { type: 'rate_limit', message: 'The provider asks to slow down.', isTransient: true, ...code, ...wait }
+  const { statusCode: status, responseBody: body = '' } = error
   // A success that could not be read to its end is a broken line.
-  if (status === undefined || status < 400)
-    return { type: 'network', message: 'The provider could not be reached.', isTransient: true }
-  if (status >= 500)
-    return { type: 'provider_error', message: 'The provider failed.', isTransient: true, ...code, ...wait }
-  if (status === 401 || status === 403)
-    return { type: 'authentication', message: 'The provider refused our key.', isTransient: false, ...code }
-  if (status === 413 || /context.{0,20}(length|window)|too many tokens/i.test(error.responseBody ?? ''))
-    return {
-      type: 'context_length',
-      message: 'The conversation is too long for the model.',
-      isTransient: false,
-      ...code,
-    }
-  return { type: 'invalid_request', message: 'The provider refused the request.', isTransient: false, ...code }
+  if (status === undefined || status < 400) return classified(kinds.network)
+  return classified(kindOf(status, body), String(status), retryAfter(error.responseHeaders?.['retry-after']))
+}
+
+function kindOf(status: number, body: string): Kind {
+  if (status === 429) return /insufficient_quota|billing/i.test(body) ? kinds.quota : kinds.rate_limit
+  if (status >= 500) return kinds.provider_error
+  if (status === 402) return kinds.quota
+  if (status === 401 || status === 403) return kinds.authentication
+  if (status === 413 || isTooLong(body)) return kinds.context_length
+  if (status === 404) return kinds.not_found
+  // Request timeout, too early: nothing is wrong with the request itself.
+  return status === 408 || status === 425 ? kinds.timeout : kinds.invalid_request
+}
+
+/** What a provider says in the middle of an answer, after a status of 200. */
+type Told = { readonly [key in 'code' | 'type' | 'message' | 'statusCode']?: unknown }
+
+function isToldInStream(error: unknown): error is Error & Told {
+  return error instanceof Error && error.name === 'AI_StreamProviderError'
+}
+
+function byWords({ code, type, message, statusCode }: Told): Classified {
+  const words = [code, type, message].filter((word) => typeof word === 'string').join(' ')
+  const status = Number(statusCode ?? code)
+  if (Number.isInteger(status) && status >= 400 && status < 600) return classified(kindOf(status, words), `${status}`)
+  if (isTooLong(words)) return classified(kinds.context_length)
+  if (/insufficient_quota|billing/i.test(words)) return classified(kinds.quota)
+  if (/rate.?limit/i.test(words)) return classified(kinds.rate_limit)
+  return classified(/overloaded|server_error|unavailable|timeout/i.test(words) ? kinds.provider_error : unexplained)
+}
+
+const unexplained: Kind = { ...kinds.provider_error, patience: 'short' }
+
+/** Every provider has its own words for it. */
+function isTooLong(text: string): boolean {
+  return /context.{0,20}(length|window|size)|too many tokens|(prompt|input|request).{0,20}too (long|large)|maximum.{0,30}tokens/i.test(
+    text,
+  )
+}
+
+function classified(kind: Kind, code?: string, retryAfterSeconds?: number): Classified {
+  return {
+    ...kind,
+    retryable: kind.patience !== 'none',
+    ...(code === undefined ? {} : { code }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  }
 }
 
 /** Seconds or a date, as HTTP allows; anything else is no advice. */

@@ -2,7 +2,7 @@
 // time and not by count (ruling 15), with its lane free for whoever comes.
 import { GatewayError } from '../../contract/index.ts'
 import type { Model } from '../loop/model.ts'
-import { classifyFailure } from './classify-failure.ts'
+import { type Classified, classifyFailure } from './classify-failure.ts'
 
 export type RetryPolicy = {
   readonly attempts: number
@@ -14,6 +14,9 @@ export type RetryPolicy = {
   readonly onRetry?: (facts: { attempt: number; max_attempts: number; delay_seconds: number; type: string }) => void
 }
 
+/** What an agent may choose of it. */
+export type RetryOptions = Partial<Pick<RetryPolicy, 'attempts' | 'baseMs' | 'maxMs'>>
+
 const defaultRetries: RetryPolicy = {
   attempts: 3,
   baseMs: 1_000,
@@ -22,7 +25,8 @@ const defaultRetries: RetryPolicy = {
   sleep,
 }
 
-export function withRetries(model: Model, policy: RetryPolicy = defaultRetries): Model {
+export function withRetries(model: Model, changes: Partial<RetryPolicy> = {}): Model {
+  const policy = { ...defaultRetries, ...changes }
   return async (request) => {
     let hasShown = false
     const { onDelta } = request
@@ -42,21 +46,28 @@ export function withRetries(model: Model, policy: RetryPolicy = defaultRetries):
       } catch (error) {
         request.signal.throwIfAborted()
         const failure = classifyFailure(error)
-        const { isTransient, retryAfterSeconds, ...told } = failure
-        if (!isTransient) return { failure: told }
+        const { patience, retryAfterSeconds, ...told } = failure
+        if (patience === 'none') return { failure: told }
         const waitMs = delayMs(attempt, policy, retryAfterSeconds)
-        if (hasShown || attempt >= policy.attempts || waitMs > policy.maxMs)
-          throw new GatewayError('provider_unavailable', `[agent] ${failure.message} The turn waits for it.`, {
-            retryable: true,
-            details: { type: failure.type },
-            cause: error,
-          })
+        if (hasShown || attempt >= policy.attempts || waitMs > policy.maxMs) {
+          if (patience === 'short') return { failure: told }
+          throw unavailable(failure, error)
+        }
         const facts = { attempt, max_attempts: policy.attempts, delay_seconds: waitMs / 1000, type: failure.type }
         policy.onRetry?.(facts)
         await policy.sleep(waitMs, request.signal)
       }
     }
   }
+}
+
+/** What the provider said about when to come back goes along: the turn waits at least that long. */
+function unavailable({ message, type, retryAfterSeconds }: Classified, cause: unknown): GatewayError {
+  return new GatewayError('provider_unavailable', `[agent] ${message} The turn waits for it.`, {
+    retryable: true,
+    details: { type, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) },
+    cause,
+  })
 }
 
 function delayMs(attempt: number, { baseMs, maxMs, jitter }: RetryPolicy, retryAfterSeconds?: number): number {
