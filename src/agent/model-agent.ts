@@ -1,5 +1,5 @@
 // An agent that is a model with tools: what a developer declares, and the run that comes of it.
-import type { Envelope, NormalizedMessage } from '../contract/index.ts'
+import type { Envelope, HistoricalMessage, NormalizedMessage } from '../contract/index.ts'
 import { partsText } from '../rendering/index.ts'
 import { compact } from './compaction/compact.ts'
 import { compactionPolicy } from './compaction/policy.ts'
@@ -10,6 +10,7 @@ import { conversationRequest } from './loop/request.ts'
 import type { ConversationResult } from './loop/result.ts'
 import { runLoop } from './loop/run-loop.ts'
 import { textLine } from './messages/create.ts'
+import { type NamedLines, nameSpeakers } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { aiSdkModel } from './providers/ai-sdk.ts'
 import { withRetries } from './providers/with-retries.ts'
@@ -30,10 +31,10 @@ export function createModelRun(options: ModelAgentOptions) {
   const policy = compactionPolicy({ enabled: true, ...compaction?.policy })
   return async (message: NormalizedMessage, context: AgentContext): Promise<AgentReply> => {
     const desk = runDesk(options, message, context)
-    const before = shown(options, message, context)
-    const heard = textLine('user', partsText(message.parts))
+    const { lines, note } = shown(options, message, context)
+    const system = [options.instructions, note].filter((text) => text !== undefined).join('\n\n')
     const request = conversationRequest({
-      messages: [...before, heard],
+      messages: lines,
       runtime_context: desk?.context ?? {},
       ...(options.maxTurns === undefined ? {} : { max_turns: options.maxTurns }),
     })
@@ -43,7 +44,7 @@ export function createModelRun(options: ModelAgentOptions) {
       sessionId: context.sessionId,
       maxTurns: request.max_turns,
       ...(options.budgets === undefined ? {} : { budgets: options.budgets }),
-      ...(options.instructions === undefined ? {} : { system: options.instructions }),
+      ...(system === '' ? {} : { system }),
       ...(options.completionPolicy === undefined ? {} : { completionPolicy: options.completionPolicy }),
       ...(options.shouldContinue === undefined ? {} : { shouldContinue: options.shouldContinue }),
       ...(compaction === undefined ? {} : { compact: (lines) => compact(lines, policy, compaction.summarize) }),
@@ -56,20 +57,33 @@ export function createModelRun(options: ModelAgentOptions) {
       signal: context.signal,
       monotonicMs: () => performance.now(),
     })
-    context.record(linesOf(result, before.length + 1))
+    context.record(linesOf(result, lines.length))
     return statusReply(result)
   }
 }
 
-/** The policy sees turns of people and agent; without one the model sees its tool calls and their results as well. */
-function shown(
-  { history }: ModelAgentOptions,
-  { sender }: NormalizedMessage,
-  context: AgentContext,
-): readonly Envelope[] {
-  if (history === undefined) return context.transcript
-  const { messages } = history({ history: context.history, current: { role: 'user', sender } })
-  return messages.map(({ role, parts }) => textLine(role, partsText(parts)))
+/** What came before and what is said now, with the speakers' names where there are several. */
+function shown({ history }: ModelAgentOptions, message: NormalizedMessage, context: AgentContext): NamedLines {
+  const { sender } = message
+  // The policy sees turns of people and agent; without one the model sees its tool calls and their results as well.
+  const before =
+    history === undefined
+      ? context.transcript.map(readable)
+      : history({ history: context.history, current: { role: 'user', sender } }).messages.map(spokenLine)
+  const isRoom = message.channel?.room_kind === 'group' || message.channel?.room_kind === 'channel'
+  return nameSpeakers([...before, spokenLine({ role: 'user', sender, parts: message.parts })], { isRoom })
+}
+
+function spokenLine({ role, sender, parts }: Pick<HistoricalMessage, 'role' | 'sender' | 'parts'>): Envelope {
+  const { address, display_name } = sender
+  return textLine(role, partsText(parts), { sender: { address, display_name } })
+}
+
+/** A stored line keeps the text of its parts apart; the model is also told of files and links, as in the turn itself. */
+function readable(line: Envelope): Envelope {
+  const { parts } = line.payload
+  // The codec put them there, of what a message or a reply consisted of.
+  return line.type === 'multimodal_part' && Array.isArray(parts) ? { ...line, content: partsText(parts) } : line
 }
 
 function modelOf({ model, ...settings }: ModelAgentOptions): Model {

@@ -6,7 +6,7 @@ import type { CallEnd, ReadyCall, ToolDesk } from '../tools/desk.ts'
 import type { RequestedCall } from '../tools/tool.ts'
 import { stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
-import { type RunState, record, spend, stopRun } from './run-state.ts'
+import { callKey, type RunState, record, spend, stopRun } from './run-state.ts'
 
 type Batch = {
   readonly state: RunState
@@ -85,7 +85,7 @@ function announce(state: RunState, ready: ReadyCall): void {
   const alias = ready.asked.name === tool_name ? {} : { provider_tool_name: ready.asked.name }
   const metadata = { tool_call_id: id, parameters_sha256, parameters_redacted: true, ...alias }
   state.messages.push(toolCallLine('', { tool: tool_name, parameters: redacted, turn: state.turn }, metadata))
-  state.rawParameters.set(id, ready.asked.parameters)
+  state.rawParameters.set(callKey(metadata), ready.asked.parameters)
 }
 
 function pause(state: RunState, ready: ReadyCall, { request }: CallEnd & { kind: 'pending' }): false {

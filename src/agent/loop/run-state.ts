@@ -38,7 +38,7 @@ export type RunState = {
   readonly toolEvents: ToolEvent[]
   readonly records: LoopRecord[]
   readonly diagnostics: Fields[]
-  /** What the model itself wrote, by call id, for its own eyes: the transcript holds the redacted form (trap 08). */
+  /** What the model itself wrote, by `callKey`, for its own eyes: the transcript holds the redacted form (trap 08). */
   readonly rawParameters: Map<string, Fields>
   readonly budgets: ReadonlyMap<string, Budget>
   readonly startedAt: number
@@ -88,6 +88,11 @@ export function createRunState(messages: readonly Envelope[], options: LoopOptio
     waiting: [...(resumeFrom?.waitingCalls ?? [])],
     emit: notifyAll(options.observers ?? []),
   }
+}
+
+/** Some providers count their calls anew in every answer: the id alone would give an earlier call the later arguments. */
+export function callKey(metadata: Fields): string {
+  return `${metadata['tool_call_id']} ${metadata['parameters_sha256']}`
 }
 
 export function stopRun(state: RunState, stop: Stop): void {

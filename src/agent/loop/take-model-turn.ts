@@ -11,7 +11,7 @@ import { mediateBatch } from './mediate-batch.ts'
 import type { ModelRequest, ModelTurn } from './model.ts'
 import type { LoopOptions } from './options.ts'
 import { addUsage } from './result.ts'
-import { type RunState, record, spend, stopRun } from './run-state.ts'
+import { callKey, type RunState, record, spend, stopRun } from './run-state.ts'
 
 /** False: the run ends here. */
 export async function takeModelTurn(state: RunState, options: LoopOptions): Promise<boolean> {
@@ -84,7 +84,7 @@ async function modelRequest(state: RunState, options: LoopOptions, context: Fiel
 /** The model sees its own arguments as it wrote them; nobody else does. */
 function unredacted(state: RunState, messages: readonly Envelope[]): readonly Envelope[] {
   return messages.map((message) => {
-    const raw = message.type === 'tool_call' && state.rawParameters.get(String(message.metadata['tool_call_id']))
+    const raw = message.type === 'tool_call' && state.rawParameters.get(callKey(message.metadata))
     return raw ? { ...message, payload: { ...message.payload, parameters: raw } } : message
   })
 }
