@@ -22,7 +22,9 @@ import { createDueStore } from './storage/due-store.ts'
 import { createInboxStore } from './storage/inbox-store.ts'
 import { createJournalStore } from './storage/journal-store.ts'
 import { createOutboxStore } from './storage/outbox-store.ts'
+import { createPendingActionStore } from './storage/pending-action-store.ts'
 import { createReceiptStore } from './storage/receipt-store.ts'
+import { createToolRequestStore } from './storage/tool-request-store.ts'
 import { createRunLog, createSignalStore, createTranscriptStore } from './storage/transcript-store.ts'
 import { createTurnStore } from './storage/turn-store.ts'
 import { webHmac } from './verification/index.ts'
@@ -106,6 +108,8 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     journal: createJournalStore(database, lease),
     transcripts: createTranscriptStore(database),
     outbox: createOutboxStore(database, lease),
+    pendingActions: createPendingActionStore(database),
+    toolRequests: createToolRequestStore(database),
     ...createDueStore(database),
     access: createEvidencePolicy(),
     leases,

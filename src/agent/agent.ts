@@ -31,6 +31,6 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
     slug,
     ...(label === undefined ? {} : { label }),
     ...(description === undefined ? {} : { description }),
-    run: createModelRun(options),
+    ...createModelRun(options),
   })
 }

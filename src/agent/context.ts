@@ -9,6 +9,7 @@ import type {
   NormalizedResponse,
   Part,
 } from '../contract/index.ts'
+import type { EndedPause, Pauses } from './approvals/pauses.ts'
 
 /** What an agent may return: plain text, parts, or a whole response. Nothing means: say nothing. */
 export type AgentReply = string | undefined | Partial<NormalizedResponse> | { readonly parts: readonly Part[] }
@@ -57,9 +58,17 @@ export type AgentContext = {
   readonly show: (delta: string) => void
   /** Lines for the transcript between what was heard and what is said: tool calls, results, notes. */
   readonly record: (lines: readonly Envelope[]) => void
+  /** Stops for a person's consent, or for a tool that runs elsewhere; `onSignal` is called when it is there. */
+  readonly pause: Pauses
 }
 
 /** What wakes a conversation without a message. */
-export type Signal = { readonly kind: string; readonly name: string; readonly payload: JsonObject }
+export type Signal = {
+  readonly kind: string
+  readonly name: string
+  readonly payload: JsonObject
+  /** Set where it ends a wait of this agent. */
+  readonly pause?: EndedPause
+}
 
 export type SignalContext = Omit<AgentContext, 'members' | 'evidence'>

@@ -52,3 +52,11 @@ export function isJson(value: unknown, depth = maxJsonDepth): value is Json {
   if (Array.isArray(value)) return value.every((item) => isJson(item, depth - 1))
   return isFields(value) && Object.values(value).every((item) => isJson(item, depth - 1))
 }
+
+/** JSON as a database can keep it: without NUL and without halves of surrogate pairs. */
+export function storable(value: unknown): Json {
+  const text = JSON.stringify(value, (_key, item: unknown) =>
+    typeof item === 'string' ? item.replaceAll('\u0000', '').toWellFormed() : item,
+  )
+  return text === undefined ? null : (JSON.parse(text) as Json)
+}

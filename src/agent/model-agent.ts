@@ -1,40 +1,59 @@
 // An agent that is a model with tools: what a developer declares, and the run that comes of it.
-import type { Envelope, HistoricalMessage, NormalizedMessage } from '../contract/index.ts'
-import { partsText } from '../rendering/index.ts'
+import type { Envelope, Fields, NormalizedMessage } from '../contract/index.ts'
 import { compact } from './compaction/compact.ts'
 import { compactionPolicy } from './compaction/policy.ts'
-import type { AgentContext, AgentReply } from './context.ts'
+import type { AgentContext, AgentReply, Signal, SignalContext } from './context.ts'
+import { fieldsOf } from './fields.ts'
 import { notifyAll } from './loop/events.ts'
 import type { Model } from './loop/model.ts'
+import type { ResumePoint } from './loop/options.ts'
 import { conversationRequest } from './loop/request.ts'
 import type { ConversationResult } from './loop/result.ts'
 import { runLoop } from './loop/run-loop.ts'
-import { textLine } from './messages/create.ts'
-import { type NamedLines, nameSpeakers } from './messages/name-speakers.ts'
+import type { NamedLines } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
+import { linesBefore, namedLines, spokenLine } from './model-view.ts'
 import { aiSdkModel } from './providers/ai-sdk.ts'
 import { withRetries } from './providers/with-retries.ts'
-import { runDesk } from './run-desk.ts'
+import { resumed, type Suspended, settlePause, suspended } from './resume-run.ts'
+import { runDesk, turnFacts } from './run-desk.ts'
+import { stagePauses } from './stage-pauses.ts'
 import { statusReply } from './status-reply.ts'
 import { completionGate } from './tools/call-gate.ts'
 import { sha256Of } from './tools/canonical-json.ts'
+import type { AnsweredCall } from './tools/create-desk.ts'
 import { createFailureGuard } from './tools/failure-guard.ts'
 import { createSpinGuard } from './tools/spin-guard.ts'
 
-export function createModelRun(options: ModelAgentOptions) {
-  const { onEvent } = options
+/** What a run begins with: what was heard, or what a paused run had waited for. */
+type Start = NamedLines & {
+  /** How many of the lines the transcript holds already, or gets with the turn itself. */
+  readonly known: number
+  readonly facts: Fields
+  readonly sender: Suspended['sender']
+  readonly resumed?: { readonly from: ResumePoint; readonly answered: AnsweredCall }
+}
+
+export type ModelRun = {
+  readonly run: (message: NormalizedMessage, context: AgentContext) => Promise<AgentReply>
+  readonly onSignal: (signal: Signal, context: SignalContext) => Promise<AgentReply>
+}
+
+export function createModelRun(options: ModelAgentOptions): ModelRun {
+  const { compaction, onEvent } = options
   const model = withRetries(modelOf(options), {
     ...options.modelRetries,
     onRetry: (facts) => notifyAll(onEvent === undefined ? [] : [onEvent])('provider_retry', facts),
   })
-  const { compaction } = options
   const policy = compactionPolicy({ enabled: true, ...compaction?.policy })
-  return async (message: NormalizedMessage, context: AgentContext): Promise<AgentReply> => {
-    const desk = runDesk(options, message, context)
-    const { lines, note } = shown(options, message, context)
-    const system = [options.instructions, note].filter((text) => text !== undefined).join('\n\n')
+  const converse = async (start: Start, context: SignalContext): Promise<AgentReply> => {
+    let point: ResumePoint | undefined
+    const resume = () => () => (point === undefined ? {} : suspended(point, start.facts, start.sender))
+    const staging = stagePauses(options.tools ?? [], context.pause, resume)
+    const desk = runDesk(options, start.facts, context, { ...staging, ...answered(start) })
+    const system = [options.instructions, start.note].filter((text) => text !== undefined).join('\n\n')
     const request = conversationRequest({
-      messages: lines,
+      messages: start.lines,
       runtime_context: desk?.context ?? {},
       ...(options.maxTurns === undefined ? {} : { max_turns: options.maxTurns }),
     })
@@ -52,38 +71,38 @@ export function createModelRun(options: ModelAgentOptions) {
       ...(desk === undefined ? {} : { completionGate: completionGate(desk.rules) }),
       ...(desk === undefined ? {} : { spinGuard: createSpinGuard(desk), failureGuard: createFailureGuard(desk) }),
       context: request.runtime_context,
+      ...(start.resumed === undefined ? {} : { resumeFrom: start.resumed.from }),
+      onPause: (at) => {
+        point = at
+      },
       onDelta: context.show,
       observers: onEvent === undefined ? [] : [onEvent],
       signal: context.signal,
       monotonicMs: () => performance.now(),
     })
-    context.record(linesOf(result, lines.length))
+    context.record(linesOf(result, start.known))
+    settlePause(start.resumed?.answered, result, context)
     return statusReply(result)
+  }
+  return {
+    async run(message, context) {
+      const { sender, parts, channel } = message
+      const lines = [...linesBefore(options, sender, context), spokenLine({ role: 'user', sender, parts })]
+      const facts = turnFacts(message, context)
+      return converse({ ...namedLines(lines, channel?.room_kind), known: lines.length, facts, sender }, context)
+    },
+    // Other signals say nothing to a model.
+    async onSignal({ pause }, context) {
+      if (pause === undefined) return undefined
+      const start = resumed(options, pause, context)
+      const room = fieldsOf(start.facts['client_context'])['room_kind']
+      return converse({ ...start, ...namedLines(start.lines, room) }, context)
+    },
   }
 }
 
-/** What came before and what is said now, with the speakers' names where there are several. */
-function shown({ history }: ModelAgentOptions, message: NormalizedMessage, context: AgentContext): NamedLines {
-  const { sender } = message
-  // The policy sees turns of people and agent; without one the model sees its tool calls and their results as well.
-  const before =
-    history === undefined
-      ? context.transcript.map(readable)
-      : history({ history: context.history, current: { role: 'user', sender } }).messages.map(spokenLine)
-  const isRoom = message.channel?.room_kind === 'group' || message.channel?.room_kind === 'channel'
-  return nameSpeakers([...before, spokenLine({ role: 'user', sender, parts: message.parts })], { isRoom })
-}
-
-function spokenLine({ role, sender, parts }: Pick<HistoricalMessage, 'role' | 'sender' | 'parts'>): Envelope {
-  const { address, display_name } = sender
-  return textLine(role, partsText(parts), { sender: { address, display_name } })
-}
-
-/** A stored line keeps the text of its parts apart; the model is also told of files and links, as in the turn itself. */
-function readable(line: Envelope): Envelope {
-  const { parts } = line.payload
-  // The codec put them there, of what a message or a reply consisted of.
-  return line.type === 'multimodal_part' && Array.isArray(parts) ? { ...line, content: partsText(parts) } : line
+function answered({ resumed }: Start): { readonly answered?: AnsweredCall } {
+  return resumed === undefined ? {} : { answered: resumed.answered }
 }
 
 function modelOf({ model, ...settings }: ModelAgentOptions): Model {
@@ -98,7 +117,7 @@ function linesOf({ messages, final_content }: ConversationResult, given: number)
 }
 
 /** A model's answer is a step like any other: after a crash it is read from the journal, not asked for again. */
-function journaled(model: Model, { step }: AgentContext): Model {
+function journaled(model: Model, { step }: SignalContext): Model {
   return async (request) => {
     const { messages, tools, system, turn } = request
     const args = await sha256Of({ messages, system: system ?? null, tools: tools.map((tool) => tool.name) })

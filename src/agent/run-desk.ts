@@ -26,12 +26,13 @@ const timeouts = { defaultTimeoutMs: 8_000, maxTimeoutMs: 10_000 } as const
 /** Undefined: it has no tools. */
 export function runDesk(
   options: ModelAgentOptions,
-  message: NormalizedMessage,
-  context: AgentContext,
+  facts: Fields,
+  context: Pick<AgentContext, 'step'>,
+  waits: Pick<DeskDeps, 'stageApproval' | 'stagePending' | 'answered'>,
 ): RunDesk | undefined {
   const { tools = [] } = options
-  if (tools.length === 0) return undefined
-  const facts = turnFacts(message, context)
+  // A call that waited gets its result also when its agent has lost its tools.
+  if (tools.length === 0 && waits.answered === undefined) return undefined
   const all = createToolCatalog(tools.map((tool) => tool.declaration))
   const visible = resolveVisibleTools(all.tools, { policies: [options.toolPolicy ?? {}], context: facts })
   const catalog = { ...createToolCatalog(visible.values()), rejected: all.rejected }
@@ -42,6 +43,7 @@ export function runDesk(
     catalog,
     executors: executorsOf(tools),
     once: onceBy(context),
+    ...waits,
     duplicates: createDuplicateCalls(),
     truncate: createResultTruncator(),
     actionOf: ({ tool_name, declaration }) =>
@@ -53,7 +55,7 @@ export function runDesk(
 }
 
 /** By tool and arguments and not by call id: a message that runs alone after a failed merge finds what was done for it. */
-function onceBy({ step }: AgentContext): DeskDeps['once'] {
+function onceBy({ step }: Pick<AgentContext, 'step'>): DeskDeps['once'] {
   return async ({ tool_name, prepared, declaration }, effect) => {
     // Arguments are JSON: they came from a model or a binding.
     const args = { tool: tool_name, parameters: JSON.parse(JSON.stringify(prepared.parameters)) }
@@ -72,7 +74,10 @@ function onceBy({ step }: AgentContext): DeskDeps['once'] {
 }
 
 /** What tools may bind to, and whom policies look at. */
-function turnFacts(message: NormalizedMessage, { principal, evidence, runId, sessionId, agent }: AgentContext): Fields {
+export function turnFacts(
+  message: NormalizedMessage,
+  { principal, evidence, runId, sessionId, agent }: AgentContext,
+): Fields {
   const isKnown = evidence.length > 0 && principal !== ''
   return {
     agent,

@@ -1,5 +1,8 @@
 // What a person in a chat is told, for every way a run can end: a safe text and a next step. Details are the operator's.
 import { type NormalizedResponse, textPart } from '../contract/index.ts'
+import type { PendingAction } from './approvals/pending-action.ts'
+import { questionPart } from './approvals/question.ts'
+import { isFields } from './fields.ts'
 import type { OutcomeStatus } from './loop/outcome.ts'
 import type { ConversationResult } from './loop/result.ts'
 
@@ -13,8 +16,10 @@ export function statusReply(result: ConversationResult): Told | undefined {
     return said === ''
       ? undefined
       : { parts: [textPart(result.final_content, 'text/markdown')], status: 'completed', usage }
-  const note = notes[status](result)
-  const parts = said === '' ? [textPart(note)] : [textPart(result.final_content, 'text/markdown'), textPart(note)]
+  const question = status === 'approval_required' ? askedIn(result) : undefined
+  const note = question?.policy.message ?? notes[status](result)
+  const last = question ?? textPart(note)
+  const parts = said === '' ? [last] : [textPart(result.final_content, 'text/markdown'), last]
   return { parts, status: responseStatus[status], error: { code: status, message: note, retryable }, usage }
 }
 
@@ -41,6 +46,12 @@ const notes: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, (result: Conve
   interrupted: () => 'Stopped.',
   contention: () => 'I am still busy with an earlier message here. Please send it again in a moment.',
   incomplete: () => 'I could not finish this. Please ask again.',
+}
+
+/** The action as the transcript shows it: what it would be executed with is not in there. */
+function askedIn({ approval_required: line }: ConversationResult): ReturnType<typeof questionPart> | undefined {
+  const payload = line?.['payload']
+  return isFields(payload) ? questionPart(payload as unknown as PendingAction) : undefined
 }
 
 function failureNote(type: string): string {

@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'render_failed'
   | 'not_found'
   | 'unauthorized'
+  | 'forbidden'
   | 'bad_request'
   | 'conflict'
   | 'content_erased'

@@ -8,6 +8,7 @@ const plainFields = [
   'conversation',
   'inbox',
   'turn',
+  'action',
   'outbox',
   'agent',
   'at',

@@ -10,7 +10,7 @@ export function readWorkspaceScope(input: unknown): WorkspaceScope {
   const given = typeof input === 'object' && input !== null ? (input as Readonly<Record<string, unknown>>) : {}
   const type = textOf(given['workspace_type']).toLowerCase()
   if (!typePattern.test(type))
-    throw invalid('workspace_type must be a word of lower-case letters, digits, _ and -, such as slack_team')
+    throw invalid('workspace_type must be a word of lower-case letters, digits, _ and -, such as team')
   const id = textOf(given['workspace_id'])
   if (id === '') throw invalid('workspace_id must be a non-empty string')
   return { workspace_type: type, workspace_id: id }

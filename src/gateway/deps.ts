@@ -1,6 +1,8 @@
 // Everything the journey needs, as ports. The edges fill this in once; nothing in the core finds them by itself.
 import type { Agent } from '../agent/agent.ts'
+import type { PendingActionStore } from '../agent/approvals/pending-action-store.ts'
 import type { JournalStore } from '../agent/journal-store.ts'
+import type { ToolRequestStore } from '../agent/runtime-tools/tool-request-store.ts'
 import type {
   AccessRule,
   Adapter,
@@ -62,6 +64,8 @@ export type GatewayDeps = {
   readonly journal: JournalStore
   readonly transcripts: TranscriptStore
   readonly outbox: OutboxStore
+  readonly pendingActions: PendingActionStore
+  readonly toolRequests: ToolRequestStore
   readonly access: AccessPolicy
   /** Over turns, sends and timers: milliseconds until something is due that nobody holds. */
   readonly nextDueMs: () => Promise<number | undefined>

@@ -4,7 +4,8 @@ import { type Envelope, isGatewayError, type QueuedCall } from '../contract/inde
 import { backoffMs } from '../outbox/backoff.ts'
 import { type Outgoing, renderCalls } from '../outbox/enqueue.ts'
 import { amendmentEnvelope, assistantEnvelope, userEnvelope } from '../sessions/codec.ts'
-import type { ReleaseCause, TurnEnd } from '../sessions/turn-store.ts'
+import { endsPause } from '../sessions/signal-store.ts'
+import type { ReleaseCause, TurnEnd, WaitingSignal } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { type RunResult, replyFacts, runIdOf } from './run-turn.ts'
@@ -34,6 +35,7 @@ export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, result: RunResu
     events: result.events,
     actions: result.actions,
     requests: result.requests,
+    resolved: result.resolved,
   }
 }
 
@@ -56,7 +58,13 @@ export function deadEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Tu
     envelopes: [...heard(ready), { inboxId: null, envelope: said }],
     calls,
     run: { status: 'failed', stopReason: reason, usage: {}, budgets: {}, summary: {} },
+    resolved: ready.signal !== null && endsPause(ready.signal) ? endedWith(ready, ready.signal, reason) : null,
   }
+}
+
+/** What waited for this turn is over with it: nobody will come back for its input. */
+function endedWith(ready: ReadyTurn, { payload }: WaitingSignal, error: string): TurnEnd['resolved'] {
+  return { id: String(payload['id']), result: null, error, metadata: { turn: ready.turn.id } }
 }
 
 /** An edit or delete of what was already taken: recorded in the transcript, answered by nothing (ruling 4). */
@@ -139,6 +147,7 @@ function emptyEnd(ready: ReadyTurn): TurnEnd {
     events: [],
     actions: [],
     requests: [],
+    resolved: null,
   }
 }
 

@@ -1,7 +1,8 @@
 // Hops 5-6: a held lane becomes a turn: identified, admitted, merged, opened or resumed. Undefined: nothing to run.
-import type { NormalizedMessage } from '../contract/index.ts'
+import type { JsonObject, NormalizedMessage } from '../contract/index.ts'
 import { type Absorbed, absorbEdits } from '../sessions/absorb-edits.ts'
 import { type Admission, planTurn, type TurnPlan } from '../sessions/plan-turn.ts'
+import { endsPause } from '../sessions/signal-store.ts'
 import type { Disposition, HeldLane, NewTurn, OpenTurn, WaitingMessage, WaitingSignal } from '../sessions/turn-store.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { newTraceId } from './trace-id.ts'
@@ -71,7 +72,7 @@ async function resume(
   if (!(await deps.turns.resume(lane, turn.id))) return undefined
   const resumed = { ...turn, attempt: turn.attempt + 1 }
   const edit = turn.kind === 'amendment' ? (lane.messages[0] ?? null) : null
-  return { lane, at, turn: resumed, members, signal: lane.signal, edit }
+  return { lane: answering(lane, lane.signal), at, turn: resumed, members, signal: lane.signal, edit }
 }
 
 async function openForMessages(
@@ -111,16 +112,16 @@ async function openForSignal(
     kind: 'signal',
     isRotated: false,
     parentTurn: null,
-    principal: null,
+    principal: textIn(signal, 'principal'),
     runId: null,
     traceId: newTraceId(deps),
     replyTo: null,
     members: [],
     signalId: signal.id,
-    resumes: null,
+    resumes: textIn(signal, 'turn'),
   })
   if (!(await deps.turns.open(lane, turn, []))) return undefined
-  return { lane, at, turn: opened(turn), members: [], signal, edit: null }
+  return { lane: answering(lane, signal), at, turn: opened(turn), members: [], signal, edit: null }
 }
 
 type TurnSeed = Omit<NewTurn, 'id' | 'attempt' | 'sessionId' | 'isNewSession' | 'deadlineMs'> & {
@@ -147,6 +148,20 @@ function opened(turn: NewTurn): OpenTurn {
 
 function withReplyTo(lane: HeldLane, turn: NewTurn): HeldLane {
   return { ...lane, replyTo: turn.replyTo ?? lane.replyTo }
+}
+
+/** Where a paused run was asked is where it answers; what was said elsewhere meanwhile does not move it. */
+function answering(lane: HeldLane, signal: WaitingSignal | null): HeldLane {
+  const replyTo = signal !== null && endsPause(signal) ? signal.payload['reply_to'] : undefined
+  return typeof replyTo === 'object' && replyTo !== null && !Array.isArray(replyTo)
+    ? { ...lane, replyTo: replyTo as JsonObject }
+    : lane
+}
+
+/** Facts of the run that waited. A plain timer is nobody's: what it carries is the agent's own. */
+function textIn(signal: WaitingSignal, key: 'principal' | 'turn'): string | null {
+  const value = endsPause(signal) ? signal.payload[key] : undefined
+  return typeof value === 'string' && value !== '' ? value : null
 }
 
 function notifySkipped(deps: GatewayDeps, lane: HeldLane, dispositions: readonly Disposition[]): void {

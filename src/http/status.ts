@@ -21,6 +21,7 @@ const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSec
   schema_too_new: { status: 503, retryAfterSeconds: 30 },
   storage_refused_row: { status: 422 },
   unauthorized: { status: 401 },
+  forbidden: { status: 403 },
   not_found: { status: 404 },
   bad_request: { status: 400 },
   conflict: { status: 409 },

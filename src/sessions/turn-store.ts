@@ -1,5 +1,12 @@
 // The port of hop 5: lanes are claimed, turns opened, resumed, split, released and completed, every write fenced.
-import type { Envelope, JsonObject, NormalizedMessage, NormalizedResponse, QueuedCall } from '../contract/index.ts'
+import type {
+  Envelope,
+  Json,
+  JsonObject,
+  NormalizedMessage,
+  NormalizedResponse,
+  QueuedCall,
+} from '../contract/index.ts'
 
 /** What every later write must carry: it fails once somebody else holds the lane. */
 export type Hold = { readonly conversationId: string; readonly epoch: number }
@@ -151,6 +158,14 @@ export type NewToolRequest = NewPause & {
   readonly expiresInMs: number | null
 }
 
+/** What became of what a run had waited for: kept without secrets, and its input forgotten. */
+export type PauseResult = {
+  readonly id: string
+  readonly result: Json
+  readonly error: string | null
+  readonly metadata: JsonObject
+}
+
 export type TurnEnd = {
   readonly turnId: string
   readonly sessionId: string
@@ -171,6 +186,8 @@ export type TurnEnd = {
   readonly events: readonly NewRunEvent[]
   readonly actions: readonly NewPendingAction[]
   readonly requests: readonly NewToolRequest[]
+  /** For a turn that went on with a paused run. */
+  readonly resolved: PauseResult | null
 }
 
 /**

@@ -46,7 +46,7 @@ export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOp
     },
     async complete(hold, end) {
       const params = [hold.conversationId, holder, hold.epoch, storableJson(end), database.isShared]
-      const isPaused = end.actions.length > 0 || end.requests.length > 0
+      const isPaused = end.actions.length > 0 || end.requests.length > 0 || end.resolved !== null
       const [row] = await database.query<{ ended: number }>(isPaused ? pauseTurn : completeTurn, params)
       if ((row?.ended ?? 0) > 0) return true
       // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.

@@ -160,6 +160,7 @@ function anEnd(turn: NewTurn, parts: number): TurnEnd {
     events: [],
     actions: [],
     requests: [],
+    resolved: null,
   }
 }
 

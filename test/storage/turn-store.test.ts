@@ -249,5 +249,6 @@ function anEnd(turn: NewTurn): TurnEnd {
     events: [],
     actions: [],
     requests: [],
+    resolved: null,
   }
 }

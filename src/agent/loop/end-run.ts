@@ -2,7 +2,7 @@
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { LoopOptions } from './options.ts'
 import { type ConversationResult, normalizeResult } from './result.ts'
-import { type RunState, stopRun } from './run-state.ts'
+import { isPaused, type RunState, resumePoint, stopRun } from './run-state.ts'
 
 /** `message` may come from a provider: it is for the log and the operator, never for a chat. */
 export function failRun(state: RunState, cause: { type: string; message: string } & Fields): void {
@@ -19,7 +19,7 @@ export function failRun(state: RunState, cause: { type: string; message: string 
 
 export async function endRun(
   state: RunState,
-  options: Pick<LoopOptions, 'runControl' | 'persist'>,
+  options: Pick<LoopOptions, 'runControl' | 'persist' | 'onPause'>,
 ): Promise<ConversationResult> {
   const result = resultOf(state)
   const refusal = await options.runControl?.finish(result.run_outcome.status)
@@ -27,6 +27,7 @@ export async function endRun(
     failRun(state, { type: 'run_control', ...refusal })
     return resultOf(state)
   }
+  if (isPaused(state)) options.onPause?.(resumePoint(state))
   // A host's own persister may fail without anybody's harm; ours is the commit of the turn (ruling 38).
   await keep(options.persist, result)
   if (state.stop?.status !== 'failed' && state.stop?.status !== 'transcript_lock_contention') {

@@ -6,7 +6,7 @@ import type { CallEnd, ReadyCall, ToolDesk } from '../tools/desk.ts'
 import type { RequestedCall } from '../tools/tool.ts'
 import { stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
-import { callKey, type RunState, record, spend, stopRun } from './run-state.ts'
+import { callKey, isPaused, type RunState, record, spend, stopRun } from './run-state.ts'
 
 type Batch = {
   readonly state: RunState
@@ -35,11 +35,9 @@ export async function mediateBatch(
     const id = call.id ?? `tool-call-${state.turn}-${index + 1}`
     const goesOn = await oneCall(batch, call, id)
     if (goesOn) continue
-    // What the pause left behind is asked for again when the run goes on, under the ids it has now.
-    if (state.stop?.status === 'approval_required' || state.stop?.status === 'runtime_tool_pending')
-      state.waiting = asked
-        .slice(index + 1)
-        .flatMap((rest, offset) => waitingCall(rest, state.turn, index + 2 + offset))
+    // It and what the pause left behind are asked for again when the run goes on, under the ids they have now.
+    if (isPaused(state))
+      state.waiting = asked.slice(index).flatMap((rest, offset) => waitingCall(rest, state.turn, index + 1 + offset))
     break
   }
   state.messages.push(...batch.notes)
@@ -70,8 +68,10 @@ async function oneCall(batch: Batch, call: RequestedCall, id: string): Promise<b
   }
 }
 
+/** A call that was announced before the run paused has its transcript line already; its events belong to each run. */
 function announce(state: RunState, ready: ReadyCall): void {
   const { tool_name, id, redacted, parameters_sha256 } = ready
+  state.rawParameters.set(callKey({ tool_call_id: id, parameters_sha256 }), ready.asked.parameters)
   const facts = { parameters: redacted, parameters_sha256, parameters_redacted: true }
   state.emit('tool_call', { turn: state.turn, tool_name, tool_call_id: id, ...facts })
   state.toolEvents.push({
@@ -82,10 +82,16 @@ function announce(state: RunState, ready: ReadyCall): void {
     status: 'called',
     metadata: facts,
   })
+  const isAnnounced = state.announced === id
+  state.announced = undefined
+  if (isAnnounced) {
+    // The line of a resumed call is made anew, without a hash of what its bindings made of it.
+    state.rawParameters.set(callKey({ tool_call_id: id }), ready.asked.parameters)
+    return
+  }
   const alias = ready.asked.name === tool_name ? {} : { provider_tool_name: ready.asked.name }
   const metadata = { tool_call_id: id, parameters_sha256, parameters_redacted: true, ...alias }
   state.messages.push(toolCallLine('', { tool: tool_name, parameters: redacted, turn: state.turn }, metadata))
-  state.rawParameters.set(callKey(metadata), ready.asked.parameters)
 }
 
 function pause(state: RunState, ready: ReadyCall, { request }: CallEnd & { kind: 'pending' }): false {

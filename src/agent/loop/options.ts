@@ -68,6 +68,8 @@ export type LoopOptions = {
   readonly monotonicMs: () => number
   /** Continue a paused run: what it had used, and the calls of its batch that still wait. */
   readonly resumeFrom?: ResumePoint
+  /** Told at the end of a run that waits for somebody: where it goes on. */
+  readonly onPause?: (point: ResumePoint) => void
 }
 
 /** Where a paused run goes on. JSON, stored with the pause. */
@@ -75,5 +77,6 @@ export type ResumePoint = {
   readonly turn: number
   readonly usage: Readonly<Record<string, unknown>>
   readonly budgets: Readonly<Record<string, number>>
+  /** The first is the one it paused at: it stands in the transcript already and waits for its result. */
   readonly waitingCalls: readonly { readonly name: string; readonly parameters: Fields; readonly id?: string }[]
 }

@@ -2,7 +2,7 @@
 import type { Envelope, Fields } from '../../contract/index.ts'
 import { type Budget, createBudgets, dimensionOf } from './budget.ts'
 import { type LoopEventName, type LoopObserver, type LoopRecord, notifyAll } from './events.ts'
-import type { LoopOptions } from './options.ts'
+import type { LoopOptions, ResumePoint } from './options.ts'
 import { noUsage } from './result.ts'
 import type { ToolAudit, ToolEvent, ToolExecution } from './tool-records.ts'
 
@@ -53,8 +53,10 @@ export type RunState = {
   turnStart: number
   isComplete: boolean
   stop: Stop | undefined
-  /** Calls of a batch that was paused, in their order. */
+  /** Calls of a batch that was paused, in their order; the first is the one it paused at. */
   waiting: { name: string; parameters: Fields; id?: string }[]
+  /** The call a resumed run begins with: announced before the pause, and not again. */
+  announced: string | undefined
   readonly emit: LoopObserver
 }
 
@@ -86,6 +88,7 @@ export function createRunState(messages: readonly Envelope[], options: LoopOptio
     isComplete: false,
     stop: undefined,
     waiting: [...(resumeFrom?.waitingCalls ?? [])],
+    announced: resumeFrom?.waitingCalls[0]?.id,
     emit: notifyAll(options.observers ?? []),
   }
 }
@@ -93,6 +96,16 @@ export function createRunState(messages: readonly Envelope[], options: LoopOptio
 /** Some providers count their calls anew in every answer: the id alone would give an earlier call the later arguments. */
 export function callKey(metadata: Fields): string {
   return `${metadata['tool_call_id']} ${metadata['parameters_sha256']}`
+}
+
+/** It waits for somebody and can go on. */
+export function isPaused({ stop }: RunState): boolean {
+  return stop?.status === 'approval_required' || stop?.status === 'runtime_tool_pending'
+}
+
+export function resumePoint(state: RunState): ResumePoint {
+  const used = [...state.budgets.values()].map((budget) => [budget.name, budget.current()] as const)
+  return { turn: state.turn, usage: state.usage, budgets: Object.fromEntries(used), waitingCalls: state.waiting }
 }
 
 export function stopRun(state: RunState, stop: Stop): void {

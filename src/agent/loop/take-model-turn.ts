@@ -3,7 +3,7 @@
 import { type Envelope, type Fields, GatewayError } from '../../contract/index.ts'
 import { textLine } from '../messages/create.ts'
 import { normalizeMessages } from '../messages/normalize.ts'
-import { pruneOrphans } from '../messages/pairs.ts'
+import { besideResults, pruneOrphans } from '../messages/pairs.ts'
 import { modelDeclaration } from '../tools/model-schema.ts'
 import { failRun } from './end-run.ts'
 import { hearInterrupts, stopIfCancelled } from './interrupts.ts'
@@ -65,8 +65,8 @@ async function modelRequest(state: RunState, options: LoopOptions, context: Fiel
     (budget) => [budget.name, { current: budget.current(), limit: budget.ceiling }] as const,
   )
   return {
-    // A call whose result never came would be refused by every provider.
-    messages: pruneOrphans(unredacted(state, view?.messages ?? state.messages)).messages,
+    // A call whose result never came, or came after other words, would be refused by every provider.
+    messages: besideResults(pruneOrphans(unredacted(state, view?.messages ?? state.messages)).messages),
     tools: [...(options.tools?.declarations.values() ?? [])].map(modelDeclaration),
     ...(options.system === undefined ? {} : { system: options.system }),
     model: options.modelSettings ?? {},
@@ -106,8 +106,9 @@ async function carryOut(state: RunState, options: LoopOptions, turn: ModelTurn, 
   const { tools } = options
   const calls = turn.tool_calls
   adopt(state, turn)
-  if (tools === undefined || tools.declarations.size === 0 || !Array.isArray(calls))
-    return addContinuations(state, turn) ? 'may' : 'none'
+  // A paused call gets its result also when its tools are gone meanwhile.
+  const hasTools = tools !== undefined && (tools.declarations.size > 0 || state.announced !== undefined)
+  if (!hasTools || !Array.isArray(calls)) return addContinuations(state, turn) ? 'may' : 'none'
   await mediateBatch(state, options, tools, calls, context)
   const hasMore = addContinuations(state, turn)
   const stalled = options.spinGuard?.stalled()

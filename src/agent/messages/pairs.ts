@@ -24,10 +24,12 @@ export function findOrphans(messages: readonly Envelope[]): readonly Orphan[] {
     const at = { index, name: String(message.payload['tool_name'] ?? ''), id: idOf(message) }
     if (message.type === 'tool_call') open.push(at)
     if (message.type !== 'tool_result') return
-    // With an id only that call fits; without one the oldest of the same name that has none either.
-    const match = open.findIndex((call) =>
-      at.id === undefined ? !call.id && call.name === at.name : call.id === at.id,
-    )
+    // With an id only that call fits, and of two with one id the nearer: some models count anew in every run. Without an
+    // id the oldest of the same name that has none either.
+    const match =
+      at.id === undefined
+        ? open.findIndex((call) => !call.id && call.name === at.name)
+        : open.findLastIndex((call) => call.id === at.id)
     if (match === -1) orphans.push(orphan('orphan_tool_result', 'tool_result', at))
     else open.splice(match, 1)
   })
@@ -48,6 +50,34 @@ export function pruneOrphans(messages: readonly Envelope[]): Pruned {
           metadata: { ...counts, retained_count: kept.length, removed_indices: [...indices], orphans: removed },
         }
   return { messages: kept, removed, events: [event] }
+}
+
+/**
+ * Each call directly before its result. A paused run has other words between the two; a provider wants none. The call moves
+ * to its result and not the other way round, so that a resumed run ends with what it waited for.
+ */
+export function besideResults(messages: readonly Envelope[]): readonly Envelope[] {
+  const waiting = new Map<string, Envelope>()
+  return messages.flatMap((message, index) => {
+    const id = idOf(message)
+    if (id === undefined) return [message]
+    const next = messages[index + 1]
+    const isFarFromResult = message.type === 'tool_call' && (next?.type !== 'tool_result' || idOf(next) !== id)
+    if (isFarFromResult && hasResult(messages, index, id)) {
+      waiting.set(id, message)
+      return []
+    }
+    const before = messages[index - 1]
+    const isPaired = before?.type === 'tool_call' && idOf(before) === id
+    const call = message.type === 'tool_result' && !isPaired ? waiting.get(id) : undefined
+    if (call === undefined) return [message]
+    waiting.delete(id)
+    return [call, message]
+  })
+}
+
+function hasResult(messages: readonly Envelope[], from: number, id: string): boolean {
+  return messages.slice(from + 1).some((line) => line.type === 'tool_result' && idOf(line) === id)
 }
 
 function orphan(kind: Orphan['kind'], type: Orphan['type'], { index, name, id }: Call): Orphan {

@@ -27,10 +27,14 @@ export function toModelMessages(messages: readonly Envelope[], safeName: SafeNam
         // Text of the same turn stands before its calls; after anybody's words another turn begins.
         turn = undefined
         break
+      case 'approval_required':
+        // Its call is shown once it has a result; until then this is all a model sees of it.
+        addAssistant(out, { type: 'text', text: `I asked for an approval: ${textOf(message)}` })
+        turn = undefined
+        break
       // Frames, questions and errors are told to people; to a model their calls and results say the same.
       case 'delta':
       case 'input_required':
-      case 'approval_required':
       case 'error':
         break
     }

@@ -1,10 +1,12 @@
 // The tools of one run behind the loop's port: prepare, mediate, correct, ask, run once, shorten. In this order, so that
 // nobody is asked to approve a call that could not run, and nothing runs that somebody should have approved.
 import type { Envelope, Fields } from '../../contract/index.ts'
+import { storable } from '../fields.ts'
 import type { LoopObserver } from '../loop/events.ts'
 import type { ActionPolicy } from '../policy/action-policy.ts'
 import { hashedParameters } from './audit.ts'
 import { callSignature } from './call-signature.ts'
+import { canonicalJson } from './canonical-json.ts'
 import { checkCapability } from './capability.ts'
 import type { ToolCatalog } from './catalog.ts'
 import type { CallContext, CallEnd, ReadyCall, ToolDesk } from './desk.ts'
@@ -20,6 +22,21 @@ import type { ToolResultTruncator } from './truncate-result.ts'
 export type Runnable = ReadyCall & { readonly prepared: PreparedCall; readonly declaration: ToolDeclaration }
 export type EffectContext = Pick<ToolContext, 'key' | 'fetch' | 'signal'>
 
+/** Somebody agreed: `input` is what they agreed to, `shown` what the tool may know of it. */
+export type Approved = {
+  readonly kind: 'approved'
+  readonly input: Fields
+  readonly shown: Pick<ToolContext, 'approval'>
+}
+
+export type AnsweredCall = {
+  readonly callId: string
+  readonly answer:
+    | Approved
+    /** It is not run here: refused, expired, or run elsewhere. */
+    | { readonly kind: 'result'; readonly isRejected: boolean; readonly result: (call: ReadyCall) => ToolResult }
+}
+
 export type DeskDeps = ExecutionDeps & {
   readonly catalog: ToolCatalog
   /** Makes the effect once, also when the process dies in the middle: the journal. */
@@ -32,6 +49,8 @@ export type DeskDeps = ExecutionDeps & {
   readonly stageApproval?: (call: Runnable, details: Fields) => Promise<{ envelope: Envelope; actionId: string }>
   /** Stores the request with its raw parameters; what it returns is shown and has none. */
   readonly stagePending?: (call: Runnable, request: Fields) => Promise<Fields>
+  /** What became of the call a resumed run begins with. */
+  readonly answered?: AnsweredCall
   readonly truncate?: ToolResultTruncator
   readonly diagnostics?: (call: ReadyCall, result: ToolResult) => Fields | undefined
   readonly observe?: LoopObserver
@@ -55,19 +74,28 @@ export function createToolDesk(deps: DeskDeps): ToolDesk {
       }
     },
     async run(call, context) {
+      const answer = deps.answered?.callId === call.id ? deps.answered.answer : undefined
+      if (answer?.kind === 'result') return ended(deps, call, answer.result(call), { isRejected: answer.isRejected })
       const mediation = await mediate(deps.mediators ?? [], mediatorContext(call, context), {
         signal: context.signal,
         timeoutMs: deps.mediationTimeoutMs ?? defaultMediationTimeoutMs,
       })
-      if (mediation.action === 'proceed') return proceed(deps, call, context)
+      if (mediation.action === 'proceed') return proceed(deps, call, context, answer)
       if (mediation.action === 'pending') return paused(deps, call, mediation.result)
       return ended(deps, call, mediation.result, mediation)
     },
   }
 }
 
-async function proceed(deps: DeskDeps, call: ReadyCall, context: CallContext): Promise<CallEnd> {
-  if (!isRunnable(call)) return ended(deps, call, call.refusal ?? unavailable(call))
+async function proceed(
+  deps: DeskDeps,
+  asked: ReadyCall,
+  context: CallContext,
+  approved: Approved | undefined,
+): Promise<CallEnd> {
+  if (!isRunnable(asked)) return ended(deps, asked, asked.refusal ?? unavailable(asked))
+  const call = approved === undefined ? asked : approvedCall(asked, approved)
+  if (call === undefined) return ended(deps, asked, changed(asked.declaration), { isRejected: true })
   const { declaration, prepared } = call
   const denial = await checkCapability(deps.capabilities, { call: prepared, declaration }, context.context)
   const signature = await callSignature(deps.catalog, call.tool_name, prepared.parameters)
@@ -79,9 +107,10 @@ async function proceed(deps: DeskDeps, call: ReadyCall, context: CallContext): P
   // A denied call goes on to where denials are told; no person is bothered with it.
   const action = denial === undefined ? (deps.actionOf?.(call) ?? 'direct') : 'direct'
   if (action === 'forbidden') return ended(deps, call, forbidden(declaration), { isRejected: true })
-  if (action === 'preview') return approval(deps, call, {})
+  if (action === 'preview' && approved === undefined) return approval(deps, call, {})
+  const place = { context: context.context, turn: context.turn, ...(approved === undefined ? {} : approved.shown) }
   const result = await deps.once(call, (effect) =>
-    executeCall(deps, { call: prepared, declaration }, { ...effect, context: context.context, turn: context.turn }),
+    executeCall(deps, { call: prepared, declaration }, { ...effect, ...place }),
   )
   deps.duplicates?.record(signature, declaration, call.id, result)
   if (result.status === 'approval_required') return approval(deps, call, result)
@@ -147,6 +176,17 @@ function mediatorContext(call: ReadyCall, context: CallContext): Parameters<PreT
 
 function isRunnable(call: ReadyCall): call is Runnable {
   return call.prepared !== undefined && call.declaration !== undefined
+}
+
+/** What runs is what was approved, to the letter: undefined when today's binding or schema would make something else of it. */
+function approvedCall(call: Runnable, { input }: Approved): Runnable | undefined {
+  if (canonicalJson(storable(call.prepared.parameters)) !== canonicalJson(input)) return undefined
+  return { ...call, prepared: { ...call.prepared, parameters: input } }
+}
+
+function changed(declaration: ToolDeclaration): ToolResult {
+  const error = `${declaration.name} was not run: what would happen now is not what was approved. Ask again if it is still wanted.`
+  return failedResult(declaration, 'approval_changed', error)
 }
 
 function forbidden(declaration: ToolDeclaration): ToolResult {

@@ -2,6 +2,7 @@
 // the gateway its checks.
 import * as z from 'zod'
 import { type Fields, GatewayError } from '../../contract/index.ts'
+import type { ApprovalTerms } from '../approvals/terms.ts'
 import type { ActionPolicy } from '../policy/action-policy.ts'
 import { readDeclaration } from './declaration.ts'
 import type { Executors } from './executors.ts'
@@ -25,6 +26,8 @@ export type ToolDefinition<Parameters extends ToolParameters> = {
   readonly idempotent?: boolean
   readonly timeoutMs?: number
   readonly action_policy?: ActionPolicy
+  /** How a person is asked, where its action policy is `preview` or the tool asks by itself. */
+  readonly approval?: ApprovalTerms<Parameters extends z.ZodType ? z.input<Parameters> : Fields>
   readonly required_capability?: string
   readonly parameter_bindings?: Readonly<Record<string, string | ParameterBinding>>
   readonly parameter_defaults?: Fields
@@ -37,10 +40,14 @@ export type ToolDefinition<Parameters extends ToolParameters> = {
   readonly runtime?: Fields
 }
 
-export type Tool = { readonly declaration: ToolDeclaration; readonly execute: ToolExecutor }
+export type Tool = {
+  readonly declaration: ToolDeclaration
+  readonly execute: ToolExecutor
+  readonly approval?: ApprovalTerms
+}
 
 export function defineTool<const Parameters extends ToolParameters>(definition: ToolDefinition<Parameters>): Tool {
-  const { execute, parameters, timeoutMs, ...rest } = definition
+  const { execute, parameters, timeoutMs, approval, ...rest } = definition
   const schema = isZod(parameters) ? parameters : undefined
   const declared = {
     ...rest,
@@ -54,7 +61,12 @@ export function defineTool<const Parameters extends ToolParameters>(definition: 
     // The schema has just made it so; without one its type is Fields.
     return execute(args as Arguments<Parameters>, context)
   }
-  return Object.freeze({ declaration: Object.freeze(reading.declaration), execute: run })
+  return Object.freeze({
+    declaration: Object.freeze(reading.declaration),
+    execute: run,
+    // Its summary is given the parameters of this very tool.
+    ...(approval === undefined ? {} : { approval: Object.freeze({ ...approval }) as ApprovalTerms }),
+  })
 }
 
 /** The executor for a set of defined tools: each runs its own. */

@@ -28,6 +28,8 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
     transcripts: { window: async () => stored.history },
     fenceFetch: () => refuseToFetch,
     notify: () => {},
+    // A replay looks at what waits and decides nothing.
+    pendingActions: { ...deps.pendingActions, resolve: refuseToDecide },
   }
   const today = await runToItsEnd(safeDeps, prepared.ready, stop.signal)
   return { today, steps: recorded.report(), notes: prepared.notes }
@@ -127,6 +129,10 @@ function turnOf(deps: GatewayDeps, { turn, members }: Stored, lane: HeldLane, pr
     traceId: lead?.traceId ?? '',
     outageMs: null,
   }
+}
+
+function refuseToDecide(): Promise<never> {
+  return Promise.reject(new GatewayError('replay_stopped', '[replay] nothing is decided during a replay'))
 }
 
 function refuseToFetch(): Promise<never> {

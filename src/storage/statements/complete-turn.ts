@@ -26,6 +26,18 @@ requested as (
   from turn, given g, json_to_recordset(g.requests) as q(
     id uuid, "runId" text, "toolName" text, "toolCallId" text, owner text, resume jsonb, "requestId" text, parameters jsonb,
     request jsonb, "expiresInMs" float8)
+),
+given_end as (
+  select turn.tenant, e.* from turn, given g, json_to_record(coalesce(g.resolved, '{}')) as e(
+    id uuid, result jsonb, error text, metadata jsonb)
+),
+carried_out as (
+  update pending_actions a set resolution_result = e.result, resolution_error = e.error, resume = null,
+    resolution_metadata = coalesce(a.resolution_metadata, '{}') || e.metadata, action = a.action - 'apply_input'
+  from given_end e where a.tenant = e.tenant and a.id = e.id
+),
+fulfilled as (
+  update runtime_tool_requests q set resume = null, parameters = '{}' from given_end e where q.tenant = e.tenant and q.id = e.id
 ),`
 
 const completion = (extra: string): string => `
@@ -37,7 +49,7 @@ given as materialized (
   select e.* from lane, json_to_record($4::text::json) as e(
     "turnId" uuid, "sessionId" uuid, state text, reason text, response jsonb, "leadId" uuid, "leadState" text,
     "leadReason" text, envelopes json, erased json, calls json, timers json, run json, events json, actions json,
-    requests json)
+    requests json, resolved json)
 ),
 turn as (
   update turns t set state = g.state, reason = g.reason, response = g.response,

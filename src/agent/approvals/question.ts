@@ -1,0 +1,53 @@
+// What a person is asked: what would happen, with what, until when, and what to reply.
+import type { Json, KnownPart } from '../../contract/index.ts'
+import { isFields } from '../fields.ts'
+import type { PendingAction } from './pending-action.ts'
+
+const codeLength = 6
+const maxValueLength = 200
+const maxValues = 12
+
+/** The end of an id is random; its beginning is the time, and the same for all of one hour. */
+export function codeOf(actionId: string): string {
+  return actionId.slice(-codeLength)
+}
+
+export function questionText(action: Pick<PendingAction, 'action_id' | 'summary' | 'preview' | 'expires_at'>): string {
+  const code = codeOf(action.action_id)
+  const until = action.expires_at === null ? '' : ` It expires at ${shownTime(action.expires_at)}.`
+  return [
+    `I need an approval before I do this: ${action.summary}`,
+    ...shownValues(action.preview),
+    `Reply /approve ${code} or /reject ${code}.${until}`,
+  ].join('\n')
+}
+
+/** A channel with buttons finds the facts, any other one the words. */
+export function questionPart(action: PendingAction): Extract<KnownPart, { kind: 'policy' }> {
+  const { action_id, summary, expires_at } = action
+  const choices = ['approve', 'reject']
+  const policy = { kind: 'approval_required', message: questionText(action), action_id, code: codeOf(action_id) }
+  return { kind: 'policy', policy: { ...policy, summary, expires_at, choices } }
+}
+
+function shownValues(preview: Json): readonly string[] {
+  if (preview === null) return []
+  if (!isFields(preview)) return [`- ${shownValue(preview)}`]
+  const entries = Object.entries(preview)
+  const lines = entries.slice(0, maxValues).map(([key, value]) => `- ${oneLine(key)}: ${shownValue(value)}`)
+  return entries.length > maxValues ? [...lines, `- and ${entries.length - maxValues} more`] : lines
+}
+
+/** The values are a model's: they must not look like further lines of the question. */
+function shownValue(value: unknown): string {
+  return oneLine(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+}
+
+function oneLine(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length > maxValueLength ? `${line.slice(0, maxValueLength).toWellFormed()}…` : line
+}
+
+function shownTime(iso: string): string {
+  return `${iso.slice(0, 16).replace('T', ' ')} UTC`
+}

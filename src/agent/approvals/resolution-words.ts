@@ -1,0 +1,34 @@
+// What somebody who decided is told: in a chat as a sentence, over HTTP as a typed refusal. The remedy is the same.
+import { GatewayError } from '../../contract/index.ts'
+import type { ActionLine, RefusedResolution, Resolution } from './pending-action-store.ts'
+
+export function resolutionWords(resolution: Resolution): string {
+  if (resolution.kind === 'refused') return refusals[resolution.reason](resolution.action)
+  const { summary, status } = resolution.action
+  return status === 'accepted' ? `Approved: ${summary}. I go on with it.` : `Rejected: ${summary}. I will not do it.`
+}
+
+const refusals: Readonly<Record<RefusedResolution, (action: ActionLine | null) => string>> = {
+  not_found: () => 'There is no such request for approval here. Check the code in the question.',
+  already_resolved: (action) =>
+    `This was already decided: it is ${action?.status ?? 'over'}. Nothing happens a second time.`,
+  expired: () => 'This request for approval has expired. Ask again if it is still wanted.',
+  changed: () =>
+    'This is no longer the action that was shown to you. Look at it again, then decide with its present hash.',
+  not_allowed: (action) =>
+    action?.resolvers === 'other'
+      ? 'Somebody other than the person who asked for it must decide this.'
+      : 'Only an operator may decide this.',
+}
+
+/** The action, or why nothing was decided. */
+export function requireResolved(resolution: Resolution): Extract<Resolution, { kind: 'resolved' }> {
+  if (resolution.kind === 'resolved') return resolution
+  const { reason, action } = resolution
+  const remedy = refusals[reason](action)
+  if (reason === 'not_found')
+    throw new GatewayError('not_found', 'no such pending action; list them with GET /admin/approvals')
+  throw new GatewayError(reason === 'not_allowed' ? 'forbidden' : 'conflict', `approval_${reason}: ${remedy}`, {
+    details: { reason, status: action?.status ?? null },
+  })
+}

@@ -1,0 +1,35 @@
+// What a model is shown of a conversation: what came before, with the speakers' names where there are several.
+import type { Envelope, HistoricalMessage } from '../contract/index.ts'
+import { partsText } from '../rendering/index.ts'
+import type { SignalContext } from './context.ts'
+import { textLine } from './messages/create.ts'
+import { type NamedLines, nameSpeakers } from './messages/name-speakers.ts'
+import type { ModelAgentOptions } from './model-agent-options.ts'
+
+type Spoken = Pick<HistoricalMessage, 'role' | 'sender' | 'parts'>
+
+/** The policy sees turns of people and agent; without one the model sees its tool calls and their results as well. */
+export function linesBefore(
+  { history }: ModelAgentOptions,
+  sender: HistoricalMessage['sender'],
+  context: Pick<SignalContext, 'history' | 'transcript'>,
+): readonly Envelope[] {
+  if (history === undefined) return context.transcript.map(readable)
+  return history({ history: context.history, current: { role: 'user', sender } }).messages.map(spokenLine)
+}
+
+export function spokenLine({ role, sender, parts }: Spoken): Envelope {
+  const { address, display_name } = sender
+  return textLine(role, partsText(parts), { sender: { address, display_name } })
+}
+
+export function namedLines(lines: readonly Envelope[], roomKind: unknown): NamedLines {
+  return nameSpeakers(lines, { isRoom: roomKind === 'group' || roomKind === 'channel' })
+}
+
+/** A stored line keeps the text of its parts apart; the model is also told of files and links, as in the turn itself. */
+function readable(line: Envelope): Envelope {
+  const { parts } = line.payload
+  // The codec put them there, of what a message or a reply consisted of.
+  return line.type === 'multimodal_part' && Array.isArray(parts) ? { ...line, content: partsText(parts) } : line
+}

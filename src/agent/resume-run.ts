@@ -1,0 +1,147 @@
+// Where a paused run of a model goes on: stored with the pause, read back with what was decided.
+import type { Envelope, Fields, JsonObject, NormalizedMessage } from '../contract/index.ts'
+import type { EndedPause, PauseDecision } from './approvals/pauses.ts'
+import type { SignalContext } from './context.ts'
+import { fieldsOf, jsonOf, storable } from './fields.ts'
+import type { ResumePoint } from './loop/options.ts'
+import type { ConversationResult } from './loop/result.ts'
+import { toolCallLine } from './messages/create.ts'
+import type { ModelAgentOptions } from './model-agent-options.ts'
+import { linesBefore } from './model-view.ts'
+import { createToolCatalog } from './tools/catalog.ts'
+import type { AnsweredCall } from './tools/create-desk.ts'
+import type { ReadyCall } from './tools/desk.ts'
+import { redactParameters, type Sensitivity } from './tools/redact.ts'
+import type { ToolResult } from './tools/tool.ts'
+import { failedResult, normalizeToolResult } from './tools/tool-result.ts'
+
+export type Sender = NormalizedMessage['sender']
+
+export type Suspended = {
+  readonly point: ResumePoint
+  /** What its tools were bound to, and whom its policies looked at. */
+  readonly facts: Fields
+  readonly sender: Pick<Sender, 'address' | 'auth_method' | 'verified'>
+}
+
+export function suspended(point: ResumePoint, facts: Fields, sender: Suspended['sender']): JsonObject {
+  const { address, auth_method, verified } = sender
+  // Parameters and facts are JSON by construction.
+  return storable({ point, facts, sender: { address, auth_method, verified } }) as JsonObject
+}
+
+function readSuspended(resume: JsonObject): Suspended {
+  // Written by `suspended` and by nothing else.
+  return resume as unknown as Suspended
+}
+
+/** What a resumed run begins with. */
+export type Resumed = {
+  readonly lines: readonly Envelope[]
+  /** How many of the lines the transcript holds already. */
+  readonly known: number
+  readonly facts: Fields
+  readonly sender: Suspended['sender']
+  readonly resumed: { readonly from: ResumePoint; readonly answered: AnsweredCall }
+}
+
+/** The call stands before its result, also when the transcript's window or a new session has lost it. */
+export function resumed(options: ModelAgentOptions, pause: EndedPause, context: SignalContext): Resumed {
+  const from = readSuspended(pause.resume)
+  const callId = from.point.waitingCalls[0]?.id ?? ''
+  const before = linesBefore(options, from.sender, context).filter((line) => !isWaiting(line, pause, callId, context))
+  const catalog = createToolCatalog((options.tools ?? []).map((tool) => tool.declaration))
+  const call = waitingLine(from, catalog.find)
+  const isStored = pause.sessionId === context.sessionId
+  const lines = call === undefined ? before : [...before, call]
+  return {
+    lines,
+    known: isStored ? lines.length : before.length,
+    facts: from.facts,
+    sender: from.sender,
+    resumed: { from: from.point, answered: answeredCall(pause, callId) },
+  }
+}
+
+/** Call ids may repeat from run to run: of this session's calls the last one under that id is the one that waits. */
+function isWaiting(
+  line: Envelope,
+  pause: EndedPause,
+  callId: string,
+  { transcript, sessionId }: SignalContext,
+): boolean {
+  if (pause.sessionId !== sessionId) return false
+  return line === transcript.findLast((each) => each.type === 'tool_call' && each.metadata['tool_call_id'] === callId)
+}
+
+/** Results in a transcript are clean already; they may stand beside the decision. */
+export function settlePause(
+  answered: AnsweredCall | undefined,
+  result: ConversationResult,
+  { pause }: Pick<SignalContext, 'pause'>,
+): void {
+  if (answered === undefined) return
+  const done = result.tool_execution_results.find((each) => each.tool_call_id === answered.callId)?.result
+  const error = done?.['error']
+  pause.settle({ result: jsonOf(done?.['result']) ?? null, error: typeof error === 'string' ? error : null })
+}
+
+/** The line of the call that waits, as the transcript has it: hidden values stay hidden. */
+function waitingLine({ point }: Suspended, find: (name: string) => Named | undefined): Envelope | undefined {
+  const [call] = point.waitingCalls
+  if (call === undefined) return undefined
+  const declaration = find(call.name)
+  const parameters = redactParameters(call.parameters, declaration)
+  const facts = { tool: declaration?.name ?? call.name, parameters, turn: point.turn }
+  return toolCallLine('', facts, { tool_call_id: call.id, parameters_redacted: true })
+}
+
+type Named = Sensitivity & { readonly name: string }
+
+/** What the desk does with the call that waited. */
+function answeredCall(pause: EndedPause, callId: string): AnsweredCall {
+  if (pause.kind === 'tool_request')
+    return { callId, answer: { kind: 'result', isRejected: false, result: ranElsewhere(pause) } }
+  const { decision, id, resolver, applyInput } = pause
+  if (decision === 'accepted') {
+    const shown = { approval: { action_id: id, resolver: resolver ?? '' } }
+    return { callId, answer: { kind: 'approved', input: fieldsOf(applyInput), shown } }
+  }
+  const result = (call: ReadyCall): ToolResult =>
+    failedResult(toolOf(call), errorTypes[decision], refusals[decision](call.tool_name, pause.reason))
+  return { callId, answer: { kind: 'result', isRejected: true, result } }
+}
+
+type Refused = Exclude<PauseDecision, 'accepted'>
+
+const errorTypes: Readonly<Record<Refused, string>> = {
+  rejected: 'approval_rejected',
+  expired: 'approval_expired',
+  deleted: 'approval_withdrawn',
+  tampered: 'approval_tampered',
+}
+
+const refusals: Readonly<Record<Refused, (tool: string, reason: string | null) => string>> = {
+  rejected: (tool, reason) =>
+    `${tool} was not run: the person refused.${reason === null ? '' : ` Their reason: ${reason}`} Do not call it again unless they ask for it.`,
+  expired: (tool) => `${tool} was not run: nobody approved it in time. Tell the person; they may ask for it again.`,
+  deleted: (tool) => `${tool} was not run: the request for approval was withdrawn. Do not call it again.`,
+  tampered: (tool) =>
+    `${tool} was not run: what was stored is not what was approved. Tell the person that their operator should look at it.`,
+}
+
+type EndedRequest = Extract<EndedPause, { kind: 'tool_request' }>
+
+function ranElsewhere({ status, isCancelled, result }: EndedRequest) {
+  return (call: ReadyCall): ToolResult => {
+    if (status === 'runtime_tool_completed') return normalizeToolResult(toolOf(call), result ?? {})
+    const error = isCancelled
+      ? `${call.tool_name} was cancelled by whoever should have run it. Do not call it again.`
+      : `${call.tool_name} was not answered in time. Tell the person; they may ask for it again.`
+    return failedResult(toolOf(call), isCancelled ? 'runtime_tool_cancelled' : 'runtime_tool_timeout', error)
+  }
+}
+
+function toolOf(call: ReadyCall) {
+  return call.declaration ?? { name: call.tool_name }
+}

@@ -1,0 +1,25 @@
+// A tool that somebody else runs: what they are asked for, and what of it anybody may see (loop 3.20).
+import type { JsonObject } from '../../contract/index.ts'
+import type { ToolRequestWish } from '../approvals/pauses.ts'
+import { sha256Hex } from '../tools/canonical-json.ts'
+
+type RequestFacts = { readonly requestId: string; readonly runId: string; readonly timeoutAt: string }
+
+/** From the turn and not from the run: run ids are the caller's, and two callers may choose the same. */
+export async function requestIdOf(turnId: string, { name, callId }: ToolRequestWish['tool']): Promise<string> {
+  return `runtime-tool-${await sha256Hex(JSON.stringify([turnId, name, callId]))}`
+}
+
+export function shownRequest({ tool, shown, request }: ToolRequestWish, facts: RequestFacts): JsonObject {
+  return {
+    status: 'runtime_tool_pending',
+    request_id: facts.requestId,
+    tool_name: tool.name,
+    tool_call_id: tool.callId,
+    parameters: shown,
+    run_id: facts.runId,
+    timeout_at: facts.timeoutAt,
+    runtime: request['runtime'] ?? {},
+    metadata: request['metadata'] ?? {},
+  }
+}

@@ -1,0 +1,73 @@
+// How the calls of a model come to wait: for a person's consent, or for whoever runs the tool elsewhere.
+import type { Fields, JsonObject } from '../contract/index.ts'
+import type { Pauses } from './approvals/pauses.ts'
+import { toApprovalEnvelope } from './approvals/pending-action.ts'
+import type { ApprovalTerms } from './approvals/terms.ts'
+import { fieldsOf, jsonOf, storable, trimmed } from './fields.ts'
+import type { DeskDeps, Runnable } from './tools/create-desk.ts'
+import type { Tool } from './tools/define-tool.ts'
+import { storedResult } from './tools/stored-result.ts'
+
+type Staging = Required<Pick<DeskDeps, 'stageApproval' | 'stagePending'>>
+
+/** `resume` says, once the run has ended, where it goes on. */
+export function stagePauses(
+  tools: readonly Tool[],
+  pause: Pauses,
+  resume: (call: Runnable) => () => JsonObject,
+): Staging {
+  const termsOf = new Map(tools.map((tool) => [tool.declaration.name, tool.approval]))
+  return {
+    async stageApproval(call, details) {
+      const terms = termsOf.get(call.tool_name) ?? {}
+      const preview = previewOf(call, details)
+      const { action, question } = await pause.approval({
+        summary: summaryOf(call, terms, details),
+        apply_input: storable(call.prepared.parameters),
+        preview,
+        ...(terms.expiresInMs === undefined ? {} : { expiresInMs: terms.expiresInMs }),
+        ...(terms.by === undefined ? {} : { by: terms.by }),
+        tool: { name: call.tool_name, callId: call.id },
+        resume: resume(call),
+      })
+      const envelope = toApprovalEnvelope(action, { instruction: question, shownInput: storable(call.redacted) })
+      return { envelope, actionId: action.action_id }
+    },
+    async stagePending(call, request) {
+      return pause.toolRequest({
+        tool: { name: call.tool_name, callId: call.id },
+        // Parameters are JSON: they came from a model or a binding.
+        parameters: storable(call.prepared.parameters) as JsonObject,
+        shown: storable(call.redacted) as JsonObject,
+        request: (jsonOf(request) ?? {}) as JsonObject,
+        resume: resume(call),
+      })
+    },
+  }
+}
+
+/** The parameters without their secrets, and what a tool that asks by itself has to say about it. */
+function previewOf(call: Runnable, details: Fields) {
+  const asked = fieldsOf(fieldsOf(details['result'])['preview'])
+  const told = { success: true, tool_name: call.tool_name, metadata: {}, result: asked }
+  const clean = storedResult(told, call.prepared.parameters, call.declaration).result
+  return storable({ ...call.redacted, ...fieldsOf(clean) })
+}
+
+function summaryOf(call: Runnable, { summary }: ApprovalTerms, details: Fields): string {
+  const own = trimmed(fieldsOf(details['result'])['summary']) ?? spoken(summary, call.prepared.parameters)
+  if (own === undefined) return `run ${call.tool_name}`
+  const told = { success: true, tool_name: call.tool_name, metadata: {}, result: own }
+  return String(storedResult(told, call.prepared.parameters, call.declaration).result)
+    .slice(0, 500)
+    .toWellFormed()
+}
+
+/** Words that fail must not decide whether somebody is asked. */
+function spoken(summary: ApprovalTerms['summary'], parameters: Fields): string | undefined {
+  try {
+    return trimmed(summary?.(parameters))
+  } catch {
+    return undefined
+  }
+}

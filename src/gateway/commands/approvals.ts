@@ -1,0 +1,50 @@
+// /approve and /reject in a chat: whoever speaks decides, about what waits in this very conversation.
+import type { ApprovalDecision } from '../../agent/approvals/decision.ts'
+import type { ActionLine, PendingActionStore } from '../../agent/approvals/pending-action-store.ts'
+import { codeOf } from '../../agent/approvals/question.ts'
+import { resolutionWords } from '../../agent/approvals/resolution-words.ts'
+
+const decisions: Readonly<Record<string, ApprovalDecision>> = { approve: 'accepted', reject: 'rejected' }
+
+export type DecisionCommand = { readonly name: string; readonly args: string }
+
+/** The code in a command, then whatever reason follows it. */
+const argsPattern = /^\s*(?:([0-9a-f]{6,36})\b)?\s*([\s\S]*)$/i
+
+export function isDecision(command: DecisionCommand | undefined): command is DecisionCommand {
+  return command !== undefined && Object.hasOwn(decisions, command.name)
+}
+
+export type DecisionScene = {
+  readonly actions: Pick<PendingActionStore, 'find' | 'resolve'>
+  readonly tenant: string
+  readonly conversationId: string
+  readonly principal: string
+  /** The turn the command is: after a crash it finds what it decided before. */
+  readonly turnId: string
+}
+
+export async function decideByCommand(scene: DecisionScene, { name, args }: DecisionCommand): Promise<string> {
+  const status = decisions[name] ?? 'rejected'
+  const [, code, rest = ''] = argsPattern.exec(args) ?? []
+  const scope = { tenant: scene.tenant, owner: null, conversationId: scene.conversationId }
+  const found = await scene.actions.find(scope, { code: code?.toLowerCase() ?? null, origin: scene.turnId })
+  const action = found.find((each) => each.resolution_metadata['origin'] === scene.turnId) ?? found[0]
+  if (action === undefined) return noneWords(code)
+  if (found.length > 1 && action.status === 'pending') return whichWords(name, found)
+  const reason = rest.trim().slice(0, 200)
+  const verdict = { status, hash: action.hash, origin: scene.turnId, ...(reason === '' ? {} : { reason }) }
+  const resolver = { name: scene.principal, isOperator: false, scope }
+  return resolutionWords(await scene.actions.resolve(action.action_id, verdict, resolver))
+}
+
+function noneWords(code: string | undefined): string {
+  return code === undefined
+    ? 'Nothing waits for an approval here.'
+    : `Nothing with the code ${code} waits for an approval here. It may have been decided, or it has expired.`
+}
+
+function whichWords(name: string, found: readonly ActionLine[]): string {
+  const lines = found.map(({ action_id, summary }) => `/${name} ${codeOf(action_id)} - ${summary}`)
+  return ['Several things wait for an approval here. Which one?', ...lines].join('\n')
+}

@@ -1,0 +1,141 @@
+// What a run stops for, on its way into the commit that ends its turn.
+import { actionHash } from '../agent/approvals/action-hash.ts'
+import type { ApprovalWish, AskedApproval, Pauses, ToolRequestWish } from '../agent/approvals/pauses.ts'
+import { readPendingAction } from '../agent/approvals/pending-action.ts'
+import { codeOf, questionText } from '../agent/approvals/question.ts'
+import { defaultExpiryMs } from '../agent/approvals/terms.ts'
+import { storable } from '../agent/fields.ts'
+import { requestIdOf, shownRequest } from '../agent/runtime-tools/request.ts'
+import type { JsonObject } from '../contract/index.ts'
+import { endsPause, expiryKinds } from '../sessions/signal-store.ts'
+import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../sessions/turn-store.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+
+export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string }
+
+/** What ends with the turn. */
+export type CollectedPauses = {
+  readonly actions: readonly NewPendingAction[]
+  readonly requests: readonly NewToolRequest[]
+  readonly timers: readonly NewTimer[]
+  /** Of the wait that this turn ends. */
+  readonly resolved: PauseResult | null
+}
+
+type Draft<Pause> = Omit<Pause, 'resume'> & { readonly resumeOf: (() => JsonObject) | undefined }
+type Scene = { readonly deps: GatewayDeps; readonly ready: ReadyTurn; readonly runId: string }
+
+export function createPauses(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  { runId, threadId, inReplyTo }: ReplyFacts & { readonly runId: string },
+): { readonly pause: Pauses; readonly collect: () => CollectedPauses } {
+  const scene = { deps, ready, runId }
+  const actions: Draft<NewPendingAction>[] = []
+  const requests: Draft<NewToolRequest>[] = []
+  let outcome: Parameters<Pauses['settle']>[0] = { result: null, error: null }
+  // The agent's own part is asked for last: only then it knows where it stopped.
+  const resumed = <Pause>({ resumeOf, ...draft }: Draft<Pause>) => {
+    const reply = { reply_to: ready.lane.replyTo, thread_id: threadId, in_reply_to: inReplyTo }
+    return { ...draft, resume: { ...reply, agent: resumeOf?.() ?? {} } }
+  }
+  return {
+    pause: {
+      async approval(wish) {
+        const asked = askedApproval(scene, wish)
+        actions.push(await newAction(scene, wish, asked))
+        return asked
+      },
+      async toolRequest(wish) {
+        const draft = await newRequest(scene, wish)
+        requests.push(draft)
+        return draft.request
+      },
+      settle(reported) {
+        outcome = reported
+      },
+    },
+    collect: () => ({
+      actions: actions.map(resumed),
+      requests: requests.map(resumed),
+      timers: [
+        ...actions.map((draft) => expiry(ready, expiryKinds.approval, draft.id, draft.expiresInMs)),
+        ...requests.map((draft) => expiry(ready, expiryKinds.runtimeTool, draft.id, draft.expiresInMs ?? 0)),
+      ],
+      resolved: resolvedBy(ready, outcome),
+    }),
+  }
+}
+
+function askedApproval({ deps, ready, runId }: Scene, wish: ApprovalWish): AskedApproval {
+  const { lane, turn } = ready
+  const { tool } = wish
+  const named = tool === undefined ? {} : { tool_name: tool.name, tool_call_id: tool.callId }
+  const action = readPendingAction({
+    action_id: deps.newId(),
+    kind: wish.kind ?? 'tool_call',
+    summary: wish.summary,
+    preview: storable(wish.preview ?? null),
+    apply_input: storable(wish.apply_input),
+    created_at: new Date(deps.now()).toISOString(),
+    expires_at: new Date(deps.now() + (wish.expiresInMs ?? defaultExpiryMs)).toISOString(),
+    agent: lane.agent,
+    ...(turn.principal === null || turn.principal === '' ? {} : { creator: turn.principal }),
+    metadata: { ...named, run_id: runId, session_id: turn.sessionId },
+  })
+  return { action, code: codeOf(action.action_id), question: questionText(action) }
+}
+
+async function newAction(
+  { ready, runId }: Scene,
+  wish: ApprovalWish,
+  { action }: AskedApproval,
+): Promise<Draft<NewPendingAction>> {
+  const { agent, conversationId: conversation } = ready.lane
+  const toolName = wish.tool?.name ?? ''
+  const bound = { action_id: action.action_id, tool_name: toolName, apply_input: action.apply_input }
+  return {
+    id: action.action_id,
+    runId,
+    toolName,
+    toolCallId: wish.tool?.callId ?? '',
+    owner: ready.turn.principal ?? '',
+    kind: action.kind,
+    summary: action.summary,
+    action: { ...action },
+    actionHash: await actionHash({ ...bound, agent, conversation, run: runId }),
+    resolvers: wish.by ?? 'anyone',
+    expiresInMs: wish.expiresInMs ?? defaultExpiryMs,
+    resumeOf: wish.resume,
+  }
+}
+
+async function newRequest({ deps, ready, runId }: Scene, wish: ToolRequestWish): Promise<Draft<NewToolRequest>> {
+  const expiresInMs = wish.expiresInMs ?? defaultExpiryMs
+  const requestId = await requestIdOf(ready.turn.id, wish.tool)
+  const timeoutAt = new Date(deps.now() + expiresInMs).toISOString()
+  return {
+    id: deps.newId(),
+    runId,
+    toolName: wish.tool.name,
+    toolCallId: wish.tool.callId,
+    owner: ready.turn.principal ?? '',
+    requestId,
+    parameters: wish.parameters,
+    request: shownRequest(wish, { requestId, runId, timeoutAt }),
+    expiresInMs,
+    resumeOf: wish.resume,
+  }
+}
+
+/** Fires under the id of what it ends, and only if nobody was faster. */
+function expiry({ lane, turn }: ReadyTurn, kind: string, id: string, dueInMs: number): NewTimer {
+  const payload = { id, principal: turn.principal, turn: turn.id, reply_to: lane.replyTo }
+  return { id, name: `${kind}:${id}`, kind, dueInMs, payload }
+}
+
+function resolvedBy({ signal, turn }: ReadyTurn, outcome: Pick<PauseResult, 'result' | 'error'>): PauseResult | null {
+  if (signal === null || !endsPause(signal)) return null
+  return { id: String(signal.payload['id']), ...outcome, metadata: { turn: turn.id } }
+}

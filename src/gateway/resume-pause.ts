@@ -1,0 +1,88 @@
+// A signal that ends a wait, read back: what was decided, checked once more, and where the run goes on (ruling 21).
+import type { Signal } from '../agent/agent.ts'
+import { actionHash } from '../agent/approvals/action-hash.ts'
+import type { EndedPause, PauseDecision } from '../agent/approvals/pauses.ts'
+import type { StoredAction } from '../agent/approvals/pending-action-store.ts'
+import { GatewayError, type JsonObject } from '../contract/index.ts'
+import { endsApproval, pauseSignals } from '../sessions/signal-store.ts'
+import type { WaitingSignal } from '../sessions/turn-store.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { ReplyFacts } from './pauses.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+
+/** The signal as the agent is given it, and where its answer belongs. */
+export async function resumedSignal(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  signal: WaitingSignal,
+): Promise<{ readonly signal: Signal; readonly reply: ReplyFacts } | undefined> {
+  const id = String(signal.payload['id'] ?? '')
+  const found = endsApproval(signal) ? await endedApproval(deps, ready, id) : await endedToolRequest(deps, ready, id)
+  if (found === undefined) return undefined
+  const { pause, stored } = found
+  const kind = pause.kind === 'approval' ? pauseSignals.approval : pauseSignals.runtimeTool
+  return {
+    signal: { kind, name: signal.name, payload: payloadOf(pause), pause },
+    reply: { threadId: String(stored['thread_id'] ?? ''), inReplyTo: String(stored['in_reply_to'] ?? '') },
+  }
+}
+
+type Found = { readonly pause: EndedPause; readonly stored: JsonObject }
+
+async function endedApproval(deps: GatewayDeps, ready: ReadyTurn, id: string): Promise<Found | undefined> {
+  const row = await deps.pendingActions.load(ready.lane.tenant, id)
+  if (row === undefined) return undefined
+  const stored = required(row.resume)
+  const decision = await checkedDecision(row)
+  if (decision === 'tampered') {
+    const { connection, agent } = ready.lane
+    deps.log.error('approval_tampered', {
+      connection,
+      agent,
+      action: id,
+      turn: ready.turn.id,
+      trace: ready.turn.traceId,
+    })
+  }
+  const { resolver, reason, sessionId } = row
+  const applyInput = decision === 'accepted' ? row.applyInput : null
+  const resume = stored['agent'] as JsonObject
+  return { pause: { kind: 'approval', id, decision, resolver, reason, applyInput, resume, sessionId }, stored }
+}
+
+/** Decided in time counts, also when it is carried out later; what was decided about must still be what is stored. */
+async function checkedDecision(row: StoredAction): Promise<PauseDecision> {
+  if (row.status !== 'accepted') return row.status === 'pending' ? 'expired' : row.status
+  const { id, toolName, applyInput, agent, conversationId, runId } = row
+  const bound = { action_id: id, tool_name: toolName, apply_input: applyInput, agent }
+  const hash = await actionHash({ ...bound, conversation: conversationId, run: runId })
+  if (hash !== row.decidedHash || hash !== row.actionHash) return 'tampered'
+  return row.isInTime ? 'accepted' : 'expired'
+}
+
+async function endedToolRequest(deps: GatewayDeps, ready: ReadyTurn, id: string): Promise<Found | undefined> {
+  const row = await deps.toolRequests.load(ready.lane.tenant, id)
+  if (row === undefined) return undefined
+  const stored = required(row.resume)
+  const { status, isCancelled, result, sessionId } = row
+  const resume = stored['agent'] as JsonObject
+  return { pause: { kind: 'tool_request', id, status, isCancelled, result, resume, sessionId }, stored }
+}
+
+/** After its turn has ended nothing of it is left to run; only a replay gets here. */
+function required(resume: JsonObject | null): JsonObject {
+  if (resume === null)
+    throw new GatewayError('content_erased', '[gateway] what this run waited for was carried out and is forgotten')
+  return resume
+}
+
+/** What a plain function reads. */
+function payloadOf(pause: EndedPause): JsonObject {
+  if (pause.kind === 'tool_request') {
+    const { id, status, isCancelled, result, resume } = pause
+    return { request: id, status, cancelled: isCancelled, result, resume }
+  }
+  const { id, decision, resolver, reason, applyInput, resume } = pause
+  const input = decision === 'accepted' ? { apply_input: applyInput } : {}
+  return { action_id: id, decision, resolver, reason, resume, ...input }
+}

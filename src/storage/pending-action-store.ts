@@ -1,0 +1,81 @@
+// Pending actions on SQL.
+import type { PendingActionStatus } from '../agent/approvals/pending-action.ts'
+import type {
+  ActionLine,
+  ActionScope,
+  PendingActionStore,
+  RefusedResolution,
+  Resolution,
+  Resolver,
+  StoredAction,
+  Verdict,
+} from '../agent/approvals/pending-action-store.ts'
+import type { Database } from './database.ts'
+import {
+  countActions,
+  findActions,
+  getAction,
+  listActions,
+  loadAction,
+  resolveAction,
+} from './statements/pending-actions.ts'
+import { storableJson } from './storable-json.ts'
+
+export function createPendingActionStore(database: Database): PendingActionStore {
+  const read = async (scope: ActionScope, id: string): Promise<Row | undefined> =>
+    (await database.query<Row>(getAction, [...scoped(scope), id]))[0]
+  return {
+    async get(scope, id) {
+      const row = await read(scope, id)
+      return row === undefined ? undefined : lineOf(row)
+    },
+    async find(scope, { code, origin }) {
+      return (await database.query<Row>(findActions, [...scoped(scope), code, origin])).map(lineOf)
+    },
+    async list(scope, { status, limit, before }) {
+      return (await database.query<Row>(listActions, [...scoped(scope), status, limit, before])).map(lineOf)
+    },
+    async summary(scope) {
+      const rows = await database.query<{ status: PendingActionStatus; count: number }>(countActions, scoped(scope))
+      const none = { pending: 0, accepted: 0, rejected: 0, expired: 0, deleted: 0 }
+      return { ...none, ...Object.fromEntries(rows.map(({ status, count }) => [status, count])) }
+    },
+    async resolve(id, verdict, resolver) {
+      const { name, isOperator, scope } = resolver
+      const { status, hash, ...more } = verdict
+      const params = [id, status, name, isOperator, hash ?? null, storableJson(more)]
+      const [row] = await database.query<Row>(resolveAction, [...scoped(scope), ...params, database.isShared])
+      if (row !== undefined) return { kind: 'resolved', action: lineOf(row), isDuplicate: false }
+      return explained(await read(scope, id), verdict, resolver)
+    },
+    async load(tenant, id) {
+      return (await database.query<StoredAction>(loadAction, [tenant, id]))[0]
+    },
+  }
+}
+
+type Row = ActionLine & { readonly isOverdue: boolean }
+
+function scoped({ tenant, owner, conversationId }: ActionScope): [string, string | null, string | null] {
+  return [tenant, owner, conversationId]
+}
+
+function lineOf({ isOverdue: _, ...line }: Row): ActionLine {
+  return line
+}
+
+/** Why nothing was decided; or it was, before, by the same person and alike. */
+function explained(row: Row | undefined, verdict: Verdict, { name }: Resolver): Resolution {
+  if (row === undefined) return { kind: 'refused', reason: 'not_found', action: null }
+  const action = lineOf(row)
+  if (row.status === verdict.status && row.resolver === name) return { kind: 'resolved', action, isDuplicate: true }
+  return { kind: 'refused', reason: refusalOf(row, verdict), action }
+}
+
+function refusalOf(row: Row, { hash }: Verdict): RefusedResolution {
+  if (row.status === 'expired') return 'expired'
+  if (row.status !== 'pending') return 'already_resolved'
+  // Nobody else decided: what is left of the conditions is the clock, what was shown, and who may.
+  if (row.isOverdue) return 'expired'
+  return hash !== undefined && hash !== row.hash ? 'changed' : 'not_allowed'
+}

@@ -1,0 +1,88 @@
+// Pending actions: looked at by whoever may, decided once. The statement that decides also wakes the paused run (ruling 21).
+import { statement } from '../database.ts'
+import { isoTime } from './iso-time.ts'
+import { wakeNote } from './wake-note.ts'
+
+/** As it may be shown: `apply_input` and `resume` stay here. */
+const line = `a.id as action_id, a.kind, a.summary, a.action -> 'preview' as preview, ${isoTime('a.created_at')} as created_at,
+  a.agent, a.creator, ${isoTime('a.expires_at')} as expires_at, a.status, ${isoTime('a.resolved_at')} as resolved_at, a.resolver,
+  a.expires_at <= now() as "isOverdue", a.resolution_result, a.resolution_error,
+  coalesce(a.resolution_metadata, '{}') as resolution_metadata, a.action_hash as hash, a.resolvers, a.tool_name, a.tool_call_id,
+  a.run_id, a.session_id, a.conversation_id`
+
+/** $1 tenant, $2 owner or null, $3 conversation or null. */
+const scope = 'a.tenant = $1 and ($2::text is null or a.creator = $2) and ($3::uuid is null or a.conversation_id = $3)'
+
+/** $4 id. */
+export const getAction = statement('get_action', `select ${line} from pending_actions a where ${scope} and a.id = $4`)
+
+/** $4 the end of its id, or null for all that wait; $5 the turn that asks. */
+export const findActions = statement(
+  'find_actions',
+  `
+select ${line} from pending_actions a
+where ${scope} and (a.status = 'pending' or a.resolution_metadata ->> 'origin' = $5)
+  and ($4::text is null or right(a.id::text, length($4)) = $4)
+order by a.id limit 20`,
+)
+
+/** $4 status or null, $5 how many, $6 before which. */
+export const listActions = statement(
+  'list_actions',
+  `
+select ${line} from pending_actions a
+where ${scope} and ($4::text is null or a.status = $4) and ($6::uuid is null or a.id < $6)
+order by a.id desc limit $5`,
+)
+
+export const countActions = statement(
+  'count_actions',
+  `select a.status, count(*)::int as count from pending_actions a where ${scope} group by a.status`,
+)
+
+/**
+ * $4 id, $5 status, $6 resolver, $7 whether an operator, $8 hash or null, $9 what is kept beside it, $10 whether to NOTIFY. Nothing is
+ * decided about an action that is not the one that was shown, that is decided already, or by somebody who may not. Withdrawing it is no decision.
+ */
+export const resolveAction = statement(
+  'resolve_action',
+  `
+with decided as (
+  update pending_actions a set status = $5, resolver = $6, resolved_at = now(), decided_hash = coalesce($8, a.action_hash),
+    resolution_metadata = $9::text::jsonb
+  where ${scope} and a.id = $4 and a.status = 'pending' and a.expires_at > now()
+    and ($8::text is null or a.action_hash = $8)
+    and case when $5 = 'deleted' or a.resolvers = 'anyone' then true
+      when a.resolvers = 'other' then a.creator is distinct from $6 else $7::boolean end
+  returning a.*
+),
+signalled as (
+  insert into signals (id, tenant, conversation_id, kind, name, origin, payload, state)
+  select d.id, d.tenant, d.conversation_id, 'approval', $5, d.turn_id,
+    jsonb_build_object('id', d.id, 'principal', d.creator, 'turn', d.turn_id, 'reply_to', d.resume -> 'reply_to'), 'queued'
+  from decided d
+  on conflict (id) do nothing
+  returning conversation_id
+),
+queued as (
+  insert into lanes (conversation_id, tenant, connection, pending)
+  select s.conversation_id, c.tenant, c.connection, 1 from signalled s join conversations c on c.id = s.conversation_id
+  on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
+  returning 1
+),
+woken as (
+  select case when $10::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done
+)
+select ${line} from decided a cross join woken`,
+)
+
+/** $1 tenant, $2 id. */
+export const loadAction = statement(
+  'load_action',
+  `
+select a.id, a.status, a.action -> 'apply_input' as "applyInput", a.action_hash as "actionHash", a.decided_hash as "decidedHash",
+  coalesce(a.resolved_at <= a.expires_at, false) as "isInTime", a.resolver, a.resolution_metadata ->> 'reason' as reason,
+  a.agent, coalesce(a.tool_name, '') as "toolName", a.run_id as "runId", a.conversation_id as "conversationId",
+  a.session_id as "sessionId", a.resume
+from pending_actions a where a.tenant = $1 and a.id = $2`,
+)

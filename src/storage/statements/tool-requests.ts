@@ -1,0 +1,76 @@
+// Tools that somebody else runs: asked for, answered once. The statement that answers also wakes the paused run (ruling 21).
+import { statement } from '../database.ts'
+import { isoTime } from './iso-time.ts'
+import { wakeNote } from './wake-note.ts'
+
+/** As it may be shown: `parameters` and `resume` stay here. */
+const line = `q.id, q.request_id, q.status, q.tool as tool_name, q.tool_call_id, q.request, q.agent, q.owner, q.run_id, q.session_id,
+  q.conversation_id, ${isoTime('q.created_at')} as created_at, ${isoTime('q.expires_at')} as timeout_at,
+  ${isoTime('q.resolved_at')} as resolved_at, q.resolver, q.status = 'runtime_tool_timeout' and q.resolver is not null as cancelled,
+  q.result`
+
+/** $1 tenant, $2 owner or null, $3 conversation or null. */
+const scope = 'q.tenant = $1 and ($2::text is null or q.owner = $2) and ($3::uuid is null or q.conversation_id = $3)'
+
+/** $4 id or request id. */
+const named = '(q.request_id = $4 or q.id::text = $4)'
+
+export const getToolRequest = statement(
+  'get_tool_request',
+  `select ${line}, q.parameters from runtime_tool_requests q where ${scope} and ${named} limit 1`,
+)
+
+/** $4 status or null, $5 how many, $6 before which. */
+export const listToolRequests = statement(
+  'list_tool_requests',
+  `
+select ${line} from runtime_tool_requests q
+where ${scope} and ($4::text is null or q.status = $4) and ($6::uuid is null or q.id < $6)
+order by q.id desc limit $5`,
+)
+
+/** $4 call. Call ids may repeat from run to run: the newest that waits is meant. */
+export const findToolRequest = statement(
+  'find_tool_request',
+  `
+select ${line} from runtime_tool_requests q where ${scope} and q.tool_call_id = $4
+order by q.status = 'runtime_tool_pending' desc, q.id desc limit 1`,
+)
+
+/** $4 id or request id, $5 status, $6 result, $7 resolver, $8 whether to NOTIFY. */
+export const answerToolRequest = statement(
+  'answer_tool_request',
+  `
+with answered as (
+  update runtime_tool_requests q set status = $5, result = $6::text::jsonb, resolver = $7, resolved_at = now()
+  where ${scope} and ${named} and q.status = 'runtime_tool_pending' and (q.expires_at is null or q.expires_at > now())
+  returning q.*
+),
+signalled as (
+  insert into signals (id, tenant, conversation_id, kind, name, origin, payload, state)
+  select d.id, d.tenant, d.conversation_id, 'runtime_tool', $5, d.turn_id,
+    jsonb_build_object('id', d.id, 'principal', d.owner, 'turn', d.turn_id, 'reply_to', d.resume -> 'reply_to'), 'queued'
+  from answered d
+  on conflict (id) do nothing
+  returning conversation_id
+),
+queued as (
+  insert into lanes (conversation_id, tenant, connection, pending)
+  select s.conversation_id, c.tenant, c.connection, 1 from signalled s join conversations c on c.id = s.conversation_id
+  on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
+  returning 1
+),
+woken as (
+  select case when $8::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done
+)
+select ${line} from answered q cross join woken`,
+)
+
+/** $1 tenant, $2 id. */
+export const loadToolRequest = statement(
+  'load_tool_request',
+  `
+select q.id, q.status, q.status = 'runtime_tool_timeout' and q.resolver is not null as "isCancelled", q.result,
+  q.session_id as "sessionId", q.resume
+from runtime_tool_requests q where q.tenant = $1 and q.id = $2`,
+)
