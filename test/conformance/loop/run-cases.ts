@@ -115,7 +115,7 @@ export const runCases: readonly Case[] = [
       status: 'failed',
       completed: false,
       failure: { type: 'Error', message: 'out of order', turn_count: 1 },
-      told: [{ turn: 1, error: 'out of order' }],
+      told: [{ turn: 1, type: 'Error', error: 'out of order', status: 'failed', stop_reason: 'provider_error' }],
       isCompleted: [],
       kept: ['failed'],
     },
