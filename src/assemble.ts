@@ -10,6 +10,7 @@ import {
   type Observer,
 } from './contract/index.ts'
 import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.ts'
+import { createRunWatch } from './gateway/run-watch.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { createEvidencePolicy } from './identity/access.ts'
 import { type Committer, createGroupCommit } from './inbound/group-commit.ts'
@@ -24,6 +25,7 @@ import { createJournalStore } from './storage/journal-store.ts'
 import { createOutboxStore } from './storage/outbox-store.ts'
 import { createPendingActionStore } from './storage/pending-action-store.ts'
 import { createReceiptStore } from './storage/receipt-store.ts'
+import { createRunStore } from './storage/run-store.ts'
 import { createToolRequestStore } from './storage/tool-request-store.ts'
 import { createRunLog, createSignalStore, createTranscriptStore } from './storage/transcript-store.ts'
 import { createTurnStore } from './storage/turn-store.ts'
@@ -89,12 +91,9 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     monotonicMs: runtime.monotonicMs,
     log: runtime.log,
   })
-  const bells = {
-    turns: announced(createBell(), runtime.onWork),
-    sends: createBell(),
-    ends: createBell(),
-    timers: createBell(),
-  }
+  const bells = createBells(runtime.onWork)
+  const runs = createRunStore(database, { holder: lease.holder, tenant: config.tenant })
+  const runWatch = createRunWatch({ runs, everyMs: turnPolicy.pollMs })
   const deps: GatewayDeps = {
     ...runtime,
     meter: runtime.meter ?? noMeter,
@@ -104,6 +103,8 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     committer: (runtime.committer ?? createGroupCommit)(createInboxStore(database)),
     receipts: createReceiptStore(database),
     turns,
+    runs,
+    runWatch,
     signals: createSignalStore(database),
     journal: createJournalStore(database, lease),
     transcripts: createTranscriptStore(database),
@@ -125,7 +126,10 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     gateway: createGateway(deps),
     deps,
     wake: (work) => (work === undefined ? ringAll(bells) : bells[work].ring()),
-    stop: leases.stop,
+    stop() {
+      leases.stop()
+      runWatch.stop()
+    },
   }
 }
 
@@ -187,6 +191,16 @@ function safeObserver(observer: Observer | undefined, log: Log): Observer {
     } catch {
       log.warn('observer_failed', { hook: event.type, connection: event.connection })
     }
+  }
+}
+
+function createBells(onWork: Runtime['onWork']): GatewayDeps['bells'] {
+  return {
+    turns: announced(createBell(), onWork),
+    sends: createBell(),
+    ends: createBell(),
+    timers: createBell(),
+    events: createBell(),
   }
 }
 

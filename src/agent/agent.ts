@@ -6,7 +6,17 @@ import type { ModelAgentOptions } from './model-agent-options.ts'
 
 export type { AgentContext, AgentReply, Signal, SignalContext, StepContext } from './context.ts'
 
-type AgentFacts = { readonly slug: string; readonly label?: string; readonly description?: string }
+export type BusyPolicy = 'queue' | 'steer' | 'interrupt'
+
+type AgentFacts = {
+  readonly slug: string
+  readonly label?: string
+  readonly description?: string
+  /** What it can be asked, in its own words; told by /help behind the gateway's commands. */
+  readonly help?: string
+  /** What becomes of messages that come while it is at work: they wait, join the run, or end it. */
+  readonly busy?: BusyPolicy
+}
 
 /** A function of its own. */
 export type FunctionAgentDefinition = AgentFacts & {
@@ -26,11 +36,13 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
     throw new GatewayError('config_invalid', `[agent] slug "${slug}" must be lower-case letters, digits and dashes`)
   }
   if ('run' in definition) return Object.freeze({ ...definition })
-  const { label, description, ...options } = definition
+  const { label, description, help, busy, ...options } = definition
   return Object.freeze({
     slug,
     ...(label === undefined ? {} : { label }),
     ...(description === undefined ? {} : { description }),
+    ...(help === undefined ? {} : { help }),
+    ...(busy === undefined ? {} : { busy }),
     ...createModelRun(options),
   })
 }

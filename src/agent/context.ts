@@ -1,6 +1,7 @@
 // What an agent is given and what it may return (hop 7).
 import type {
   Envelope,
+  Fields,
   HistoricalMessage,
   IdentityEvidence,
   Json,
@@ -10,6 +11,7 @@ import type {
   Part,
 } from '../contract/index.ts'
 import type { EndedPause, Pauses } from './approvals/pauses.ts'
+import type { ConversationResult } from './loop/result.ts'
 
 /** What an agent may return: plain text, parts, or a whole response. Nothing means: say nothing. */
 export type AgentReply = string | undefined | Partial<NormalizedResponse> | { readonly parts: readonly Part[] }
@@ -44,6 +46,11 @@ export type AgentContext = {
   readonly attempt: number
   /** Aborts when this turn must stop: lease lost, deadline, shutdown. */
   readonly signal: AbortSignal
+  /**
+   * Aborts when somebody stopped this run. For model calls and waiting; a step in flight is never broken off by it, and the
+   * next step does not begin: it throws `run_cancelled`, which ends the run as cancelled.
+   */
+  readonly stop: AbortSignal
   /** Journaled work: done once, also when the process dies in the middle. */
   readonly step: <T extends Json>(
     name: string,
@@ -56,6 +63,12 @@ export type AgentContext = {
   readonly send: (reply: AgentReply) => void
   /** The answer as it grows, for whoever watches; the answer itself is what is returned. */
   readonly show: (delta: string) => void
+  /** An event for whoever watches this run. Its metadata is stored: no secrets. */
+  readonly emit: (type: string, metadata: Fields) => void
+  /** What came in meanwhile, if this agent's busy policy takes it into the run; undefined: nothing. */
+  readonly hear: () => Promise<Envelope | undefined>
+  /** How a run that the loop ran came to its end. */
+  readonly finish: (result: ConversationResult) => void
   /** Lines for the transcript between what was heard and what is said: tool calls, results, notes. */
   readonly record: (lines: readonly Envelope[]) => void
   /** Stops for a person's consent, or for a tool that runs elsewhere; `onSignal` is called when it is there. */

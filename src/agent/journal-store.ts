@@ -20,6 +20,8 @@ export type StepState =
   | { readonly kind: 'failed'; readonly error: string }
   /** Somebody started it and never finished; it may or may not have happened. */
   | { readonly kind: 'unknown' }
+  /** Somebody stopped the run before this step began. */
+  | { readonly kind: 'stopped'; readonly by: string }
   | { readonly kind: 'lease_lost' }
 
 export type StepEnd =

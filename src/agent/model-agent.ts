@@ -14,9 +14,10 @@ import type { NamedLines } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { linesBefore, namedLines, spokenLine } from './model-view.ts'
 import { aiSdkModel } from './providers/ai-sdk.ts'
-import { withRetries } from './providers/with-retries.ts'
+import { type RetryPolicy, withRetries } from './providers/with-retries.ts'
 import { resumed, type Suspended, settlePause, suspended } from './resume-run.ts'
 import { runDesk, turnFacts } from './run-desk.ts'
+import { steeredType, stopCause } from './run-stop.ts'
 import { stagePauses } from './stage-pauses.ts'
 import { statusReply } from './status-reply.ts'
 import { completionGate } from './tools/call-gate.ts'
@@ -41,12 +42,11 @@ export type ModelRun = {
 
 export function createModelRun(options: ModelAgentOptions): ModelRun {
   const { compaction, onEvent } = options
-  const model = withRetries(modelOf(options), {
-    ...options.modelRetries,
-    onRetry: (facts) => notifyAll(onEvent === undefined ? [] : [onEvent])('provider_retry', facts),
-  })
+  const base = modelOf(options)
   const policy = compactionPolicy({ enabled: true, ...compaction?.policy })
   const converse = async (start: Start, context: SignalContext): Promise<AgentReply> => {
+    const observe = notifyAll([context.emit, ...(onEvent === undefined ? [] : [onEvent])])
+    const onRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
     let point: ResumePoint | undefined
     const resume = () => () => (point === undefined ? {} : suspended(point, start.facts, start.sender))
     const staging = stagePauses(options.tools ?? [], context.pause, resume)
@@ -58,7 +58,7 @@ export function createModelRun(options: ModelAgentOptions): ModelRun {
       ...(options.maxTurns === undefined ? {} : { max_turns: options.maxTurns }),
     })
     const result = await runLoop(request.messages, {
-      model: journaled(model, context),
+      model: journaled(withRetries(base, { ...options.modelRetries, onRetry }), context),
       runId: context.runId,
       sessionId: context.sessionId,
       maxTurns: request.max_turns,
@@ -76,13 +76,20 @@ export function createModelRun(options: ModelAgentOptions): ModelRun {
         point = at
       },
       onDelta: context.show,
-      observers: onEvent === undefined ? [] : [onEvent],
+      observers: [observe],
+      runControl: {
+        start: async () => undefined,
+        isCancelled: async () => context.stop.aborted,
+        finish: async () => undefined,
+      },
+      interruptSource: context.hear,
       signal: context.signal,
       monotonicMs: () => performance.now(),
     })
     context.record(linesOf(result, start.known))
+    context.finish(result)
     settlePause(start.resumed?.answered, result, context)
-    return statusReply(result)
+    return statusReply(result, stopCause(context.stop))
   }
   return {
     async run(message, context) {
@@ -109,19 +116,23 @@ function modelOf({ model, ...settings }: ModelAgentOptions): Model {
   return typeof model === 'function' ? model : aiSdkModel(model, settings)
 }
 
-/** What this run added between what was heard and what is said: those two are stored with the turn itself. */
+/**
+ * What this run added between what was heard and what is said. Those two are stored with the turn itself, also what was
+ * heard on the way.
+ */
 function linesOf({ messages, final_content }: ConversationResult, given: number): readonly Envelope[] {
-  const added = messages.slice(given)
+  const added = messages.slice(given).filter((line) => line.metadata['type'] !== steeredType)
   const last = added.findLastIndex((line) => line.type === 'text' && line.role === 'assistant')
   return final_content === '' ? added : added.filter((_, index) => index !== last)
 }
 
 /** A model's answer is a step like any other: after a crash it is read from the journal, not asked for again. */
-function journaled(model: Model, { step }: SignalContext): Model {
+function journaled(model: Model, { step, stop }: SignalContext): Model {
   return async (request) => {
     const { messages, tools, system, turn } = request
     const args = await sha256Of({ messages, system: system ?? null, tools: tools.map((tool) => tool.name) })
-    const work = async ({ signal }: { signal: AbortSignal }) => plain(await model({ ...request, signal }))
+    const work = async ({ signal }: { signal: AbortSignal }) =>
+      plain(await model({ ...request, signal: AbortSignal.any([signal, stop]) }))
     return step(`model turn ${turn}`, work, { idempotent: true, args }) as ReturnType<Model>
   }
 }

@@ -5,11 +5,14 @@ import { questionPart } from './approvals/question.ts'
 import { isFields } from './fields.ts'
 import type { OutcomeStatus } from './loop/outcome.ts'
 import type { ConversationResult } from './loop/result.ts'
+import type { StopCause } from './run-stop.ts'
 
 type Told = Pick<NormalizedResponse, 'parts' | 'status'> & Partial<Pick<NormalizedResponse, 'error' | 'usage'>>
 
-export function statusReply(result: ConversationResult): Told | undefined {
-  const { status, retryable } = result.run_outcome
+/** `cause`: why it was stopped, where somebody stopped it. */
+export function statusReply(result: ConversationResult, cause?: StopCause): Told | undefined {
+  const { retryable } = result.run_outcome
+  const status = toldStatus(result.run_outcome.status, cause)
   const said = result.final_content.trim()
   const usage = usageOf(result)
   if (status === 'completed')
@@ -22,6 +25,23 @@ export function statusReply(result: ConversationResult): Told | undefined {
   const parts = said === '' ? [last] : [textPart(result.final_content, 'text/markdown'), last]
   return { parts, status: responseStatus[status], error: { code: status, message: note, retryable }, usage }
 }
+
+/** What a person stopped is cancelled; the loop itself knows interrupts only. */
+function toldStatus(status: OutcomeStatus, cause: StopCause | undefined): OutcomeStatus {
+  return status === 'interrupted' && cause === 'stop' ? 'cancelled' : status
+}
+
+/** The same for a run that was no loop's. */
+export function stoppedReply(cause: StopCause): Told {
+  const status = cause === 'stop' ? 'cancelled' : 'interrupted'
+  const note = stoppedNotes[status]
+  return { parts: [textPart(note)], status: 'cancelled', error: { code: status, message: note, retryable: false } }
+}
+
+const stoppedNotes = {
+  cancelled: 'Stopped. Nothing more is done about this message; write again when you want me to go on.',
+  interrupted: 'Stopped: you wrote again, and your new message comes next.',
+} as const
 
 const responseStatus: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, NormalizedResponse['status']>> = {
   failed: 'failed',
@@ -42,8 +62,8 @@ const notes: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, (result: Conve
   budget_exceeded: () =>
     'I stopped here because I had used up the steps I may take for one message. Ask me to go on, or narrow the question.',
   stalled: () => 'I stopped because I was going in circles. Please put it differently, or give me one more detail.',
-  cancelled: () => 'Stopped.',
-  interrupted: () => 'Stopped.',
+  cancelled: () => stoppedNotes.cancelled,
+  interrupted: () => stoppedNotes.interrupted,
   contention: () => 'I am still busy with an earlier message here. Please send it again in a moment.',
   incomplete: () => 'I could not finish this. Please ask again.',
 }

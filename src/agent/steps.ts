@@ -11,6 +11,8 @@ export type StepDeps = {
   readonly signal: AbortSignal
   readonly fetch: typeof fetch
   readonly hash: (text: string) => Promise<string>
+  /** Somebody stopped the run: marks it here too, and says how the step ends. */
+  readonly onStopped: (by: string) => GatewayError
   readonly failpoint?: (name: string) => void | Promise<void>
 }
 
@@ -46,6 +48,8 @@ export function createStep(deps: StepDeps): AgentContext['step'] {
             details: { step: name },
           },
         )
+      case 'stopped':
+        throw deps.onStopped(state.by)
       case 'lease_lost':
         throw new GatewayError('lease_lost', '[agent] the lane has moved on to another holder; this turn stops here')
     }
@@ -76,9 +80,10 @@ async function runStep<T extends Json>(
   return result as T
 }
 
-/** An outage is the one failure that says nothing happened: the turn waits it out and the step runs then. */
+/** Two failures say that nothing happened: an outage, which the turn waits out, and a stop that broke off a model's answer. */
 function stepFailure(error: unknown): StepEnd {
-  const state = isGatewayError(error, 'provider_unavailable') ? 'undone' : 'failed'
+  const isUndone = isGatewayError(error, 'provider_unavailable') || isGatewayError(error, 'run_cancelled')
+  const state = isUndone ? 'undone' : 'failed'
   return { state, error: error instanceof Error ? error.name : 'error' }
 }
 

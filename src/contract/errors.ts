@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'lease_lost'
   | 'stopping'
   | 'tool_outcome_unknown'
+  | 'run_cancelled'
   | 'step_failed'
   | 'provider_unavailable'
   | 'agent_failed'
@@ -25,6 +26,7 @@ export type ErrorCode =
   | 'bad_request'
   | 'conflict'
   | 'content_erased'
+  | 'too_many_watchers'
   | 'replay_stopped'
 
 /** `message` says what failed and what to do, in one line, without bodies, tokens or addresses. */

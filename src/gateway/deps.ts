@@ -21,9 +21,11 @@ import type { SettlePolicy } from '../outbox/settle.ts'
 import type { Bell } from '../pump.ts'
 import type { LeaseKeeper } from '../sessions/lease-keeper.ts'
 import type { MergeLimits } from '../sessions/plan-turn.ts'
+import type { RunStore } from '../sessions/run-store.ts'
 import type { SignalStore } from '../sessions/signal-store.ts'
 import type { TranscriptStore } from '../sessions/transcript-store.ts'
 import type { TurnStore } from '../sessions/turn-store.ts'
+import type { RunWatch } from './run-watch.ts'
 
 /** A configured connection: its adapter bound to its settings, and who may speak on it. */
 export type GatewayConnection = {
@@ -60,6 +62,8 @@ export type GatewayDeps = {
   readonly committer: Committer
   readonly receipts: ReceiptStore
   readonly turns: TurnStore
+  readonly runs: RunStore
+  readonly runWatch: RunWatch
   readonly signals: SignalStore
   readonly journal: JournalStore
   readonly transcripts: TranscriptStore
@@ -73,7 +77,14 @@ export type GatewayDeps = {
   readonly turnPolicy: TurnPolicy
   readonly settlePolicy: SettlePolicy
   readonly validation: Extract<ValidationScope, { from: 'adapter' }>
-  readonly bells: { readonly turns: Bell; readonly sends: Bell; readonly ends: Bell; readonly timers: Bell }
+  readonly bells: {
+    readonly turns: Bell
+    readonly sends: Bell
+    readonly ends: Bell
+    readonly timers: Bell
+    /** Run events were stored. */
+    readonly events: Bell
+  }
   /** fetch for effects: asks right before a request leaves whether it still may. */
   readonly fenceFetch: (mayLeave: (ageMs: number) => boolean) => typeof fetch
   readonly newId: IdSource

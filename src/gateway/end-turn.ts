@@ -8,7 +8,9 @@ import { endsPause } from '../sessions/signal-store.ts'
 import type { ReleaseCause, TurnEnd, WaitingSignal } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
-import { type RunResult, replyFacts, runIdOf } from './run-turn.ts'
+import { naturalEnd } from './run-end.ts'
+import type { RunResult } from './run-turn.ts'
+import { replyFacts, runIdOf } from './turn-facts.ts'
 
 type Line = TurnEnd['envelopes'][number]
 
@@ -57,7 +59,7 @@ export function deadEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Tu
     leadReason: reason,
     envelopes: [...heard(ready), { inboxId: null, envelope: said }],
     calls,
-    run: { status: 'failed', stopReason: reason, usage: {}, budgets: {}, summary: {} },
+    run: { ...naturalEnd, status: 'failed', stopReason: reason },
     resolved: ready.signal !== null && endsPause(ready.signal) ? endedWith(ready, ready.signal, reason) : null,
   }
 }
@@ -143,7 +145,7 @@ function emptyEnd(ready: ReadyTurn): TurnEnd {
     erased: [],
     calls: [],
     timers: [],
-    run: { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} },
+    run: naturalEnd,
     events: [],
     actions: [],
     requests: [],

@@ -4,6 +4,7 @@ import { type Absorbed, absorbEdits } from '../sessions/absorb-edits.ts'
 import { type Admission, planTurn, type TurnPlan } from '../sessions/plan-turn.ts'
 import { endsPause } from '../sessions/signal-store.ts'
 import type { Disposition, HeldLane, NewTurn, OpenTurn, WaitingMessage, WaitingSignal } from '../sessions/turn-store.ts'
+import { isControl } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { newTraceId } from './trace-id.ts'
 
@@ -12,7 +13,8 @@ export type ReadyTurn = {
   readonly lane: HeldLane
   readonly at: GatewayConnection
   readonly turn: OpenTurn
-  readonly members: readonly Absorbed[]
+  /** Grows while the turn runs, if its agent lets messages join it. */
+  readonly members: Absorbed[]
   readonly signal: WaitingSignal | null
   readonly edit: WaitingMessage | null
 }
@@ -63,9 +65,9 @@ async function resume(
   turn: OpenTurn,
 ): Promise<ReadyTurn | undefined> {
   const { entries } = absorbEdits(lane.messages)
-  const members = turn.kind === 'messages' ? entries : []
+  const members = turn.kind === 'messages' || turn.kind === 'control' ? [...entries] : []
   // From the second attempt on members run one by one, so that only the guilty one dies (ruling 15).
-  if (members.length > 1) {
+  if (members.length > 1 && !(await isStopped(deps, turn))) {
     await deps.turns.split(lane, turn.id, 0, 'interrupted')
     return undefined
   }
@@ -75,17 +77,23 @@ async function resume(
   return { lane: answering(lane, lane.signal), at, turn: resumed, members, signal: lane.signal, edit }
 }
 
+/** Of a stopped run nothing runs again, in company or alone. */
+async function isStopped(deps: GatewayDeps, turn: OpenTurn): Promise<boolean> {
+  const [news] = await deps.runs.news([turn.id])
+  return news !== undefined && news.stoppedBy !== null
+}
+
 async function openForMessages(
   deps: GatewayDeps,
   at: GatewayConnection,
   lane: HeldLane,
   plan: Extract<TurnPlan, { kind: 'run' | 'amend' }>,
 ): Promise<ReadyTurn | undefined> {
-  const members = plan.kind === 'run' ? plan.members : []
+  const members = plan.kind === 'run' ? [...plan.members] : []
   const rows = plan.kind === 'run' ? members.flatMap((member) => [member.row, ...member.edits]) : [plan.edit]
   const lead = members.at(-1)?.row
   const turn = newTurn(deps, lane, {
-    kind: plan.kind === 'run' ? 'messages' : 'amendment',
+    kind: kindOf(plan),
     isRotated: lead !== undefined && isRotation(deps, lead.message),
     parentTurn: lead?.parentTurn ?? null,
     principal: plan.principal,
@@ -100,6 +108,12 @@ async function openForMessages(
   notifySkipped(deps, lane, plan.dispositions)
   const edit = plan.kind === 'amend' ? plan.edit : null
   return { lane: withReplyTo(lane, turn), at, turn: opened(turn), members, signal: null, edit }
+}
+
+function kindOf(plan: Extract<TurnPlan, { kind: 'run' | 'amend' }>): NewTurn['kind'] {
+  if (plan.kind === 'amend') return 'amendment'
+  const lead = plan.members.at(-1)
+  return lead !== undefined && isControl(lead.message) ? 'control' : 'messages'
 }
 
 async function openForSignal(

@@ -14,6 +14,7 @@ import {
 } from '../contract/index.ts'
 import { type AcceptContext, acceptMessage, acceptRemains } from '../inbound/accept.ts'
 import { cleanMessage } from '../inbound/clean-message.ts'
+import { controlNames } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { newTraceId, traceIdOf } from './trace-id.ts'
 
@@ -153,5 +154,6 @@ function acceptContext(at: GatewayConnection, { trace }: Entry): AcceptContext {
     connectionKey: at.key,
     horizonMs: at.adapter.capabilities.horizonMs,
     traceId: trace,
+    controlNames,
   }
 }

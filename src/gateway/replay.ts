@@ -66,6 +66,8 @@ function connectionOf(deps: GatewayDeps, { tenant, connection }: Stored): Gatewa
 function refuseWhatNeverRan({ turn }: Stored): void {
   if (turn?.kind === 'amendment')
     throw new GatewayError('conflict', '[replay] an edit of an earlier message: it was recorded, and no agent ran')
+  if (turn?.kind === 'control')
+    throw new GatewayError('conflict', '[replay] a command for the gateway itself: no agent ran')
   if (turn?.state === 'split')
     throw new GatewayError('conflict', '[replay] this turn failed and its messages ran one by one; replay each of them')
 }

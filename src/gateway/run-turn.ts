@@ -1,6 +1,7 @@
 // Hop 7: a ready turn runs its agent and comes to an end, or to a reason why not yet.
 import type { Agent, AgentContext, AgentReply, Signal } from '../agent/agent.ts'
-import { completeReply } from '../agent/reply.ts'
+import { completeReply, type ReplyFacts } from '../agent/reply.ts'
+import { stoppedReply } from '../agent/status-reply.ts'
 import { createStep } from '../agent/steps.ts'
 import { type Envelope, GatewayError, isGatewayError, type NormalizedResponse } from '../contract/index.ts'
 import { historyTurn } from '../sessions/codec.ts'
@@ -15,11 +16,14 @@ import type {
   PauseResult,
   RunEnd,
 } from '../sessions/turn-store.ts'
-import { decideByCommand, isDecision } from './commands/approvals.ts'
+import { runCommand } from './commands/run-command.ts'
 import type { GatewayDeps } from './deps.ts'
 import { createPauses } from './pauses.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
 import { resumedSignal } from './resume-pause.ts'
+import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
+import { naturalEnd, pausedEnd, runEnd, stoppedEnd } from './run-end.ts'
+import { replyFacts, runIdOf } from './turn-facts.ts'
 
 /** What the agent came to: its answer, what it wants said before, and when it wants to be woken. */
 export type RunResult = {
@@ -36,7 +40,6 @@ export type RunResult = {
 }
 
 const nothing = { extras: [], timers: [], lines: [], events: [], actions: [], requests: [], resolved: null } as const
-const naturalEnd: RunEnd = { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} }
 
 export async function runAgent(
   deps: GatewayDeps,
@@ -44,101 +47,135 @@ export async function runAgent(
   lease: Lease,
   isStopping: () => boolean,
 ): Promise<RunResult> {
+  if (ready.turn.kind === 'control') return { ...nothing, reply: await runCommand(deps, ready), run: naturalEnd }
   const agent = deps.agents.get(ready.lane.agent)
   if (agent === undefined)
     throw new GatewayError('agent_unknown', `[gateway] no agent "${ready.lane.agent}" is configured`)
-  const lead = ready.members.at(-1)
   const resumed =
     ready.signal !== null && endsPause(ready.signal) ? await resumedSignal(deps, ready, ready.signal) : null
   // What a signal woke the conversation for is gone, and with it the reason to run.
   if (resumed === undefined) return { ...nothing, reply: undefined, run: naturalEnd }
-  const facts = { ...replyFacts(ready), ...resumed?.reply }
+  const lead = ready.members.at(-1)
   if (lead !== undefined && isRotation(deps, lead.message)) {
-    const reply = completeReply('Started a new session. What came before is no longer in my memory.', facts)
-    return { ...nothing, reply, run: naturalEnd }
+    const text = 'Started a new session. What came before is no longer in my memory.'
+    return { ...nothing, reply: completeReply(text, replyFacts(ready)), run: naturalEnd }
   }
-  const command = lead?.message.channel?.command
-  if (isDecision(command)) {
-    const { tenant, conversationId } = ready.lane
-    const scene = { actions: deps.pendingActions, tenant, conversationId, turnId: ready.turn.id }
-    const text = await decideByCommand({ ...scene, principal: ready.turn.principal ?? '' }, command)
-    deps.bells.turns.ring()
-    return { ...nothing, reply: completeReply(text, facts), run: naturalEnd }
-  }
-  return runReady(deps, ready, { lease, isStopping, agent, facts, woken: resumed?.signal ?? ready.signal })
+  // Asked for when it is needed: the message a reply answers may have joined the turn on the way.
+  const facts = () => ({ ...replyFacts(ready), ...resumed?.reply })
+  const woken = resumed?.signal ?? ready.signal
+  return runControlled(deps, ready, { agent, lease, isStopping, facts, woken })
 }
 
-type Run = {
+type Start = {
+  readonly agent: Agent
   readonly lease: Lease
   readonly isStopping: () => boolean
-  readonly agent: Agent
-  readonly facts: ReturnType<typeof replyFacts>
+  readonly facts: () => ReplyFacts
   readonly woken: Signal | null
 }
 
-async function runReady(deps: GatewayDeps, ready: ReadyTurn, run: Run): Promise<RunResult> {
-  const { lease, agent, facts, woken } = run
+type Running = Start & { readonly control: RunControl; readonly pauses: ReturnType<typeof createPauses> }
+
+async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start): Promise<RunResult> {
+  const control = openRunControl(deps, ready)
+  const pauses = createPauses(deps, ready, { ...start.facts(), runId: runIdOf(ready) })
+  try {
+    await stopIfAsked(deps, ready, control)
+    return await runUnder(deps, ready, { ...start, control, pauses })
+  } catch (error) {
+    const cause = control.cause()
+    if (cause === undefined || isSpines(error)) {
+      await keepEvents(deps, ready, control)
+      throw error
+    }
+    // Nobody wants its answer any more, so that it gave none is no failure.
+    const reply = completeReply(stoppedReply(cause), start.facts())
+    const { resolved } = pauses.collect()
+    return { ...nothing, reply, resolved, run: stoppedEnd(cause), events: await control.recorder.rest() }
+  } finally {
+    control.end()
+  }
+}
+
+async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): Promise<RunResult> {
+  const { agent, control, facts, pauses, woken } = running
+  const { recorder } = control
   const { historyHead, historyTail } = deps.turnPolicy
   const transcript = await deps.transcripts.window(ready.turn.sessionId, historyHead, historyTail)
   const history = transcript.map(historyTurn).filter((turn) => turn !== undefined)
   const lines: Envelope[] = []
   const extras: NormalizedResponse[] = []
   const timers: NewTimer[] = []
-  const pauses = createPauses(deps, ready, { ...facts, runId: runIdOf(ready) })
-  const signal = AbortSignal.any([lease.signal, AbortSignal.timeout(deps.turnPolicy.deadlineMs)])
+  let run: RunEnd | undefined
+  const signal = AbortSignal.any([running.lease.signal, AbortSignal.timeout(deps.turnPolicy.deadlineMs)])
   const context: AgentContext = {
-    agent: agent.slug,
-    principal: ready.turn.principal ?? '',
-    evidence: ready.members.at(-1)?.message.sender.identities ?? [],
+    ...givenContext(ready, agent),
     history,
     transcript,
-    sessionId: ready.turn.sessionId,
-    members: ready.members.map((member) => ({ ...member.message, raw: null })),
-    runId: runIdOf(ready),
-    attempt: ready.turn.attempt,
     signal,
-    step: createStep(stepDeps(deps, ready, lease, run.isStopping, signal)),
+    stop: control.stop,
+    step: createStep(stepDeps(deps, ready, running, signal)),
     schedule: (name, dueInMs, payload) => void timers.push({ id: deps.newId(), name, kind: 'timer', dueInMs, payload }),
     send(reply) {
-      const extra = completeReply(reply, facts)
+      const extra = completeReply(reply, facts())
       if (extra !== undefined) extras.push(extra)
     },
-    show: () => {},
+    show: recorder.show,
+    emit: recorder.emit,
+    hear: control.hear,
+    finish(result) {
+      run = runEnd(result, control.cause())
+    },
     record: (added) => void lines.push(...added),
     pause: pauses.pause,
   }
   const work = (): Promise<AgentReply> | AgentReply =>
     woken === null ? agent.run(mergeMessages(context.members, [...history]), context) : agent.onSignal?.(woken, context)
-  const reply = completeReply(await untilAborted(signal, work), facts)
+  const reply = completeReply(await untilAborted(signal, work), facts())
   const waits = pauses.collect()
-  const ended = { reply, extras, lines, run: pausedEnd(waits) ?? naturalEnd }
+  const ended = { reply, extras, lines, run: run ?? pausedEnd(waits) ?? naturalEnd, events: await recorder.rest() }
   return { ...nothing, ...waits, ...ended, timers: [...timers, ...waits.timers] }
 }
 
-function pausedEnd({ actions, requests }: Pick<RunResult, 'actions' | 'requests'>): RunEnd | undefined {
-  if (actions.length === 0 && requests.length === 0) return undefined
-  const status = actions.length > 0 ? 'approval_required' : 'runtime_tool_pending'
-  return { ...naturalEnd, status, stopReason: status }
-}
-
-export function replyFacts(ready: ReadyTurn): { threadId: string; inReplyTo: string; agent: string } {
-  const lead = ready.members.at(-1)?.message
+function givenContext(
+  ready: ReadyTurn,
+  agent: Agent,
+): Pick<AgentContext, 'agent' | 'principal' | 'evidence' | 'sessionId' | 'members' | 'runId' | 'attempt'> {
   return {
-    threadId: lead?.thread_id ?? ready.lane.conversationId,
-    inReplyTo: lead?.id ?? ready.turn.id,
-    agent: ready.lane.agent,
+    agent: agent.slug,
+    principal: ready.turn.principal ?? '',
+    evidence: ready.members.at(-1)?.message.sender.identities ?? [],
+    sessionId: ready.turn.sessionId,
+    members: ready.members.map((member) => ({ ...member.message, raw: null })),
+    runId: runIdOf(ready),
+    attempt: ready.turn.attempt,
   }
 }
 
-export function runIdOf(ready: ReadyTurn): string {
-  return ready.turn.runId ?? ready.turn.id
+/** What a failed attempt did is worth knowing; that it cannot be stored changes nothing about the failure. */
+async function keepEvents(deps: GatewayDeps, { lane, turn }: ReadyTurn, { recorder }: RunControl): Promise<void> {
+  const events = await recorder.rest()
+  if (events.length > 0) await deps.runs.append(lane, turn.id, turn.attempt, events).catch(() => undefined)
+}
+
+/** A run may have been stopped while nobody ran it: between two tries. */
+async function stopIfAsked(deps: GatewayDeps, ready: ReadyTurn, control: RunControl): Promise<void> {
+  if (isFirstTry(ready)) return
+  const [news] = await deps.runs.news([ready.turn.id])
+  if (news !== undefined && news.stoppedBy !== null) throw control.onStopped(news.stoppedBy)
+}
+
+/** Broken promises of the spine stay what they are, also in a run that somebody stopped. */
+function isSpines(error: unknown): boolean {
+  return (
+    isGatewayError(error) && ['lease_lost', 'stopping', 'storage_unavailable', 'replay_stopped'].includes(error.code)
+  )
 }
 
 function stepDeps(
   deps: GatewayDeps,
   ready: ReadyTurn,
-  lease: Lease,
-  isStopping: () => boolean,
+  { lease, isStopping, control }: Running,
   signal: AbortSignal,
 ): Parameters<typeof createStep>[0] {
   const { lane, turn } = ready
@@ -150,6 +187,7 @@ function stepDeps(
     signal,
     fetch: deps.fenceFetch(lease.isHeld),
     hash: deps.hash,
+    onStopped: control.onStopped,
     ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),
   }
 }

@@ -1,6 +1,7 @@
 // Hop 4: an arrival becomes a stored row, claimed once and queued in its conversation. Only then is it acknowledged.
 import type { Acceptance, ArrivedMessage, ArrivedNothing, Connection, JsonObject } from '../contract/index.ts'
 import { cleanText, isGatewayError } from '../contract/index.ts'
+import { besideThread, controlCommandOf } from './control-command.ts'
 import { contentKey, dedupeKey, remainsKey } from './dedupe-key.ts'
 import type { Committer } from './group-commit.ts'
 import type { InboxDraft, InboxOutcome } from './inbox-store.ts'
@@ -13,6 +14,8 @@ export type AcceptContext = {
   readonly connectionKey: string
   readonly horizonMs: number
   readonly traceId: string
+  /** Commands that go beside their conversation instead of waiting in it. */
+  readonly controlNames: ReadonlySet<string>
 }
 
 /** Stores one message. Resolves only when it is safe to answer the transport with success. */
@@ -76,15 +79,18 @@ function messageDraft(deps: AcceptDeps, arrived: ArrivedMessage, context: Accept
   const { raw, ...message } = arrived.message
   const { channel } = arrived.message
   const kept = redactRaw(raw)
+  const isControl = controlCommandOf(arrived.message, context.controlNames) !== undefined
+  const thread = isControl ? besideThread(arrived.thread) : arrived.thread
+  const obligation = arrived.obligation ?? (isControl ? 'command' : null)
   return {
     ...emptyDraft(deps, context),
     agent: arrived.agent,
-    kind: arrived.obligation ?? 'message',
+    kind: obligation ?? 'message',
     dedupe: dedupeKey(arrived),
     content: contentKey(arrived),
     recipient: message.recipient,
     subject: arrived.subject ?? null,
-    obligation: arrived.obligation ?? null,
+    obligation,
     messageId: message.id,
     deliveryId: arrived.deliveryId ?? null,
     event: channel?.event ?? 'new',
@@ -95,11 +101,11 @@ function messageDraft(deps: AcceptDeps, arrived: ArrivedMessage, context: Accept
     replyTo: arrived.replyTo,
     bytes: approximateBytes(arrived),
     platformAt: arrived.platformAt ?? null,
-    candidates: arrived.thread.candidates,
-    isVouched: arrived.thread.vouched,
-    fresh: arrived.thread.fresh,
-    replyToken: arrived.thread.replyToken ?? null,
-    isExclusive: arrived.isExclusive ?? false,
+    candidates: thread.candidates,
+    isVouched: thread.vouched,
+    fresh: thread.fresh,
+    replyToken: thread.replyToken ?? null,
+    isExclusive: !isControl && (arrived.isExclusive ?? false),
   }
 }
 

@@ -79,6 +79,22 @@ function isAlone(row: WaitingMessage): boolean {
   return row.solo || row.obligation !== null
 }
 
+/** Of what waits, in order, that which may join a turn that runs: the same rules as for a turn that begins. */
+export function mayJoin(
+  members: readonly Absorbed[],
+  waiting: readonly Absorbed[],
+  limits: MergeLimits,
+): readonly Absorbed[] {
+  if (members.length === 0 || members.some(({ row }) => isAlone(row))) return []
+  const group = [...members]
+  for (const entry of waiting) {
+    const isBarred = entry.row.message.channel?.from_self === true || entry.row.tombstone !== null
+    if (isBarred || !fits(group, entry, limits)) break
+    group.push(entry)
+  }
+  return group.slice(members.length)
+}
+
 function fits(group: readonly Absorbed[], entry: Absorbed, limits: MergeLimits): boolean {
   const first = group[0]?.row
   if (first === undefined || isAlone(entry.row)) return false

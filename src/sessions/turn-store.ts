@@ -56,7 +56,8 @@ export type OpenTurn = {
   readonly outageMs: number | null
 }
 
-export type TurnKind = 'messages' | 'signal' | 'amendment'
+/** `control`: a command that the gateway answers itself, beside the conversation it is about. */
+export type TurnKind = 'messages' | 'signal' | 'amendment' | 'control'
 
 export type HeldLane = Hold & {
   readonly tenant: string
@@ -201,6 +202,10 @@ export interface TurnStore {
   claim(limit: number): Promise<readonly HeldLane[]>
   /** Opens a turn (or none, when nothing is left to do) and settles what does not belong to it. False: lease lost. */
   open(lane: HeldLane, turn: NewTurn | null, dispositions: readonly Disposition[]): Promise<boolean>
+  /** What waits behind the turn that runs in this lane. */
+  waiting(hold: Hold): Promise<readonly WaitingMessage[]>
+  /** Takes waiting messages into the running turn, all or none. */
+  join(hold: Hold, turnId: string, members: readonly NewMember[]): Promise<boolean>
   resume(hold: Hold, turnId: string): Promise<boolean>
   /** `code` says why, for whoever asks later. */
   split(hold: Hold, turnId: string, delayMs: number, code: string): Promise<boolean>

@@ -11,6 +11,7 @@ type BeginRow = {
   readonly result: Json
   readonly error: string | null
   readonly keyTurn: string | null
+  readonly stoppedBy: string | null
 }
 
 export function createJournalStore(database: Database, { holder }: { readonly holder: string }): JournalStore {
@@ -25,7 +26,7 @@ export function createJournalStore(database: Database, { holder }: { readonly ho
         isIdempotent,
         at.isNameOnly,
       ])
-      return stepState(rows[0])
+      return stepState(rows[0], isIdempotent)
     },
     async finish(at, end) {
       const result = end.state === 'finished' ? JSON.stringify(end.result) : null
@@ -37,7 +38,7 @@ export function createJournalStore(database: Database, { holder }: { readonly ho
   }
 }
 
-function stepState(row: BeginRow | undefined): StepState {
+function stepState(row: BeginRow | undefined, isIdempotent: boolean): StepState {
   if (row === undefined || row.held === 0) return { kind: 'lease_lost' }
   if (row.begun > 0) return row.keyTurn === null ? { kind: 'run' } : { kind: 'run', keyTurn: row.keyTurn }
   switch (row.state) {
@@ -45,6 +46,11 @@ function stepState(row: BeginRow | undefined): StepState {
       return { kind: 'finished', result: row.result }
     case 'failed':
       return { kind: 'failed', error: row.error ?? 'failed' }
+    case 'started':
+      // It would have run again, had nobody stopped the run.
+      return row.stoppedBy !== null && isIdempotent ? { kind: 'stopped', by: row.stoppedBy } : { kind: 'unknown' }
+    case null:
+      return row.stoppedBy === null ? { kind: 'unknown' } : { kind: 'stopped', by: row.stoppedBy }
     default:
       return { kind: 'unknown' }
   }

@@ -4,6 +4,7 @@ import type { Database } from './database.ts'
 import { readableRows } from './row-version.ts'
 import { claimLanes } from './statements/claim-lanes.ts'
 import { completeTurn, endedUnder, pauseTurn } from './statements/complete-turn.ts'
+import { joinTurn, waitingMessages } from './statements/join-turn.ts'
 import { lockLane, openTurn, recountLane, releaseLane, renewLanes, resumeTurn, splitTurn } from './statements/turns.ts'
 import { storableJson } from './storable-json.ts'
 
@@ -32,6 +33,17 @@ export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOp
         storableJson(turn?.members ?? []),
       ])
       return isHeld(rows)
+    },
+    async waiting(hold) {
+      const rows = await database.query<ClaimedLane['messages'][number]>(waitingMessages, [
+        hold.conversationId,
+        windowSize,
+      ])
+      return readableRows(rows)
+    },
+    async join(hold, turnId, members) {
+      const params = [hold.conversationId, holder, hold.epoch, turnId, storableJson(members)]
+      return isHeld(await database.query<Held>(joinTurn, params))
     },
     async resume(hold, turnId) {
       return isHeld(await database.query<Held>(resumeTurn, [hold.conversationId, holder, hold.epoch, turnId]))

@@ -10,7 +10,6 @@ const help = [
   '/order <what> - asks for your approval, then pretends to order it',
   '/story - tells one word by word, for whoever watches the run',
   '/remind <seconds> <text> - wakes this conversation later',
-  '/new - starts a fresh session (also: /reset)',
   '/fail - fails on purpose, to show the apology',
 ].join('\n')
 
@@ -21,6 +20,7 @@ const loop = defineAgent({ ...facts, model: demoModel, tools: [dice, order], max
 
 export const demoAgent: Agent = defineAgent({
   ...facts,
+  help,
   run: answer,
   onSignal: (signal, context) =>
     signal.kind === 'timer' ? `Reminder: ${String(signal.payload['text'] ?? '')}` : loop.onSignal?.(signal, context),
@@ -31,7 +31,6 @@ async function answer(message: NormalizedMessage, context: AgentContext): Promis
   const { word, rest } = commandOf(text)
   switch (word) {
     case '/start':
-    case '/help':
       return help
     case '/dice':
     case '/order':

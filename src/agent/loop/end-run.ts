@@ -59,6 +59,7 @@ function resultOf(state: RunState): ConversationResult {
     tool_events: state.toolEvents,
     events: state.records,
     usage: state.usage,
+    budgets: budgetsOf(state),
     request_metadata: state.requestMetadata,
     ...(Object.keys(state.metadata).length === 0 ? {} : { metadata: state.metadata }),
     ...(state.diagnostics.length === 0 ? {} : { provider_diagnostics: state.diagnostics }),
@@ -66,6 +67,13 @@ function resultOf(state: RunState): ConversationResult {
     ...(structured?.diagnostics === undefined ? {} : { structured_output_diagnostics: structured.diagnostics }),
     ...(state.stop === undefined ? {} : { status: state.stop.status, ...state.stop.fields }),
   })
+}
+
+function budgetsOf({ budgets }: RunState): Fields {
+  const used = [...budgets.values()].map(
+    (budget) => [budget.name, { current: budget.current(), limit: budget.ceiling }] as const,
+  )
+  return Object.fromEntries(used)
 }
 
 /** The last words of the last turn: narration of earlier turns and notes to the model are no answer (traps 05, 16). */

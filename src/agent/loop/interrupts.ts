@@ -11,6 +11,11 @@ const actionKeys = ['interrupt_action', 'action']
 export async function stopIfCancelled(state: RunState, options: LoopOptions): Promise<boolean> {
   if (state.stop?.status === 'interrupted') return true
   if (options.runControl === undefined || !(await options.runControl.isCancelled())) return false
+  cancelRun(state, options)
+  return true
+}
+
+export function cancelRun(state: RunState, options: Pick<LoopOptions, 'runId' | 'sessionId'>): void {
   const metadata = {
     type: 'chat_run_interrupt',
     interrupt_action: 'cancel',
@@ -18,7 +23,6 @@ export async function stopIfCancelled(state: RunState, options: LoopOptions): Pr
     session_id: options.sessionId,
   }
   interrupt(state, textLine('user', 'The run was cancelled.', metadata), 'cancel')
-  return true
 }
 
 /** True: there is something new to answer. */

@@ -1,10 +1,10 @@
 // One turn's tool calls, one after the other: each is told before it runs and recorded after it, whatever becomes of it.
-import type { Envelope, Fields } from '../../contract/index.ts'
+import { type Envelope, type Fields, isGatewayError } from '../../contract/index.ts'
 import { textLine, toolCallLine, toolResultLine } from '../messages/create.ts'
 import { auditEvent } from '../tools/audit.ts'
 import type { CallEnd, ReadyCall, ToolDesk } from '../tools/desk.ts'
 import type { RequestedCall } from '../tools/tool.ts'
-import { stopIfCancelled } from './interrupts.ts'
+import { cancelRun, stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
 import { callKey, isPaused, type RunState, record, spend, stopRun } from './run-state.ts'
 
@@ -50,14 +50,21 @@ async function oneCall(batch: Batch, call: RequestedCall, id: string): Promise<b
   const ready = await desk.ready(call, id, context)
   await options.spinGuard?.record(ready.tool_name, ready.prepared?.parameters ?? call.parameters)
   announce(state, ready)
-  const end = await desk.run(ready, {
-    turn: state.turn,
-    context,
-    messages: state.messages,
-    signal: options.signal ?? new AbortController().signal,
-    results: state.executions.map((entry) => entry.result),
-    batchResults: batch.results,
-  })
+  const end = await untilCancelled(
+    desk.run(ready, {
+      turn: state.turn,
+      context,
+      messages: state.messages,
+      signal: options.signal ?? new AbortController().signal,
+      results: state.executions.map((entry) => entry.result),
+      batchResults: batch.results,
+    }),
+  )
+  if (end === undefined) {
+    leaveOut(state, ready)
+    cancelRun(state, options)
+    return false
+  }
   switch (end.kind) {
     case 'pending':
       return pause(state, ready, end)
@@ -66,6 +73,23 @@ async function oneCall(batch: Batch, call: RequestedCall, id: string): Promise<b
     case 'result':
       return settle(batch, ready, end)
   }
+}
+
+/** Undefined: the run was stopped before this call began. */
+async function untilCancelled(call: Promise<CallEnd>): Promise<CallEnd | undefined> {
+  try {
+    return await call
+  } catch (error) {
+    if (isGatewayError(error, 'run_cancelled')) return undefined
+    throw error
+  }
+}
+
+/** It was announced, so it is paired; it never ran, so it counts for nothing. */
+function leaveOut(state: RunState, ready: ReadyCall): void {
+  const error = 'Not run: the run was stopped before this call.'
+  const result = { success: false, error, tool_name: ready.tool_name }
+  state.messages.push(toolResultLine(error, ready.tool_name, result, { tool_call_id: ready.id }))
 }
 
 /** A call that was announced before the run paused has its transcript line already; its events belong to each run. */

@@ -3,7 +3,7 @@
 import { GatewayError, isGatewayError } from '../../contract/index.ts'
 import { normalizeMessages } from '../messages/normalize.ts'
 import { endRun, failRun } from './end-run.ts'
-import { stopIfCancelled } from './interrupts.ts'
+import { cancelRun, stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
 import type { ConversationResult } from './result.ts'
 import { createRunState, exceed, type RunState, stopRun } from './run-state.ts'
@@ -49,6 +49,7 @@ async function takeTurns(state: RunState, options: LoopOptions): Promise<void> {
       goesOn = await takeModelTurn(state, options)
     }
   } catch (error) {
+    if (isGatewayError(error, 'run_cancelled')) return cancelRun(state, options)
     if (isGatewayError(error) && spineCodes.has(error.code)) throw error
     failRun(state, thrown(error))
   }

@@ -32,7 +32,8 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Mo
       onError: () => {},
     })
     try {
-      return await collect(stream.fullStream, request, silence)
+      const turn = await collect(stream.fullStream, request, silence)
+      return { ...turn, request_metadata: { ...providerOf(model), ...turn.request_metadata } }
     } finally {
       silence.end()
     }
@@ -153,6 +154,10 @@ function usageOf(usage: {
 }) {
   const { inputTokens = 0, outputTokens = 0, totalTokens = inputTokens + outputTokens } = usage
   return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: totalTokens }
+}
+
+function providerOf(model: LanguageModel): Readonly<Record<string, unknown>> {
+  return typeof model === 'string' ? {} : { provider: model.provider }
 }
 
 function responseFacts(response: { id?: string; modelId?: string }): Readonly<Record<string, unknown>> {

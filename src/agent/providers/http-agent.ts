@@ -34,7 +34,7 @@ export function httpAgent(url: string, options: HttpAgentOptions) {
           redirect: 'error',
           headers: { ...(await signed(options.secret, body)), 'idempotency-key': key },
           body,
-          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+          signal: AbortSignal.any([signal, context.stop, AbortSignal.timeout(timeoutMs)]),
         })
         const read = await readAnswer(response, maxBytes, context)
         // Validated by its schema; what it holds is JSON, as it came.

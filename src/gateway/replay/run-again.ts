@@ -27,6 +27,8 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
     journal: recorded.journal,
     transcripts: { window: async () => stored.history },
     fenceFetch: () => refuseToFetch,
+    runs: { ...deps.runs, append: async () => ({ isHeld: false, stoppedBy: null }) },
+    runWatch: { watch: () => () => {}, stop: () => {} },
     notify: () => {},
     // A replay looks at what waits and decides nothing.
     pendingActions: { ...deps.pendingActions, resolve: refuseToDecide },
@@ -55,7 +57,10 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
   if (taken < rows.length) notes.push(`today ${taken} of its ${rows.length} messages would share a turn`)
   const replyTo = plan.members.at(-1)?.row.replyTo ?? lane.replyTo
   const turn = turnOf(deps, stored, lane, plan.principal)
-  return { ready: { lane: { ...lane, replyTo }, at, turn, members: plan.members, signal: null, edit: null }, notes }
+  return {
+    ready: { lane: { ...lane, replyTo }, at, turn, members: [...plan.members], signal: null, edit: null },
+    notes,
+  }
 }
 
 /** A plan that runs nobody: what would become of the message instead. */

@@ -59,7 +59,9 @@ turn as (
   returning t.id, t.tenant, t.connection, t.conversation_id, t.session_id, t.trace_id, t.agent, t.attempt
 ),
 numbered as (
-  update sessions s set next_seq = s.next_seq + json_array_length(g.envelopes), last_activity_at = now()
+  update sessions s set next_seq = s.next_seq + json_array_length(g.envelopes), last_activity_at = now(),
+    provider = coalesce(g.run #>> '{summary,provider}', s.provider), model = coalesce(g.run #>> '{summary,model}', s.model),
+    provider_response_id = coalesce(g.run #>> '{summary,provider_response_id}', s.provider_response_id)
   from turn, given g where s.id = turn.session_id
   returning s.id, s.tenant, s.next_seq - json_array_length(g.envelopes) as first_seq
 ),

@@ -4,6 +4,7 @@ import { statement } from '../database.ts'
 /**
  * $7 args hash, $8 whether the step may run again, $9 whether it was told apart by its name alone. The start is committed
  * before the effect. What the turns before this one did (merged, split, resubmitted) counts for it, the nearest first.
+ * Once a stop of the run is committed no step of it begins any more, in whichever replica it runs.
  */
 export const beginStep = statement(
   'begin_step',
@@ -29,17 +30,20 @@ before as materialized (
 prior as materialized (
   select * from before where state <> 'undone' and (depth = 0 or state <> 'failed') order by depth limit 1
 ),
+stopped as materialized (select cancelled_by from runs where id = $4 and cancel_requested_at is not null),
 begun as (
   insert into journal (turn_id, step, args_hash, state, epoch)
   select $4, $6, $7, 'started', $3 from lane
-  where not exists (select 1 from prior)
-    or ($8::boolean and exists (select 1 from prior where state <> 'finished' and not "isVague"))
+  where not exists (select 1 from stopped)
+    and (not exists (select 1 from prior)
+      or ($8::boolean and exists (select 1 from prior where state <> 'finished' and not "isVague")))
   on conflict (turn_id, step) do update set state = 'started', epoch = excluded.epoch, started_at = now()
   returning 1
 )
 select (select count(*)::int from lane) as held, (select count(*)::int from begun) as begun,
   (select case when "isVague" then 'vague' else state end from prior) as state,
   (select result from prior) as result, (select error from prior) as error,
+  (select coalesce(cancelled_by, '') from stopped) as "stoppedBy",
   (select turn_id from before where depth > 0 order by depth desc limit 1) as "keyTurn"`,
 )
 

@@ -52,7 +52,7 @@ claimed as (
   select g.id, c.tenant, coalesce((
       select g.id::text from runs r where r.tenant = c.tenant and r.run_id = g."runId" and r.conversation_id = c.id limit 1),
     g."runId", g.id::text), g.id, c.id, g."sessionId", c.agent, g.principal, g.resumes, 'running'
-  from given g join conversations c on c.id = $1 where g.id is not null and g.kind <> 'amendment'
+  from given g join conversations c on c.id = $1 where g.id is not null and g.kind not in ('amendment', 'control')
   on conflict do nothing
 ),
 taken as (
@@ -120,6 +120,9 @@ turn as (
 members as (
   update inbox x set state = 'queued', turn_id = null, turn_order = null, solo = true, parent_turn = turn.id
   from turn where x.turn_id = turn.id and x.state = 'in_turn'
+),
+ran as (
+  update runs r set status = 'incomplete', stop_reason = 'split', ended_at = now() from turn where r.id = turn.id
 ),
 freed as (
   update lanes l set turn_id = null, lease_until = null, holder = null, next_at = now() + $5::float8 * interval '1 ms'

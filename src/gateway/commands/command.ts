@@ -1,0 +1,20 @@
+// What a command for the gateway is given and what it answers: a text, rendered like any reply.
+import type { ControlCommand } from '../../inbound/control-command.ts'
+import type { Glance } from '../../sessions/run-store.ts'
+import type { GatewayDeps } from '../deps.ts'
+
+export type CommandScene = {
+  readonly deps: GatewayDeps
+  readonly command: ControlCommand
+  /** Who speaks, as the access policy resolved him. */
+  readonly principal: string
+  readonly agent: string
+  /** The conversation the command is about; undefined where there is none, or the speaker takes no part in it. */
+  readonly glance: Glance | undefined
+}
+
+export type Command = {
+  /** One line of /help. */
+  readonly help: string
+  readonly answer: (scene: CommandScene) => Promise<string> | string
+}

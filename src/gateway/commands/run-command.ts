@@ -1,0 +1,18 @@
+// A turn in the conversation beside a conversation: no agent runs, the gateway answers.
+import { completeReply } from '../../agent/reply.ts'
+import { GatewayError, type NormalizedResponse } from '../../contract/index.ts'
+import type { GatewayDeps } from '../deps.ts'
+import type { ReadyTurn } from '../prepare-turn.ts'
+import { replyFacts } from '../turn-facts.ts'
+import { answerCommand, commandOf } from './table.ts'
+
+export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<NormalizedResponse | undefined> {
+  const lead = ready.members.at(-1)
+  const command = lead === undefined ? undefined : commandOf(lead.message)
+  if (lead === undefined || command === undefined)
+    throw new GatewayError('agent_failed', '[gateway] a control turn without a command this release knows')
+  const { lane, turn } = ready
+  const glance = await deps.runs.glance(lane.conversationId, lead.row.subject)
+  const scene = { deps, command, principal: turn.principal ?? '', agent: lane.agent, glance }
+  return completeReply(await answerCommand(scene), replyFacts(ready))
+}

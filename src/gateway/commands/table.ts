@@ -1,0 +1,36 @@
+// The commands the gateway answers itself. Any other command is a message for the agent.
+import type { NormalizedMessage } from '../../contract/index.ts'
+import { type ControlCommand, controlCommandOf } from '../../inbound/control-command.ts'
+import type { Command, CommandScene } from './command.ts'
+import { answerStatus } from './status.ts'
+import { answerStop } from './stop.ts'
+
+const commands: Readonly<Record<string, Command>> = {
+  stop: { help: 'stop what I am doing for you', answer: answerStop },
+  status: { help: 'what I am doing, and what waits', answer: answerStatus },
+  help: { help: 'this list', answer: answerHelp },
+}
+
+export const controlNames: ReadonlySet<string> = new Set(Object.keys(commands))
+
+export function commandOf(message: Pick<NormalizedMessage, 'channel' | 'parts'>): ControlCommand | undefined {
+  return controlCommandOf(message, controlNames)
+}
+
+export function isControl(message: Pick<NormalizedMessage, 'channel' | 'parts'>): boolean {
+  return commandOf(message) !== undefined
+}
+
+export async function answerCommand(scene: CommandScene): Promise<string> {
+  const command = commands[scene.command.name] ?? { answer: answerHelp }
+  return command.answer(scene)
+}
+
+/** The agent's own words, then what works whatever the agent is. */
+function answerHelp({ deps, agent }: CommandScene): string {
+  const facts = deps.agents.get(agent)
+  const about = facts?.help ?? facts?.description
+  const own = Object.entries(commands).map(([name, { help }]) => `/${name} - ${help}`)
+  const rotation = deps.turnPolicy.rotateCommands.slice(0, 1).map((name) => `/${name} - start a fresh session`)
+  return [...(about === undefined ? [] : [about, '']), 'Always:', ...own, ...rotation].join('\n')
+}

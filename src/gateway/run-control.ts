@@ -1,0 +1,58 @@
+// What reaches a run from outside while it goes on: a stop, or messages that its agent's busy policy lets in.
+import { runStopped, type StopCause, stopCause } from '../agent/run-stop.ts'
+import type { Envelope, GatewayError } from '../contract/index.ts'
+import { interruptedBy } from '../sessions/run-store.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { createRunRecorder, type RunRecorder } from './run-events.ts'
+import { hasOwnersMessage, steer } from './steer.ts'
+
+export type RunControl = {
+  readonly stop: AbortSignal
+  readonly recorder: RunRecorder
+  /** Stops it here, once the database says that somebody did. */
+  readonly onStopped: (by: string) => GatewayError
+  readonly cause: () => StopCause | undefined
+  readonly hear: () => Promise<Envelope | undefined>
+  readonly end: () => void
+}
+
+export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl {
+  const { lane, turn } = ready
+  const busy = deps.agents.get(lane.agent)?.busy ?? 'queue'
+  const stopping = new AbortController()
+  const onStopped = (by: string): GatewayError => {
+    const error = runStopped(by === interruptedBy ? 'interrupt' : 'stop')
+    stopping.abort(error)
+    return error
+  }
+  const recorder = createRunRecorder({
+    attempt: turn.attempt,
+    append: (events) => deps.runs.append(lane, turn.id, turn.attempt, events),
+    onStored({ stoppedBy }) {
+      deps.bells.events.ring()
+      if (stoppedBy !== null) onStopped(stoppedBy)
+    },
+  })
+  /** A message of the owner is worth more than the answer to his last one; anybody else's waits (ruling 14). */
+  const giveWay = async (): Promise<void> => {
+    if (stopping.signal.aborted || !(await hasOwnersMessage(deps, ready))) return
+    const outcome = await deps.runs.cancel(turn.id, interruptedBy)
+    if (outcome?.kind === 'stopping') onStopped(interruptedBy)
+  }
+  const end = deps.runWatch.watch(turn.id, ({ stoppedBy, hasWaiting }) => {
+    if (stoppedBy !== null) onStopped(stoppedBy)
+    else if (hasWaiting && busy === 'interrupt') giveWay().catch(() => {})
+  })
+  return {
+    stop: stopping.signal,
+    recorder,
+    onStopped,
+    cause: () => stopCause(stopping.signal),
+    async hear() {
+      if (busy === 'interrupt') await giveWay()
+      return busy === 'steer' ? steer(deps, ready) : undefined
+    },
+    end,
+  }
+}

@@ -1,0 +1,41 @@
+// How a run ended, as its row keeps it: counts and names, never what was said.
+import type { ConversationResult } from '../agent/loop/result.ts'
+import type { StopCause } from '../agent/run-stop.ts'
+import type { JsonObject } from '../contract/index.ts'
+import type { RunEnd } from '../sessions/turn-store.ts'
+
+/** What a function of its own came to: it returned, and nobody counted. */
+export const naturalEnd: RunEnd = { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} }
+
+export function stoppedEnd(cause: StopCause): RunEnd {
+  const status = cause === 'interrupt' ? 'interrupted' : 'cancelled'
+  return { ...naturalEnd, status, stopReason: status }
+}
+
+export function runEnd(result: ConversationResult, cause: StopCause | undefined): RunEnd {
+  const { status, stop_reason } = result.run_outcome
+  const ended =
+    status === 'interrupted' && cause !== undefined ? stoppedEnd(cause) : { status, stopReason: stop_reason }
+  return {
+    status: ended.status,
+    stopReason: ended.stopReason,
+    usage: json(result.usage),
+    budgets: json(result['budgets'] ?? {}),
+    summary: json({
+      turn_count: result.turn_count,
+      tool_observability: result.tool_observability,
+      ...providerOf(result),
+      ...(result.failure === undefined ? {} : { failure_type: result.failure['type'] }),
+    }),
+  }
+}
+
+/** Opaque to us; kept so that a provider can be asked about it (ruling 39). */
+function providerOf({ request_metadata }: ConversationResult): JsonObject {
+  const known = ['provider', 'model', 'provider_response_id'].map((key) => [key, request_metadata[key]] as const)
+  return Object.fromEntries(known.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+}
+
+function json(value: unknown): JsonObject {
+  return JSON.parse(JSON.stringify(value))
+}

@@ -1,0 +1,100 @@
+// A run's log while it is written: kept back for a tenth of a second, so that a stream of words is a few rows and a fast run
+// costs no statement of its own. Only what is committed is ever shown to anybody (ruling 19).
+import { jsonOf } from '../agent/fields.ts'
+import type { Fields, JsonObject } from '../contract/index.ts'
+import type { AppendOutcome } from '../sessions/run-store.ts'
+import type { NewRunEvent } from '../sessions/turn-store.ts'
+
+export type RunRecorder = {
+  readonly emit: (type: string, metadata: Fields) => void
+  readonly show: (delta: string) => void
+  /** What is not stored yet, for the commit that ends the turn. Nothing is stored by itself after this. */
+  readonly rest: () => Promise<readonly NewRunEvent[]>
+}
+
+export type RunRecorderDeps = {
+  readonly attempt: number
+  readonly append: (events: readonly NewRunEvent[]) => Promise<AppendOutcome>
+  readonly onStored: (outcome: AppendOutcome) => void
+}
+
+const flushMs = 100
+const maxEventBytes = 64 * 1024
+/** Longer runs of words are cut into several events. */
+const maxDeltaLength = 16_000
+/** Per attempt; a run that says more than this says it to nobody. */
+const maxEvents = 2_000
+
+export function createRunRecorder({ attempt, append, onStored }: RunRecorderDeps): RunRecorder {
+  let waiting: NewRunEvent[] = []
+  let words = ''
+  let count = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let storing: Promise<void> | undefined
+  let isOver = false
+
+  const add = (type: string, metadata: Fields): void => {
+    if (count > maxEvents) return
+    count += 1
+    const event =
+      count > maxEvents ? { type: 'truncated', metadata: { max_events: maxEvents } } : bounded(type, metadata)
+    waiting.push({ key: `${attempt}:${count}`, event })
+  }
+  const cutWords = (): void => {
+    if (words !== '') add('text_delta', { delta: words })
+    words = ''
+  }
+  const store = async (): Promise<void> => {
+    cutWords()
+    const events = waiting
+    waiting = []
+    try {
+      const outcome = await append(events)
+      // Somebody else has the lane: he writes the log now.
+      if (!outcome.isHeld) isOver = true
+      onStored(outcome)
+    } catch {
+      // The same keys again change nothing, so whatever became of them, they may go with the next ones.
+      waiting = [...events, ...waiting]
+    }
+  }
+  const arm = (): void => {
+    if (isOver || timer !== undefined || storing !== undefined) return
+    timer = setTimeout(() => {
+      timer = undefined
+      storing = store().finally(() => {
+        storing = undefined
+        if (waiting.length > 0 || words !== '') arm()
+      })
+    }, flushMs)
+  }
+  // Whoever watches replaces what an earlier attempt showed.
+  if (attempt > 1) add('reset', { attempt })
+  return {
+    emit(type, metadata) {
+      cutWords()
+      add(type, metadata)
+      arm()
+    },
+    show(delta) {
+      words += delta
+      if (words.length >= maxDeltaLength) cutWords()
+      arm()
+    },
+    async rest() {
+      isOver = true
+      if (timer !== undefined) clearTimeout(timer)
+      await storing
+      cutWords()
+      return waiting
+    },
+  }
+}
+
+/** Results as tools gave them are for observers in the process; a log holds what the transcript would. */
+function bounded(type: string, { original_result: _full, ...metadata }: Fields): JsonObject {
+  // A map in, a map out.
+  const event = { type, metadata: (jsonOf(metadata) ?? {}) as JsonObject }
+  const bytes = JSON.stringify(event).length
+  return bytes <= maxEventBytes ? event : { type, metadata: { truncated: true, bytes } }
+}

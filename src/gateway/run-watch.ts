@@ -1,0 +1,44 @@
+// Looks after the runs of this process while they last: one question to the database per round, for all of them together.
+// A run that is over before the first round costs nothing.
+import type { RunNews, RunStore } from '../sessions/run-store.ts'
+
+export type RunWatch = {
+  /** `onNews` is called every round; the answer ends the watching. */
+  readonly watch: (turnId: string, onNews: (news: RunNews) => void) => () => void
+  readonly stop: () => void
+}
+
+export type RunWatchDeps = { readonly runs: Pick<RunStore, 'news'>; readonly everyMs: number }
+
+export function createRunWatch({ runs, everyMs }: RunWatchDeps): RunWatch {
+  const watched = new Map<string, (news: RunNews) => void>()
+  let timer: ReturnType<typeof setInterval> | undefined
+  let isAsking = false
+  const stop = (): void => {
+    if (timer !== undefined) clearInterval(timer)
+    timer = undefined
+  }
+  const round = async (): Promise<void> => {
+    // A slow database is asked once, not once more every round.
+    if (isAsking) return
+    isAsking = true
+    try {
+      for (const news of await runs.news([...watched.keys()])) watched.get(news.id)?.(news)
+    } catch {
+      // The next round asks again, and so does the next step of the run.
+    } finally {
+      isAsking = false
+    }
+  }
+  return {
+    watch(turnId, onNews) {
+      watched.set(turnId, onNews)
+      timer ??= setInterval(() => void round(), everyMs)
+      return () => {
+        watched.delete(turnId)
+        if (watched.size === 0) stop()
+      }
+    },
+    stop,
+  }
+}

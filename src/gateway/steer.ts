@@ -1,0 +1,55 @@
+// Messages that wait behind a running turn: whether its owner wrote again, and which of them may join it.
+import { steeredType } from '../agent/run-stop.ts'
+import { type Envelope, textOf } from '../contract/index.ts'
+import { userEnvelope } from '../sessions/codec.ts'
+import { mayJoin } from '../sessions/plan-turn.ts'
+import type { WaitingMessage } from '../sessions/turn-store.ts'
+import type { GatewayDeps } from './deps.ts'
+import { admissions, type ReadyTurn } from './prepare-turn.ts'
+import { runIdOf } from './turn-facts.ts'
+
+/**
+ * Takes what its owner wrote meanwhile into the turn, and answers it as one line for the model. Committed before the model
+ * hears it: after a crash these are members like the others, and run one by one.
+ */
+export async function steer(deps: GatewayDeps, ready: ReadyTurn): Promise<Envelope | undefined> {
+  const { lane, turn, members, at } = ready
+  const waiting = await ownersMessages(deps, ready)
+  const joining = mayJoin(
+    members,
+    waiting.map((row) => ({ row, message: row.message, edits: [] })),
+    deps.turnPolicy.merge,
+  )
+  if (joining.length === 0) return undefined
+  const rows = joining.map(({ row }, ord) => ({
+    id: row.id,
+    ord,
+    principal: turn.principal,
+    accessRule: at.access.mode,
+  }))
+  if (!(await deps.turns.join(lane, turn.id, rows))) return undefined
+  members.push(...joining)
+  const [first] = joining
+  if (first === undefined) return undefined
+  const line = userEnvelope(first.message, { runId: runIdOf(ready) })
+  const content = joining.map(({ message }) => textOf(message.parts)).join('\n\n')
+  const metadata = { ...line.metadata, type: steeredType, interrupt_action: 'message' }
+  return { ...line, type: 'text', content, payload: {}, metadata }
+}
+
+export async function hasOwnersMessage(deps: GatewayDeps, ready: ReadyTurn): Promise<boolean> {
+  return (await ownersMessages(deps, ready)).length > 0
+}
+
+/** Up to the first that is not his: order is kept, and each is admitted on its own (ruling 14). */
+async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn): Promise<readonly WaitingMessage[]> {
+  if (turn.principal === null) return []
+  const messages = await deps.turns.waiting(lane)
+  const decided = await admissions(deps, at, { messages })
+  const isOwners = (row: WaitingMessage): boolean => {
+    const admission = decided.get(row.id)
+    return row.event === 'new' && admission?.kind === 'admitted' && admission.principal === turn.principal
+  }
+  const end = messages.findIndex((row) => !isOwners(row))
+  return end === -1 ? messages : messages.slice(0, end)
+}

@@ -1,0 +1,32 @@
+// Commands for the gateway itself: answered at once, whatever the conversation is busy with (ruling 21).
+import { type ArrivedMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
+
+/** What the conversation beside a conversation is called: commands about it wait for nothing but each other. */
+export const controlPrefix = '~control '
+
+export type ControlCommand = { readonly name: string; readonly args: string }
+
+/** The command a message is, if it is one of `names`. Where the channel marks no commands, its text says so. */
+export function controlCommandOf(
+  { channel, parts }: Pick<NormalizedMessage, 'channel' | 'parts'>,
+  names: ReadonlySet<string>,
+): ControlCommand | undefined {
+  if ((channel?.event ?? 'new') !== 'new' || channel?.from_self === true) return undefined
+  const command = channel?.command ?? commandIn(textOf(parts))
+  return command !== undefined && names.has(command.name) ? command : undefined
+}
+
+/** The same claim to a thread, made to the conversation beside it. */
+export function besideThread(thread: ArrivedMessage['thread']): ArrivedMessage['thread'] {
+  const { candidates, fresh } = thread
+  return {
+    ...thread,
+    candidates: candidates.map((candidate) => `${controlPrefix}${candidate}`),
+    fresh: `${controlPrefix}${fresh}`,
+  }
+}
+
+function commandIn(text: string): ControlCommand | undefined {
+  const [, name, args = ''] = /^\/([a-z]{1,32})(?:\s+([\s\S]*))?$/i.exec(text.trim()) ?? []
+  return name === undefined ? undefined : { name: name.toLowerCase(), args: args.trim() }
+}

@@ -1,0 +1,47 @@
+// Run control's port on SQL.
+import { controlPrefix } from '../inbound/control-command.ts'
+import type { CancelOutcome, Glance, Run, RunEvent, RunLine, RunNews, RunStore } from '../sessions/run-store.ts'
+import type { Database } from './database.ts'
+import {
+  appendRunEvents,
+  cancelRun,
+  findRuns,
+  glanceAtRuns,
+  listRunEvents,
+  listRuns,
+  runNews,
+} from './statements/runs.ts'
+import { storableJson } from './storable-json.ts'
+
+type Cancelled = CancelOutcome & { readonly resumedAs: string | null }
+type Appended = { readonly held: number; readonly stoppedBy: string | null }
+
+export type RunStoreOptions = { readonly holder: string; readonly tenant: string }
+
+export function createRunStore(database: Database, { holder, tenant }: RunStoreOptions): RunStore {
+  const cancel = async (id: string, by: string): Promise<CancelOutcome | undefined> => {
+    const [row] = await database.query<Cancelled>(cancelRun, [id, by])
+    if (row === undefined) return undefined
+    const { kind, status, resumedAs } = row
+    // A paused run that was decided about goes on under another id; whoever stops it means that one.
+    return kind === 'over' && resumedAs !== null ? cancel(resumedAs, by) : { kind, status }
+  }
+  return {
+    find: (id) => database.query<Run>(findRuns, [id, tenant]),
+    list: ({ limit, before, status }) => database.query<RunLine>(listRuns, [tenant, status, before, limit]),
+    events: (id, after, limit) => database.query<RunEvent>(listRunEvents, [id, after, limit]),
+    cancel,
+    async glance(conversationId, subject) {
+      const [row] = await database.query<Glance>(glanceAtRuns, [conversationId, subject, controlPrefix])
+      return row
+    },
+    async news(ids) {
+      return ids.length === 0 ? [] : database.query<RunNews>(runNews, [storableJson(ids)])
+    },
+    async append(hold, turnId, attempt, events) {
+      const params = [hold.conversationId, holder, hold.epoch, turnId, attempt, storableJson(events)]
+      const [row] = await database.query<Appended>(appendRunEvents, params)
+      return { isHeld: (row?.held ?? 0) > 0, stoppedBy: row?.stoppedBy ?? null }
+    },
+  }
+}

@@ -1,0 +1,37 @@
+// Messages that come while a turn runs, and are taken into it (busy policy `steer`).
+import { statement } from '../database.ts'
+import { messageColumns } from './claim-lanes.ts'
+
+/** $1 conversation, $2 how many. */
+export const waitingMessages = statement(
+  'waiting_messages',
+  `select ${messageColumns} from inbox x where x.conversation_id = $1 and x.state = 'queued' order by x.seq limit $2`,
+)
+
+/**
+ * Fenced: $1 conversation, $2 holder, $3 epoch; $4 turn, $5 members as JSON. They stand behind those it has, and end with
+ * it; if its holder dies they are members like the others. All of them or none: a caller told its model about all.
+ */
+export const joinTurn = statement(
+  'join_turn',
+  `
+with lane as materialized (
+  select conversation_id from lanes where conversation_id = $1 and holder = $2 and epoch = $3 and turn_id = $4 for update
+),
+wanted as materialized (
+  select m.*, (select coalesce(max(x.turn_order), 0) from inbox x where x.turn_id = $4) + 1 + m.ord as place
+  from lane, json_to_recordset($5::text::json) as m(id uuid, ord int, principal text, "accessRule" text)
+),
+free as materialized (
+  select x.id from inbox x join wanted w on x.id = w.id
+  where x.id = any(array(select id from wanted)) and x.state || '' = 'queued' for update of x
+),
+taken as (
+  update inbox x set state = 'in_turn', turn_id = $4, turn_order = w.place, attempts = x.attempts + 1,
+    principal = w.principal, access_rule = w."accessRule"
+  from wanted w
+  where x.id = w.id and (select count(*) from free) = (select count(*) from wanted)
+  returning x.id
+)
+select count(*)::int as held from taken`,
+)

@@ -1,0 +1,148 @@
+// Runs: who stopped them, their log, and what is told of them. $1 is the run, by its turn's id, where not said otherwise.
+import { statement } from '../database.ts'
+import { iso } from './history.ts'
+
+const lineColumns = `r.id, r.run_id as "runId", r.agent, t.connection, r.conversation_id as "conversationId",
+  r.session_id as "sessionId", r.owner, r.status, r.stop_reason as "stopReason", t.attempt, r.resumes,
+  ${iso('r.created_at')} as "createdAt", ${iso('r.ended_at')} as "endedAt",
+  ${iso('r.cancel_requested_at')} as "cancelRequestedAt", r.cancelled_by as "cancelledBy"`
+
+/** $1 the id of its turn or what the outside calls it, $2 tenant. The two look-ups are apart, each by its own index. */
+export const findRuns = statement(
+  'find_runs',
+  `
+with named as materialized (
+  select id from runs where tenant = $2 and run_id = $1
+  union
+  select id from runs where id = (case when $1 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1 end)::uuid
+)
+select ${lineColumns}, coalesce(r.usage, '{}') as usage, coalesce(r.budgets, '{}') as budgets,
+  coalesce(r.summary, '{}') as summary, (select max(seq) from run_events e where e.run_id = r.id) as "lastSeq"
+from named n join runs r on r.id = n.id join turns t on t.id = r.turn_id
+order by r.created_at desc limit 2`,
+)
+
+/** $1 tenant, $2 status or null, $3 the run before which to begin or null, $4 how many. */
+export const listRuns = statement(
+  'list_runs',
+  `
+select ${lineColumns} from runs r join turns t on t.id = r.turn_id
+where r.tenant = $1 and ($2::text is null or r.status = $2)
+  and ($3::uuid is null or (r.created_at, r.id) < (select b.created_at, b.id from runs b where b.id = $3::uuid))
+order by r.created_at desc, r.id desc limit $4`,
+)
+
+/** $2 after which, $3 how many. */
+export const listRunEvents = statement(
+  'list_run_events',
+  `
+select seq, attempt, ${iso('created_at')} as "createdAt", event from run_events
+where run_id = $1 and seq > $2 order by seq limit $3`,
+)
+
+/**
+ * $2 by whom. A running run is marked, and its lane is due at once if nobody holds it. A paused one is over here and now:
+ * what it waits for is withdrawn by the same compare-and-set that a decision would win by, so nothing resumes it.
+ */
+export const cancelRun = statement(
+  'cancel_run',
+  `
+with asked as materialized (select id, status, conversation_id from runs where id = $1 for update),
+marked as (
+  update runs r set cancel_requested_at = coalesce(r.cancel_requested_at, now()),
+    cancelled_by = coalesce(r.cancelled_by, $2)
+  from asked a where r.id = a.id and a.status = 'running' returning r.id
+),
+hurried as (
+  update lanes l set next_at = now() from marked m, asked a
+  where l.conversation_id = a.conversation_id and l.turn_id = m.id and l.holder is null
+),
+withdrawn as (
+  update pending_actions p set status = 'deleted', resolver = $2, resolved_at = now()
+  from asked a where p.turn_id = a.id and p.status = 'pending' and a.status = 'approval_required' returning p.turn_id
+),
+dropped as (
+  update runtime_tool_requests q set status = 'runtime_tool_timeout', resolver = $2, resolved_at = now(),
+    result = '{"cancelled":true}'
+  from asked a where q.turn_id = a.id and q.status = 'runtime_tool_pending' and a.status = 'runtime_tool_pending'
+  returning q.turn_id
+),
+ended as (
+  update runs r set status = 'cancelled', stop_reason = 'cancelled', cancel_requested_at = now(), cancelled_by = $2
+  where r.id in (select turn_id from withdrawn union select turn_id from dropped) returning r.id
+)
+select case when exists (select 1 from marked) then 'stopping'
+    when exists (select 1 from ended) then 'cancelled' else 'over' end as kind,
+  case when exists (select 1 from ended) then 'cancelled' else a.status end as status,
+  (select n.id from runs n where n.resumes = a.id and n.status = 'running' limit 1) as "resumedAs"
+from asked a`,
+)
+
+/** $1 ids as JSON. */
+export const runNews = statement(
+  'run_news',
+  `
+select r.id, case when r.cancel_requested_at is not null then coalesce(r.cancelled_by, '') end as "stoppedBy",
+  exists (select 1 from inbox x where x.conversation_id = r.conversation_id and x.state = 'queued') as "hasWaiting"
+from runs r where r.id = any(array(select value::uuid from json_array_elements_text($1::text::json)))`,
+)
+
+/** Fenced: $1 conversation, $2 holder, $3 epoch; $4 turn, $5 attempt, $6 events as JSON. */
+export const appendRunEvents = statement(
+  'append_run_events',
+  `
+with lane as materialized (
+  select conversation_id from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update
+),
+added as (
+  insert into run_events (run_id, seq, key, attempt, event)
+  select $4, coalesce((select max(seq) + 1 from run_events x where x.run_id = $4), 0) + e.ord - 1, e.entry ->> 'key', $5,
+    (e.entry -> 'event')::jsonb
+  from lane, json_array_elements($6::text::json) with ordinality as e(entry, ord)
+  on conflict do nothing
+)
+select count(*)::int as held,
+  (select coalesce(r.cancelled_by, '') from runs r where r.id = $4 and r.cancel_requested_at is not null) as "stoppedBy"
+from lane`,
+)
+
+/**
+ * $1 a conversation or the one beside it, $2 the subject that asks, $3 what the latter is called. What goes on in the
+ * conversation itself, for somebody who takes part in it; no row for anybody else.
+ */
+export const glanceAtRuns = statement(
+  'glance_at_runs',
+  `
+with here as materialized (
+  select tenant, connection, agent, case
+      when starts_with(external_id, $3) then substr(external_id, length($3) + 1)
+      when starts_with(external_id, '~' || coalesce(owner_subject, '') || '~' || $3)
+        then substr(external_id, length('~' || coalesce(owner_subject, '') || '~' || $3) + 1)
+      else external_id end as external_id
+  from conversations where id = $1
+),
+main as materialized (
+  select a.conversation_id as id from here h cross join lateral (
+    select a.conversation_id from conversation_aliases a
+    where a.tenant = h.tenant and a.connection = h.connection and a.agent = h.agent and a.external_id = h.external_id
+    limit 1) a
+  where exists (select 1 from participants p where p.conversation_id = a.conversation_id and p.subject = $2)
+)
+select
+  (select json_build_object('id', r.id, 'owner', r.owner,
+      'runningMs', (extract(epoch from now() - r.created_at) * 1000)::float8,
+      'isStopping', r.cancel_requested_at is not null,
+      'activity', (select e.event ->> 'type' from run_events e where e.run_id = r.id order by e.seq desc limit 1))
+    from lanes l join runs r on r.id = l.turn_id where l.conversation_id = m.id and r.status = 'running') as running,
+  coalesce((select json_agg(json_build_object('id', r.id, 'owner', r.owner, 'status', r.status))
+    from runs r where r.id in (
+        select p.turn_id from pending_actions p where p.conversation_id = m.id and p.status = 'pending'
+        union
+        select q.turn_id from runtime_tool_requests q join here h on q.tenant = h.tenant
+        where q.status = 'runtime_tool_pending' and q.conversation_id = m.id)
+      and r.status in ('approval_required', 'runtime_tool_pending')), '[]') as paused,
+  (select count(*)::int from inbox x where x.conversation_id = m.id and x.state = 'queued') as queued,
+  (select (extract(epoch from now() - s.created_at) * 1000)::float8 from conversations c join sessions s on s.id = c.session_id
+    where c.id = m.id) as "sessionMs"
+from main m`,
+)

@@ -1,0 +1,247 @@
+// Stopping a run: by its owner and nobody else, before the next effect, with the books balanced afterwards.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import * as z from 'zod'
+import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
+import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
+import { defineTool } from '../../src/agent/tools/define-tool.ts'
+import { GatewayError } from '../../src/contract/index.ts'
+import { statement } from '../../src/storage/database.ts'
+import { type AtWork, createDoor, putToWork, until } from '../doubles/at-work.ts'
+import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
+import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
+import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
+import { describeOnEachDatabase } from '../setup/each-database.ts'
+
+type RunRow = { readonly id: string; readonly status: string; readonly by: string | null; readonly isOver: boolean }
+
+const runs = statement(
+  'test_runs',
+  `select id, status, cancelled_by as by, ended_at is not null as "isOver" from runs order by created_at`,
+)
+const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const lines = statement(
+  'test_lines',
+  `select envelope ->> 'type' as type, envelope -> 'metadata' ->> 'tool_call_id' as call from messages m
+   join turns t on t.id = m.turn_id where t.kind = 'messages' order by m.seq`,
+)
+
+describeOnEachDatabase('a run', (database) => {
+  let vendor: VendorStub
+  let server: ScriptedModelServer
+  let gateway: TestGateway
+  let work: AtWork
+  let door = createDoor()
+  const acted: string[] = []
+  const act = defineTool({
+    name: 'demo/act',
+    description: 'Acts.',
+    parameters: z.object({ n: z.string() }),
+    execute: async ({ n }) => {
+      acted.push(n)
+      await door.passed
+      return { did: n }
+    },
+  })
+  const call = (n: string) => ({ id: `call-${n}`, name: 'demo__act', arguments: JSON.stringify({ n }) })
+  const start = (agent: Omit<AgentDefinition, 'slug'> | Omit<ModelAgentDefinition, 'slug'>) => {
+    gateway = createTestGateway(database(), {
+      agents: [defineAgent({ slug: 'demo', ...agent } as AgentDefinition)],
+      connections: loopbackConnections(vendor.origin),
+    })
+    work = putToWork(gateway)
+  }
+  const startModel = () =>
+    start({ model: openAiCompatible({ baseUrl: server.baseUrl, model: 'scripted' }), tools: [act] })
+  const say = (id: string, text: string, from = 'ada') => gateway.deliver({ id, from, text })
+  const command = (id: string, name: string, from = 'ada') =>
+    gateway.deliver({ id, from, text: `/${name}`, command: { name, args: '' } })
+  const texts = () => vendor.messages.map((message) => message.text)
+  const allRuns = () => database().query<RunRow>(runs, [])
+  const fate = async () => {
+    const rows = await database().query<{ id: string; state: string; reason: string | null }>(fates, [])
+    return Object.fromEntries(
+      rows.map(({ id, state, reason }) => [id, reason === null ? state : `${state}(${reason})`]),
+    )
+  }
+
+  beforeEach(async () => {
+    acted.length = 0
+    door = createDoor()
+    vendor = await startVendorStub()
+    server = await startScriptedModel()
+  })
+  afterEach(async () => {
+    door.open()
+    await work.stop()
+    gateway.stop()
+    await vendor.close()
+    await server.close()
+  })
+
+  test('is stopped by its owner between two tool calls: the one in flight ends, no other begins', async () => {
+    startModel()
+    server.script({ calls: ['1', '2', '3'].map(call) }, { text: 'All done.' })
+    await say('m1', 'go')
+    await until(() => acted.length === 1)
+    await command('s1', 'stop')
+    await until(() => texts().some((text) => text.startsWith('Stopping.')))
+    door.open()
+    await until(() => texts().length === 2)
+    expect(acted).toEqual(['1'])
+    expect(texts()[1]).toMatch(/^Stopped\. .*write again/)
+    expect(await allRuns()).toMatchObject([{ status: 'cancelled', by: 'loopback:ada', isOver: true }])
+    await until(async () => Object.values(await fate()).every((state) => state === 'answered'))
+    expect(await fate()).toEqual({ m1: 'answered', s1: 'answered' })
+    expect(server.requests).toHaveLength(1)
+    // The call that was announced and never ran has a result that says so: no provider refuses the next turn.
+    const stored = await database().query<{ type: string; call: string | null }>(lines, [])
+    const calls = stored.filter(({ type }) => type === 'tool_call').map(({ call: id }) => id)
+    expect(stored.filter(({ type }) => type === 'tool_result').map(({ call: id }) => id)).toEqual(calls)
+  })
+
+  test('is not stopped by anybody else, who is told so', async () => {
+    startModel()
+    server.script({ calls: ['1', '2'].map(call) }, { text: 'All done.' })
+    await say('m0', 'hi', 'mallory')
+    await until(() => acted.length === 1)
+    door.open()
+    await until(() => texts().includes('All done.'))
+    door = createDoor()
+    server.script({ calls: ['3', '4'].map(call) }, { text: 'All of it.' })
+    await say('m1', 'go')
+    await until(() => acted.includes('3'))
+    await command('s1', 'stop', 'mallory')
+    await until(() => texts().some((text) => text.includes('somebody else')))
+    door.open()
+    await until(() => texts().includes('All of it.'))
+    expect(acted).toEqual(['1', '2', '3', '4'])
+    expect((await allRuns()).map(({ status, by }) => [status, by])).toEqual([
+      ['completed', null],
+      ['completed', null],
+    ])
+  })
+
+  test('is stopped while its model is silent', async () => {
+    startModel()
+    server.script({ hang: true })
+    await say('m1', 'go')
+    await until(() => server.requests.length === 1)
+    await command('s1', 'stop')
+    await until(() => texts().some((text) => text.startsWith('Stopped.')))
+    expect(await allRuns()).toMatchObject([{ status: 'cancelled', isOver: true }])
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test('of a function ends at its next step, and its turn is cancelled, not dead', async () => {
+    start({
+      run: async (_message, { step }) => {
+        for (const n of ['1', '2', '3'])
+          await step(`act ${n}`, async () => {
+            acted.push(n)
+            await door.passed
+            return n
+          })
+        return 'All done.'
+      },
+    })
+    await say('m1', 'go')
+    await until(() => acted.length === 1)
+    await command('s1', 'stop')
+    await until(() => texts().length === 1)
+    door.open()
+    await until(() => texts().length === 2)
+    expect(acted).toEqual(['1'])
+    expect(texts()[1]).toMatch(/^Stopped\./)
+    await until(async () => (await fate())['m1'] === 'answered')
+    expect(await allRuns()).toMatchObject([{ status: 'cancelled', isOver: true }])
+  })
+
+  test('of a function that waits is woken by its stop signal', async () => {
+    start({
+      run: (_message, { stop }) =>
+        new Promise((_resolve, reject) => {
+          acted.push('waits')
+          stop.addEventListener('abort', () => reject(stop.reason))
+        }),
+    })
+    await say('m1', 'go')
+    await until(() => acted.length === 1)
+    await command('s1', 'stop')
+    await until(() => texts().some((text) => text.startsWith('Stopped.')))
+    expect(await allRuns()).toMatchObject([{ status: 'cancelled' }])
+  })
+
+  test('that ended anyway stays completed, and a later stop is told that nothing runs', async () => {
+    start({
+      run: async () => {
+        acted.push('works')
+        await door.passed
+        return 'All done.'
+      },
+    })
+    await say('m1', 'go')
+    await until(() => acted.length === 1)
+    await command('s1', 'stop')
+    await until(() => texts().length === 1)
+    door.open()
+    await until(() => texts().includes('All done.'))
+    await command('s2', 'stop')
+    await until(() => texts().some((text) => text.startsWith('Nothing is running')))
+    expect(await allRuns()).toMatchObject([{ status: 'completed', by: 'loopback:ada' }])
+    const [run] = await allRuns()
+    expect(await gateway.deps.runs.cancel(run?.id ?? '', 'operator')).toEqual({ kind: 'over', status: 'completed' })
+  })
+
+  test('that waits out an outage is stopped without another attempt', async () => {
+    start({
+      run: (_message, { step }) =>
+        step('model', async () => {
+          acted.push('asks')
+          throw new GatewayError('provider_unavailable', 'the model does not answer', { retryable: true })
+        }),
+    })
+    await say('m1', 'go')
+    await until(() => acted.length >= 2)
+    await command('s1', 'stop')
+    await until(() => texts().some((text) => text.startsWith('Stopped.')))
+    expect(await allRuns()).toMatchObject([{ status: 'cancelled', isOver: true }])
+  })
+
+  test('that is paused is cancelled at once, with what it waits for', async () => {
+    start({ run: () => 'I need an approval.' })
+    await say('m1', 'go')
+    await until(async () => (await fate())['m1'] === 'answered')
+    const pause = statement(
+      'test_pause',
+      `with paused as (update runs set status = 'approval_required' returning id, tenant, conversation_id)
+       insert into pending_actions (tenant, id, turn_id, conversation_id, kind, summary, action_hash, action, status, expires_at)
+       select tenant, gen_random_uuid(), id, conversation_id, 'tool', 'act', 'hash', '{}', 'pending', now() + interval '1 hour'
+       from paused`,
+    )
+    await database().query(pause, [])
+    await command('s1', 'stop')
+    await until(() => texts().some((text) => text.includes('What I was waiting for is withdrawn')))
+    expect(await allRuns()).toMatchObject([{ status: 'cancelled', by: 'loopback:ada' }])
+    const actions = statement('test_actions', 'select status, resolver from pending_actions')
+    expect(await database().query(actions, [])).toEqual([{ status: 'deleted', resolver: 'loopback:ada' }])
+  })
+
+  test('keeps what it cost: usage, budgets and provider, without a word that was said', async () => {
+    startModel()
+    door.open()
+    server.script({ calls: [call('1')] }, { text: 'Secret words.' })
+    await say('m1', 'go')
+    await until(() => texts().includes('Secret words.'))
+    const [run] = await gateway.deps.runs.find((await allRuns())[0]?.id ?? '')
+    expect(run).toMatchObject({
+      status: 'completed',
+      stopReason: 'natural',
+      usage: { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 },
+      budgets: { turns: { limit: 10 } },
+      summary: { turn_count: 2, model: 'scripted', provider_response_id: 'chatcmpl-1' },
+    })
+    expect(JSON.stringify(run)).not.toContain('Secret words')
+    const session = statement('test_session', 'select model, provider_response_id as response from sessions')
+    expect(await database().query(session, [])).toEqual([{ model: 'scripted', response: 'chatcmpl-1' }])
+  })
+})
