@@ -1,11 +1,11 @@
 // An agent that is a model with tools: what a developer declares, and the run that comes of it.
-import type { Envelope, Fields, NormalizedMessage } from '../contract/index.ts'
+import type { Envelope, Fields, Json, NormalizedMessage } from '../contract/index.ts'
 import { compact } from './compaction/compact.ts'
 import { compactionPolicy } from './compaction/policy.ts'
 import type { AgentContext, AgentReply, Signal, SignalContext } from './context.ts'
 import { fieldsOf } from './fields.ts'
 import { notifyAll } from './loop/events.ts'
-import type { Model } from './loop/model.ts'
+import type { Model, ModelTurn } from './loop/model.ts'
 import type { ResumePoint } from './loop/options.ts'
 import { conversationRequest } from './loop/request.ts'
 import type { ConversationResult } from './loop/result.ts'
@@ -132,12 +132,10 @@ function journaled(model: Model, { step, stop }: SignalContext): Model {
     const { messages, tools, system, turn } = request
     const args = await sha256Of({ messages, system: system ?? null, tools: tools.map((tool) => tool.name) })
     const work = async ({ signal }: { signal: AbortSignal }) =>
-      plain(await model({ ...request, signal: AbortSignal.any([signal, stop]) }))
+      (await model({ ...request, signal: AbortSignal.any([signal, stop]) })) as Journaled
     return step(`model turn ${turn}`, work, { idempotent: true, args }) as ReturnType<Model>
   }
 }
 
-/** JSON, as the journal keeps it: what is absent is absent there too. */
-function plain<T>(value: T): never {
-  return JSON.parse(JSON.stringify(value)) as never
-}
+/** All of a turn is JSON by its type's own words, and a step makes it so. */
+type Journaled = ModelTurn & Json

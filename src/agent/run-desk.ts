@@ -1,5 +1,5 @@
 // The tools of one run of a model agent: those it may see, executed once through the turn's journal.
-import { type Fields, isGatewayError, type NormalizedMessage } from '../contract/index.ts'
+import { type Fields, isGatewayError, type Json, type NormalizedMessage } from '../contract/index.ts'
 import type { AgentContext } from './context.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { resolveAction } from './policy/action-policy.ts'
@@ -12,6 +12,7 @@ import type { ToolDesk } from './tools/desk.ts'
 import { createDuplicateCalls } from './tools/duplicate-calls.ts'
 import { unknownOutcome } from './tools/execute-call.ts'
 import { type GateRule, readGateRules } from './tools/gate-rules.ts'
+import type { ToolResult } from './tools/tool.ts'
 import { createResultTruncator } from './tools/truncate-result.ts'
 
 export type RunDesk = Pick<ToolCatalog, 'find'> & {
@@ -60,11 +61,11 @@ function onceBy({ step }: Pick<AgentContext, 'step'>): DeskDeps['once'] {
     // Arguments are JSON: they came from a model or a binding.
     const args = { tool: tool_name, parameters: JSON.parse(JSON.stringify(prepared.parameters)) }
     try {
-      const result = await step('tool', async (ctx) => JSON.parse(JSON.stringify(await effect(ctx))), {
+      // Results are JSON by construction, and a step makes them so.
+      return await step('tool', async (ctx) => (await effect(ctx)) as ToolResult & Json, {
         args,
         idempotent: declaration.idempotent === true,
       })
-      return result as Awaited<ReturnType<typeof effect>>
     } catch (error) {
       // Told to the model and by it to the person (ruling 16); the turn goes on.
       if (isGatewayError(error, 'tool_outcome_unknown')) return unknownOutcome(declaration)

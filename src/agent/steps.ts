@@ -2,6 +2,7 @@
 import { GatewayError, isGatewayError, type Json } from '../contract/index.ts'
 import type { AgentContext, StepOptions } from './context.ts'
 import type { JournalStore, StepAddress, StepEnd } from './journal-store.ts'
+import { sortedJson } from './tools/canonical-json.ts'
 
 export type StepDeps = {
   readonly journal: JournalStore
@@ -35,7 +36,7 @@ export function createStep(deps: StepDeps): AgentContext['step'] {
         return runStep(deps, { ...address, key: `${state.keyTurn ?? address.turnId}:${address.step}` }, work)
       case 'finished':
         // The journal holds what this very step returned; its type is the caller's.
-        return state.result as Awaited<ReturnType<typeof work>>
+        return sortedJson(state.result) as Awaited<ReturnType<typeof work>>
       case 'failed':
         throw new GatewayError('step_failed', `[agent] step ${name} failed before: ${state.error}`, {
           details: { step: name },
@@ -65,7 +66,9 @@ async function runStep<T extends Json>(
   deps.assertHeld()
   let result: Json
   try {
-    result = await work({ key, signal: deps.signal, fetch: deps.fetch })
+    // The journal keeps no order of keys. What was just made must equal what a replay reads, also as text: a later step whose
+    // arguments are made of it would be another step after a crash, and its effect would be made twice.
+    result = sortedJson(await work({ key, signal: deps.signal, fetch: deps.fetch }))
   } catch (error) {
     // Broken off by us, not failed by itself: whether it took effect is unknown, and the journal must go on saying so.
     deps.assertHeld()

@@ -29,20 +29,20 @@ export type ScriptedModelServer = {
   readonly requests: ModelRequestBody[]
   /** The next answers; the last one repeats for ever. */
   readonly script: (...answers: readonly ScriptedAnswer[]) => void
+  /** Every answer is made of what was asked. */
+  readonly answerBy: (answer: (asked: ModelRequestBody) => ScriptedAnswer) => void
   readonly close: () => Promise<void>
 }
 
 export async function startScriptedModel(): Promise<ScriptedModelServer> {
   const requests: ModelRequestBody[] = []
-  let answers: readonly ScriptedAnswer[] = []
-  let next = 0
+  let answerTo: (asked: ModelRequestBody) => ScriptedAnswer = () => ({ status: 500 })
   const server = createServer((request, response) => {
     readBody(request).then(
       (body) => {
-        requests.push(JSON.parse(body) as ModelRequestBody)
-        const answer = answers[Math.min(next, answers.length - 1)] ?? { status: 500 }
-        next += 1
-        send(response, answer)
+        const asked = JSON.parse(body) as ModelRequestBody
+        requests.push(asked)
+        send(response, answerTo(asked))
       },
       () => response.destroy(),
     )
@@ -52,9 +52,15 @@ export async function startScriptedModel(): Promise<ScriptedModelServer> {
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     requests,
-    script(...given) {
-      answers = given
-      next = 0
+    script(...answers) {
+      let next = 0
+      answerTo = () => {
+        next += 1
+        return answers[Math.min(next, answers.length) - 1] ?? { status: 500 }
+      }
+    },
+    answerBy(answer) {
+      answerTo = answer
     },
     close() {
       server.closeAllConnections()

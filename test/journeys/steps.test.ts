@@ -54,6 +54,21 @@ describeOnEachDatabase('a step', (database) => {
     })
   })
 
+  test('gives on a replay what it gave when it was made, key for key: what depends on it is the same step', async () => {
+    const made: string[] = []
+    let tries = 0
+    start(async (_message, { step }) => {
+      const order = await step('make', async () => ({ zone: 'north', id: 7, lines: [{ price: 3, art: 'lamp' }] }))
+      await step('send', async () => void made.push(JSON.stringify(order)) ?? null, { args: order })
+      tries += 1
+      if (tries === 1) throw new GatewayError('storage_unavailable', 'the database went away', { retryable: true })
+      return JSON.stringify(order)
+    })
+    await deliver('m1')
+    await settleUntil(gateway, () => vendor.messages.length > 0)
+    expect({ tries, made }).toEqual({ tries: 2, made: [vendor.messages[0]?.text] })
+  })
+
   test('that failed by itself is not tried again', async () => {
     let tries = 0
     start((_message, { step }) =>

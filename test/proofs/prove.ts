@@ -7,9 +7,10 @@ import { loss } from './loss.ts'
 import { outage } from './outage.ts'
 import type { DatabaseKind, Line, Proof, ProofOptions, Scale } from './proof.ts'
 import { replicas } from './replicas.ts'
+import { steps } from './steps.ts'
 import { upgrade } from './upgrade.ts'
 
-const proofs: Readonly<Record<string, Proof>> = { loss, burst, replicas, long, flood, outage, upgrade }
+const proofs: Readonly<Record<string, Proof>> = { loss, steps, burst, replicas, long, flood, outage, upgrade }
 
 const usage = `npm run prove -- <${Object.keys(proofs).join(' | ')} | all> [--scale ci|full] [--database pglite|postgres] [--seed n] [--json]`
 

@@ -20,6 +20,7 @@ export type SceneOptions = {
   readonly connections: readonly SceneConnection[]
   readonly leaseMs: number
   readonly toolLatencyMs: number
+  readonly modelUrl?: string
   /** The proof kills PostgreSQL itself, so it gets one of its own that waits for the disk. */
   readonly isDurable?: boolean
   readonly maxInFlight?: number
@@ -84,6 +85,7 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
     ...(database.url === undefined ? {} : { databaseUrl: database.url }),
     dataDir: folder,
     toolUrl: tool.url,
+    ...(options.modelUrl === undefined ? {} : { modelUrl: options.modelUrl }),
     leaseMs: options.leaseMs,
     connections: options.connections.map((each) => ({ ...each, vendorUrl: vendor(each.id).origin })),
     failpoints,

@@ -6,12 +6,20 @@ export const adminToken = 'admin-token-of-the-proofs'
 export const loopbackSecret = 'loopback-secret-of-the-proofs'
 
 /** Where to end or stop: at the `hit`-th time the failpoint is passed after the first message was accepted. */
-export type FailpointPlan = { readonly name: string; readonly hit: number; readonly action: 'kill' | 'stop' }
+export type FailpointPlan = {
+  readonly name: string
+  readonly hit: number
+  readonly action: 'kill' | 'stop'
+  /** Counted from the start of the process: it goes on with a turn, and nothing is accepted before that. */
+  readonly isFromStart?: boolean
+}
 
 export type SubjectConnection = {
   readonly id: string
   readonly sendClass: SendClass
   readonly vendorUrl: string
+  /** Who answers; without it the agent whose every message is one effect. */
+  readonly agent?: string
   /** Subjects that may speak; absent = everybody. */
   readonly allow?: readonly string[]
   /** Longer replies are split. */
@@ -22,6 +30,8 @@ export type SubjectSettings = {
   readonly databaseUrl?: string
   readonly dataDir: string
   readonly toolUrl: string
+  /** A model server; with it there is an agent `steps` that is a model with tools. */
+  readonly modelUrl?: string
   readonly leaseMs: number
   readonly connections: readonly SubjectConnection[]
   readonly failpoints: readonly FailpointPlan[]
@@ -47,5 +57,7 @@ export type Wish =
   | 'remind'
   /** Its effect is not answered before the tool stub opens the gate. */
   | 'gate'
+  /** For the agent that is a model: so many steps with a tool of this kind, for a message of this id. */
+  | `steps ${'keyed' | 'plain'} ${string}`
   /** Wants a reply of so many parts, without any effect. */
   | `parts ${number}`

@@ -9,6 +9,7 @@ import { isGatewayError } from '../../src/contract/index.ts'
 import { startNode } from '../../src/node.ts'
 import type { Failpoint } from '../../src/storage/database.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '../doubles/loopback/index.ts'
+import { stepsAgent } from './steps-agent.ts'
 import { countRows, proofAgent } from './subject-agent.ts'
 import {
   adminToken,
@@ -56,7 +57,7 @@ function createFailpoint(plans: readonly FailpointPlan[]): Failpoint {
     countRows(rows)
     isAtWork ||= name === 'before:accept'
     if (stall !== undefined && stalling.includes(name)) return stall.promise
-    const plan = isAtWork ? left.find((each) => each.name === name) : undefined
+    const plan = left.find((each) => each.name === name && (isAtWork || each.isFromStart === true))
     if (plan === undefined) return undefined
     plan.hit -= 1
     if (plan.hit > 0) return undefined
@@ -97,10 +98,14 @@ async function main(): Promise<void> {
     DATABASE_URL: settings.databaseUrl,
   }
   const file = {
-    agents: [proofAgent(settings.toolUrl)],
-    connections: settings.connections.map(({ id, sendClass, vendorUrl, allow, maxTextLength }) => ({
+    agents: [
+      proofAgent(settings.toolUrl),
+      ...(settings.modelUrl === undefined ? [] : [stepsAgent(settings.modelUrl, settings.toolUrl)]),
+    ],
+    connections: settings.connections.map(({ id, sendClass, vendorUrl, agent, allow, maxTextLength }) => ({
       channel: `loopback-${sendClass}`,
       id,
+      ...(agent === undefined ? {} : { agent }),
       settings: {
         secret: loopbackSecret,
         vendorUrl,

@@ -29,6 +29,8 @@ export type ToolStub = {
   readonly url: string
   /** In the order of arrival. */
   readonly effects: readonly Effect[]
+  /** Every call, also those that had no effect because their key was known. */
+  readonly calls: readonly Effect[]
   /** Answers what waits at the gate of a conversation, now and from now on; without one, at every gate. */
   readonly openGate: (conversation?: string) => void
   readonly close: () => Promise<void>
@@ -36,6 +38,7 @@ export type ToolStub = {
 
 export async function startToolStub(latencyMs: number): Promise<ToolStub> {
   const effects: Effect[] = []
+  const calls: Effect[] = []
   const keys = new Set<string>()
   const gates = new Map<string, PromiseWithResolvers<void>>()
   let isOpen = false
@@ -53,8 +56,9 @@ export async function startToolStub(latencyMs: number): Promise<ToolStub> {
     const chunks: Uint8Array[] = []
     for await (const chunk of request) chunks.push(chunk)
     // The only caller is the agent under test, which sends an EffectBody.
-    const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as EffectBody
-    if (body.wish !== 'keyed' || !keys.has(body.key)) effects.push({ ...body, at: Date.now() })
+    const body = { ...(JSON.parse(Buffer.concat(chunks).toString('utf8')) as EffectBody), at: Date.now() }
+    calls.push(body)
+    if (body.wish !== 'keyed' || !keys.has(body.key)) effects.push(body)
     keys.add(body.key)
     if (body.wish === 'gate') await gateOf(body.conversation).promise
     else if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs))
@@ -66,6 +70,7 @@ export async function startToolStub(latencyMs: number): Promise<ToolStub> {
   return {
     url: `http://127.0.0.1:${port}`,
     effects,
+    calls,
     openGate(conversation) {
       isOpen ||= conversation === undefined
       for (const gate of conversation === undefined ? gates.values() : [gateOf(conversation)]) gate.resolve()

@@ -1,11 +1,17 @@
 // One text per value, so that equal values have equal hashes: JSON without blanks, keys in the order of their code
 // units at every level, lists in their own order, undefined left out. The hash says how it was made: `sha256:` and hex.
+import type { Json } from '../../contract/index.ts'
 import { hexOf } from '../../verification/index.ts'
 
 export function canonicalJson(value: unknown): string {
   // The round trip settles what JSON makes of dates and undefined before anything is sorted.
   const text = JSON.stringify(value)
   return text === undefined ? 'null' : write(JSON.parse(text))
+}
+
+/** The value itself as JSON makes it, its keys in one order: the same for two values whose keys were written differently. */
+export function sortedJson(value: unknown): Json {
+  return JSON.parse(canonicalJson(value))
 }
 
 export async function sha256Of(value: unknown): Promise<string> {

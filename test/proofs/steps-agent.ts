@@ -1,0 +1,48 @@
+// The agent of the proof `steps`: a model with two tools that act on the tool stub, one that takes keys and one that does not.
+import * as z from 'zod'
+import { type Agent, defineAgent } from '../../src/agent/agent.ts'
+import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
+import { defineTool, type Tool } from '../../src/agent/tools/define-tool.ts'
+import type { EffectBody } from './tool-stub.ts'
+
+export function stepsAgent(modelUrl: string, toolUrl: string): Agent {
+  return defineAgent({
+    slug: 'steps',
+    instructions: 'Take all your steps.',
+    model: openAiCompatible({ baseUrl: modelUrl, model: 'scripted' }),
+    tools: [actTool(toolUrl, 'keyed'), actTool(toolUrl, 'plain')],
+    maxTurns: 20,
+  })
+}
+
+/** Keys and values in no order a database would keep: what is read back must be the same call all the same. */
+function actTool(toolUrl: string, kind: 'keyed' | 'plain'): Tool {
+  return defineTool({
+    name: `steps/${kind}`,
+    description: 'Does one step.',
+    parameters: z.object({
+      zone: z.string(),
+      number: z.number(),
+      id: z.string(),
+      note: z.record(z.string(), z.number()),
+    }),
+    idempotent: kind === 'keyed',
+    async execute({ zone, number, id }, { key, fetch, signal, turn }) {
+      const body: EffectBody = { ...nobody, id: `${id} ${number}`, wish: kind, key, attempt: turn, pid: process.pid }
+      const response = await fetch(`${toolUrl}/effects`, { method: 'POST', body: JSON.stringify(body), signal })
+      return { zone, said: await response.text(), number, a: null }
+    },
+  })
+}
+
+const nobody = {
+  connection: 'steps',
+  conversation: '',
+  turn: '',
+  startedAt: 0,
+  sender: '',
+  evidence: '',
+  members: [],
+  rowsRead: 0,
+  historyLines: 0,
+}
