@@ -56,7 +56,8 @@ export function settingsFor({ entry, outfile, runtime }) {
     metafile: true,
     logLevel: 'warning',
     ...(runtime === 'node' ? { banner: { js: banner } } : {}),
-    ...(runtime === 'workerd' ? forWorkerd : {}),
+    // The library is imported on every runtime, so it takes the variants of its dependencies that need none of them.
+    ...(runtime === 'node' ? {} : forWorkerd),
   }
 }
 

@@ -11,12 +11,16 @@ import { takeTurn } from './gateway/take-turn.ts'
 import { watch } from './gateway/watch.ts'
 import { dispatchLane } from './outbox/dispatch.ts'
 import { createQuiet, type Pump, runPump } from './pump.ts'
+import type { RunStore } from './sessions/run-store.ts'
 
 export type Gateway = {
   readonly connections: readonly GatewayConnection[]
   readonly receive: (at: GatewayConnection, arrival: RawArrival) => Promise<Received>
   /** Waits for what becomes of a stored message. A caller that goes away loses nothing. */
   readonly watch: (inboxId: string, timeoutMs: number) => Promise<WatchResult>
+  readonly runs: RunStore
+  /** Sleeps until run events were stored here, at most so long. */
+  readonly waitForEvents: (ms: number) => Promise<void>
   /** A dead message is queued again; remains that could not be read are read again. False: nothing to do. */
   readonly resubmit: (inboxId: string) => Promise<boolean>
   /** Works until its deadline, or until nothing is due. The next drain goes on where this one stopped, here or elsewhere. */
@@ -41,6 +45,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
     connections: deps.connections,
     receive: (at, arrival) => receive(deps, at, arrival),
     watch: (inboxId, timeoutMs) => watch(deps, inboxId, timeoutMs),
+    runs: deps.runs,
+    waitForEvents: deps.bells.events.wait,
     resubmit: (inboxId) => resubmit(deps, inboxId),
     drain: (options) => drain(deps, options, onRound),
     nextDueMs: deps.nextDueMs,

@@ -58,11 +58,14 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
     if (isHidden(request, settings)) return hiddenAnswer()
     const waitUntil = (work: Promise<unknown>): void => context.waitUntil(work)
     const invocation = open(env, 1, createWaker({ queue: env.WAKE, waitUntil, log }))
+    const streams: Promise<void>[] = []
+    const keepOpen = (until: Promise<void>): void => void streams.push(until)
     try {
       if (new URL(request.url).pathname !== '/healthz') await requireKnownSchema(invocation)
-      return await answer(request, invocation, settings, log)
+      return await answer(request, invocation, settings, { log, keepOpen })
     } finally {
-      context.waitUntil(invocation.end())
+      // An answer that streams goes on reading after it was returned.
+      context.waitUntil(Promise.all(streams).then(invocation.end))
     }
   }
   const drain = async (env: WorkerEnv, context: Waiting, deadlineMs: number, after?: After): Promise<void> => {

@@ -6,7 +6,7 @@ import type { AgentContext, AgentReply, Signal, SignalContext } from './context.
 import { fieldsOf } from './fields.ts'
 import { notifyAll } from './loop/events.ts'
 import type { Model, ModelTurn } from './loop/model.ts'
-import type { ResumePoint } from './loop/options.ts'
+import type { LoopOptions, ResumePoint } from './loop/options.ts'
 import { conversationRequest } from './loop/request.ts'
 import type { ConversationResult } from './loop/result.ts'
 import { runLoop } from './loop/run-loop.ts'
@@ -16,7 +16,7 @@ import { linesBefore, namedLines, spokenLine } from './model-view.ts'
 import { aiSdkModel } from './providers/ai-sdk.ts'
 import { type RetryPolicy, withRetries } from './providers/with-retries.ts'
 import { resumed, type Suspended, settlePause, suspended } from './resume-run.ts'
-import { runDesk, turnFacts } from './run-desk.ts'
+import { type RunDesk, runDesk, turnFacts } from './run-desk.ts'
 import { steeredType, stopCause } from './run-stop.ts'
 import { stagePauses } from './stage-pauses.ts'
 import { statusReply } from './status-reply.ts'
@@ -41,9 +41,8 @@ export type ModelRun = {
 }
 
 export function createModelRun(options: ModelAgentOptions): ModelRun {
-  const { compaction, onEvent } = options
+  const { onEvent } = options
   const base = modelOf(options)
-  const policy = compactionPolicy({ enabled: true, ...compaction?.policy })
   const converse = async (start: Start, context: SignalContext): Promise<AgentReply> => {
     const observe = notifyAll([context.emit, ...(onEvent === undefined ? [] : [onEvent])])
     const onRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
@@ -62,14 +61,9 @@ export function createModelRun(options: ModelAgentOptions): ModelRun {
       runId: context.runId,
       sessionId: context.sessionId,
       maxTurns: request.max_turns,
-      ...(options.budgets === undefined ? {} : { budgets: options.budgets }),
+      ...declared(options),
+      ...mediated(desk),
       ...(system === '' ? {} : { system }),
-      ...(options.completionPolicy === undefined ? {} : { completionPolicy: options.completionPolicy }),
-      ...(options.shouldContinue === undefined ? {} : { shouldContinue: options.shouldContinue }),
-      ...(compaction === undefined ? {} : { compact: (lines) => compact(lines, policy, compaction.summarize) }),
-      ...(desk === undefined ? {} : { tools: desk.desk }),
-      ...(desk === undefined ? {} : { completionGate: completionGate(desk.rules) }),
-      ...(desk === undefined ? {} : { spinGuard: createSpinGuard(desk), failureGuard: createFailureGuard(desk) }),
       context: request.runtime_context,
       ...(start.resumed === undefined ? {} : { resumeFrom: start.resumed.from }),
       onPause: (at) => {
@@ -77,11 +71,7 @@ export function createModelRun(options: ModelAgentOptions): ModelRun {
       },
       onDelta: context.show,
       observers: [observe],
-      runControl: {
-        start: async () => undefined,
-        isCancelled: async () => context.stop.aborted,
-        finish: async () => undefined,
-      },
+      runControl: stoppedBy(context.stop),
       interruptSource: context.hear,
       signal: context.signal,
       monotonicMs: () => performance.now(),
@@ -108,6 +98,30 @@ export function createModelRun(options: ModelAgentOptions): ModelRun {
   }
 }
 
+/** What the developer declared for the loop itself. */
+function declared(options: ModelAgentOptions): Partial<LoopOptions> {
+  const { budgets, completionPolicy, shouldContinue, compaction } = options
+  const policy = compactionPolicy({ enabled: true, ...compaction?.policy })
+  return {
+    ...(budgets === undefined ? {} : { budgets }),
+    ...(completionPolicy === undefined ? {} : { completionPolicy }),
+    ...(shouldContinue === undefined ? {} : { shouldContinue }),
+    ...(compaction === undefined ? {} : { compact: (lines) => compact(lines, policy, compaction.summarize) }),
+  }
+}
+
+/** Its tools, and what watches over their use. */
+function mediated(desk: RunDesk | undefined): Partial<LoopOptions> {
+  if (desk === undefined) return {}
+  const guards = { spinGuard: createSpinGuard(desk), failureGuard: createFailureGuard(desk) }
+  return { tools: desk.desk, completionGate: completionGate(desk.rules), ...guards }
+}
+
+/** A turn is claimed and ended by its lane; here the run only asks whether somebody stopped it. */
+function stoppedBy(stop: AbortSignal): NonNullable<LoopOptions['runControl']> {
+  return { start: async () => undefined, isCancelled: async () => stop.aborted, finish: async () => undefined }
+}
+
 function answered({ resumed }: Start): { readonly answered?: AnsweredCall } {
   return resumed === undefined ? {} : { answered: resumed.answered }
 }
@@ -131,9 +145,15 @@ function journaled(model: Model, { step, stop }: SignalContext): Model {
   return async (request) => {
     const { messages, tools, system, turn } = request
     const args = await sha256Of({ messages, system: system ?? null, tools: tools.map((tool) => tool.name) })
-    const work = async ({ signal }: { signal: AbortSignal }) =>
-      (await model({ ...request, signal: AbortSignal.any([signal, stop]) })) as Journaled
-    return step(`model turn ${turn}`, work, { idempotent: true, args }) as ReturnType<Model>
+    let isAsked = false
+    const work = async ({ signal }: { signal: AbortSignal }) => {
+      isAsked = true
+      return (await model({ ...request, signal: AbortSignal.any([signal, stop]) })) as Journaled
+    }
+    const answer = (await step(`model turn ${turn}`, work, { idempotent: true, args })) as ModelTurn
+    // Whoever watches has just been told to start over.
+    if (!isAsked && typeof answer.content === 'string') request.onDelta?.(answer.content)
+    return answer
   }
 }
 

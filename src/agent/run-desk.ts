@@ -1,6 +1,7 @@
 // The tools of one run of a model agent: those it may see, executed once through the turn's journal.
 import { type Fields, isGatewayError, type Json, type NormalizedMessage } from '../contract/index.ts'
 import type { AgentContext } from './context.ts'
+import { notifyAll } from './loop/events.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { resolveAction } from './policy/action-policy.ts'
 import { resolveVisibleTools } from './policy/tool-visibility.ts'
@@ -28,7 +29,7 @@ const timeouts = { defaultTimeoutMs: 8_000, maxTimeoutMs: 10_000 } as const
 export function runDesk(
   options: ModelAgentOptions,
   facts: Fields,
-  context: Pick<AgentContext, 'step'>,
+  context: Pick<AgentContext, 'step' | 'emit'>,
   waits: Pick<DeskDeps, 'stageApproval' | 'stagePending' | 'answered'>,
 ): RunDesk | undefined {
   const { tools = [] } = options
@@ -50,7 +51,7 @@ export function runDesk(
     actionOf: ({ tool_name, declaration }) =>
       resolveAction({ toolName: tool_name, tool: declaration, agentActionPolicy: options.actionPolicy }),
     mediators: [gateMediator(rules), ...(own === undefined ? [] : [own])],
-    ...(options.onEvent === undefined ? {} : { observe: options.onEvent }),
+    observe: notifyAll([context.emit, ...(options.onEvent === undefined ? [] : [options.onEvent])]),
   })
   return { desk, find: catalog.find, context: facts, rules }
 }

@@ -6,6 +6,7 @@ import { explainCommand } from './explain.ts'
 import { migrateCommand } from './migrate.ts'
 import { replayCommand } from './replay.ts'
 import { runCli } from './run.ts'
+import { runsCommands } from './runs.ts'
 import { startCommand } from './start.ts'
 import { tokensCommands } from './tokens.ts'
 
@@ -20,6 +21,7 @@ const root = {
     explainCommand,
     deliveriesCommands,
     deadCommands,
+    runsCommands,
     replayCommand,
     tokensCommands,
   ],

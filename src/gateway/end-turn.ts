@@ -60,6 +60,7 @@ export function deadEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Tu
     envelopes: [...heard(ready), { inboxId: null, envelope: said }],
     calls,
     run: { ...naturalEnd, status: 'failed', stopReason: reason },
+    events: [{ key: `${ready.lane.epoch}:dead`, event: { type: 'failed', metadata: { error: reason } } }],
     resolved: ready.signal !== null && endsPause(ready.signal) ? endedWith(ready, ready.signal, reason) : null,
   }
 }

@@ -17,6 +17,11 @@ export type RunControl = {
   readonly end: () => void
 }
 
+/** A turn that its lane did not bring along has just been opened. */
+export function isFirstTry({ lane }: ReadyTurn): boolean {
+  return lane.openTurn === null
+}
+
 export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl {
   const { lane, turn } = ready
   const busy = deps.agents.get(lane.agent)?.busy ?? 'queue'
@@ -27,7 +32,8 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
     return error
   }
   const recorder = createRunRecorder({
-    attempt: turn.attempt,
+    tryId: lane.epoch,
+    isFirstTry: isFirstTry(ready),
     append: (events) => deps.runs.append(lane, turn.id, turn.attempt, events),
     onStored({ stoppedBy }) {
       deps.bells.events.ring()

@@ -2,13 +2,20 @@
 import type { ConversationResult } from '../agent/loop/result.ts'
 import type { StopCause } from '../agent/run-stop.ts'
 import type { JsonObject } from '../contract/index.ts'
-import type { RunEnd } from '../sessions/turn-store.ts'
+import type { RunEnd, TurnEnd } from '../sessions/turn-store.ts'
 
 /** What a function of its own came to: it returned, and nobody counted. */
 export const naturalEnd: RunEnd = { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} }
 
 export function stoppedEnd(cause: StopCause): RunEnd {
   const status = cause === 'interrupt' ? 'interrupted' : 'cancelled'
+  return { ...naturalEnd, status, stopReason: status }
+}
+
+/** Undefined: it waits for nothing. */
+export function pausedEnd({ actions, requests }: Pick<TurnEnd, 'actions' | 'requests'>): RunEnd | undefined {
+  if (actions.length === 0 && requests.length === 0) return undefined
+  const status = actions.length > 0 ? 'approval_required' : 'runtime_tool_pending'
   return { ...naturalEnd, status, stopReason: status }
 }
 

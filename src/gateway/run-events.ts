@@ -13,7 +13,9 @@ export type RunRecorder = {
 }
 
 export type RunRecorderDeps = {
-  readonly attempt: number
+  /** Tells one try of the run from every other; a waited-out outage is another try of the same attempt. */
+  readonly tryId: number
+  readonly isFirstTry: boolean
   readonly append: (events: readonly NewRunEvent[]) => Promise<AppendOutcome>
   readonly onStored: (outcome: AppendOutcome) => void
 }
@@ -22,10 +24,10 @@ const flushMs = 100
 const maxEventBytes = 64 * 1024
 /** Longer runs of words are cut into several events. */
 const maxDeltaLength = 16_000
-/** Per attempt; a run that says more than this says it to nobody. */
+/** Per try; a run that says more than this says it to nobody. */
 const maxEvents = 2_000
 
-export function createRunRecorder({ attempt, append, onStored }: RunRecorderDeps): RunRecorder {
+export function createRunRecorder({ tryId, isFirstTry, append, onStored }: RunRecorderDeps): RunRecorder {
   let waiting: NewRunEvent[] = []
   let words = ''
   let count = 0
@@ -38,7 +40,7 @@ export function createRunRecorder({ attempt, append, onStored }: RunRecorderDeps
     count += 1
     const event =
       count > maxEvents ? { type: 'truncated', metadata: { max_events: maxEvents } } : bounded(type, metadata)
-    waiting.push({ key: `${attempt}:${count}`, event })
+    waiting.push({ key: `${tryId}:${count}`, event })
   }
   const cutWords = (): void => {
     if (words !== '') add('text_delta', { delta: words })
@@ -68,8 +70,8 @@ export function createRunRecorder({ attempt, append, onStored }: RunRecorderDeps
       })
     }, flushMs)
   }
-  // Whoever watches replaces what an earlier attempt showed.
-  if (attempt > 1) add('reset', { attempt })
+  // Whoever watches replaces what an earlier try showed.
+  if (!isFirstTry) add('reset', {})
   return {
     emit(type, metadata) {
       cutWords()

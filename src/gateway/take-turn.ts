@@ -56,6 +56,7 @@ async function complete(deps: GatewayDeps, ready: TimedTurn, end: ReturnType<typ
   }
   deps.meter.turnEnded(ready.lane.connection, isWritten ? end.state : 'fenced', tookMs(deps, ready))
   deps.bells.sends.ring()
+  deps.bells.events.ring()
   if (end.state !== 'replied') deps.bells.ends.ring()
 }
 

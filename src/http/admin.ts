@@ -1,16 +1,16 @@
-// The operator's routes: the books, the dead, the deliveries. On this machine only, with a token.
+// The operator's routes: the books, the dead, the deliveries, the runs. On this machine only, with a token.
 import type { Context, Hono, Next } from 'hono'
 import { GatewayError, type Page } from '../contract/index.ts'
 import { holdsAdminToken } from './admin-token.ts'
 import { addTokenRoutes } from './admin-tokens.ts'
 import type { AppDeps } from './deps.ts'
 import { addExplainRoute } from './explain.ts'
+import { idPattern, pageSize, wholeNumber } from './query.ts'
+import { addRunRoutes } from './runs.ts'
 
 const failedStates = ['unknown', 'refused', 'dead'] as const
 const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending', 'retry', 'delivered', 'cancelled']
-const pageSize = 50
 const maxPageSize = 500
-const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   app.use('/admin/*', (context, next) => requireOperator(deps, context, next))
@@ -46,6 +46,7 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
     const fixture = asked === 'with_text' || asked === 'cleaned' ? asked : 'none'
     return context.json({ replay: await deps.replay(idOf(context), { fixture }) })
   })
+  addRunRoutes(app, deps)
   addTokenRoutes(app, deps)
 }
 
@@ -79,12 +80,6 @@ function pageOf(context: Context): Page {
 /** `next` is what `before` must be for the page after this one; null on the last. */
 function listed(name: string, rows: readonly { readonly seq: number }[], { limit }: Page): object {
   return { [name]: rows, next: rows.length < limit ? null : (rows.at(-1)?.seq ?? null) }
-}
-
-function wholeNumber(name: string, text: string, max: number): number {
-  const value = Number(text)
-  if (/^\d+$/.test(text) && value >= 1 && value <= max) return value
-  throw new GatewayError('bad_request', `${name} must be a whole number from 1 to ${max}`)
 }
 
 function statesOf(context: Context): readonly string[] {

@@ -35,6 +35,8 @@ export type AppDeps = {
   readonly mayOperate?: (context: Context) => boolean
   /** Where the edge can read them cheaper than from the Request. */
   readonly headersOf?: (context: Context) => Readonly<Record<string, string>>
+  /** Where a request's means end with its answer: keeps them for a stream, until it is closed. */
+  readonly keepOpen?: (until: Promise<void>) => void
   readonly now: () => number
   readonly maxBodyBytes: number
   readonly watchMs: number

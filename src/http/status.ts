@@ -16,6 +16,7 @@ const rejected: Readonly<Record<RejectReason, { status: number; remedy: string }
 const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSeconds?: number }>>> = {
   storage_unavailable: { status: 503, retryAfterSeconds: 1 },
   storage_overloaded: { status: 503, retryAfterSeconds: 2 },
+  too_many_watchers: { status: 503, retryAfterSeconds: 5 },
   stopping: { status: 503, retryAfterSeconds: 2 },
   schema_missing: { status: 503, retryAfterSeconds: 30 },
   schema_too_new: { status: 503, retryAfterSeconds: 30 },

@@ -46,6 +46,7 @@ export type RunNews = { readonly id: string; readonly stoppedBy: string | null; 
 
 /** What goes on in a conversation, for somebody who takes part in it. */
 export type Glance = {
+  readonly conversationId: string
   readonly running: {
     readonly id: string
     readonly owner: string | null

@@ -30,7 +30,7 @@ export async function answer(
   request: Request,
   invocation: Invocation,
   settings: WorkerSettings,
-  log: Log,
+  { log, keepOpen }: { readonly log: Log; readonly keepOpen: (until: Promise<void>) => void },
 ): Promise<Response> {
   const { database, gateway, wake } = invocation
   const { config, isAdminOn } = settings
@@ -49,6 +49,7 @@ export async function answer(
     metrics: { access: config.metrics, readSigns: createVitalsStore(database).read },
     isLoopback: () => false,
     mayOperate: () => isAdminOn,
+    keepOpen,
     now: Date.now,
     maxBodyBytes: config.maxBodyBytes,
     watchMs,

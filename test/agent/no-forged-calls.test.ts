@@ -200,6 +200,15 @@ function context(transcript: readonly Envelope[]): AgentContext {
     send: () => {},
     show: () => {},
     record: () => {},
+    stop: signal,
+    emit: () => {},
+    hear: async () => undefined,
+    finish: () => {},
+    pause: {
+      approval: () => Promise.reject(new Error('nothing waits here')),
+      toolRequest: () => Promise.reject(new Error('nothing waits here')),
+      settle: () => {},
+    },
   }
 }
 

@@ -14,7 +14,7 @@ Every command below the first two asks a running gateway: the one whose socket l
 of \`DATABASE_URL\`, and does the same there; it never migrates. The token is \`--token\`, else \`PARLEY_ADMIN_TOKEN\`, else the
 file \`admin-token\` in the data folder.
 
-With \`--json\` standard output holds one JSON value and nothing else, also when the command fails:
+With \`--json\` standard output holds one JSON value (\`--follow\`: one per line) and nothing else, also when the command fails:
 \`{"error":{"code":"…","remedy":"…"}}\`. Remarks and progress go to standard error. Where there is no terminal nothing is
 coloured and nobody is asked: what cannot be undone then needs \`--yes\`.
 

@@ -68,6 +68,24 @@ function declare(databaseEnv: () => Promise<Record<string, string>>): void {
     expect((await stat(join(data, 'admin-token'))).mode & 0o777).toBe(0o600)
   })
 
+  test('runs: listed, shown, with their events, and stopped no more once they are over', async () => {
+    const { runs } = (await home.json(['runs', 'list', '--status', 'failed'])) as {
+      runs: { id: string; status: string }[]
+    }
+    expect(runs).toMatchObject([{ status: 'failed' }])
+    const id = runs[0]?.id ?? ''
+    expect(await home.json(['runs', 'show', id])).toMatchObject({ run: { id, status: 'failed', owner: 'telegram:42' } })
+    const followed = await home.parley(['runs', 'events', id, '--follow'])
+    expect(followed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+ {2}\S+ {2}failed {2}/m) })
+    expect(await home.json(['runs', 'events', id])).toMatchObject({ isOver: true })
+    expect(await home.parley(['runs', 'cancel', id])).toMatchObject({
+      code: 0,
+      stdout: 'It was already over: failed.\n',
+    })
+    expect((await home.parley(['runs', 'show', 'nothing'])).code).toBe(3)
+    expect((await home.parley(['runs', 'events', id, '--after', 'x'])).code).toBe(2)
+  }, 120_000)
+
   test('books: a table for people, JSON for programs, and they balance', async () => {
     const { code, stdout, stderr } = await home.parley(['books'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -50,6 +50,7 @@ const config = `export default {
       if (said.includes('/stack')) throw new TypeError('oops\\n    at ${hidden.fakedStack} (/x/${hidden.fakedStack}.js:1:1)')
       if (said.includes('/step')) return context.step('charge', async () => { throw new Error('${hidden.stepError}') })
       if (said.includes('/forget')) void Promise.reject(new Error('${hidden.forgottenPromise}'))
+      context.show('you said ' + said)
       return 'you said ' + said
     },
   }],
@@ -148,6 +149,10 @@ describeOnPostgres('canaries', (adminUrl) => {
     }
     return (await Promise.all(list.deliveries.map(({ id }) => asOperator(`/admin/deliveries/${id}`)))).join('\n')
   }
+  const everyRun = async (more: string) => {
+    const list = JSON.parse(await asOperator('/admin/runs?limit=500')) as { runs: { id: string }[] }
+    return (await Promise.all(list.runs.map(({ id }) => asOperator(`/admin/runs/${id}${more}`)))).join('\n')
+  }
   const everyStory = async () => {
     const sql = postgres(clone.url, { max: 1, onnotice: () => {} })
     const inbox = await sql<{ id: string }[]>`select id from inbox`
@@ -157,7 +162,7 @@ describeOnPostgres('canaries', (adminUrl) => {
   const runApi = (body: string) =>
     request('/api/v1/agent/run', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
 
-  /** Everywhere something can be read. The last two are meant to show what was said: to its sender, and to an operator. */
+  /** Everywhere something can be read. The last three are meant to show what was said: to its sender, and to an operator. */
   const surfaces: readonly Surface[] = [
     { name: 'standard output and error', read: async () => gateway.output() },
     { name: 'error bodies and webhook answers', read: async () => answers.join('\n') },
@@ -172,6 +177,9 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /admin/refused', read: () => asOperator('/admin/refused') },
     { name: 'GET /admin/ignored', read: () => asOperator('/admin/ignored') },
     { name: 'GET /admin/deliveries', read: () => asOperator(`/admin/deliveries?state=${deliveryStates}`) },
+    { name: 'GET /admin/runs', read: () => asOperator('/admin/runs?limit=500') },
+    { name: 'GET /admin/runs/:id', read: () => everyRun('') },
+    { name: 'GET /admin/runs/:id/events', showsText: true, read: () => everyRun('/events') },
     {
       name: 'GET /admin/deliveries/:id',
       showsText: true,

@@ -3,19 +3,25 @@ import type { ApprovalDecision } from '../../agent/approvals/decision.ts'
 import type { ActionLine, PendingActionStore } from '../../agent/approvals/pending-action-store.ts'
 import { codeOf } from '../../agent/approvals/question.ts'
 import { resolutionWords } from '../../agent/approvals/resolution-words.ts'
+import type { ControlCommand } from '../../inbound/control-command.ts'
+import type { CommandScene } from './command.ts'
 
 const decisions: Readonly<Record<string, ApprovalDecision>> = { approve: 'accepted', reject: 'rejected' }
-
-export type DecisionCommand = { readonly name: string; readonly args: string }
 
 /** The code in a command, then whatever reason follows it. */
 const argsPattern = /^\s*(?:([0-9a-f]{6,36})\b)?\s*([\s\S]*)$/i
 
-export function isDecision(command: DecisionCommand | undefined): command is DecisionCommand {
-  return command !== undefined && Object.hasOwn(decisions, command.name)
+/** Decided beside the conversation, so that what it is busy with does not keep anybody from deciding (ruling 21). */
+export async function answerDecision({ deps, command, glance, principal, turn }: CommandScene): Promise<string> {
+  if (glance === undefined) return noneWords(undefined)
+  const { conversationId } = glance
+  const scene = { actions: deps.pendingActions, tenant: turn.tenant, conversationId, turnId: turn.id, principal }
+  const text = await decideByCommand(scene, command)
+  deps.bells.turns.ring()
+  return text
 }
 
-export type DecisionScene = {
+type DecisionScene = {
   readonly actions: Pick<PendingActionStore, 'find' | 'resolve'>
   readonly tenant: string
   readonly conversationId: string
@@ -24,7 +30,7 @@ export type DecisionScene = {
   readonly turnId: string
 }
 
-export async function decideByCommand(scene: DecisionScene, { name, args }: DecisionCommand): Promise<string> {
+async function decideByCommand(scene: DecisionScene, { name, args }: ControlCommand): Promise<string> {
   const status = decisions[name] ?? 'rejected'
   const [, code, rest = ''] = argsPattern.exec(args) ?? []
   const scope = { tenant: scene.tenant, owner: null, conversationId: scene.conversationId }

@@ -9,6 +9,8 @@ export type CommandScene = {
   /** Who speaks, as the access policy resolved him. */
   readonly principal: string
   readonly agent: string
+  /** The turn the command is. */
+  readonly turn: { readonly id: string; readonly tenant: string }
   /** The conversation the command is about; undefined where there is none, or the speaker takes no part in it. */
   readonly glance: Glance | undefined
 }

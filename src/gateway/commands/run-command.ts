@@ -13,6 +13,13 @@ export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<N
     throw new GatewayError('agent_failed', '[gateway] a control turn without a command this release knows')
   const { lane, turn } = ready
   const glance = await deps.runs.glance(lane.conversationId, lead.row.subject)
-  const scene = { deps, command, principal: turn.principal ?? '', agent: lane.agent, glance }
+  const scene = {
+    deps,
+    command,
+    principal: turn.principal ?? '',
+    agent: lane.agent,
+    glance,
+    turn: { id: turn.id, tenant: lane.tenant },
+  }
   return completeReply(await answerCommand(scene), replyFacts(ready))
 }

@@ -1,6 +1,7 @@
 // The commands the gateway answers itself. Any other command is a message for the agent.
 import type { NormalizedMessage } from '../../contract/index.ts'
 import { type ControlCommand, controlCommandOf } from '../../inbound/control-command.ts'
+import { answerDecision } from './approvals.ts'
 import type { Command, CommandScene } from './command.ts'
 import { answerStatus } from './status.ts'
 import { answerStop } from './stop.ts'
@@ -8,6 +9,8 @@ import { answerStop } from './stop.ts'
 const commands: Readonly<Record<string, Command>> = {
   stop: { help: 'stop what I am doing for you', answer: answerStop },
   status: { help: 'what I am doing, and what waits', answer: answerStatus },
+  approve: { help: 'let me do what I asked you about', answer: answerDecision },
+  reject: { help: 'keep me from it', answer: answerDecision },
   help: { help: 'this list', answer: answerHelp },
 }
 

@@ -108,7 +108,7 @@ from lane`,
 
 /**
  * $1 a conversation or the one beside it, $2 the subject that asks, $3 what the latter is called. What goes on in the
- * conversation itself, for somebody who takes part in it; no row for anybody else.
+ * conversation itself, for somebody whom the platform says to be in it or who takes part in it; no row for anybody else.
  */
 export const glanceAtRuns = statement(
   'glance_at_runs',
@@ -118,7 +118,9 @@ with here as materialized (
       when starts_with(external_id, $3) then substr(external_id, length($3) + 1)
       when starts_with(external_id, '~' || coalesce(owner_subject, '') || '~' || $3)
         then substr(external_id, length('~' || coalesce(owner_subject, '') || '~' || $3) + 1)
-      else external_id end as external_id
+      else external_id end as external_id,
+    -- Only a thread the platform vouches for is named without its sender.
+    not starts_with(external_id, '~' || coalesce(owner_subject, '') || '~') as is_vouched
   from conversations where id = $1
 ),
 main as materialized (
@@ -126,9 +128,9 @@ main as materialized (
     select a.conversation_id from conversation_aliases a
     where a.tenant = h.tenant and a.connection = h.connection and a.agent = h.agent and a.external_id = h.external_id
     limit 1) a
-  where exists (select 1 from participants p where p.conversation_id = a.conversation_id and p.subject = $2)
+  where h.is_vouched or exists (select 1 from participants p where p.conversation_id = a.conversation_id and p.subject = $2)
 )
-select
+select m.id as "conversationId",
   (select json_build_object('id', r.id, 'owner', r.owner,
       'runningMs', (extract(epoch from now() - r.created_at) * 1000)::float8,
       'isStopping', r.cancel_requested_at is not null,

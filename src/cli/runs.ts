@@ -1,0 +1,130 @@
+// `parley runs`: what agents are at, what they did, and how to stop them.
+import type { RunView } from '../http/run-view.ts'
+import type { RunLine } from '../sessions/run-store.ts'
+import type { Group } from './command.ts'
+import { wrongUsage } from './exit.ts'
+import { type CallGateway, operatorCommand } from './operator.ts'
+import { instant, oneLine, print, table } from './output.ts'
+
+const idArg = {
+  id: {
+    type: 'positional',
+    required: true,
+    description: 'Id of a run, as the list shows it, or the id its client gave it',
+  },
+} as const
+
+const listCommand = operatorCommand({
+  name: 'list',
+  description: 'List runs, newest first.',
+  examples: ['parley runs list', 'parley runs list --status running --json'],
+  args: {
+    status: {
+      type: 'string',
+      description: 'Only these: running, completed, failed, cancelled, …',
+      valueHint: 'status',
+    },
+    limit: { type: 'string', default: '50', description: 'Lines per page, 1 to 500', valueHint: 'number' },
+    before: { type: 'string', description: 'Where the page before this one ended', valueHint: 'id' },
+  },
+  async run({ args, callGateway, show }) {
+    const query = new URLSearchParams({ limit: args.limit })
+    if (args.status !== undefined) query.set('status', args.status)
+    if (args.before !== undefined) query.set('before', args.before)
+    const page = await callGateway<{ runs: readonly RunLine[]; next: string | null }>('GET', `/admin/runs?${query}`)
+    const lines = table(page.runs, [
+      { title: 'ID', cell: (run) => run.id },
+      { title: 'AGENT', cell: (run) => run.agent },
+      { title: 'STATUS', cell: (run) => run.status },
+      { title: 'CONNECTION', cell: (run) => run.connection },
+      { title: 'OWNER', cell: (run) => run.owner },
+      { title: 'STARTED', cell: (run) => instant(run.createdAt) },
+      { title: 'ENDED', cell: (run) => instant(run.endedAt) },
+    ])
+    const more = page.next === null ? '' : `\n\nMore: parley runs list --before ${page.next}`
+    show(page, page.runs.length === 0 ? 'No runs.' : `${lines}${more}`)
+  },
+})
+
+const showCommand = operatorCommand({
+  name: 'show',
+  description: 'Show one run: how it stands, what it used, who stopped it.',
+  examples: ['parley runs show 0192f1c2-7d5e-7abc-8def-0123456789ab'],
+  args: idArg,
+  async run({ args, callGateway, show }) {
+    const { run } = await callGateway<{ run: RunView }>('GET', `/admin/runs/${encodeURIComponent(args.id)}`)
+    show({ run }, JSON.stringify(run, null, 2))
+  },
+})
+
+type EventPage = {
+  readonly events: readonly { readonly seq: number; readonly createdAt: string; readonly type?: string }[]
+  readonly next: number
+  readonly isOver: boolean
+}
+
+const eventsCommand = operatorCommand({
+  name: 'events',
+  description: 'Print the events of a run, one per line; with --follow until it is over.',
+  examples: [
+    'parley runs events 0192f1c2-7d5e-7abc-8def-0123456789ab --follow',
+    'parley runs events 0192f1c2-7d5e-7abc-8def-0123456789ab --after 41 --json',
+  ],
+  args: {
+    ...idArg,
+    after: { type: 'string', default: '-1', description: 'Only those after this number', valueHint: 'number' },
+    follow: { type: 'boolean', description: 'Go on until the run is over; with --json one value per line' },
+  },
+  before({ after }) {
+    if (!/^(-1|\d{1,9})$/.test(after)) throw wrongUsage('--after must be the number of an event')
+  },
+  async run({ args, callGateway, show }) {
+    if (args.follow !== true) {
+      const page = await eventsAfter(callGateway, args.id, Number(args.after))
+      const more = page.events.length < pageSize ? [] : [`\nMore: parley runs events ${args.id} --after ${page.next}`]
+      return show(page, page.events.length === 0 ? 'No events.' : [...page.events.map(eventLine), ...more].join('\n'))
+    }
+    for (let after = Number(args.after), isOver = false; !isOver; ) {
+      const page = await eventsAfter(callGateway, args.id, after)
+      for (const event of page.events) print(args.json, event, eventLine(event))
+      after = page.next
+      isOver = page.isOver
+      if (page.events.length === 0 && !isOver) await new Promise((resolve) => setTimeout(resolve, 500))
+    }
+  },
+})
+
+const pageSize = 500
+
+function eventsAfter(callGateway: CallGateway, id: string, after: number): Promise<EventPage> {
+  return callGateway<EventPage>('GET', `/admin/runs/${encodeURIComponent(id)}/events?after=${after}&limit=${pageSize}`)
+}
+
+function eventLine({ seq, createdAt, type, ...rest }: EventPage['events'][number]): string {
+  const { attempt: _attempt, metadata, ...more } = rest as Record<string, unknown>
+  return oneLine(`${seq}  ${createdAt}  ${type ?? '-'}  ${JSON.stringify(metadata ?? more)}`)
+}
+
+const cancelCommand = operatorCommand({
+  name: 'cancel',
+  description: 'Stop a run: its step in flight ends, nothing new begins. One that waits for somebody is over at once.',
+  examples: ['parley runs cancel 0192f1c2-7d5e-7abc-8def-0123456789ab'],
+  args: idArg,
+  async run({ args, callGateway, show }) {
+    type Outcome = { readonly outcome: 'stopping' | 'cancelled' | 'over'; readonly status: string }
+    const answer = await callGateway<Outcome>('POST', `/admin/runs/${encodeURIComponent(args.id)}/cancel`)
+    const words = {
+      stopping: 'Stopping; it ends before its next step.',
+      cancelled: 'Cancelled.',
+      over: `It was already over: ${answer.status}.`,
+    } as const
+    show(answer, words[answer.outcome])
+  },
+})
+
+export const runsCommands: Group = {
+  name: 'runs',
+  description: 'What agents are at, what they did, and how to stop them.',
+  examples: ['parley runs list --status running', 'parley runs cancel 0192f1c2-7d5e-7abc-8def-0123456789ab'],
+  commands: [listCommand, showCommand, eventsCommand, cancelCommand],
+}

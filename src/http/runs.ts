@@ -1,0 +1,95 @@
+// The operator's view of runs: listed, shown, followed, stopped. Nobody but an operator reads them, so nothing is left out.
+import type { Context, Hono } from 'hono'
+import { GatewayError } from '../contract/index.ts'
+import type { Run } from '../sessions/run-store.ts'
+import type { AppDeps } from './deps.ts'
+import { followRun, isOver } from './follow-run.ts'
+import { idPattern, pageSize, wholeNumber } from './query.ts'
+import { runView } from './run-view.ts'
+
+const maxRuns = 500
+const maxEvents = 500
+/** Open streams of this process; each asks the database a few times a second. */
+const maxWatchers = 100
+const statuses =
+  'running, completed, failed, cancelled, interrupted, approval_required, runtime_tool_pending, budget_exceeded, stalled, incomplete'
+
+export function addRunRoutes(app: Hono, deps: AppDeps): void {
+  const watchers = { count: 0 }
+  app.get('/admin/runs', (context) => listRuns(deps, context))
+  app.get('/admin/runs/:id', async (context) => context.json({ run: runView(await theRun(deps, context)) }))
+  app.get('/admin/runs/:id/events', async (context) => {
+    const run = await theRun(deps, context)
+    const wantsStream = (context.req.header('accept') ?? '').includes('text/event-stream')
+    return wantsStream ? streamEvents(deps, context, run, watchers) : listEvents(deps, context, run)
+  })
+  for (const verb of ['cancel', 'stop']) {
+    app.post(`/admin/runs/:id/${verb}`, async (context) => {
+      const run = await theRun(deps, context)
+      const outcome = await deps.gateway.runs.cancel(run.id, 'operator')
+      // A lane that nobody holds is due at once.
+      deps.wake()
+      const { kind, status } = outcome ?? { kind: 'over', status: run.status }
+      return context.json({ ok: kind !== 'over', id: run.id, outcome: kind, status })
+    })
+  }
+}
+
+async function listRuns({ gateway }: AppDeps, context: Context): Promise<Response> {
+  const { limit, before, status } = context.req.query()
+  const size = limit === undefined ? pageSize : wholeNumber('limit', limit, maxRuns)
+  if (before !== undefined && !idPattern.test(before))
+    throw new GatewayError('bad_request', 'before must be the next of the page before, the id of a run')
+  if (status !== undefined && !statuses.split(', ').includes(status))
+    throw new GatewayError('bad_request', `status must be one of ${statuses}`)
+  const runs = await gateway.runs.list({ limit: size, before: before ?? null, status: status ?? null })
+  return context.json({ runs, next: runs.length < size ? null : (runs.at(-1)?.id ?? null) })
+}
+
+/** `next` is always where to go on from, also when there was nothing new (trap 20). */
+async function listEvents({ gateway }: AppDeps, context: Context, run: Run): Promise<Response> {
+  const { after, limit } = context.req.query()
+  const from = cursorOf(after)
+  const size = limit === undefined ? pageSize : wholeNumber('limit', limit, maxEvents)
+  const rows = await gateway.runs.events(run.id, from, size)
+  const events = rows.map(({ event, ...row }) => ({ ...row, ...event }))
+  return context.json({ events, next: rows.at(-1)?.seq ?? from, isOver: isOver(run) && rows.length < size })
+}
+
+function streamEvents(deps: AppDeps, context: Context, run: Run, watchers: { count: number }): Response {
+  if (watchers.count >= maxWatchers)
+    throw new GatewayError(
+      'too_many_watchers',
+      `${maxWatchers} runs are being watched here; ask again, or without a stream`,
+    )
+  const after = cursorOf(context.req.header('last-event-id') ?? context.req.query('after'))
+  watchers.count += 1
+  const { body, closed } = followRun(deps.gateway, run, after)
+  deps.keepOpen?.(closed)
+  void closed.finally(() => {
+    watchers.count -= 1
+  })
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    },
+  })
+}
+
+async function theRun({ gateway }: AppDeps, context: Context): Promise<Run> {
+  const id = context.req.param('id') ?? ''
+  const [run, other] = id.length > 1024 ? [] : await gateway.runs.find(id)
+  if (run === undefined) throw new GatewayError('not_found', 'no such run; list them with GET /admin/runs')
+  if (other !== undefined && run.id !== id)
+    throw new GatewayError('conflict', 'several runs are called this; give the id, as GET /admin/runs shows it')
+  return run
+}
+
+/** The last event that was seen; -1: none yet. */
+function cursorOf(text: string | undefined): number {
+  if (text === undefined || text === '' || text === '-1') return -1
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new GatewayError('bad_request', 'after, or Last-Event-ID, must be the number of an event, as the list shows it')
+}

@@ -1,0 +1,33 @@
+// The HTTP surface of a test gateway, asked without a server.
+import { secret } from '../../src/contract/index.ts'
+import { replay } from '../../src/gateway/replay.ts'
+import { createApp } from '../../src/http/app.ts'
+import { explain } from '../../src/operator/explain.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { createExplainStore } from '../../src/storage/explain-store.ts'
+import { createDeliveryStore } from '../../src/storage/receipt-store.ts'
+import { createReplayStore } from '../../src/storage/replay-store.ts'
+import { createTokenStore } from '../../src/storage/token-store.ts'
+import type { TestGateway } from './test-gateway.ts'
+
+export const operatorToken = 'first-token-of-the-test-000000'
+
+export function createTestApp(gateway: TestGateway, database: Database): ReturnType<typeof createApp> {
+  return createApp({
+    gateway: gateway.gateway,
+    receipts: gateway.deps.receipts,
+    deliveries: createDeliveryStore(database),
+    tokens: createTokenStore(database),
+    replay: (id, wanted) => replay(gateway.deps, createReplayStore(database), id, wanted),
+    wake: gateway.wake,
+    adminToken: secret(operatorToken),
+    explain: (id, connection) => explain({ store: createExplainStore(database), agents: ['demo'] }, id, connection),
+    readReadiness: () => Promise.reject(new Error('not asked here')),
+    metrics: { access: 'off', readSigns: async () => [] },
+    isLoopback: () => true,
+    now: Date.now,
+    maxBodyBytes: 65_536,
+    watchMs: 1_000,
+    log: gateway.deps.log,
+  })
+}
