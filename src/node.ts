@@ -24,6 +24,7 @@ import type { Database, Failpoint } from './storage/database.ts'
 import { createExplainStore } from './storage/explain-store.ts'
 import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
 import { createReplayStore } from './storage/replay-store.ts'
+import { createSessionStore } from './storage/session-store.ts'
 import { probe } from './storage/statements/probe.ts'
 import { createSweepStore } from './storage/sweep-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
@@ -186,6 +187,7 @@ function appDeps(
     gateway,
     receipts: createReceiptStore(database),
     deliveries: createDeliveryStore(database),
+    sessions: createSessionStore(database, config.tenant),
     explain: (id, connection) => explain({ store: createExplainStore(database), agents }, id, connection),
     tokens: createTokenStore(database),
     replay: (id, wanted) => replay(assembled.deps, createReplayStore(database), id, wanted),

@@ -7,6 +7,7 @@ import { migrateCommand } from './migrate.ts'
 import { replayCommand } from './replay.ts'
 import { runCli } from './run.ts'
 import { runsCommands } from './runs.ts'
+import { sessionsCommands } from './sessions.ts'
 import { startCommand } from './start.ts'
 import { tokensCommands } from './tokens.ts'
 
@@ -23,6 +24,7 @@ const root = {
     deadCommands,
     runsCommands,
     replayCommand,
+    sessionsCommands,
     tokensCommands,
   ],
 }

@@ -14,7 +14,7 @@ const operatorArgs = {
 } as const
 
 /** Asks the gateway and answers its JSON; a refusal becomes an error with the right exit code. */
-export type CallGateway = <T>(method: 'GET' | 'POST', path: string, more?: CallOptions) => Promise<T>
+export type CallGateway = <T>(method: 'GET' | 'POST' | 'DELETE', path: string, more?: CallOptions) => Promise<T>
 
 /** `timeoutMs`: a minute unless said otherwise. */
 export type CallOptions = { readonly body?: object; readonly timeoutMs?: number }

@@ -1,4 +1,4 @@
-// `parley tokens`: who may operate this gateway. A token is shown when it is made, and never again.
+// `parley tokens`: who may operate this gateway, and who may see what is theirs. A token is shown when it is made, and never again.
 import type { TokenLine } from '../identity/token-store.ts'
 import type { Group } from './command.ts'
 import { confirm, yesArg } from './confirm.ts'
@@ -21,6 +21,7 @@ const listCommand = operatorCommand({
       { title: 'PREFIX', cell: (line) => line.prefix },
       { title: 'LABEL', cell: (line) => line.label },
       { title: 'SCOPES', cell: (line) => line.scopes.join(',') },
+      { title: 'PRINCIPAL', cell: (line) => line.principal },
       { title: 'STATE', cell: (line) => line.state },
       { title: 'CREATED', cell: (line) => instant(line.createdAt) },
       { title: 'LAST USED', cell: (line) => instant(line.lastUsedAt) },
@@ -41,10 +42,16 @@ const createCommand = operatorCommand({
       description: 'Valid for so long: 45m, 12h, 30d, 8w (default: for ever)',
       valueHint: 'time',
     },
+    principal: {
+      type: 'string',
+      description: 'Not for an operator: shows only what belongs to this subject',
+      valueHint: 'subject',
+    },
   },
   before: ({ expires }) => void lifeOf(expires),
   async run({ args, callGateway, show }) {
-    const body = { label: args.label, expiresInMs: lifeOf(args.expires) }
+    const principal = args.principal === undefined ? {} : { principal: args.principal }
+    const body = { label: args.label, expiresInMs: lifeOf(args.expires), ...principal }
     const made = await callGateway<TokenLine & { token: string }>('POST', '/admin/tokens', { body })
     const until = made.expiresAt === null ? 'until it is revoked' : `until ${instant(made.expiresAt)}`
     show(made, `${made.token}\n\nShown this once; valid ${until}. Revoke it with: parley tokens revoke ${made.prefix}`)

@@ -2,7 +2,8 @@
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { cleanText, createIdSource, GatewayError } from '../contract/index.ts'
-import { createToken, tokenScopes } from '../identity/tokens.ts'
+import type { TokenHolder } from '../identity/token-store.ts'
+import { createToken, tokenHolder } from '../identity/tokens.ts'
 import { hexOf } from '../verification/index.ts'
 import type { AppDeps } from './deps.ts'
 import { readBody } from './read-body.ts'
@@ -14,7 +15,9 @@ const wishSchema = z.strictObject({
     .string()
     .transform((text) => cleanText(text).replace(/\s+/g, ' ').trim())
     .pipe(z.string().min(1).max(100)),
-  scopes: z.array(z.literal('admin')).min(1).default(['admin']),
+  scopes: z.array(z.literal('admin')).min(1).optional(),
+  /** With one it is no operator's token: it shows what belongs to this subject. */
+  principal: z.string().trim().min(1).max(500).nullable().default(null),
   expiresInMs: z.number().int().positive().max(maxLifeMs).nullable().default(null),
 })
 
@@ -23,7 +26,9 @@ export function addTokenRoutes(app: Hono, deps: AppDeps): void {
   const made = { tokens: deps.tokens, newId: createIdSource(deps.now, fillRandom), fillRandom, hash: sha256 }
   app.get('/admin/tokens', async (context) => context.json({ tokens: await deps.tokens.list() }))
   app.post('/admin/tokens', async (context) => {
-    const { token, line } = await createToken(made, await readWish(context))
+    const { principal, ...wish } = await readWish(context)
+    const scopes = [principal === null ? ('admin' as const) : ('own' as const)]
+    const { token, line } = await createToken(made, { ...wish, principal, scopes })
     return context.json({ token: token.reveal(), ...line })
   })
   app.post('/admin/tokens/:id/revoke', async (context) => {
@@ -35,9 +40,9 @@ export function addTokenRoutes(app: Hono, deps: AppDeps): void {
   })
 }
 
-/** True for a token an operator made, as long as it is valid. */
-export async function isOperatorToken(deps: Pick<AppDeps, 'tokens'>, given: string): Promise<boolean> {
-  return (await tokenScopes({ tokens: deps.tokens, hash: sha256 }, given))?.includes('admin') ?? false
+/** Who a token that was made speaks for, as long as it is valid. */
+export async function holderOf(deps: Pick<AppDeps, 'tokens'>, given: string): Promise<TokenHolder | undefined> {
+  return tokenHolder({ tokens: deps.tokens, hash: sha256 }, given)
 }
 
 async function readWish(context: Context): Promise<z.infer<typeof wishSchema>> {
@@ -46,7 +51,7 @@ async function readWish(context: Context): Promise<z.infer<typeof wishSchema>> {
   const path = parsed.error.issues[0]?.path.join('.') || 'body'
   throw new GatewayError(
     'bad_request',
-    `${path} is not as it must be; send {"label": "…", "expiresInMs": 86400000} as JSON, expiresInMs is optional`,
+    `${path} is not as it must be; send {"label": "…", "expiresInMs": 86400000, "principal": "…"} as JSON, the last two are optional`,
   )
 }
 

@@ -1,7 +1,9 @@
-// The operator's routes: the books, the dead, the deliveries, the runs. On this machine only, with a token.
+// The operator's routes: the books, the dead, the deliveries, the runs; and those that also show people what is theirs. On this
+// machine only, with a token.
 import type { Context, Hono, Next } from 'hono'
 import { GatewayError, type Page } from '../contract/index.ts'
-import { holdsAdminToken } from './admin-token.ts'
+import { addSessionRoutes } from './admin-sessions.ts'
+import { callerOf, keepCaller } from './admin-token.ts'
 import { addTokenRoutes } from './admin-tokens.ts'
 import type { AppDeps } from './deps.ts'
 import { addExplainRoute } from './explain.ts'
@@ -11,6 +13,8 @@ import { addRunRoutes } from './runs.ts'
 const failedStates = ['unknown', 'refused', 'dead'] as const
 const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending', 'retry', 'delivered', 'cancelled']
 const maxPageSize = 500
+/** Routes that answer by owner: a token with a principal reaches these and no others. */
+const ownerScoped = ['/admin/sessions']
 
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   app.use('/admin/*', (context, next) => requireOperator(deps, context, next))
@@ -48,17 +52,26 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   })
   addRunRoutes(app, deps)
   addTokenRoutes(app, deps)
+  addSessionRoutes(app, deps)
 }
 
 async function requireOperator(deps: AppDeps, context: Context, next: Next): Promise<void> {
   if (!(deps.mayOperate ?? deps.isLoopback)(context))
     throw new GatewayError('not_found', 'the operator routes answer on the gateway machine only')
-  if (!(await holdsAdminToken(deps, context))) {
+  const caller = await callerOf(deps, context)
+  if (caller === undefined) {
     throw new GatewayError(
       'unauthorized',
       'send Authorization: Bearer with an admin token that is valid (PARLEY_ADMIN_TOKEN, admin-token in the data folder, or one made with parley tokens create)',
     )
   }
+  const { path } = context.req
+  if (caller.kind === 'owner' && !ownerScoped.some((route) => path === route || path.startsWith(`${route}/`)))
+    throw new GatewayError(
+      'forbidden',
+      'this token shows what belongs to its principal; for this route use an operator token (parley tokens create without --principal)',
+    )
+  keepCaller(context, caller)
   await next()
 }
 

@@ -8,6 +8,7 @@ import type { TokenStore } from '../identity/token-store.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
 import type { Explained } from '../operator/explain.ts'
 import type { DeliveryStore } from '../outbox/delivery-store.ts'
+import type { SessionStore } from '../sessions/session-store.ts'
 import type { Readiness } from '../vitals/readiness.ts'
 import type { VitalSign } from '../vitals/vitals-store.ts'
 
@@ -15,6 +16,7 @@ export type AppDeps = {
   readonly gateway: Gateway
   readonly receipts: ReceiptStore
   readonly deliveries: DeliveryStore
+  readonly sessions: SessionStore
   /** What became of whatever goes by this id, on any connection or on the given one. */
   readonly explain: (id: string, connection?: string) => Promise<Explained>
   readonly tokens: TokenStore

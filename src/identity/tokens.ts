@@ -1,6 +1,6 @@
 // Tokens for operators: `parley_<eight digits of its id>_<256 random bits>`. High entropy, so a plain hash is enough.
 import { type IdSource, type Secret, secret } from '../contract/index.ts'
-import type { TokenLine, TokenScope, TokenStore } from './token-store.ts'
+import type { NewToken, TokenHolder, TokenLine, TokenStore } from './token-store.ts'
 
 export type TokenDeps = {
   readonly tokens: TokenStore
@@ -9,11 +9,7 @@ export type TokenDeps = {
   readonly hash: (text: string) => Promise<string>
 }
 
-export type TokenWish = {
-  readonly label: string
-  readonly scopes: readonly TokenScope[]
-  readonly expiresInMs: number | null
-}
+export type TokenWish = Omit<NewToken, 'id' | 'hash'>
 
 /** The token itself is in the answer and nowhere else. */
 export async function createToken(
@@ -33,12 +29,12 @@ export function tokenPrefix(id: string): string {
   return `parley_${id.slice(-8)}`
 }
 
-/** What a bearer may do; undefined when its token is unknown, revoked or expired. */
-export async function tokenScopes(
+/** Who a bearer is; undefined when its token is unknown, revoked or expired. */
+export async function tokenHolder(
   { tokens, hash }: Pick<TokenDeps, 'tokens' | 'hash'>,
   given: string,
-): Promise<readonly TokenScope[] | undefined> {
-  return /^parley_[0-9a-f]{8}_[\w-]{43}$/.test(given) ? tokens.scopesOf(await hash(given)) : undefined
+): Promise<TokenHolder | undefined> {
+  return /^parley_[0-9a-f]{8}_[\w-]{43}$/.test(given) ? tokens.holderOf(await hash(given)) : undefined
 }
 
 function base64Url(bytes: Uint8Array): string {

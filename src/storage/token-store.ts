@@ -1,5 +1,5 @@
 // Tokens on SQL.
-import type { TokenLine, TokenScope, TokenStore } from '../identity/token-store.ts'
+import type { TokenHolder, TokenLine, TokenStore } from '../identity/token-store.ts'
 import { tokenPrefix } from '../identity/tokens.ts'
 import type { Database } from './database.ts'
 import { addToken, listTokens, revokeToken, useToken } from './statements/tokens.ts'
@@ -11,8 +11,8 @@ const tenant = 'default'
 
 export function createTokenStore(database: Database): TokenStore {
   return {
-    async add({ id, hash, label, scopes, expiresInMs }) {
-      const params = [tenant, id, hash, label, JSON.stringify(scopes), expiresInMs]
+    async add({ id, hash, label, scopes, principal, expiresInMs }) {
+      const params = [tenant, id, hash, label, JSON.stringify(scopes), expiresInMs, principal]
       const [row] = await database.query<Row>(addToken, params)
       if (row === undefined) throw new RangeError('an insert returns its row')
       return withPrefix(row)
@@ -20,9 +20,8 @@ export function createTokenStore(database: Database): TokenStore {
     async list() {
       return (await database.query<Row>(listTokens, [tenant])).map(withPrefix)
     },
-    async scopesOf(hash) {
-      const [row] = await database.query<{ scopes: readonly TokenScope[] }>(useToken, [tenant, hash])
-      return row?.scopes
+    async holderOf(hash) {
+      return (await database.query<TokenHolder>(useToken, [tenant, hash]))[0]
     },
     async revoke(idOrPrefix) {
       const [row] = await database.query<{ meant: number; revoked: number }>(revokeToken, [tenant, idOrPrefix])

@@ -7,6 +7,7 @@ import { explain } from '../operator/explain.ts'
 import { createExplainStore } from '../storage/explain-store.ts'
 import { createDeliveryStore, createReceiptStore } from '../storage/receipt-store.ts'
 import { createReplayStore } from '../storage/replay-store.ts'
+import { createSessionStore } from '../storage/session-store.ts'
 import { probe } from '../storage/statements/probe.ts'
 import { createTokenStore } from '../storage/token-store.ts'
 import { createVitalsStore } from '../storage/vitals-store.ts'
@@ -39,6 +40,7 @@ export async function answer(
     gateway,
     receipts: createReceiptStore(database),
     deliveries: createDeliveryStore(database),
+    sessions: createSessionStore(database, config.tenant),
     wake,
     // Without a configured token nobody knows this one.
     adminToken: config.adminToken ?? secret(crypto.randomUUID()),

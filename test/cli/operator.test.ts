@@ -176,6 +176,24 @@ function declare(databaseEnv: () => Promise<Record<string, string>>): void {
     expect(gateway.output()).not.toContain(token)
   }, 180_000)
 
+  test('sessions: listed, shown and renamed; a token of their owner shows nothing else', async () => {
+    type Sessions = { readonly sessions: readonly { id: string; owner: string; lines: number }[] }
+    const { sessions } = (await home.json(['sessions', 'list'])) as Sessions
+    const [session] = sessions
+    const { stdout } = await home.parley(['sessions', 'show', session?.id ?? ''])
+    expect(stdout).toContain('user: good day')
+    expect(await home.parley(['sessions', 'rename', session?.id ?? '', ' Good \n days '])).toMatchObject({ code: 0 })
+    const words = ['tokens', 'create', '--label', 'ada', '--principal']
+    const made = async (principal: string) => (await home.json([...words, principal])) as { token: string }
+    const owner = { PARLEY_ADMIN_TOKEN: (await made(session?.owner ?? '')).token }
+    const stranger = { PARLEY_ADMIN_TOKEN: (await made('telegram:nobody')).token }
+    expect((await home.parley(['sessions', 'list'], owner)).stdout).toContain('Good days')
+    expect((await home.parley(['books'], owner)).code).toBe(1)
+    expect((await home.parley(['sessions', 'list'], stranger)).stdout).toBe('No sessions.\n')
+    expect((await home.parley(['sessions', 'delete', session?.id ?? '', '--yes'], stranger)).code).toBe(3)
+    expect((await home.parley(['sessions', 'list', '--limit', '101'])).code).toBe(2)
+  }, 180_000)
+
   test('replay: no difference with the agent that answered; the answer is in the journal', async () => {
     const id = (await deliveries('--state', 'delivered')).deliveries.at(-1)?.id ?? ''
     const seen = home.telegram.calls.length
@@ -239,6 +257,15 @@ function declare(databaseEnv: () => Promise<Record<string, string>>): void {
       })
       expect((await home.parley(['replay', id], { EXTRA_STEP: '1' })).stdout).toContain('would run: order tea')
       expect(home.telegram.calls).toHaveLength(seen)
+    }, 120_000)
+
+    test('sessions delete erases what was said, once and for good', async () => {
+      const { sessions } = (await home.json(['sessions', 'list'])) as { sessions: readonly { id: string }[] }
+      const id = sessions[0]?.id ?? ''
+      expect((await home.parley(['sessions', 'delete', id])).code).toBe(2)
+      for (let times = 0; times < 2; times += 1)
+        expect(await home.parley(['sessions', 'delete', id, '--yes'])).toMatchObject({ code: 0, stdout: 'Deleted.\n' })
+      expect((await home.parley(['sessions', 'show', id])).code).toBe(3)
     }, 120_000)
 
     test('two commands at once take turns', async () => {

@@ -7,6 +7,7 @@ import type { Database } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
 import { createDeliveryStore } from '../../src/storage/receipt-store.ts'
 import { createReplayStore } from '../../src/storage/replay-store.ts'
+import { createSessionStore } from '../../src/storage/session-store.ts'
 import { createTokenStore } from '../../src/storage/token-store.ts'
 import type { TestGateway } from './test-gateway.ts'
 
@@ -17,6 +18,7 @@ export function createTestApp(gateway: TestGateway, database: Database): ReturnT
     gateway: gateway.gateway,
     receipts: gateway.deps.receipts,
     deliveries: createDeliveryStore(database),
+    sessions: createSessionStore(database, 'default'),
     tokens: createTokenStore(database),
     replay: (id, wanted) => replay(gateway.deps, createReplayStore(database), id, wanted),
     wake: gateway.wake,

@@ -9,6 +9,7 @@ import { statement } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
 import { createDeliveryStore } from '../../src/storage/receipt-store.ts'
 import { createReplayStore } from '../../src/storage/replay-store.ts'
+import { createSessionStore } from '../../src/storage/session-store.ts'
 import { createTokenStore } from '../../src/storage/token-store.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -46,6 +47,7 @@ describeOnEachDatabase('the operator routes', (database) => {
       gateway: gateway.gateway,
       receipts: gateway.deps.receipts,
       deliveries: createDeliveryStore(database()),
+      sessions: createSessionStore(database(), 'default'),
       tokens: createTokenStore(database()),
       replay: (id, wanted) => replay(gateway.deps, createReplayStore(database()), id, wanted),
       wake: gateway.wake,

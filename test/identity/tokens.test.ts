@@ -1,7 +1,7 @@
 // Tokens that operators make: shown once, kept as hashes, revoked for everybody at once.
 import { expect, test } from 'vitest'
 import { createIdSource } from '../../src/contract/index.ts'
-import { createToken, tokenPrefix, tokenScopes } from '../../src/identity/tokens.ts'
+import { createToken, tokenHolder, tokenPrefix } from '../../src/identity/tokens.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createTokenStore } from '../../src/storage/token-store.ts'
 import { hexOf } from '../../src/verification/index.ts'
@@ -23,7 +23,12 @@ describeOnEachDatabase('a token', (database) => {
     hash,
   })
   const made = async (expiresInMs: number | null = null) => {
-    const { token, line } = await createToken(deps(), { label: 'backup', scopes: ['admin'], expiresInMs })
+    const { token, line } = await createToken(deps(), {
+      label: 'backup',
+      scopes: ['admin'],
+      principal: null,
+      expiresInMs,
+    })
     return { clear: token.reveal(), line }
   }
 
@@ -38,7 +43,7 @@ describeOnEachDatabase('a token', (database) => {
       lastUsedAt: null,
       expiresAt: null,
     })
-    expect(await tokenScopes(deps(), clear)).toEqual(['admin'])
+    expect((await tokenHolder(deps(), clear))?.scopes).toEqual(['admin'])
     const [row] = await database().query<{ line: string }>(everything, [])
     expect(row?.line).toContain(await hash(clear))
     expect(row?.line).not.toContain(clear.slice(line.prefix.length + 1))
@@ -51,14 +56,14 @@ describeOnEachDatabase('a token', (database) => {
     ['nothing', () => ''],
   ])('%s opens nothing', async (_name, change) => {
     const { clear } = await made()
-    expect(await tokenScopes(deps(), await change(clear))).toBeUndefined()
+    expect(await tokenHolder(deps(), await change(clear))).toBeUndefined()
   })
 
   test('opens nothing once it has expired, and the list says so', async () => {
     const { clear } = await made(60_000)
-    expect(await tokenScopes(deps(), clear)).toEqual(['admin'])
+    expect((await tokenHolder(deps(), clear))?.scopes).toEqual(['admin'])
     await database().query(outlive, [])
-    expect(await tokenScopes(deps(), clear)).toBeUndefined()
+    expect(await tokenHolder(deps(), clear)).toBeUndefined()
     expect(await deps().tokens.list()).toMatchObject([{ state: 'expired' }])
   })
 
@@ -66,8 +71,8 @@ describeOnEachDatabase('a token', (database) => {
     const [one, other] = [await made(), await made()]
     const elsewhere = createTokenStore(database())
     expect(await deps().tokens.revoke(one.line.id)).toEqual({ kind: 'revoked' })
-    expect(await elsewhere.scopesOf(await hash(one.clear))).toBeUndefined()
-    expect(await elsewhere.scopesOf(await hash(other.clear))).toEqual(['admin'])
+    expect(await elsewhere.holderOf(await hash(one.clear))).toBeUndefined()
+    expect((await elsewhere.holderOf(await hash(other.clear)))?.scopes).toEqual(['admin'])
     expect(await deps().tokens.revoke(other.line.id.slice(-8))).toEqual({ kind: 'revoked' })
     expect(await deps().tokens.revoke(other.line.id)).toEqual({ kind: 'none' })
     expect((await deps().tokens.list()).map((line) => line.state)).toEqual(['revoked', 'revoked'])
@@ -76,7 +81,8 @@ describeOnEachDatabase('a token', (database) => {
   test('is not revoked by a prefix that two share', async () => {
     const tokens = createTokenStore(database())
     const ids = ['01900000-0000-7000-8000-000011112222', '01900000-0000-7000-8000-aaaa11112222']
-    for (const id of ids) await tokens.add({ id, hash: id, label: 'twin', scopes: ['admin'], expiresInMs: null })
+    for (const id of ids)
+      await tokens.add({ id, hash: id, label: 'twin', scopes: ['admin'], principal: null, expiresInMs: null })
     expect(tokenPrefix(ids[0] ?? '')).toBe(tokenPrefix(ids[1] ?? ''))
     expect(await tokens.revoke('11112222')).toEqual({ kind: 'ambiguous' })
     expect((await tokens.list()).map((line) => line.state)).toEqual(['active', 'active'])
@@ -85,7 +91,7 @@ describeOnEachDatabase('a token', (database) => {
   test('remembers its last use coarsely, not with every request', async () => {
     const { clear } = await made()
     const lastUse = async () => {
-      await tokenScopes(deps(), clear)
+      await tokenHolder(deps(), clear)
       return String((await deps().tokens.list())[0]?.lastUsedAt)
     }
     const first = await lastUse()

@@ -153,6 +153,10 @@ describeOnPostgres('canaries', (adminUrl) => {
     const list = JSON.parse(await asOperator('/admin/runs?limit=500')) as { runs: { id: string }[] }
     return (await Promise.all(list.runs.map(({ id }) => asOperator(`/admin/runs/${id}${more}`)))).join('\n')
   }
+  const everySession = async () => {
+    const list = JSON.parse(await asOperator('/admin/sessions?limit=100')) as { sessions: { id: string }[] }
+    return (await Promise.all(list.sessions.map(({ id }) => asOperator(`/admin/sessions/${id}`)))).join('\n')
+  }
   const everyStory = async () => {
     const sql = postgres(clone.url, { max: 1, onnotice: () => {} })
     const inbox = await sql<{ id: string }[]>`select id from inbox`
@@ -173,6 +177,8 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /admin/books', read: () => asOperator('/admin/books') },
     { name: 'GET /admin/explain/:id', read: everyStory },
     { name: 'GET /admin/tokens', read: () => asOperator('/admin/tokens') },
+    { name: 'GET /admin/sessions', read: () => asOperator('/admin/sessions') },
+    { name: 'GET /admin/sessions/:id', showsText: true, read: everySession },
     { name: 'GET /admin/dead', read: () => asOperator('/admin/dead') },
     { name: 'GET /admin/refused', read: () => asOperator('/admin/refused') },
     { name: 'GET /admin/ignored', read: () => asOperator('/admin/ignored') },

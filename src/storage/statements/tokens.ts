@@ -4,15 +4,15 @@ import { statement } from '../database.ts'
 const state = `case when revoked_at is not null then 'revoked'
   when expires_at is not null and expires_at <= now() then 'expired' else 'active' end`
 
-const line = `id, label, scopes, ${state} as state, created_at as "createdAt", last_used_at as "lastUsedAt",
+const line = `id, label, scopes, principal, ${state} as state, created_at as "createdAt", last_used_at as "lastUsedAt",
   expires_at as "expiresAt", revoked_at as "revokedAt"`
 
-/** $1 tenant, $2 id, $3 hash, $4 label, $5 scopes as JSON, $6 life in ms or null. */
+/** $1 tenant, $2 id, $3 hash, $4 label, $5 scopes as JSON, $6 life in ms or null, $7 principal or null. */
 export const addToken = statement(
   'add_token',
   `
-insert into tokens (tenant, id, hash, label, scopes, expires_at)
-values ($1, $2, $3, $4, $5::text::jsonb, now() + $6::float8 * interval '1 ms')
+insert into tokens (tenant, id, hash, label, scopes, expires_at, principal)
+values ($1, $2, $3, $4, $5::text::jsonb, now() + $6::float8 * interval '1 ms', $7)
 returning ${line}`,
 )
 
@@ -24,13 +24,14 @@ export const useToken = statement(
   'use_token',
   `
 with found as materialized (
-  select id, scopes, last_used_at from tokens where hash = $2 and tenant = $1 and ${state} = 'active'
+  select id, label, scopes, principal, workspace_type, workspace_id, last_used_at from tokens where hash = $2 and tenant = $1 and ${state} = 'active'
 ),
 used as (
   update tokens t set last_used_at = now() from found f
   where t.tenant = $1 and t.id = f.id and (f.last_used_at is null or f.last_used_at < now() - interval '5 minutes')
 )
-select scopes from found`,
+select label, scopes, principal,
+  json_build_object('workspace_type', workspace_type, 'workspace_id', workspace_id) as workspace from found`,
 )
 
 /** $1 tenant, $2 id or the end of one. More than one: nothing is revoked. */

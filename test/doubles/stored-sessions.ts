@@ -1,0 +1,104 @@
+// Sessions as they really come about: a message is accepted, its lane claimed, a turn opened and ended with two lines.
+import { randomUUID } from 'node:crypto'
+import { type Envelope, envelopeSchemaId } from '../../src/contract/index.ts'
+import type { InboxDraft } from '../../src/inbound/inbox-store.ts'
+import type { HeldLane, NewTurn, TurnEnd } from '../../src/sessions/turn-store.ts'
+import { type Database, statement } from '../../src/storage/database.ts'
+import { createInboxStore } from '../../src/storage/inbox-store.ts'
+import { createTurnStore } from '../../src/storage/turn-store.ts'
+import { aDraft, aMessage } from './drafts.ts'
+
+let count = 0
+
+/** What a subject says in a conversation, answered; the session it stands in. */
+export async function talk(
+  database: Database,
+  said: { readonly subject: string | null; readonly conversation: string; readonly text: string },
+): Promise<string> {
+  const held = await hold(database, said)
+  const turn = newTurn(held, said.subject)
+  const store = createTurnStore(database, { holder: 'test', leaseMs: 60_000 })
+  await store.open(held, turn, [])
+  const inboxId = held.messages[0]?.id ?? null
+  await store.complete(held, {
+    ...ended(turn),
+    envelopes: [
+      { inboxId, envelope: line('user', said.text) },
+      { inboxId: null, envelope: line('assistant', `you said ${said.text}`) },
+    ],
+  })
+  return turn.sessionId
+}
+
+/** A lane with one message waiting in it, claimed. */
+export async function hold(
+  database: Database,
+  said: { readonly subject: string | null; readonly conversation: string; readonly text?: string },
+): Promise<HeldLane> {
+  const messageId = `${said.conversation}.${++count}`
+  const { raw: _raw, ...message } = aMessage({ id: messageId, subject: said.subject ?? '', text: said.text ?? 'hello' })
+  await createInboxStore(database).accept([
+    aDraft({
+      messageId,
+      subject: said.subject,
+      candidates: [said.conversation],
+      fresh: messageId,
+      message: message as unknown as InboxDraft['message'],
+    }),
+  ])
+  const [held] = await createTurnStore(database, { holder: 'test', leaseMs: 60_000 }).claim(1)
+  if (held === undefined) throw new Error('nothing to claim')
+  return held
+}
+
+export function newTurn(held: HeldLane, principal: string | null): NewTurn {
+  return {
+    id: randomUUID(),
+    kind: 'messages',
+    attempt: 1,
+    sessionId: held.sessionId ?? randomUUID(),
+    isNewSession: held.sessionId === null,
+    parentTurn: null,
+    principal,
+    runId: null,
+    traceId: 'trace',
+    deadlineMs: 60_000,
+    replyTo: null,
+    members: held.messages.map((row, ord) => ({ id: row.id, ord, principal, accessRule: 'public' })),
+    signalId: null,
+    resumes: null,
+  }
+}
+
+const move = statement('test_move', 'update sessions set workspace_type = $2, workspace_id = $3 where id = $1')
+
+export async function moveSession(database: Database, id: string, type: string, workspace: string): Promise<void> {
+  await database.query(move, [id, type, workspace])
+}
+
+function line(role: string, content: string): Envelope {
+  const sender = { address: `@${role}@parley.localhost`, display_name: 'Canary Name' }
+  return { schema: envelopeSchemaId, version: 1, type: 'text', role, content, payload: {}, metadata: { sender } }
+}
+
+function ended(turn: NewTurn): TurnEnd {
+  return {
+    turnId: turn.id,
+    sessionId: turn.sessionId,
+    state: 'silent',
+    reason: null,
+    response: null,
+    leadId: turn.members.at(-1)?.id ?? null,
+    leadState: 'refused',
+    leadReason: 'silent',
+    envelopes: [],
+    erased: [],
+    calls: [],
+    timers: [],
+    run: { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} },
+    events: [],
+    actions: [],
+    requests: [],
+    resolved: null,
+  }
+}
