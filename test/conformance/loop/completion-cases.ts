@@ -97,6 +97,16 @@ export const completionCases: readonly Case[] = [
     equals: { executed: ['host/finish', 'host/work'], asked: 2, stops: ['completion_policy_stop'], continues: 0 },
   },
   {
+    id: 'L-31b',
+    claim: 'a policy that is content twice in one batch stops the run once',
+    run: async () => {
+      const options = { tools: tools(), maxTurns: 9, completionPolicy: () => complete() }
+      const { result } = await looped([calling(finish, work)], options)
+      return result.events.map(({ type }) => type)
+    },
+    equals: ['completion_policy_stop'],
+  },
+  {
     id: 'L-32',
     claim: 'a policy that wants more says so to the model, behind all results; a blank wish says nothing',
     run: async () => {

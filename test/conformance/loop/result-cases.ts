@@ -172,7 +172,7 @@ export const resultCases: readonly Case[] = [
     equals: ['running', 'running', 'running'],
   },
   {
-    id: 'R-12',
+    id: 'R-05b',
     claim: 'what does not fit is named with its path',
     run: async () => {
       expect(await refusal(() => normalizeResult({}))).toBe(

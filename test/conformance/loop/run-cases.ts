@@ -262,9 +262,10 @@ export const runCases: readonly Case[] = [
       const runControl = control({ isCancelled: async () => isCancelled })
       const { result, requests } = await looped(script, { maxTurns: 5, tools: tools(throwing), runControl })
       const { status, tool_execution_results: executed, interrupted } = result
-      return { turns: requests.length, status, executed, ends: runControl.ends, by: interrupted?.['run_id'] }
+      const said = texts(result.messages).includes('too late')
+      return { turns: requests.length, status, said, executed, ends: runControl.ends, by: interrupted?.['run_id'] }
     },
-    equals: { turns: 1, status: 'interrupted', executed: [], ends: ['interrupted'], by: 'run-1' },
+    equals: { turns: 1, status: 'interrupted', said: false, executed: [], ends: ['interrupted'], by: 'run-1' },
   },
   {
     id: 'L-20b',

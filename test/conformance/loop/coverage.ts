@@ -1,0 +1,101 @@
+// Every case of the loop's specification (loop 1.9, 2.7, 3.22, 4.11, 5.8, 8.7; msg 17.10) and where it stands: run as it is
+// written, run with the outcome we chose instead and why, or left out with its reason. coverage.test.ts holds it to this.
+
+export type Coverage =
+  | { readonly kind: 'covered'; readonly id: string; readonly file: string }
+  /** `why`: the trap or ruling, as the rows themselves name it. `instead`: what we do. */
+  | {
+      readonly kind: 'differs'
+      readonly id: string
+      readonly file: string
+      readonly why: string
+      readonly instead: string
+    }
+  | { readonly kind: 'left out'; readonly id: string; readonly reason: string }
+
+/** How many cases each table of the specification has. Of section 8 the first ten: the rest is memory and context. */
+export const tables = { M: 18, R: 11, L: 54, T: 25, P: 18, S: 10, HI: 15 } as const
+
+export const coverage: readonly Coverage[] = [
+  ...covered('message-cases.ts', 'M-01 M-02 M-03 M-04 M-05 M-06 M-07 M-08 M-09 M-10 M-11 M-12 M-13 M-14 M-15 M-16'),
+  ...covered('message-cases.ts', 'M-17 M-18'),
+  ...covered('request-cases.ts', 'R-01 R-02 R-03 R-04'),
+  ...covered('result-cases.ts', 'R-05 R-06 R-07 R-08 R-09 R-11 L-54'),
+  ...covered('run-cases.ts', 'R-10 L-01 L-11 L-13 L-14 L-15 L-16 L-18 L-19 L-20 L-51'),
+  ...covered('budget-cases.ts', 'L-02 L-04 L-05 L-06 L-07 L-08 L-10'),
+  ...covered('mediation-cases.ts', 'L-21 L-22 L-23 L-24 L-25 L-27 L-28 L-35 P-14'),
+  ...covered('completion-cases.ts', 'L-30 L-31 L-32 L-33 L-43 L-44 L-45'),
+  ...covered('tool-guard-cases.ts', 'L-36'),
+  ...covered('compaction-cases.ts', 'L-37 L-38 L-39 L-40 L-41 L-42'),
+  ...covered('provider-cases.ts', 'L-46 L-47'),
+  ...covered('tool-declaration-cases.ts', 'T-02 T-04 T-05 T-06 T-07 T-08 T-09 T-10 T-11 T-12 T-13 T-14'),
+  ...covered('tool-execution-cases.ts', 'T-16 T-18 T-19 T-20 T-21 T-23 T-24'),
+  ...covered('policy-cases.ts', 'P-01 P-02 P-03 P-04 P-05 P-06 P-08 P-09 P-18'),
+  ...covered('approval-cases.ts', 'P-11 P-12'),
+  ...covered('session-cases.ts', 'S-02 S-03 S-04 S-07 S-10'),
+  ...covered('history-cases.ts', 'HI-01 HI-02 HI-03 HI-04 HI-05 HI-06 HI-07 HI-08 HI-09 HI-10 HI-11 HI-12 HI-13 HI-14'),
+  ...covered('history-cases.ts', 'HI-15'),
+
+  differs(
+    'L-03',
+    'budget-cases.ts',
+    'trap 03, ruling 31',
+    'a run that used up its turns is budget_exceeded, not complete',
+  ),
+  differs('L-09', 'budget-cases.ts', 'trap 03, ruling 31', 'turns lowered by the agent end in budget_exceeded as well'),
+  differs('L-12', 'run-cases.ts', 'traps 18, 21', 'a model that answers nonsense fails its run; nothing is thrown'),
+  differs('L-17', 'session-cases.ts', 'ruling 27', 'the lane’s lease and epoch stand for the transcript lock'),
+  differs('L-26', 'mediation-cases.ts', 'trap 10', 'the text of a turn without calls is kept'),
+  differs('L-29', 'mediation-cases.ts', 'trap 15', 'no placeholder result; the request shows no secrets'),
+  differs(
+    'L-34',
+    'completion-cases.ts',
+    'trap 16',
+    'the note is the user’s and hidden; a success starts the count anew',
+  ),
+  differs('L-48', 'provider-cases.ts', 'traps 18, 21', 'an answer without a parsed value fails the run'),
+  differs('L-49', 'provider-cases.ts', 'ruling 15', 'a provider that stays away makes the turn wait by time'),
+  differs('T-01', 'tool-declaration-cases.ts', 'ruling 35', 'what is absent is supplied only in a request'),
+  differs('T-03', 'tool-declaration-cases.ts', 'ruling 35', 'a name without a namespace is rejected and reported'),
+  differs('T-15', 'tool-declaration-cases.ts', 'ruling 36, trap 08', 'a redacted default counts as missing'),
+  differs('T-17', 'tool-execution-cases.ts', 'trap 07', 'everything speaks of the canonical name'),
+  differs('T-22', 'tool-execution-cases.ts', 'ruling 35', 'what another source hides is reported'),
+  differs('T-25', 'tool-execution-cases.ts', 'trap 06', 'a mediator that fails refuses the call'),
+  differs('P-07', 'policy-cases.ts', 'trap 22', 'input from outside only narrows'),
+  differs('P-10', 'policy-cases.ts', 'ruling 37', 'no approval is remembered for the next call'),
+  differs('P-13', 'approval-cases.ts', 'trap 15', 'the envelope shows the input without its secrets'),
+  differs(
+    'P-15',
+    'mediation-cases.ts',
+    'trap 14',
+    'the envelope carries the id of its call, so that the run can go on',
+  ),
+  differs('S-01', 'session-cases.ts', 'ruling 4, trap 13', 'a transcript only grows'),
+  differs('S-05', 'session-cases.ts', 'ruling 43', 'another workspace is not found instead of forbidden'),
+  differs(
+    'S-06',
+    'session-cases.ts',
+    'ruling 43',
+    'owners are authenticated subjects; a session without one is the operator’s',
+  ),
+  differs('S-08', 'session-cases.ts', 'ruling 27', 'lanes with lease and epoch stand for the lock'),
+  differs('S-09', 'session-cases.ts', 'ruling 11', 'double submits are settled by the dedupe key'),
+
+  leftOut('L-50', 'waits for storage'),
+  leftOut('L-52', 'waits for storage'),
+  leftOut('L-53', 'waits for storage'),
+  leftOut('P-16', 'waits for storage'),
+  leftOut('P-17', 'waits for storage'),
+]
+
+function covered(file: string, ids: string): readonly Coverage[] {
+  return ids.split(' ').map((id) => ({ kind: 'covered', id, file }))
+}
+
+function differs(id: string, file: string, why: string, instead: string): Coverage {
+  return { kind: 'differs', id, file, why, instead }
+}
+
+function leftOut(id: string, reason: string): Coverage {
+  return { kind: 'left out', id, reason }
+}
