@@ -1,5 +1,6 @@
 // `npm run prove -- <name>`: runs proofs, tells their figures as a table or as JSON lines, exits with 1 when one is broken.
 import { parseArgs } from 'node:util'
+import { approval } from './approval.ts'
 import { burst } from './burst.ts'
 import { flood } from './flood.ts'
 import { long } from './long.ts'
@@ -10,7 +11,7 @@ import { replicas } from './replicas.ts'
 import { steps } from './steps.ts'
 import { upgrade } from './upgrade.ts'
 
-const proofs: Readonly<Record<string, Proof>> = { loss, steps, burst, replicas, long, flood, outage, upgrade }
+const proofs: Readonly<Record<string, Proof>> = { loss, steps, burst, replicas, long, flood, outage, upgrade, approval }
 
 const usage = `npm run prove -- <${Object.keys(proofs).join(' | ')} | all> [--scale ci|full] [--database pglite|postgres] [--seed n] [--json]`
 

@@ -61,3 +61,6 @@ export type Wish =
   | `steps ${'keyed' | 'plain'} ${string}`
   /** Wants a reply of so many parts, without any effect. */
   | `parts ${number}`
+  /** Of the buyer: something that needs consent, and something that does not. */
+  | `buy ${string}`
+  | 'hello'

@@ -9,6 +9,7 @@ import { isGatewayError } from '../../src/contract/index.ts'
 import { startNode } from '../../src/node.ts'
 import type { Failpoint } from '../../src/storage/database.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '../doubles/loopback/index.ts'
+import { buyerAgent } from './approval-agent.ts'
 import { stepsAgent } from './steps-agent.ts'
 import { countRows, proofAgent } from './subject-agent.ts'
 import {
@@ -100,6 +101,7 @@ async function main(): Promise<void> {
   const file = {
     agents: [
       proofAgent(settings.toolUrl),
+      buyerAgent(settings.toolUrl),
       ...(settings.modelUrl === undefined ? [] : [stepsAgent(settings.modelUrl, settings.toolUrl)]),
     ],
     connections: settings.connections.map(({ id, sendClass, vendorUrl, agent, allow, maxTextLength }) => ({
