@@ -17,6 +17,8 @@ import {
   type RunRequest,
   readBlock,
   runRequestSchema,
+  type ToolMessage,
+  toolMessageSchema,
   type UserMessage,
   userMessageSchema,
 } from './wire.ts'
@@ -29,25 +31,21 @@ export function normalizeAgui(payload: Uint8Array, arrival: RawArrival, connecti
   const parsed = runRequestSchema.safeParse(json.value)
   if (!parsed.success) throw new UnreadableArrival(requestProblem(parsed.error.issues[0]?.path[0]))
   const { threadId, runId } = parsed.data
-  const said = trailingUserMessages(parsed.data)
-  const last = said.at(-1)
-  if (last === undefined) throw new UnreadableArrival('last_message_is_not_from_a_user')
-  const parts = said.flatMap(partsOf)
-  if (parts.length === 0) throw new UnreadableArrival('empty_message')
+  const { id, parts, result } = saidIn(parsed.data)
   return [
     {
       kind: 'message',
       message: {
-        id: last.id,
+        id,
         thread_id: threadId,
         sender: localSender(arrival, connection),
         recipient: recipientOf(connection),
-        parts,
+        parts: [...parts],
         recipient_capabilities: { mention_relay: { kind: 'none' } },
         received_via: 'agui',
         received_at: arrival.receivedAt,
         raw: json.value,
-        channel: channelOf(connection, parsed.data, last.id, parts),
+        channel: channelOf(connection, parsed.data, { id, parts, result }),
       },
       agent: connection.agent,
       // Structured, so that no pair of ids can imitate another one.
@@ -72,9 +70,30 @@ function requestProblem(field: PropertyKey | undefined): string {
       return 'run_id_missing_or_empty'
     case 'messages':
       return 'messages_missing_or_empty'
+    case 'tools':
+      return 'invalid_tools'
     default:
       return 'invalid_run_request'
   }
+}
+
+type Said = { readonly id: string; readonly parts: readonly Part[]; readonly result: ToolMessage | undefined }
+
+/** What a person said last, or what a tool came to that the client ran for us. */
+function saidIn(request: RunRequest): Said {
+  const last = request.messages.at(-1)
+  if (last?.role === 'tool') {
+    const parsed = toolMessageSchema.safeParse(last)
+    if (!parsed.success) throw new UnreadableArrival('invalid_tool_message')
+    // Nothing was said: the result goes to the call that waits for it and not into the conversation.
+    return { id: parsed.data.id, parts: [{ kind: 'agui:tool_result' }], result: parsed.data }
+  }
+  const said = trailingUserMessages(request)
+  const lead = said.at(-1)
+  if (lead === undefined) throw new UnreadableArrival('last_message_is_not_from_a_user')
+  const parts = said.flatMap(partsOf)
+  if (parts.length === 0) throw new UnreadableArrival('empty_message')
+  return { id: lead.id, parts, result: undefined }
 }
 
 function trailingUserMessages({ messages }: RunRequest): readonly UserMessage[] {
@@ -133,11 +152,11 @@ function localSender(arrival: RawArrival, connection: Connection): NormalizedMes
 
 function channelOf(
   connection: Connection,
-  { threadId, runId }: RunRequest,
-  messageId: string,
-  parts: readonly Part[],
+  { threadId, runId, tools }: RunRequest,
+  { id: messageId, parts, result }: Said,
 ): NormalizedMessage['channel'] {
   const command = commandIn(textOf(parts))
+  const offered = (tools ?? []).map(clientTool)
   return {
     connector_id: connection.id,
     external_provider: 'agui',
@@ -152,7 +171,19 @@ function channelOf(
     event: 'new',
     run_id: runId,
     ...(command === undefined ? {} : { command }),
+    ...(offered.length === 0 ? {} : { client_tools: offered }),
+    ...(result === undefined ? {} : { tool_result: toolResult(result) }),
   }
+}
+
+/** A client names its tools without a namespace; here they are `client/…`. */
+function clientTool({ name, description, parameters }: NonNullable<RunRequest['tools']>[number]) {
+  const canonical = name.startsWith('client/') ? name : `client/${name}`
+  return { name: canonical, ...(description ? { description } : {}), parameters: parameters ?? {} }
+}
+
+function toolResult({ toolCallId, content, error }: ToolMessage) {
+  return { tool_call_id: toolCallId, content, ...(error ? { error } : {}) }
 }
 
 /** This API marks no commands; a message that begins with a slash and a word is one. */

@@ -18,14 +18,27 @@ export const userMessageSchema = z.object({
   content: z.union([z.string(), z.array(z.unknown()).min(1)]),
 })
 
+/** The result of a tool that the client ran. */
+export const toolMessageSchema = z.object({
+  id: z.string().min(1).max(512),
+  role: z.literal('tool'),
+  toolCallId: z.string().min(1).max(512),
+  content: z.string(),
+  error: z.string().nullish(),
+})
+
+const clientToolSchema = z.looseObject({ name: z.string().min(1), description: z.string().nullish() })
+
 /** Everything in the body is the client's word: who it is comes from the connection, what was said before from us. */
 export const runRequestSchema = z.looseObject({
   threadId: z.string().trim().min(1).max(512),
   runId: z.string().trim().min(1).max(256),
   messages: z.array(z.looseObject({ role: z.string() })).min(1),
+  tools: z.array(clientToolSchema).max(64).nullish(),
 })
 
 export type RunRequest = z.infer<typeof runRequestSchema>
+export type ToolMessage = z.infer<typeof toolMessageSchema>
 export type UserMessage = z.infer<typeof userMessageSchema>
 export type BinaryBlock = z.infer<typeof binaryBlockSchema>
 export type ContentBlock =

@@ -32,6 +32,8 @@ type Start = NamedLines & {
   readonly known: number
   readonly facts: Fields
   readonly sender: Suspended['sender']
+  /** Tools the caller offers to run itself, as it declared them. */
+  readonly clientTools: readonly unknown[]
   readonly resumed?: { readonly from: ResumePoint; readonly answered: AnsweredCall }
 }
 
@@ -47,9 +49,9 @@ export function createModelRun(options: ModelAgentOptions): ModelRun {
     const observe = notifyAll([context.emit, ...(onEvent === undefined ? [] : [onEvent])])
     const onRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
     let point: ResumePoint | undefined
-    const resume = () => () => (point === undefined ? {} : suspended(point, start.facts, start.sender))
+    const resume = () => () => (point === undefined ? {} : suspended(point, start))
     const staging = stagePauses(options.tools ?? [], context.pause, resume)
-    const desk = runDesk(options, start.facts, context, { ...staging, ...answered(start) })
+    const desk = runDesk(options, start, context, { ...staging, ...answered(start) })
     const system = [options.instructions, start.note].filter((text) => text !== undefined).join('\n\n')
     const request = conversationRequest({
       messages: start.lines,
@@ -86,7 +88,8 @@ export function createModelRun(options: ModelAgentOptions): ModelRun {
       const { sender, parts, channel } = message
       const lines = [...linesBefore(options, sender, context), spokenLine({ role: 'user', sender, parts })]
       const facts = turnFacts(message, context)
-      return converse({ ...namedLines(lines, channel?.room_kind), known: lines.length, facts, sender }, context)
+      const given = { known: lines.length, facts, sender, clientTools: channel?.client_tools ?? [] }
+      return converse({ ...namedLines(lines, channel?.room_kind), ...given }, context)
     },
     // Other signals say nothing to a model.
     async onSignal({ pause }, context) {

@@ -8,6 +8,7 @@ import type { ConversationResult } from './loop/result.ts'
 import { toolCallLine } from './messages/create.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { linesBefore } from './model-view.ts'
+import { declarationsOf } from './run-desk.ts'
 import { createToolCatalog } from './tools/catalog.ts'
 import type { AnsweredCall } from './tools/create-desk.ts'
 import type { ReadyCall } from './tools/desk.ts'
@@ -22,12 +23,14 @@ export type Suspended = {
   /** What its tools were bound to, and whom its policies looked at. */
   readonly facts: Fields
   readonly sender: Pick<Sender, 'address' | 'auth_method' | 'verified'>
+  readonly clientTools: readonly unknown[]
 }
 
-export function suspended(point: ResumePoint, facts: Fields, sender: Suspended['sender']): JsonObject {
-  const { address, auth_method, verified } = sender
-  // Parameters and facts are JSON by construction.
-  return storable({ point, facts, sender: { address, auth_method, verified } }) as JsonObject
+export function suspended(point: ResumePoint, run: Omit<Suspended, 'point'>): JsonObject {
+  const { address, auth_method, verified } = run.sender
+  const { facts, clientTools } = run
+  // Parameters, facts and declarations are JSON by construction.
+  return storable({ point, facts, sender: { address, auth_method, verified }, clientTools }) as JsonObject
 }
 
 function readSuspended(resume: JsonObject): Suspended {
@@ -42,6 +45,7 @@ export type Resumed = {
   readonly known: number
   readonly facts: Fields
   readonly sender: Suspended['sender']
+  readonly clientTools: readonly unknown[]
   readonly resumed: { readonly from: ResumePoint; readonly answered: AnsweredCall }
 }
 
@@ -50,7 +54,7 @@ export function resumed(options: ModelAgentOptions, pause: EndedPause, context: 
   const from = readSuspended(pause.resume)
   const callId = from.point.waitingCalls[0]?.id ?? ''
   const before = linesBefore(options, from.sender, context).filter((line) => !isWaiting(line, pause, callId, context))
-  const catalog = createToolCatalog((options.tools ?? []).map((tool) => tool.declaration))
+  const catalog = createToolCatalog(declarationsOf(options, from.clientTools).accepted)
   const call = waitingLine(from, catalog.find)
   const isStored = pause.sessionId === context.sessionId
   const lines = call === undefined ? before : [...before, call]
@@ -59,6 +63,7 @@ export function resumed(options: ModelAgentOptions, pause: EndedPause, context: 
     known: isStored ? lines.length : before.length,
     facts: from.facts,
     sender: from.sender,
+    clientTools: from.clientTools,
     resumed: { from: from.point, answered: answeredCall(pause, callId) },
   }
 }

@@ -6,7 +6,7 @@ import type { ModelAgentOptions } from './model-agent-options.ts'
 import { resolveAction } from './policy/action-policy.ts'
 import { resolveVisibleTools } from './policy/tool-visibility.ts'
 import { gateMediator } from './tools/call-gate.ts'
-import { createToolCatalog, type ToolCatalog } from './tools/catalog.ts'
+import { createToolCatalog, normalizeDeclarations, type ToolCatalog } from './tools/catalog.ts'
 import { createToolDesk, type DeskDeps } from './tools/create-desk.ts'
 import { executorsOf } from './tools/define-tool.ts'
 import type { ToolDesk } from './tools/desk.ts'
@@ -28,16 +28,17 @@ const timeouts = { defaultTimeoutMs: 8_000, maxTimeoutMs: 10_000 } as const
 /** Undefined: it has no tools. */
 export function runDesk(
   options: ModelAgentOptions,
-  facts: Fields,
+  { facts, clientTools }: { readonly facts: Fields; readonly clientTools: readonly unknown[] },
   context: Pick<AgentContext, 'step' | 'emit'>,
   waits: Pick<DeskDeps, 'stageApproval' | 'stagePending' | 'answered'>,
 ): RunDesk | undefined {
   const { tools = [] } = options
   // A call that waited gets its result also when its agent has lost its tools.
-  if (tools.length === 0 && waits.answered === undefined) return undefined
-  const all = createToolCatalog(tools.map((tool) => tool.declaration))
+  if (tools.length === 0 && clientTools.length === 0 && waits.answered === undefined) return undefined
+  const { accepted, rejected } = declarationsOf(options, clientTools)
+  const all = createToolCatalog(accepted)
   const visible = resolveVisibleTools(all.tools, { policies: [options.toolPolicy ?? {}], context: facts })
-  const catalog = { ...createToolCatalog(visible.values()), rejected: all.rejected }
+  const catalog = { ...createToolCatalog(visible.values()), rejected: [...rejected, ...all.rejected] }
   const rules = readGateRules(options.toolCallRules ?? [], (name) => catalog.find(name)?.name ?? name)
   const own = options.preToolMediator
   const desk = createToolDesk({
@@ -54,6 +55,13 @@ export function runDesk(
     observe: notifyAll([context.emit, ...(options.onEvent === undefined ? [] : [options.onEvent])]),
   })
   return { desk, find: catalog.find, context: facts, rules }
+}
+
+/** Its own tools first: what a caller offers cannot take their names. It is shown only where policy names it (ruling 35). */
+export function declarationsOf({ tools = [] }: Pick<ModelAgentOptions, 'tools'>, clientTools: readonly unknown[]) {
+  const offered = normalizeDeclarations(clientTools, 'outside')
+  const accepted = [...tools.map((tool) => tool.declaration), ...offered.accepted.values()]
+  return { accepted, rejected: offered.rejected }
 }
 
 /** By tool and arguments and not by call id: a message that runs alone after a failed merge finds what was done for it. */
@@ -80,6 +88,7 @@ export function turnFacts(
   message: NormalizedMessage,
   { principal, evidence, runId, sessionId, agent }: AgentContext,
 ): Fields {
+  const { client_tools: _tools, tool_result: _result, ...channel } = message.channel ?? {}
   const isKnown = evidence.length > 0 && principal !== ''
   return {
     agent,
@@ -87,7 +96,7 @@ export function turnFacts(
     session_id: sessionId,
     thread_id: message.thread_id,
     sender: message.sender.address,
-    client_context: message.channel ?? {},
+    client_context: channel,
     principal: { acting_user_id: isKnown ? principal : '', auth_source: isKnown ? 'channel' : 'none' },
   }
 }

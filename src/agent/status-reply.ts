@@ -19,7 +19,7 @@ export function statusReply(result: ConversationResult, cause?: StopCause): Told
     return said === ''
       ? undefined
       : { parts: [textPart(result.final_content, 'text/markdown')], status: 'completed', usage }
-  const question = status === 'approval_required' ? askedIn(result) : undefined
+  const question = status === 'approval_required' ? askedIn(result) : pendingIn(result)
   const note = question?.policy.message ?? notes[status](result)
   const last = question ?? textPart(note)
   const parts = said === '' ? [last] : [textPart(result.final_content, 'text/markdown'), last]
@@ -72,6 +72,15 @@ const notes: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, (result: Conve
 function askedIn({ approval_required: line }: ConversationResult): ReturnType<typeof questionPart> | undefined {
   const payload = line?.['payload']
   return isFields(payload) ? questionPart(payload as unknown as PendingAction) : undefined
+}
+
+/** Whoever runs the tool finds here what it is asked for; everybody else is told that it waits. */
+function pendingIn({ runtime_tool_pending: request }: ConversationResult): ReturnType<typeof questionPart> | undefined {
+  if (request === undefined) return undefined
+  const message = 'I am waiting for an answer from your side before I can go on.'
+  const { request_id, tool_name, tool_call_id, parameters, timeout_at } = request
+  const asked = { request_id, tool_name, tool_call_id, parameters, timeout_at }
+  return { kind: 'policy', policy: { kind: 'runtime_tool_pending', message, ...asked } }
 }
 
 function failureNote(type: string): string {

@@ -30,6 +30,12 @@ export const channelContextSchema = z.object({
   /** The caller's own id for the run it asks for. */
   run_id: z.string().optional(),
   command: z.object({ name: z.string().min(1), args: z.string() }).optional(),
+  /** Tools the caller offers to run itself, as it declares them: nobody has judged them yet. */
+  client_tools: z.array(z.record(z.string(), z.unknown())).max(64).optional(),
+  /** What a tool came to that the caller ran: the message says nothing else. */
+  tool_result: z
+    .object({ tool_call_id: z.string().min(1), content: z.string(), error: z.string().optional() })
+    .optional(),
 })
 
 /** Where a message came from on its platform. */

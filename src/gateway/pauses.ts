@@ -7,7 +7,7 @@ import { defaultExpiryMs } from '../agent/approvals/terms.ts'
 import { storable } from '../agent/fields.ts'
 import { requestIdOf, shownRequest } from '../agent/runtime-tools/request.ts'
 import type { JsonObject } from '../contract/index.ts'
-import { endsPause, expiryKinds } from '../sessions/signal-store.ts'
+import { expiryKinds } from '../sessions/signal-store.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
@@ -29,7 +29,7 @@ type Scene = { readonly deps: GatewayDeps; readonly ready: ReadyTurn; readonly r
 export function createPauses(
   deps: GatewayDeps,
   ready: ReadyTurn,
-  { runId, threadId, inReplyTo }: ReplyFacts & { readonly runId: string },
+  { runId, threadId, inReplyTo, ends }: ReplyFacts & { readonly runId: string; readonly ends: string | null },
 ): { readonly pause: Pauses; readonly collect: () => CollectedPauses } {
   const scene = { deps, ready, runId }
   const actions: Draft<NewPendingAction>[] = []
@@ -63,7 +63,7 @@ export function createPauses(
         ...actions.map((draft) => expiry(ready, expiryKinds.approval, draft.id, draft.expiresInMs)),
         ...requests.map((draft) => expiry(ready, expiryKinds.runtimeTool, draft.id, draft.expiresInMs ?? 0)),
       ],
-      resolved: resolvedBy(ready, outcome),
+      resolved: ends === null ? null : { id: ends, ...outcome, metadata: { turn: ready.turn.id } },
     }),
   }
 }
@@ -133,9 +133,4 @@ async function newRequest({ deps, ready, runId }: Scene, wish: ToolRequestWish):
 function expiry({ lane, turn }: ReadyTurn, kind: string, id: string, dueInMs: number): NewTimer {
   const payload = { id, principal: turn.principal, turn: turn.id, reply_to: lane.replyTo }
   return { id, name: `${kind}:${id}`, kind, dueInMs, payload }
-}
-
-function resolvedBy({ signal, turn }: ReadyTurn, outcome: Pick<PauseResult, 'result' | 'error'>): PauseResult | null {
-  if (signal === null || !endsPause(signal)) return null
-  return { id: String(signal.payload['id']), ...outcome, metadata: { turn: turn.id } }
 }

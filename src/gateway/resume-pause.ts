@@ -14,18 +14,21 @@ import type { ReadyTurn } from './prepare-turn.ts'
 export async function resumedSignal(
   deps: GatewayDeps,
   ready: ReadyTurn,
-  signal: WaitingSignal,
-): Promise<{ readonly signal: Signal; readonly reply: ReplyFacts } | undefined> {
+  signal: Pick<WaitingSignal, 'kind' | 'name'> & { readonly payload: JsonObject },
+): Promise<Resumed | undefined> {
   const id = String(signal.payload['id'] ?? '')
   const found = endsApproval(signal) ? await endedApproval(deps, ready, id) : await endedToolRequest(deps, ready, id)
   if (found === undefined) return undefined
   const { pause, stored } = found
   const kind = pause.kind === 'approval' ? pauseSignals.approval : pauseSignals.runtimeTool
   return {
+    id,
     signal: { kind, name: signal.name, payload: payloadOf(pause), pause },
     reply: { threadId: String(stored['thread_id'] ?? ''), inReplyTo: String(stored['in_reply_to'] ?? '') },
   }
 }
+
+export type Resumed = { readonly id: string; readonly signal: Signal; readonly reply: ReplyFacts }
 
 type Found = { readonly pause: EndedPause; readonly stored: JsonObject }
 

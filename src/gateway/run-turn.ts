@@ -1,5 +1,5 @@
 // Hop 7: a ready turn runs its agent and comes to an end, or to a reason why not yet.
-import type { Agent, AgentContext, AgentReply, Signal } from '../agent/agent.ts'
+import type { Agent, AgentContext, AgentReply } from '../agent/agent.ts'
 import { completeReply, type ReplyFacts } from '../agent/reply.ts'
 import { stoppedReply } from '../agent/status-reply.ts'
 import { createStep } from '../agent/steps.ts'
@@ -7,7 +7,6 @@ import { type Envelope, GatewayError, isGatewayError, type NormalizedResponse } 
 import { historyTurn } from '../sessions/codec.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import { mergeMessages } from '../sessions/merge.ts'
-import { endsPause } from '../sessions/signal-store.ts'
 import type {
   NewPendingAction,
   NewRunEvent,
@@ -18,9 +17,9 @@ import type {
 } from '../sessions/turn-store.ts'
 import { runCommand } from './commands/run-command.ts'
 import type { GatewayDeps } from './deps.ts'
+import { type Occasion, occasionOf } from './occasion.ts'
 import { createPauses } from './pauses.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
-import { resumedSignal } from './resume-pause.ts'
 import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
 import { naturalEnd, pausedEnd, runEnd, stoppedEnd } from './run-end.ts'
 import { replyFacts, runIdOf } from './turn-facts.ts'
@@ -51,19 +50,17 @@ export async function runAgent(
   const agent = deps.agents.get(ready.lane.agent)
   if (agent === undefined)
     throw new GatewayError('agent_unknown', `[gateway] no agent "${ready.lane.agent}" is configured`)
-  const resumed =
-    ready.signal !== null && endsPause(ready.signal) ? await resumedSignal(deps, ready, ready.signal) : null
-  // What a signal woke the conversation for is gone, and with it the reason to run.
-  if (resumed === undefined) return { ...nothing, reply: undefined, run: naturalEnd }
   const lead = ready.members.at(-1)
   if (lead !== undefined && isRotation(deps, lead.message)) {
     const text = 'Started a new session. What came before is no longer in my memory.'
     return { ...nothing, reply: completeReply(text, replyFacts(ready)), run: naturalEnd }
   }
+  const occasion = await occasionOf(deps, ready)
+  if (occasion.kind === 'gateway')
+    return { ...nothing, reply: completeReply(occasion.says, replyFacts(ready)), run: naturalEnd }
   // Asked for when it is needed: the message a reply answers may have joined the turn on the way.
-  const facts = () => ({ ...replyFacts(ready), ...resumed?.reply })
-  const woken = resumed?.signal ?? ready.signal
-  return runControlled(deps, ready, { agent, lease, isStopping, facts, woken })
+  const facts = () => ({ ...replyFacts(ready), ...occasion.reply })
+  return runControlled(deps, ready, { agent, lease, isStopping, facts, occasion })
 }
 
 type Start = {
@@ -71,14 +68,14 @@ type Start = {
   readonly lease: Lease
   readonly isStopping: () => boolean
   readonly facts: () => ReplyFacts
-  readonly woken: Signal | null
+  readonly occasion: Extract<Occasion, { kind: 'agent' }>
 }
 
 type Running = Start & { readonly control: RunControl; readonly pauses: ReturnType<typeof createPauses> }
 
 async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start): Promise<RunResult> {
   const control = openRunControl(deps, ready)
-  const pauses = createPauses(deps, ready, { ...start.facts(), runId: runIdOf(ready) })
+  const pauses = createPauses(deps, ready, { ...start.facts(), runId: runIdOf(ready), ends: start.occasion.ends })
   try {
     await stopIfAsked(deps, ready, control)
     return await runUnder(deps, ready, { ...start, control, pauses })
@@ -98,7 +95,7 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
 }
 
 async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): Promise<RunResult> {
-  const { agent, control, facts, pauses, woken } = running
+  const { agent, control, facts, pauses, occasion } = running
   const { recorder } = control
   const { historyHead, historyTail } = deps.turnPolicy
   const transcript = await deps.transcripts.window(ready.turn.sessionId, historyHead, historyTail)
@@ -130,7 +127,9 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
     pause: pauses.pause,
   }
   const work = (): Promise<AgentReply> | AgentReply =>
-    woken === null ? agent.run(mergeMessages(context.members, [...history]), context) : agent.onSignal?.(woken, context)
+    occasion.signal === null
+      ? agent.run(mergeMessages(context.members, [...history]), context)
+      : agent.onSignal?.(occasion.signal, context)
   const reply = completeReply(await untilAborted(signal, work), facts())
   const waits = pauses.collect()
   const ended = { reply, extras, lines, run: run ?? pausedEnd(waits) ?? naturalEnd, events: await recorder.rest() }

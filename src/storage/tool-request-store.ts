@@ -32,8 +32,8 @@ export function createToolRequestStore(database: Database): ToolRequestStore {
     async findByCall(scope, toolCallId) {
       return (await database.query<ToolRequestLine>(findToolRequest, [...scoped(scope), toolCallId]))[0]
     },
-    async answer(scope, id, { status, result }, resolver) {
-      const params = [id, status, storableJson(result), resolver, database.isShared]
+    async answer(scope, id, { status, result, isTakenOn = false }, resolver) {
+      const params = [id, status, storableJson(result), resolver, database.isShared, !isTakenOn]
       const [row] = await database.query<ToolRequestLine>(answerToolRequest, [...scoped(scope), ...params])
       if (row !== undefined) return { kind: 'answered', request: row, isDuplicate: false }
       const request = (await get(scope, id))?.request ?? null

@@ -2,6 +2,7 @@
 import { secret } from '../../src/contract/index.ts'
 import { replay } from '../../src/gateway/replay.ts'
 import { createApp } from '../../src/http/app.ts'
+import type { AppDeps } from '../../src/http/deps.ts'
 import { explain } from '../../src/operator/explain.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
@@ -13,7 +14,11 @@ import type { TestGateway } from './test-gateway.ts'
 
 export const operatorToken = 'first-token-of-the-test-000000'
 
-export function createTestApp(gateway: TestGateway, database: Database): ReturnType<typeof createApp> {
+export function createTestApp(
+  gateway: TestGateway,
+  database: Database,
+  changes: Partial<AppDeps> = {},
+): ReturnType<typeof createApp> {
   return createApp({
     gateway: gateway.gateway,
     receipts: gateway.deps.receipts,
@@ -31,5 +36,6 @@ export function createTestApp(gateway: TestGateway, database: Database): ReturnT
     maxBodyBytes: 65_536,
     watchMs: 1_000,
     log: gateway.deps.log,
+    ...changes,
   })
 }

@@ -1,7 +1,7 @@
 // A whole gateway in this process, on a given database, with real HTTP to stand-ins for the vendors.
 import { type Assembled, assemble, type Runtime } from '../../src/assemble.ts'
 import { loadConfig, type ParleyConfig } from '../../src/config.ts'
-import type { ConnectionConfig, JsonObject } from '../../src/contract/index.ts'
+import type { ChannelDefinition, ConnectionConfig, JsonObject } from '../../src/contract/index.ts'
 import type { Received } from '../../src/gateway/receive.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { loopbackArrival, loopbackSecret } from './loopback/fixtures.ts'
@@ -44,6 +44,7 @@ export function createTestGateway(
   database: Database,
   config: ParleyConfig,
   changes: Partial<Runtime> = {},
+  channels: readonly ChannelDefinition[] = loopbackChannels,
 ): TestGateway {
   const logged: LogLine[] = []
   const write =
@@ -51,7 +52,7 @@ export function createTestGateway(
     (event: string, facts: JsonObject = {}) =>
       void logged.push({ level, event, facts })
   const file = { ...config, turns: { ...quickTurns, ...config.turns }, sends: { ...quickSends, ...config.sends } }
-  const assembled = assemble(loadConfig({}, file, loopbackChannels), database, {
+  const assembled = assemble(loadConfig({}, file, channels), database, {
     fetch,
     now: Date.now,
     monotonicMs: () => performance.now(),

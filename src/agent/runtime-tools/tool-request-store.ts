@@ -43,6 +43,8 @@ export type ToolRequestFilter = {
 export type ToolAnswer = {
   readonly status: Exclude<ToolRequestStatus, 'runtime_tool_pending'>
   readonly result: JsonObject
+  /** Whoever answers is a turn and goes on with the run: nobody need be woken. */
+  readonly isTakenOn?: boolean
 }
 
 export type Answered =

@@ -32,6 +32,7 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
     notify: () => {},
     // A replay looks at what waits and decides nothing.
     pendingActions: { ...deps.pendingActions, resolve: refuseToDecide },
+    toolRequests: { ...deps.toolRequests, answer: refuseToDecide },
   }
   const today = await runToItsEnd(safeDeps, prepared.ready, stop.signal)
   return { today, steps: recorded.report(), notes: prepared.notes }

@@ -58,12 +58,13 @@ hurried as (
   where l.conversation_id = a.conversation_id and l.turn_id = m.id and l.holder is null
 ),
 withdrawn as (
-  update pending_actions p set status = 'deleted', resolver = $2, resolved_at = now()
+  update pending_actions p set status = 'deleted', resolver = $2, resolved_at = now(), resume = null,
+    action = p.action - 'apply_input'
   from asked a where p.turn_id = a.id and p.status = 'pending' and a.status = 'approval_required' returning p.turn_id
 ),
 dropped as (
   update runtime_tool_requests q set status = 'runtime_tool_timeout', resolver = $2, resolved_at = now(),
-    result = '{"cancelled":true}'
+    result = '{"cancelled":true}', resume = null, parameters = '{}'
   from asked a where q.turn_id = a.id and q.status = 'runtime_tool_pending' and a.status = 'runtime_tool_pending'
   returning q.turn_id
 ),

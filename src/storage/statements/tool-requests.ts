@@ -37,7 +37,7 @@ select ${line} from runtime_tool_requests q where ${scope} and q.tool_call_id = 
 order by q.status = 'runtime_tool_pending' desc, q.id desc limit 1`,
 )
 
-/** $4 id or request id, $5 status, $6 result, $7 resolver, $8 whether to NOTIFY. */
+/** $4 id or request id, $5 status, $6 result, $7 resolver, $8 whether to NOTIFY, $9 false: the turn that answers goes on itself. */
 export const answerToolRequest = statement(
   'answer_tool_request',
   `
@@ -50,7 +50,7 @@ signalled as (
   insert into signals (id, tenant, conversation_id, kind, name, origin, payload, state)
   select d.id, d.tenant, d.conversation_id, 'runtime_tool', $5, d.turn_id,
     jsonb_build_object('id', d.id, 'principal', d.owner, 'turn', d.turn_id, 'reply_to', d.resume -> 'reply_to'), 'queued'
-  from answered d
+  from answered d where $9::boolean
   on conflict (id) do nothing
   returning conversation_id
 ),

@@ -1,0 +1,22 @@
+// What whoever ran the tool reports, as it is stored: a result or an error, never both (loop 3.20).
+import type { Json, JsonObject } from '../../contract/index.ts'
+import { isFields } from '../fields.ts'
+import type { ToolAnswer } from './tool-request-store.ts'
+
+export type Submission =
+  | { readonly result: Json; readonly metadata?: JsonObject | undefined }
+  | { readonly error: string; readonly metadata?: JsonObject | undefined }
+
+export function submittedResult(given: Submission): ToolAnswer {
+  const facts = { status: 'runtime_tool_submitted', metadata: given.metadata ?? {} }
+  const result =
+    'error' in given
+      ? { ...facts, success: false, error: given.error }
+      : { ...facts, success: true, result: isFields(given.result) ? given.result : { value: given.result } }
+  return { status: 'runtime_tool_completed', result: result as JsonObject }
+}
+
+/** A cancel is a timeout that somebody brought about. */
+export function cancelledResult(): ToolAnswer {
+  return { status: 'runtime_tool_timeout', result: { status: 'runtime_tool_timeout', success: false, cancelled: true } }
+}

@@ -1,0 +1,42 @@
+// Why a turn runs: something was said, a timer fired, what a paused run waited for is there; or it is the gateway's own to
+// answer and no agent runs.
+import type { Signal } from '../agent/agent.ts'
+import { endsPause, pauseSignals } from '../sessions/signal-store.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { ReplyFacts } from './pauses.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { type Resumed, resumedSignal } from './resume-pause.ts'
+import { answeredRequest } from './tool-result-turn.ts'
+
+export type Occasion =
+  | {
+      readonly kind: 'agent'
+      /** Null: messages. */
+      readonly signal: Signal | null
+      /** The wait this turn ends, and where its answer belongs. */
+      readonly ends: string | null
+      readonly reply: Partial<ReplyFacts>
+    }
+  | { readonly kind: 'gateway'; readonly says: string | undefined }
+
+export async function occasionOf(deps: GatewayDeps, ready: ReadyTurn): Promise<Occasion> {
+  const { signal } = ready
+  if (signal !== null) {
+    if (!endsPause(signal)) return { kind: 'agent', signal, ends: null, reply: {} }
+    return goesOn(await resumedSignal(deps, ready, signal))
+  }
+  const channel = ready.members.at(-1)?.message.channel
+  if (channel?.tool_result === undefined) return { kind: 'agent', signal: null, ends: null, reply: {} }
+  const answered = await answeredRequest(deps, ready, channel.tool_result)
+  if ('refusal' in answered) return { kind: 'gateway', says: answered.refusal }
+  const result = { kind: pauseSignals.runtimeTool, name: 'submitted', payload: { id: answered.id } }
+  const resumed = goesOn(await resumedSignal(deps, ready, result))
+  // Whoever sent the result waits for the answer: it goes to them.
+  return resumed.kind === 'agent' ? { ...resumed, reply: {} } : resumed
+}
+
+/** What a signal woke the conversation for may be gone, and with it the reason to run. */
+function goesOn(resumed: Resumed | undefined): Occasion {
+  if (resumed === undefined) return { kind: 'gateway', says: undefined }
+  return { kind: 'agent', signal: resumed.signal, ends: resumed.id, reply: resumed.reply }
+}
