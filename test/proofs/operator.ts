@@ -28,6 +28,8 @@ export type Operator = {
   readonly failedDeliveries: () => Promise<readonly DeliveryLine[]>
   /** One delivery with the call itself. */
   readonly delivery: (id: string) => Promise<Delivery>
+  /** Whether a run that goes on has shown words already. */
+  readonly hasShown: () => Promise<boolean>
   /** Nothing in flight, and no call waiting to be sent, apologies and reminders included. */
   readonly isQuiet: () => Promise<boolean>
 }
@@ -59,6 +61,11 @@ export function createOperator(url: () => string): Operator {
     dead: () => read<DeadLine>(`/admin/dead?limit=${listLimit}`, 'dead'),
     failedDeliveries: async () => (await deliveries('unknown,refused,dead')).filter((line) => line.settledAt !== null),
     delivery: async (id) => (await get<{ readonly delivery: Delivery }>(`/admin/deliveries/${id}`)).delivery,
+    async hasShown() {
+      const { runs } = await get<{ readonly runs: readonly { readonly id: string }[] }>('/admin/runs?status=running')
+      const pages = runs.map(({ id }) => get<{ events: readonly { type: string }[] }>(`/admin/runs/${id}/events`))
+      return (await Promise.all(pages)).some(({ events }) => events.some(({ type }) => type === 'text_delta'))
+    },
     async isQuiet() {
       const lines = await books()
       if (lines.some((line) => line.inFlight > 0)) return false

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import type { DatabaseKind, Line } from './proof.ts'
 
-const names = ['loss', 'steps', 'burst', 'replicas', 'long', 'flood', 'outage', 'upgrade', 'approval']
+const names = ['loss', 'steps', 'burst', 'replicas', 'long', 'flood', 'outage', 'upgrade', 'approval', 'cancel']
 const databases: readonly DatabaseKind[] = ['pglite', 'postgres']
 const script = fileURLToPath(new URL('../../scripts/prove.js', import.meta.url))
 

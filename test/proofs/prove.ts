@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { approval } from './approval.ts'
 import { burst } from './burst.ts'
+import { cancel } from './cancel.ts'
 import { flood } from './flood.ts'
 import { long } from './long.ts'
 import { loss } from './loss.ts'
@@ -11,7 +12,18 @@ import { replicas } from './replicas.ts'
 import { steps } from './steps.ts'
 import { upgrade } from './upgrade.ts'
 
-const proofs: Readonly<Record<string, Proof>> = { loss, steps, burst, replicas, long, flood, outage, upgrade, approval }
+const proofs: Readonly<Record<string, Proof>> = {
+  loss,
+  steps,
+  burst,
+  replicas,
+  long,
+  flood,
+  outage,
+  upgrade,
+  approval,
+  cancel,
+}
 
 const usage = `npm run prove -- <${Object.keys(proofs).join(' | ')} | all> [--scale ci|full] [--database pglite|postgres] [--seed n] [--json]`
 

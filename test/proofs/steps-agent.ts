@@ -1,4 +1,5 @@
-// The agent of the proof `steps`: a model with two tools that act on the tool stub, one that takes keys and one that does not.
+// The agent of the proofs `steps` and `cancel`: a model with tools that act on the tool stub: one takes keys, one does not,
+// one is asked about first.
 import * as z from 'zod'
 import { type Agent, defineAgent } from '../../src/agent/agent.ts'
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
@@ -10,13 +11,14 @@ export function stepsAgent(modelUrl: string, toolUrl: string): Agent {
     slug: 'steps',
     instructions: 'Take all your steps.',
     model: openAiCompatible({ baseUrl: modelUrl, model: 'scripted' }),
-    tools: [actTool(toolUrl, 'keyed'), actTool(toolUrl, 'plain')],
+    tools: [actTool(toolUrl, 'keyed'), actTool(toolUrl, 'plain'), actTool(toolUrl, 'asked')],
+    actionPolicy: { tools: { 'steps/asked': 'preview' } },
     maxTurns: 20,
   })
 }
 
 /** Keys and values in no order a database would keep: what is read back must be the same call all the same. */
-function actTool(toolUrl: string, kind: 'keyed' | 'plain'): Tool {
+function actTool(toolUrl: string, kind: 'keyed' | 'plain' | 'asked'): Tool {
   return defineTool({
     name: `steps/${kind}`,
     description: 'Does one step.',

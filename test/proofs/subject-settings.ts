@@ -58,7 +58,9 @@ export type Wish =
   /** Its effect is not answered before the tool stub opens the gate. */
   | 'gate'
   /** For the agent that is a model: so many steps with a tool of this kind, for a message of this id. */
-  | `steps ${'keyed' | 'plain'} ${string}`
+  | `steps ${'keyed' | 'plain' | 'asked'} ${string}`
+  /** A command. */
+  | `/${string}`
   /** Wants a reply of so many parts, without any effect. */
   | `parts ${number}`
   /** Of the buyer: something that needs consent, and something that does not. */
