@@ -186,10 +186,12 @@ function validationScope(connections: readonly GatewayConnection[]): GatewayDeps
 /** An observer's exceptions never matter to the journey. */
 function safeObserver(observer: Observer | undefined, log: Log): Observer {
   return (event) => {
+    const failed = (): void => log.warn('observer_failed', { hook: event.type, connection: event.connection })
     try {
-      observer?.(event)
+      // An observer may turn out to be asynchronous; its failures come later and matter as little.
+      void Promise.resolve(observer?.(event)).catch(failed)
     } catch {
-      log.warn('observer_failed', { hook: event.type, connection: event.connection })
+      failed()
     }
   }
 }

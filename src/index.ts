@@ -41,6 +41,7 @@ export type {
   AdapterDefinition,
   ChannelDefinition,
   ConnectionConfig,
+  GatewayEvent,
   HistoricalMessage,
   IdentityEvidence,
   NormalizedMessage,

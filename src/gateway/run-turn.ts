@@ -22,6 +22,7 @@ import { createPauses } from './pauses.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
 import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
 import { naturalEnd, pausedEnd, runEnd, stoppedEnd } from './run-end.ts'
+import { tellResumed, tellRun } from './tell-run.ts'
 import { replyFacts, runIdOf } from './turn-facts.ts'
 
 /** What the agent came to: its answer, what it wants said before, and when it wants to be woken. */
@@ -60,6 +61,7 @@ export async function runAgent(
     return { ...nothing, reply: completeReply(occasion.says, replyFacts(ready)), run: naturalEnd }
   // Asked for when it is needed: the message a reply answers may have joined the turn on the way.
   const facts = () => ({ ...replyFacts(ready), ...occasion.reply })
+  if (occasion.signal !== null) tellResumed(deps, ready, occasion.signal)
   return runControlled(deps, ready, { agent, lease, isStopping, facts, occasion })
 }
 
@@ -118,7 +120,10 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
       if (extra !== undefined) extras.push(extra)
     },
     show: recorder.show,
-    emit: recorder.emit,
+    emit(type, metadata) {
+      recorder.emit(type, metadata)
+      tellRun(deps, ready, type, metadata)
+    },
     hear: control.hear,
     finish(result) {
       run = runEnd(result, control.cause())

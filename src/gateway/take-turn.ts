@@ -1,11 +1,12 @@
 // Hops 5-8 for one held lane, from the claim to the commit that ends its turn.
-import { failureFacts, type GatewayEvent, type LogFacts } from '../contract/index.ts'
+import { type ChannelEvent, failureFacts, type LogFacts } from '../contract/index.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import type { HeldLane } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import { amendmentEnd, answeredEnd, deadEnd, judgeFailure } from './end-turn.ts'
 import { prepareTurn, type ReadyTurn } from './prepare-turn.ts'
 import { runAgent } from './run-turn.ts'
+import { runIdOf } from './turn-facts.ts'
 
 export type ClaimedLane = { readonly lane: HeldLane; readonly claimedAt: number }
 
@@ -96,9 +97,10 @@ function tookMs(deps: GatewayDeps, { startedAt }: TimedTurn): number {
   return deps.monotonicMs() - startedAt
 }
 
-function notify(deps: GatewayDeps, ready: ReadyTurn, type: GatewayEvent['type']): void {
+function notify(deps: GatewayDeps, ready: ReadyTurn, type: ChannelEvent['type']): void {
   const { lane, turn, members } = ready
   const messageIds = members.map((member) => member.row.messageId)
   const { connection, conversationId, agent } = lane
-  deps.notify({ type, connection, conversationId, agent, turnId: turn.id, messageIds })
+  const run = { turnId: turn.id, runId: runIdOf(ready), sessionId: turn.sessionId }
+  deps.notify({ type, connection, conversationId, agent, ...run, messageIds })
 }

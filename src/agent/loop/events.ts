@@ -41,7 +41,8 @@ export function notifyAll(observers: readonly LoopObserver[]): LoopObserver {
   return (name, payload) => {
     for (const observe of observers) {
       try {
-        observe(name, payload)
+        // An observer may turn out to be asynchronous; its failures come later and matter as little.
+        void Promise.resolve(observe(name, payload)).catch(() => {})
       } catch {
         // Watching must not change what is watched.
       }

@@ -1,0 +1,38 @@
+// What happens in a run, told to whoever watches the gateway, with where it happened (ruling 40).
+import type { Signal } from '../agent/agent.ts'
+import type { Fields } from '../contract/index.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { runIdOf } from './turn-facts.ts'
+
+export function tellRun(deps: Pick<GatewayDeps, 'notify'>, ready: ReadyTurn, name: string, payload: Fields): void {
+  const place = placeOf(ready)
+  deps.notify({ ...place, type: `loop.${name}`, payload })
+  if (name === 'runtime_tool_pending') deps.notify({ ...place, type: 'runtime_tool.pending', payload })
+}
+
+/** A tool that ran elsewhere has come back, or will not: its run goes on from here. */
+export function tellResumed(deps: Pick<GatewayDeps, 'notify'>, ready: ReadyTurn, { pause }: Signal): void {
+  if (pause?.kind !== 'tool_request') return
+  const place = placeOf(ready)
+  const payload = { request_id: pause.id, status: pause.status }
+  const left = pause.isCancelled ? 'cancelled' : 'timed_out'
+  const end = pause.status === 'runtime_tool_completed' ? 'submitted' : left
+  deps.notify({ ...place, type: `runtime_tool.${end}`, payload })
+  deps.notify({ ...place, type: 'runtime_tool.resumed', payload })
+}
+
+function placeOf(ready: ReadyTurn) {
+  const { lane, turn, members } = ready
+  const { connection, conversationId, agent } = lane
+  const messageIds = members.map((member) => member.row.messageId)
+  return {
+    connection,
+    conversationId,
+    agent,
+    turnId: turn.id,
+    runId: runIdOf(ready),
+    sessionId: turn.sessionId,
+    messageIds,
+  }
+}
