@@ -185,6 +185,7 @@ function appDeps(
   }
   return {
     gateway,
+    agents: config.agents,
     receipts: createReceiptStore(database),
     deliveries: createDeliveryStore(database),
     sessions: createSessionStore(database, config.tenant),

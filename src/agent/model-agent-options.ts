@@ -40,3 +40,42 @@ export type ModelAgentOptions = {
   readonly compaction?: { readonly policy: Partial<CompactionPolicy>; readonly summarize: Summarizer }
   readonly onEvent?: LoopObserver
 }
+
+// A new option that is forgotten here does not compile.
+export const modelAgentKeys: readonly string[] = Object.keys({
+  instructions: 1,
+  model: 1,
+  temperature: 1,
+  maxOutputTokens: 1,
+  modelTimeoutMs: 1,
+  modelRetries: 1,
+  tools: 1,
+  toolPolicy: 1,
+  actionPolicy: 1,
+  budgets: 1,
+  maxTurns: 1,
+  completionPolicy: 1,
+  shouldContinue: 1,
+  preToolMediator: 1,
+  toolCallRules: 1,
+  history: 1,
+  compaction: 1,
+  onEvent: 1,
+} satisfies Record<keyof ModelAgentOptions, 1>)
+
+/** What types cannot refuse, and what a configuration written without them gets wrong. */
+export function modelAgentProblems(options: ModelAgentOptions): readonly string[] {
+  const { model, tools = [], budgets = [], maxTurns = 1 } = options
+  const isTool = (tool: Tool): boolean => typeof tool?.execute === 'function' && tool.declaration !== undefined
+  const isBudget = ({ name, ceiling }: BudgetLimit): boolean => typeof name === 'string' && ceiling >= 1
+  const callbacks = ['shouldContinue', 'completionPolicy', 'preToolMediator', 'history', 'onEvent'] as const
+  return [
+    ...(model === undefined || model === null ? ['needs run (a function) or model'] : []),
+    ...(Array.isArray(tools) && tools.every(isTool) ? [] : ['tools must be made with defineTool']),
+    ...(Number.isInteger(maxTurns) && maxTurns >= 1 ? [] : ['maxTurns must be a whole number, 1 at least']),
+    ...(budgets.every(isBudget) ? [] : ['budgets must each have a name and a ceiling of 1 at least']),
+    ...callbacks
+      .filter((key) => options[key] !== undefined && typeof options[key] !== 'function')
+      .map((key) => `${key} must be a function`),
+  ]
+}

@@ -1,5 +1,6 @@
 // Hops 5-6: a held lane becomes a turn: identified, admitted, merged, opened or resumed. Undefined: nothing to run.
 import type { JsonObject, NormalizedMessage } from '../contract/index.ts'
+import { decideBoth } from '../identity/access.ts'
 import { type Absorbed, absorbEdits } from '../sessions/absorb-edits.ts'
 import { type Admission, planTurn, type TurnPlan } from '../sessions/plan-turn.ts'
 import { endsPause } from '../sessions/signal-store.ts'
@@ -44,13 +45,14 @@ export async function prepareTurn(
 }
 
 export async function admissions(
-  deps: Pick<GatewayDeps, 'access'>,
+  deps: Pick<GatewayDeps, 'access' | 'agents'>,
   at: GatewayConnection,
-  lane: Pick<HeldLane, 'messages'>,
+  lane: Pick<HeldLane, 'messages' | 'agent'>,
 ): Promise<ReadonlyMap<string, Admission>> {
   const decided = new Map<string, Admission>()
+  const own = deps.agents.get(lane.agent)?.access
   for (const row of lane.messages) {
-    const decision = await deps.access.decide(row.message.sender, at.access)
+    const decision = await decideBoth(deps.access, row.message.sender, at.access, own)
     const accessRule = at.access.mode
     if (decision.kind === 'refused') decided.set(row.id, { ...decision, accessRule })
     else decided.set(row.id, { kind: 'admitted', principal: decision.principal.id, accessRule })

@@ -45,7 +45,7 @@ export async function hasOwnersMessage(deps: GatewayDeps, ready: ReadyTurn): Pro
 async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn): Promise<readonly WaitingMessage[]> {
   if (turn.principal === null) return []
   const messages = await deps.turns.waiting(lane)
-  const decided = await admissions(deps, at, { messages })
+  const decided = await admissions(deps, at, { messages, agent: lane.agent })
   const isOwners = (row: WaitingMessage): boolean => {
     const admission = decided.get(row.id)
     return row.event === 'new' && admission?.kind === 'admitted' && admission.principal === turn.principal

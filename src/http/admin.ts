@@ -1,6 +1,7 @@
 // The operator's routes: the books, the dead, the deliveries, the runs; and those that also show people what is theirs. On this
 // machine only, with a token.
 import type { Context, Hono, Next } from 'hono'
+import { agentLine } from '../agent/agent-facts.ts'
 import { GatewayError, type Page } from '../contract/index.ts'
 import { addSessionRoutes } from './admin-sessions.ts'
 import { callerOf, keepCaller } from './admin-token.ts'
@@ -19,6 +20,7 @@ const ownerScoped = ['/admin/sessions']
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   app.use('/admin/*', (context, next) => requireOperator(deps, context, next))
   app.get('/admin/books', async (context) => context.json({ books: await deps.receipts.books() }))
+  app.get('/admin/agents', (context) => context.json({ agents: deps.agents.map(agentLine) }))
   addExplainRoute(app, deps)
   for (const state of ['dead', 'refused', 'ignored'] as const) {
     app.get(`/admin/${state}`, async (context) => {

@@ -1,5 +1,6 @@
 // What the HTTP surface needs, filled in by the edge.
 import type { Context } from 'hono'
+import type { AgentFacts } from '../agent/agent-facts.ts'
 import type { Config } from '../config.ts'
 import type { Log, Secret } from '../contract/index.ts'
 import type { ReplayReport, ReplayRequest } from '../gateway/replay.ts'
@@ -14,6 +15,7 @@ import type { VitalSign } from '../vitals/vitals-store.ts'
 
 export type AppDeps = {
   readonly gateway: Gateway
+  readonly agents: readonly AgentFacts[]
   readonly receipts: ReceiptStore
   readonly deliveries: DeliveryStore
   readonly sessions: SessionStore

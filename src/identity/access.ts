@@ -8,7 +8,7 @@ export type AccessDecision =
   | { readonly kind: 'admitted'; readonly principal: Principal }
   | { readonly kind: 'refused'; readonly reason: RefusalReason }
 
-export type RefusalReason = 'no_evidence' | 'not_on_allow_list' | 'not_paired' | 'connection_closed'
+export type RefusalReason = 'no_evidence' | 'not_on_allow_list' | 'not_paired' | 'connection_closed' | 'agent_closed'
 
 /** The port: one decision per message, made from its evidence and the connection's rule. */
 export interface AccessPolicy {
@@ -40,4 +40,18 @@ function isOurs(evidence: IdentityEvidence): boolean {
 
 function isAllowed(principal: Principal, allow: readonly string[]): boolean {
   return principal.evidence.some((evidence) => allow.includes(evidence.subject))
+}
+
+/** Both rules must admit: an agent's own can only narrow its connection's. */
+export async function decideBoth(
+  policy: AccessPolicy,
+  sender: Sender,
+  rule: AccessRule,
+  own: AccessRule | undefined,
+): Promise<AccessDecision> {
+  const decision = await policy.decide(sender, rule)
+  if (decision.kind === 'refused' || own === undefined) return decision
+  const narrowed = await policy.decide(sender, own)
+  const isShut = narrowed.kind === 'refused' && narrowed.reason === 'connection_closed'
+  return isShut ? { kind: 'refused', reason: 'agent_closed' } : narrowed
 }

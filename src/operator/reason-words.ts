@@ -11,6 +11,7 @@ const words: Readonly<Record<string, string>> = {
   not_on_allow_list: 'the sender is not on the allow list of this connection',
   not_paired: 'the sender is not paired with this connection',
   connection_closed: 'the connection is closed to everybody',
+  agent_closed: 'the agent is closed to everybody',
   no_decision: 'no access decision was made',
   from_self: 'the gateway itself had sent it',
   withdrawn: 'its author deleted it before anybody had read it',

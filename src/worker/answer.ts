@@ -38,6 +38,7 @@ export async function answer(
   const agents = config.agents.map((agent) => agent.slug)
   const app = createApp({
     gateway,
+    agents: config.agents,
     receipts: createReceiptStore(database),
     deliveries: createDeliveryStore(database),
     sessions: createSessionStore(database, config.tenant),

@@ -37,6 +37,8 @@ describeOnEachDatabase('the operator routes', (database) => {
       agents: [
         defineAgent({
           slug: 'demo',
+          provenance: { sourceType: 'bundled-agent', sourceVersion: '1.2.3' },
+          access: { mode: 'public', allow: [] },
           run: (message) => (textOf(message.parts) === 'die' ? Promise.reject(new Error('asked to')) : 'yes'),
         }),
       ],
@@ -45,6 +47,7 @@ describeOnEachDatabase('the operator routes', (database) => {
     })
     app = createApp({
       gateway: gateway.gateway,
+      agents: [...gateway.deps.agents.values()],
       receipts: gateway.deps.receipts,
       deliveries: createDeliveryStore(database()),
       sessions: createSessionStore(database(), 'default'),
@@ -92,6 +95,17 @@ describeOnEachDatabase('the operator routes', (database) => {
       })
     },
   )
+
+  test('list the agents with where they come from', async () => {
+    expect((await ask('GET', '/admin/agents')).body).toEqual({
+      agents: [
+        {
+          ...{ slug: 'demo', label: 'demo', description: '', busy: 'queue', access: 'public' },
+          ...{ source_type: 'bundled-agent', source_package: null, source_version: '1.2.3', source_ref: null },
+        },
+      ],
+    })
+  })
 
   test('answer on this machine only, whatever the token', async () => {
     isHere = false

@@ -174,6 +174,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /healthz', read: async () => (await request('/healthz')).body },
     { name: 'GET /readyz', read: async () => (await request('/readyz')).body },
     { name: 'GET /metrics', read: async () => (await request('/metrics')).body },
+    { name: 'GET /admin/agents', read: () => asOperator('/admin/agents') },
     { name: 'GET /admin/books', read: () => asOperator('/admin/books') },
     { name: 'GET /admin/explain/:id', read: everyStory },
     { name: 'GET /admin/tokens', read: () => asOperator('/admin/tokens') },

@@ -11,7 +11,7 @@ import { mediateBatch } from './mediate-batch.ts'
 import type { ModelRequest, ModelTurn } from './model.ts'
 import type { LoopOptions } from './options.ts'
 import { addUsage } from './result.ts'
-import { callKey, type RunState, record, spend, stopRun } from './run-state.ts'
+import { callKey, exceed, type RunState, record, spend, stopRun } from './run-state.ts'
 
 /** False: the run ends here. */
 export async function takeModelTurn(state: RunState, options: LoopOptions): Promise<boolean> {
@@ -27,7 +27,14 @@ export async function takeModelTurn(state: RunState, options: LoopOptions): Prom
   // What came in meanwhile is in the transcript now: a run that ended here would leave it unanswered.
   const isHeldOpen = hasHeard || wish === 'must'
   const goesOn = isHeldOpen || ((await options.shouldContinue?.({ ...turn }, context)) ?? wish === 'may')
-  return goesOn && !spend(state, 'turns')
+  return goesOn && !isOutOfTokens(state) && !spend(state, 'turns')
+}
+
+/** Asked before the model is asked again; a turn that ends by itself needs no more tokens. */
+function isOutOfTokens(state: RunState): boolean {
+  const budget = state.budgets.get('tokens')
+  budget?.setCurrent(Number(state.usage['total_tokens'] ?? 0))
+  return budget !== undefined && exceed(state, budget)
 }
 
 /** What a turn wants next: another one for sure, another one unless somebody objects, or none. */

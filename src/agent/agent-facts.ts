@@ -1,0 +1,100 @@
+// What every agent may declare about itself, model or function, and the check that nothing else was meant (ruling 40).
+import * as z from 'zod'
+import { type AccessRule, GatewayError } from '../contract/index.ts'
+
+/** What becomes of a message that comes while the agent is busy in the same conversation. */
+export type BusyPolicy = (typeof busyPolicies)[number]
+
+/** Where an agent comes from, for whoever reads the list of agents. */
+export type Provenance = {
+  readonly sourceType?: string
+  readonly sourcePackage?: string
+  readonly sourceVersion?: string
+  readonly sourceRef?: string
+}
+
+export type AgentFacts = {
+  /** Its name everywhere: lower-case letters, digits and dashes. */
+  readonly slug: string
+  readonly label?: string
+  readonly description?: string
+  /** What it can be asked, in its own words; told by /help behind the gateway's commands. */
+  readonly help?: string
+  /** `queue` unless told: it waits for the next turn. */
+  readonly busy?: BusyPolicy
+  /** Who may speak to it. It can only narrow what the connection allows. */
+  readonly access?: AccessRule
+  readonly provenance?: Provenance
+}
+
+const busyPolicies = ['queue', 'steer', 'interrupt'] as const
+const accessModes = ['public', 'allow_list', 'pairing', 'closed'] as const
+
+const factsSchema = z.object({
+  slug: z.string().regex(/^[a-z0-9][a-z0-9-]*$/, 'must be lower-case letters, digits and dashes'),
+  label: z.string('must be a text').optional(),
+  description: z.string('must be a text').optional(),
+  help: z.string('must be a text').optional(),
+  busy: z.enum(busyPolicies, `must be one of ${busyPolicies.join(', ')}`).optional(),
+  access: z
+    .strictObject({
+      mode: z.enum(accessModes, `must be one of ${accessModes.join(', ')}`),
+      allow: z.array(z.string(), 'must be a list of subjects'),
+    })
+    .optional(),
+  provenance: z
+    .strictObject({
+      sourceType: z.string().optional(),
+      sourcePackage: z.string().optional(),
+      sourceVersion: z.string().optional(),
+      sourceRef: z.string().optional(),
+    })
+    .optional(),
+})
+
+// A new fact that is forgotten here does not compile.
+const factKeys = Object.keys({
+  slug: 1,
+  label: 1,
+  description: 1,
+  help: 1,
+  busy: 1,
+  access: 1,
+  provenance: 1,
+} satisfies Record<keyof AgentFacts, 1>)
+
+/** Throws `config_invalid` with everything that is wrong; `ownKeys` are those of this kind of agent. */
+export function readAgentFacts(definition: object, ownKeys: readonly string[]): AgentFacts {
+  const read = factsSchema.safeParse(definition)
+  const slug = 'slug' in definition ? String(definition.slug).slice(0, 64) : '(no slug)'
+  const known = [...factKeys, ...ownKeys]
+  const problems = [
+    ...(read.error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`),
+    ...Object.keys(definition)
+      .filter((key) => !known.includes(key))
+      .map((key) => `unknown key "${key.slice(0, 64)}"; known are ${known.join(', ')}`),
+  ]
+  if (!read.success || problems.length > 0) throw invalidAgent(slug, problems)
+  // Parsed by the schema above; absent keys stay absent.
+  return read.data as AgentFacts
+}
+
+export function invalidAgent(slug: string, problems: readonly string[]): GatewayError {
+  return new GatewayError('config_invalid', `[agent] "${slug}": ${problems.join('; ')}`)
+}
+
+/** An agent as a list shows it, in the original's words. Nothing secret, nothing of what it says. */
+export function agentLine({ slug, label, description, busy, access, provenance }: AgentFacts) {
+  const { sourceType, sourcePackage, sourceVersion, sourceRef } = provenance ?? {}
+  return {
+    slug,
+    label: label ?? slug,
+    description: description ?? '',
+    busy: busy ?? 'queue',
+    access: access?.mode ?? null,
+    source_type: sourceType ?? null,
+    source_package: sourcePackage ?? null,
+    source_version: sourceVersion ?? null,
+    source_ref: sourceRef ?? null,
+  }
+}
