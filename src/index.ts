@@ -12,6 +12,7 @@ export {
 } from './agent/agent.ts'
 export { createSlidingWindowPolicy, type HistoryPolicy } from './agent/history/sliding-window.ts'
 export { complete, incomplete } from './agent/loop/completion.ts'
+export type { McpServerConfig } from './agent/mcp/mcp-server.ts'
 export { coalesceSameRole } from './agent/messages/coalesce.ts'
 // For tools that read and write transcripts of this kind, and for hosts that hand tools on.
 export {

@@ -2,6 +2,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { createToolServers } from './agent/mcp/tool-servers.ts'
 import { type Assembled, assemble, type Runtime } from './assemble.ts'
 import type { Config, DatabaseKind } from './config.ts'
 import { failureFacts, GatewayError, type Log, type Secret } from './contract/index.ts'
@@ -16,6 +17,7 @@ import { offerControl } from './node/data-dir-lock.ts'
 import { createFencedFetch, prepareFencedFetch } from './node/fenced-fetch.ts'
 import { headersOf } from './node/headers-of.ts'
 import { isLoopback } from './node/loopback.ts'
+import { createMcpConnect } from './node/mcp/connect.ts'
 import { createNodeMeter, type NodeMeter } from './node/meter.ts'
 import { nodeHmac } from './node/node-hmac.ts'
 import { openDatabase } from './node/open-database.ts'
@@ -92,7 +94,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const closeControl = config.databaseUrl === undefined ? undefined : await offerControl(config.dataDir, lockServer)
   const unlisten = await opened.database.listen(assembled.wake)
   const background = startBackground(assembled, opened.database, config, options.log)
-  const { stop: stopLeases } = assembled
+  const { stop: stopLeases, closeTools } = assembled
   options.log.info('gateway_started', { database: opened.database.kind, count: config.connections.length })
   return {
     url: addressOf(server, config),
@@ -106,6 +108,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
       await closed
       await unlisten()
       stopLeases()
+      await closeTools()
       lockServer.closeAllConnections()
       await closeControl?.()
       await opened.close()
@@ -137,6 +140,7 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
       fetch: async (request) => app.fetch(request),
       async close() {
         assembled.stop()
+        await assembled.closeTools()
         await opened.close()
       },
     }
@@ -156,6 +160,7 @@ async function nodeRuntime({ log, failpoint }: StartOptions): Promise<Runtime> {
     monotonicMs,
     hmac: nodeHmac(),
     random: Math.random,
+    createToolServers: (deps) => createToolServers({ ...deps, connect: createMcpConnect(deps.fetch) }),
     // After the sockets that are ready have been read.
     committer: (store) =>
       createGroupCommit(store, defaultLimits, () => new Promise((resolve) => setImmediate(resolve))),

@@ -2,6 +2,7 @@
 import type { NormalizedMessage } from '../contract/index.ts'
 import { type AgentFacts, invalidAgent, readAgentFacts } from './agent-facts.ts'
 import type { AgentContext, AgentReply, Signal, SignalContext } from './context.ts'
+import { type McpServer, readMcpServers } from './mcp/mcp-server.ts'
 import { createModelRun } from './model-agent.ts'
 import { type ModelAgentOptions, modelAgentKeys, modelAgentProblems } from './model-agent-options.ts'
 
@@ -17,7 +18,10 @@ export type FunctionAgentDefinition = AgentFacts & {
 export type ModelAgentDefinition = AgentFacts & ModelAgentOptions
 
 export type AgentDefinition = FunctionAgentDefinition
-export type Agent = Readonly<FunctionAgentDefinition>
+export type Agent = Readonly<FunctionAgentDefinition> & {
+  /** The servers its tools come from; only some runtimes can reach them. */
+  readonly mcpServers?: readonly McpServer[]
+}
 
 const functionKeys = ['run', 'onSignal']
 
@@ -31,5 +35,10 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
   const facts = readAgentFacts(definition, modelAgentKeys)
   const problems = modelAgentProblems(definition)
   if (problems.length > 0) throw invalidAgent(facts.slug, problems)
-  return Object.freeze({ ...facts, ...createModelRun(definition) })
+  const mcpServers = readMcpServers(facts.slug, definition.mcpServers ?? [])
+  return Object.freeze({
+    ...facts,
+    ...(mcpServers.length === 0 ? {} : { mcpServers }),
+    ...createModelRun(definition, mcpServers),
+  })
 }

@@ -12,6 +12,7 @@ import type {
 } from '../contract/index.ts'
 import type { EndedPause, Pauses } from './approvals/pauses.ts'
 import type { ConversationResult } from './loop/result.ts'
+import type { ToolServers } from './mcp/tool-servers.ts'
 
 /** What an agent may return: plain text, parts, or a whole response. Nothing means: say nothing. */
 export type AgentReply = string | undefined | Partial<NormalizedResponse> | { readonly parts: readonly Part[] }
@@ -29,6 +30,8 @@ export type StepContext = {
   readonly signal: AbortSignal
   /** The fetch to act with: nothing leaves once this turn has lost its lease, not even after a pause of the process. */
   readonly fetch: typeof fetch
+  /** For effects that need no `fetch`: throws when this turn has lost its lease. Ask right before acting. */
+  readonly assertHeld: () => void
 }
 
 export type AgentContext = {
@@ -73,6 +76,8 @@ export type AgentContext = {
   readonly record: (lines: readonly Envelope[]) => void
   /** Stops for a person's consent, or for a tool that runs elsewhere; `onSignal` is called when it is there. */
   readonly pause: Pauses
+  /** The MCP servers of this process; absent where there can be none. */
+  readonly toolServers?: ToolServers
 }
 
 /** What wakes a conversation without a message. */

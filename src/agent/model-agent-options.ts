@@ -8,6 +8,7 @@ import type { CompletionPolicy } from './loop/completion.ts'
 import type { LoopObserver } from './loop/events.ts'
 import type { Model } from './loop/model.ts'
 import type { LoopOptions } from './loop/options.ts'
+import type { McpServerConfig } from './mcp/mcp-server.ts'
 import type { RetryOptions } from './providers/with-retries.ts'
 import type { Tool } from './tools/define-tool.ts'
 import type { PreToolMediator } from './tools/mediate.ts'
@@ -24,6 +25,8 @@ export type ModelAgentOptions = {
   /** How often and how fast a provider is asked again before the turn itself waits for it. */
   readonly modelRetries?: RetryOptions
   readonly tools?: readonly Tool[]
+  /** Servers whose tools it may use besides its own, as `<server>/<tool>`. */
+  readonly mcpServers?: readonly McpServerConfig[]
   /** Which tools it is shown (`mode`, `tools`, `categories`, `deny`, …). */
   readonly toolPolicy?: unknown
   /** How they may act: `{ tools: { name: 'direct' | 'preview' | 'forbidden' }, categories: … }`. */
@@ -50,6 +53,7 @@ export const modelAgentKeys: readonly string[] = Object.keys({
   modelTimeoutMs: 1,
   modelRetries: 1,
   tools: 1,
+  mcpServers: 1,
   toolPolicy: 1,
   actionPolicy: 1,
   budgets: 1,

@@ -10,13 +10,15 @@ import type { LoopOptions, ResumePoint } from './loop/options.ts'
 import { conversationRequest } from './loop/request.ts'
 import type { ConversationResult } from './loop/result.ts'
 import { runLoop } from './loop/run-loop.ts'
+import type { McpServer } from './mcp/mcp-server.ts'
+import { offerTools } from './mcp/offer-tools.ts'
 import type { NamedLines } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { linesBefore, namedLines, spokenLine } from './model-view.ts'
 import { aiSdkModel } from './providers/ai-sdk.ts'
 import { type RetryPolicy, withRetries } from './providers/with-retries.ts'
 import { resumed, type Suspended, settlePause, suspended } from './resume-run.ts'
-import { type RunDesk, runDesk, turnFacts } from './run-desk.ts'
+import { type EquippedOptions, type RunDesk, runDesk, turnFacts } from './run-desk.ts'
 import { steeredType, stopCause } from './run-stop.ts'
 import { stagePauses } from './stage-pauses.ts'
 import { statusReply } from './status-reply.ts'
@@ -42,24 +44,21 @@ export type ModelRun = {
   readonly onSignal: (signal: Signal, context: SignalContext) => Promise<AgentReply>
 }
 
-export function createModelRun(options: ModelAgentOptions): ModelRun {
+export function createModelRun(options: ModelAgentOptions, servers: readonly McpServer[]): ModelRun {
   const { onEvent } = options
   const base = modelOf(options)
-  const converse = async (start: Start, context: SignalContext): Promise<AgentReply> => {
+  const converse = async (equipped: EquippedOptions, start: Start, context: SignalContext): Promise<AgentReply> => {
     const observe = notifyAll([context.emit, ...(onEvent === undefined ? [] : [onEvent])])
     const onRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
+    const model = withRetries(base, { ...options.modelRetries, onRetry })
     let point: ResumePoint | undefined
     const resume = () => () => (point === undefined ? {} : suspended(point, start))
-    const staging = stagePauses(options.tools ?? [], context.pause, resume)
-    const desk = runDesk(options, start, context, { ...staging, ...answered(start) })
+    const staging = stagePauses(equipped.tools, context.pause, resume)
+    const desk = runDesk(equipped, start, context, { ...staging, ...answered(start) })
     const system = [options.instructions, start.note].filter((text) => text !== undefined).join('\n\n')
-    const request = conversationRequest({
-      messages: start.lines,
-      runtime_context: desk?.context ?? {},
-      ...(options.maxTurns === undefined ? {} : { max_turns: options.maxTurns }),
-    })
+    const request = requestOf(options, start, desk)
     const result = await runLoop(request.messages, {
-      model: journaled(withRetries(base, { ...options.modelRetries, onRetry }), context),
+      model: journaled(model, context),
       runId: context.runId,
       sessionId: context.sessionId,
       maxTurns: request.max_turns,
@@ -89,16 +88,33 @@ export function createModelRun(options: ModelAgentOptions): ModelRun {
       const lines = [...linesBefore(options, sender, context), spokenLine({ role: 'user', sender, parts })]
       const facts = turnFacts(message, context)
       const given = { known: lines.length, facts, sender, clientTools: channel?.client_tools ?? [] }
-      return converse({ ...namedLines(lines, channel?.room_kind), ...given }, context)
+      const start = { ...namedLines(lines, channel?.room_kind), ...given }
+      return converse(await equip(options, servers, context), start, context)
     },
     // Other signals say nothing to a model.
     async onSignal({ pause }, context) {
       if (pause === undefined) return undefined
-      const start = resumed(options, pause, context)
+      const equipped = await equip(options, servers, context)
+      const start = resumed(equipped, pause, context)
       const room = fieldsOf(start.facts['client_context'])['room_kind']
-      return converse({ ...start, ...namedLines(start.lines, room) }, context)
+      return converse(equipped, { ...start, ...namedLines(start.lines, room) }, context)
     },
   }
+}
+
+/** Its own tools, and what its servers offer. */
+async function equip(
+  options: ModelAgentOptions,
+  servers: readonly McpServer[],
+  context: SignalContext,
+): Promise<EquippedOptions> {
+  const { tools, rejected } = await offerTools(servers, context)
+  return { ...options, tools: [...(options.tools ?? []), ...tools], rejected }
+}
+
+function requestOf({ maxTurns }: ModelAgentOptions, { lines }: Start, desk: RunDesk | undefined) {
+  const limit = maxTurns === undefined ? {} : { max_turns: maxTurns }
+  return conversationRequest({ messages: lines, runtime_context: desk?.context ?? {}, ...limit })
 }
 
 /** What the developer declared for the loop itself. */

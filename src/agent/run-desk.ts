@@ -2,6 +2,7 @@
 import { type Fields, isGatewayError, type Json, type NormalizedMessage } from '../contract/index.ts'
 import type { AgentContext } from './context.ts'
 import { notifyAll } from './loop/events.ts'
+import type { OfferedTools } from './mcp/offer-tools.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { resolveAction } from './policy/action-policy.ts'
 import { resolveVisibleTools } from './policy/tool-visibility.ts'
@@ -22,23 +23,29 @@ export type RunDesk = Pick<ToolCatalog, 'find'> & {
   readonly rules: readonly GateRule[]
 }
 
+/** The tools of the agent's own and of its servers, and those that could not be had. */
+export type EquippedOptions = Omit<ModelAgentOptions, 'tools'> & OfferedTools
+
 /** Under a third of the lease (ruling 17). */
 const timeouts = { defaultTimeoutMs: 8_000, maxTimeoutMs: 10_000 } as const
 
 /** Undefined: it has no tools. */
 export function runDesk(
-  options: ModelAgentOptions,
+  options: EquippedOptions,
   { facts, clientTools }: { readonly facts: Fields; readonly clientTools: readonly unknown[] },
   context: Pick<AgentContext, 'step' | 'emit'>,
   waits: Pick<DeskDeps, 'stageApproval' | 'stagePending' | 'answered'>,
 ): RunDesk | undefined {
-  const { tools = [] } = options
+  const { tools, rejected } = options
   // A call that waited gets its result also when its agent has lost its tools.
-  if (tools.length === 0 && clientTools.length === 0 && waits.answered === undefined) return undefined
-  const { accepted, rejected } = declarationsOf(options, clientTools)
-  const all = createToolCatalog(accepted)
+  if (tools.length + rejected.length + clientTools.length === 0 && waits.answered === undefined) return undefined
+  const offered = declarationsOf(options, clientTools)
+  const all = createToolCatalog(offered.accepted)
   const visible = resolveVisibleTools(all.tools, { policies: [options.toolPolicy ?? {}], context: facts })
-  const catalog = { ...createToolCatalog(visible.values()), rejected: [...rejected, ...all.rejected] }
+  const catalog = {
+    ...createToolCatalog(visible.values()),
+    rejected: [...rejected, ...offered.rejected, ...all.rejected],
+  }
   const rules = readGateRules(options.toolCallRules ?? [], (name) => catalog.find(name)?.name ?? name)
   const own = options.preToolMediator
   const desk = createToolDesk({

@@ -68,7 +68,7 @@ async function runStep<T extends Json>(
   try {
     // The journal keeps no order of keys. What was just made must equal what a replay reads, also as text: a later step whose
     // arguments are made of it would be another step after a crash, and its effect would be made twice.
-    result = sortedJson(await work({ key, signal: deps.signal, fetch: deps.fetch }))
+    result = sortedJson(await work({ key, signal: deps.signal, fetch: deps.fetch, assertHeld: deps.assertHeld }))
   } catch (error) {
     // Broken off by us, not failed by itself: whether it took effect is unknown, and the journal must go on saying so.
     deps.assertHeld()

@@ -2,6 +2,7 @@
 import type { Agent } from '../agent/agent.ts'
 import type { PendingActionStore } from '../agent/approvals/pending-action-store.ts'
 import type { JournalStore } from '../agent/journal-store.ts'
+import type { ToolServers } from '../agent/mcp/tool-servers.ts'
 import type { ToolRequestStore } from '../agent/runtime-tools/tool-request-store.ts'
 import type {
   AccessRule,
@@ -95,5 +96,7 @@ export type GatewayDeps = {
   readonly log: Log
   readonly meter: Meter
   readonly notify: Observer
+  /** Absent where MCP servers cannot be reached. */
+  readonly toolServers?: ToolServers
   readonly failpoint?: (name: string) => void | Promise<void>
 }

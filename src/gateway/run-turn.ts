@@ -130,6 +130,7 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
     },
     record: (added) => void lines.push(...added),
     pause: pauses.pause,
+    ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
   }
   const work = (): Promise<AgentReply> | AgentReply =>
     occasion.signal === null

@@ -1,6 +1,7 @@
 // What defineAgent refuses: told at the start, with what to change.
 import { expect, test } from 'vitest'
 import { defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
+import type { McpServerConfig } from '../../src/agent/mcp/mcp-server.ts'
 
 const base = { slug: 'demo', model: async () => ({ content: '' }) }
 /** Configurations are often written without types. */
@@ -9,7 +10,7 @@ const define = (changes: object) => defineAgent({ ...base, ...changes } as Model
 const known = [
   ...['slug', 'label', 'description', 'help', 'busy', 'access', 'provenance'],
   ...['instructions', 'model', 'temperature', 'maxOutputTokens', 'modelTimeoutMs', 'modelRetries'],
-  ...['tools', 'toolPolicy', 'actionPolicy', 'budgets', 'maxTurns', 'completionPolicy', 'shouldContinue'],
+  ...['tools', 'mcpServers', 'toolPolicy', 'actionPolicy', 'budgets', 'maxTurns', 'completionPolicy', 'shouldContinue'],
   ...['preToolMediator', 'toolCallRules', 'history', 'compaction', 'onEvent'],
 ].join(', ')
 
@@ -35,4 +36,28 @@ test.each([
 test('a function takes no keys of a model', () => {
   const agent = { slug: 'demo', run: () => '', maxTurns: 3 }
   expect(() => defineAgent(agent)).toThrow('unknown key "maxTurns"; known are slug, label')
+})
+
+test.each<[object, string]>([
+  [{ name: 'files' }, 'mcpServers.0 needs either command (a program) or url (a server)'],
+  [{ name: 'files', command: 'x', url: 'https://x' }, 'mcpServers.0 needs either command'],
+  [{ name: 'Files', command: 'x' }, 'mcpServers.0.name must be a short lower-case word'],
+  [{ name: 'client', command: 'x' }, 'mcpServers.0.name is kept for the tools of clients'],
+  [{ name: 'web', url: 'http://example.com/mcp' }, 'mcpServers.0.url must be https, or http on this machine'],
+  [{ name: 'web', url: 'http://127.0.0.1.example.com/' }, 'must be https'],
+  [{ name: 'web', url: 'https://user:secret@example.com/' }, 'must be https'],
+  [{ name: 'web', url: 'file:///etc/passwd' }, 'must be https'],
+  [{ name: 'files', command: 'x', environment: {} }, 'Unrecognized key'],
+  [{ name: 'files', command: 'x', env: { A: 1 } }, 'mcpServers.0.env'],
+])('the MCP server %j', (server, problem) => {
+  expect(() => define({ mcpServers: [server] })).toThrow(problem)
+})
+
+test('two MCP servers of one name are refused, and no value of theirs is shown', () => {
+  const server: McpServerConfig = { name: 'a', command: 'x', env: { KEY: 'canary' }, args: ['canary'] }
+  const refusal = () => define({ mcpServers: [server, server] })
+  expect(refusal).toThrow('two MCP servers are called "a"')
+  expect(refusal).not.toThrow('canary')
+  const web = { name: 'web', url: 'http://localhost:1/', headers: { authorization: 'canary' } }
+  expect(JSON.stringify(define({ mcpServers: [web] }))).not.toContain('canary')
 })

@@ -195,7 +195,7 @@ function context(transcript: readonly Envelope[]): AgentContext {
     runId: 'r1',
     attempt: 1,
     signal,
-    step: (name, work) => work({ key: name, signal, fetch }),
+    step: (name, work) => work({ key: name, signal, fetch, assertHeld: () => {} }),
     schedule: () => {},
     send: () => {},
     show: () => {},

@@ -21,7 +21,7 @@ export function prepared(declaration: ToolDeclaration, parameters: Fields, conte
 
 function toolContext(fields: Partial<ToolContext> = {}): ToolContext {
   const { signal } = new AbortController()
-  return { context: {}, turn: 1, signal, key: 'key-1', fetch: globalThis.fetch, ...fields }
+  return { context: {}, turn: 1, signal, key: 'key-1', fetch: globalThis.fetch, assertHeld: () => {}, ...fields }
 }
 
 export type RunOptions = {

@@ -20,7 +20,7 @@ import { failedResult } from './tool-result.ts'
 import type { ToolResultTruncator } from './truncate-result.ts'
 
 export type Runnable = ReadyCall & { readonly prepared: PreparedCall; readonly declaration: ToolDeclaration }
-export type EffectContext = Pick<ToolContext, 'key' | 'fetch' | 'signal'>
+export type EffectContext = Pick<ToolContext, 'key' | 'fetch' | 'signal' | 'assertHeld'>
 
 /** Somebody agreed: `input` is what they agreed to, `shown` what the tool may know of it. */
 export type Approved = {

@@ -71,6 +71,8 @@ export type ToolContext = {
   /** The same on every try of this call; given to tools that declare themselves idempotent. */
   readonly key: string
   readonly fetch: typeof fetch
+  /** For effects that need no `fetch`: throws when this turn has lost its lease. Ask right before acting. */
+  readonly assertHeld: () => void
   /** Present: a person agreed to this very call. A tool that asks by itself sees here that it may go on. */
   readonly approval?: { readonly action_id: string; readonly resolver: string }
 }

@@ -26,7 +26,7 @@ function desk(deps: Partial<DeskDeps> = {}, execute: (parameters: Fields) => unk
     },
     defaultTimeoutMs: 60_000,
     maxTimeoutMs: 60_000,
-    once: (_call, effect) => effect({ key: 'k', fetch: globalThis.fetch, signal }),
+    once: (_call, effect) => effect({ key: 'k', fetch: globalThis.fetch, signal, assertHeld: () => {} }),
     ...deps,
   }
   const port = createToolDesk(all)

@@ -1,0 +1,104 @@
+// A server's tools as declarations of ours. What it claims about them counts only where the configuration trusts it: without
+// that every tool is one that writes and must not be repeated.
+import type { Fields } from '../../contract/index.ts'
+import { fieldsOf, isFields, jsonOf, trimmed } from '../fields.ts'
+import { readDeclaration } from '../tools/declaration.ts'
+import { maxProviderName, providerSafeName } from '../tools/provider-names.ts'
+import type { RejectedDeclaration, ToolDeclaration } from '../tools/tool.ts'
+import type { McpServer } from './mcp-server.ts'
+
+/** A tool of a server. JSON: what a turn was offered is kept in its journal. */
+export type ServerTool = {
+  readonly server: string
+  /** As the server calls it. */
+  readonly tool: string
+  readonly declaration: ToolDeclaration
+}
+
+export type ServerTools = { readonly tools: readonly ServerTool[]; readonly rejected: readonly RejectedDeclaration[] }
+
+const maxDescription = 4_000
+const maxNameLength = 128
+
+export function declareTools(server: McpServer, listed: readonly unknown[]): ServerTools {
+  const tools = new Map<string, ServerTool>()
+  const rejected: RejectedDeclaration[] = []
+  for (const entry of listed) {
+    const given = fieldsOf(entry)
+    const tool = typeof given['name'] === 'string' ? given['name'] : ''
+    const name = `${server.name}/${ourName(tool)}`
+    const fault = tools.has(name) ? 'duplicate_tool_name: listed twice; the first one stays' : schemaFault(given)
+    if (fault !== undefined) {
+      rejected.push({ name: shown(server, tool), reason: fault })
+      continue
+    }
+    const reading = readDeclaration({ ...declared(server, given), ...spelling(name), name }, 'server')
+    if (reading.ok) tools.set(name, { server: server.name, tool, declaration: reading.declaration })
+    else rejected.push({ ...reading.rejected, name: shown(server, tool) })
+  }
+  return { tools: [...tools.values()], rejected }
+}
+
+/** Ours are lower case: `readFile` is `read_file` here, and so is `read.file`. */
+function ourName(tool: string): string {
+  return tool
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replace(/[^a-z0-9_-]+/g, '_')
+}
+
+function shown(server: McpServer, tool: string): string {
+  const printable = tool.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '')
+  return `${server.name}/${printable}`.slice(0, maxNameLength)
+}
+
+function declared(server: McpServer, given: Fields): Fields {
+  const name = trimmed(given['name']) ?? ''
+  const title = trimmed(given['title'])
+  const description = trimmed(given['description']) ?? title ?? name
+  const { $schema: _, ...parameters } = fieldsOf(jsonOf(given['inputSchema']))
+  return {
+    description: description.slice(0, maxDescription),
+    parameters,
+    ...traits(server, fieldsOf(given['annotations'])),
+    ...(server.timeoutMs === undefined ? {} : { timeout_ms: server.timeoutMs }),
+  }
+}
+
+/** Names too long for a provider get a shorter spelling that still belongs to one tool. */
+function spelling(name: string): Fields {
+  const safe = providerSafeName(name)
+  if (safe.length <= maxProviderName) return {}
+  return { provider_safe_name: `${safe.slice(0, maxProviderName - 9)}_${fingerprint(name)}` }
+}
+
+/** FNV-1a: tells names apart, keeps nothing secret. */
+function fingerprint(text: string): string {
+  let hash = 0x811c9dc5
+  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
+  return (hash >>> 0).toString(16).padStart(8, '0')
+}
+
+function traits({ isTrusted }: McpServer, { readOnlyHint, destructiveHint, idempotentHint }: Fields): Fields {
+  if (!isTrusted) return { write: true }
+  // Reading twice is reading once.
+  if (readOnlyHint === true) return { write: false, idempotent: true }
+  return {
+    write: true,
+    ...(idempotentHint === true ? { idempotent: true } : {}),
+    ...(destructiveHint === true ? { categories: ['destructive'] } : {}),
+  }
+}
+
+function schemaFault({ name, inputSchema }: Fields): string | undefined {
+  if (typeof name !== 'string' || name === '') return 'invalid_server_tool_declaration: it has no name'
+  const fault = (what: string): string => `invalid_server_tool_declaration: inputSchema ${what}`
+  if (!isFields(inputSchema)) return fault('must be a JSON schema')
+  const { type, properties, required } = inputSchema
+  if (type !== 'object') return fault('must be of type object')
+  if (properties !== undefined && !isFields(properties)) return fault('has properties that are none')
+  const areSchemas = Object.values(fieldsOf(properties)).every((each) => isFields(each) || typeof each === 'boolean')
+  if (!areSchemas) return fault('has a property that is no schema')
+  const isList = Array.isArray(required) && required.every((each) => typeof each === 'string')
+  return required === undefined || isList ? undefined : fault('has no list of names in required')
+}

@@ -1,0 +1,116 @@
+// MCP servers on Node: a program on its standard input and output, or streamable HTTP. The SDK is loaded by the first agent
+// that has a server; it speaks the protocol, and what it would believe or run of a server's schemas is left to us.
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import * as z from 'zod'
+import manifest from '../../../package.json' with { type: 'json' }
+import type { McpServer } from '../../agent/mcp/mcp-server.ts'
+import { type McpConnect, McpFailure, type McpSession } from '../../agent/mcp/mcp-session.ts'
+import { createBoundedFetch } from './bounded-fetch.ts'
+import { childEnvironment } from './child-environment.ts'
+import { failureOf, type McpErrors } from './failure-of.ts'
+
+/** One message of a server, and one answer over HTTP. */
+const maxMessageBytes = 4 * 1024 * 1024
+/** Longer than any call may take: its own deadline comes first. */
+const requestMs = 60_000
+const goodbyeMs = 2_000
+
+/** Whatever the server sent: it is read on our side, tool by tool. */
+const anything = z.looseObject({})
+
+export function createMcpConnect(fetch: typeof globalThis.fetch): McpConnect {
+  return async (server, hooks, signal) => {
+    const sdk = await loadSdk()
+    const { reach } = server
+    const transport = reach.kind === 'command' ? commandTransport(sdk, reach) : urlTransport(sdk, reach, fetch)
+    // No capabilities: it may ask us for nothing, neither samples of our model nor questions to our people.
+    const client = new sdk.Client(
+      { name: 'parley', version: manifest.version },
+      { capabilities: {}, jsonSchemaValidator: noValidator },
+    )
+    let isOpen = false
+    let isClosed = false
+    client.onclose = () => {
+      isClosed = true
+      if (isOpen) hooks.onClosed()
+    }
+    // Over HTTP the stream that would tell of changes may be what broke: the list is asked for again.
+    client.onerror = () => hooks.onToolsChanged()
+    client.setNotificationHandler(sdk.ToolListChangedNotificationSchema, () => hooks.onToolsChanged())
+    try {
+      await client.connect(transport, { signal, timeout: requestMs })
+    } catch (error) {
+      await client.close().catch(() => {})
+      throw failureOf(error, sdk, { isOpen: false, isClosed })
+    }
+    isOpen = true
+    return sessionOf(client, transport, sdk, () => isClosed)
+  }
+}
+
+function sessionOf(client: Client, transport: Transport, sdk: Sdk, isClosed: () => boolean): McpSession {
+  const ask = async (request: Parameters<Client['request']>[0], signal: AbortSignal): Promise<unknown> => {
+    try {
+      return await client.request(request, anything, { signal, timeout: requestMs })
+    } catch (error) {
+      signal.throwIfAborted()
+      throw failureOf(error, sdk, { isOpen: true, isClosed: isClosed() })
+    }
+  }
+  return {
+    listTools: (cursor, signal) =>
+      ask({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } }, signal),
+    callTool: ({ name, parameters, key }, signal) => {
+      const params = { name, arguments: { ...parameters }, _meta: { 'parley/idempotency-key': key } }
+      return ask({ method: 'tools/call', params }, signal)
+    },
+    async close() {
+      if (transport instanceof sdk.StreamableHTTPClientTransport) {
+        const late = new Promise<void>((resolve) => setTimeout(resolve, goodbyeMs).unref())
+        await Promise.race([transport.terminateSession().catch(() => {}), late])
+      }
+      await client.close()
+    },
+  }
+}
+
+type Sdk = Awaited<ReturnType<typeof loadSdk>>
+
+async function loadSdk() {
+  const [client, stdio, http, types] = await Promise.all([
+    import('@modelcontextprotocol/sdk/client/index.js'),
+    import('@modelcontextprotocol/sdk/client/stdio.js'),
+    import('@modelcontextprotocol/sdk/client/streamableHttp.js'),
+    import('@modelcontextprotocol/sdk/types.js'),
+  ])
+  return { ...client, ...stdio, ...http, ...types } satisfies McpErrors
+}
+
+function commandTransport(sdk: Sdk, reach: Extract<McpServer['reach'], { kind: 'command' }>): Transport {
+  const { command, args, env, cwd } = reach
+  return new sdk.StdioClientTransport({
+    command,
+    args: [...args],
+    env: childEnvironment(env, sdk.DEFAULT_INHERITED_ENV_VARS),
+    // What it writes there may hold anything.
+    stderr: 'ignore',
+    maxBufferSize: maxMessageBytes,
+    ...(cwd === undefined ? {} : { cwd }),
+  })
+}
+
+function urlTransport(sdk: Sdk, reach: Extract<McpServer['reach'], { kind: 'url' }>, fetch: typeof globalThis.fetch) {
+  const headers = Object.entries(reach.headers).map(([name, value]) => [name, value.reveal()] as const)
+  return new sdk.StreamableHTTPClientTransport(new URL(reach.url), {
+    fetch: createBoundedFetch(fetch, { maxBytes: maxMessageBytes, requestMs }),
+    requestInit: { headers: Object.fromEntries(headers) },
+  })
+}
+
+/** Schemas of a stranger are not compiled: nobody here asks for their verdict. */
+const noValidator = {
+  getValidator: () => () => {
+    throw new McpFailure('lost')
+  },
+}
