@@ -9,6 +9,7 @@ import type { LoopObserver } from './loop/events.ts'
 import type { Model } from './loop/model.ts'
 import type { LoopOptions } from './loop/options.ts'
 import type { McpServerConfig } from './mcp/mcp-server.ts'
+import type { OutputSchema } from './output-schema.ts'
 import type { RetryOptions } from './providers/with-retries.ts'
 import type { Tool } from './tools/define-tool.ts'
 import type { PreToolMediator } from './tools/mediate.ts'
@@ -41,6 +42,8 @@ export type ModelAgentOptions = {
   /** What of a long conversation the model is shown. Without it: the stored lines of its beginning and its end. */
   readonly history?: HistoryPolicy
   readonly compaction?: { readonly policy: Partial<CompactionPolicy>; readonly summarize: Summarizer }
+  /** It answers with JSON of this schema instead of words. Goes with neither tools nor MCP servers. */
+  readonly output?: OutputSchema
   readonly onEvent?: LoopObserver
 }
 
@@ -64,12 +67,13 @@ export const modelAgentKeys: readonly string[] = Object.keys({
   toolCallRules: 1,
   history: 1,
   compaction: 1,
+  output: 1,
   onEvent: 1,
 } satisfies Record<keyof ModelAgentOptions, 1>)
 
 /** What types cannot refuse, and what a configuration written without them gets wrong. */
 export function modelAgentProblems(options: ModelAgentOptions): readonly string[] {
-  const { model, tools = [], budgets = [], maxTurns = 1 } = options
+  const { model, tools = [], mcpServers = [], budgets = [], maxTurns = 1, output } = options
   const isTool = (tool: Tool): boolean => typeof tool?.execute === 'function' && tool.declaration !== undefined
   const isBudget = ({ name, ceiling }: BudgetLimit): boolean => typeof name === 'string' && ceiling >= 1
   const callbacks = ['shouldContinue', 'completionPolicy', 'preToolMediator', 'history', 'onEvent'] as const
@@ -81,5 +85,8 @@ export function modelAgentProblems(options: ModelAgentOptions): readonly string[
     ...callbacks
       .filter((key) => options[key] !== undefined && typeof options[key] !== 'function')
       .map((key) => `${key} must be a function`),
+    ...(output !== undefined && tools.length + mcpServers.length > 0
+      ? ['output goes with neither tools nor mcpServers; make it an agent of its own']
+      : []),
   ]
 }

@@ -15,7 +15,9 @@ import { offerTools } from './mcp/offer-tools.ts'
 import type { NamedLines } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { linesBefore, namedLines, spokenLine } from './model-view.ts'
+import { outputForm } from './output-schema.ts'
 import { aiSdkModel } from './providers/ai-sdk.ts'
+import { withOutputForm } from './providers/structured-output.ts'
 import { type RetryPolicy, withRetries } from './providers/with-retries.ts'
 import { resumed, type Suspended, settlePause, suspended } from './resume-run.ts'
 import { type EquippedOptions, type RunDesk, runDesk, turnFacts } from './run-desk.ts'
@@ -44,8 +46,11 @@ export type ModelRun = {
   readonly onSignal: (signal: Signal, context: SignalContext) => Promise<AgentReply>
 }
 
-export function createModelRun(options: ModelAgentOptions, servers: readonly McpServer[]): ModelRun {
+type NamedOptions = ModelAgentOptions & { readonly slug: string }
+
+export function createModelRun(options: NamedOptions, servers: readonly McpServer[]): ModelRun {
   const { onEvent } = options
+  const form = options.output === undefined ? undefined : outputForm(options.slug, options.output)
   const base = modelOf(options)
   const converse = async (equipped: EquippedOptions, start: Start, context: SignalContext): Promise<AgentReply> => {
     const observe = notifyAll([context.emit, ...(onEvent === undefined ? [] : [onEvent])])
@@ -58,7 +63,7 @@ export function createModelRun(options: ModelAgentOptions, servers: readonly Mcp
     const system = [options.instructions, start.note].filter((text) => text !== undefined).join('\n\n')
     const request = requestOf(options, start, desk)
     const result = await runLoop(request.messages, {
-      model: journaled(model, context),
+      model: journaled(form === undefined ? model : withOutputForm(model, form), context),
       runId: context.runId,
       sessionId: context.sessionId,
       maxTurns: request.max_turns,
@@ -70,7 +75,8 @@ export function createModelRun(options: ModelAgentOptions, servers: readonly Mcp
       onPause: (at) => {
         point = at
       },
-      onDelta: context.show,
+      // Half a document is nothing to show.
+      ...(form === undefined ? { onDelta: context.show } : { structuredOutput: form.request }),
       observers: [observe],
       runControl: stoppedBy(context.stop),
       interruptSource: context.hear,

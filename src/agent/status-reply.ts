@@ -97,6 +97,9 @@ function failureNote(type: string): string {
       return 'My model declined to answer this. Please put it differently.'
     case 'invalid_request':
       return 'My model refused this request. Please put it differently; my operator can see why.'
+    case 'structured_output_invalid_json':
+    case 'structured_output_schema_mismatch':
+      return 'I could not bring my answer into the form it must have. Please put it differently.'
     default:
       return 'Something went wrong on my side. Please try again later; my operator can see why.'
   }

@@ -11,7 +11,7 @@ const known = [
   ...['slug', 'label', 'description', 'help', 'busy', 'access', 'provenance'],
   ...['instructions', 'model', 'temperature', 'maxOutputTokens', 'modelTimeoutMs', 'modelRetries'],
   ...['tools', 'mcpServers', 'toolPolicy', 'actionPolicy', 'budgets', 'maxTurns', 'completionPolicy', 'shouldContinue'],
-  ...['preToolMediator', 'toolCallRules', 'history', 'compaction', 'onEvent'],
+  ...['preToolMediator', 'toolCallRules', 'history', 'compaction', 'output', 'onEvent'],
 ].join(', ')
 
 test.each([
@@ -28,6 +28,7 @@ test.each([
   [{ maxTurns: 0 }, 'maxTurns must be a whole number'],
   [{ budgets: [{ name: 'turns' }] }, 'budgets must each have a name and a ceiling'],
   [{ onEvent: 'log' }, 'onEvent must be a function'],
+  [{ output: 'json' }, 'output must be a zod schema or a JSON Schema'],
 ])('%j', (changes, problem) => {
   expect(() => define(changes)).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   expect(() => define(changes)).toThrow(problem)

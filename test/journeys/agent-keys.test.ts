@@ -210,4 +210,11 @@ describeOnEachDatabase('a key of defineAgent:', (database) => {
     })
     expect(await say('hi')).toMatchObject([{ state: 'refused', reason: 'not_on_allow_list' }])
   })
+
+  test('mcpServers and output have journeys of their own; together they are refused', () => {
+    const mcpServers = [{ name: 'files', command: 'x' }]
+    expect(agent({ mcpServers }).mcpServers?.map((server) => server.name)).toEqual(['files'])
+    expect(() => agent({ mcpServers, output: {} })).toThrow('output goes with neither tools nor mcpServers')
+    expect(() => agent({ output: {} })).toThrow('output goes with neither tools nor mcpServers')
+  })
 })

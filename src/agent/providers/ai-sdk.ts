@@ -1,6 +1,6 @@
 // One model turn through the AI SDK, any provider. Only calls the provider marked as calls are calls: text that looks
 // like one stays text.
-import { jsonSchema, type LanguageModel, streamText, type ToolSet, tool } from 'ai'
+import { jsonSchema, type LanguageModel, Output, streamText, type ToolSet, tool } from 'ai'
 import type { Model, ModelRequest, ModelTurn } from '../loop/model.ts'
 import type { RequestedCall, ToolDeclaration } from '../tools/tool.ts'
 import { toModelMessages } from './to-model-messages.ts'
@@ -16,6 +16,8 @@ export type AiSdkOptions = {
 const defaultTimeoutMs = 120_000
 
 export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Model {
+  // The SDK prints what providers warn about beside our log, unless somebody has said otherwise.
+  Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: Reflect.get(globalThis, 'AI_SDK_LOG_WARNINGS') ?? false })
   return async (request) => {
     const names = safeNames(request.tools)
     const silence = watchSilence(options.modelTimeoutMs ?? defaultTimeoutMs)
@@ -24,6 +26,7 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Mo
       ...(request.system === undefined ? {} : { system: request.system }),
       messages: toModelMessages(request.messages, (name) => names.get(name) ?? name),
       tools: toolSet(request.tools, names),
+      ...outputOf(request),
       maxRetries: 0,
       abortSignal: AbortSignal.any([request.signal, silence.signal]),
       ...temperatureOf(request, options),
@@ -140,6 +143,13 @@ function schemaOf({ parameters }: ToolDeclaration): Record<string, unknown> {
 
 function safeNames(tools: readonly ToolDeclaration[]): ReadonlyMap<string, string> {
   return new Map(tools.map((declared) => [declared.name, declared.provider_safe_name ?? declared.name]))
+}
+
+/** Tells the provider the form; the answer is read and checked on our side. */
+function outputOf({ structuredOutput: form }: ModelRequest) {
+  if (form === undefined) return {}
+  const name = form.name === undefined ? {} : { name: form.name }
+  return { output: Output.object({ schema: jsonSchema({ ...form.schema }), ...name }) }
 }
 
 function temperatureOf({ model }: ModelRequest, options: AiSdkOptions): { temperature?: number } {

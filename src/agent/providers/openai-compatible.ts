@@ -7,14 +7,18 @@ export type OpenAiCompatibleOptions = {
   readonly baseUrl: string
   readonly model: string
   readonly apiKey?: Secret
+  /** The server takes a JSON Schema for its answer; without it, it is asked for JSON and told the schema in words. */
+  readonly structuredOutputs?: boolean
   readonly fetch?: typeof fetch
 }
 
-export function openAiCompatible({ baseUrl, model, apiKey, fetch }: OpenAiCompatibleOptions): LanguageModel {
+export function openAiCompatible(options: OpenAiCompatibleOptions): LanguageModel {
+  const { baseUrl, model, apiKey, structuredOutputs = false, fetch } = options
   const provider = createOpenAICompatible({
     name: 'openai-compatible',
     baseURL: baseUrl,
     includeUsage: true,
+    supportsStructuredOutputs: structuredOutputs,
     ...(apiKey === undefined ? {} : { apiKey: apiKey.reveal() }),
     ...(fetch === undefined ? {} : { fetch }),
   })

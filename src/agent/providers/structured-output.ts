@@ -1,0 +1,66 @@
+// Structured output with any provider: the model is told the form, its answer is read and checked, and it may try once more.
+// What it wrote goes nowhere but back to itself (loop 3.19).
+import type { Model, ModelRequest, ModelTurn } from '../loop/model.ts'
+import { addUsage } from '../loop/result.ts'
+import { textLine } from '../messages/create.ts'
+import type { OutputForm } from '../output-schema.ts'
+
+type Reading =
+  | { readonly parsed: unknown }
+  | { readonly fault: 'structured_output_invalid_json' | 'structured_output_schema_mismatch'; readonly note: string }
+
+const told = {
+  structured_output_invalid_json: 'The model did not answer with JSON.',
+  structured_output_schema_mismatch: "The model's JSON does not fit its schema.",
+} as const
+
+export function withOutputForm(model: Model, { faultsOf }: Pick<OutputForm, 'faultsOf'>): Model {
+  return async (request) => {
+    const asked = { ...request, system: instructed(request) }
+    const first = await model(asked)
+    if (first.failure !== undefined) return first
+    const reading = await read(first.content, faultsOf)
+    if ('parsed' in reading) return answered(first, reading.parsed)
+    const again = [textLine('assistant', first.content ?? ''), textLine('user', reading.note, { hidden: true })]
+    const second = await model({ ...asked, messages: [...request.messages, ...again] })
+    const usage = addUsage(first.usage ?? {}, second.usage ?? {})
+    if (second.failure !== undefined) return { ...second, usage }
+    const last = await read(second.content, faultsOf)
+    if ('parsed' in last) return answered({ ...second, usage }, last.parsed)
+    const { request_metadata } = second
+    return {
+      usage,
+      ...(request_metadata === undefined ? {} : { request_metadata }),
+      failure: { type: last.fault, message: told[last.fault], retryable: true },
+    }
+  }
+}
+
+/** Not every server is told the schema by its protocol; in words every one is. */
+function instructed({ system, structuredOutput }: ModelRequest): string {
+  const form = `Answer with JSON only, no other words, that fits this JSON Schema:\n${JSON.stringify(structuredOutput?.schema ?? {})}`
+  return system === undefined ? form : `${system}\n\n${form}`
+}
+
+async function read(content: string | undefined, faultsOf: OutputForm['faultsOf']): Promise<Reading> {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(unfenced(content ?? ''))
+  } catch {
+    return { fault: 'structured_output_invalid_json', note: 'That was no JSON. Answer again with JSON only.' }
+  }
+  const faults = await faultsOf(parsed)
+  if (faults.length === 0) return { parsed }
+  const note = `That JSON does not fit the schema: ${faults.join('; ')}. Answer again with JSON only.`
+  return { fault: 'structured_output_schema_mismatch', note }
+}
+
+/** Models like to put JSON into a code block. */
+function unfenced(text: string): string {
+  return /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text
+}
+
+function answered(turn: ModelTurn, parsed: unknown): ModelTurn {
+  const diagnostics = { status: 'parsed', parser: 'json', valid: true }
+  return { ...turn, content: JSON.stringify(parsed), structured_output: { parsed, diagnostics } }
+}
