@@ -3,6 +3,8 @@
 //
 //   bytes -> verify -> normalize -> accept --commit--> 2xx
 //   lane  -> take turn -> identify, admit, merge -> run -> render --commit--> outbox -> deliver -> settle
+import type { PendingActionStore } from './agent/approvals/pending-action-store.ts'
+import type { ToolRequestStore } from './agent/runtime-tools/tool-request-store.ts'
 import { failureFacts, type PumpName, type RawArrival, type WatchResult } from './contract/index.ts'
 import type { GatewayConnection, GatewayDeps } from './gateway/deps.ts'
 import { type Received, receive } from './gateway/receive.ts'
@@ -23,12 +25,20 @@ export type Gateway = {
   readonly waitForEvents: (ms: number) => Promise<void>
   /** A dead message is queued again; remains that could not be read are read again. False: nothing to do. */
   readonly resubmit: (inboxId: string) => Promise<boolean>
+  /** What paused runs wait for. Whoever decides wakes the gateway afterwards. */
+  readonly waits: Waits
   /** Works until its deadline, or until nothing is due. The next drain goes on where this one stopped, here or elsewhere. */
   readonly drain: (options: DrainOptions) => Promise<void>
   /** Milliseconds until there is something to drain that nobody holds; 0 = now, undefined = nothing waits. */
   readonly nextDueMs: () => Promise<number | undefined>
   /** Milliseconds since each pump's last round; null before its first one. */
   readonly pumpAges: () => Readonly<Record<PumpName, number | null>>
+}
+
+export type Waits = {
+  readonly tenant: string
+  readonly actions: PendingActionStore
+  readonly toolRequests: ToolRequestStore
 }
 
 /** Once `deadline` is aborted nothing new is claimed, and turns stop at their next journal step (ruling 32). */
@@ -48,10 +58,16 @@ export function createGateway(deps: GatewayDeps): Gateway {
     runs: deps.runs,
     waitForEvents: deps.bells.events.wait,
     resubmit: (inboxId) => resubmit(deps, inboxId),
+    waits: { tenant: tenantOf(deps), actions: deps.pendingActions, toolRequests: deps.toolRequests },
     drain: (options) => drain(deps, options, onRound),
     nextDueMs: deps.nextDueMs,
     pumpAges: () => ({ turns: ageOf('turns'), sends: ageOf('sends'), timers: ageOf('timers') }),
   }
+}
+
+/** All connections of one configuration belong to one tenant. */
+function tenantOf({ connections }: GatewayDeps): string {
+  return connections[0]?.connection.tenant ?? 'default'
 }
 
 async function drain(

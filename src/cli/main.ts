@@ -1,4 +1,5 @@
 // The command line. Prints for people, or JSON for programs; ends with a code that says how it went.
+import { approvalsCommands } from './approvals.ts'
 import { booksCommand } from './books.ts'
 import { deadCommands } from './dead.ts'
 import { deliveriesCommands } from './deliveries.ts'
@@ -10,6 +11,7 @@ import { runsCommands } from './runs.ts'
 import { sessionsCommands } from './sessions.ts'
 import { startCommand } from './start.ts'
 import { tokensCommands } from './tokens.ts'
+import { toolRequestsCommands } from './tool-requests.ts'
 
 const root = {
   name: 'parley',
@@ -24,6 +26,8 @@ const root = {
     deadCommands,
     runsCommands,
     replayCommand,
+    approvalsCommands,
+    toolRequestsCommands,
     sessionsCommands,
     tokensCommands,
   ],

@@ -26,6 +26,23 @@ export function pageFooter(next: number | null, words: string): string {
   return next === null ? '' : `\n\nMore: ${words} --before ${next}`
 }
 
+/** For lists whose ids sort by time. */
+export const idPageArgs = {
+  limit: pageArgs.limit,
+  before: { type: 'string', description: 'Where the page before this one ended', valueHint: 'id' },
+} as const
+
+export function idPageQuery(
+  { limit, before }: Pick<PageFlags, 'limit' | 'before'>,
+  more: Record<string, string | undefined>,
+): string {
+  return pageQuery({ limit }, { ...more, before })
+}
+
+export function idPageFooter(next: string | null, words: string): string {
+  return next === null ? '' : `\n\nMore: ${words} --before ${next}`
+}
+
 function wholeNumber(flag: string, text: string, max: number): string {
   const isFine = /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= max
   if (!isFine) throw wrongUsage(`--${flag} must be a whole number from 1 to ${max}`)

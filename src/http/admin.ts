@@ -3,9 +3,11 @@
 import type { Context, Hono, Next } from 'hono'
 import { agentLine } from '../agent/agent-facts.ts'
 import { GatewayError, type Page } from '../contract/index.ts'
+import { addApprovalRoutes } from './admin-approvals.ts'
 import { addSessionRoutes } from './admin-sessions.ts'
 import { callerOf, keepCaller } from './admin-token.ts'
 import { addTokenRoutes } from './admin-tokens.ts'
+import { addToolRequestRoutes } from './admin-tool-requests.ts'
 import type { AppDeps } from './deps.ts'
 import { addExplainRoute } from './explain.ts'
 import { idPattern, pageSize, wholeNumber } from './query.ts'
@@ -15,7 +17,7 @@ const failedStates = ['unknown', 'refused', 'dead'] as const
 const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending', 'retry', 'delivered', 'cancelled']
 const maxPageSize = 500
 /** Routes that answer by owner: a token with a principal reaches these and no others. */
-const ownerScoped = ['/admin/sessions']
+const ownerScoped = ['/admin/sessions', '/admin/approvals', '/admin/tool-requests']
 
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   app.use('/admin/*', (context, next) => requireOperator(deps, context, next))
@@ -54,6 +56,8 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   })
   addRunRoutes(app, deps)
   addTokenRoutes(app, deps)
+  addApprovalRoutes(app, deps)
+  addToolRequestRoutes(app, deps)
   addSessionRoutes(app, deps)
 }
 

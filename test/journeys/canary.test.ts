@@ -36,6 +36,7 @@ const hidden = {
   fakedStack: canary('faked-stack'),
   vendorError: canary('vendor-error'),
   garbage: canary('garbage'),
+  applyInput: canary('apply-input'),
 } as const
 
 /** What people said; to be seen only by the agent, the vendor, and where `showsText` says so. */
@@ -49,6 +50,8 @@ const config = `export default {
       if (said.includes('/throw')) throw new Error('${hidden.agentError} after ' + said)
       if (said.includes('/stack')) throw new TypeError('oops\\n    at ${hidden.fakedStack} (/x/${hidden.fakedStack}.js:1:1)')
       if (said.includes('/step')) return context.step('charge', async () => { throw new Error('${hidden.stepError}') })
+      if (said.includes('/ask')) return (await context.pause.approval({
+        summary: 'do it', apply_input: { key: '${hidden.applyInput}' }, preview: { size: 1 } })).question
       if (said.includes('/forget')) void Promise.reject(new Error('${hidden.forgottenPromise}'))
       context.show('you said ' + said)
       return 'you said ' + said
@@ -157,6 +160,11 @@ describeOnPostgres('canaries', (adminUrl) => {
     const list = JSON.parse(await asOperator('/admin/sessions?limit=100')) as { sessions: { id: string }[] }
     return (await Promise.all(list.sessions.map(({ id }) => asOperator(`/admin/sessions/${id}`)))).join('\n')
   }
+  const everyApproval = async () => {
+    const list = JSON.parse(await asOperator('/admin/approvals')) as { actions: { action_id: string }[] }
+    expect(list.actions).not.toHaveLength(0)
+    return (await Promise.all(list.actions.map((each) => asOperator(`/admin/approvals/${each.action_id}`)))).join('\n')
+  }
   const everyStory = async () => {
     const sql = postgres(clone.url, { max: 1, onnotice: () => {} })
     const inbox = await sql<{ id: string }[]>`select id from inbox`
@@ -184,6 +192,12 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /admin/refused', read: () => asOperator('/admin/refused') },
     { name: 'GET /admin/ignored', read: () => asOperator('/admin/ignored') },
     { name: 'GET /admin/deliveries', read: () => asOperator(`/admin/deliveries?state=${deliveryStates}`) },
+    { name: 'GET /admin/approvals', read: () => asOperator('/admin/approvals') },
+    { name: 'GET /admin/approvals/summary', read: () => asOperator('/admin/approvals/summary') },
+    { name: 'GET /admin/approvals/:id', read: everyApproval },
+    { name: 'GET /admin/tool-requests', read: () => asOperator('/admin/tool-requests') },
+    // None is asked for here; what it shows is for whoever runs the tool, parameters included.
+    { name: 'GET /admin/tool-requests/:id', read: async () => (await request('/admin/tool-requests/none')).body },
     { name: 'GET /admin/runs', read: () => asOperator('/admin/runs?limit=500') },
     { name: 'GET /admin/runs/:id', read: () => everyRun('') },
     { name: 'GET /admin/runs/:id/events', showsText: true, read: () => everyRun('/events') },
@@ -227,7 +241,7 @@ describeOnPostgres('canaries', (adminUrl) => {
       await say(text)
       await settled()
     }
-    for (const command of ['/throw', '/stack', '/step', '/forget']) await say(`${command} ${text}`)
+    for (const command of ['/throw', '/stack', '/step', '/ask', '/forget']) await say(`${command} ${text}`)
     await settled()
     await post(`{"update_id": 1, "${hidden.garbage}`)
     await post(new Uint8Array([0xff, 0xfe, 0x80]))

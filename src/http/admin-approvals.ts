@@ -1,0 +1,56 @@
+// Pending actions over HTTP (ruling 43): looked at and decided by whoever may. What is not theirs is not there.
+import type { Context, Hono } from 'hono'
+import * as z from 'zod'
+import { readDecision } from '../agent/approvals/decision.ts'
+import { pendingActionStatuses } from '../agent/approvals/pending-action.ts'
+import type { Verdict } from '../agent/approvals/pending-action-store.ts'
+import { requireResolved } from '../agent/approvals/resolution-words.ts'
+import { cleanText, GatewayError } from '../contract/index.ts'
+import type { AppDeps } from './deps.ts'
+import { bodyOf, idOf, pageOf, resolverOf, statusOf } from './waits.ts'
+
+const decisionSchema = z.strictObject({
+  // Judged apart, so that a wrong word is told in the words of the original.
+  decision: z.unknown().optional(),
+  hash: z.string().max(100).optional(),
+  reason: z
+    .string()
+    .transform((text) => cleanText(text).trim())
+    .pipe(z.string().max(200))
+    .optional(),
+})
+const shape = {
+  maxBytes: 4096,
+  remedy: 'send {"decision": "accepted" or "rejected"} as JSON, with "hash" and "reason" if you like',
+} as const
+
+export function addApprovalRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, 'gateway' | 'wake'>): void {
+  const resolverIn = (context: Context) => resolverOf(context, gateway.waits.tenant)
+  app.get('/admin/approvals', async (context) => {
+    const page = pageOf(context)
+    const filter = { ...page, status: statusOf(context, pendingActionStatuses) }
+    const found = await gateway.waits.actions.list(resolverIn(context).scope, filter)
+    return context.json({ actions: found, next: found.length < page.limit ? null : (found.at(-1)?.action_id ?? null) })
+  })
+  app.get('/admin/approvals/summary', async (context) =>
+    context.json({ summary: await gateway.waits.actions.summary(resolverIn(context).scope) }),
+  )
+  app.get('/admin/approvals/:id', async (context) => {
+    const action = await gateway.waits.actions.get(resolverIn(context).scope, idOf(context))
+    if (action === undefined)
+      throw new GatewayError('not_found', 'no such pending action; list them with GET /admin/approvals')
+    return context.json({ action })
+  })
+  const resolve = async (context: Context, verdict: Verdict) => {
+    const resolution = await gateway.waits.actions.resolve(idOf(context), verdict, resolverIn(context))
+    const { action, isDuplicate } = requireResolved(resolution)
+    wake()
+    return context.json({ action_id: action.action_id, decision: action.status, action, duplicate: isDuplicate })
+  }
+  app.post('/admin/approvals/:id/resolve', async (context) => {
+    const { decision, hash, reason } = await bodyOf(context, decisionSchema, shape)
+    const bound = hash === undefined ? {} : { hash }
+    return resolve(context, { status: readDecision(decision), ...bound, ...(reason ? { reason } : {}) })
+  })
+  app.delete('/admin/approvals/:id', (context) => resolve(context, { status: 'deleted' }))
+}

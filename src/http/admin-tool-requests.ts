@@ -1,0 +1,54 @@
+// Tools that somebody else runs, over HTTP: what is asked for, and the answer (loop 3.20).
+import type { Context, Hono } from 'hono'
+import * as z from 'zod'
+import { cancelledResult, submittedResult } from '../agent/runtime-tools/tool-answer.ts'
+import { type ToolAnswer, toolRequestStatuses } from '../agent/runtime-tools/tool-request-store.ts'
+import { GatewayError } from '../contract/index.ts'
+import type { AppDeps } from './deps.ts'
+import { bodyOf, pageOf, resolverOf, statusOf } from './waits.ts'
+
+const answerSchema = z.union([
+  z.strictObject({ result: z.json(), metadata: z.record(z.string(), z.json()).optional() }),
+  z.strictObject({ error: z.string().trim().min(1).max(2000), metadata: z.record(z.string(), z.json()).optional() }),
+])
+const shape = { maxBytes: 256 * 1024, remedy: 'send {"result": …} or {"error": "…"} as JSON' } as const
+
+export function addToolRequestRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, 'gateway' | 'wake'>): void {
+  const resolverIn = (context: Context) => resolverOf(context, gateway.waits.tenant)
+  app.get('/admin/tool-requests', async (context) => {
+    const page = pageOf(context)
+    const filter = { ...page, status: statusOf(context, toolRequestStatuses) }
+    const found = await gateway.waits.toolRequests.list(resolverIn(context).scope, filter)
+    return context.json({ requests: found, next: found.length < page.limit ? null : (found.at(-1)?.id ?? null) })
+  })
+  app.get('/admin/tool-requests/:id', async (context) => {
+    const found = await gateway.waits.toolRequests.get(resolverIn(context).scope, nameOf(context))
+    if (found === undefined) throw unknownRequest()
+    return context.json({ request: found.request, parameters: found.parameters })
+  })
+  const answer = async (context: Context, given: ToolAnswer) => {
+    const { scope, name } = resolverIn(context)
+    const answered = await gateway.waits.toolRequests.answer(scope, nameOf(context), given, name)
+    if (answered.kind === 'refused') {
+      if (answered.reason === 'not_found') throw unknownRequest()
+      throw new GatewayError('conflict', 'this request is not pending any more: its time is up, and the run went on')
+    }
+    wake()
+    return context.json({ request: answered.request, duplicate: answered.isDuplicate })
+  }
+  app.post('/admin/tool-requests/:id/submit', async (context) =>
+    answer(context, submittedResult(await bodyOf(context, answerSchema, shape))),
+  )
+  app.post('/admin/tool-requests/:id/cancel', (context) => answer(context, cancelledResult()))
+}
+
+/** Its id, or the request id the client was told. */
+function nameOf(context: Context): string {
+  const name = context.req.param('id') ?? ''
+  if (/^[0-9a-f-]{36}$|^runtime-tool-[0-9a-f]{64}$/.test(name)) return name
+  throw new GatewayError('bad_request', 'the id must be a UUID or a request id, as the lists show them')
+}
+
+function unknownRequest(): GatewayError {
+  return new GatewayError('not_found', 'no such request; list them with GET /admin/tool-requests')
+}
