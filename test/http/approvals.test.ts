@@ -118,6 +118,25 @@ describeOnEachDatabase('the routes of approvals', (database) => {
     expect((await call('GET', '', undefined, 'wrong')).status).toBe(401)
   })
 
+  test('show a person with a token of their own what is theirs, and let them decide where that is allowed', async () => {
+    const { action_id, creator } = await asked()
+    const tokenFor = async (principal: string): Promise<string> => {
+      const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+      const body = JSON.stringify({ label: 'person', principal })
+      const response = await app.request('/admin/tokens', { method: 'POST', headers, body })
+      return ((await response.json()) as Body).token
+    }
+    const [own, foreign] = [await tokenFor(creator), await tokenFor('loopback:somebody-else')]
+    expect((await call('GET', '', undefined, foreign)).body.actions).toEqual([])
+    expect((await call('GET', '/summary', undefined, foreign)).body.summary.pending).toBe(0)
+    expect((await call('GET', `/${action_id}`, undefined, foreign)).status).toBe(404)
+    expect((await call('POST', `/${action_id}/resolve`, { decision: 'accepted' }, foreign)).status).toBe(404)
+    expect((await call('DELETE', `/${action_id}`, undefined, foreign)).status).toBe(404)
+    expect((await call('GET', `/${action_id}`, undefined, own)).body.action.status).toBe('pending')
+    const decided = await call('POST', `/${action_id}/resolve`, { decision: 'accepted' }, own)
+    expect(decided.body.action).toMatchObject({ status: 'accepted', resolver: creator })
+  })
+
   test('list page by page', async () => {
     for (const id of ['m1', 'm2', 'm3']) await asked(id)
     const first = await call('GET', '?limit=2')

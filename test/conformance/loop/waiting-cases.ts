@@ -32,7 +32,7 @@ export function waitingCases(database: () => Database): readonly Case[] {
     {
       id: 'P-16',
       claim: 'an unknown decision is refused before anything is looked up; an unknown action is not there',
-      differs: 'there is always a store, and who resolves says the token',
+      differs: 'ruling 43',
       run: async () => [
         await refusal(() => readDecision('maybe')),
         (await actions().resolve('0192f1c2-7d5e-7abc-8def-0123456789ab', { status: 'accepted' }, alice)).kind,
