@@ -21,6 +21,7 @@ export function createTestApp(
 ): ReturnType<typeof createApp> {
   return createApp({
     gateway: gateway.gateway,
+    agents: [],
     receipts: gateway.deps.receipts,
     deliveries: createDeliveryStore(database),
     sessions: createSessionStore(database, 'default'),
