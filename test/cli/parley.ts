@@ -148,9 +148,17 @@ const demo = defineAgent({
     if (text.startsWith('die')) throw new Error('asked to')
     if (text.startsWith('slow')) await new Promise((resolve) => setTimeout(resolve, Number(process.env.SLOW_MS ?? 0)))
     if (text.startsWith('pick')) return greeting + ' ' + (await context.step('pick', async () => 7))
+    if (text.startsWith('ask'))
+      return (await context.pause.approval({ summary: 'order tea', apply_input: { cups: 2 } })).question
+    if (text.startsWith('look')) {
+      const wish = { tool: { name: 'client/look', callId: 'c1' }, parameters: { at: 1 }, shown: { at: 1 }, request: {} }
+      await context.pause.toolRequest(wish)
+      return 'looking'
+    }
     if (process.env.EXTRA_STEP) await context.step('order tea', async () => 'tea')
     return greeting + ': ' + text
   },
+  onSignal: ({ kind, payload }) => 'woken: ' + kind + ' ' + (payload.decision ?? payload.status),
 })
 export default defineConfig({
   agents: [demo],
