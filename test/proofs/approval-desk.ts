@@ -25,6 +25,7 @@ export function createApprovalDesk(scene: Scene) {
       wish,
     })
   return {
+    texts,
     count,
     isTold,
     effects: (conversation: string) =>

@@ -102,6 +102,7 @@ async function killedInside({ scene, desk, say }: Stage, round: number): Promise
       check(`${where}: killed at ${plan.name}`, hasDied ? 'yes' : 'no', 'yes', hasDied),
       equal(`${where}: effects at the tool`, desk.effects(where), 1),
       check(`${where}: told "${says}"`, isTold ? 'yes' : 'no', 'yes', isTold),
+      ...(isTold ? [] : [fact('  told instead', desk.texts(where).slice(1).join(' | ') || 'nothing')]),
     )
   }
   return lines
