@@ -103,6 +103,8 @@ function turnPump(deps: GatewayDeps, shared: Shared): Pump<Parameters<typeof tak
     slots: deps.turnPolicy.slots,
     bell: deps.bells.turns,
     claim: timed(deps, 'turns', deps.turns.claim),
+    // A gateway full of long runs is where somebody wants to say stop.
+    claimUrgent: timed(deps, 'turns', deps.turns.claimControl),
     run: (claimed) => takeTurn(deps, claimed, shared.isStopping),
   }
 }

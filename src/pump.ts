@@ -40,6 +40,8 @@ export type Pump<Work> = {
   readonly pollMs: number
   readonly bell: Bell
   readonly claim: (limit: number) => Promise<readonly Work[]>
+  /** Asked in place of `claim` while every slot is taken: what must not wait for one. Up to `urgentSlots` at once. */
+  readonly claimUrgent?: (limit: number) => Promise<readonly Work[]>
   readonly run: (work: Work) => Promise<void>
   readonly onError: (error: unknown) => void
   /** Called once per round, at least every `pollMs` while the pump works: silence means it hangs or has died. */
@@ -97,7 +99,7 @@ export async function runPump<Work>(pump: Pump<Work>): Promise<void> {
     pump.onRound?.()
     const free = Math.min(pump.batch, pump.slots - running.size)
     const moment = pump.untilQuiet?.moment() ?? 0
-    const claimed = free > 0 ? await claimSafely(pump, free) : []
+    const claimed = free > 0 ? await claimSafely(pump, pump.claim, free) : await claimUrgently(pump, running.size)
     for (const work of claimed) start(work)
     if (claimed.length > 0 && claimed.length === free) continue
     if (claimed.length === 0 && running.size === 0) pump.untilQuiet?.rest(pump, moment)
@@ -107,9 +109,21 @@ export async function runPump<Work>(pump: Pump<Work>): Promise<void> {
   await Promise.all(running)
 }
 
-async function claimSafely<Work>(pump: Pump<Work>, limit: number): Promise<readonly Work[]> {
+/** Beside the slots; small, because what is urgent is also short. */
+const urgentSlots = 4
+
+async function claimUrgently<Work>(pump: Pump<Work>, running: number): Promise<readonly Work[]> {
+  const free = pump.slots + urgentSlots - running
+  return pump.claimUrgent === undefined || free <= 0 ? [] : claimSafely(pump, pump.claimUrgent, free)
+}
+
+async function claimSafely<Work>(
+  pump: Pump<Work>,
+  claim: (limit: number) => Promise<readonly Work[]>,
+  limit: number,
+): Promise<readonly Work[]> {
   try {
-    return await pump.claim(limit)
+    return await claim(limit)
   } catch (error) {
     pump.onError(error)
     return []

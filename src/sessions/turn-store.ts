@@ -200,6 +200,8 @@ export type ReleaseCause = 'failed' | 'outage' | 'stopping' | 'untouched'
 export interface TurnStore {
   /** Free lanes, apart from those whose next work only a newer release can read (ruling 26). */
   claim(limit: number): Promise<readonly HeldLane[]>
+  /** The same among conversations that hold commands for the gateway itself. */
+  claimControl(limit: number): Promise<readonly HeldLane[]>
   /** Opens a turn (or none, when nothing is left to do) and settles what does not belong to it. False: lease lost. */
   open(lane: HeldLane, turn: NewTurn | null, dispositions: readonly Disposition[]): Promise<boolean>
   /** What waits behind the turn that runs in this lane. */

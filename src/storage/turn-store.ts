@@ -1,8 +1,8 @@
 // Hop 5's port on SQL. The holder is this process; the lease length is the store's.
 import type { HeldLane, TurnStore, WaitingMessage } from '../sessions/turn-store.ts'
-import type { Database } from './database.ts'
+import type { Database, Statement } from './database.ts'
 import { readableRows } from './row-version.ts'
-import { claimLanes } from './statements/claim-lanes.ts'
+import { claimControlLanes, claimLanes } from './statements/claim-lanes.ts'
 import { completeTurn, endedUnder, pauseTurn } from './statements/complete-turn.ts'
 import { joinTurn, waitingMessages } from './statements/join-turn.ts'
 import { lockLane, openTurn, recountLane, releaseLane, renewLanes, resumeTurn, splitTurn } from './statements/turns.ts'
@@ -16,13 +16,14 @@ const windowSize = 32
 type ClaimedLane = HeldLane & { readonly messages: readonly (WaitingMessage & { readonly v: number })[] }
 type Held = { readonly held: number }
 
+function isHeld(rows: readonly Held[]): boolean {
+  return (rows[0]?.held ?? 0) > 0
+}
+
 export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOptions): TurnStore {
-  const isHeld = (rows: readonly Held[]): boolean => (rows[0]?.held ?? 0) > 0
   return {
-    async claim(limit) {
-      const lanes = await database.query<ClaimedLane>(claimLanes, [limit, holder, leaseMs, windowSize])
-      return lanes.map((lane) => ({ ...lane, messages: readableRows(lane.messages) }))
-    },
+    ...createClaims(database, { holder, leaseMs }),
+    ...createJoins(database, holder),
     async open(lane, turn, dispositions) {
       const rows = await database.query<Held>(openTurn, [
         lane.conversationId,
@@ -33,17 +34,6 @@ export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOp
         storableJson(turn?.members ?? []),
       ])
       return isHeld(rows)
-    },
-    async waiting(hold) {
-      const rows = await database.query<ClaimedLane['messages'][number]>(waitingMessages, [
-        hold.conversationId,
-        windowSize,
-      ])
-      return readableRows(rows)
-    },
-    async join(hold, turnId, members) {
-      const params = [hold.conversationId, holder, hold.epoch, turnId, storableJson(members)]
-      return isHeld(await database.query<Held>(joinTurn, params))
     },
     async resume(hold, turnId) {
       return isHeld(await database.query<Held>(resumeTurn, [hold.conversationId, holder, hold.epoch, turnId]))
@@ -78,5 +68,32 @@ export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOp
         const [counted] = await sql.query<{ pending: number }>(recountLane, [hold.conversationId])
         return counted?.pending !== lane.pending
       }),
+  }
+}
+
+function createClaims(
+  database: Database,
+  { holder, leaseMs }: LeaseOptions,
+): Pick<TurnStore, 'claim' | 'claimControl'> {
+  const claim = async (statement: Statement, limit: number): Promise<readonly HeldLane[]> => {
+    const lanes = await database.query<ClaimedLane>(statement, [limit, holder, leaseMs, windowSize])
+    return lanes.map((lane) => ({ ...lane, messages: readableRows(lane.messages) }))
+  }
+  return { claim: (limit) => claim(claimLanes, limit), claimControl: (limit) => claim(claimControlLanes, limit) }
+}
+
+function createJoins(database: Database, holder: string): Pick<TurnStore, 'waiting' | 'join'> {
+  return {
+    async waiting(hold) {
+      const rows = await database.query<ClaimedLane['messages'][number]>(waitingMessages, [
+        hold.conversationId,
+        windowSize,
+      ])
+      return readableRows(rows)
+    },
+    async join(hold, turnId, members) {
+      const params = [hold.conversationId, holder, hold.epoch, turnId, storableJson(members)]
+      return isHeld(await database.query<Held>(joinTurn, params))
+    },
   }
 }

@@ -44,6 +44,8 @@ describeOnEachDatabase('a busy agent', (database) => {
     gateway = createTestGateway(database(), {
       agents: [defineAgent({ slug: 'demo', model, tools: [act], busy })],
       connections: loopbackConnections(vendor.origin, access === undefined ? {} : { access }),
+      // The shortest these calls allow: a holder that lost its lane notices within a quarter of it.
+      turns: { leaseMs: 15_000 },
     })
     work = putToWork(gateway)
   }
@@ -154,7 +156,7 @@ describeOnEachDatabase('a busy agent', (database) => {
     expect(await fate()).toEqual({ m1: 'answered', m2: 'answered' })
     expect(acted).toEqual(['1'])
     expect(await statuses()).toEqual(['incomplete', 'completed', 'completed'])
-  })
+  }, 60_000)
 
   test('that is interrupted stops before its next effect, says so, and answers the new message', async () => {
     start('interrupt')

@@ -150,6 +150,16 @@ describeOnEachDatabase('a command', (database) => {
     await until(() => texts().includes('re: hello'))
   })
 
+  test('is taken also where a second message would be refused because the conversation is busy', async () => {
+    start()
+    await say('m1', 'hello', { exclusive: true })
+    await until(() => heard.length === 1)
+    expect(await say('m2', 'more', { exclusive: true })).toMatchObject({ acceptances: [{ kind: 'refused' }] })
+    expect(await command('c1', 'status', { exclusive: true })).toMatchObject({ acceptances: [{ kind: 'accepted' }] })
+    await until(() => texts().length === 1)
+    expect(texts()[0]).toMatch(/^I am working/)
+  })
+
   test('/new stays in its conversation, behind what runs there', async () => {
     start()
     await say('m1', 'hello')

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
 import { defineTool } from '../../src/agent/tools/define-tool.ts'
+import type { ParleyConfig } from '../../src/config.ts'
 import { GatewayError } from '../../src/contract/index.ts'
 import { statement } from '../../src/storage/database.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/at-work.ts'
@@ -19,6 +20,7 @@ const runs = statement(
   `select id, status, cancelled_by as by, ended_at is not null as "isOver" from runs order by created_at`,
 )
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
+const waiting = statement('test_waiting', 'select 1 from lanes where turn_id is not null and holder is null')
 const lines = statement(
   'test_lines',
   `select envelope ->> 'type' as type, envelope -> 'metadata' ->> 'tool_call_id' as call from messages m
@@ -43,15 +45,19 @@ describeOnEachDatabase('a run', (database) => {
     },
   })
   const call = (n: string) => ({ id: `call-${n}`, name: 'demo__act', arguments: JSON.stringify({ n }) })
-  const start = (agent: Omit<AgentDefinition, 'slug'> | Omit<ModelAgentDefinition, 'slug'>) => {
+  const start = (
+    agent: Omit<AgentDefinition, 'slug'> | Omit<ModelAgentDefinition, 'slug'>,
+    turns: NonNullable<ParleyConfig['turns']> = {},
+  ) => {
     gateway = createTestGateway(database(), {
+      turns,
       agents: [defineAgent({ slug: 'demo', ...agent } as AgentDefinition)],
       connections: loopbackConnections(vendor.origin),
     })
     work = putToWork(gateway)
   }
-  const startModel = () =>
-    start({ model: openAiCompatible({ baseUrl: server.baseUrl, model: 'scripted' }), tools: [act] })
+  const startModel = (turns: NonNullable<ParleyConfig['turns']> = {}) =>
+    start({ model: openAiCompatible({ baseUrl: server.baseUrl, model: 'scripted' }), tools: [act] }, turns)
   const say = (id: string, text: string, from = 'ada') => gateway.deliver({ id, from, text })
   const command = (id: string, name: string, from = 'ada') =>
     gateway.deliver({ id, from, text: `/${name}`, command: { name, args: '' } })
@@ -79,7 +85,7 @@ describeOnEachDatabase('a run', (database) => {
   })
 
   test('is stopped by its owner between two tool calls: the one in flight ends, no other begins', async () => {
-    startModel()
+    startModel({ pollMs: 600_000 })
     server.script({ calls: ['1', '2', '3'].map(call) }, { text: 'All done.' })
     await say('m1', 'go')
     await until(() => acted.length === 1)
@@ -133,17 +139,17 @@ describeOnEachDatabase('a run', (database) => {
   })
 
   test('of a function ends at its next step, and its turn is cancelled, not dead', async () => {
-    start({
-      run: async (_message, { step }) => {
-        for (const n of ['1', '2', '3'])
-          await step(`act ${n}`, async () => {
-            acted.push(n)
-            await door.passed
-            return n
-          })
-        return 'All done.'
-      },
-    })
+    const run: AgentDefinition['run'] = async (_message, { step }) => {
+      for (const n of ['1', '2', '3'])
+        await step(`act ${n}`, async () => {
+          acted.push(n)
+          await door.passed
+          return n
+        })
+      return 'All done.'
+    }
+    // Nobody looks whether it was stopped: what begins the step does.
+    start({ run }, { pollMs: 600_000 })
     await say('m1', 'go')
     await until(() => acted.length === 1)
     await command('s1', 'stop')
@@ -154,6 +160,25 @@ describeOnEachDatabase('a run', (database) => {
     expect(texts()[1]).toMatch(/^Stopped\./)
     await until(async () => (await fate())['m1'] === 'answered')
     expect(await allRuns()).toMatchObject([{ status: 'cancelled', isOver: true }])
+  })
+
+  test('can be stopped in a gateway that is full of runs', async () => {
+    start(
+      {
+        run: async (_message, { stop }) => {
+          acted.push('waits')
+          await new Promise((_resolve, reject) => {
+            stop.addEventListener('abort', () => reject(stop.reason))
+          })
+        },
+      },
+      { slots: 1 },
+    )
+    await say('m1', 'go')
+    await until(() => acted.length === 1)
+    await command('s1', 'stop')
+    await until(() => texts().some((text) => text.startsWith('Stopped.')))
+    expect(await allRuns()).toMatchObject([{ status: 'cancelled' }])
   })
 
   test('of a function that waits is woken by its stop signal', async () => {
@@ -193,17 +218,23 @@ describeOnEachDatabase('a run', (database) => {
   })
 
   test('that waits out an outage is stopped without another attempt', async () => {
-    start({
-      run: (_message, { step }) =>
-        step('model', async () => {
+    start(
+      {
+        run: async () => {
           acted.push('asks')
-          throw new GatewayError('provider_unavailable', 'the model does not answer', { retryable: true })
-        }),
-    })
+          // The first try fails at once, the next one would answer.
+          if (acted.length === 1) throw new GatewayError('provider_unavailable', 'no model', { retryable: true })
+          return 'All done.'
+        },
+      },
+      { retryFirstMs: 3_000 },
+    )
     await say('m1', 'go')
-    await until(() => acted.length >= 2)
+    await until(() => acted.length === 1)
+    await until(async () => (await database().query(waiting, [])).length === 1)
     await command('s1', 'stop')
     await until(() => texts().some((text) => text.startsWith('Stopped.')))
+    expect(acted).toEqual(['asks'])
     expect(await allRuns()).toMatchObject([{ status: 'cancelled', isOver: true }])
   })
 

@@ -1,5 +1,6 @@
 // Hop 5: take up to $1 free lanes for $3 ms as holder $2. A lane comes with its open turn's members, or with what waits.
 // Lanes whose next work a newer release wrote are left to it: claiming them only to give them back would keep it waiting.
+import { controlPrefix } from '../../inbound/control-command.ts'
 import { statement } from '../database.ts'
 import { isReadable } from '../row-version.ts'
 
@@ -22,13 +23,11 @@ export const messageColumns = `
       where o.tenant = x.tenant and o.connection = x.connection and o.message_id = x.edit_of
         and o.event = 'new' and o.agent = x.agent order by o.seq limit 1) end as original`
 
-export const claimLanes = statement(
-  'claim_lanes',
-  `
+const claim = (andAlso: string): string => `
 with free as materialized (
   select l.conversation_id from lanes l
   where l.pending > 0 and l.mode = 'active' and l.next_at <= now() and (l.lease_until is null or l.lease_until < now())
-    and ${isReadable(nextVersion)}
+    and ${isReadable(nextVersion)}${andAlso}
   order by l.next_at limit $1 for update skip locked
 ),
 held as (
@@ -53,5 +52,13 @@ select h.conversation_id as "conversationId", h.tenant, h.connection, h.epoch::f
      from signals s where s.conversation_id = h.conversation_id
       and case when h.turn_id is null then s.state = 'queued' else s.turn_id = h.turn_id and s.state = 'in_turn' end
     order by s.seq limit 1) as signal
-from held h join conversations c on c.id = h.conversation_id`,
+from held h join conversations c on c.id = h.conversation_id`
+
+export const claimLanes = statement('claim_lanes', claim(''))
+
+/** Lanes of conversations beside a conversation; looked at one by one among those that are due. */
+export const claimControlLanes = statement(
+  'claim_control_lanes',
+  claim(`
+    and (select position('${controlPrefix}' in c.external_id) > 0 from conversations c where c.id = l.conversation_id)`),
 )
