@@ -58,8 +58,9 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
     const model = withRetries(base, { ...options.modelRetries, onRetry })
     let point: ResumePoint | undefined
     const resume = () => () => (point === undefined ? {} : suspended(point, start))
+    // A form takes no tools, also none that a caller offers.
     const staging = stagePauses(equipped.tools, context.pause, resume)
-    const desk = runDesk(equipped, start, context, { ...staging, ...answered(start) })
+    const desk = form ? undefined : runDesk(equipped, start, context, { ...staging, ...answered(start) })
     const system = [options.instructions, start.note].filter((text) => text !== undefined).join('\n\n')
     const request = requestOf(options, start, desk)
     const result = await runLoop(request.messages, {

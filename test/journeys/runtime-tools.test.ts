@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { aguiChannel } from '../../adapters/agui/index.ts'
 import { defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
+import type { GatewayEvent } from '../../src/contract/index.ts'
 import type { createApp } from '../../src/http/app.ts'
 import { statement } from '../../src/storage/database.ts'
 import { type AtWork, putToWork, until } from '../doubles/at-work.ts'
@@ -33,12 +34,14 @@ describeOnEachDatabase('a tool that the other side runs', (database) => {
   let gateway: TestGateway
   let app: ReturnType<typeof createApp>
   let work: AtWork
+  let events: GatewayEvent[]
   const start = (changes: Partial<ModelAgentDefinition> = {}) => {
     const model = openAiCompatible({ baseUrl: server.baseUrl, model: 'scripted' })
     const toolPolicy = { runtime_tools: ['client/open_door'] }
     const config = {
       agents: [defineAgent({ slug: 'demo', model, toolPolicy, ...changes })],
       connections: [{ channel: 'agui', id: 'demo', settings: {} }],
+      onEvent: (event: GatewayEvent) => void events.push(event),
     }
     gateway = createTestGateway(database(), config, {}, [aguiChannel])
     app = createTestApp(gateway, database(), { watchMs: 30_000 })
@@ -59,6 +62,7 @@ describeOnEachDatabase('a tool that the other side runs', (database) => {
   ]
 
   beforeEach(async () => {
+    events = []
     server = await startScriptedModel()
   })
   afterEach(async () => {
@@ -99,6 +103,29 @@ describeOnEachDatabase('a tool that the other side runs', (database) => {
     expect(await database().query(requests, [])).toMatchObject([
       { status: 'runtime_tool_completed', parameters: {}, resume: null },
     ])
+  })
+
+  test('is told to whoever watches, from the call to the run that goes on', async () => {
+    start()
+    server.script({ calls: [call] }, { text: 'The door is open.' })
+    const { body } = await run('r1', said('open it'))
+    await run('r2', result('{"opened":true}'))
+    const told = events.filter(({ type }) => type.startsWith('runtime_tool.'))
+    expect(told.map(({ type, agent, runId }) => `${type} ${agent} ${runId}`)).toEqual([
+      'runtime_tool.pending demo r1',
+      'runtime_tool.submitted demo r2',
+      'runtime_tool.resumed demo r2',
+    ])
+    const { request_id } = body.response.parts[0].policy
+    expect(told[0]).toMatchObject({ payload: { request_id } })
+  })
+
+  test('is not offered to an agent whose answer has a form', async () => {
+    start({ output: { type: 'object' } })
+    server.script({ text: '{"a":1}' })
+    const { body } = await run('r1', said('hi'))
+    expect(body.messages).toEqual([{ role: 'assistant', content: '{"a":1}' }])
+    expect(server.requests[0]?.tools).toBeUndefined()
   })
 
   test('that was answered once keeps that answer, and what nobody waits for is refused in words', async () => {
