@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Asked } from './arguments.ts'
 import { type BenchPostgres, startPostgres } from './postgres.ts'
 import { type Sample, takeSample } from './sample.ts'
+import type { Say } from './scenario.ts'
 import { type SubjectProcess, startSubject } from './subject-process.ts'
 import { adminToken, type Storage, type SubjectSettings } from './subject-settings.ts'
 
@@ -24,14 +25,13 @@ export const acceptSubjects: readonly string[] = ['floor', ...Object.keys(gatewa
 /** Connections of a run; the aims are judged at the first. One connection can share a commit with nobody. */
 export const connectionCounts = [32, 1] as const
 
-export type Results = {
+type Results = {
   readonly samples: readonly Sample[]
   readonly postgresVersion: string | undefined
 }
 
 type Started = { readonly name: string; readonly kind: GatewayKind | undefined; readonly process: SubjectProcess }
 type Stage = { readonly asked: Asked; readonly folder: string; readonly postgres: BenchPostgres | undefined }
-type Say = (text: string) => void
 
 export async function runAccept(asked: Asked, say: Say): Promise<Results> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'))

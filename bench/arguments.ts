@@ -28,18 +28,19 @@ const maxSeconds = 30
 /** Throws one line that says what to correct; 'help' when that is all that was asked for. */
 export function readArguments(
   args: readonly string[],
-  scenarios: readonly string[],
-  knownSubjects: readonly string[],
+  scenarios: Readonly<Record<string, readonly string[]>>,
 ): Asked | 'help' {
   const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: flags })
   if (values.help) return 'help'
   const [scenario, ...rest] = positionals
-  if (scenario === undefined || rest.length > 0 || !scenarios.includes(scenario))
-    throw new Error(`name one scenario: ${scenarios.join(', ')}`)
+  const knownSubjects = scenarios[scenario ?? '']
+  if (scenario === undefined || rest.length > 0 || knownSubjects === undefined)
+    throw new Error(`name one scenario: ${Object.keys(scenarios).join(', ')}`)
   const subjects = values.subjects?.split(',').map((name) => name.trim()) ?? knownSubjects
   const stranger = subjects.find((name) => !knownSubjects.includes(name))
   if (stranger !== undefined) throw new Error(`no subject "${stranger}"; there are ${knownSubjects.join(', ')}`)
-  if (values.check && !subjects.includes('floor')) throw new Error('--check needs the floor among the subjects')
+  if (values.check && knownSubjects.includes('floor') && !subjects.includes('floor'))
+    throw new Error('--check needs the floor among the subjects')
   return {
     scenario,
     rounds: numberWithin('--rounds', values.rounds, 1, maxRounds, true),

@@ -1,22 +1,32 @@
-// `npm run bench -- accept`: runs a scenario, tells its figures as tables or as JSON lines, and judges them on request.
+// `npm run bench -- <scenario>`: runs it, tells its figures as tables or as JSON lines, and judges them on request.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { acceptSubjects, connectionCounts, type Results, runAccept } from './accept.ts'
+import { acceptSubjects, connectionCounts, runAccept } from './accept.ts'
 import { type Asked, readArguments } from './arguments.ts'
+import { loopSubjects, runLoopScenario } from './loop.ts'
 import { wasQuiet } from './quiet.ts'
 import { tableOf, verdictLine } from './report.ts'
-import { judge, type Summary, summarize, type Verdict } from './summary.ts'
+import type { Say, Scenario, ScenarioResults } from './scenario.ts'
+import { judge, summarize } from './summary.ts'
 
-const usage = `npm run bench -- accept [options]
+const scenarios: Readonly<Record<string, Scenario>> = {
+  accept: { subjects: acceptSubjects, run: accept },
+  loop: { subjects: loopSubjects, run: runLoopScenario },
+}
+
+const usage = `npm run bench -- <scenario> [options]
+
+  accept             what it costs to take a signed webhook in: ${acceptSubjects.join(',')}
+  loop               what a turn costs beside what the agent does: ${loopSubjects.join(',')}
 
   --rounds <n>       rounds after the warm-up (5)
-  --seconds <n>      length of one run (2)
-  --subjects <list>  of ${acceptSubjects.join(',')} (all)
+  --seconds <n>      length of one run (2); of accept only
+  --subjects <list>  some of the scenario's (all)
   --json             JSON lines instead of tables
   --check            exit code 1 when an aim is missed
-  --profile <folder> write a CPU profile of every subject into the folder
+  --profile <folder> write a CPU profile of every subject into the folder; of accept only
   --help             this text
 
 Everything runs on this machine and on 127.0.0.1. Without --json the JSON lines go to a file in bench/results/.`
@@ -26,7 +36,8 @@ const resultsFolder = fileURLToPath(new URL('../bench/results', import.meta.url)
 async function main(): Promise<number> {
   let asked: Asked | 'help'
   try {
-    asked = readArguments(process.argv.slice(2), ['accept'], acceptSubjects)
+    const subjects = Object.fromEntries(Object.entries(scenarios).map(([name, each]) => [name, each.subjects]))
+    asked = readArguments(process.argv.slice(2), subjects)
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`)
     return 2
@@ -35,23 +46,25 @@ async function main(): Promise<number> {
     console.log(usage)
     return 0
   }
-  const results = await runAccept(asked, (text) => process.stderr.write(`${text}\n`))
-  const summaries = summarize(results.samples)
-  const verdicts = judge(summaries, connectionCounts[0])
-  await tell(asked, results, summaries, verdicts)
-  return asked.check && verdicts.some((verdict) => !verdict.isMet) ? 1 : 0
+  const results = await scenarios[asked.scenario]?.run(asked, (text) => void process.stderr.write(`${text}\n`))
+  if (results === undefined) return 2
+  await tell(asked, results)
+  return asked.check && results.verdicts.some((verdict) => !verdict.isMet) ? 1 : 0
 }
 
-async function tell(
-  asked: Asked,
-  results: Results,
-  summaries: readonly Summary[],
-  verdicts: readonly Verdict[],
-): Promise<void> {
+async function accept(asked: Asked, say: Say): Promise<ScenarioResults> {
+  const results = await runAccept(asked, say)
+  const summaries = summarize(results.samples)
+  const tables = connectionCounts.map((connections) => tableOf(summaries, connections)).join('\n\n')
+  return { ...results, summaries, verdicts: judge(summaries, connectionCounts[0]), tables }
+}
+
+async function tell(asked: Asked, results: ScenarioResults): Promise<void> {
+  const { samples, summaries, verdicts, tables } = results
   const machine = machineFacts(asked, results)
   const lines = [
     { type: 'machine', ...machine },
-    ...results.samples.map((sample) => ({ type: 'sample', ...sample })),
+    ...samples.map((sample) => ({ type: 'sample', ...sample })),
     ...summaries.map((summary) => ({ type: 'summary', ...summary })),
     ...verdicts.map((verdict) => ({ type: 'verdict', ...verdict })),
   ].map((line) => JSON.stringify(line))
@@ -63,15 +76,16 @@ async function tell(
   await mkdir(resultsFolder, { recursive: true })
   await writeFile(file, `${lines.join('\n')}\n`)
   console.log(`\n${machine.cores} x ${machine.processor}, Node ${machine.node}, PostgreSQL ${machine.postgres}`)
-  console.log(`load average ${machine.loadAverage}, ${asked.rounds} rounds of ${asked.seconds} s\n`)
-  for (const connections of connectionCounts) console.log(`${tableOf(summaries, connections)}\n`)
-  const busy = results.samples.filter((sample) => !wasQuiet(sample.idleBefore)).length
-  console.log(`${busy} of ${results.samples.length} runs began while the machine was busy with something else\n`)
+  const length = asked.scenario === 'accept' ? ` of ${asked.seconds} s` : ''
+  console.log(`load average ${machine.loadAverage}, ${asked.rounds} rounds${length}\n`)
+  console.log(`${tables}\n`)
+  const busy = samples.filter((sample) => !wasQuiet(sample.idleBefore)).length
+  console.log(`${busy} of ${samples.length} runs began while the machine was busy with something else\n`)
   for (const verdict of verdicts) console.log(verdictLine(verdict))
   console.log(`\nfigures: ${file}`)
 }
 
-function machineFacts(asked: Asked, results: Results) {
+function machineFacts(asked: Asked, results: ScenarioResults) {
   return {
     at: new Date().toISOString(),
     scenario: asked.scenario,

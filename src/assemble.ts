@@ -30,7 +30,7 @@ import { createRunStore } from './storage/run-store.ts'
 import { createToolRequestStore } from './storage/tool-request-store.ts'
 import { createRunLog, createSignalStore, createTranscriptStore } from './storage/transcript-store.ts'
 import { createTurnStore } from './storage/turn-store.ts'
-import { webHmac } from './verification/index.ts'
+import { sha256Hex, webHmac } from './verification/index.ts'
 
 export type Runtime = {
   readonly fetch: typeof fetch
@@ -232,9 +232,4 @@ function announced(bell: Bell, onWork: (() => void) | undefined): Bell {
 
 function ringAll(bells: Readonly<Record<string, Bell>>): void {
   for (const bell of Object.values(bells)) bell.ring()
-}
-
-async function sha256Hex(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

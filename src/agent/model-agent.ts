@@ -170,7 +170,9 @@ function linesOf({ messages, final_content }: ConversationResult, given: number)
 function journaled(model: Model, { step, stop }: SignalContext): Model {
   return async (request) => {
     const { messages, tools, system, turn } = request
-    const args = await sha256Of({ messages, system: system ?? null, tools: tools.map((tool) => tool.name) })
+    // What the answer depends on; where a line comes from and when is not among it.
+    const lines = messages.map(({ type, role, content, payload }) => [type, role, content, payload])
+    const args = await sha256Of([lines, system ?? null, tools.map((tool) => tool.name)])
     let isAsked = false
     const work = async ({ signal }: { signal: AbortSignal }) => {
       isAsked = true

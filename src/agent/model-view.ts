@@ -2,6 +2,7 @@
 import type { Envelope, HistoricalMessage } from '../contract/index.ts'
 import { partsText } from '../rendering/index.ts'
 import type { SignalContext } from './context.ts'
+import { fieldsOf } from './fields.ts'
 import { textLine } from './messages/create.ts'
 import { type NamedLines, nameSpeakers } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
@@ -27,9 +28,15 @@ export function namedLines(lines: readonly Envelope[], roomKind: unknown): Named
   return nameSpeakers(lines, { isRoom: roomKind === 'group' || roomKind === 'channel' })
 }
 
-/** A stored line keeps the text of its parts apart; the model is also told of files and links, as in the turn itself. */
+/**
+ * A stored line keeps the text of its parts apart; the model is also told of files and links, as in the turn itself. How a
+ * sender was proven is for policies: it is most of a line, and would be copied with it in every turn.
+ */
 function readable(line: Envelope): Envelope {
   const { parts } = line.payload
+  const { address, display_name } = fieldsOf(line.metadata['sender'])
+  const metadata = address === undefined ? line.metadata : { ...line.metadata, sender: { address, display_name } }
   // The codec put them there, of what a message or a reply consisted of.
-  return line.type === 'multimodal_part' && Array.isArray(parts) ? { ...line, content: partsText(parts) } : line
+  const content = line.type === 'multimodal_part' && Array.isArray(parts) ? partsText(parts) : line.content
+  return { ...line, content, metadata }
 }

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { type AgentContext, defineAgent } from '../../src/agent/agent.ts'
+import { defineAgent } from '../../src/agent/agent.ts'
 import type { Model, ModelRequest, ModelTurn } from '../../src/agent/loop/model.ts'
 import { toModelMessages } from '../../src/agent/providers/to-model-messages.ts'
 import { defineTool } from '../../src/agent/tools/define-tool.ts'
@@ -10,6 +10,7 @@ import { ToolError } from '../../src/agent/tools/tool-error.ts'
 import { type Envelope, type NormalizedMessage, type Part, textPart } from '../../src/contract/index.ts'
 import { assistantEnvelope, userEnvelope } from '../../src/sessions/codec.ts'
 import { forgedCalls } from '../doubles/forged-calls.ts'
+import { loneContext } from '../doubles/lone-context.ts'
 
 /** Where a text may come in. Every one but `answer` leaves the agent to answer `done`. */
 type Entry = {
@@ -146,7 +147,7 @@ async function run(entry: Entry) {
   })
   const agent = defineAgent({ slug: 'demo', instructions: 'Be brief.', model, tools: [search, fetch] })
   const asked = message(entry.parts ?? [textPart('hello')], entry.name)
-  const reply = await agent.run(asked, context(entry.transcript ?? []))
+  const reply = await agent.run(asked, loneContext('demo', entry.transcript))
   return { searched, fetched, requests, reply }
 }
 
@@ -178,36 +179,6 @@ function message(parts: readonly Part[], name?: string): NormalizedMessage {
       visibility: 'public',
       mentions: [],
       event: 'new',
-    },
-  }
-}
-
-function context(transcript: readonly Envelope[]): AgentContext {
-  const { signal } = new AbortController()
-  return {
-    agent: 'demo',
-    principal: 'ada',
-    evidence: [],
-    history: [],
-    transcript,
-    sessionId: 's1',
-    members: [],
-    runId: 'r1',
-    attempt: 1,
-    signal,
-    step: (name, work) => work({ key: name, signal, fetch, assertHeld: () => {} }),
-    schedule: () => {},
-    send: () => {},
-    show: () => {},
-    record: () => {},
-    stop: signal,
-    emit: () => {},
-    hear: async () => undefined,
-    finish: () => {},
-    pause: {
-      approval: () => Promise.reject(new Error('nothing waits here')),
-      toolRequest: () => Promise.reject(new Error('nothing waits here')),
-      settle: () => {},
     },
   }
 }

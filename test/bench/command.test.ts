@@ -28,8 +28,20 @@ describe('npm run bench', () => {
     expect(lines.filter((line) => line['type'] === 'verdict').map((line) => line['subject'])).toEqual(['noop'])
   })
 
+  test('measures the loop beside the bare loop of the AI SDK, as JSON lines', { timeout: 120_000 }, async () => {
+    const { code, output, complaint } = await run(['loop', '--rounds', '1', '--subjects', 'alone', '--json'])
+    expect(code, complaint).toBe(0)
+    const lines: Record<string, unknown>[] = output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const samples = lines.filter((line) => line['type'] === 'sample')
+    expect(samples.map(({ subject }) => subject)).toEqual(['sdk', 'loop', 'sdk-tools', 'loop-tools'])
+  })
+
   test.each([
-    [['nonsense'], 'name one scenario: accept'],
+    [['nonsense'], 'name one scenario: accept, loop'],
+    [['loop', '--subjects', 'floor'], 'no subject "floor"; there are alone, pglite, postgres'],
     [['accept', '--subjects', 'floor,rocket'], 'no subject "rocket"'],
     [['accept', '--rounds', '0'], '--rounds must be a whole number from 1 to 50'],
     [['accept', '--seconds', '3600'], '--seconds must be a number from 0.2 to 30'],

@@ -1,7 +1,7 @@
 // A transcript too large to summarize: its older part is set aside as it is, with a note in its place.
 import type { Envelope } from '../../contract/index.ts'
+import { sha256Hex } from '../../verification/index.ts'
 import { textLine } from '../messages/create.ts'
-import { sha256Hex } from '../tools/canonical-json.ts'
 import { bytesOf, provenance } from './conservation.ts'
 import type { CompactionPolicy } from './policy.ts'
 import { boundaryOf, type Compaction, skipped } from './view.ts'

@@ -1,7 +1,7 @@
 // A tool that somebody else runs: what they are asked for, and what of it anybody may see (loop 3.20).
 import type { JsonObject } from '../../contract/index.ts'
+import { sha256Hex } from '../../verification/index.ts'
 import type { ToolRequestWish } from '../approvals/pauses.ts'
-import { sha256Hex } from '../tools/canonical-json.ts'
 
 type RequestFacts = { readonly requestId: string; readonly runId: string; readonly timeoutAt: string }
 

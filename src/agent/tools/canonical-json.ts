@@ -1,7 +1,7 @@
 // One text per value, so that equal values have equal hashes: JSON without blanks, keys in the order of their code
 // units at every level, lists in their own order, undefined left out. The hash says how it was made: `sha256:` and hex.
 import type { Json } from '../../contract/index.ts'
-import { hexOf } from '../../verification/index.ts'
+import { sha256Hex } from '../../verification/index.ts'
 
 export function canonicalJson(value: unknown): string {
   // The round trip settles what JSON makes of dates and undefined before anything is sorted.
@@ -16,10 +16,6 @@ export function sortedJson(value: unknown): Json {
 
 export async function sha256Of(value: unknown): Promise<string> {
   return `sha256:${await sha256Hex(canonicalJson(value))}`
-}
-
-export async function sha256Hex(text: string): Promise<string> {
-  return hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))))
 }
 
 function write(value: unknown): string {

@@ -1,0 +1,30 @@
+// What an agent is given when there is no gateway around it: steps are run and not journaled, nothing waits, nobody watches.
+import type { AgentContext } from '../../src/agent/agent.ts'
+import type { Envelope } from '../../src/contract/index.ts'
+
+export function loneContext(agent: string, transcript: readonly Envelope[] = []): AgentContext {
+  const { signal } = new AbortController()
+  const nothingWaits = () => Promise.reject(new Error('nothing waits here'))
+  return {
+    agent,
+    principal: 'ada',
+    evidence: [],
+    history: [],
+    transcript,
+    sessionId: 's1',
+    members: [],
+    runId: 'r1',
+    attempt: 1,
+    signal,
+    step: (name, work) => work({ key: name, signal, fetch, assertHeld: () => {} }),
+    schedule: () => {},
+    send: () => {},
+    show: () => {},
+    record: () => {},
+    stop: signal,
+    emit: () => {},
+    hear: async () => undefined,
+    finish: () => {},
+    pause: { approval: nothingWaits, toolRequest: nothingWaits, settle: () => {} },
+  }
+}
