@@ -20,7 +20,8 @@ type Stage = {
 export const approval: Proof = async (options) => {
   const scene = await createScene(options, {
     connections: [{ id: 'shop', sendClass: 'client-id', agent: 'buyer' }],
-    leaseMs: 1500,
+    // A machine that stands still for seconds must not make a plain tool's call look interrupted.
+    leaseMs: 6000,
     toolLatencyMs: 5,
     patienceMs: 20_000,
   })
@@ -155,10 +156,11 @@ async function tampered({ scene, desk, say }: Stage, options: ProofOptions): Pro
     const second = await scene.start()
     await desk.resolve(second, action, 'accepted')
     const isTold = await desk.isTold(name, 'not bought: approval_tampered')
+    const told = second.count('approval_tampered')
     lines.push(
       zero(`${name}: effects at the tool`, desk.effects(name)),
       check(`${name}: told`, isTold ? 'yes' : 'no', 'yes', isTold),
-      equal(`${name}: told to the operator`, second.count('approval_tampered'), 1),
+      check(`${name}: told to the operator`, told, '> 0', told > 0),
     )
     await second.stop()
   }
