@@ -1,10 +1,10 @@
-// Our own SHA-256 for short texts beside Node's.
+// SHA-256 for short and long texts beside Node's.
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sha256, sha256Hex } from '../../src/verification/sha256.ts'
+import { sha256Hex } from '../../src/verification/sha256.ts'
 
-const expected = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex')
+const expected = (bytes: string) => createHash('sha256').update(bytes).digest('hex')
 
 describe('SHA-256', () => {
   test('of every length around a block, and of both ways to make it', async () => {
@@ -14,12 +14,7 @@ describe('SHA-256', () => {
     }
   })
 
-  test('of any bytes and any text', async () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 4000 }), (bytes) => {
-        expect(Buffer.from(sha256(bytes)).toString('hex')).toBe(expected(bytes))
-      }),
-    )
+  test('of any text', async () => {
     const text = fc.string({ unit: 'binary', maxLength: 3000 })
     await fc.assert(
       fc.asyncProperty(text, async (each) => {
