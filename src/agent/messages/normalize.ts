@@ -27,11 +27,18 @@ const liftedKeys: Readonly<Partial<Record<EnvelopeType, readonly string[]>>> = {
   tool_result: ['tool_name', 'success', 'turn', 'tool_data', 'media', 'error'],
 }
 
+/** What came out of here once: a run passes its lines through again and again, and a long history is copied each time. */
+const canonical = new WeakSet<object>()
+
 export function normalizeMessage(input: unknown): Envelope {
   if (!isObject(input)) throw invalid('message must be an object')
+  // It is frozen, and only this function can have made it.
+  if (canonical.has(input)) return input as Envelope
   const envelope = isEnvelope(input) ? fromEnvelope(input) : fromPlainRow(input)
   try {
-    return JSON.parse(JSON.stringify(envelope)) as Envelope
+    const made: Envelope = Object.freeze(JSON.parse(JSON.stringify(envelope)))
+    canonical.add(made)
+    return made
   } catch {
     throw invalid('envelope must be JSON serializable')
   }
