@@ -26,9 +26,15 @@ const safeCode = /^[a-z0-9][a-z0-9_.:-]{0,63}$/
 
 export function plainText(reply: NormalizedResponse): string {
   const text = partsText(reply.parts)
-  const body = text === '' ? sentences[reply.status] : [text, labels[reply.status]].filter(Boolean).join('\n\n')
+  const body = text === '' ? sentences[reply.status] : [text, labelOf(reply)].filter(Boolean).join('\n\n')
   const code = reply.status === 'failed' || reply.status === 'refused' ? reply.error?.code : undefined
   return code !== undefined && safeCode.test(code) ? `${body} (${code})` : body
+}
+
+/** A question that a policy part asks says itself what it waits for. */
+function labelOf({ status, parts }: NormalizedResponse): string {
+  const isAsked = status === 'input_required' && parts.some((part) => part.kind === 'policy')
+  return isAsked ? '' : labels[status]
 }
 
 /** Parts in reading order; tool calls are internal and leave no trace. */
