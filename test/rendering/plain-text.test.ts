@@ -14,6 +14,11 @@ const reply = (changes: Partial<NormalizedResponse>): NormalizedResponse => ({
 const said = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 
 describe('a status', () => {
+  test('that a policy part asks about is not explained twice', () => {
+    const question: Part = { kind: 'policy', policy: { kind: 'approval_required', message: 'May I?' } }
+    expect(plainText(reply({ status: 'input_required', parts: [question] }))).toBe('May I?')
+  })
+
   test.each<[NormalizedResponse['status'], string, string]>([
     ['completed', 'Done.', 'hi'],
     [

@@ -1,5 +1,6 @@
 // A model that needs no key: it answers a few commands through the same loop, tools and journal as a real one.
 import type { Envelope } from '../../contract/index.ts'
+import { fieldsOf } from '../fields.ts'
 import type { Model, ModelTurn } from '../loop/model.ts'
 import type { RequestedCall } from '../tools/tool.ts'
 import { dice, order } from './tools.ts'
@@ -51,8 +52,8 @@ function lastWords(messages: readonly Envelope[]): string {
 }
 
 function resultWords({ payload }: Envelope): string {
-  const { success, result, error_type } = payload
-  if (success !== true) return refusals.get(error_type) ?? 'That did not work.'
+  const { success, result, metadata } = payload
+  if (success !== true) return refusals.get(fieldsOf(metadata)['error_type']) ?? 'That did not work.'
   const given = result as { readonly rolled?: number; readonly ordered?: string } | undefined
   if (given?.rolled !== undefined) return `You rolled ${given.rolled}.`
   return `Ordered: ${given?.ordered ?? 'it'}. (A demonstration: nothing was bought.)`

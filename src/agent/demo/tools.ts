@@ -15,6 +15,7 @@ export const order = defineTool({
   description: 'Orders something, in pretence.',
   parameters: z.object({ what: z.string().min(1).max(200) }),
   action_policy: 'preview',
+  approval: { summary: ({ what }) => `order ${what}` },
   idempotent: true,
   execute: ({ what }) => ({ ordered: what }),
 })
