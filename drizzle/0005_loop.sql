@@ -38,4 +38,5 @@ CREATE UNIQUE INDEX "runtime_tool_requests_request" ON "runtime_tool_requests" U
 CREATE INDEX "runtime_tool_requests_status" ON "runtime_tool_requests" USING btree ("tenant","status","created_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "runs_run_id" ON "runs" USING btree ("tenant","run_id","conversation_id");--> statement-breakpoint
 CREATE INDEX "runs_created" ON "runs" USING btree ("tenant","created_at");--> statement-breakpoint
+CREATE INDEX "runs_resumes" ON "runs" USING btree ("resumes") WHERE resumes is not null;--> statement-breakpoint
 CREATE INDEX "sessions_owner" ON "sessions" USING btree ("tenant","owner","id");

@@ -79,6 +79,7 @@ export const runs = pgTable(
     index('runs_turn').on(t.turnId),
     uniqueIndex('runs_run_id').on(t.tenant, t.runId, t.conversationId),
     index('runs_created').on(t.tenant, t.createdAt),
+    index('runs_resumes').on(t.resumes).where(sql`resumes is not null`),
   ],
 )
 
