@@ -24,7 +24,9 @@ export async function until(isTrue: () => boolean | Promise<boolean>, timeoutMs 
 }
 
 /** A door that stays shut until the test opens it. */
-export function createDoor(): { readonly passed: Promise<void>; readonly open: () => void } {
+export type Door = { readonly passed: Promise<void>; readonly open: () => void }
+
+export function createDoor(): Door {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { passed: promise, open: resolve }
 }

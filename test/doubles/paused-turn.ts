@@ -1,10 +1,11 @@
 // A turn that paused, as the stores find it: a conversation, its lane free, and what the run waits for.
 import { randomUUID } from 'node:crypto'
-import type { NewPendingAction, NewToolRequest, NewTurn, TurnEnd } from '../../src/sessions/turn-store.ts'
+import type { NewPendingAction, NewToolRequest, NewTurn } from '../../src/sessions/turn-store.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { createTurnStore } from '../../src/storage/turn-store.ts'
 import { aDraft } from './drafts.ts'
+import { silentEnd } from './turn-end.ts'
 
 export const tenant = 'default'
 export const owner = 'test:alice'
@@ -30,7 +31,8 @@ export async function pauseTurn(database: Database, wait: Wait): Promise<PausedT
     dueInMs: expiresInMs ?? 60_000,
     payload: { id, principal: owner },
   }))
-  await store.complete(lane, { ...anEnd(turn), actions, requests, timers })
+  const run = { status: 'approval_required', stopReason: 'approval_required', usage: {}, budgets: {}, summary: {} }
+  await store.complete(lane, silentEnd(turn, { run, actions, requests, timers }))
   return { turnId: turn.id, conversationId: lane.conversationId }
 }
 
@@ -102,27 +104,5 @@ function newTurn(members: readonly string[]): NewTurn {
     members: members.map((id, ord) => ({ id, ord, principal: owner, accessRule: 'public' })),
     signalId: null,
     resumes: null,
-  }
-}
-
-function anEnd(turn: NewTurn): TurnEnd {
-  return {
-    turnId: turn.id,
-    sessionId: turn.sessionId,
-    state: 'silent',
-    reason: null,
-    response: null,
-    leadId: turn.members.at(-1)?.id ?? null,
-    leadState: 'refused',
-    leadReason: 'silent',
-    envelopes: [],
-    erased: [],
-    calls: [],
-    timers: [],
-    run: { status: 'approval_required', stopReason: 'approval_required', usage: {}, budgets: {}, summary: {} },
-    events: [],
-    actions: [],
-    requests: [],
-    resolved: null,
   }
 }

@@ -2,11 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { type Envelope, envelopeSchemaId } from '../../src/contract/index.ts'
 import type { InboxDraft } from '../../src/inbound/inbox-store.ts'
-import type { HeldLane, NewTurn, TurnEnd } from '../../src/sessions/turn-store.ts'
+import type { HeldLane, NewTurn } from '../../src/sessions/turn-store.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { createTurnStore } from '../../src/storage/turn-store.ts'
 import { aDraft, aMessage } from './drafts.ts'
+import { silentEnd } from './turn-end.ts'
 
 let count = 0
 
@@ -21,7 +22,7 @@ export async function talk(
   await store.open(held, turn, [])
   const inboxId = held.messages[0]?.id ?? null
   await store.complete(held, {
-    ...ended(turn),
+    ...silentEnd(turn),
     envelopes: [
       { inboxId, envelope: line('user', said.text) },
       { inboxId: null, envelope: line('assistant', `you said ${said.text}`) },
@@ -79,26 +80,4 @@ export async function moveSession(database: Database, id: string, type: string, 
 function line(role: string, content: string): Envelope {
   const sender = { address: `@${role}@parley.localhost`, display_name: 'Canary Name' }
   return { schema: envelopeSchemaId, version: 1, type: 'text', role, content, payload: {}, metadata: { sender } }
-}
-
-function ended(turn: NewTurn): TurnEnd {
-  return {
-    turnId: turn.id,
-    sessionId: turn.sessionId,
-    state: 'silent',
-    reason: null,
-    response: null,
-    leadId: turn.members.at(-1)?.id ?? null,
-    leadState: 'refused',
-    leadReason: 'silent',
-    envelopes: [],
-    erased: [],
-    calls: [],
-    timers: [],
-    run: { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} },
-    events: [],
-    actions: [],
-    requests: [],
-    resolved: null,
-  }
 }

@@ -1,13 +1,12 @@
 // What becomes of messages that come while an agent is at work: they wait, join the run, or end it.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import * as z from 'zod'
 import { defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
-import { defineTool } from '../../src/agent/tools/define-tool.ts'
 import type { ConnectionConfig } from '../../src/contract/index.ts'
 import { statement } from '../../src/storage/database.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/at-work.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
+import { callOfSlowTool, slowTool } from '../doubles/slow-tool.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
@@ -28,17 +27,7 @@ describeOnEachDatabase('a busy agent', (database) => {
   let work: AtWork
   let door = createDoor()
   const acted: string[] = []
-  const act = defineTool({
-    name: 'demo/act',
-    description: 'Acts.',
-    parameters: z.object({ n: z.string() }),
-    execute: async ({ n }) => {
-      acted.push(n)
-      await door.passed
-      return { did: n }
-    },
-  })
-  const call = (n: string) => ({ id: `call-${n}`, name: 'demo__act', arguments: JSON.stringify({ n }) })
+  const act = slowTool(acted, () => door)
   const start = (busy: NonNullable<ModelAgentDefinition['busy']>, access?: ConnectionConfig['access']) => {
     const model = openAiCompatible({ baseUrl: server.baseUrl, model: 'scripted' })
     gateway = createTestGateway(database(), {
@@ -79,7 +68,7 @@ describeOnEachDatabase('a busy agent', (database) => {
 
   test('that queues answers the next message in a turn of its own', async () => {
     start('queue')
-    server.script({ calls: [call('1')] }, { text: 'First.' }, { text: 'Second.' })
+    server.script({ calls: [callOfSlowTool('1')] }, { text: 'First.' }, { text: 'Second.' })
     await say('m1', 'one')
     await until(() => acted.length === 1)
     await say('m2', 'two')
@@ -93,7 +82,7 @@ describeOnEachDatabase('a busy agent', (database) => {
 
   test('that is steered hears its owner between two model turns, and answers both at once', async () => {
     start('steer')
-    server.script({ calls: [call('1')] }, { text: 'Both.' })
+    server.script({ calls: [callOfSlowTool('1')] }, { text: 'Both.' })
     await say('m1', 'one')
     await until(() => acted.length === 1)
     await say('m2', 'two')
@@ -110,7 +99,12 @@ describeOnEachDatabase('a busy agent', (database) => {
 
   test('is steered by its owner alone: what somebody else says, or asks as a command, waits', async () => {
     start('steer')
-    server.script({ calls: [call('1')] }, { text: 'For Ada.' }, { text: 'For Bob.' }, { text: 'For Ada again.' })
+    server.script(
+      { calls: [callOfSlowTool('1')] },
+      { text: 'For Ada.' },
+      { text: 'For Bob.' },
+      { text: 'For Ada again.' },
+    )
     await say('m1', 'one')
     await until(() => acted.length === 1)
     await say('b1', 'hello', 'bob')
@@ -124,7 +118,7 @@ describeOnEachDatabase('a busy agent', (database) => {
 
   test('is not steered by whom the connection does not admit', async () => {
     start('steer', { mode: 'allow_list', allow: ['loopback:ada'] })
-    server.script({ calls: [call('1')] }, { text: 'For Ada.' })
+    server.script({ calls: [callOfSlowTool('1')] }, { text: 'For Ada.' })
     await say('m1', 'one')
     await until(() => acted.length === 1)
     await say('x1', 'do something else', 'mallory')
@@ -137,7 +131,7 @@ describeOnEachDatabase('a busy agent', (database) => {
 
   test('that died after it was steered loses and doubles nothing: its messages run one by one', async () => {
     start('steer')
-    server.script({ calls: [call('1')] }, { hang: true })
+    server.script({ calls: [callOfSlowTool('1')] }, { hang: true })
     await say('m1', 'one')
     await until(() => acted.length === 1)
     await say('m2', 'two')
@@ -160,7 +154,7 @@ describeOnEachDatabase('a busy agent', (database) => {
 
   test('that is interrupted stops before its next effect, says so, and answers the new message', async () => {
     start('interrupt')
-    server.script({ calls: ['1', '2', '3'].map(call) }, { text: 'The new one.' })
+    server.script({ calls: ['1', '2', '3'].map(callOfSlowTool) }, { text: 'The new one.' })
     await say('m1', 'one')
     await until(() => acted.length === 1)
     await say('m2', 'two')
@@ -178,7 +172,7 @@ describeOnEachDatabase('a busy agent', (database) => {
 
   test('is not interrupted by somebody else', async () => {
     start('interrupt')
-    server.script({ calls: ['1', '2'].map(call) }, { text: 'For Ada.' }, { text: 'For Bob.' })
+    server.script({ calls: ['1', '2'].map(callOfSlowTool) }, { text: 'For Ada.' }, { text: 'For Bob.' })
     await say('m1', 'one')
     await until(() => acted.length === 1)
     await say('b1', 'hello', 'bob')

@@ -1,14 +1,13 @@
 // Stopping a run: by its owner and nobody else, before the next effect, with the books balanced afterwards.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import * as z from 'zod'
 import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
-import { defineTool } from '../../src/agent/tools/define-tool.ts'
 import type { ParleyConfig } from '../../src/config.ts'
 import { GatewayError } from '../../src/contract/index.ts'
 import { statement } from '../../src/storage/database.ts'
 import { type AtWork, createDoor, putToWork, until } from '../doubles/at-work.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
+import { callOfSlowTool, slowTool } from '../doubles/slow-tool.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
@@ -34,17 +33,7 @@ describeOnEachDatabase('a run', (database) => {
   let work: AtWork
   let door = createDoor()
   const acted: string[] = []
-  const act = defineTool({
-    name: 'demo/act',
-    description: 'Acts.',
-    parameters: z.object({ n: z.string() }),
-    execute: async ({ n }) => {
-      acted.push(n)
-      await door.passed
-      return { did: n }
-    },
-  })
-  const call = (n: string) => ({ id: `call-${n}`, name: 'demo__act', arguments: JSON.stringify({ n }) })
+  const act = slowTool(acted, () => door)
   const start = (
     agent: Omit<AgentDefinition, 'slug'> | Omit<ModelAgentDefinition, 'slug'>,
     turns: NonNullable<ParleyConfig['turns']> = {},
@@ -86,7 +75,7 @@ describeOnEachDatabase('a run', (database) => {
 
   test('is stopped by its owner between two tool calls: the one in flight ends, no other begins', async () => {
     startModel({ pollMs: 600_000 })
-    server.script({ calls: ['1', '2', '3'].map(call) }, { text: 'All done.' })
+    server.script({ calls: ['1', '2', '3'].map(callOfSlowTool) }, { text: 'All done.' })
     await say('m1', 'go')
     await until(() => acted.length === 1)
     await command('s1', 'stop')
@@ -107,13 +96,13 @@ describeOnEachDatabase('a run', (database) => {
 
   test('is not stopped by anybody else, who is told so', async () => {
     startModel()
-    server.script({ calls: ['1', '2'].map(call) }, { text: 'All done.' })
+    server.script({ calls: ['1', '2'].map(callOfSlowTool) }, { text: 'All done.' })
     await say('m0', 'hi', 'mallory')
     await until(() => acted.length === 1)
     door.open()
     await until(() => texts().includes('All done.'))
     door = createDoor()
-    server.script({ calls: ['3', '4'].map(call) }, { text: 'All of it.' })
+    server.script({ calls: ['3', '4'].map(callOfSlowTool) }, { text: 'All of it.' })
     await say('m1', 'go')
     await until(() => acted.includes('3'))
     await command('s1', 'stop', 'mallory')
@@ -260,7 +249,7 @@ describeOnEachDatabase('a run', (database) => {
   test('keeps what it cost: usage, budgets and provider, without a word that was said', async () => {
     startModel()
     door.open()
-    server.script({ calls: [call('1')] }, { text: 'Secret words.' })
+    server.script({ calls: [callOfSlowTool('1')] }, { text: 'Secret words.' })
     await say('m1', 'go')
     await until(() => texts().includes('Secret words.'))
     const [run] = await gateway.deps.runs.find((await allRuns())[0]?.id ?? '')

@@ -9,6 +9,7 @@ import { createOutboxStore } from '../../src/storage/outbox-store.ts'
 import { rowVersion } from '../../src/storage/row-version.ts'
 import { createTurnStore } from '../../src/storage/turn-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
+import { silentEnd } from '../doubles/turn-end.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
 
 /** Pretends that a release of another version wrote these rows. */
@@ -143,25 +144,8 @@ function newTurn(held: HeldLane): NewTurn {
 }
 
 function anEnd(turn: NewTurn, parts: number): TurnEnd {
-  return {
-    turnId: turn.id,
-    sessionId: turn.sessionId,
-    state: 'replied',
-    reason: null,
-    response: null,
-    leadId: turn.members.at(-1)?.id ?? null,
-    leadState: null,
-    leadReason: null,
-    envelopes: [],
-    erased: [],
-    calls: Array.from({ length: parts }, (_, ordinal) => aCall(ordinal)),
-    timers: [],
-    run: { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} },
-    events: [],
-    actions: [],
-    requests: [],
-    resolved: null,
-  }
+  const calls = Array.from({ length: parts }, (_, ordinal) => aCall(ordinal))
+  return silentEnd(turn, { state: 'replied', leadState: null, leadReason: null, calls })
 }
 
 function aCall(ordinal: number): QueuedCall {

@@ -1,12 +1,13 @@
 // The turn queue's conformance kit: claims are exclusive, leases expire, a stale epoch writes nothing (rulings 15-17, 27).
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { HeldLane, NewTurn, TurnEnd, TurnStore } from '../../src/sessions/turn-store.ts'
+import type { HeldLane, NewTurn, TurnStore } from '../../src/sessions/turn-store.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { createJournalStore } from '../../src/storage/journal-store.ts'
 import { createTurnStore } from '../../src/storage/turn-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
+import { silentEnd } from '../doubles/turn-end.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
 
 const lane = statement(
@@ -72,7 +73,7 @@ describeOnEachDatabase('the turn queue', (database) => {
     const turn = await open(workerA(), first)
     await database().query(expire, [])
     await claimOne(workerB())
-    expect(await workerA().complete(first, anEnd(turn))).toBe(false)
+    expect(await workerA().complete(first, silentEnd(turn))).toBe(false)
     expect(await workerA().release(first, 0, 'failed')).toBe(false)
     expect(await workerA().split(first, turn.id, 0, 'agent_failed')).toBe(false)
     expect(await workerA().resume(first, turn.id)).toBe(false)
@@ -96,8 +97,8 @@ describeOnEachDatabase('the turn queue', (database) => {
     await fill('c1.a')
     const held = await claimOne(workerA())
     const turn = await open(workerA(), held)
-    expect(await workerA().complete(held, anEnd(turn))).toBe(true)
-    expect(await workerA().complete(held, anEnd(turn))).toBe(true)
+    expect(await workerA().complete(held, silentEnd(turn))).toBe(true)
+    expect(await workerA().complete(held, silentEnd(turn))).toBe(true)
     expect(await database().query(lane, [])).toEqual([{ pending: 0, holder: null, epoch: held.epoch, open: false }])
   })
 
@@ -108,8 +109,8 @@ describeOnEachDatabase('the turn queue', (database) => {
     await database().query(statement('test_expire', "update lanes set lease_until = now() - interval '1 s'"), [])
     const next = await claimOne(workerB())
     expect(await workerB().resume(next, turn.id)).toBe(true)
-    expect(await workerB().complete(next, anEnd(turn))).toBe(true)
-    expect(await workerA().complete(late, anEnd(turn))).toBe(false)
+    expect(await workerB().complete(next, silentEnd(turn))).toBe(true)
+    expect(await workerA().complete(late, silentEnd(turn))).toBe(false)
   })
 
   test('keeps what arrives during a turn waiting for the next one', async () => {
@@ -117,7 +118,7 @@ describeOnEachDatabase('the turn queue', (database) => {
     const held = await claimOne(workerA())
     const turn = await open(workerA(), held)
     await fill('c1.b')
-    await workerA().complete(held, anEnd(turn))
+    await workerA().complete(held, silentEnd(turn))
     expect((await claimOne(workerB())).messages.map((row) => row.messageId)).toEqual(['c1.b'])
   })
 
@@ -141,7 +142,7 @@ describeOnEachDatabase('the turn queue', (database) => {
     await store.release(held, 0, 'failed', 'agent_failed')
     held = await claimOne(store)
     await store.resume(held, turn.id)
-    await store.complete(held, anEnd(turn))
+    await store.complete(held, silentEnd(turn))
     expect(await database().query(histories, [])).toMatchObject([
       {
         history: [
@@ -228,27 +229,5 @@ function newTurn(held: HeldLane): NewTurn {
     members: held.messages.map((row, ord) => ({ id: row.id, ord, principal: 'test:alice', accessRule: 'public' })),
     signalId: null,
     resumes: null,
-  }
-}
-
-function anEnd(turn: NewTurn): TurnEnd {
-  return {
-    turnId: turn.id,
-    sessionId: turn.sessionId,
-    state: 'silent',
-    reason: null,
-    response: null,
-    leadId: turn.members.at(-1)?.id ?? null,
-    leadState: 'refused',
-    leadReason: 'silent',
-    envelopes: [],
-    erased: [],
-    calls: [],
-    timers: [],
-    run: { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} },
-    events: [],
-    actions: [],
-    requests: [],
-    resolved: null,
   }
 }

@@ -1,7 +1,7 @@
 // Pending actions: looked at by whoever may, decided once. The statement that decides also wakes the paused run (ruling 21).
 import { statement } from '../database.ts'
 import { isoTime } from './iso-time.ts'
-import { wakeNote } from './wake-note.ts'
+import { resumeSignal } from './resume-signal.ts'
 
 /** As it may be shown: `apply_input` and `resume` stay here. */
 const line = `a.id as action_id, a.kind, a.summary, a.action -> 'preview' as preview, ${isoTime('a.created_at')} as created_at,
@@ -55,24 +55,7 @@ with decided as (
     and case when $5 = 'deleted' or a.resolvers = 'anyone' then true
       when a.resolvers = 'other' then a.creator is distinct from $6 else $7::boolean end
   returning a.*
-),
-signalled as (
-  insert into signals (id, tenant, conversation_id, kind, name, origin, payload, state)
-  select d.id, d.tenant, d.conversation_id, 'approval', $5, d.turn_id,
-    jsonb_build_object('id', d.id, 'principal', d.creator, 'turn', d.turn_id, 'reply_to', d.resume -> 'reply_to'), 'queued'
-  from decided d
-  on conflict (id) do nothing
-  returning conversation_id
-),
-queued as (
-  insert into lanes (conversation_id, tenant, connection, pending)
-  select s.conversation_id, c.tenant, c.connection, 1 from signalled s join conversations c on c.id = s.conversation_id
-  on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
-  returning 1
-),
-woken as (
-  select case when $10::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done
-)
+),${resumeSignal({ from: 'decided', kind: 'approval', name: '$5', owner: 'creator', notify: '$10' })}
 select ${line} from decided a cross join woken`,
 )
 

@@ -1,7 +1,7 @@
 // Tools that somebody else runs: asked for, answered once. The statement that answers also wakes the paused run (ruling 21).
 import { statement } from '../database.ts'
 import { isoTime } from './iso-time.ts'
-import { wakeNote } from './wake-note.ts'
+import { resumeSignal } from './resume-signal.ts'
 
 /** As it may be shown: `parameters` and `resume` stay here. */
 const line = `q.id, q.request_id, q.status, q.tool as tool_name, q.tool_call_id, q.request, q.agent, q.owner, q.run_id, q.session_id,
@@ -45,24 +45,7 @@ with answered as (
   update runtime_tool_requests q set status = $5, result = $6::text::jsonb, resolver = $7, resolved_at = now()
   where ${scope} and ${named} and q.status = 'runtime_tool_pending' and (q.expires_at is null or q.expires_at > now())
   returning q.*
-),
-signalled as (
-  insert into signals (id, tenant, conversation_id, kind, name, origin, payload, state)
-  select d.id, d.tenant, d.conversation_id, 'runtime_tool', $5, d.turn_id,
-    jsonb_build_object('id', d.id, 'principal', d.owner, 'turn', d.turn_id, 'reply_to', d.resume -> 'reply_to'), 'queued'
-  from answered d where $9::boolean
-  on conflict (id) do nothing
-  returning conversation_id
-),
-queued as (
-  insert into lanes (conversation_id, tenant, connection, pending)
-  select s.conversation_id, c.tenant, c.connection, 1 from signalled s join conversations c on c.id = s.conversation_id
-  on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
-  returning 1
-),
-woken as (
-  select case when $8::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done
-)
+),${resumeSignal({ from: 'answered', kind: 'runtime_tool', name: '$5', owner: 'owner', notify: '$8', where: '$9::boolean' })}
 select ${line} from answered q cross join woken`,
 )
 
