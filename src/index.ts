@@ -49,4 +49,15 @@ export type {
   NormalizedResponse,
   Part,
 } from './contract/index.ts'
-export { defineAdapter, GatewayError, textOf, textPart } from './contract/index.ts'
+export {
+  defineAdapter,
+  GatewayError,
+  mintEvidence,
+  textOf,
+  textPart,
+  unverifiedSender,
+  verifiedSender,
+} from './contract/index.ts'
+// Who speaks, how we know, and what they may do: for agents that decide by themselves and for hosts that bring their own policy.
+export { atLeast } from './identity/evidence/assurance.ts'
+export { hasIdentity, type IdentityQuestion } from './identity/evidence/has-identity.ts'

@@ -40,6 +40,7 @@ export const fixtures = {
     { name: 'seed 002', ...seedBinary },
     { name: 'a later turn', ...laterTurn },
   ],
+  subjectPrefixes: ['gw:user/'],
   own: [],
   replyTo: { threadId: 'thread-1', runId: 'run-1' },
   textOf,

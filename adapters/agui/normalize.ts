@@ -4,12 +4,14 @@ import {
   bytesRefSchema,
   type Connection,
   formatAddress,
+  mintEvidence,
   type NormalizedMessage,
   type Part,
   type RawArrival,
   textOf,
   textPart,
   UnreadableArrival,
+  verifiedSender,
 } from '../../src/contract/index.ts'
 import { parseBoundedJson } from '../../src/verification/index.ts'
 import {
@@ -132,22 +134,18 @@ function inlinePart(data: string, facts: { readonly mime: string; readonly name?
 }
 
 function localSender(arrival: RawArrival, connection: Connection): NormalizedMessage['sender'] {
-  return {
+  const evidence = mintEvidence({
+    subject,
+    issuer: connection.domain,
+    method: 'urn:gw:auth:agui-session:v0.1',
+    assurance: 'platform',
+    recipient: recipientOf(connection),
+    issuedAt: arrival.receivedAt,
+  })
+  return verifiedSender([evidence], {
     address: formatAddress({ local: 'local', domain: `agui.${connection.domain}` }),
     auth_method: 'agui-session',
-    verified: true,
-    identities: [
-      {
-        subject,
-        issuer: connection.domain,
-        method: 'urn:gw:auth:agui-session:v0.1',
-        assurance: 'platform',
-        audience: recipientOf(connection),
-        issued_at: arrival.receivedAt,
-        proof: { type: 'transport', verified_by: 'parley' },
-      },
-    ],
-  }
+  })
 }
 
 function channelOf(

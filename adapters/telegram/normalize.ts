@@ -8,10 +8,12 @@ import {
   formatAddress,
   type JsonObject,
   type KnownPart,
+  mintEvidence,
   type NormalizedMessage,
   type RawArrival,
   textPart,
   UnreadableArrival,
+  verifiedSender,
 } from '../../src/contract/index.ts'
 import { parseBoundedJson } from '../../src/verification/index.ts'
 import {
@@ -177,26 +179,23 @@ function senderOf({ bot, arrival, connection, message }: Scene, author: Author):
     provider: 'telegram',
     provider_subject: author.subject,
   }
-  return {
+  const evidence = mintEvidence({
+    subject: author.subject,
+    issuer: connection.domain,
+    method: author.method,
+    assurance: 'platform',
+    recipient: recipientOf(connection),
+    issuedAt: arrival.receivedAt,
+    keyId: bot.id,
+    claims: { chat_id: message.chat.id, chat_type: message.chat.type },
+  })
+  return verifiedSender([evidence], {
     address: formatAddress({ local: author.local, domain: `telegram.${connection.domain}` }),
     ...(author.name === '' ? {} : { display_name: author.name }),
     profile,
     auth_method: 'telegram-secret-token',
-    verified: true,
     key_id: bot.id,
-    identities: [
-      {
-        subject: author.subject,
-        issuer: connection.domain,
-        method: author.method,
-        assurance: 'platform',
-        audience: recipientOf(connection),
-        issued_at: arrival.receivedAt,
-        claims: { chat_id: message.chat.id, chat_type: message.chat.type },
-        proof: { type: 'transport', verified_by: 'parley', key_id: bot.id },
-      },
-    ],
-  }
+  })
 }
 
 function channelContext(

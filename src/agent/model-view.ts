@@ -3,6 +3,7 @@ import type { Envelope, HistoricalMessage } from '../contract/index.ts'
 import { partsText } from '../rendering/index.ts'
 import type { SignalContext } from './context.ts'
 import { fieldsOf } from './fields.ts'
+import type { HistoryInput } from './history/sliding-window.ts'
 import { textLine } from './messages/create.ts'
 import { type NamedLines, nameSpeakers } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
@@ -12,7 +13,7 @@ type Spoken = Pick<HistoricalMessage, 'role' | 'sender' | 'parts'>
 /** The policy sees turns of people and agent; without one the model sees its tool calls and their results as well. */
 export function linesBefore(
   { history }: ModelAgentOptions,
-  sender: HistoricalMessage['sender'],
+  sender: HistoryInput['current']['sender'],
   context: Pick<SignalContext, 'history' | 'transcript'>,
 ): readonly Envelope[] {
   if (history === undefined) return context.transcript.map(readable)

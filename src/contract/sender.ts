@@ -1,6 +1,8 @@
 // Sender: the compact view (auth_method, verified) and the evidence it rests on (msg 3.2, 3.3).
 import * as z from 'zod'
-import { identityEvidenceSchema } from './evidence.ts'
+import { formatAddress } from './address.ts'
+import { GatewayError } from './errors.ts'
+import { type IdentityEvidence, identityEvidenceSchema } from './evidence.ts'
 
 /** Presentation only. Authorization never reads a profile. */
 const senderProfileSchema = z.object({
@@ -23,17 +25,58 @@ const senderProfileSchema = z.object({
   extensions: z.record(z.string(), z.unknown()).optional(),
 })
 
-export const senderSchema = z.object({
+const facts = {
   address: z.string(),
   display_name: z.string().optional(),
   profile: senderProfileSchema.optional(),
   auth_method: z.string().min(1),
-  verified: z.boolean(),
   key_id: z.string().optional(),
+}
+
+// The brand keeps the claim from being written down by hand: `verifiedSender` and this schema are the two ways to it.
+const verifiedSenderSchema = z
+  .object({ ...facts, verified: z.literal(true), identities: z.array(identityEvidenceSchema).min(1) })
+  .brand<'verified-sender'>()
+
+const unverifiedSenderSchema = z.object({
+  ...facts,
+  verified: z.literal(false),
   identities: z.array(identityEvidenceSchema).optional(),
 })
 
+export const senderSchema = z.discriminatedUnion('verified', [verifiedSenderSchema, unverifiedSenderSchema])
+
 /** Presentation facts about a sender. */
 export type SenderProfile = z.infer<typeof senderProfileSchema>
+/** A sender about whom this gateway proved something: there is no such sender without evidence. */
+export type VerifiedSender = z.infer<typeof verifiedSenderSchema>
+/** A sender about whom nothing was proven by the transport itself. */
+export type UnverifiedSender = z.infer<typeof unverifiedSenderSchema>
 /** Who a message claims to be from, and what was proven about it. */
-export type Sender = z.infer<typeof senderSchema>
+export type Sender = VerifiedSender | UnverifiedSender
+
+/** All that policy may see of a sender: names, addresses and profiles are presentation, and reading them does not compile. */
+export type PolicySender = {
+  readonly verified: boolean
+  readonly identities?: readonly IdentityEvidence[] | undefined
+}
+
+/** How a sender is shown. None of it opens a door. */
+export type SenderPresentation = Pick<UnverifiedSender, 'display_name' | 'profile'>
+
+/** The only way an adapter says `verified`: the evidence comes first, what is shown comes second. */
+export function verifiedSender(
+  evidence: readonly [IdentityEvidence, ...IdentityEvidence[]],
+  shown: SenderPresentation & { readonly address: string; readonly auth_method: string; readonly key_id?: string },
+): VerifiedSender {
+  if (evidence.length === 0 || shown.auth_method === 'none') {
+    throw new GatewayError('bad_request', 'a verified sender needs evidence and the method by which it was proven')
+  }
+  // The brand exists for the compiler only; this function is what it stands for.
+  return { ...shown, verified: true, identities: [...evidence] } as VerifiedSender
+}
+
+/** Nobody we could authenticate (ruling 7). What the sender claims to be stays in `raw`. */
+export function unverifiedSender(domain: string, shown: SenderPresentation = {}): UnverifiedSender {
+  return { ...shown, address: formatAddress({ local: 'unverified', domain }), auth_method: 'none', verified: false }
+}

@@ -1,5 +1,6 @@
 // Hop 6: evidence -> principal -> access decision. A port; this default trusts evidence and reads nothing else.
-import type { AccessRule, IdentityEvidence, Sender } from '../contract/index.ts'
+import type { AccessRule, IdentityEvidence, PolicySender } from '../contract/index.ts'
+import { acceptedEvidence } from './evidence/accepted-evidence.ts'
 
 /** Who policy says the sender is: the subject of the evidence it rests on. */
 export type Principal = { readonly id: string; readonly evidence: readonly IdentityEvidence[] }
@@ -12,7 +13,7 @@ export type RefusalReason = 'no_evidence' | 'not_on_allow_list' | 'not_paired' |
 
 /** The port: one decision per message, made from its evidence and the connection's rule. */
 export interface AccessPolicy {
-  decide(sender: Sender, rule: AccessRule): Promise<AccessDecision>
+  decide(sender: PolicySender, rule: AccessRule): Promise<AccessDecision>
 }
 
 export function createEvidencePolicy(): AccessPolicy {
@@ -27,15 +28,11 @@ export function createEvidencePolicy(): AccessPolicy {
   }
 }
 
-/** The first evidence made by this gateway names the principal; profile and display name never do. */
-function resolvePrincipal(sender: Sender): Principal | undefined {
-  const evidence = sender.verified ? (sender.identities ?? []).filter(isOurs) : []
+/** The first accepted evidence names the principal; profile and display name are not even in sight. */
+function resolvePrincipal(sender: PolicySender): Principal | undefined {
+  const evidence = acceptedEvidence(sender)
   const first = evidence[0]
   return first === undefined ? undefined : { id: first.subject, evidence }
-}
-
-function isOurs(evidence: IdentityEvidence): boolean {
-  return evidence.proof.type === 'transport' || evidence.proof.type === 'bearer-token'
 }
 
 function isAllowed(principal: Principal, allow: readonly string[]): boolean {
@@ -45,7 +42,7 @@ function isAllowed(principal: Principal, allow: readonly string[]): boolean {
 /** Both rules must admit: an agent's own can only narrow its connection's. */
 export async function decideBoth(
   policy: AccessPolicy,
-  sender: Sender,
+  sender: PolicySender,
   rule: AccessRule,
   own: AccessRule | undefined,
 ): Promise<AccessDecision> {

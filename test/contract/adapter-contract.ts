@@ -4,13 +4,17 @@ import { describe, expect, test } from 'vitest'
 import {
   type Adapter,
   type ArrivedMessage,
+  assuranceClasses,
   formatAddress,
   isGatewayError,
+  isPlainSubject,
   parseAddress,
   type RawArrival,
   type Reception,
+  type Sender,
   validateMessage,
 } from '../../src/contract/index.ts'
+import { checkEvidence } from '../../src/identity/evidence/check-evidence.ts'
 import { declareOutboundClauses } from './adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor, type Clause, clauses, type DeclareClause } from './adapter-fixtures.ts'
 
@@ -28,6 +32,7 @@ export function adapterContract(fixtures: AdapterFixtures): void {
     declareVerifyClauses(fixtures, clause)
     declareConfigClauses(fixtures, clause)
     declareNormalizeClauses(fixtures, clause)
+    declareEvidenceClauses(fixtures, clause)
     declareOutboundClauses(fixtures, clause)
     clause('truth: every declared capability has a clause that runs', () => {
       expect([...declared].toSorted()).toEqual([...clauses].toSorted())
@@ -191,6 +196,51 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
       }
     }
   })
+}
+
+function declareEvidenceClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  const { captured, now, definition, subjectPrefixes = [`${definition.channel}:`] } = fixtures
+  clause('evidence: is valid for its recipient, made here, and in the channel’s own namespace', async () => {
+    for (const { name, payload } of captured) {
+      for (const { message, subject } of messagesOf(await read(fixtures, payload))) {
+        const { verified, identities = [] } = message.sender
+        expect(identities.length > 0, name).toBe(verified)
+        if (verified) expect(identities[0]?.subject, name).toBe(subject)
+        for (const evidence of identities) {
+          const scene = { audience: message.recipient, now, origin: 'in-process' } as const
+          expect(checkEvidence(evidence, scene), name).toEqual({ ok: true, evidence })
+          expect(evidence.audience, name).toBe(message.recipient)
+          expect(['transport', 'bearer-token'], name).toContain(evidence.proof.type)
+          expect(isPlainSubject(evidence.subject), name).toBe(true)
+          expect(
+            subjectPrefixes.some((prefix) => evidence.subject.startsWith(prefix)),
+            evidence.subject,
+          ).toBe(true)
+          expect(assuranceClasses, name).toContain(evidence.assurance)
+        }
+      }
+    }
+  })
+  clause('evidence: no name a sender chose is part of it', async () => {
+    for (const { name, payload } of captured) {
+      const before = messagesOf(await read(fixtures, payload))
+      const chosen = new Set(before.flatMap(({ message }) => chosenNames(message.sender)))
+      const renamed: unknown = JSON.parse(
+        JSON.stringify(payload, (_key, value: unknown) =>
+          typeof value === 'string' && chosen.has(value) ? 'Mallory' : value,
+        ),
+      )
+      const after = messagesOf(await read(fixtures, renamed))
+      const proven = (all: readonly ArrivedMessage[]) => all.map(({ message }) => message.sender.identities)
+      expect(proven(after), name).toEqual(proven(before))
+      if (chosen.size > 0) expect(JSON.stringify(after), name).toContain('Mallory')
+    }
+  })
+}
+
+function chosenNames({ display_name = '', profile }: Sender): readonly string[] {
+  const names = [display_name, ...display_name.split(' '), profile?.display_name ?? '', profile?.username ?? '']
+  return names.filter((name) => name.length > 1)
 }
 
 async function receive(fixtures: AdapterFixtures, arrival: RawArrival): Promise<Reception> {

@@ -27,6 +27,8 @@ export const clauses = [
   'normalize: the agent’s own messages vanish',
   'normalize: arbitrary JSON never crashes',
   'normalize: a redelivery yields the same key, two messages yield two',
+  'evidence: is valid for its recipient, made here, and in the channel’s own namespace',
+  'evidence: no name a sender chose is part of it',
   'address: decode(encode(x)) equals x',
   'render: no part exceeds the limit and no words are lost',
   'render: every status has its own text',
@@ -69,6 +71,8 @@ export type AdapterFixtures = {
   /** Payloads with what normalize makes of them, `raw` left out; the first two are two different messages. */
   readonly captured: readonly { readonly name: string; readonly payload: unknown; readonly arrived: unknown }[]
   readonly own: readonly unknown[]
+  /** How the subjects of this channel begin; `<channel>:` where nothing is said. */
+  readonly subjectPrefixes?: readonly string[]
   readonly handshake?: { readonly payload: unknown; readonly answer: unknown }
   readonly replyTo: JsonObject
   readonly textOf: (call: JsonObject) => string

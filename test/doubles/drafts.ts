@@ -1,6 +1,6 @@
 // Inbox drafts and messages for tests: everything filled in, the test names what matters.
 import { randomUUID } from 'node:crypto'
-import type { NormalizedMessage } from '../../src/contract/index.ts'
+import { type NormalizedMessage, verifiedSender } from '../../src/contract/index.ts'
 import type { InboxDraft } from '../../src/inbound/inbox-store.ts'
 
 export function aMessage(
@@ -11,11 +11,8 @@ export function aMessage(
   return {
     id: 'm1',
     thread_id: 'c1',
-    sender: {
-      address: '@alice@test.parley.localhost',
-      auth_method: 'test',
-      verified: true,
-      identities: [
+    sender: verifiedSender(
+      [
         {
           subject,
           issuer: 'parley.localhost',
@@ -26,7 +23,8 @@ export function aMessage(
           proof: { type: 'transport', verified_by: 'parley' },
         },
       ],
-    },
+      { address: '@alice@test.parley.localhost', auth_method: 'test' },
+    ),
     recipient: audience,
     parts: [{ kind: 'text', mime: 'text/plain', content: text }],
     recipient_capabilities: { mention_relay: { kind: 'none' } },

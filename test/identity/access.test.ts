@@ -25,7 +25,8 @@ test.each([
 
 test('NM-15 a profile that names an allowed subject opens nothing', async () => {
   const profile = { provider_subject: 'test:alice', username: 'test:alice' }
-  expect(await policy.decide({ ...unproven, profile, display_name: 'test:alice' }, allowing('test:alice'))).toEqual({
+  const spoof: Sender = { ...unproven, profile, display_name: 'test:alice' }
+  expect(await policy.decide(spoof, allowing('test:alice'))).toEqual({
     kind: 'refused',
     reason: 'no_evidence',
   })

@@ -3,7 +3,8 @@ import type { HistoricalMessage, Sender } from '../../contract/index.ts'
 
 export type HistoryInput = {
   readonly history: readonly HistoricalMessage[]
-  readonly current: { readonly role: 'user'; readonly sender: Sender }
+  /** Of whoever speaks now as much as a resumed run still knows: no evidence, so nothing to decide by. */
+  readonly current: { readonly role: 'user'; readonly sender: Pick<Sender, 'address' | 'auth_method' | 'verified'> }
 }
 
 export type HistoryResult = {

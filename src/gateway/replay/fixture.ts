@@ -1,6 +1,12 @@
 // A stored turn as a fixture for tests: no secrets, nobody's name, address or id. Fields are carried over one by one, so
 // that what is not known here is left out rather than leaked.
-import type { HistoricalMessage, Json, NormalizedMessage, Sender } from '../../contract/index.ts'
+import {
+  type HistoricalMessage,
+  type Json,
+  type NormalizedMessage,
+  type Sender,
+  senderSchema,
+} from '../../contract/index.ts'
 import { historyTurn } from '../../sessions/codec.ts'
 import type { StoredMessage } from '../../sessions/turn-store.ts'
 import { cleanParts } from './clean-parts.ts'
@@ -91,7 +97,8 @@ function cleanTurn(
 
 function cleanSender(names: Pseudonyms, agent: string, sender: Sender): Sender {
   const person = names.person(sender.address)
-  return {
+  // Through the schema: a verified sender cannot be written down in any other way.
+  return senderSchema.parse({
     address: `@${person}@example.com`,
     ...(sender.display_name === undefined ? {} : { display_name: person }),
     auth_method: sender.auth_method,
@@ -110,7 +117,7 @@ function cleanSender(names: Pseudonyms, agent: string, sender: Sender): Sender {
             proof: { type: proof.type, verified_by: 'parley' },
           })),
         }),
-  }
+  })
 }
 
 function cleanChannel(

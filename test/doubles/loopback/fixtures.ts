@@ -49,6 +49,7 @@ export const loopbackFixtures: readonly AdapterFixtures[] = variants.map((defini
     twin(definition.channel, { id: 'e2', from: 'ada', text: 'again', conversation: 'c1' }),
     twin(definition.channel, { id: 'e3', from: 'bob', text: 'hi', conversation: 'c2' }),
   ],
+  subjectPrefixes: ['loopback:'],
   own: [{ id: 'e4', from: ownSender, text: 'echo' }],
   replyTo: { conversation: 'c1' },
   textOf: (call: JsonObject) => String(call['text']),

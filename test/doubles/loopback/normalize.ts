@@ -3,10 +3,12 @@ import {
   type Arrived,
   type Connection,
   formatAddress,
+  mintEvidence,
   type NormalizedMessage,
   type RawArrival,
   textPart,
   UnreadableArrival,
+  verifiedSender,
 } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
 import { eventSchema } from './wire.ts'
@@ -75,25 +77,21 @@ function arrived(scene: Scene): Arrived {
 
 function messageOf({ channel, arrival, connection, event, from, text, raw }: Scene): NormalizedMessage {
   const recipient = formatAddress({ local: connection.agent, domain: connection.domain })
+  const evidence = mintEvidence({
+    subject: `loopback:${from}`,
+    issuer: connection.domain,
+    method: 'urn:gw:auth:loopback:v0.1',
+    assurance: 'platform',
+    recipient,
+    issuedAt: arrival.receivedAt,
+  })
   return {
     id: event.id,
     thread_id: event.claims?.[0] ?? event.conversation,
-    sender: {
+    sender: verifiedSender([evidence], {
       address: formatAddress({ local: from, domain: `loopback.${connection.domain}` }),
       auth_method: 'loopback-hmac',
-      verified: true,
-      identities: [
-        {
-          subject: `loopback:${from}`,
-          issuer: connection.domain,
-          method: 'urn:gw:auth:loopback:v0.1',
-          assurance: 'platform',
-          audience: recipient,
-          issued_at: arrival.receivedAt,
-          proof: { type: 'transport', verified_by: 'parley' },
-        },
-      ],
-    },
+    }),
     recipient,
     parts: [textPart(text)],
     recipient_capabilities: { mention_relay: { kind: 'none' } },

@@ -1,0 +1,47 @@
+// The one way an adapter writes evidence down (hop 3): what its transport proved, bound to the agent it was sent to.
+import { UnreadableArrival } from './adapter.ts'
+import type { IdentityEvidence } from './evidence.ts'
+
+/** Kinds of control a proof can show, weakest first; the order is what policies compare (docs/identity.md). */
+export const assuranceClasses = ['delegated', 'domain', 'address', 'platform', 'oauth', 'agent', 'wallet'] as const
+export type AssuranceClass = (typeof assuranceClasses)[number]
+
+export type ProvenFacts = {
+  /** Namespaced and stable: the platform's own id, never a name that can change hands. */
+  readonly subject: string
+  readonly method: string
+  readonly assurance: AssuranceClass
+  /** Our own name as issuer: the domain of the connection. */
+  readonly issuer: string
+  /** The agent's address: evidence for one agent is worth nothing to another. */
+  readonly recipient: string
+  readonly issuedAt: string
+  readonly keyId?: string
+  readonly claims?: Readonly<Record<string, unknown>>
+}
+
+const namespaced = /^[a-z][a-z0-9+.-]*:[^\s]+$/
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
+const maxSubjectLength = 512
+
+/** True for a subject that names its namespace and hides nothing: `space:part/part`. */
+export function isPlainSubject(subject: string): boolean {
+  const isShort = subject.length <= maxSubjectLength
+  return isShort && namespaced.test(subject) && !invisible.test(subject) && subject.isWellFormed()
+}
+
+/** Evidence by transport. A subject that is not a plain id makes the arrival unreadable: nobody is guessed. */
+export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
+  const { subject, issuer, method, assurance, recipient, issuedAt, keyId, claims } = proven
+  if (!isPlainSubject(subject)) throw new UnreadableArrival('invalid_subject')
+  return {
+    subject,
+    issuer,
+    method,
+    assurance,
+    audience: recipient,
+    issued_at: issuedAt,
+    ...(claims === undefined ? {} : { claims: { ...claims } }),
+    proof: { type: 'transport', verified_by: 'parley', ...(keyId === undefined ? {} : { key_id: keyId }) },
+  }
+}

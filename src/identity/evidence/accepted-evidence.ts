@@ -1,0 +1,13 @@
+// Which of a sender's evidence policy may rest on: what this process proved, or verified after an issuer was trusted.
+import type { IdentityEvidence, PolicySender } from '../../contract/index.ts'
+
+/** The order is the adapter's: its own proof comes first. */
+export function acceptedEvidence(sender: PolicySender): readonly IdentityEvidence[] {
+  return (sender.identities ?? []).filter((evidence) => isAccepted(evidence, sender.verified))
+}
+
+function isAccepted({ proof }: IdentityEvidence, isVerified: boolean): boolean {
+  if (proof.type === 'transport' || proof.type === 'bearer-token') return isVerified
+  // A value still in place means that nobody has verified it yet.
+  return proof.type === 'signed-attestation' && 'verified_by' in proof && !('value' in proof)
+}

@@ -1,0 +1,16 @@
+// How strong a proof is, as an order that policies can compare (docs/identity.md explains the ranks).
+import { type AssuranceClass, assuranceClasses } from '../../contract/index.ts'
+
+/** A class nobody here knows is the weakest of all, so a new word never opens a door. */
+export function strengthOf(assurance: string): number {
+  return assuranceClasses.indexOf(assurance as AssuranceClass) + 1
+}
+
+function isAssuranceClass(text: string): text is AssuranceClass {
+  return strengthOf(text) > 0
+}
+
+/** False for a minimum nobody knows: a misspelt demand must not become no demand. */
+export function atLeast(assurance: string, minimum: string): boolean {
+  return isAssuranceClass(minimum) && strengthOf(assurance) >= strengthOf(minimum)
+}

@@ -1,0 +1,31 @@
+// For agents that decide by themselves: is there evidence of this kind behind a message (msg 6)?
+import type { IdentityEvidence, PolicySender } from '../../contract/index.ts'
+import { acceptedEvidence } from './accepted-evidence.ts'
+import { atLeast } from './assurance.ts'
+import { isWithin } from './subject-prefix.ts'
+
+export type IdentityQuestion = {
+  readonly method: string
+  /** The least that will do. */
+  readonly assurance?: string
+  readonly subject?: string
+  /** Ends in `/`, `:` or `#`; any other prefix matches nobody. */
+  readonly subjectPrefix?: string
+  readonly issuer?: string
+}
+
+/** The evidence that answers the question, or undefined. Reads no name, address, profile or channel. */
+export function hasIdentity(
+  message: { readonly sender: PolicySender },
+  question: IdentityQuestion,
+): IdentityEvidence | undefined {
+  const { method, assurance, subject, subjectPrefix, issuer } = question
+  return acceptedEvidence(message.sender).find(
+    (evidence) =>
+      evidence.method === method &&
+      (assurance === undefined || atLeast(evidence.assurance, assurance)) &&
+      (subject === undefined || evidence.subject === subject) &&
+      (subjectPrefix === undefined || isWithin(evidence.subject, subjectPrefix)) &&
+      (issuer === undefined || evidence.issuer === issuer),
+  )
+}
