@@ -61,3 +61,5 @@ export {
 // Who speaks, how we know, and what they may do: for agents that decide by themselves and for hosts that bring their own policy.
 export { atLeast } from './identity/evidence/assurance.ts'
 export { hasIdentity, type IdentityQuestion } from './identity/evidence/has-identity.ts'
+export { type AttestationVerifier, admitForwarded } from './identity/trust/admit-forwarded.ts'
+export { readTrustedIssuers, type TrustedIssuers } from './identity/trust/trusted-issuers.ts'

@@ -1,0 +1,111 @@
+// Evidence from another gateway (msg 6): trust first, then shape and time, then the signature. What fails is dropped with its code.
+import type { IdentityEvidence } from '../../contract/index.ts'
+import {
+  checkEvidence,
+  type EvidenceCheck,
+  type EvidenceCode,
+  type EvidenceScene,
+  readEvidence,
+} from '../evidence/check-evidence.ts'
+import { boundForwarded, type DroppedEvidence } from '../evidence/forwarded-evidence.ts'
+import { instantOf } from '../evidence/instant.ts'
+import { judgeTrust, type TrustCode, type TrustedIssuer, type TrustedIssuers } from './trusted-issuers.ts'
+
+/** `EV_SIG_INVALID` and its relatives, `EV_REPLAY`, `EV_BINDING`: the port knows the profile (msg 7). */
+export type SignatureCode = `EV_SIG_${string}` | 'EV_REPLAY' | 'EV_BINDING'
+export type ForwardedCode = EvidenceCode | TrustCode | SignatureCode
+
+/** Port: checks the signature over the evidence as it came, with the keys of an issuer that is already trusted. */
+export interface AttestationVerifier {
+  verify(
+    carried: unknown,
+    by: { readonly issuer: TrustedIssuer; readonly audience: string; readonly messageId: string },
+  ): Promise<SignatureCode | undefined>
+}
+
+export type ForwardedDeps = {
+  /** Asked for every message, so that a removed issuer is gone at the next one. */
+  readonly issuers: () => TrustedIssuers
+  readonly attestations: AttestationVerifier
+  readonly now: () => number
+}
+
+export type AdmittedEvidence = {
+  readonly admitted: readonly IdentityEvidence[]
+  readonly dropped: readonly DroppedEvidence<ForwardedCode>[]
+}
+
+/** Never throws and never refuses the message: it goes on with the identities that could be verified. */
+export async function admitForwarded(
+  deps: ForwardedDeps,
+  carried: unknown,
+  message: { readonly audience: string; readonly messageId: string },
+): Promise<AdmittedEvidence> {
+  const { kept, dropped } = boundForwarded(carried)
+  const admitted: IdentityEvidence[] = []
+  const left: DroppedEvidence<ForwardedCode>[] = [...dropped]
+  for (const { index, input } of kept) {
+    const outcome = await admitOne(deps, input, message)
+    if (typeof outcome === 'string') left.push({ index, code: outcome })
+    else admitted.push(outcome)
+  }
+  return { admitted, dropped: left.toSorted((one, other) => one.index - other.index) }
+}
+
+async function admitOne(
+  { issuers, attestations, now }: ForwardedDeps,
+  carried: unknown,
+  { audience, messageId }: { readonly audience: string; readonly messageId: string },
+): Promise<IdentityEvidence | ForwardedCode> {
+  const read = readEvidence(carried, 'wire')
+  if (!read.ok) return read.code
+  const judgement = judgeTrust(issuers(), read.evidence, now())
+  if (judgement.trusted === undefined) return judgement.code
+  const scene: EvidenceScene = { audience, now: now(), origin: 'wire' }
+  const checked = checkEvidence(carried, scene)
+  if (!checked.ok) return checked.code
+  let code: ForwardedCode = 'TR_UNTRUSTED_ISSUER'
+  for (const issuer of judgement.trusted) {
+    const fault = isTooLong(checked.evidence, issuer)
+      ? 'EV_TTL'
+      : ((await signatureFault(attestations, carried, { issuer, audience, messageId })) ??
+        // The look-up may have taken its time: what expired meanwhile is expired.
+        codeOf(checkEvidence(carried, { ...scene, now: now() })))
+    if (fault === undefined) return withoutSecret(checked.evidence, issuer)
+    code = fault
+  }
+  return code
+}
+
+async function signatureFault(
+  attestations: AttestationVerifier,
+  ...[carried, by]: Parameters<AttestationVerifier['verify']>
+): Promise<SignatureCode | undefined> {
+  try {
+    return await attestations.verify(carried, by)
+  } catch {
+    // A verifier that breaks has verified nothing.
+    return 'EV_SIG_UNAVAILABLE'
+  }
+}
+
+function codeOf(check: EvidenceCheck): EvidenceCode | undefined {
+  return check.ok ? undefined : check.code
+}
+
+function isTooLong({ issued_at, expires_at }: IdentityEvidence, { max_ttl_seconds }: TrustedIssuer): boolean {
+  if (max_ttl_seconds === undefined) return false
+  const lifetimeMs = (instantOf(expires_at ?? '') ?? Number.POSITIVE_INFINITY) - (instantOf(issued_at) ?? 0)
+  return lifetimeMs > max_ttl_seconds * 1000
+}
+
+/** What is kept: no signature to replay, and nobody's authority unless the entry allows to pass it on. */
+function withoutSecret(evidence: IdentityEvidence, { allow_on_behalf_of }: TrustedIssuer): IdentityEvidence {
+  const { on_behalf_of, proof, ...facts } = evidence
+  const { alg, kid } = proof as { readonly alg: string; readonly kid: string }
+  return {
+    ...facts,
+    ...(allow_on_behalf_of === true && on_behalf_of !== undefined ? { on_behalf_of } : {}),
+    proof: { type: 'signed-attestation', alg, kid, verified_by: 'parley' },
+  }
+}

@@ -1,0 +1,70 @@
+// Which other gateways this one believes, for what (msg 6). Read once, refused as a whole when an entry is wider than it looks.
+import * as z from 'zod'
+import { GatewayError, type IdentityEvidence } from '../../contract/index.ts'
+import { instantOf } from '../evidence/instant.ts'
+import { isDelimited } from '../evidence/subject-prefix.ts'
+import { isVisible } from '../evidence/visible-text.ts'
+
+const word = z.string().min(1).max(512).refine(isVisible, 'must not hold blanks at its ends or invisible characters')
+const exactIssuer = word.refine((issuer) => !issuer.includes('*'), 'names one issuer exactly; wildcards are not known')
+const delimitedPrefix = word.refine(
+  isDelimited,
+  'must end in "/", ":" or "#", or it would also take in longer names; add the delimiter',
+)
+
+const trustedIssuerSchema = z.strictObject({
+  issuer: exactIssuer,
+  methods: z.array(word),
+  assurance: z.array(word),
+  subject_prefixes: z.array(delimitedPrefix),
+  /** Pinned public keys; without them the keys on the issuer's card count. */
+  keys: z.array(z.record(z.string(), z.unknown())).optional(),
+  card_url: z.url({ protocol: /^https$/ }).optional(),
+  /** Trust ends here, whatever the evidence says about itself. */
+  not_after: z
+    .string()
+    .refine((text) => instantOf(text) !== undefined, 'must be an RFC 3339 time')
+    .optional(),
+  max_ttl_seconds: z.number().int().min(1).max(600).optional(),
+  allow_on_behalf_of: z.boolean().optional(),
+})
+
+export type TrustedIssuer = z.infer<typeof trustedIssuerSchema>
+export type TrustCode = 'TR_UNTRUSTED_ISSUER' | 'TR_METHOD' | 'TR_ASSURANCE' | 'TR_SUBJECT'
+
+/** Entries by issuer. An issuer may have several; each stands for itself. */
+export type TrustedIssuers = ReadonlyMap<string, readonly TrustedIssuer[]>
+
+/** Throws `config_invalid` with every problem; an empty list trusts nobody. */
+export function readTrustedIssuers(input: unknown): TrustedIssuers {
+  const parsed = z.array(trustedIssuerSchema).safeParse(input)
+  if (parsed.success) return Map.groupBy(parsed.data, (entry) => entry.issuer)
+  const problems = parsed.error.issues.map((issue) => `trusted_issuers.${issue.path.join('.')} ${issue.message}`)
+  throw new GatewayError('config_invalid', `[identity] ${problems.join('; ')}`)
+}
+
+export type TrustJudgement =
+  | { readonly trusted: readonly [TrustedIssuer, ...TrustedIssuer[]] }
+  | { readonly trusted: undefined; readonly code: TrustCode }
+
+/** Asks nobody: an issuer that is not on the list causes no look-up of any kind. */
+export function judgeTrust(issuers: TrustedIssuers, evidence: IdentityEvidence, now: number): TrustJudgement {
+  const entries = (issuers.get(evidence.issuer) ?? []).filter((entry) => !hasEnded(entry, now))
+  const faults = entries.map((entry) => faultOf(entry, evidence))
+  const [first, ...others] = entries.filter((_, index) => faults[index] === undefined)
+  if (first !== undefined) return { trusted: [first, ...others] }
+  // Of several entries the one that came nearest is told: it is the one to correct.
+  const nearest = (['TR_SUBJECT', 'TR_ASSURANCE', 'TR_METHOD'] as const).find((code) => faults.includes(code))
+  return { trusted: undefined, code: nearest ?? 'TR_UNTRUSTED_ISSUER' }
+}
+
+/** One entry is one statement: its methods never go with another entry's prefixes. */
+function faultOf(entry: TrustedIssuer, { method, assurance, subject }: IdentityEvidence): TrustCode | undefined {
+  if (!entry.methods.includes(method)) return 'TR_METHOD'
+  if (!entry.assurance.includes(assurance)) return 'TR_ASSURANCE'
+  return entry.subject_prefixes.some((prefix) => subject.startsWith(prefix)) ? undefined : 'TR_SUBJECT'
+}
+
+function hasEnded({ not_after }: TrustedIssuer, now: number): boolean {
+  return not_after !== undefined && now > (instantOf(not_after) ?? 0)
+}
