@@ -59,6 +59,9 @@ export {
   verifiedSender,
 } from './contract/index.ts'
 // Who speaks, how we know, and what they may do: for agents that decide by themselves and for hosts that bring their own policy.
+export { chainCue, loopFault, nextAgentChain, type Visit } from './identity/chain/agent-chain.ts'
+export { type CallerContext, callerHeaders, nextHop, readCallerContext } from './identity/chain/caller-context.ts'
+export { isCallerLoop } from './identity/chain/caller-loop.ts'
 export { atLeast } from './identity/evidence/assurance.ts'
 export { hasIdentity, type IdentityQuestion } from './identity/evidence/has-identity.ts'
 export { type AttestationVerifier, admitForwarded } from './identity/trust/admit-forwarded.ts'

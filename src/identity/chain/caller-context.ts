@@ -1,0 +1,125 @@
+// Caller context (loop 7.5, ruling 48): which agent called us, and how far from the beginning. Claims for loop protection and
+// audit that travel beside an authenticated token; never authority. Whatever cannot be read refuses the request.
+
+export type CallerContext = {
+  /** Null at the top of a chain. */
+  readonly caller_agent: string | null
+  readonly caller_user: number
+  /** `self` at the top of a chain, else the caller's origin. */
+  readonly caller_host: string
+  readonly chain_depth: number
+  readonly chain_root: string
+}
+
+export type CallerField = 'agent' | 'user' | 'host' | 'depth' | 'root'
+export type CallerReading =
+  | { readonly ok: true; readonly context: CallerContext }
+  | {
+      readonly ok: false
+      readonly code: 'invalid_agent_caller_context'
+      readonly field: CallerField
+      readonly message: string
+    }
+
+export const maxChainDepth = 16
+
+const headerNames = {
+  agent: 'x-agents-api-caller-agent',
+  user: 'x-agents-api-caller-user',
+  host: 'x-agents-api-caller-host',
+  depth: 'x-agents-api-chain-depth',
+  root: 'x-agents-api-chain-root',
+} as const
+
+const plainId = /^[\w.@:-]{1,128}$/
+const wholeNumber = /^(?:0|[1-9]\d{0,14})$/
+
+type Given = Readonly<Record<CallerField, string | undefined>>
+
+/** Headers with any spelling of their names; a value sent twice is no value and is refused. */
+export function readCallerContext(
+  headers: Readonly<Record<string, string | undefined>>,
+  { newRoot, maxDepth = maxChainDepth }: { readonly newRoot: () => string; readonly maxDepth?: number },
+): CallerReading {
+  const given = givenIn(headers)
+  if (Object.values(given).every((value) => value === undefined)) return { ok: true, context: topOfChain(newRoot()) }
+  const { depth = '', user = '0', root } = given
+  if (!wholeNumber.test(depth)) return refused('depth', 'must be a whole number from 0')
+  if (Number(depth) > maxDepth) return refused('depth', `must be at most ${maxDepth}: the chain is too long`)
+  if (!wholeNumber.test(user)) return refused('user', 'must be a whole number from 0')
+  if (root !== undefined && !plainId.test(root)) return refused('root', 'must be a plain id')
+  if (Number(depth) === 0) return readTop(given, root ?? newRoot())
+  return readHop(given, Number(depth), Number(user))
+}
+
+function readTop({ agent, user = '0', host = 'self' }: Given, root: string): CallerReading {
+  if (agent !== undefined) return refused('agent', 'cannot be given at depth 0')
+  if (host !== 'self') return refused('host', 'must be self at depth 0')
+  return user === '0' ? { ok: true, context: topOfChain(root) } : refused('user', 'must be 0 at depth 0')
+}
+
+function readHop({ agent, host, root }: Given, depth: number, user: number): CallerReading {
+  if (agent === undefined || !plainId.test(agent)) return refused('agent', 'must be given below the top, as a plain id')
+  if (root === undefined) return refused('root', 'must be given below the top')
+  const origin = originOf(host)
+  if (origin === undefined) return refused('host', 'must be an absolute http or https address below the top')
+  return {
+    ok: true,
+    context: { caller_agent: agent, caller_user: user, caller_host: origin, chain_depth: depth, chain_root: root },
+  }
+}
+
+export function topOfChain(root: string): CallerContext {
+  return { caller_agent: null, caller_user: 0, caller_host: 'self', chain_depth: 0, chain_root: root }
+}
+
+/** What goes out with a request. The top of a chain says nothing, which is how it is read again (trap 33). */
+export function callerHeaders(context: CallerContext): Readonly<Record<string, string>> {
+  if (context.chain_depth === 0 || context.caller_agent === null) return {}
+  return {
+    [headerNames.agent]: context.caller_agent,
+    [headerNames.user]: String(context.caller_user),
+    [headerNames.host]: context.caller_host,
+    [headerNames.depth]: String(context.chain_depth),
+    [headerNames.root]: context.chain_root,
+  }
+}
+
+/** What the agent we call is told: one deeper, with us as the caller. Undefined when that would be too deep. */
+export function nextHop(
+  context: CallerContext,
+  self: { readonly agent: string; readonly host: string; readonly user?: number },
+  maxDepth = maxChainDepth,
+): CallerContext | undefined {
+  if (context.chain_depth >= maxDepth) return undefined
+  return {
+    caller_agent: self.agent,
+    caller_user: self.user ?? 0,
+    caller_host: originOf(self.host) ?? self.host,
+    chain_depth: context.chain_depth + 1,
+    chain_root: context.chain_root,
+  }
+}
+
+function givenIn(headers: Readonly<Record<string, string | undefined>>): Given {
+  const lower = new Map<string, string>()
+  for (const [name, value] of Object.entries(headers)) {
+    const key = name.toLowerCase()
+    // Joined as HTTP joins them: a comma is in no value we take.
+    const before = lower.get(key)
+    if (value !== undefined) lower.set(key, before === undefined ? value.trim() : `${before}, ${value.trim()}`)
+  }
+  const of = (field: CallerField) => lower.get(headerNames[field])
+  return { agent: of('agent'), user: of('user'), host: of('host'), depth: of('depth'), root: of('root') }
+}
+
+/** Scheme, host and port; undefined for anything but an absolute http or https address. */
+export function originOf(host: string | undefined): string | undefined {
+  if (host === undefined || host.length > 512 || !/^https?:\/\/[^\s,@]+$/i.test(host)) return undefined
+  return URL.canParse(host) ? new URL(host).origin : undefined
+}
+
+function refused(field: CallerField, reason: string): CallerReading {
+  const message = `invalid_agent_caller_context: ${headerNames[field]} ${reason}`
+  return { ok: false, code: 'invalid_agent_caller_context', field, message }
+}
