@@ -64,5 +64,21 @@ export { type CallerContext, callerHeaders, nextHop, readCallerContext } from '.
 export { isCallerLoop } from './identity/chain/caller-loop.ts'
 export { atLeast } from './identity/evidence/assurance.ts'
 export { hasIdentity, type IdentityQuestion } from './identity/evidence/has-identity.ts'
+export { type CapabilityCeiling, ceilingAllows, narrowCeiling } from './identity/principal/capability-ceiling.ts'
+export {
+  applicationPrincipal,
+  audiencePrincipal,
+  runtimePrincipal,
+  systemPrincipal,
+  tokenPrincipal,
+  userPrincipal,
+} from './identity/principal/factories.ts'
+export {
+  conversationOwner,
+  createPrincipal,
+  type ExecutionPrincipal,
+  safeMetadata,
+} from './identity/principal/principal.ts'
+export { createEvidenceResolver, type PrincipalResolver } from './identity/principal/resolver.ts'
 export { type AttestationVerifier, admitForwarded } from './identity/trust/admit-forwarded.ts'
 export { readTrustedIssuers, type TrustedIssuers } from './identity/trust/trusted-issuers.ts'
