@@ -59,6 +59,10 @@ export {
   verifiedSender,
 } from './contract/index.ts'
 // Who speaks, how we know, and what they may do: for agents that decide by themselves and for hosts that bring their own policy.
+export { can, effectiveCeiling, type UserHas } from './identity/access/capabilities.ts'
+export { combineAccess, createEvidenceAccess, type EvidenceDecision } from './identity/access/decide-access.ts'
+export { type AccessGrant, accessibleAgents, checkGrants, type Narrowing, type Role } from './identity/access/grants.ts'
+export { type EvidenceRules, readEvidenceRules } from './identity/access/rules.ts'
 export { chainCue, loopFault, nextAgentChain, type Visit } from './identity/chain/agent-chain.ts'
 export { type CallerContext, callerHeaders, nextHop, readCallerContext } from './identity/chain/caller-context.ts'
 export { isCallerLoop } from './identity/chain/caller-loop.ts'
