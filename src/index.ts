@@ -66,6 +66,7 @@ export { type EvidenceRules, readEvidenceRules } from './identity/access/rules.t
 export { chainCue, loopFault, nextAgentChain, type Visit } from './identity/chain/agent-chain.ts'
 export { type CallerContext, callerHeaders, nextHop, readCallerContext } from './identity/chain/caller-context.ts'
 export { isCallerLoop } from './identity/chain/caller-loop.ts'
+export { type ConsentDecision, type ConsentPolicy, decideConsent } from './identity/consent/consent.ts'
 export { atLeast } from './identity/evidence/assurance.ts'
 export { hasIdentity, type IdentityQuestion } from './identity/evidence/has-identity.ts'
 export { type CapabilityCeiling, ceilingAllows, narrowCeiling } from './identity/principal/capability-ceiling.ts'
