@@ -1,0 +1,21 @@
+// May a reply notify this person (ruling 47)? Waking agents is the relay's affair; this is about people.
+import { formatAddress, parseAddress } from '../../contract/index.ts'
+
+/** Where nothing is said, people who are in the conversation already. */
+export type MentionHumans = 'nobody' | 'participants' | 'anyone'
+
+/** `participants`: addresses of the people who have taken part in the conversation. */
+export function mayMentionHuman(
+  policy: MentionHumans | undefined,
+  participants: Iterable<string>,
+  address: string,
+): boolean {
+  const asked = canonical(address)
+  if (asked === undefined || policy === 'nobody') return false
+  return policy === 'anyone' || [...participants].some((participant) => canonical(participant) === asked)
+}
+
+function canonical(address: string): string | undefined {
+  const parsed = parseAddress(address)
+  return parsed === undefined ? undefined : formatAddress(parsed)
+}
