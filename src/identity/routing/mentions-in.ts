@@ -25,8 +25,8 @@ const after = /(?![\p{L}\p{N}\p{M}_@/\\])/u
 const handle = new RegExp(before.source + name.source + host.source + after.source, 'gu')
 
 export function mentionsIn(text: string): readonly TextMention[] {
-  // Dots: code before a mention is something said before it, and joins no word.
-  const hide = (hidden: string) => '.'.repeat(hidden.length)
+  // A sign that is in no name and before no mention: code counts as something said, and becomes part of nothing.
+  const hide = (hidden: string) => '#'.repeat(hidden.length)
   const searched = text.slice(0, maxSearched).replace(fence, hide).replace(span, hide)
   const mentions: TextMention[] = []
   let end = 0

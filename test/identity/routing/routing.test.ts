@@ -32,6 +32,8 @@ test.each<[string, readonly string[]]>([
   ['```\n```\n@demo', ['demo']],
   ['~~~js\n@lean\n~~~\n@demo', ['demo']],
   ['```\n@lean never closed', []],
+  ['@lean`code`x', ['lean']],
+  ['`code`@lean', []],
   ['@', []],
   [`@${'a'.repeat(65)}`, []],
   ['＠lean', []],
