@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { acceptSubjects, connectionCounts, runAccept } from './accept.ts'
 import { type Asked, readArguments } from './arguments.ts'
 import { loopSubjects, runLoopScenario } from './loop.ts'
+import { policySubjects, runPolicy } from './policy.ts'
 import { wasQuiet } from './quiet.ts'
 import { tableOf, verdictLine } from './report.ts'
 import type { Say, Scenario, ScenarioResults } from './scenario.ts'
@@ -14,12 +15,14 @@ import { judge, summarize } from './summary.ts'
 const scenarios: Readonly<Record<string, Scenario>> = {
   accept: { subjects: acceptSubjects, run: accept },
   loop: { subjects: loopSubjects, run: runLoopScenario },
+  policy: { subjects: policySubjects, run: runPolicy },
 }
 
 const usage = `npm run bench -- <scenario> [options]
 
   accept             what it costs to take a signed webhook in: ${acceptSubjects.join(',')}
   loop               what a turn costs beside what the agent does: ${loopSubjects.join(',')}
+  policy             what it costs to know who speaks and whether they may
 
   --rounds <n>       rounds after the warm-up (5)
   --seconds <n>      length of one run (2); of accept only

@@ -39,6 +39,19 @@ describe('npm run bench', () => {
     expect(samples.map(({ subject }) => subject)).toEqual(['sdk', 'loop', 'sdk-tools', 'loop-tools'])
   })
 
+  test('measures what a decision costs, and judges it at a thousand rules', { timeout: 120_000 }, async () => {
+    const { code, output, complaint } = await run(['policy', '--rounds', '1', '--json'])
+    expect(code, complaint).toBe(0)
+    const lines: Record<string, unknown>[] = output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const samples = lines.filter((line) => line['type'] === 'sample')
+    expect(samples.map(({ subject }) => subject)).toEqual(['1000 rules', '10000 rules', '100000 rules'])
+    for (const each of samples) expect(each['cpuMicrosPerDecision']).toBeGreaterThan(0)
+    expect(lines.filter((line) => line['type'] === 'verdict')).toMatchObject([{ subject: '1000 rules', aim: 50 }])
+  })
+
   test.each([
     [['nonsense'], 'name one scenario: accept, loop'],
     [['loop', '--subjects', 'floor'], 'no subject "floor"; there are alone, pglite, postgres'],

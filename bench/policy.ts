@@ -1,0 +1,108 @@
+// Scenario `policy`: what it costs to know who speaks and whether they may: evidence checked, principal, decision by rules.
+import { createEvidenceAccess, type EvidenceAccess } from '../src/identity/access/decide-access.ts'
+import { readEvidenceRules } from '../src/identity/access/rules.ts'
+import { checkEvidence } from '../src/identity/evidence/check-evidence.ts'
+import { createEvidenceResolver } from '../src/identity/principal/resolver.ts'
+import type { Asked } from './arguments.ts'
+import { ruleList, type Speaker, speakers } from './policy/speakers.ts'
+import { waitForQuiet } from './quiet.ts'
+import { type Spread, spreadOf } from './statistics.ts'
+import type { Verdict } from './summary.ts'
+
+/** How many rules; the aim is judged at a thousand. */
+const ruleCounts = [1_000, 10_000, 100_000] as const
+/** It is measured whole. */
+export const policySubjects: readonly string[] = ['rules']
+const judgedCount = 1_000
+const aimMicros = 50
+const decisionsPerSample = 20_000
+const maxQuietMs = 2_000
+
+type PolicySample = {
+  readonly subject: string
+  readonly round: number
+  readonly decisions: number
+  readonly cpuMicrosPerDecision: number
+  /** The decision by rules alone, without checking the evidence and making the principal. */
+  readonly cpuMicrosPerRuleDecision: number
+  readonly idleBefore: number
+}
+type PolicySummary = {
+  readonly subject: string
+  readonly cpuMicrosPerDecision: Spread
+  readonly cpuMicrosPerRuleDecision: Spread
+}
+
+export async function runPolicy(asked: Asked, say: (text: string) => void) {
+  const people = speakers(1_000)
+  const samples: PolicySample[] = []
+  for (const count of ruleCounts) {
+    const access = createEvidenceAccess(readEvidenceRules({ visibility: 'restricted', rules: ruleList(count, people) }))
+    provePolicy(access, people)
+    for (let round = 0; round <= asked.rounds; round += 1) {
+      say(`${count} rules: round ${round} of ${asked.rounds}`)
+      const idleBefore = await waitForQuiet(round === 0 ? 0 : maxQuietMs)
+      const whole = await micros(people, (speaker) => decide(access, speaker))
+      const rules = await micros(people, (speaker) => access.decide(speaker.sender))
+      const sample = { subject: `${count} rules`, round, decisions: decisionsPerSample, idleBefore }
+      // The first round warms up and is thrown away.
+      if (round > 0) samples.push({ ...sample, cpuMicrosPerDecision: whole, cpuMicrosPerRuleDecision: rules })
+    }
+  }
+  const summaries = summarize(samples)
+  return {
+    samples,
+    summaries,
+    verdicts: summaries.flatMap(judge),
+    tables: tableOf(summaries),
+    postgresVersion: undefined,
+  }
+}
+
+const resolver = createEvidenceResolver()
+const scene = { agent: 'demo', connector: 'team-chat', provider: 'chat', workspace: 'default' }
+
+async function decide(access: EvidenceAccess, { sender, message }: Speaker): Promise<unknown> {
+  for (const evidence of sender.identities ?? []) checkEvidence(evidence, message)
+  await resolver.resolve(sender, scene)
+  return access.decide(sender)
+}
+
+/** A decision that is always no would be fast as well: every second one is let in. */
+function provePolicy(access: EvidenceAccess, people: readonly Speaker[]): void {
+  for (const { sender, isAllowed } of people) {
+    if (access.decide(sender).allowed !== isAllowed) throw new Error('the rules decide otherwise than they say')
+  }
+}
+
+async function micros(people: readonly Speaker[], work: (speaker: Speaker) => unknown): Promise<number> {
+  const before = process.cpuUsage()
+  for (let done = 0; done < decisionsPerSample; done += 1) {
+    const speaker = people[done % people.length]
+    if (speaker !== undefined) await work(speaker)
+  }
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / decisionsPerSample
+}
+
+function summarize(samples: readonly PolicySample[]): readonly PolicySummary[] {
+  return [...Map.groupBy(samples, ({ subject }) => subject)].map(([subject, own]) => ({
+    subject,
+    cpuMicrosPerDecision: spreadOf(own.map((each) => each.cpuMicrosPerDecision)),
+    cpuMicrosPerRuleDecision: spreadOf(own.map((each) => each.cpuMicrosPerRuleDecision)),
+  }))
+}
+
+function judge({ subject, cpuMicrosPerDecision }: PolicySummary): readonly Verdict[] {
+  if (subject !== `${judgedCount} rules`) return []
+  const value = cpuMicrosPerDecision.median
+  return [{ subject, measure: 'CPU µs per decision', value, aim: aimMicros, isMet: value <= aimMicros }]
+}
+
+function tableOf(summaries: readonly PolicySummary[]): string {
+  const cell = ({ median, min, max }: Spread) => `${median.toFixed(1)} (${min.toFixed(1)} - ${max.toFixed(1)})`
+  const rows = summaries.map(
+    (each) => `| ${each.subject} | ${cell(each.cpuMicrosPerDecision)} | ${cell(each.cpuMicrosPerRuleDecision)} |`,
+  )
+  return ['| subject | CPU µs/decision | of it the rules |', '| --- | --- | --- |', ...rows].join('\n')
+}
