@@ -1,6 +1,6 @@
 // The one codec (ruling 2): what is stored reads back as what was said.
 import { expect, test } from 'vitest'
-import type { Part } from '../../src/contract/index.ts'
+import { type Part, verifiedSender } from '../../src/contract/index.ts'
 import { amendmentEnvelope, assistantEnvelope, historyTurn, userEnvelope } from '../../src/sessions/codec.ts'
 import { aMessage } from '../doubles/drafts.ts'
 
@@ -47,6 +47,24 @@ test('history shows the sender without proof, claims or bearer material', () => 
   evidence.claims = { secret: 'canary' }
   evidence.proof = { type: 'bearer-token', verified_by: 'x', token_id: 'canary' }
   expect(JSON.stringify(historyTurn(userEnvelope(message, facts)))).not.toContain('canary')
+})
+
+test('history keeps of evidence who, by whom, how and how strong, and of the sender no profile and no key', () => {
+  const { sender } = aMessage()
+  const [evidence] = sender.identities ?? []
+  if (evidence === undefined) throw new Error('no evidence')
+  const canaries = { source: { connector: 'canary' }, on_behalf_of: ['canary:boss'], id: 'canary' }
+  const proof = { type: 'signed-attestation', alg: 'EdDSA', kid: 'canary#1', value: 'canary..canary' } as const
+  const spoken = verifiedSender([{ ...evidence, ...canaries, proof }], {
+    address: sender.address,
+    auth_method: 'test',
+    key_id: 'canary',
+    profile: { username: 'canary', extensions: { token: 'canary' } },
+  })
+  const turn = historyTurn(userEnvelope(aMessage({ sender: spoken }), facts))
+  expect(JSON.stringify(turn)).not.toContain('canary')
+  const { subject, issuer, method, assurance } = evidence
+  expect(turn?.sender.identities).toMatchObject([{ subject, issuer, method, assurance, proof: { type: 'reduced' } }])
 })
 
 test("a reply reads back as the assistant's turn", () => {

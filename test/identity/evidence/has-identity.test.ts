@@ -38,6 +38,7 @@ test('evidence nobody has verified answers nothing', () => {
   expect(asked({}, carriedEvidence())).toBeUndefined()
   const verified = { type: 'signed-attestation', alg: 'EdDSA', kid: 'k', verified_by: 'parley' }
   expect(asked({}, carriedEvidence({ proof: verified }))).toBe('space:T123/U456')
+  expect(asked({}, carriedEvidence({ proof: { ...verified, value: 'header..signature' } }))).toBeUndefined()
   expect(asked({}, ownEvidence({ proof: { type: 'reduced' } }))).toBeUndefined()
 })
 

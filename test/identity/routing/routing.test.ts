@@ -71,6 +71,7 @@ describe('a message goes to', () => {
     ['the default when nobody has that name', '@nobody hi', {}, 'demo by default'],
     ['the first of ours among those it begins with', '@nobody, @lean hi', {}, 'lean by mention'],
     ['the default when an agent is merely spoken of', 'ask @lean', {}, 'demo by default'],
+    ['the default when an agent is spoken of after another', 'ask @nobody @lean', {}, 'demo by default'],
     ['our agent by its whole address', '@lean@gw.example hi', {}, 'lean by mention'],
     ['nobody’s namesake elsewhere', '@lean@other.example hi', {}, 'demo by default'],
     ['the agent of the first turn', 'and then?', { sticky: 'lean' }, 'lean by sticky'],
