@@ -34,6 +34,19 @@ export const conversationAliases = pgTable(
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.agent, t.externalId] })],
 )
 
+/** Which agent of several a thread talks with: the one addressed last. */
+export const threadAgents = pgTable(
+  'thread_agents',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    externalId: text('external_id').notNull(),
+    agent: text('agent').notNull(),
+    updatedAt: instant('updated_at').notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.externalId] })],
+)
+
 export const participants = pgTable(
   'participants',
   {

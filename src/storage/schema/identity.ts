@@ -1,80 +1,85 @@
-// What later work resolves by compare-and-set, with its workspace from the first day (rulings 5, 21).
-import { index, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { createdAt, instant, tenant, workspace } from './columns.ts'
+// Who people are to us and what they may do: principals, links, grants, pairings, tokens, consents, chains of callers.
+import { sql } from 'drizzle-orm'
+import { boolean, index, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { connection, createdAt, instant, tenant, workspace } from './columns.ts'
 
-export const pendingActions = pgTable(
-  'pending_actions',
+/** Everybody a decision was made about, under an id that says nothing about them. Deleted when they are forgotten. */
+export const principals = pgTable(
+  'principals',
   {
     tenant: tenant(),
     id: uuid('id').notNull(),
-    turnId: uuid('turn_id').notNull(),
-    conversationId: uuid('conversation_id').notNull(),
-    kind: text('kind').notNull(),
-    summary: text('summary').notNull(),
-    actionHash: text('action_hash').notNull(),
-    action: jsonb('action').notNull(),
-    creator: text('creator'),
-    resolver: text('resolver'),
-    status: text('status').notNull(),
-    expiresAt: instant('expires_at').notNull(),
-    resolvedAt: instant('resolved_at'),
-    agent: text('agent'),
-    sessionId: uuid('session_id'),
-    runId: text('run_id'),
-    toolName: text('tool_name'),
-    toolCallId: text('tool_call_id'),
-    /** Who may decide: anyone who reaches it, somebody other than the requester, or an operator. */
-    resolvers: text('resolvers').notNull().default('anyone'),
-    /** Where the paused run goes on; ours alone, never shown. */
-    resume: jsonb('resume'),
-    /** The hash of what was decided about; checked again when it is carried out. */
-    decidedHash: text('decided_hash'),
-    resolutionResult: jsonb('resolution_result'),
-    resolutionError: text('resolution_error'),
-    resolutionMetadata: jsonb('resolution_metadata'),
+    subject: text('subject').notNull(),
     createdAt: createdAt(),
-    ...workspace(),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.id] }), uniqueIndex('principals_subject').on(t.tenant, t.subject)],
+)
+
+/** One person under several subjects: whoever proves `subject` acts as `principal`. Made by an operator only. */
+export const identityLinks = pgTable(
+  'identity_links',
+  {
+    tenant: tenant(),
+    subject: text('subject').notNull(),
+    principal: text('principal').notNull(),
+    createdBy: text('created_by').notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.subject] }), index('identity_links_principal').on(t.tenant, t.principal)],
+)
+
+/** What an operator or a pairing decided about one subject; null = everywhere. Revoked rows stay, to be explained. */
+export const grants = pgTable(
+  'grants',
+  {
+    tenant: tenant(),
+    id: uuid('id').notNull(),
+    subject: text('subject').notNull(),
+    /** `allow` or `deny`; a denial wins. */
+    effect: text('effect').notNull(),
+    /** What an allowed person may be: null to speak only, viewer, operator, admin. */
+    role: text('role'),
+    connection: text('connection'),
+    agent: text('agent'),
+    workspaceId: text('workspace_id'),
+    source: text('source').notNull(),
+    createdBy: text('created_by').notNull(),
+    createdAt: createdAt(),
+    expiresAt: instant('expires_at'),
+    revokedAt: instant('revoked_at'),
+    revokedBy: text('revoked_by'),
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.id] }),
-    index('pending_actions_conversation').on(t.conversationId),
-    index('pending_actions_turn').on(t.turnId),
-    index('pending_actions_status').on(t.tenant, t.status, t.createdAt),
+    index('grants_subject').on(t.tenant, t.subject).where(sql`revoked_at is null`),
   ],
 )
 
-export const runtimeToolRequests = pgTable(
-  'runtime_tool_requests',
+/** States: pending, approved, rejected, expired. What the person wrote is held meanwhile. */
+export const pairings = pgTable(
+  'pairings',
   {
     tenant: tenant(),
     id: uuid('id').notNull(),
-    turnId: uuid('turn_id').notNull(),
-    conversationId: uuid('conversation_id').notNull(),
-    tool: text('tool').notNull(),
-    parameters: jsonb('parameters').notNull(),
+    connection: connection(),
+    agent: text('agent').notNull(),
+    subject: text('subject').notNull(),
+    code: text('code').notNull(),
     status: text('status').notNull(),
-    result: jsonb('result'),
-    expiresAt: instant('expires_at'),
-    /** The name the outside knows it by. */
-    requestId: text('request_id'),
-    owner: text('owner'),
-    agent: text('agent'),
-    sessionId: uuid('session_id'),
-    runId: text('run_id'),
-    toolCallId: text('tool_call_id'),
-    /** What anybody may see of it: redacted parameters, runtime facts. */
-    request: jsonb('request'),
-    resume: jsonb('resume'),
-    resolver: text('resolver'),
-    resolvedAt: instant('resolved_at'),
+    conversationId: uuid('conversation_id').notNull(),
+    /** How the person calls themselves, for the operator's eyes. Proves nothing. */
+    shownName: text('shown_name'),
+    evidence: jsonb('evidence'),
     createdAt: createdAt(),
-    ...workspace(),
+    expiresAt: instant('expires_at').notNull(),
+    decidedAt: instant('decided_at'),
+    decidedBy: text('decided_by'),
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.id] }),
-    index('runtime_tool_requests_turn').on(t.turnId),
-    uniqueIndex('runtime_tool_requests_request').on(t.tenant, t.requestId),
-    index('runtime_tool_requests_status').on(t.tenant, t.status, t.createdAt),
+    uniqueIndex('pairings_person').on(t.tenant, t.connection, t.agent, t.subject).where(sql`status = 'pending'`),
+    uniqueIndex('pairings_code').on(t.tenant, t.code).where(sql`status = 'pending'`),
+    index('pairings_expiry').on(t.expiresAt).where(sql`status = 'pending'`),
   ],
 )
 
@@ -88,6 +93,12 @@ export const tokens = pgTable(
     label: text('label').notNull(),
     scopes: jsonb('scopes').notNull(),
     principal: text('principal'),
+    /** The one agent it may talk to; null = every one. */
+    agent: text('agent'),
+    /** At most these capabilities; null = no list of its own. */
+    allowedCapabilities: jsonb('allowed_capabilities'),
+    clientId: text('client_id'),
+    createdBy: text('created_by'),
     expiresAt: instant('expires_at'),
     revokedAt: instant('revoked_at'),
     /** Near enough for an operator to tell a token nobody uses; not a write per request. */
@@ -96,4 +107,43 @@ export const tokens = pgTable(
     ...workspace(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.id] }), uniqueIndex('tokens_hash').on(t.hash)],
+)
+
+/** Decisions about consent, beside the act they were made for. The latest about a subject and an operation counts. */
+export const consents = pgTable(
+  'consents',
+  {
+    tenant: tenant(),
+    id: uuid('id').notNull(),
+    operation: text('operation').notNull(),
+    isAllowed: boolean('is_allowed').notNull(),
+    reason: text('reason').notNull(),
+    subject: text('subject'),
+    connection: text('connection'),
+    agent: text('agent'),
+    sessionId: uuid('session_id'),
+    audit: jsonb('audit').notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenant, t.id] }),
+    index('consents_subject').on(t.tenant, t.subject, t.operation, t.createdAt),
+    index('consents_session').on(t.sessionId).where(sql`session_id is not null`),
+  ],
+)
+
+/** Which agents have worked on a chain of callers, so that it is noticed when it comes round. */
+export const callerChains = pgTable(
+  'caller_chains',
+  {
+    tenant: tenant(),
+    root: text('root').notNull(),
+    agent: text('agent').notNull(),
+    host: text('host').notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenant, t.root, t.agent, t.host] }),
+    index('caller_chains_created').on(t.createdAt),
+  ],
 )

@@ -15,7 +15,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import { connection, createdAt, instant, tenant, workspace } from './columns.ts'
 
-/** States: queued, in_turn, answered, merged, refused, dead; outside the books: ignored. */
+/** States: queued, in_turn, held, answered, merged, refused, dead; outside the books: ignored. */
 export const inbox = pgTable(
   'inbox',
   {
@@ -35,6 +35,8 @@ export const inbox = pgTable(
     principal: text('principal'),
     /** The access rule that admitted or refused it; null while nobody was asked. */
     accessRule: text('access_rule'),
+    /** While it is held: the pairing that decides what becomes of it. */
+    pairingId: uuid('pairing_id'),
     conversationId: uuid('conversation_id'),
     state: text('state').notNull(),
     reason: text('reason'),
@@ -63,6 +65,7 @@ export const inbox = pgTable(
   (t) => [
     uniqueIndex('inbox_claim').on(t.dedupeKey, t.contentHash),
     index('inbox_waiting').on(t.conversationId, t.seq).where(sql`state = 'queued'`),
+    index('inbox_held').on(t.pairingId).where(sql`state = 'held'`),
     index('inbox_turn').on(t.turnId).where(sql`turn_id is not null`),
     index('inbox_message_id').on(t.tenant, t.connection, t.messageId),
     index('inbox_state').on(t.state, t.seq).where(sql`state in ('dead', 'ignored')`),

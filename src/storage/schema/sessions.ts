@@ -1,6 +1,6 @@
 // Sessions and their transcripts; runs and their event log.
 import { sql } from 'drizzle-orm'
-import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { connection, createdAt, instant, tenant, workspace } from './columns.ts'
 
 export const sessions = pgTable(
@@ -19,6 +19,10 @@ export const sessions = pgTable(
     providerResponseId: text('provider_response_id'),
     title: text('title'),
     metadata: jsonb('metadata').notNull().default(sql`'{}'::jsonb`),
+    /** False: nobody agreed to keep it, so its transcript goes when the session ends (ruling 42). */
+    isKept: boolean('is_kept').notNull().default(true),
+    /** The decision about keeping it. */
+    consentId: uuid('consent_id'),
     lastReadAt: instant('last_read_at'),
     expiresAt: instant('expires_at'),
     lastActivityAt: instant('last_activity_at').notNull().defaultNow(),
