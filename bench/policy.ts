@@ -64,7 +64,8 @@ const scene = { agent: 'demo', connector: 'team-chat', provider: 'chat', workspa
 
 async function decide(access: EvidenceAccess, { sender, message }: Speaker): Promise<unknown> {
   for (const evidence of sender.identities ?? []) checkEvidence(evidence, message)
-  await resolver.resolve(sender, scene)
+  const [shown] = sender.identities ?? []
+  if (shown !== undefined) await resolver.resolve(sender, { ...scene, evidence: shown, links: [] })
   return access.decide(sender)
 }
 

@@ -125,6 +125,7 @@ CREATE UNIQUE INDEX "pairings_code" ON "pairings" USING btree ("tenant","code") 
 CREATE INDEX "pairings_expiry" ON "pairings" USING btree ("expires_at") WHERE status = 'pending';--> statement-breakpoint
 CREATE UNIQUE INDEX "principals_subject" ON "principals" USING btree ("tenant","subject");--> statement-breakpoint
 CREATE INDEX "inbox_held" ON "inbox" USING btree ("pairing_id") WHERE state = 'held';--> statement-breakpoint
+CREATE INDEX "turns_door" ON "turns" USING btree ("conversation_id","started_at") WHERE kind = 'door';--> statement-breakpoint
 -- What waits for a pairing is in flight: nobody has decided about it yet.
 CREATE OR REPLACE VIEW "books" AS
 SELECT i.*, coalesce(d."duplicates", 0)::int AS "duplicates"
@@ -144,7 +145,7 @@ FROM (
 -- Lines of the audit log are written once. Only retention removes them, and it has to say so in its own transaction.
 CREATE FUNCTION "keep_audit"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF TG_OP = 'DELETE' AND current_setting('parley.retention', true) = 'on' THEN RETURN OLD; END IF;
+  IF TG_OP <> 'UPDATE' AND current_setting('parley.retention', true) = 'on' THEN RETURN OLD; END IF;
   RAISE EXCEPTION 'the audit log is append-only' USING ERRCODE = 'insufficient_privilege';
 END $$;--> statement-breakpoint
 CREATE TRIGGER "audit_kept" BEFORE UPDATE OR DELETE ON "audit_log" FOR EACH ROW EXECUTE FUNCTION "keep_audit"();--> statement-breakpoint

@@ -13,7 +13,8 @@ import {
 import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.ts'
 import { createRunWatch } from './gateway/run-watch.ts'
 import { createGateway, type Gateway } from './gateway.ts'
-import { createEvidencePolicy } from './identity/access.ts'
+import { createAccessPolicy } from './identity/access.ts'
+import { createEvidenceResolver } from './identity/principal/resolver.ts'
 import { type Committer, createGroupCommit } from './inbound/group-commit.ts'
 import type { InboxStore } from './inbound/inbox-store.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
@@ -88,7 +89,8 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
   const connections = config.connections.map((each) => createConnection(config, each, database, { ...runtime, fetch }))
   requireShortCalls(connections, turnPolicy)
   const tools = reachableTools(config, { ...runtime, fetch })
-  const newId = createIdSource(runtime.now, (bytes) => crypto.getRandomValues(bytes))
+  const fillRandom = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes)
+  const newId = createIdSource(runtime.now, fillRandom)
   const lease = { holder: newId(), leaseMs: turnPolicy.leaseMs }
   const turns = createTurnStore(database, lease)
   const leases = createLeaseKeeper({ ...runtime, turns, leaseMs: turnPolicy.leaseMs })
@@ -113,7 +115,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     pendingActions: createPendingActionStore(database),
     toolRequests: createToolRequestStore(database),
     ...createDueStore(database),
-    access: createEvidencePolicy(),
+    ...identityPorts(config),
     leases,
     turnPolicy,
     settlePolicy: { ...defaultSettlePolicy(turnPolicy, connections), ...config.sends },
@@ -122,6 +124,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     notify: safeObserver(config.onEvent, runtime.log),
     ...tools,
     newId,
+    fillRandom,
     hash: sha256Hex,
   }
   return {
@@ -133,6 +136,14 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
       runWatch.stop()
     },
     closeTools: async () => tools.toolServers?.close(),
+  }
+}
+
+/** The identity stage as configured: a host application may bring parts of its own (ruling 56). */
+function identityPorts({ ports }: Config): Pick<GatewayDeps, 'access' | 'principals'> {
+  return {
+    access: ports.access ?? createAccessPolicy(),
+    principals: ports.principals ?? createEvidenceResolver(),
   }
 }
 

@@ -13,6 +13,9 @@ import {
   secret,
 } from './contract/index.ts'
 import type { TurnPolicy } from './gateway/deps.ts'
+import { readEvidenceRules } from './identity/access/rules.ts'
+import type { AccessPolicy } from './identity/access.ts'
+import type { PrincipalResolver } from './identity/principal/resolver.ts'
 import { defaultRetention, type RetentionPolicy } from './inbound/retention.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
 
@@ -26,6 +29,13 @@ export type ParleyConfig = {
   readonly maxBodyBytes?: number
   /** Watches what happens; cannot change it. */
   readonly onEvent?: Observer
+  /** Parts of the identity stage a host application replaces (ruling 56). */
+  readonly ports?: ReplaceablePorts
+}
+
+export type ReplaceablePorts = {
+  readonly access?: AccessPolicy
+  readonly principals?: PrincipalResolver
 }
 
 export type ConfiguredConnection = {
@@ -54,6 +64,7 @@ export type Config = {
   readonly retention: RetentionPolicy
   readonly maxBodyBytes: number
   readonly onEvent: Observer | undefined
+  readonly ports: ReplaceablePorts
   readonly logLevel: LogLevel
   /** Who may read the metrics. `local`: callers on this machine, or with the admin token. */
   readonly metrics: 'local' | 'public' | 'off'
@@ -95,6 +106,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   const agents = file.agents !== undefined && file.agents.length > 0 ? file.agents : [defaultAgent(env, problems)]
   problems.push(...duplicates(agents.map((agent) => agent.slug)).map((slug) => `two agents are called "${slug}"`))
   const connections = configuredConnections(env, file, channels, agents, problems)
+  for (const agent of agents) problems.push(...accessProblems(`agent "${agent.slug}"`, agent.access))
   const retention = { ...defaultRetention, ...file.retention }
   if (retention.receiptDays < Math.max(30, retention.contentDays)) {
     problems.push(
@@ -129,6 +141,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     retention,
     maxBodyBytes: file.maxBodyBytes ?? 1024 * 1024,
     onEvent: file.onEvent,
+    ports: file.ports ?? {},
     logLevel: settings.PARLEY_LOG_LEVEL,
     metrics: settings.PARLEY_METRICS,
   })
@@ -176,6 +189,7 @@ function configuredConnections(
       }
       const agent = each.agent ?? agents[0]?.slug ?? ''
       if (!agents.some((known) => known.slug === agent)) problems.push(`connection "${each.id}": no agent "${agent}"`)
+      problems.push(...accessProblems(`connection "${each.id}"`, each.access))
       resolved.push({
         id: each.id,
         agent,
@@ -191,6 +205,19 @@ function configuredConnections(
     ),
   )
   return resolved
+}
+
+/** A rule that is wider than it looks stops the start. */
+function accessProblems(whose: string, access: AccessRule | undefined): readonly string[] {
+  if (access?.rules === undefined) return []
+  try {
+    readEvidenceRules({ visibility: 'restricted', rules: access.rules })
+    return []
+  } catch (error) {
+    return [
+      `${whose}: ${error instanceof Error ? error.message.replace('[identity] ', '') : 'access.rules are invalid'}`,
+    ]
+  }
 }
 
 /** A set variable switches its channel on; the file wins where both name the same connection. */

@@ -1,6 +1,6 @@
 // What every agent may declare about itself, model or function, and the check that nothing else was meant (ruling 40).
 import * as z from 'zod'
-import { type AccessRule, GatewayError } from '../contract/index.ts'
+import { type AccessEntry, type AccessRule, GatewayError } from '../contract/index.ts'
 
 /** What becomes of a message that comes while the agent is busy in the same conversation. */
 export type BusyPolicy = (typeof busyPolicies)[number]
@@ -40,6 +40,8 @@ const factsSchema = z.object({
     .strictObject({
       mode: z.enum(accessModes, `must be one of ${accessModes.join(', ')}`),
       allow: z.array(z.string(), 'must be a list of subjects'),
+      // Judged with the rest of the configuration.
+      rules: z.array(z.custom<AccessEntry>((entry) => typeof entry === 'object' && entry !== null)).optional(),
     })
     .optional(),
   provenance: z

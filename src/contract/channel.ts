@@ -2,11 +2,27 @@
 import type * as z from 'zod'
 import type { Adapter, Connection } from './adapter.ts'
 import type { JsonObject } from './json.ts'
+import type { AssuranceClass } from './mint-evidence.ts'
 
-/** Who may write to a connection; `allow` lists subjects and counts only in the mode of that name. */
+/**
+ * Who may write to a connection. `allow` lists subjects that are let in where not everybody is; `rules` say the same, and
+ * no, in terms of evidence (docs/identity.md). A denial wins over everything.
+ */
 export type AccessRule = {
   readonly mode: 'public' | 'allow_list' | 'closed' | 'pairing'
   readonly allow: readonly string[]
+  readonly rules?: readonly AccessEntry[]
+}
+
+/** One rule on evidence: all its conditions must hold. */
+export type AccessEntry = {
+  readonly effect: 'allow' | 'deny'
+  readonly id?: string
+  readonly subject?: string
+  readonly subject_prefix?: string
+  readonly issuer?: string
+  readonly method?: string
+  readonly min_assurance?: AssuranceClass
 }
 
 /** One account on one channel as the operator wrote it down; `settings` is read by that channel's schema only. */

@@ -29,6 +29,7 @@ export type { Address } from './address.ts'
 export { formatAddress, isCanonicalAddress, isHostedAddress, parseAddress } from './address.ts'
 export type { Capabilities, MentionRelay, OptionalVerb, RateLimit, RecipientCapabilities } from './capabilities.ts'
 export type {
+  AccessEntry,
   AccessRule,
   ChannelDefinition,
   ChannelDeps,
@@ -88,6 +89,8 @@ export type { Secret } from './secret.ts'
 export { secret } from './secret.ts'
 export type { PolicySender, Sender, SenderProfile, UnverifiedSender, VerifiedSender } from './sender.ts'
 export { senderSchema, unverifiedSender, verifiedSender } from './sender.ts'
+export type { OpenPairing, StoredAccess, StoredGrant } from './stored-access.ts'
+export { nothingStored } from './stored-access.ts'
 export type { MessageCode, MessageValidation, ValidationScope } from './validate-message.ts'
 export { validateMessage } from './validate-message.ts'
 export type { WorkspaceScope } from './workspace-scope.ts'

@@ -15,6 +15,7 @@ import type {
   ValidationScope,
 } from '../contract/index.ts'
 import type { AccessPolicy } from '../identity/access.ts'
+import type { PrincipalResolver } from '../identity/principal/resolver.ts'
 import type { Committer } from '../inbound/group-commit.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
 import type { OutboxStore } from '../outbox/outbox-store.ts'
@@ -72,6 +73,7 @@ export type GatewayDeps = {
   readonly pendingActions: PendingActionStore
   readonly toolRequests: ToolRequestStore
   readonly access: AccessPolicy
+  readonly principals: PrincipalResolver
   /** Over turns, sends and timers: milliseconds until something is due that nobody holds. */
   readonly nextDueMs: () => Promise<number | undefined>
   readonly leases: LeaseKeeper
@@ -92,6 +94,7 @@ export type GatewayDeps = {
   readonly now: () => number
   readonly monotonicMs: () => number
   readonly random: () => number
+  readonly fillRandom: (bytes: Uint8Array<ArrayBuffer>) => void
   readonly hash: (text: string) => Promise<string>
   readonly log: Log
   readonly meter: Meter

@@ -132,10 +132,11 @@ function heard(ready: ReadyTurn): readonly Line[] {
   ])
 }
 
-function emptyEnd(ready: ReadyTurn): TurnEnd {
+export function emptyEnd(ready: ReadyTurn): TurnEnd {
   return {
     turnId: ready.turn.id,
-    sessionId: ready.turn.sessionId,
+    // Only a turn at the door has none.
+    sessionId: ready.turn.sessionId || null,
     state: 'silent',
     reason: null,
     response: null,
@@ -151,10 +152,12 @@ function emptyEnd(ready: ReadyTurn): TurnEnd {
     actions: [],
     requests: [],
     resolved: null,
+    pairing: null,
+    ground: null,
   }
 }
 
-function render(deps: GatewayDeps, ready: ReadyTurn, outgoing: readonly Outgoing[]): readonly QueuedCall[] {
+export function render(deps: GatewayDeps, ready: ReadyTurn, outgoing: readonly Outgoing[]): readonly QueuedCall[] {
   const { lane, at, turn } = ready
   const context = {
     adapter: at.adapter,

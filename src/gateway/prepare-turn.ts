@@ -1,10 +1,19 @@
 // Hops 5-6: a held lane becomes a turn: identified, admitted, merged, opened or resumed. Undefined: nothing to run.
 import type { JsonObject, NormalizedMessage } from '../contract/index.ts'
-import { decideBoth } from '../identity/access.ts'
 import { type Absorbed, absorbEdits } from '../sessions/absorb-edits.ts'
-import { type Admission, planTurn, type TurnPlan } from '../sessions/plan-turn.ts'
+import { planTurn, type TurnPlan } from '../sessions/plan-turn.ts'
 import { endsPause } from '../sessions/signal-store.ts'
-import type { Disposition, HeldLane, NewTurn, OpenTurn, WaitingMessage, WaitingSignal } from '../sessions/turn-store.ts'
+import {
+  type Disposition,
+  type HeldLane,
+  type NewMember,
+  type NewTurn,
+  noGround,
+  type OpenTurn,
+  type WaitingMessage,
+  type WaitingSignal,
+} from '../sessions/turn-store.ts'
+import { admissions } from './admissions.ts'
 import { isControl } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { newTraceId } from './trace-id.ts'
@@ -27,7 +36,8 @@ export async function prepareTurn(
 ): Promise<ReadyTurn | undefined> {
   if (lane.openTurn !== null) return resume(deps, at, lane, lane.openTurn)
   if (lane.signal !== null) return openForSignal(deps, at, lane, lane.signal)
-  const plan = planTurn(lane, await admissions(deps, at, lane), deps.turnPolicy.merge)
+  const decided = await admissions(deps, at, lane)
+  const plan = planTurn(lane, decided, deps.turnPolicy.merge)
   switch (plan.kind) {
     case 'empty':
       if (await deps.turns.repair(lane)) {
@@ -40,24 +50,10 @@ export async function prepareTurn(
       return undefined
     case 'run':
     case 'amend':
-      return openForMessages(deps, at, lane, plan)
+      return openForMessages(deps, at, lane, plan, decided)
+    case 'door':
+      return openAtDoor(deps, at, lane, plan, decided)
   }
-}
-
-export async function admissions(
-  deps: Pick<GatewayDeps, 'access' | 'agents'>,
-  at: GatewayConnection,
-  lane: Pick<HeldLane, 'messages' | 'agent'>,
-): Promise<ReadonlyMap<string, Admission>> {
-  const decided = new Map<string, Admission>()
-  const own = deps.agents.get(lane.agent)?.access
-  for (const row of lane.messages) {
-    const decision = await decideBoth(deps.access, row.message.sender, at.access, own)
-    const accessRule = at.access.mode
-    if (decision.kind === 'refused') decided.set(row.id, { ...decision, accessRule })
-    else decided.set(row.id, { kind: 'admitted', principal: decision.principal.id, accessRule })
-  }
-  return decided
 }
 
 async function resume(
@@ -67,7 +63,7 @@ async function resume(
   turn: OpenTurn,
 ): Promise<ReadyTurn | undefined> {
   const { entries } = absorbEdits(lane.messages)
-  const members = turn.kind === 'messages' || turn.kind === 'control' ? [...entries] : []
+  const members = turn.kind === 'signal' || turn.kind === 'amendment' ? [] : [...entries]
   // From the second attempt on members run one by one, so that only the guilty one dies (ruling 15).
   if (members.length > 1 && !(await isStopped(deps, turn))) {
     await deps.turns.split(lane, turn.id, 0, 'interrupted')
@@ -90,6 +86,7 @@ async function openForMessages(
   at: GatewayConnection,
   lane: HeldLane,
   plan: Extract<TurnPlan, { kind: 'run' | 'amend' }>,
+  decided: Decided,
 ): Promise<ReadyTurn | undefined> {
   const members = plan.kind === 'run' ? [...plan.members] : []
   const rows = plan.kind === 'run' ? members.flatMap((member) => [member.row, ...member.edits]) : [plan.edit]
@@ -102,7 +99,7 @@ async function openForMessages(
     runId: lead?.message.channel?.run_id ?? null,
     traceId: (lead ?? rows[0])?.traceId ?? '',
     replyTo: lead?.replyTo ?? null,
-    members: rows.map((row, ord) => ({ id: row.id, ord, principal: plan.principal, accessRule: at.access.mode })),
+    members: rows.map((row, ord) => memberOf(row, ord, plan.principal, decided)),
     signalId: null,
     resumes: null,
   })
@@ -110,6 +107,44 @@ async function openForMessages(
   notifySkipped(deps, lane, plan.dispositions)
   const edit = plan.kind === 'amend' ? plan.edit : null
   return { lane: withReplyTo(lane, turn), at, turn: opened(turn), members, signal: null, edit }
+}
+
+type Decided = Awaited<ReturnType<typeof admissions>>
+
+/** What decided goes into the audit log with the member. */
+export function memberOf(row: WaitingMessage, ord: number, principal: string | null, decided: Decided): NewMember {
+  const { accessRule, subject, evidence } = decided.get(row.id) ?? noGround
+  return { id: row.id, ord, principal, accessRule, subject, evidence }
+}
+
+/** Whoever stands outside takes a turn too, so that what they are told is sent once and their message ends with it. */
+async function openAtDoor(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  lane: HeldLane,
+  { entry, dispositions }: Extract<TurnPlan, { kind: 'door' }>,
+  decided: Decided,
+): Promise<ReadyTurn | undefined> {
+  const { row } = entry
+  const turn: NewTurn = {
+    id: deps.newId(),
+    attempt: 1,
+    kind: 'door',
+    sessionId: null,
+    isNewSession: false,
+    parentTurn: null,
+    principal: decided.get(row.id)?.subject ?? null,
+    runId: null,
+    traceId: row.traceId,
+    deadlineMs: deps.turnPolicy.deadlineMs,
+    replyTo: row.replyTo,
+    members: [memberOf(row, 0, null, decided)],
+    signalId: null,
+    resumes: null,
+  }
+  if (!(await deps.turns.open(lane, turn, dispositions))) return undefined
+  notifySkipped(deps, lane, dispositions)
+  return { lane: withReplyTo(lane, turn), at, turn: opened(turn), members: [entry], signal: null, edit: null }
 }
 
 function kindOf(plan: Extract<TurnPlan, { kind: 'run' | 'amend' }>): NewTurn['kind'] {
@@ -159,7 +194,8 @@ function newTurn(deps: GatewayDeps, lane: HeldLane, { isRotated, ...seed }: Turn
 }
 
 function opened(turn: NewTurn): OpenTurn {
-  return { ...turn, failures: 0, outageMs: null }
+  // Only a turn at the door has no session, and it looks for none.
+  return { ...turn, sessionId: turn.sessionId ?? '', failures: 0, outageMs: null }
 }
 
 function withReplyTo(lane: HeldLane, turn: NewTurn): HeldLane {

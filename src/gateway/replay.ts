@@ -75,9 +75,10 @@ function refuseWhatNeverRan({ turn }: Stored): void {
 /** What came of it, in the words the replay uses: what the vendor did with the answer is not the agent's doing. */
 function accountOf({ turn, members, calls, timers }: Stored): Account {
   const sent = { calls, timers }
-  if (turn === null) {
+  // At the door no agent ran, and what was said there was the gateway's.
+  if (turn === null || turn.kind === 'door') {
     const [first] = members
-    return { ...sent, outcome: first?.state ?? 'unknown', reason: first?.reason ?? null }
+    return { ...sent, calls: [], outcome: first?.state ?? 'unknown', reason: first?.reason ?? null }
   }
   const isDelivery = turn.state === 'dead' && turn.reason?.startsWith('delivery_') === true
   if (isDelivery || turn.state === 'replied' || turn.state === 'answered')

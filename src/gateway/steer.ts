@@ -4,8 +4,9 @@ import { type Envelope, textOf } from '../contract/index.ts'
 import { userEnvelope } from '../sessions/codec.ts'
 import { mayJoin } from '../sessions/plan-turn.ts'
 import type { WaitingMessage } from '../sessions/turn-store.ts'
+import { admissions } from './admissions.ts'
 import type { GatewayDeps } from './deps.ts'
-import { admissions, type ReadyTurn } from './prepare-turn.ts'
+import { memberOf, type ReadyTurn } from './prepare-turn.ts'
 import { runIdOf } from './turn-facts.ts'
 
 /**
@@ -13,20 +14,15 @@ import { runIdOf } from './turn-facts.ts'
  * hears it: after a crash these are members like the others, and run one by one.
  */
 export async function steer(deps: GatewayDeps, ready: ReadyTurn): Promise<Envelope | undefined> {
-  const { lane, turn, members, at } = ready
-  const waiting = await ownersMessages(deps, ready)
+  const { lane, turn, members } = ready
+  const { waiting, decided } = await ownersMessages(deps, ready)
   const joining = mayJoin(
     members,
     waiting.map((row) => ({ row, message: row.message, edits: [] })),
     deps.turnPolicy.merge,
   )
   if (joining.length === 0) return undefined
-  const rows = joining.map(({ row }, ord) => ({
-    id: row.id,
-    ord,
-    principal: turn.principal,
-    accessRule: at.access.mode,
-  }))
+  const rows = joining.map(({ row }, ord) => memberOf(row, ord, turn.principal, decided))
   if (!(await deps.turns.join(lane, turn.id, rows))) return undefined
   members.push(...joining)
   const [first] = joining
@@ -38,12 +34,12 @@ export async function steer(deps: GatewayDeps, ready: ReadyTurn): Promise<Envelo
 }
 
 export async function hasOwnersMessage(deps: GatewayDeps, ready: ReadyTurn): Promise<boolean> {
-  return (await ownersMessages(deps, ready)).length > 0
+  return (await ownersMessages(deps, ready)).waiting.length > 0
 }
 
 /** Up to the first that is not his: order is kept, and each is admitted on its own (ruling 14). */
-async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn): Promise<readonly WaitingMessage[]> {
-  if (turn.principal === null) return []
+async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn) {
+  if (turn.principal === null) return { waiting: [], decided: new Map() }
   const messages = await deps.turns.waiting(lane)
   const decided = await admissions(deps, at, { messages, agent: lane.agent })
   const isOwners = (row: WaitingMessage): boolean => {
@@ -51,5 +47,5 @@ async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn):
     return row.event === 'new' && admission?.kind === 'admitted' && admission.principal === turn.principal
   }
   const end = messages.findIndex((row) => !isOwners(row))
-  return end === -1 ? messages : messages.slice(0, end)
+  return { waiting: end === -1 ? messages : messages.slice(0, end), decided }
 }

@@ -3,6 +3,7 @@ import { type ChannelEvent, failureFacts, type LogFacts } from '../contract/inde
 import type { Lease } from '../sessions/lease-keeper.ts'
 import type { HeldLane } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
+import { doorEnd } from './door-turn.ts'
 import { amendmentEnd, answeredEnd, deadEnd, judgeFailure } from './end-turn.ts'
 import { prepareTurn, type ReadyTurn } from './prepare-turn.ts'
 import { runAgent } from './run-turn.ts'
@@ -36,12 +37,24 @@ async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStop
   if (ready.turn.kind === 'amendment') return complete(deps, ready, amendmentEnd(ready))
   if (ready.turn.attempt > deps.turnPolicy.maxAttempts)
     return complete(deps, ready, deadEnd(deps, ready, 'interrupted_too_often'))
+  if (ready.turn.kind === 'door') return endAtDoor(deps, ready)
   notify(deps, ready, 'channel.processing_started')
   try {
     const result = await runAgent(deps, ready, lease, isStopping).finally(() =>
       notify(deps, ready, 'channel.processing_ended'),
     )
     await complete(deps, ready, answeredEnd(deps, ready, result, Math.round(tookMs(deps, ready))))
+  } catch (error) {
+    await fail(deps, ready, error)
+  }
+}
+
+/** Let in meanwhile: the message goes back to its place and runs like any other. */
+async function endAtDoor(deps: GatewayDeps, ready: TimedTurn): Promise<void> {
+  try {
+    const end = await doorEnd(deps, ready)
+    if (end === undefined) await deps.turns.split(ready.lane, ready.turn.id, 0, 'admitted')
+    else await complete(deps, ready, end)
   } catch (error) {
     await fail(deps, ready, error)
   }

@@ -1,54 +1,161 @@
-// Hop 6: evidence -> principal -> access decision. A port; this default trusts evidence and reads nothing else.
-import type { AccessRule, IdentityEvidence, PolicySender } from '../contract/index.ts'
+// Hop 6: evidence -> access decision. A port; this default reads evidence, the rules of configuration and stored grants, and
+// nothing else. What it needs was read together with the message, so a revoked grant is gone at the very next decision.
+import type { AccessRule, IdentityEvidence, PolicySender, StoredAccess, StoredGrant } from '../contract/index.ts'
+import { createEvidenceAccess, type EvidenceAccess, type EvidenceDecision } from './access/decide-access.ts'
 import { acceptedEvidence } from './evidence/accepted-evidence.ts'
+import { checkEvidence, type EvidenceCode } from './evidence/check-evidence.ts'
+import { onBehalfOf } from './trust/on-behalf-of.ts'
 
-/** Who policy says the sender is: the subject of the evidence it rests on. */
-export type Principal = { readonly id: string; readonly evidence: readonly IdentityEvidence[] }
-
-export type AccessDecision =
-  | { readonly kind: 'admitted'; readonly principal: Principal }
-  | { readonly kind: 'refused'; readonly reason: RefusalReason }
-
-export type RefusalReason = 'no_evidence' | 'not_on_allow_list' | 'not_paired' | 'connection_closed' | 'agent_closed'
-
-/** The port: one decision per message, made from its evidence and the connection's rule. */
-export interface AccessPolicy {
-  decide(sender: PolicySender, rule: AccessRule): Promise<AccessDecision>
+/** Where and about what a decision is made; nothing of it is the sender's to choose. */
+export type AccessScene = {
+  /** As rows call it. */
+  readonly connection: string
+  readonly agent: string
+  readonly rule: AccessRule
+  /** The agent's own rule; it can only narrow. */
+  readonly own: AccessRule | undefined
+  /** The address the message is for, and when it came: evidence is judged for that agent and that moment. */
+  readonly recipient: string
+  readonly receivedAt: string
+  readonly stored: StoredAccess
 }
 
-export function createEvidencePolicy(): AccessPolicy {
+/** `rule`: what decided, for whoever asks later. */
+export type AccessDecision =
+  | { readonly kind: 'admitted'; readonly rule: string; readonly evidence: IdentityEvidence }
+  /** Nobody knows them yet: `with` says whom a pairing would be with. */
+  | {
+      readonly kind: 'unpaired'
+      readonly with: 'connection' | 'agent'
+      readonly rule: string
+      readonly evidence: IdentityEvidence
+    }
+  | {
+      readonly kind: 'refused'
+      readonly reason: RefusalReason
+      readonly rule: string
+      readonly evidence?: IdentityEvidence | undefined
+    }
+
+export type RefusalReason =
+  | 'no_evidence'
+  | EvidenceCode
+  | 'not_on_allow_list'
+  | 'denied_by_rule'
+  | 'blocked'
+  | 'connection_closed'
+  | 'agent_closed'
+
+export interface AccessPolicy {
+  decide(sender: PolicySender, scene: AccessScene): Promise<AccessDecision> | AccessDecision
+}
+
+export function createAccessPolicy(): AccessPolicy {
+  const compiled = new WeakMap<AccessRule, EvidenceAccess>()
+  const accessBy = (rule: AccessRule): EvidenceAccess => {
+    const known = compiled.get(rule) ?? compileAccess(rule)
+    compiled.set(rule, known)
+    return known
+  }
   return {
-    async decide(sender, rule) {
-      const principal = resolvePrincipal(sender)
-      if (rule.mode === 'closed') return { kind: 'refused', reason: 'connection_closed' }
-      if (principal === undefined) return { kind: 'refused', reason: 'no_evidence' }
-      if (rule.mode === 'public' || isAllowed(principal, rule.allow)) return { kind: 'admitted', principal }
-      return { kind: 'refused', reason: rule.mode === 'pairing' ? 'not_paired' : 'not_on_allow_list' }
+    decide(sender, scene) {
+      const { rule, own } = scene
+      if (rule.mode === 'closed') return { kind: 'refused', reason: 'connection_closed', rule: 'closed' }
+      const { valid, code } = validEvidence(sender, scene)
+      const [first] = valid
+      if (first === undefined) return { kind: 'refused', reason: code ?? 'no_evidence', rule: rule.mode }
+      const grants = grantsHere(scene)
+      const block = grants.find((grant) => grant.effect === 'deny')
+      if (block !== undefined) return { kind: 'refused', reason: 'blocked', rule: grantName(block), evidence: first }
+      const proven = { verified: sender.verified, identities: valid }
+      const byConnection = settle(accessBy(rule).decide(proven), { valid, grants, rule, with: 'connection' })
+      if (byConnection.kind !== 'admitted' || own === undefined) return byConnection
+      if (own.mode === 'closed') return { kind: 'refused', reason: 'agent_closed', rule: 'closed', evidence: first }
+      const byAgent = settle(accessBy(own).decide(proven), { valid, grants, rule: own, with: 'agent' })
+      return byAgent.kind === 'admitted' ? byConnection : byAgent
     },
   }
 }
 
-/** The first accepted evidence names the principal; profile and display name are not even in sight. */
-function resolvePrincipal(sender: PolicySender): Principal | undefined {
-  const evidence = acceptedEvidence(sender)
-  const first = evidence[0]
-  return first === undefined ? undefined : { id: first.subject, evidence }
+type Settling = {
+  readonly valid: readonly IdentityEvidence[]
+  readonly grants: readonly StoredGrant[]
+  readonly rule: AccessRule
+  readonly with: 'connection' | 'agent'
 }
 
-function isAllowed(principal: Principal, allow: readonly string[]): boolean {
-  return principal.evidence.some((evidence) => allow.includes(evidence.subject))
+/** What the rules leave open, a stored grant may settle; what they deny stays denied. */
+function settle(decision: EvidenceDecision, settling: Settling): AccessDecision {
+  const [first] = settling.valid
+  if (decision.allowed) return { kind: 'admitted', rule: decision.rule, evidence: decision.evidence }
+  if (first === undefined || decision.code === 'no_evidence')
+    return { kind: 'refused', reason: 'no_evidence', rule: settling.rule.mode }
+  if (decision.code === 'denied_by_rule')
+    return { kind: 'refused', reason: 'denied_by_rule', rule: decision.rule, evidence: first }
+  const granted = grantedEvidence(settling)
+  if (granted !== undefined) return granted
+  const { mode } = settling.rule
+  return mode === 'pairing'
+    ? { kind: 'unpaired', with: settling.with, rule: mode, evidence: first }
+    : { kind: 'refused', reason: 'not_on_allow_list', rule: mode, evidence: first }
 }
 
-/** Both rules must admit: an agent's own can only narrow its connection's. */
-export async function decideBoth(
-  policy: AccessPolicy,
+/** A viewer may look at an agent; speaking takes more, or a grant without any role. */
+function grantedEvidence({ valid, grants }: Settling): AccessDecision | undefined {
+  const speaking = grants.filter((grant) => grant.effect === 'allow' && grant.role !== 'viewer')
+  const isGranted = (subject: string): boolean => speaking.some((grant) => grant.subject === subject)
+  for (const evidence of valid) {
+    // A grant speaks for one subject: whoever acts for somebody else needs a rule that covers both.
+    const grant = speaking.find(({ subject }) => subject === evidence.subject)
+    if (grant !== undefined && onBehalfOf(evidence).every(isGranted))
+      return { kind: 'admitted', rule: grantName(grant), evidence }
+  }
+  return undefined
+}
+
+type Place = Pick<AccessScene, 'stored' | 'connection' | 'agent'>
+
+/** Grants for a person's main subject count under every subject that was linked to it. */
+function grantsHere({ stored, connection, agent }: Place): readonly StoredGrant[] {
+  const here = stored.grants.filter(
+    (grant) =>
+      (grant.connection === null || grant.connection === connection) && (grant.agent === null || grant.agent === agent),
+  )
+  const linked = stored.links.flatMap(({ subject, principal }) =>
+    here.filter((grant) => grant.subject === principal).map((grant) => ({ ...grant, subject })),
+  )
+  return [...here, ...linked]
+}
+
+/** The strongest thing a stored grant makes of this person here; undefined: nothing. */
+export function roleHere(scene: Place): StoredGrant['role'] {
+  const roles = grantsHere(scene)
+    .filter((grant) => grant.effect === 'allow')
+    .map((grant) => grant.role)
+  return (['admin', 'operator', 'viewer'] as const).find((role) => roles.includes(role)) ?? null
+}
+
+/** Evidence that holds for this agent and the moment the message came; the code of the first that does not. */
+function validEvidence(
   sender: PolicySender,
-  rule: AccessRule,
-  own: AccessRule | undefined,
-): Promise<AccessDecision> {
-  const decision = await policy.decide(sender, rule)
-  if (decision.kind === 'refused' || own === undefined) return decision
-  const narrowed = await policy.decide(sender, own)
-  const isShut = narrowed.kind === 'refused' && narrowed.reason === 'connection_closed'
-  return isShut ? { kind: 'refused', reason: 'agent_closed' } : narrowed
+  { recipient, receivedAt }: AccessScene,
+): { readonly valid: readonly IdentityEvidence[]; readonly code: EvidenceCode | undefined } {
+  const scene = { audience: recipient, now: Date.parse(receivedAt), origin: 'in-process' } as const
+  const valid: IdentityEvidence[] = []
+  let code: EvidenceCode | undefined
+  for (const evidence of acceptedEvidence(sender)) {
+    const checked = checkEvidence(evidence, scene)
+    if (checked.ok) valid.push(checked.evidence)
+    else code ??= checked.code
+  }
+  return { valid, code }
+}
+
+function compileAccess({ mode, allow, rules = [] }: AccessRule): EvidenceAccess {
+  const listed = allow.map((subject) => ({ effect: 'allow', subject, id: 'allow_list' }) as const)
+  return createEvidenceAccess({ visibility: mode === 'public' ? 'public' : 'restricted', rules: [...rules, ...listed] })
+}
+
+function grantName({ id }: StoredGrant): string {
+  return `grant ${id}`
 }

@@ -76,9 +76,11 @@ function decided(message: MessageFacts, { turns }: Facts): readonly StoryLine[] 
   if (state === 'ignored') {
     return [line(endedAt, 'Ignored', `Nothing in it asks for an answer: ${reasonWords(reason ?? 'ignored')}.`)]
   }
-  if (state === 'refused' && turnId === null) {
-    const rule = accessRule === null ? '' : ` The connection's access rule is ${ruleWords(accessRule)}.`
-    return [line(endedAt, 'Refused', `${reasonWords(reason ?? 'refused')}.${rule} Nobody was answered.`, 'bad')]
+  const isAtDoor = turns.at(-1)?.kind === 'door'
+  if (state === 'refused' && (turnId === null || isAtDoor)) {
+    const rule = accessRule === null ? '' : ` What decided: ${ruleWords(accessRule)}.`
+    const told = isAtDoor ? 'The sender was told so.' : 'Nobody was answered.'
+    return [line(endedAt, 'Refused', `${reasonWords(reason ?? 'refused')}.${rule} ${told}`, 'bad')]
   }
   if (state === 'dead' && turnId === null) {
     return [
@@ -87,7 +89,7 @@ function decided(message: MessageFacts, { turns }: Facts): readonly StoryLine[] 
   }
   if (principal === null || accessRule === null) return []
   const at = turns[0]?.startedAt ?? null
-  return [line(at, 'Admitted', `as ${principal}. The connection's access rule is ${ruleWords(accessRule)}.`)]
+  return [line(at, 'Admitted', `as ${principal}. What decided: ${ruleWords(accessRule)}.`)]
 }
 
 function waiting({ lane, attempts, state }: MessageFacts): readonly StoryLine[] {

@@ -9,7 +9,23 @@ const words: Readonly<Record<string, string>> = {
   // Hop 6: who may speak.
   no_evidence: 'nothing proves who sent it',
   not_on_allow_list: 'the sender is not on the allow list of this connection',
-  not_paired: 'the sender is not paired with this connection',
+  not_paired: 'the sender is not paired with this connection, and was told so or not asked',
+  pairing_required: 'the sender is not known here yet, and waits to be let in',
+  too_many_held: 'more messages wait for the pairing of this sender than are kept',
+  pairing_rejected: 'an operator decided not to let the sender in',
+  pairing_expired: 'nobody let the sender in within the time a pairing is kept',
+  denied_by_rule: 'a rule of the configuration denies it',
+  blocked: 'an operator has blocked the sender',
+  principal_unknown: 'nobody here knows who the sender is',
+  EV_AUDIENCE: 'what proves the sender was made out for another agent',
+  EV_EXPIRED: 'what proves the sender had expired when it came',
+  EV_NOT_YET_VALID: 'what proves the sender was not valid yet when it came',
+  EV_TIME_MALFORMED: 'what proves the sender has no readable time on it',
+  EV_MALFORMED: 'what should prove the sender has not the form of evidence',
+  EV_LIMIT: 'what should prove the sender is larger than evidence may be',
+  EV_PROOF_UNKNOWN: 'what should prove the sender is of a kind nobody here can check',
+  'gw:hop_limit': 'it has passed as many agents as it may',
+  'gw:agent_loop': 'this agent has had its turn with it already',
   connection_closed: 'the connection is closed to everybody',
   agent_closed: 'the agent is closed to everybody',
   no_decision: 'no access decision was made',
@@ -60,12 +76,13 @@ export function reasonWords(code: string): string {
 }
 
 const rules: Readonly<Record<string, string>> = {
-  public: 'it is open to everybody whose identity is proven',
-  allow_list: 'it answers only those on its allow list',
-  pairing: 'it answers only those who were paired with it',
-  closed: 'it answers nobody',
+  public: 'the connection is open to everybody whose identity is proven',
+  allow_list: 'the connection answers only those on its allow list',
+  pairing: 'the connection answers only those who were paired with it',
+  closed: 'the connection answers nobody',
 }
 
 export function ruleWords(rule: string): string {
-  return `${rule}: ${rules[rule] ?? 'a rule of this installation'}`
+  if (rule.startsWith('grant ')) return `${rule}: what an operator wrote down about the sender`
+  return `${rule}: ${rules[rule] ?? 'a rule of the configuration'}`
 }

@@ -16,6 +16,7 @@ export type NextStep = { readonly text: string; readonly command: string | null 
 export type Fate =
   | 'waiting'
   | 'held'
+  | 'pairing'
   | 'in_turn'
   | 'replying'
   | 'answered'

@@ -24,6 +24,8 @@ function fateOf({ message, turns }: Facts): Fate {
   switch (state) {
     case 'queued':
       return lane !== null && lane.mode !== 'active' ? 'held' : 'waiting'
+    case 'held':
+      return 'pairing'
     case 'in_turn':
       return turns.at(-1)?.state === 'running' ? 'in_turn' : 'replying'
     case 'answered':
@@ -47,6 +49,8 @@ function headline(fate: Fate, facts: Facts): string {
       return 'Waiting: it is stored and queued, and no turn has taken it yet.'
     case 'held':
       return `Held: it is stored and queued, but its conversation is ${message.lane?.mode === 'operator' ? 'in the hands of a person' : 'paused'}.`
+    case 'pairing':
+      return 'Held: its sender is not known here yet. It is kept, and answered once somebody lets them in.'
     case 'in_turn':
       return message.lane?.isHeld === true
         ? 'In a turn: the agent has it now.'

@@ -1,5 +1,5 @@
 // Edits and deletes of messages that still wait (ruling 4): the message is amended or withdrawn before anybody reads it.
-import type { Disposition, StoredMessage, WaitingMessage } from './turn-store.ts'
+import { type Disposition, noGround, type StoredMessage, type WaitingMessage } from './turn-store.ts'
 
 /** A row, the message as it reads after its edits, and the edits it took in. */
 export type Absorbed = {
@@ -45,5 +45,5 @@ function corrected(row: WaitingMessage): StoredMessage {
 }
 
 function refused(id: string, reason: string): Disposition {
-  return { id, state: 'refused', reason, tombstone: false, accessRule: null }
+  return { ...noGround, id, state: 'refused', reason, tombstone: false, pairingId: null }
 }

@@ -1,12 +1,22 @@
 // Hop 5: from what waits in a lane to the next turn. Pure: the same rows give the same plan after any crash.
-import type { JsonObject } from '../contract/index.ts'
+import type { JsonObject, OpenPairing } from '../contract/index.ts'
 import { type Absorbed, absorbEdits } from './absorb-edits.ts'
-import type { Disposition, HeldLane, WaitingMessage } from './turn-store.ts'
+import { type Disposition, type Ground, type HeldLane, noGround, type WaitingMessage } from './turn-store.ts'
 
 /** What hop 6 says of a message. */
-export type Admission =
-  | { readonly kind: 'admitted'; readonly principal: string; readonly accessRule: string }
-  | { readonly kind: 'refused'; readonly reason: string; readonly accessRule: string }
+export type Admission = Ground &
+  (
+    | { readonly kind: 'admitted'; readonly principal: string }
+    /** `pairing`: the one that is open already. Without one, or to be told, it takes a turn of its own. */
+    | {
+        readonly kind: 'held'
+        readonly pairing: OpenPairing | null
+        /** An agent, or `*` for the whole connection. */
+        readonly pairedWith: string
+        readonly mustTell: boolean
+      }
+    | { readonly kind: 'refused'; readonly reason: string; readonly mustTell: boolean }
+  )
 
 export type MergeLimits = { readonly maxMessages: number; readonly maxBytes: number }
 
@@ -23,6 +33,8 @@ export type TurnPlan =
       readonly principal: string
       readonly dispositions: readonly Disposition[]
     }
+  /** The sender is told at the door what keeps them out. */
+  | { readonly kind: 'door'; readonly entry: Absorbed; readonly dispositions: readonly Disposition[] }
   /** Nothing to run, but some messages have found their end. */
   | { readonly kind: 'settle'; readonly dispositions: readonly Disposition[] }
   | { readonly kind: 'empty' }
@@ -32,10 +44,16 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
   const { entries, dispositions } = absorbEdits(lane.messages)
   const group: Absorbed[] = []
   let principal = ''
+  let atDoor: Absorbed | undefined
   for (const entry of entries) {
     const { row } = entry
     const admission = admissions.get(row.id) ?? noDecision
     const ending = earlyEnd(row, admission)
+    if (ending === 'door') {
+      // Whoever stands outside keeps nobody from being answered; they are told once nobody is left to answer.
+      atDoor ??= entry
+      continue
+    }
     if (ending !== undefined) {
       dispositions.push({ id: row.id, ...ending })
       continue
@@ -50,19 +68,21 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
     principal = speaker
     if (isAlone(row)) break
   }
-  return group.length > 0 ? { kind: 'run', members: group, principal, dispositions } : { kind: 'settle', dispositions }
+  if (group.length > 0) return { kind: 'run', members: group, principal, dispositions }
+  return atDoor === undefined ? { kind: 'settle', dispositions } : { kind: 'door', entry: atDoor, dispositions }
 }
 
-const noDecision: Admission = { kind: 'refused', reason: 'no_decision', accessRule: '' }
+const noDecision: Admission = { ...noGround, kind: 'refused', reason: 'no_decision', mustTell: false }
 
 type Ending = Omit<Disposition, 'id'>
 
-function earlyEnd(row: WaitingMessage, admission: Admission): Ending | undefined {
+function earlyEnd(row: WaitingMessage, admission: Admission): Ending | 'door' | undefined {
   const refused = (reason: string, tombstone = false): Ending => ({
+    ...noGround,
     state: 'refused',
     reason,
     tombstone,
-    accessRule: null,
+    pairingId: null,
   })
   if (row.message.channel?.from_self === true) return refused('from_self')
   if (row.tombstone?.event === 'delete') return refused('withdrawn')
@@ -71,7 +91,12 @@ function earlyEnd(row: WaitingMessage, admission: Admission): Ending | undefined
     if (row.original.subject !== row.subject) return refused('not_the_author')
   }
   if (admission.kind === 'admitted') return undefined
-  return { ...refused(admission.reason), accessRule: admission.accessRule }
+  const { accessRule, subject, evidence } = admission
+  if (admission.mustTell) return 'door'
+  if (admission.kind === 'refused') return { ...refused(admission.reason), accessRule, subject, evidence }
+  const { pairing } = admission
+  if (pairing === null) return 'door'
+  return { ...refused('pairing_required'), state: 'held', pairingId: pairing.id, accessRule, subject, evidence }
 }
 
 /** A command, a click, a run or a task wants its own answer; so does what failed in company before (rulings 14, 15). */

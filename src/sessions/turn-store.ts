@@ -6,6 +6,7 @@ import type {
   NormalizedMessage,
   NormalizedResponse,
   QueuedCall,
+  StoredAccess,
 } from '../contract/index.ts'
 
 /** What every later write must carry: it fails once somebody else holds the lane. */
@@ -33,6 +34,8 @@ export type WaitingMessage = {
   readonly tombstone: { readonly event: string; readonly parts: StoredMessage['parts'] | null } | null
   /** For edits and deletes: the original, if it was ever stored. */
   readonly original: { readonly id: string; readonly subject: string | null } | null
+  /** What is written down about its sender. */
+  readonly access: StoredAccess
 }
 
 export type WaitingSignal = {
@@ -56,8 +59,11 @@ export type OpenTurn = {
   readonly outageMs: number | null
 }
 
-/** `control`: a command that the gateway answers itself, beside the conversation it is about. */
-export type TurnKind = 'messages' | 'signal' | 'amendment' | 'control'
+/**
+ * `control`: a command that the gateway answers itself, beside the conversation it is about. `door`: somebody is told why
+ * they are not let in, or what to do about it; no agent runs and no session begins.
+ */
+export type TurnKind = 'messages' | 'signal' | 'amendment' | 'control' | 'door'
 
 export type HeldLane = Hold & {
   readonly tenant: string
@@ -72,29 +78,54 @@ export type HeldLane = Hold & {
   readonly signal: WaitingSignal | null
 }
 
-/** What happens to a message that does not become part of the turn. */
-export type Disposition = {
-  readonly id: string
-  readonly state: 'refused' | 'merged' | 'dead'
-  readonly reason: string
-  readonly tombstone: boolean
-  /** The access rule, where it was the one that decided. */
+/** What a decision about a sender rested on; it goes into the audit log with the message's fate. */
+export type Ground = {
+  /** The access rule that decided; null where another reason did. */
   readonly accessRule: string | null
+  /** Who the decision is about; null: nobody was proven. */
+  readonly subject: string | null
+  /** Issuer, method and assurance. */
+  readonly evidence: JsonObject | null
 }
 
-export type NewMember = {
+export const noGround: Ground = { accessRule: null, subject: null, evidence: null }
+
+/** What happens to a message that does not become part of the turn. */
+export type Disposition = Ground & {
+  readonly id: string
+  readonly state: 'refused' | 'merged' | 'dead' | 'held'
+  readonly reason: string
+  readonly tombstone: boolean
+  /** Where it is held: the pairing that decides about it. */
+  readonly pairingId: string | null
+}
+
+export type NewMember = Ground & {
   readonly id: string
   readonly ord: number
   readonly principal: string | null
-  /** The access rule that let it in. */
-  readonly accessRule: string | null
+}
+
+/** Somebody unknown asks to be let in. `knownId`: the pairing that is open already. */
+export type NewPairing = {
+  readonly id: string
+  readonly knownId: string | null
+  /** `*`: with the connection; else with this agent. */
+  readonly agent: string
+  readonly subject: string
+  readonly code: string
+  /** For the operator's eyes; proves nothing. */
+  readonly shownName: string | null
+  readonly evidence: JsonObject
+  readonly expiresInMs: number
 }
 
 export type NewTurn = {
   readonly id: string
   readonly kind: TurnKind
   readonly attempt: number
-  readonly sessionId: string
+  /** Null: there is none, and none begins. */
+  readonly sessionId: string | null
   readonly isNewSession: boolean
   readonly parentTurn: string | null
   readonly principal: string | null
@@ -169,14 +200,14 @@ export type PauseResult = {
 
 export type TurnEnd = {
   readonly turnId: string
-  readonly sessionId: string
+  readonly sessionId: string | null
   /** `replied` waits for its primary calls; the others end here. */
   readonly state: 'replied' | 'silent' | 'dead'
   readonly reason: string | null
   readonly response: NormalizedResponse | null
   readonly leadId: string | null
   /** State of the message the turn answers; absent while its answer is on the way. The others of the turn: merged. */
-  readonly leadState: 'refused' | 'merged' | 'dead' | null
+  readonly leadState: 'refused' | 'merged' | 'dead' | 'held' | null
   readonly leadReason: string | null
   readonly envelopes: readonly { readonly inboxId: string | null; readonly envelope: Envelope }[]
   /** Inbox ids of deleted messages: their transcript lines become tombstones. */
@@ -189,6 +220,10 @@ export type TurnEnd = {
   readonly requests: readonly NewToolRequest[]
   /** For a turn that went on with a paused run. */
   readonly resolved: PauseResult | null
+  /** For a message that is held. Decided meanwhile: nothing is sent, and the message waits for a new decision. */
+  readonly pairing: NewPairing | null
+  /** For a turn at the door: what its end rests on. */
+  readonly ground: Ground | null
 }
 
 /**

@@ -1,9 +1,9 @@
 // Hop 5's port on SQL. The holder is this process; the lease length is the store's.
-import type { HeldLane, TurnStore, WaitingMessage } from '../sessions/turn-store.ts'
+import type { HeldLane, TurnEnd, TurnStore, WaitingMessage } from '../sessions/turn-store.ts'
 import type { Database, Statement } from './database.ts'
 import { readableRows } from './row-version.ts'
 import { claimControlLanes, claimLanes } from './statements/claim-lanes.ts'
-import { completeTurn, endedUnder, pauseTurn } from './statements/complete-turn.ts'
+import { completeTurn, endDoorTurn, endedUnder, pauseTurn } from './statements/complete-turn.ts'
 import { joinTurn, waitingMessages } from './statements/join-turn.ts'
 import { lockLane, openTurn, recountLane, releaseLane, renewLanes, resumeTurn, splitTurn } from './statements/turns.ts'
 import { storableJson } from './storable-json.ts'
@@ -48,8 +48,7 @@ export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOp
     },
     async complete(hold, end) {
       const params = [hold.conversationId, holder, hold.epoch, storableJson(end), database.isShared]
-      const isPaused = end.actions.length > 0 || end.requests.length > 0 || end.resolved !== null
-      const [row] = await database.query<{ ended: number }>(isPaused ? pauseTurn : completeTurn, params)
+      const [row] = await database.query<{ ended: number }>(completionOf(end), params)
       if ((row?.ended ?? 0) > 0) return true
       // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.
       const [ours] = await database.query<{ ended: number }>(endedUnder, [end.turnId, hold.epoch])
@@ -69,6 +68,12 @@ export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOp
         return counted?.pending !== lane.pending
       }),
   }
+}
+
+/** Most turns wait for nothing and let everybody in: they are spared the tables of those that do not. */
+function completionOf(end: TurnEnd): Statement {
+  if (end.ground !== null) return endDoorTurn
+  return end.actions.length > 0 || end.requests.length > 0 || end.resolved !== null ? pauseTurn : completeTurn
 }
 
 function createClaims(

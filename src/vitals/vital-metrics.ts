@@ -2,7 +2,7 @@
 import type { Family, Sample } from './exposition.ts'
 import type { VitalSign } from './vitals-store.ts'
 
-const messageStates = ['queued', 'in_turn', 'answered', 'merged', 'refused', 'dead', 'ignored']
+const messageStates = ['queued', 'in_turn', 'held', 'answered', 'merged', 'refused', 'dead', 'ignored']
 const callStates = ['queued', 'sending', 'retry', 'reconciling', 'delivered', 'unknown', 'refused', 'dead', 'cancelled']
 const laneStates = ['due', 'held', 'delayed', 'expired']
 const sayCode = /^[\w.:-]{1,80}$/
@@ -30,7 +30,7 @@ function standing(signs: readonly VitalSign[], connections: readonly string[]): 
   return [
     gauge(
       'parley_messages',
-      'The books: messages by state. queued and in_turn are in flight.',
+      'The books: messages by state. queued, in_turn and held are in flight.',
       counted('message', messageStates),
     ),
     gauge('parley_lanes', 'Conversations with work; held ones are running a turn.', counted('lane', laneStates)),

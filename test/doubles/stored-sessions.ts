@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Envelope, envelopeSchemaId } from '../../src/contract/index.ts'
 import type { InboxDraft } from '../../src/inbound/inbox-store.ts'
-import type { HeldLane, NewTurn } from '../../src/sessions/turn-store.ts'
+import { type HeldLane, type NewTurn, noGround } from '../../src/sessions/turn-store.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { createTurnStore } from '../../src/storage/turn-store.ts'
@@ -28,7 +28,7 @@ export async function talk(
       { inboxId: null, envelope: line('assistant', `you said ${said.text}`) },
     ],
   })
-  return turn.sessionId
+  return turn.sessionId ?? ''
 }
 
 /** A lane with one message waiting in it, claimed. */
@@ -65,7 +65,7 @@ export function newTurn(held: HeldLane, principal: string | null): NewTurn {
     traceId: 'trace',
     deadlineMs: 60_000,
     replyTo: null,
-    members: held.messages.map((row, ord) => ({ id: row.id, ord, principal, accessRule: 'public' })),
+    members: held.messages.map((row, ord) => ({ ...noGround, id: row.id, ord, principal, accessRule: 'public' })),
     signalId: null,
     resumes: null,
   }

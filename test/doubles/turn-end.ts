@@ -20,6 +20,8 @@ export function silentEnd(turn: NewTurn, changes: Partial<TurnEnd> = {}): TurnEn
     actions: [],
     requests: [],
     resolved: null,
+    pairing: null,
+    ground: null,
     ...changes,
   }
 }

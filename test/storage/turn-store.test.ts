@@ -1,7 +1,7 @@
 // The turn queue's conformance kit: claims are exclusive, leases expire, a stale epoch writes nothing (rulings 15-17, 27).
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { HeldLane, NewTurn, TurnStore } from '../../src/sessions/turn-store.ts'
+import { type HeldLane, type NewTurn, noGround, type TurnStore } from '../../src/sessions/turn-store.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { createJournalStore } from '../../src/storage/journal-store.ts'
@@ -226,7 +226,13 @@ function newTurn(held: HeldLane): NewTurn {
     traceId: 'trace',
     deadlineMs: 60_000,
     replyTo: null,
-    members: held.messages.map((row, ord) => ({ id: row.id, ord, principal: 'test:alice', accessRule: 'public' })),
+    members: held.messages.map((row, ord) => ({
+      ...noGround,
+      id: row.id,
+      ord,
+      principal: 'test:alice',
+      accessRule: 'public',
+    })),
     signalId: null,
     resumes: null,
   }

@@ -12,10 +12,18 @@ const decisions: Readonly<Record<string, ApprovalDecision>> = { approve: 'accept
 const argsPattern = /^\s*(?:([0-9a-f]{6,36})\b)?\s*([\s\S]*)$/i
 
 /** Decided beside the conversation, so that what it is busy with does not keep anybody from deciding (ruling 21). */
-export async function answerDecision({ deps, command, glance, principal, turn }: CommandScene): Promise<string> {
+export async function answerDecision({
+  deps,
+  command,
+  glance,
+  principal,
+  isOperator,
+  turn,
+}: CommandScene): Promise<string> {
   if (glance === undefined) return noneWords(undefined)
   const { conversationId } = glance
-  const scene = { actions: deps.pendingActions, tenant: turn.tenant, conversationId, turnId: turn.id, principal }
+  const { pendingActions: actions } = deps
+  const scene = { actions, tenant: turn.tenant, conversationId, turnId: turn.id, principal, isOperator }
   const text = await decideByCommand(scene, command)
   deps.bells.turns.ring()
   return text
@@ -26,6 +34,7 @@ type DecisionScene = {
   readonly tenant: string
   readonly conversationId: string
   readonly principal: string
+  readonly isOperator: boolean
   /** The turn the command is: after a crash it finds what it decided before. */
   readonly turnId: string
 }
@@ -40,7 +49,7 @@ async function decideByCommand(scene: DecisionScene, { name, args }: ControlComm
   if (found.length > 1 && action.status === 'pending') return whichWords(name, found)
   const reason = rest.trim().slice(0, 200)
   const verdict = { status, hash: action.hash, origin: scene.turnId, ...(reason === '' ? {} : { reason }) }
-  const resolver = { name: scene.principal, isOperator: false, scope }
+  const resolver = { name: scene.principal, isOperator: scene.isOperator, scope }
   return resolutionWords(await scene.actions.resolve(action.action_id, verdict, resolver))
 }
 

@@ -8,6 +8,8 @@ export type CommandScene = {
   readonly command: ControlCommand
   /** Who speaks, as the access policy resolved him. */
   readonly principal: string
+  /** By a stored grant for this agent, as of now. */
+  readonly isOperator: boolean
   readonly agent: string
   /** The turn the command is. */
   readonly turn: { readonly id: string; readonly tenant: string }

@@ -1,13 +1,12 @@
-// /stop: ends what runs in this conversation, and what it waits for. Only the run's owner may; an operator has
-// `parley runs cancel` (ruling 14).
+// /stop: ends what runs in this conversation, and what it waits for. Only the run's owner may, or an operator (ruling 14).
 import type { CommandScene } from './command.ts'
 
-export async function answerStop({ deps, glance, principal }: CommandScene): Promise<string> {
+export async function answerStop({ deps, glance, principal, isOperator }: CommandScene): Promise<string> {
   const runs = [...(glance?.running === null ? [] : [glance?.running]), ...(glance?.paused ?? [])].filter(
     (run) => run !== undefined,
   )
   if (runs.length === 0) return 'Nothing is running here. Write to me when you want something done.'
-  const own = runs.filter((run) => run.owner === principal)
+  const own = runs.filter((run) => isOperator || run.owner === principal)
   if (own.length === 0) return 'What runs here was started by somebody else. They can stop it, and so can my operator.'
   const outcomes = await Promise.all(own.map((run) => deps.runs.cancel(run.id, principal)))
   if (outcomes.some((outcome) => outcome?.kind === 'stopping'))

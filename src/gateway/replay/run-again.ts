@@ -1,11 +1,12 @@
 // Hops 3 to 8 of a replay: read, admitted, merged, run and rendered by today's code, up to the commit that never comes.
 import { GatewayError, isGatewayError } from '../../contract/index.ts'
 import type { Lease } from '../../sessions/lease-keeper.ts'
-import { planTurn, type TurnPlan } from '../../sessions/plan-turn.ts'
+import { type Admission, planTurn, type TurnPlan } from '../../sessions/plan-turn.ts'
 import type { HeldLane, OpenTurn, TurnEnd, WaitingMessage } from '../../sessions/turn-store.ts'
+import { admissions } from '../admissions.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { answeredEnd, deadEnd } from '../end-turn.ts'
-import { admissions, type ReadyTurn } from '../prepare-turn.ts'
+import type { ReadyTurn } from '../prepare-turn.ts'
 import { runAgent } from '../run-turn.ts'
 import type { Account } from './line-diff.ts'
 import { readAgain } from './read-again.ts'
@@ -52,8 +53,9 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
     const turn = turnOf(deps, stored, lane, null)
     return { ready: { lane, at, turn, members: [], signal: stored.signal, edit: null }, notes }
   }
-  const plan = planTurn(lane, await admissions(deps, at, lane), deps.turnPolicy.merge)
-  if (plan.kind !== 'run') return { ended: withoutTurn(plan), notes }
+  const decided = await admissions(deps, at, lane)
+  const plan = planTurn(lane, decided, deps.turnPolicy.merge)
+  if (plan.kind !== 'run') return { ended: withoutTurn(plan, decided), notes }
   const taken = plan.members.reduce((sum, member) => sum + 1 + member.edits.length, 0)
   if (taken < rows.length) notes.push(`today ${taken} of its ${rows.length} messages would share a turn`)
   const replyTo = plan.members.at(-1)?.row.replyTo ?? lane.replyTo
@@ -65,15 +67,27 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
 }
 
 /** A plan that runs nobody: what would become of the message instead. */
-function withoutTurn(plan: Exclude<TurnPlan, { kind: 'run' }>): Account {
+function withoutTurn(
+  plan: Exclude<TurnPlan, { kind: 'run' }>,
+  decided: Awaited<ReturnType<typeof admissions>>,
+): Account {
   switch (plan.kind) {
     case 'settle':
       return without(plan.dispositions[0]?.state ?? 'refused', plan.dispositions[0]?.reason ?? null)
     case 'amend':
       return without('merged', 'amendment')
+    case 'door':
+      return atDoor(decided.get(plan.entry.row.id))
     case 'empty':
       throw new GatewayError('conflict', '[replay] the messages of this turn are gone; there is nothing to run')
   }
+}
+
+/** What somebody is told at the door is the gateway's word, not the agent's. */
+function atDoor(admission: Admission | undefined): Account {
+  return admission?.kind === 'held'
+    ? without('held', 'pairing_required')
+    : without('refused', admission?.kind === 'refused' ? admission.reason : null)
 }
 
 async function runToItsEnd(deps: GatewayDeps, ready: ReadyTurn, stop: AbortSignal): Promise<Account> {

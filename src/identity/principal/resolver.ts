@@ -1,6 +1,5 @@
 // Hop 6: evidence -> principal. A port; the default makes every external person an owner of their own.
-import type { IdentityEvidence, PolicySender } from '../../contract/index.ts'
-import { acceptedEvidence } from '../evidence/accepted-evidence.ts'
+import type { IdentityEvidence, PolicySender, StoredAccess } from '../../contract/index.ts'
 import { audiencePrincipal } from './factories.ts'
 import type { ExecutionPrincipal } from './principal.ts'
 
@@ -13,16 +12,28 @@ export type ResolutionScene = {
   readonly workspace: string
 }
 
+/** What a sender has shown that was found to hold, and what an operator said about whose it is. */
+export type ProvenSender = {
+  readonly evidence: IdentityEvidence
+  readonly links: StoredAccess['links']
+}
+
+/** `id` names the person everywhere: as owner of runs and sessions, in grants and in the audit log. */
+export type ResolvedPrincipal = { readonly id: string; readonly principal: ExecutionPrincipal }
+
 /** Port: a host with accounts of its own maps evidence to its users here. Undefined: nobody we know. */
 export interface PrincipalResolver {
-  resolve(sender: PolicySender, scene: ResolutionScene): Promise<ExecutionPrincipal | undefined>
+  resolve(
+    sender: PolicySender,
+    scene: ResolutionScene & ProvenSender,
+  ): Promise<ResolvedPrincipal | undefined> | ResolvedPrincipal | undefined
 }
 
 export function createEvidenceResolver(): PrincipalResolver {
   return {
-    async resolve(sender, scene) {
-      const [evidence] = acceptedEvidence(sender)
-      return evidence === undefined ? undefined : externalPerson(evidence, scene)
+    resolve(_sender, { evidence, links, ...scene }) {
+      const linked = links.find((link) => link.subject === evidence.subject)
+      return { id: linked?.principal ?? evidence.subject, principal: externalPerson(evidence, scene) }
     },
   }
 }

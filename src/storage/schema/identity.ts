@@ -142,8 +142,5 @@ export const callerChains = pgTable(
     host: text('host').notNull(),
     createdAt: createdAt(),
   },
-  (t) => [
-    primaryKey({ columns: [t.tenant, t.root, t.agent, t.host] }),
-    index('caller_chains_created').on(t.createdAt),
-  ],
+  (t) => [primaryKey({ columns: [t.tenant, t.root, t.agent, t.host] }), index('caller_chains_created').on(t.createdAt)],
 )

@@ -34,6 +34,7 @@ export const turns = pgTable(
   },
   (t) => [
     index('turns_conversation').on(t.conversationId, t.startedAt),
+    index('turns_door').on(t.conversationId, t.startedAt).where(sql`kind = 'door'`),
     index('turns_ended').on(t.endedAt).where(sql`ended_at is not null`),
   ],
 )

@@ -3,6 +3,7 @@
 import { controlPrefix } from '../../inbound/control-command.ts'
 import { statement } from '../database.ts'
 import { isReadable } from '../row-version.ts'
+import { storedAccess } from './stored-access.ts'
 
 /** Signals go before messages and have one format. */
 const nextVersion = `case
@@ -21,7 +22,8 @@ export const messageColumns = `
   case when x.edit_of is not null then
     (select json_build_object('id', o.id, 'subject', o.subject) from inbox o
       where o.tenant = x.tenant and o.connection = x.connection and o.message_id = x.edit_of
-        and o.event = 'new' and o.agent = x.agent order by o.seq limit 1) end as original`
+        and o.event = 'new' and o.agent = x.agent order by o.seq limit 1) end as original,
+  ${storedAccess} as access`
 
 const claim = (andAlso: string): string => `
 with free as materialized (

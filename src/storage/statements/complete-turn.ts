@@ -2,6 +2,7 @@
 // Fenced like every statement of a turn: $1 conversation, $2 holder, $3 epoch. $4 the end as JSON. $5 whether to NOTIFY.
 import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
+import { audited } from './audited.ts'
 import { remembered } from './history.ts'
 import { wakeNote } from './wake-note.ts'
 
@@ -40,7 +41,59 @@ fulfilled as (
   update runtime_tool_requests q set resume = null, parameters = '{}' from given_end e where q.tenant = e.tenant and q.id = e.id
 ),`
 
-const completion = (extra: string): string => `
+/** Refused, or held for a pairing that is really open. */
+const isPaired = `(g."leadState" <> 'held' or exists (select 1 from pairing))`
+
+/**
+ * A turn at the door, for somebody who is refused or held: what becomes of the message goes into the audit log with it. A
+ * pairing is locked before a message is held for it; one that was decided meanwhile, or that somebody else has just
+ * opened, leaves the message in the queue, for a new decision, and nobody is told anything.
+ */
+const atDoor = `
+asking as materialized (
+  select turn.tenant, turn.connection, turn.conversation_id, p.* from turn, given g,
+    json_to_record(coalesce(g.pairing, '{}')) as p(id uuid, "knownId" uuid, agent text, subject text, code text,
+      "shownName" text, evidence jsonb, "expiresInMs" float8)
+),
+known_pairing as materialized (
+  select p.id from pairings p join asking a on p.tenant = a.tenant and p.id = a."knownId" where p.status = 'pending'
+  for update of p
+),
+new_pairing as (
+  insert into pairings (tenant, id, connection, agent, subject, code, status, conversation_id, shown_name, evidence, expires_at)
+  select a.tenant, a.id, a.connection, a.agent, a.subject, a.code, 'pending', a.conversation_id, a."shownName", a.evidence,
+    now() + a."expiresInMs" * interval '1 ms'
+  from asking a where a.id is not null and a."knownId" is null
+  on conflict do nothing returning id
+),
+pairing as materialized (select id from known_pairing union all select id from new_pairing),
+decided as (
+  select turn.tenant, g."leadId" as inbox_id, g.ground ->> 'subject' as subject, g."leadState" as outcome,
+    g."leadReason" as code, g.ground ->> 'accessRule' as rule, (g.ground -> 'evidence')::jsonb as evidence, turn.connection,
+    turn.agent, turn.conversation_id, turn.trace_id
+  from turn, given g where g.ground is not null and ${isPaired}
+),${audited},`
+
+/** The message a turn answers, and those it was merged with. */
+const members = `
+  update inbox x set
+    state = case when g."leadState" is null then x.state
+                 when g."leadState" = 'dead' or x.id = g."leadId" then g."leadState" else 'merged' end,
+    reason = case when g."leadState" is null then x.reason
+                  when g."leadState" = 'dead' or x.id = g."leadId" then g."leadReason" end,
+    ended_at = case when g."leadState" is null then null else now() end`
+
+const doorMembers = `
+  update inbox x set
+    state = case when ${isPaired} then g."leadState" else 'queued' end,
+    reason = case when ${isPaired} then g."leadReason" end,
+    ended_at = case when g."leadState" <> 'held' then now() end,
+    pairing_id = (select id from pairing),
+    turn_id = case when ${isPaired} then x.turn_id end, turn_order = case when ${isPaired} then x.turn_order end`
+
+type Completion = { readonly extra: string; readonly members: string; readonly mayTell: string }
+
+const completion = ({ extra, members, mayTell }: Completion): string => `
 with lane as materialized (
   select l.conversation_id from lanes l
   where l.conversation_id = $1 and l.holder = $2 and l.epoch = $3 for update
@@ -49,7 +102,7 @@ given as materialized (
   select e.* from lane, json_to_record($4::text::json) as e(
     "turnId" uuid, "sessionId" uuid, state text, reason text, response jsonb, "leadId" uuid, "leadState" text,
     "leadReason" text, envelopes json, erased json, calls json, timers json, run json, events json, actions json,
-    requests json, resolved json)
+    requests json, resolved json, pairing json, ground json)
 ),
 turn as (
   update turns t set state = g.state, reason = g.reason, response = g.response,
@@ -57,7 +110,7 @@ turn as (
     history = ${remembered('t', `'what', g.state, 'attempt', t.attempt, 'code', g.reason`)}
   from given g where t.id = g."turnId" and t.state = 'running'
   returning t.id, t.tenant, t.connection, t.conversation_id, t.session_id, t.trace_id, t.agent, t.attempt
-),
+),${extra}
 numbered as (
   update sessions s set next_seq = s.next_seq + json_array_length(g.envelopes), last_activity_at = now(),
     provider = coalesce(g.run #>> '{summary,provider}', s.provider), model = coalesce(g.run #>> '{summary,model}', s.model),
@@ -78,7 +131,7 @@ erased as (
 forgotten as (
   update inbox i set message = null, raw = null
   from turn, given g, json_array_elements_text(g.erased) as x(id)
-  where i.id = x.id::uuid and i.state not in ('queued', 'in_turn')
+  where i.id = x.id::uuid and i.state not in ('queued', 'in_turn', 'held')
 ),
 sent as (
   insert into outbox (id, tenant, connection, conversation_id, turn_id, origin, ordinal, order_key, "primary", purpose, v,
@@ -87,7 +140,7 @@ sent as (
     c.purpose, ${rowVersion}, c.call, c."clientId", 'queued', c."notBefore", c."expiresAt", turn.trace_id
   from turn, given g, json_to_recordset(g.calls) as c(
     id uuid, ordinal int, "orderKey" text, "primary" boolean, purpose text, call jsonb, "clientId" text,
-    "notBefore" timestamptz, "expiresAt" timestamptz)
+    "notBefore" timestamptz, "expiresAt" timestamptz)${mayTell}
   order by c.ordinal
   returning tenant, connection, order_key
 ),
@@ -115,16 +168,10 @@ told as (
     e.entry ->> 'key', turn.attempt, (e.entry -> 'event')::jsonb
   from turn, given g, json_array_elements(g.events) with ordinality as e(entry, ord)
   on conflict do nothing
-),${extra}
-members as (
-  update inbox x set
-    state = case when g."leadState" is null then x.state
-                 when g."leadState" = 'dead' or x.id = g."leadId" then g."leadState" else 'merged' end,
-    reason = case when g."leadState" is null then x.reason
-                  when g."leadState" = 'dead' or x.id = g."leadId" then g."leadReason" end,
-    ended_at = case when g."leadState" is null then null else now() end
+),
+members as (${members}
   from turn, given g where x.turn_id = turn.id and x.state = 'in_turn'
-  returning x.id
+  returning x.id, x.state
 ),
 signalled as (
   update signals s set state = case when g.state = 'dead' then 'dead' else 'done' end, ended_at = now()
@@ -133,7 +180,7 @@ signalled as (
 ),
 freed as (
   update lanes l set turn_id = null, lease_until = null, holder = null, next_at = now(),
-    pending = l.pending - (select count(*)::int from members) - (select count(*)::int from signalled)
+    pending = l.pending - (select count(*)::int from members m where m.state <> 'queued') - (select count(*)::int from signalled)
   from turn where l.conversation_id = turn.conversation_id
 ),
 woken as (
@@ -141,8 +188,12 @@ woken as (
 )
 select (select count(*)::int from turn) as ended, (select count(*)::int from lane) as held from woken`
 
-export const completeTurn = statement('complete_turn', completion(''))
-export const pauseTurn = statement('pause_turn', completion(pauses))
+export const completeTurn = statement('complete_turn', completion({ extra: '', members, mayTell: '' }))
+export const pauseTurn = statement('pause_turn', completion({ extra: pauses, members, mayTell: '' }))
+export const endDoorTurn = statement(
+  'end_door_turn',
+  completion({ extra: atDoor, members: doorMembers, mayTell: ` where ${isPaired}` }),
+)
 
 /** $1 turn, $2 epoch. Whether it ended while this holder had it: the commit we never heard about, not a successor's. */
 export const endedUnder = statement(

@@ -1,5 +1,6 @@
 // Messages that come while a turn runs, and are taken into it (busy policy `steer`).
 import { statement } from '../database.ts'
+import { audited } from './audited.ts'
 import { messageColumns } from './claim-lanes.ts'
 
 /** $1 conversation, $2 how many. */
@@ -20,7 +21,8 @@ with lane as materialized (
 ),
 wanted as materialized (
   select m.*, (select coalesce(max(x.turn_order), 0) from inbox x where x.turn_id = $4) + 1 + m.ord as place
-  from lane, json_to_recordset($5::text::json) as m(id uuid, ord int, principal text, "accessRule" text)
+  from lane, json_to_recordset($5::text::json) as m(
+    id uuid, ord int, principal text, "accessRule" text, subject text, evidence jsonb)
 ),
 free as materialized (
   select x.id from inbox x join wanted w on x.id = w.id
@@ -31,7 +33,12 @@ taken as (
     principal = w.principal, access_rule = w."accessRule"
   from wanted w
   where x.id = w.id and (select count(*) from free) = (select count(*) from wanted)
-  returning x.id
-)
+  returning x.id, x.tenant, x.connection, x.agent, x.conversation_id, x.trace_id, w."accessRule", w.subject, w.evidence
+),
+decided as (
+  select t.tenant, t.id as inbox_id, t.subject, 'admitted' as outcome, null as code, t."accessRule" as rule, t.evidence,
+    t.connection, t.agent, t.conversation_id, t.trace_id
+  from taken t
+),${audited}
 select count(*)::int as held from taken`,
 )

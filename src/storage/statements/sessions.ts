@@ -72,7 +72,7 @@ erased as (
 ),
 forgotten as (
   update inbox i set message = null, raw = null
-  from spoken where i.id = spoken.inbox_id and i.state not in ('queued', 'in_turn')
+  from spoken where i.id = spoken.inbox_id and i.state not in ('queued', 'in_turn', 'held')
 ),
 unsaid as (update turns t set response = null from ran where t.id = ran.id),
 steps as (delete from journal j using ran where j.turn_id = ran.id),

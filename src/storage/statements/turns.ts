@@ -2,6 +2,7 @@
 // $2 holder, $3 epoch. If the lane has moved on, `lane` is empty and nothing at all is written.
 import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
+import { audited } from './audited.ts'
 import { remembered } from './history.ts'
 
 const lane = `lane as materialized (
@@ -37,7 +38,7 @@ ended as (
 mapped as (
   update conversations c set session_id = g."sessionId", reply_to = coalesce(g."replyTo", c.reply_to),
     last_activity_at = now()
-  from given g where c.id = $1 and g.id is not null
+  from given g where c.id = $1 and g.id is not null and g.kind <> 'door'
 ),
 turn as (
   insert into turns (id, tenant, connection, conversation_id, session_id, agent, kind, state, attempt, epoch, v,
@@ -52,28 +53,48 @@ claimed as (
   select g.id, c.tenant, coalesce((
       select g.id::text from runs r where r.tenant = c.tenant and r.run_id = g."runId" and r.conversation_id = c.id limit 1),
     g."runId", g.id::text), g.id, c.id, g."sessionId", c.agent, g.principal, g.resumes, 'running'
-  from given g join conversations c on c.id = $1 where g.id is not null and g.kind not in ('amendment', 'control')
+  from given g join conversations c on c.id = $1 where g.id is not null and g.kind not in ('amendment', 'control', 'door')
   on conflict do nothing
 ),
 taken as (
   update inbox x set state = 'in_turn', turn_id = g.id, turn_order = m.ord, attempts = x.attempts + 1, principal = m.principal,
     access_rule = m."accessRule"
   from given g, json_to_recordset($6::text::json) as m(
-    id uuid, ord int, principal text, "accessRule" text)
+    id uuid, ord int, principal text, "accessRule" text, subject text, evidence jsonb)
   where x.id = m.id and ${isWaiting('$6')} and g.id is not null
-  returning x.id
+  returning x.id, x.tenant, x.connection, x.agent, x.conversation_id, x.trace_id, m."accessRule", m.subject, m.evidence, g.kind
 ),
 signalled as (
   update signals s set state = 'in_turn', turn_id = g.id, attempts = s.attempts + 1
   from given g where s.id = g."signalId" and s.state = 'queued'
 ),
-settled as (
-  update inbox x set state = d.state, reason = d.reason, ended_at = now(), access_rule = d."accessRule"
-  from lane, json_to_recordset($5::text::json) as d(
-    id uuid, state text, reason text, tombstone boolean, "accessRule" text)
-  where x.id = d.id and ${isWaiting('$5')}
-  returning x.id, x.tenant, x.connection, x.edit_of, x.subject, x.event, d.tombstone
+disposed as materialized (
+  select d.* from lane, json_to_recordset($5::text::json) as d(
+    id uuid, state text, reason text, tombstone boolean, "pairingId" uuid, "accessRule" text, subject text, evidence jsonb)
 ),
+-- Whoever decides about a pairing locks it first. What finds it decided already stays in the queue, for a new decision.
+undecided as materialized (
+  select p.id from pairings p
+  where p.id = any(array(select d."pairingId" from disposed d where d."pairingId" is not null)) and p.status = 'pending'
+  order by p.id for update
+),
+settled as (
+  update inbox x set state = d.state, reason = d.reason, ended_at = case when d.state <> 'held' then now() end,
+    access_rule = d."accessRule", pairing_id = d."pairingId"
+  from disposed d
+  where x.id = d.id and ${isWaiting('$5')} and (d.state <> 'held' or d."pairingId" in (select id from undecided))
+  returning x.id, x.tenant, x.connection, x.agent, x.conversation_id, x.trace_id, x.edit_of, x.subject, x.event, d.tombstone,
+    d.state, d.reason, d."accessRule", d.subject as shown, d.evidence
+),
+decided as (
+  select t.tenant, t.id as inbox_id, t.subject, 'admitted' as outcome, null as code, t."accessRule" as rule, t.evidence,
+    t.connection, t.agent, t.conversation_id, t.trace_id
+  from taken t where t.kind <> 'door'
+  union all
+  select s.tenant, s.id, s.shown, s.state, s.reason, s."accessRule", s.evidence, s.connection, s.agent, s.conversation_id,
+    s.trace_id
+  from settled s where s."accessRule" is not null
+),${audited},
 buried as (
   insert into tombstones (tenant, connection, message_id, subject, event, inbox_id)
   select tenant, connection, edit_of, coalesce(subject, ''), event, id from settled where tombstone

@@ -1,11 +1,12 @@
 // msg 17.2: what is a message, what is put right, what is refused.
 import { createHash } from 'node:crypto'
 import { promptParts, type ValidationScope, validateMessage } from '../../../src/contract/index.ts'
-import { createEvidencePolicy } from '../../../src/identity/access.ts'
+import { createAccessPolicy } from '../../../src/identity/access.ts'
 import { cleanMessage } from '../../../src/inbound/clean-message.ts'
 import { redactRaw } from '../../../src/inbound/redact.ts'
 import { assertDigest } from '../../../src/verification/index.ts'
 import { branchingViolations } from '../../architecture/expression-rules.ts'
+import { accessScene } from '../../doubles/access-scene.ts'
 import { aMessage } from '../../doubles/drafts.ts'
 import { type Case, refusal } from '../conform.ts'
 
@@ -122,9 +123,9 @@ export const messageCases: readonly Case[] = [
       const { identities: _none, ...bare } = aMessage().sender
       const profile = { provider_subject: 'test:alice' }
       const spoof = { ...bare, profile, auth_method: 'none', verified: false } as const
-      return createEvidencePolicy().decide(spoof, { mode: 'allow_list', allow: ['test:alice'] })
+      return createAccessPolicy().decide(spoof, accessScene({ rule: { mode: 'allow_list', allow: ['test:alice'] } }))
     },
-    equals: { kind: 'refused', reason: 'no_evidence' },
+    equals: { kind: 'refused', reason: 'no_evidence', rule: 'allow_list' },
   },
   {
     id: 'NM-16',

@@ -109,8 +109,10 @@ describe('an external person', () => {
   const scene = { agent: 'demo', connector: 'team-chat', provider: 'chat', workspace: 'default' }
 
   test('is an audience of its own, named by connection and subject', async () => {
-    const principal = await createEvidenceResolver().resolve(senderWith(ownEvidence()), scene)
-    expect(principal).toMatchObject({
+    const evidence = ownEvidence()
+    const person = await createEvidenceResolver().resolve(senderWith(evidence), { ...scene, evidence, links: [] })
+    expect(person?.id).toBe(evidence.subject)
+    expect(person?.principal).toMatchObject({
       acting_user_id: 0,
       auth_source: 'audience',
       request_context: 'chat',
@@ -130,7 +132,10 @@ describe('an external person', () => {
     expect(new Set(keys).size).toBe(keys.length)
   })
 
-  test('is nobody without evidence', async () => {
-    expect(await createEvidenceResolver().resolve(senderWith(), scene)).toBeUndefined()
+  test('is who an operator linked the subject to', async () => {
+    const evidence = ownEvidence()
+    const links = [{ subject: evidence.subject, principal: 'mail:ada@example.org' }]
+    const person = await createEvidenceResolver().resolve(senderWith(evidence), { ...scene, evidence, links })
+    expect(person?.id).toBe('mail:ada@example.org')
   })
 })

@@ -3,10 +3,11 @@ import { describe, expect, test } from 'vitest'
 import type { IdentityEvidence } from '../../../src/contract/index.ts'
 import { createEvidenceAccess } from '../../../src/identity/access/decide-access.ts'
 import { readEvidenceRules } from '../../../src/identity/access/rules.ts'
+import { createAccessPolicy } from '../../../src/identity/access.ts'
 import { hasIdentity } from '../../../src/identity/evidence/has-identity.ts'
-import { createEvidenceResolver } from '../../../src/identity/principal/resolver.ts'
 import { admitForwarded } from '../../../src/identity/trust/admit-forwarded.ts'
 import { readTrustedIssuers } from '../../../src/identity/trust/trusted-issuers.ts'
+import { accessScene } from '../../doubles/access-scene.ts'
 import { at, audience, carriedEvidence, evidenceNow, ownEvidence, senderWith } from '../../doubles/evidence.ts'
 
 const admin = 'space:T123/UADMIN'
@@ -93,7 +94,6 @@ test('a pit of brackets is dropped like anything else', async () => {
 })
 
 describe('evidence that slipped past its check', () => {
-  const scene = { agent: 'demo', connector: 'c', provider: 'chat', workspace: 'default' }
   const slipped: readonly [string, IdentityEvidence][] = [
     ['unverified', carriedEvidence({ subject: admin })],
     ['of an unknown kind', ownEvidence({ subject: admin, proof: { type: 'wallet-signature', value: '0x00' } })],
@@ -104,7 +104,8 @@ describe('evidence that slipped past its check', () => {
     const sender = senderWith(evidence)
     expect(access.decide(sender)).toEqual({ allowed: false, code: 'no_evidence' })
     expect(hasIdentity({ sender }, { method: evidence.method })).toBeUndefined()
-    expect(await createEvidenceResolver().resolve(sender, scene)).toBeUndefined()
+    const open = accessScene({ rule: { mode: 'public', allow: [] } })
+    expect(await createAccessPolicy().decide(sender, open)).toMatchObject({ kind: 'refused', reason: 'no_evidence' })
   })
 })
 

@@ -1,0 +1,112 @@
+// Hop 6: each waiting message on its own: evidence -> access decision -> principal (ruling 14).
+import type { IdentityEvidence, JsonObject, NormalizedMessage, OpenPairing } from '../contract/index.ts'
+import { type AccessDecision, type AccessScene, roleHere } from '../identity/access.ts'
+import { refusalWords } from '../identity/pairing/door-words.ts'
+import type { Admission } from '../sessions/plan-turn.ts'
+import type { Ground, HeldLane, WaitingMessage } from '../sessions/turn-store.ts'
+import type { GatewayConnection, GatewayDeps } from './deps.ts'
+
+type AdmissionDeps = Pick<GatewayDeps, 'access' | 'principals' | 'agents'>
+type Waiting = Pick<HeldLane, 'messages' | 'agent'>
+
+/** In one conversation nobody is told more than once an hour, and so many strangers not at all. */
+const maxToldAll = 20
+/** What one stranger may have waiting for a pairing. */
+const maxHeld = 20
+
+export async function admissions(
+  deps: AdmissionDeps,
+  at: GatewayConnection,
+  lane: Waiting,
+): Promise<ReadonlyMap<string, Admission>> {
+  const decided = new Map<string, Admission>()
+  for (const row of lane.messages) decided.set(row.id, await admit(deps, at, row, lane.agent))
+  return decided
+}
+
+export async function admit(
+  deps: AdmissionDeps,
+  at: GatewayConnection,
+  row: WaitingMessage,
+  agent: string,
+): Promise<Admission> {
+  const scene = sceneOf(deps, at, row, agent)
+  const decision = await deps.access.decide(row.message.sender, scene)
+  const ground = groundOf(decision)
+  switch (decision.kind) {
+    case 'refused':
+      return refusal(at, row, ground, decision.reason)
+    case 'unpaired':
+      return hold(row, ground, decision.with === 'agent' ? agent : '*')
+    case 'admitted': {
+      const { connection, adapter } = at
+      const resolution = { agent, connector: connection.id, provider: adapter.channel, workspace: connection.tenant }
+      const person = await deps.principals.resolve(row.message.sender, {
+        ...resolution,
+        evidence: decision.evidence,
+        links: row.access.links,
+      })
+      if (person === undefined) return refusal(at, row, ground, 'principal_unknown')
+      return { ...ground, kind: 'admitted', principal: person.id, subject: person.id }
+    }
+  }
+}
+
+/** An operator by a stored grant, for this agent in this place, as of this very moment. */
+export function isOperatorHere(row: WaitingMessage, at: GatewayConnection, agent: string): boolean {
+  const role = roleHere({ stored: row.access, connection: at.key, agent })
+  return role === 'operator' || role === 'admin'
+}
+
+function sceneOf(deps: AdmissionDeps, at: GatewayConnection, row: WaitingMessage, agent: string): AccessScene {
+  return {
+    connection: at.key,
+    agent,
+    rule: at.access,
+    own: deps.agents.get(agent)?.access,
+    recipient: row.message.recipient,
+    receivedAt: row.message.received_at,
+    stored: row.access,
+  }
+}
+
+function groundOf({ rule, evidence }: AccessDecision): Ground {
+  return {
+    accessRule: rule,
+    subject: evidence?.subject ?? null,
+    evidence: evidence === undefined ? null : shownEvidence(evidence),
+  }
+}
+
+/** What the audit log keeps of evidence: how it was proven, not who. */
+export function shownEvidence({ issuer, method, assurance }: IdentityEvidence): JsonObject {
+  return { issuer, method, assurance }
+}
+
+function refusal(at: GatewayConnection, row: WaitingMessage, ground: Ground, reason: string): Admission {
+  // Where a request waits for its answer the code is the answer.
+  const isWatched = at.adapter.endpoints.some(({ answer }) => answer === 'watch')
+  const hasWords = refusalWords(reason, ground.subject) !== undefined
+  return { ...ground, kind: 'refused', reason, mustTell: hasWords && !isWatched && mayTell(row) }
+}
+
+function hold(row: WaitingMessage, ground: Ground, agent: string): Admission {
+  const pairing = row.access.pairings.find((each) => each.agent === agent) ?? null
+  const refused = (reason: string): Admission => ({ ...ground, kind: 'refused', reason, mustTell: false })
+  if (pairing !== null && pairing.held >= maxHeld) return refused('too_many_held')
+  if (pairing === null && !mayTell(row)) return refused('not_paired')
+  return { ...ground, kind: 'held', pairing, pairedWith: agent, mustTell: needsCode(row, pairing) }
+}
+
+function needsCode(row: WaitingMessage, pairing: OpenPairing | null): boolean {
+  return row.event === 'new' && (pairing === null || mayTell(row))
+}
+
+/** Said to somebody who spoke to us: not into a room that happens to be overheard, and not over and over. */
+function mayTell({ message, access }: Pick<WaitingMessage, 'message' | 'access'>): boolean {
+  return isAddressed(message) && access.told === 0 && access.toldAll < maxToldAll
+}
+
+function isAddressed({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
+  return channel === undefined || channel.room_kind === 'dm' || channel.addressed !== 'none'
+}

@@ -1,0 +1,80 @@
+// A turn at the door: somebody is told why they are not let in, or gets a code to be let in with. No agent runs.
+import { completeReply } from '../agent/reply.ts'
+import { cleanName, type NormalizedResponse } from '../contract/index.ts'
+import { pairingWords, refusalWords } from '../identity/pairing/door-words.ts'
+import { newPairingCode } from '../identity/pairing/pairing-code.ts'
+import type { Admission } from '../sessions/plan-turn.ts'
+import type { NewPairing, TurnEnd, WaitingMessage } from '../sessions/turn-store.ts'
+import { admit } from './admissions.ts'
+import type { GatewayDeps } from './deps.ts'
+import { emptyEnd, render } from './end-turn.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { replyFacts } from './turn-facts.ts'
+
+const pairingDays = 7
+
+/** Decided anew, since it may be resumed much later. Undefined: they are let in by now, and the message is to be run. */
+export async function doorEnd(deps: GatewayDeps, ready: ReadyTurn): Promise<TurnEnd | undefined> {
+  const row = ready.members.at(-1)?.row
+  if (row === undefined) return emptyEnd(ready)
+  const admission = await admit(deps, ready.at, row, ready.lane.agent)
+  const { accessRule, subject, evidence } = admission
+  const ground = { accessRule, subject, evidence }
+  switch (admission.kind) {
+    case 'admitted':
+      return undefined
+    case 'refused': {
+      const words = refusalWords(admission.reason, admission.subject)
+      const calls = noticeCalls(deps, ready, words)
+      return { ...emptyEnd(ready), leadState: 'refused', leadReason: admission.reason, calls, ground }
+    }
+    case 'held':
+      return { ...heldEnd(deps, ready, row, admission), ground }
+  }
+}
+
+function heldEnd(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  row: WaitingMessage,
+  admission: Extract<Admission, { kind: 'held' }>,
+): TurnEnd {
+  const pairing = newPairing(deps, row, admission)
+  const words = pairingWords(pairing.code)
+  // A request that waits for its answer is given the code as one.
+  const isWatched = ready.at.adapter.endpoints.some(({ answer }) => answer === 'watch')
+  return {
+    ...emptyEnd(ready),
+    leadState: 'held',
+    leadReason: 'pairing_required',
+    pairing,
+    ...(isWatched ? { response: notice(ready, words) ?? null } : { calls: noticeCalls(deps, ready, words) }),
+  }
+}
+
+function newPairing(
+  deps: Pick<GatewayDeps, 'newId' | 'fillRandom'>,
+  { message }: WaitingMessage,
+  { pairing, pairedWith, subject, evidence }: Extract<Admission, { kind: 'held' }>,
+): NewPairing {
+  const name = cleanName(message.sender.display_name ?? '').slice(0, 100)
+  return {
+    id: deps.newId(),
+    knownId: pairing?.id ?? null,
+    agent: pairedWith,
+    subject: subject ?? '',
+    code: pairing?.code ?? newPairingCode(deps.fillRandom),
+    shownName: name === '' ? null : name,
+    evidence: evidence ?? {},
+    expiresInMs: pairingDays * 24 * 60 * 60_000,
+  }
+}
+
+function notice(ready: ReadyTurn, words: string): NormalizedResponse | undefined {
+  return completeReply(words, replyFacts(ready))
+}
+
+function noticeCalls(deps: GatewayDeps, ready: ReadyTurn, words: string | undefined): TurnEnd['calls'] {
+  const reply = words === undefined ? undefined : notice(ready, words)
+  return reply === undefined ? [] : render(deps, ready, [{ reply, purpose: 'notice' }])
+}
