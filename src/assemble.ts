@@ -30,7 +30,7 @@ import { createReceiptStore } from './storage/receipt-store.ts'
 import { createRunStore } from './storage/run-store.ts'
 import { createToolRequestStore } from './storage/tool-request-store.ts'
 import { createRunLog, createSignalStore, createTranscriptStore } from './storage/transcript-store.ts'
-import { createTurnStore } from './storage/turn-store.ts'
+import { createTurnStore, type LeaseOptions } from './storage/turn-store.ts'
 import { sha256Hex, webHmac } from './verification/index.ts'
 
 export type Runtime = {
@@ -95,7 +95,8 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
   const turns = createTurnStore(database, lease)
   const leases = createLeaseKeeper({ ...runtime, turns, leaseMs: turnPolicy.leaseMs })
   const bells = createBells(runtime.onWork)
-  const runs = createRunStore(database, { holder: lease.holder, tenant: config.tenant })
+  const stores = createStores(database, { ...lease, tenant: config.tenant })
+  const { runs } = stores
   const runWatch = createRunWatch({ runs, everyMs: turnPolicy.pollMs })
   const deps: GatewayDeps = {
     ...runtime,
@@ -104,17 +105,9 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     connections,
     agents: new Map(config.agents.map((agent) => [agent.slug, agent])),
     committer: (runtime.committer ?? createGroupCommit)(createInboxStore(database)),
-    receipts: createReceiptStore(database),
+    ...stores,
     turns,
-    runs,
     runWatch,
-    signals: createSignalStore(database),
-    journal: createJournalStore(database, lease),
-    transcripts: createTranscriptStore(database),
-    outbox: createOutboxStore(database, lease),
-    pendingActions: createPendingActionStore(database),
-    toolRequests: createToolRequestStore(database),
-    ...createDueStore(database),
     ...identityPorts(config),
     leases,
     turnPolicy,
@@ -136,6 +129,27 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
       runWatch.stop()
     },
     closeTools: async () => tools.toolServers?.close(),
+  }
+}
+
+type Stores =
+  | ('receipts' | 'runs' | 'signals' | 'journal' | 'transcripts' | 'outbox')
+  | ('pendingActions' | 'toolRequests' | 'nextDueMs')
+
+function createStores(
+  database: Database,
+  { tenant, ...lease }: LeaseOptions & { readonly tenant: string },
+): Pick<GatewayDeps, Stores> {
+  return {
+    receipts: createReceiptStore(database),
+    runs: createRunStore(database, { holder: lease.holder, tenant }),
+    signals: createSignalStore(database),
+    journal: createJournalStore(database, lease),
+    transcripts: createTranscriptStore(database),
+    outbox: createOutboxStore(database, lease),
+    pendingActions: createPendingActionStore(database),
+    toolRequests: createToolRequestStore(database),
+    ...createDueStore(database),
   }
 }
 

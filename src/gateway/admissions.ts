@@ -79,7 +79,7 @@ function groundOf({ rule, evidence }: AccessDecision): Ground {
 }
 
 /** What the audit log keeps of evidence: how it was proven, not who. */
-export function shownEvidence({ issuer, method, assurance }: IdentityEvidence): JsonObject {
+function shownEvidence({ issuer, method, assurance }: IdentityEvidence): JsonObject {
   return { issuer, method, assurance }
 }
 
