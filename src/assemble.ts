@@ -10,6 +10,7 @@ import {
   noMeter,
   type Observer,
 } from './contract/index.ts'
+import { capabilityCheck } from './gateway/capabilities.ts'
 import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.ts'
 import { createRunWatch } from './gateway/run-watch.ts'
 import { createGateway, type Gateway } from './gateway.ts'
@@ -154,10 +155,11 @@ function createStores(
 }
 
 /** The identity stage as configured: a host application may bring parts of its own (ruling 56). */
-function identityPorts({ ports }: Config): Pick<GatewayDeps, 'access' | 'principals'> {
+function identityPorts({ ports }: Config): Pick<GatewayDeps, 'access' | 'principals' | 'capabilities'> {
   return {
     access: ports.access ?? createAccessPolicy(),
     principals: ports.principals ?? createEvidenceResolver(),
+    capabilities: capabilityCheck(ports.userHas ?? (() => false)),
   }
 }
 

@@ -13,6 +13,7 @@ import {
   secret,
 } from './contract/index.ts'
 import type { TurnPolicy } from './gateway/deps.ts'
+import type { UserHas } from './identity/access/capabilities.ts'
 import { readEvidenceRules } from './identity/access/rules.ts'
 import type { AccessPolicy } from './identity/access.ts'
 import type { PrincipalResolver } from './identity/principal/resolver.ts'
@@ -36,6 +37,8 @@ export type ParleyConfig = {
 export type ReplaceablePorts = {
   readonly access?: AccessPolicy
   readonly principals?: PrincipalResolver
+  /** Whether a user of the host has a capability at all; without it nobody has any but by grant. */
+  readonly userHas?: UserHas
 }
 
 export type ConfiguredConnection = {

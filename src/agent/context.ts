@@ -13,6 +13,7 @@ import type {
 import type { EndedPause, Pauses } from './approvals/pauses.ts'
 import type { ConversationResult } from './loop/result.ts'
 import type { ToolServers } from './mcp/tool-servers.ts'
+import type { CapabilityPolicy } from './tools/capability.ts'
 
 /** What an agent may return: plain text, parts, or a whole response. Nothing means: say nothing. */
 export type AgentReply = string | undefined | Partial<NormalizedResponse> | { readonly parts: readonly Part[] }
@@ -37,6 +38,10 @@ export type StepContext = {
 export type AgentContext = {
   readonly agent: string
   readonly principal: string
+  /** The execution principal (loop 7.1) with the role a grant gives it; empty where nobody spoke. Never shown to a model. */
+  readonly who: Fields
+  /** Whether a principal may use a capability. */
+  readonly capabilities: CapabilityPolicy
   readonly evidence: readonly IdentityEvidence[]
   /** Already trimmed; the same as `message.history`. */
   readonly history: readonly HistoricalMessage[]
@@ -89,4 +94,4 @@ export type Signal = {
   readonly pause?: EndedPause
 }
 
-export type SignalContext = Omit<AgentContext, 'members' | 'evidence'>
+export type SignalContext = Omit<AgentContext, 'members' | 'evidence' | 'who'>

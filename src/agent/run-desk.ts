@@ -33,7 +33,7 @@ const timeouts = { defaultTimeoutMs: 8_000, maxTimeoutMs: 10_000 } as const
 export function runDesk(
   options: EquippedOptions,
   { facts, clientTools }: { readonly facts: Fields; readonly clientTools: readonly unknown[] },
-  context: Pick<AgentContext, 'step' | 'emit'>,
+  context: Pick<AgentContext, 'step' | 'emit' | 'capabilities'>,
   waits: Pick<DeskDeps, 'stageApproval' | 'stagePending' | 'answered'>,
 ): RunDesk | undefined {
   const { tools, rejected } = options
@@ -53,6 +53,7 @@ export function runDesk(
     catalog,
     executors: executorsOf(tools),
     once: onceBy(context),
+    capabilities: context.capabilities,
     ...waits,
     duplicates: createDuplicateCalls(),
     truncate: createResultTruncator(),
@@ -93,7 +94,7 @@ function onceBy({ step }: Pick<AgentContext, 'step'>): DeskDeps['once'] {
 /** What tools may bind to, and whom policies look at. */
 export function turnFacts(
   message: NormalizedMessage,
-  { principal, evidence, runId, sessionId, agent }: AgentContext,
+  { principal, who, evidence, runId, sessionId, agent }: AgentContext,
 ): Fields {
   const { client_tools: _tools, tool_result: _result, ...channel } = message.channel ?? {}
   const isKnown = evidence.length > 0 && principal !== ''
@@ -104,6 +105,6 @@ export function turnFacts(
     thread_id: message.thread_id,
     sender: message.sender.address,
     client_context: channel,
-    principal: { acting_user_id: isKnown ? principal : '', auth_source: isKnown ? 'channel' : 'none' },
+    principal: isKnown ? who : { auth_source: 'none' },
   }
 }

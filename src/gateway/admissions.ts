@@ -1,7 +1,8 @@
 // Hop 6: each waiting message on its own: evidence -> access decision -> principal (ruling 14).
-import type { IdentityEvidence, JsonObject, NormalizedMessage, OpenPairing } from '../contract/index.ts'
+import type { Fields, IdentityEvidence, JsonObject, NormalizedMessage, OpenPairing } from '../contract/index.ts'
 import { type AccessDecision, type AccessScene, roleHere } from '../identity/access.ts'
 import { refusalWords } from '../identity/pairing/door-words.ts'
+import type { ResolvedPrincipal } from '../identity/principal/resolver.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
 import type { Ground, HeldLane, WaitingMessage } from '../sessions/turn-store.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
@@ -39,17 +40,35 @@ export async function admit(
     case 'unpaired':
       return hold(row, ground, decision.with === 'agent' ? agent : '*')
     case 'admitted': {
-      const { connection, adapter } = at
-      const resolution = { agent, connector: connection.id, provider: adapter.channel, workspace: connection.tenant }
-      const person = await deps.principals.resolve(row.message.sender, {
-        ...resolution,
-        evidence: decision.evidence,
-        links: row.access.links,
-      })
+      const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
       if (person === undefined) return refusal(at, row, ground, 'principal_unknown')
       return { ...ground, kind: 'admitted', principal: person.id, subject: person.id }
     }
   }
+}
+
+async function resolvePerson(
+  deps: Pick<AdmissionDeps, 'principals'>,
+  { connection, adapter }: GatewayConnection,
+  { message, access }: WaitingMessage,
+  by: { readonly agent: string; readonly evidence: IdentityEvidence },
+): Promise<ResolvedPrincipal | undefined> {
+  const place = { connector: connection.id, provider: adapter.channel, workspace: connection.tenant }
+  return deps.principals.resolve(message.sender, { ...place, ...by, links: access.links })
+}
+
+/** Who acts in a run, with what authority: the execution principal and the role a grant gives it. Undefined: nobody. */
+export async function speakerOf(
+  deps: AdmissionDeps,
+  at: GatewayConnection,
+  row: WaitingMessage,
+  agent: string,
+): Promise<Fields | undefined> {
+  const decision = await deps.access.decide(row.message.sender, sceneOf(deps, at, row, agent))
+  if (decision.kind !== 'admitted') return undefined
+  const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
+  const role = roleHere({ stored: row.access, connection: at.key, agent })
+  return person === undefined ? undefined : { ...person.principal, role }
 }
 
 /** An operator by a stored grant, for this agent in this place, as of this very moment. */

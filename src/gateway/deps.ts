@@ -27,6 +27,7 @@ import type { RunStore } from '../sessions/run-store.ts'
 import type { SignalStore } from '../sessions/signal-store.ts'
 import type { TranscriptStore } from '../sessions/transcript-store.ts'
 import type { TurnStore } from '../sessions/turn-store.ts'
+import type { CapabilityCheck } from './capabilities.ts'
 import type { RunWatch } from './run-watch.ts'
 
 /** A configured connection: its adapter bound to its settings, and who may speak on it. */
@@ -74,6 +75,7 @@ export type GatewayDeps = {
   readonly toolRequests: ToolRequestStore
   readonly access: AccessPolicy
   readonly principals: PrincipalResolver
+  readonly capabilities: CapabilityCheck
   /** Over turns, sends and timers: milliseconds until something is due that nobody holds. */
   readonly nextDueMs: () => Promise<number | undefined>
   readonly leases: LeaseKeeper

@@ -15,6 +15,7 @@ import type {
   PauseResult,
   RunEnd,
 } from '../sessions/turn-store.ts'
+import { speakerOf } from './admissions.ts'
 import { runCommand } from './commands/run-command.ts'
 import type { GatewayDeps } from './deps.ts'
 import { type Occasion, occasionOf } from './occasion.ts'
@@ -109,6 +110,8 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
   const signal = AbortSignal.any([running.lease.signal, AbortSignal.timeout(deps.turnPolicy.deadlineMs)])
   const context: AgentContext = {
     ...givenContext(ready, agent),
+    who: await whoSpeaks(deps, ready),
+    capabilities: deps.capabilities,
     history,
     transcript,
     signal,
@@ -140,6 +143,11 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
   const waits = pauses.collect()
   const ended = { reply, extras, lines, run: run ?? pausedEnd(waits) ?? naturalEnd, events: await recorder.rest() }
   return { ...nothing, ...waits, ...ended, timers: [...timers, ...waits.timers] }
+}
+
+async function whoSpeaks(deps: GatewayDeps, { members, at, lane }: ReadyTurn): Promise<AgentContext['who']> {
+  const lead = members.at(-1)
+  return lead === undefined ? {} : ((await speakerOf(deps, at, lead.row, lane.agent)) ?? {})
 }
 
 function givenContext(

@@ -8,6 +8,8 @@ export function loneContext(agent: string, transcript: readonly Envelope[] = [])
   return {
     agent,
     principal: 'ada',
+    who: { auth_source: 'audience', owner_type: 'audience', owner_key: 'ada' },
+    capabilities: { can: () => false },
     evidence: [],
     history: [],
     transcript,

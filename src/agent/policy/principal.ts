@@ -20,9 +20,11 @@ export function principalIn(context: Fields): Fields | undefined {
 /** Nobody we know, or something that acts without a person: it gets no tools that write, unless policy says so. */
 export function isAutonomous(principal: Fields | undefined): boolean {
   if (principal === undefined) return true
-  const { acting_user_id: user, auth_source: source } = principal
-  const isNobody = user === undefined || user === null || user === 0 || user === '' || user === '0'
-  return isNobody || autonomousSources.includes(source)
+  const { acting_user_id: user, auth_source: source, owner_key: owner } = principal
+  const isNoUser = user === undefined || user === null || user === 0 || user === '' || user === '0'
+  // Somebody from outside who was proven to be themselves is a person, though no user of this installation.
+  const isPerson = source === 'audience' && typeof owner === 'string' && owner !== ''
+  return (isNoUser && !isPerson) || autonomousSources.includes(source)
 }
 
 /** What may be shown: never token ids, owner keys, claims, bindings or lists of capabilities. */

@@ -1,0 +1,22 @@
+// Whether whoever speaks may use a tool that needs a capability (loop 7.4). The agent asks; identity answers.
+import type { Fields } from '../contract/index.ts'
+import { can, effectiveCeiling, type UserHas } from '../identity/access/capabilities.ts'
+import { ceilingAllows } from '../identity/principal/capability-ceiling.ts'
+import { createPrincipal } from '../identity/principal/principal.ts'
+
+export type CapabilityCheck = { readonly can: (principal: Fields, capability: string) => Promise<boolean> }
+
+/** A principal that cannot be read may nothing: reading it throws, and the asker takes that for a no. */
+export function capabilityCheck(userHas: UserHas): CapabilityCheck {
+  return {
+    async can({ role, ...facts }, capability) {
+      const principal = createPrincipal(facts)
+      const isOperator = role === 'operator' || role === 'admin'
+      // Whoever made the token wrote down what it may do: the list is the grant.
+      const isListed = principal.capability_ceiling?.allowed_capabilities?.includes(capability.trim()) === true
+      if (isOperator || (principal.auth_source === 'agent_token' && isListed))
+        return ceilingAllows(effectiveCeiling(principal), capability)
+      return can(principal, capability, userHas)
+    },
+  }
+}
