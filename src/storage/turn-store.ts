@@ -2,6 +2,7 @@
 import type { HeldLane, TurnEnd, TurnStore, WaitingMessage } from '../sessions/turn-store.ts'
 import type { Database, Statement } from './database.ts'
 import { readableRows } from './row-version.ts'
+import { type LaneAccess, withAccess } from './spread-access.ts'
 import { claimControlLanes, claimLanes } from './statements/claim-lanes.ts'
 import { completeTurn, endDoorTurn, endedUnder, pauseTurn } from './statements/complete-turn.ts'
 import { joinTurn, waitingMessages } from './statements/join-turn.ts'
@@ -13,7 +14,11 @@ export type LeaseOptions = { readonly holder: string; readonly leaseMs: number }
 /** Messages read per claimed lane: enough for the largest merge, so that a long queue costs no more than a short one. */
 const windowSize = 32
 
-type ClaimedLane = HeldLane & { readonly messages: readonly (WaitingMessage & { readonly v: number })[] }
+type Rows = {
+  readonly messages: readonly (Omit<WaitingMessage, 'access'> & { readonly v: number })[]
+  readonly access: LaneAccess
+}
+type ClaimedLane = Omit<HeldLane, 'messages'> & Rows
 type Held = { readonly held: number }
 
 function isHeld(rows: readonly Held[]): boolean {
@@ -82,7 +87,7 @@ function createClaims(
 ): Pick<TurnStore, 'claim' | 'claimControl'> {
   const claim = async (statement: Statement, limit: number): Promise<readonly HeldLane[]> => {
     const lanes = await database.query<ClaimedLane>(statement, [limit, holder, leaseMs, windowSize])
-    return lanes.map((lane) => ({ ...lane, messages: readableRows(lane.messages) }))
+    return lanes.map(({ access, ...lane }) => ({ ...lane, messages: withAccess(readableRows(lane.messages), access) }))
   }
   return { claim: (limit) => claim(claimLanes, limit), claimControl: (limit) => claim(claimControlLanes, limit) }
 }
@@ -90,11 +95,8 @@ function createClaims(
 function createJoins(database: Database, holder: string): Pick<TurnStore, 'waiting' | 'join'> {
   return {
     async waiting(hold) {
-      const rows = await database.query<ClaimedLane['messages'][number]>(waitingMessages, [
-        hold.conversationId,
-        windowSize,
-      ])
-      return readableRows(rows)
+      const [found] = await database.query<Rows>(waitingMessages, [hold.conversationId, windowSize])
+      return found === undefined ? [] : withAccess(readableRows(found.messages), found.access)
     },
     async join(hold, turnId, members) {
       const params = [hold.conversationId, holder, hold.epoch, turnId, storableJson(members)]

@@ -22,8 +22,17 @@ export const messageColumns = `
   case when x.edit_of is not null then
     (select json_build_object('id', o.id, 'subject', o.subject) from inbox o
       where o.tenant = x.tenant and o.connection = x.connection and o.message_id = x.edit_of
-        and o.event = 'new' and o.agent = x.agent order by o.seq limit 1) end as original,
-  ${storedAccess} as access`
+        and o.event = 'new' and o.agent = x.agent order by o.seq limit 1) end as original`
+
+const waiting = `from inbox x where x.conversation_id = h.conversation_id and x.state = 'queued' order by x.seq limit $4`
+const taken = `from inbox x where x.turn_id = h.turn_id and x.state = 'in_turn' order by x.turn_order`
+const accessOf = (rows: string): string =>
+  storedAccess({
+    tenant: 'h.tenant',
+    connection: 'h.connection',
+    conversation: 'h.conversation_id',
+    rows: `select x.message ${rows}`,
+  })
 
 const claim = (andAlso: string): string => `
 with free as materialized (
@@ -45,11 +54,10 @@ select h.conversation_id as "conversationId", h.tenant, h.connection, h.epoch::f
       'outageMs', (extract(epoch from now() - t.outage_since) * 1000)::float8)
      from turns t where t.id = h.turn_id) as "openTurn",
   coalesce(case when h.turn_id is null
-    then (select json_agg(w) from (select ${messageColumns} from inbox x
-           where x.conversation_id = h.conversation_id and x.state = 'queued' order by x.seq limit $4) w)
-    else (select json_agg(w) from (select ${messageColumns} from inbox x
-           where x.turn_id = h.turn_id and x.state = 'in_turn' order by x.turn_order) w)
+    then (select json_agg(w) from (select ${messageColumns} ${waiting}) w)
+    else (select json_agg(w) from (select ${messageColumns} ${taken}) w)
   end, '[]') as messages,
+  case when h.turn_id is null then ${accessOf(waiting)} else ${accessOf(taken)} end as access,
   (select json_build_object('id', s.id, 'kind', s.kind, 'name', s.name, 'payload', s.payload, 'attempts', s.attempts)
      from signals s where s.conversation_id = h.conversation_id
       and case when h.turn_id is null then s.state = 'queued' else s.turn_id = h.turn_id and s.state = 'in_turn' end

@@ -2,11 +2,22 @@
 import { statement } from '../database.ts'
 import { audited } from './audited.ts'
 import { messageColumns } from './claim-lanes.ts'
+import { storedAccess } from './stored-access.ts'
+
+const waiting = `from inbox x where x.conversation_id = $1 and x.state = 'queued' order by x.seq limit $2`
 
 /** $1 conversation, $2 how many. */
 export const waitingMessages = statement(
   'waiting_messages',
-  `select ${messageColumns} from inbox x where x.conversation_id = $1 and x.state = 'queued' order by x.seq limit $2`,
+  `
+select coalesce((select json_agg(w) from (select ${messageColumns} ${waiting}) w), '[]') as messages,
+  ${storedAccess({
+    tenant: 'c.tenant',
+    connection: 'c.connection',
+    conversation: 'c.id',
+    rows: `select x.message ${waiting}`,
+  })} as access
+from conversations c where c.id = $1`,
 )
 
 /**

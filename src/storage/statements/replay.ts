@@ -2,6 +2,10 @@
 // start and from the end. The transcript is cut where it stood when the turn began, or when the message came.
 import { statement } from '../database.ts'
 import { messageColumns } from './claim-lanes.ts'
+import { storedAccess } from './stored-access.ts'
+
+const members = `from inbox x
+    where x.turn_id = p.turn_id or (p.turn_id is null and x.id = p.inbox_id) order by x.turn_order, x.seq`
 
 export const findReplay = statement(
   'find_replay',
@@ -36,8 +40,13 @@ select p.tenant, p.connection, p.agent, p.conversation_id as "conversationId", p
       'failures', t.failures, 'sessionId', t.session_id, 'parentTurn', t.parent_turn, 'principal', t.principal,
       'runId', t.run_id, 'traceId', t.trace_id) from turns t where t.id = p.turn_id) as turn,
   coalesce((select json_agg(w) from (
-    select ${messageColumns}, x.raw, x.state, x.reason, x.received_at as "receivedAt" from inbox x
-    where x.turn_id = p.turn_id or (p.turn_id is null and x.id = p.inbox_id) order by x.turn_order, x.seq) w), '[]') as members,
+    select ${messageColumns}, x.raw, x.state, x.reason, x.received_at as "receivedAt" ${members}) w), '[]') as members,
+  ${storedAccess({
+    tenant: 'p.tenant',
+    connection: 'p.connection',
+    conversation: 'p.conversation_id',
+    rows: `select x.message ${members}`,
+  })} as access,
   (select json_build_object('id', s.id, 'kind', s.kind, 'name', s.name, 'payload', s.payload, 'attempts', s.attempts)
      from signals s where s.turn_id = p.turn_id limit 1) as signal,
   coalesce((select json_agg(w) from (

@@ -1,25 +1,44 @@
-// What is written down about the sender of an inbox row `x`, read with the row itself: whoever decides about the message
-// decides by what counts at that moment, in every replica.
+// What is written down about the senders of waiting messages, read in the statement that reads the messages: whoever decides
+// about them decides by what counts at that moment, in every replica. Once for all of them, and by look-ups with a limit, so
+// that a plan made for empty tables does not become a scan of full ones. `offset 0` keeps the planner from asking for the
+// subjects anew at every place they are used.
 
-/** The subjects a sender has shown, and the people an operator said they are. */
-const subjects = `(select shown.subjects || array(
-    select l.principal from identity_links l where l.tenant = x.tenant and l.subject = any(shown.subjects)) as subjects
-  from (select array(select i ->> 'subject' from jsonb_array_elements(x.message #> '{sender,identities}') i) as subjects) shown) s`
+/** SQL: the subjects that the senders of `rows` (a select of inbox rows as `x`) have shown. */
+const shownBy = (rows: string): string =>
+  `array(select distinct i ->> 'subject' from (${rows}) x, jsonb_array_elements(x.message #> '{sender,identities}') i)`
 
-const door = `turns t where t.conversation_id = x.conversation_id and t.kind = 'door' and t.started_at > now() - interval '1 hour'`
+const maxPerSubject = 64
 
-/** As JSON: StoredAccess of the contract. */
-export const storedAccess = `(select json_build_object(
-    'grants', coalesce((select json_agg(json_build_object('id', g.id, 'subject', g.subject, 'effect', g.effect,
-        'role', g.role, 'connection', g.connection, 'agent', g.agent, 'workspaceId', g.workspace_id))
-      from grants g where g.tenant = x.tenant and g.subject = any(s.subjects) and g.revoked_at is null
-        and (g.expires_at is null or g.expires_at > now())), '[]'),
-    'links', coalesce((select json_agg(json_build_object('subject', l.subject, 'principal', l.principal))
-      from identity_links l where l.tenant = x.tenant and l.subject = any(s.subjects)), '[]'),
-    'pairings', coalesce((select json_agg(json_build_object('id', p.id, 'code', p.code, 'subject', p.subject,
-        'agent', p.agent, 'held', (select count(*) from inbox h where h.pairing_id = p.id and h.state = 'held')))
-      from pairings p where p.tenant = x.tenant and p.connection = x.connection and p.subject = any(s.subjects)
-        and p.status = 'pending' and p.expires_at > now()), '[]'),
-    'told', (select count(*) from ${door} and t.principal = any(s.subjects)),
-    'toldAll', (select count(*) from ${door}))
-  from ${subjects})`
+export type AccessPlace = {
+  readonly tenant: string
+  readonly connection: string
+  readonly conversation: string
+  /** A select of the messages, as inbox rows. */
+  readonly rows: string
+}
+
+/** SQL: JSON that `withAccess` spreads over the messages. A linked subject counts together with the person it is linked to. */
+export function storedAccess({ tenant, connection, conversation, rows }: AccessPlace): string {
+  const door = `turns t where t.conversation_id = ${conversation} and t.kind = 'door' and t.started_at > now() - interval '1 hour'`
+  return `(select json_build_object(
+    'grants', (select coalesce(json_agg(json_build_object('id', g.id, 'subject', g.subject, 'effect', g.effect,
+        'role', g.role, 'connection', g.connection, 'agent', g.agent, 'workspaceId', g.workspace_id)), '[]')
+      from unnest(s.subjects) u(subject) cross join lateral (
+        select * from grants g where g.tenant = ${tenant} and g.subject = u.subject and g.revoked_at is null
+          and (g.expires_at is null or g.expires_at > now()) limit ${maxPerSubject}) g),
+    'links', s.links,
+    'pairings', (select coalesce(json_agg(json_build_object('id', p.id, 'code', p.code, 'subject', p.subject,
+        'agent', p.agent, 'held', (select count(*) from inbox h where h.pairing_id = p.id and h.state = 'held'))), '[]')
+      from unnest(s.subjects) u(subject) cross join lateral (
+        select * from pairings p where p.tenant = ${tenant} and p.connection = ${connection} and p.subject = u.subject
+          and p.status = 'pending' and p.expires_at > now() limit ${maxPerSubject}) p),
+    'told', (select coalesce(json_agg(t.principal), '[]') from (select t.principal from ${door} limit ${maxPerSubject}) t))
+  from (
+    select shown.subjects || array(select distinct l ->> 'principal' from json_array_elements(shown.links) l) as subjects, shown.links
+    from (
+      select o.subjects, (
+        select coalesce(json_agg(json_build_object('subject', l.subject, 'principal', l.principal)), '[]')
+        from unnest(o.subjects) u(subject) cross join lateral (
+          select l.subject, l.principal from identity_links l where l.tenant = ${tenant} and l.subject = u.subject limit 1) l) as links
+      from (select ${shownBy(rows)} as subjects offset 0) o offset 0) shown offset 0) s)`
+}
