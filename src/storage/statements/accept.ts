@@ -11,6 +11,7 @@
 // Look-ups are lateral with a limit, or scalar: so that a plan made for an empty table does not become a scan of a full
 // one. An `exists` under an `or` may be turned into a hash of the whole other table.
 import { statement } from '../database.ts'
+import { ownThreads } from './own-thread.ts'
 import { wakeNote } from './wake-note.ts'
 
 export const accept = statement(
@@ -53,7 +54,7 @@ joined as materialized (
 ),
 opening as materialized (
   select w.ord, w.tenant, w.connection, w.agent, w.subject, w."replyTo", w."conversationId", w.fresh, w."isVouched",
-    case when w."isVouched" then w.candidates ->> 0 else '~' || coalesce(w.subject, '') || '~' || w.fresh end as external_id
+    case when w."isVouched" then w.candidates ->> 0 else ${ownThreads('w.subject')} || w.fresh end as external_id
   from wanting w where not exists (select 1 from joined j where j.ord = w.ord)
 ),
 opened as (

@@ -1,6 +1,7 @@
 // Runs: who stopped them, their log, and what is told of them. $1 is the run, by its turn's id, where not said otherwise.
 import { statement } from '../database.ts'
 import { iso } from './history.ts'
+import { ownThreads } from './own-thread.ts'
 
 const lineColumns = `r.id, r.run_id as "runId", r.agent, t.connection, r.conversation_id as "conversationId",
   r.session_id as "sessionId", r.owner, r.status, r.stop_reason as "stopReason", t.attempt, r.resumes,
@@ -115,19 +116,22 @@ export const glanceAtRuns = statement(
   'glance_at_runs',
   `
 with here as materialized (
-  select tenant, connection, agent, case
+  select tenant, connection, agent, ${ownThreads('owner_subject')} as own, case
       when starts_with(external_id, $3) then substr(external_id, length($3) + 1)
-      when starts_with(external_id, '~' || coalesce(owner_subject, '') || '~' || $3)
-        then substr(external_id, length('~' || coalesce(owner_subject, '') || '~' || $3) + 1) end as beside,
+      when starts_with(external_id, ${ownThreads('owner_subject')} || $3)
+        then substr(external_id, length(${ownThreads('owner_subject')} || $3) + 1) end as beside,
     -- Only a thread the platform vouches for is named without its sender.
-    not starts_with(external_id, '~' || coalesce(owner_subject, '') || '~') as is_vouched
+    not starts_with(external_id, ${ownThreads('owner_subject')}) as is_vouched
   from conversations where id = $1
 ),
 meant as materialized (
-  select h.is_vouched, case when h.beside is null then $1::uuid else (
-      select a.conversation_id from conversation_aliases a
+  -- Their own of that name first: the name alone may lead to whoever used it before them.
+  select h.is_vouched, case when h.beside is null then $1::uuid else coalesce(
+      (select c.id from conversations c where c.tenant = h.tenant and c.connection = h.connection and c.agent = h.agent
+        and c.external_id = h.own || h.beside and not h.is_vouched),
+      (select a.conversation_id from conversation_aliases a
       where a.tenant = h.tenant and a.connection = h.connection and a.agent = h.agent and a.external_id = h.beside
-      limit 1) end as id
+      limit 1)) end as id
   from here h
 ),
 main as materialized (

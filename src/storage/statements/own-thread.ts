@@ -1,0 +1,5 @@
+// What a conversation is called that its sender merely claims: by its sender first, so that nobody else's claim leads there.
+
+/** SQL for the part before the sender's own name for it. The subject is written without `~`, so it ends where it ends. */
+export const ownThreads = (subject: string): string =>
+  `'~' || replace(replace(coalesce(${subject}, ''), '%', '%25'), '~', '%7E') || '~'`
