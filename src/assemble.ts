@@ -15,6 +15,7 @@ import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.
 import { createRunWatch } from './gateway/run-watch.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { createAccessPolicy } from './identity/access.ts'
+import { createCallerDesk } from './identity/callers.ts'
 import { createEvidenceResolver } from './identity/principal/resolver.ts'
 import { type Committer, createGroupCommit } from './inbound/group-commit.ts'
 import type { InboxStore } from './inbound/inbox-store.ts'
@@ -29,6 +30,7 @@ import { createOutboxStore } from './storage/outbox-store.ts'
 import { createPendingActionStore } from './storage/pending-action-store.ts'
 import { createReceiptStore } from './storage/receipt-store.ts'
 import { createRunStore } from './storage/run-store.ts'
+import { createTokenStore } from './storage/token-store.ts'
 import { createToolRequestStore } from './storage/tool-request-store.ts'
 import { createRunLog, createSignalStore, createTranscriptStore } from './storage/transcript-store.ts'
 import { createTurnStore, type LeaseOptions } from './storage/turn-store.ts'
@@ -171,7 +173,8 @@ function createConnection(
 ): GatewayConnection {
   const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
   const { fetch, now, hmac = webHmac() } = runtime
-  const channelDeps = { connection, fetch, now, hmac, runLog: createRunLog(database) }
+  const callers = createCallerDesk({ tokens: createTokenStore(database, config.tenant), hash: sha256Hex })
+  const channelDeps = { connection, fetch, now, hmac, runLog: createRunLog(database), callers }
   return {
     key: `${each.channel.channel}/${each.id}`,
     connection,

@@ -40,6 +40,7 @@ export { defineConfig, type ParleyConfig } from './config.ts'
 export type {
   Adapter,
   AdapterDefinition,
+  CallerContext,
   ChannelDefinition,
   ConnectionConfig,
   GatewayEvent,
@@ -64,7 +65,7 @@ export { combineAccess, createEvidenceAccess, type EvidenceDecision } from './id
 export { type AccessGrant, accessibleAgents, checkGrants, type Narrowing, type Role } from './identity/access/grants.ts'
 export { type EvidenceRules, readEvidenceRules } from './identity/access/rules.ts'
 export { chainCue, loopFault, nextAgentChain, type Visit } from './identity/chain/agent-chain.ts'
-export { type CallerContext, callerHeaders, nextHop, readCallerContext } from './identity/chain/caller-context.ts'
+export { callerHeaders, nextHop, readCallerContext } from './identity/chain/caller-context.ts'
 export { isCallerLoop } from './identity/chain/caller-loop.ts'
 export { type ConsentDecision, type ConsentPolicy, decideConsent } from './identity/consent/consent.ts'
 export { atLeast } from './identity/evidence/assurance.ts'

@@ -195,7 +195,7 @@ function appDeps(
     deliveries: createDeliveryStore(database),
     sessions: createSessionStore(database, config.tenant),
     explain: (id, connection) => explain({ store: createExplainStore(database), agents }, id, connection),
-    tokens: createTokenStore(database),
+    tokens: createTokenStore(database, config.tenant),
     replay: (id, wanted) => replay(assembled.deps, createReplayStore(database), id, wanted),
     wake: assembled.wake,
     readReadiness: () => readReadiness(readiness),

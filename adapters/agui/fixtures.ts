@@ -1,6 +1,8 @@
-// What the adapter kit needs to know about the local API: requests and payloads with their twins; there is no vendor.
-import type { JsonObject, RawArrival } from '../../src/contract/index.ts'
+// What the adapter kit needs to know about the API: requests from here and with a token, and payloads with their twins; there
+// is no vendor.
+import type { CallerVerdict, JsonObject, RawArrival } from '../../src/contract/index.ts'
 import { partsText } from '../../src/rendering/index.ts'
+import bearer from './fixtures/bearer.json' with { type: 'json' }
 import laterTurn from './fixtures/later-turn.json' with { type: 'json' }
 import plainText from './fixtures/plain-text.json' with { type: 'json' }
 import seedBinary from './fixtures/seed-binary.json' with { type: 'json' }
@@ -69,3 +71,52 @@ export const fixtures = {
     'verb: reconcile finds what arrived and misses what did not': 'appends carry their key, nothing is ever unknown',
   },
 }
+
+const token = 'Bearer parley_89abcdef_0000000000000000000000000000000000000000000'
+const [asBearer] = bearer.arrived
+
+function signWithToken(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawArrival {
+  const authorization = how.key === 'wrong' ? `${token.slice(0, -1)}1` : token
+  const headers = { 'content-type': 'application/json', authorization }
+  return { bytes, headers, receivedAt: new Date(now).toISOString(), isLoopback: false }
+}
+
+/** One token, and a chain that comes with it; what the real desk makes of headers is tested where it is. */
+async function identify({ authorization }: Readonly<Record<string, string>>): Promise<CallerVerdict> {
+  if (authorization === undefined)
+    return { kind: 'identified', bearer: undefined, caller: undefined, agentChain: undefined }
+  if (authorization !== token || asBearer === undefined) return { kind: 'rejected', reason: 'invalid_token' }
+  const { sender, channel, recipient_capabilities } = asBearer.message
+  const claims = sender.identities[0]?.claims ?? {}
+  return {
+    kind: 'identified',
+    bearer: { tokenId: sender.key_id, subject: asBearer.subject, claims },
+    caller: channel.caller,
+    agentChain: recipient_capabilities.agent_chain,
+  }
+}
+
+/** The same words from a holder of the token. */
+function fromBearer({ name, payload, arrived }: (typeof fixtures.captured)[number]): typeof bearer & { name: string } {
+  const twins = arrived.map((each) => {
+    const { sender, recipient_capabilities, channel } = asBearer?.message ?? {}
+    const own = { ...each.message.channel, sender_id: channel?.sender_id, caller: channel?.caller }
+    const message = { ...each.message, sender, recipient_capabilities, channel: own }
+    return { ...each, subject: asBearer?.subject, message }
+  })
+  // Twins differ in what was said; the kit compares them as the JSON they are.
+  return { name, payload, arrived: twins } as unknown as typeof bearer & { name: string }
+}
+
+/** Callers from elsewhere, by token. */
+export const variants = [
+  {
+    ...fixtures,
+    variant: 'with a token',
+    sign: signWithToken,
+    callers: { identify },
+    credentialHeaders: ['content-type', 'authorization'],
+    captured: [{ name: 'with a chain of agents', ...bearer }, ...fixtures.captured.map(fromBearer)],
+    subjectPrefixes: ['gw:token/'],
+  },
+]

@@ -1,6 +1,7 @@
-// The built-in local API: seed 002's run request from this machine, answered in the same request once the run has ended.
+// The built-in API: seed 002's run request, from this machine or with a token, answered in the same request once the run has ended.
 import {
   type Adapter,
+  type CallerDesk,
   type ChannelDefinition,
   defineAdapter,
   GatewayError,
@@ -8,10 +9,10 @@ import {
 } from '../../src/contract/index.ts'
 import { aguiFromEnvironment, aguiSettingsSchema } from './config.ts'
 import { deliverAgui } from './deliver.ts'
-import { normalizeAgui } from './normalize.ts'
+import { keptPayload, normalizeAgui } from './normalize.ts'
 import { renderAgui, renderAnswer } from './render.ts'
 import { verifyAgui } from './verify.ts'
-import type { AguiCall } from './wire.ts'
+import type { AguiCall, AguiPayload } from './wire.ts'
 
 export const aguiChannel: ChannelDefinition = {
   channel: 'agui',
@@ -19,16 +20,18 @@ export const aguiChannel: ChannelDefinition = {
   defaultAccess: { mode: 'public', allow: [] },
   settingsSchema: aguiSettingsSchema,
   fromEnvironment: aguiFromEnvironment,
-  create(settings, { runLog }) {
+  create(settings, { runLog, callers, connection }) {
     const isKnown = aguiSettingsSchema.safeParse(settings).success
     if (!isKnown) throw new GatewayError('config_invalid', '[agui] takes no settings; remove them')
     if (runLog === undefined) throw new GatewayError('config_invalid', '[agui] needs the run log; pass deps.runLog')
-    return createAgui(runLog)
+    if (callers === undefined)
+      throw new GatewayError('config_invalid', '[agui] needs the caller desk; pass deps.callers')
+    return createAgui(runLog, callers, connection.agent)
   },
 }
 
-function createAgui(runLog: RunLog): Adapter {
-  return defineAdapter<Uint8Array, AguiCall>({
+function createAgui(runLog: RunLog, callers: CallerDesk, agent: string): Adapter {
+  return defineAdapter<AguiPayload, AguiCall>({
     channel: 'agui',
     capabilities: {
       // One reply is one event of the run log; there is no platform limit to split for.
@@ -38,13 +41,13 @@ function createAgui(runLog: RunLog): Adapter {
       horizonMs: 24 * 60 * 60 * 1000,
       limits: {},
       receivedVia: 'agui',
-      authMethods: ['agui-session'],
+      authMethods: ['agui-session', 'bearer-token'],
       mentionRelay: { kind: 'none' },
       verbs: ['acknowledge'],
     },
     endpoints: [{ path: '/api/v1/agent/run', answer: 'watch' }],
-    verify: async (arrival) => verifyAgui(arrival),
-    payloadOf: (arrival) => arrival.bytes,
+    verify: (arrival) => verifyAgui(callers, arrival, agent),
+    payloadOf: keptPayload,
     normalize: normalizeAgui,
     render: renderAgui,
     deliver: (call, attempt) => deliverAgui(runLog, call, attempt),

@@ -1,9 +1,11 @@
 // Hop 3: a run request to one message. Only the trailing user messages count; our transcript is the history (msg 13.3).
 import {
   type Arrived,
+  type Bearer,
   bytesRefSchema,
   type Connection,
   formatAddress,
+  type KeptFacts,
   mintEvidence,
   type NormalizedMessage,
   type Part,
@@ -11,13 +13,16 @@ import {
   textOf,
   textPart,
   UnreadableArrival,
+  type VerifiedSender,
   verifiedSender,
 } from '../../src/contract/index.ts'
 import { parseBoundedJson } from '../../src/verification/index.ts'
 import {
+  type AguiPayload,
   type BinaryBlock,
   type RunRequest,
   readBlock,
+  runIdSchema,
   runRequestSchema,
   type ToolMessage,
   toolMessageSchema,
@@ -25,43 +30,78 @@ import {
   userMessageSchema,
 } from './wire.ts'
 
-const subject = 'gw:user/local'
+const localSubject = 'gw:user/local'
 
-export function normalizeAgui(payload: Uint8Array, arrival: RawArrival, connection: Connection): readonly Arrived[] {
-  const json = parseBoundedJson(payload)
-  if (!json.ok) throw new UnreadableArrival(json.reason)
-  const parsed = runRequestSchema.safeParse(json.value)
+/** What is kept of a request says nothing about tokens, and nobody but this machine's own user needs none. */
+export function keptPayload({ bytes }: RawArrival, kept: KeptFacts): AguiPayload | undefined {
+  const { subject, caller, agentChain } = kept
+  if (subject !== localSubject) return undefined
+  return { bytes, bearer: undefined, chain: { kind: 'read', caller, agentChain } }
+}
+
+export function normalizeAgui(payload: AguiPayload, arrival: RawArrival, connection: Connection): readonly Arrived[] {
+  const json = parseBoundedJson(payload.bytes)
+  const value = json.ok ? json.value : undefined
+  try {
+    if (!json.ok) throw new UnreadableArrival(json.reason)
+    return [arrivedFrom(payload, value, arrival, connection)]
+  } catch (error) {
+    if (!(error instanceof UnreadableArrival)) throw error
+    throw new UnreadableArrival(error.reason, { ...factsOf(payload, value), ...error.facts })
+  }
+}
+
+function arrivedFrom(payload: AguiPayload, value: unknown, arrival: RawArrival, connection: Connection): Arrived {
+  const { bearer, chain } = payload
+  if (chain.kind === 'unreadable')
+    throw new UnreadableArrival('invalid_agent_caller_context', { remedy: chain.remedy, isFinal: true })
+  const parsed = runRequestSchema.safeParse(value)
   if (!parsed.success) throw new UnreadableArrival(requestProblem(parsed.error.issues[0]?.path[0]))
   const { threadId, runId } = parsed.data
   const { id, parts, result } = saidIn(parsed.data)
-  return [
-    {
-      kind: 'message',
-      message: {
-        id,
-        thread_id: threadId,
-        sender: localSender(arrival, connection),
-        recipient: recipientOf(connection),
-        parts: [...parts],
-        recipient_capabilities: { mention_relay: { kind: 'none' } },
-        received_via: 'agui',
-        received_at: arrival.receivedAt,
-        raw: json.value,
-        channel: channelOf(connection, parsed.data, { id, parts, result }),
+  const { caller, agentChain } = chain
+  const said = { id, parts, result, sender: nameOf(bearer) }
+  return {
+    kind: 'message',
+    message: {
+      id,
+      thread_id: threadId,
+      sender: senderOf(bearer, arrival, connection),
+      recipient: recipientOf(connection),
+      parts: [...parts],
+      recipient_capabilities: {
+        mention_relay: { kind: 'none' },
+        ...(agentChain === undefined ? {} : { agent_chain: agentChain }),
       },
-      agent: connection.agent,
-      // Structured, so that no pair of ids can imitate another one.
-      semanticId: JSON.stringify([threadId, runId]),
-      version: '0',
-      isSenderChosenId: true,
-      deliveryId: runId,
-      subject,
-      thread: { candidates: [threadId], vouched: true, fresh: threadId },
-      replyTo: { threadId, runId },
-      obligation: 'run',
-      isExclusive: true,
+      received_via: 'agui',
+      received_at: arrival.receivedAt,
+      raw: value,
+      channel: { ...channelOf(connection, parsed.data, said), ...(caller === undefined ? {} : { caller }) },
     },
-  ]
+    agent: connection.agent,
+    // Structured, so that no pair of ids can imitate another one.
+    semanticId: JSON.stringify([threadId, runId]),
+    version: '0',
+    isSenderChosenId: true,
+    deliveryId: runId,
+    subject: bearer?.subject ?? localSubject,
+    // Whoever calls picks the id of the thread: it leads back to what is theirs and to nothing else.
+    thread: { candidates: [threadId], vouched: false, fresh: threadId },
+    replyTo: { threadId, runId },
+    obligation: 'run',
+    isExclusive: true,
+  }
+}
+
+/** Headers are not kept: a request that named a chain cannot be read again without losing it. */
+function factsOf({ bearer, chain }: AguiPayload, value: unknown): UnreadableArrival['facts'] {
+  const runId = runIdSchema.safeParse(value).data?.runId
+  const isChained = chain.kind === 'unreadable' || chain.caller !== undefined
+  return {
+    subject: bearer?.subject ?? localSubject,
+    ...(runId === undefined ? {} : { deliveryId: runId }),
+    ...(isChained ? { isFinal: true } : {}),
+  }
 }
 
 function requestProblem(field: PropertyKey | undefined): string {
@@ -133,26 +173,29 @@ function inlinePart(data: string, facts: { readonly mime: string; readonly name?
   return { kind: 'file', bytes_ref: parsed.data, ...facts }
 }
 
-function localSender(arrival: RawArrival, connection: Connection): NormalizedMessage['sender'] {
-  const evidence = mintEvidence({
-    subject,
-    issuer: connection.domain,
-    method: 'urn:gw:auth:agui-session:v0.1',
-    assurance: 'platform',
-    recipient: recipientOf(connection),
-    issuedAt: arrival.receivedAt,
-  })
-  return verifiedSender([evidence], {
-    address: formatAddress({ local: 'local', domain: `agui.${connection.domain}` }),
-    auth_method: 'agui-session',
-  })
+function senderOf(bearer: Bearer | undefined, arrival: RawArrival, connection: Connection): VerifiedSender {
+  const bound = { issuer: connection.domain, recipient: recipientOf(connection), issuedAt: arrival.receivedAt }
+  const address = formatAddress({ local: nameOf(bearer), domain: `agui.${connection.domain}` })
+  if (bearer === undefined) {
+    const method = 'urn:gw:auth:agui-session:v0.1'
+    const evidence = mintEvidence({ ...bound, subject: localSubject, method, assurance: 'platform' })
+    return verifiedSender([evidence], { address, auth_method: 'agui-session' })
+  }
+  const { subject, tokenId, claims } = bearer
+  const method = 'urn:gw:auth:bearer-token:v0.1'
+  const evidence = mintEvidence({ ...bound, subject, method, assurance: 'oauth', tokenId, claims })
+  return verifiedSender([evidence], { address, auth_method: 'bearer-token', key_id: tokenId })
+}
+
+function nameOf(bearer: Bearer | undefined): string {
+  return bearer === undefined ? 'local' : `token-${bearer.tokenId}`
 }
 
 function channelOf(
   connection: Connection,
   { threadId, runId, tools }: RunRequest,
-  { id: messageId, parts, result }: Said,
-): NormalizedMessage['channel'] {
+  { id: messageId, parts, result, sender }: Said & { readonly sender: string },
+): NonNullable<NormalizedMessage['channel']> {
   const command = commandIn(textOf(parts))
   const offered = (tools ?? []).map(clientTool)
   return {
@@ -160,7 +203,7 @@ function channelOf(
     external_provider: 'agui',
     external_conversation_id: threadId,
     external_message_id: messageId,
-    sender_id: 'local',
+    sender_id: sender,
     room_kind: 'dm',
     from_self: false,
     addressed: command === undefined ? 'dm' : 'command',

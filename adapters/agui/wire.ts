@@ -1,6 +1,6 @@
 // The run request of seed 002, which is AG-UI's RunAgentInput in its 0.x form (msg 13.1), as far as Parley reads it.
 import * as z from 'zod'
-import type { JsonObject } from '../../src/contract/index.ts'
+import type { Bearer, CallerContext, JsonObject, RecipientCapabilities } from '../../src/contract/index.ts'
 
 const textBlockSchema = z.object({ type: z.literal('text'), text: z.string() })
 const binaryBlockSchema = z.object({
@@ -29,10 +29,15 @@ export const toolMessageSchema = z.object({
 
 const clientToolSchema = z.looseObject({ name: z.string().min(1), description: z.string().nullish() })
 
+const runId = z.string().trim().min(1).max(256)
+
+/** As much of a request as is needed to name it. */
+export const runIdSchema = z.looseObject({ runId })
+
 /** Everything in the body is the client's word: who it is comes from the connection, what was said before from us. */
 export const runRequestSchema = z.looseObject({
   threadId: z.string().trim().min(1).max(512),
-  runId: z.string().trim().min(1).max(256),
+  runId,
   messages: z.array(z.looseObject({ role: z.string() })).min(1),
   tools: z.array(clientToolSchema).max(64).nullish(),
 })
@@ -53,6 +58,20 @@ export function readBlock(block: unknown): ContentBlock | undefined {
   if (named.data.type === 'text') return textBlockSchema.safeParse(block).data
   if (named.data.type === 'binary') return binaryBlockSchema.safeParse(block).data
   return { type: 'other', name: named.data.type }
+}
+
+/** A request whose sender is settled: the holder of a token, or this machine. */
+export type AguiPayload = {
+  readonly bytes: Uint8Array
+  readonly bearer: Bearer | undefined
+  /** What its headers say about the agents that called before. */
+  readonly chain:
+    | {
+        readonly kind: 'read'
+        readonly caller: CallerContext | undefined
+        readonly agentChain: RecipientCapabilities['agent_chain']
+      }
+    | { readonly kind: 'unreadable'; readonly remedy: string }
 }
 
 /** The one thing this channel sends: the reply, as the last event of its run. */

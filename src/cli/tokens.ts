@@ -1,5 +1,6 @@
-// `parley tokens`: who may operate this gateway, and who may see what is theirs. A token is shown when it is made, and never again.
-import type { TokenLine } from '../identity/token-store.ts'
+// `parley tokens`: who may operate this gateway, who may see what is theirs, who may talk to agents. A token is shown when it is
+// made, and never again.
+import { type TokenLine, type TokenScope, tokenScopes } from '../identity/token-store.ts'
 import type { Group } from './command.ts'
 import { confirm, yesArg } from './confirm.ts'
 import { wrongUsage } from './exit.ts'
@@ -22,6 +23,7 @@ const listCommand = operatorCommand({
       { title: 'LABEL', cell: (line) => line.label },
       { title: 'SCOPES', cell: (line) => line.scopes.join(',') },
       { title: 'PRINCIPAL', cell: (line) => line.principal },
+      { title: 'AGENT', cell: (line) => line.agent },
       { title: 'STATE', cell: (line) => line.state },
       { title: 'CREATED', cell: (line) => instant(line.createdAt) },
       { title: 'LAST USED', cell: (line) => instant(line.lastUsedAt) },
@@ -33,26 +35,42 @@ const listCommand = operatorCommand({
 
 const createCommand = operatorCommand({
   name: 'create',
-  description: 'Make a token for the operator routes and print it, this once.',
-  examples: ['parley tokens create --label "backup job" --expires 30d', 'parley tokens create --label ci --json'],
+  description: 'Make a token and print it, this once.',
+  examples: [
+    'parley tokens create --label "backup job" --expires 30d',
+    'parley tokens create --label dashboard --scope read',
+    'parley tokens create --label shop --scope run --agent demo --expires 8w',
+    'parley tokens create --label "what is mine" --principal telegram:7 --json',
+  ],
   args: {
     label: { type: 'string', required: true, description: 'What it is for', valueHint: 'text' },
+    scope: {
+      type: 'string',
+      description: `What it opens, several with commas: ${tokenScopes.join(', ')} (default: admin; with --principal: own)`,
+      valueHint: 'scope',
+    },
+    agent: { type: 'string', description: 'The one agent it may talk to (default: every one)', valueHint: 'slug' },
+    principal: {
+      type: 'string',
+      description: 'Speaks for this subject, and is narrowed to what belongs to it',
+      valueHint: 'subject',
+    },
+    workspace: { type: 'string', description: 'Of this workspace: type:id', valueHint: 'type:id' },
+    capability: {
+      type: 'string',
+      description: 'At most these capabilities, several with commas (default: no list)',
+      valueHint: 'name',
+    },
+    client: { type: 'string', description: 'The application it is given to', valueHint: 'name' },
     expires: {
       type: 'string',
       description: 'Valid for so long: 45m, 12h, 30d, 8w (default: for ever)',
       valueHint: 'time',
     },
-    principal: {
-      type: 'string',
-      description: 'Not for an operator: shows only what belongs to this subject',
-      valueHint: 'subject',
-    },
   },
-  before: ({ expires }) => void lifeOf(expires),
+  before: (args) => void wishOf(args),
   async run({ args, callGateway, show }) {
-    const principal = args.principal === undefined ? {} : { principal: args.principal }
-    const body = { label: args.label, expiresInMs: lifeOf(args.expires), ...principal }
-    const made = await callGateway<TokenLine & { token: string }>('POST', '/admin/tokens', { body })
+    const made = await callGateway<TokenLine & { token: string }>('POST', '/admin/tokens', { body: wishOf(args) })
     const until = made.expiresAt === null ? 'until it is revoked' : `until ${instant(made.expiresAt)}`
     show(made, `${made.token}\n\nShown this once; valid ${until}. Revoke it with: parley tokens revoke ${made.prefix}`)
   },
@@ -72,9 +90,56 @@ const revokeCommand = operatorCommand({
 
 export const tokensCommands: Group = {
   name: 'tokens',
-  description: 'Tokens for the operator routes.',
-  examples: ['parley tokens create --label "backup job" --expires 30d', 'parley tokens list'],
+  description: 'Tokens for operators, for people and for callers of agents.',
+  examples: ['parley tokens create --label shop --scope run --agent demo', 'parley tokens list'],
   commands: [listCommand, createCommand, revokeCommand],
+}
+
+type CreateArgs = {
+  readonly label: string
+  readonly scope?: string | undefined
+  readonly agent?: string | undefined
+  readonly principal?: string | undefined
+  readonly workspace?: string | undefined
+  readonly capability?: string | undefined
+  readonly client?: string | undefined
+  readonly expires?: string | undefined
+}
+
+/** The flags as the route wants them; what was not given is left to it. */
+function wishOf({ label, scope, agent, principal, workspace, capability, client, expires }: CreateArgs): object {
+  const scopes = scope === undefined ? undefined : scopesIn(scope)
+  return {
+    label,
+    expiresInMs: lifeOf(expires),
+    ...(scopes === undefined ? {} : { scopes }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(principal === undefined ? {} : { principal }),
+    ...(workspace === undefined ? {} : { workspace: workspaceIn(workspace) }),
+    ...(capability === undefined ? {} : { allowedCapabilities: listed(capability) }),
+    ...(client === undefined ? {} : { clientId: client }),
+  }
+}
+
+function scopesIn(text: string): readonly TokenScope[] {
+  return listed(text).map((name) => {
+    const scope = tokenScopes.find((known) => known === name)
+    if (scope === undefined) throw wrongUsage(`--scope must be among ${tokenScopes.join(', ')}, several with commas`)
+    return scope
+  })
+}
+
+function workspaceIn(text: string): object {
+  const at = text.indexOf(':')
+  if (at < 1 || at === text.length - 1) throw wrongUsage('--workspace must be type:id, such as team:T123')
+  return { workspace_type: text.slice(0, at), workspace_id: text.slice(at + 1) }
+}
+
+function listed(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
 }
 
 function lifeOf(text: string | undefined): number | null {

@@ -1,5 +1,6 @@
 // The adapter: four verbs in the order of the journey, optional verbs declared as capabilities (ruling 33).
-import type { Capabilities, OptionalVerb } from './capabilities.ts'
+import type { CallerContext } from './caller.ts'
+import type { Capabilities, OptionalVerb, RecipientCapabilities } from './capabilities.ts'
 import { GatewayError } from './errors.ts'
 import type { JsonObject } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
@@ -12,6 +13,13 @@ export type RawArrival = {
   readonly headers: Readonly<Record<string, string>>
   readonly receivedAt: string
   readonly isLoopback: boolean
+}
+
+/** What a row knows about an earlier arrival and its body does not say. */
+export type KeptFacts = {
+  readonly subject: string | null
+  readonly caller?: CallerContext | undefined
+  readonly agentChain?: RecipientCapabilities['agent_chain']
 }
 
 /** Facts about the connection an arrival belongs to; normalize gets them as data and so stays pure. */
@@ -69,7 +77,7 @@ export type Arrived = ArrivedMessage | ArrivedNothing
 export type Reception =
   | Exclude<Verdict<never>, { kind: 'genuine' }>
   | { readonly kind: 'read'; readonly arrivals: readonly Arrived[] }
-  | { readonly kind: 'unreadable'; readonly reason: string }
+  | ({ readonly kind: 'unreadable'; readonly reason: string } & UnreadableFacts)
 
 /** One vendor call as data. Primary calls are the answer itself; the others accompany it. */
 export type RenderedCall = { readonly call: JsonObject; readonly primary: boolean }
@@ -112,8 +120,11 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
   readonly capabilities: Capabilities
   readonly endpoints?: readonly Endpoint[]
   verify(arrival: RawArrival): Promise<Verdict<Payload>>
-  /** The payload of an arrival that was judged genuine when it came; without it remains cannot be driven again. */
-  payloadOf?(arrival: RawArrival): Payload
+  /**
+   * The payload of an arrival that was judged genuine when it came; without it remains cannot be driven again. Undefined where
+   * what is kept does not say who sent it: nobody is guessed.
+   */
+  payloadOf?(arrival: RawArrival, kept: KeptFacts): Payload | undefined
   normalize(payload: Payload, arrival: RawArrival, connection: Connection): readonly Arrived[]
   render(reply: NormalizedResponse, to: JsonObject): readonly { readonly call: Call; readonly primary: boolean }[]
   deliver(call: Call, attempt: Attempt): Promise<DeliveryOutcome>
@@ -126,7 +137,7 @@ export interface Adapter extends OptionalVerbs {
   readonly endpoints: readonly Endpoint[]
   receive(arrival: RawArrival, connection: Connection): Promise<Reception>
   /** Reads what was kept of an earlier, genuine arrival. Never called with anything from outside. */
-  readonly reread: ((arrival: RawArrival, connection: Connection) => Reception) | undefined
+  readonly reread: ((arrival: RawArrival, connection: Connection, kept: KeptFacts) => Reception | undefined) | undefined
   render(reply: NormalizedResponse, to: JsonObject): readonly RenderedCall[]
   deliver(call: JsonObject, attempt: Attempt): Promise<DeliveryOutcome>
 }
@@ -141,7 +152,7 @@ export function defineAdapter<Payload, Call extends JsonObject>(definition: Adap
       const verdict = await definition.verify(arrival)
       return verdict.kind === 'genuine' ? read(definition, verdict.payload, arrival, connection) : verdict
     },
-    reread: payloadOf === undefined ? undefined : (arrival, at) => read(definition, payloadOf(arrival), arrival, at),
+    reread: payloadOf === undefined ? undefined : rereader(definition, payloadOf),
     render: (reply, to) => definition.render(reply, to),
     // The call was made by this adapter's own render and stored as JSON; only it knows the shape.
     deliver: (call, attempt) => definition.deliver(call as Call, attempt),
@@ -157,18 +168,43 @@ function read<Payload>(
   try {
     return { kind: 'read', arrivals: definition.normalize(payload, arrival, connection) }
   } catch (error) {
-    return { kind: 'unreadable', reason: error instanceof UnreadableArrival ? error.reason : 'normalize_failed' }
+    if (!(error instanceof UnreadableArrival)) return { kind: 'unreadable', reason: 'normalize_failed' }
+    return { kind: 'unreadable', reason: error.reason, ...error.facts }
   }
+}
+
+function rereader<Payload>(
+  definition: Pick<AdapterDefinition<Payload, never>, 'normalize'>,
+  payloadOf: (arrival: RawArrival, kept: KeptFacts) => Payload | undefined,
+): NonNullable<Adapter['reread']> {
+  return (arrival, connection, kept) => {
+    const payload = payloadOf(arrival, kept)
+    return payload === undefined ? undefined : read(definition, payload, arrival, connection)
+  }
+}
+
+/** What is known of an arrival that cannot be read, as far as it could be read. */
+export type UnreadableFacts = {
+  /** Who had proven to be its sender. */
+  readonly subject?: string
+  /** The sender's own id for it, by which it can be asked for. */
+  readonly deliveryId?: string
+  /** What to correct, where it is not the body. Nothing of what was sent. */
+  readonly remedy?: string
+  /** Refused for what came beside the body: nothing is kept to be read again. */
+  readonly isFinal?: boolean
 }
 
 /** Thrown by normalize when an authenticated payload cannot be read; the arrival is kept as dead with this reason. */
 export class UnreadableArrival extends Error {
   readonly reason: string
+  readonly facts: UnreadableFacts
 
-  constructor(reason: string) {
+  constructor(reason: string, facts: UnreadableFacts = {}) {
     super(`arrival cannot be read: ${reason}`)
     this.name = 'UnreadableArrival'
     this.reason = reason
+    this.facts = facts
   }
 }
 

@@ -1,5 +1,6 @@
 // Routing facts of an arrival (ruling 3): what tools may bind to, never authority, never shown to a model as such.
 import * as z from 'zod'
+import { callerContextSchema } from './caller.ts'
 
 const slugPattern = /^[a-z0-9][a-z0-9-]*$/
 const slugSchema = z
@@ -27,6 +28,8 @@ export const channelContextSchema = z.object({
   mentions: z.array(z.object({ text: z.string(), subject: z.string().optional() })).default([]),
   event: z.enum(['new', 'edit', 'delete']).default('new'),
   target_id: z.string().optional(),
+  /** The chain of agents that called us, as the last of them tells it. */
+  caller: callerContextSchema.optional(),
   /** The caller's own id for the run it asks for. */
   run_id: z.string().optional(),
   command: z.object({ name: z.string().min(1), args: z.string() }).optional(),

@@ -1,6 +1,7 @@
 // A channel as the configuration knows it: how its settings are read and how an adapter is made from them (before hop 1).
 import type * as z from 'zod'
 import type { Adapter, Connection } from './adapter.ts'
+import type { CallerDesk } from './caller.ts'
 import type { JsonObject } from './json.ts'
 import type { AssuranceClass } from './mint-evidence.ts'
 
@@ -51,6 +52,8 @@ export type ChannelDeps = {
   readonly now: () => number
   readonly hmac: Hmac
   readonly runLog?: RunLog
+  /** For channels whose callers bring tokens. */
+  readonly callers?: CallerDesk
 }
 
 /** What the environment says about a channel: settings to be checked by its schema, or the variables still missing. */

@@ -17,6 +17,7 @@ export type {
   Attempt,
   Connection,
   Endpoint,
+  KeptFacts,
   RawArrival,
   Reception,
   RenderedCall,
@@ -27,6 +28,8 @@ export type {
 export { defineAdapter, UnreadableArrival } from './adapter.ts'
 export type { Address } from './address.ts'
 export { formatAddress, isCanonicalAddress, isHostedAddress, parseAddress } from './address.ts'
+export type { Bearer, CallerContext, CallerDesk, CallerVerdict } from './caller.ts'
+export { callerContextSchema, maxChainDepth } from './caller.ts'
 export type { Capabilities, MentionRelay, OptionalVerb, RateLimit, RecipientCapabilities } from './capabilities.ts'
 export type {
   AccessEntry,

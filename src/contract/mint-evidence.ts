@@ -17,6 +17,8 @@ export type ProvenFacts = {
   readonly recipient: string
   readonly issuedAt: string
   readonly keyId?: string
+  /** Proven by a token that this process looked up, by its digits; without it by the transport. */
+  readonly tokenId?: string
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
@@ -30,9 +32,9 @@ export function isPlainSubject(subject: string): boolean {
   return isShort && namespaced.test(subject) && !invisible.test(subject) && subject.isWellFormed()
 }
 
-/** Evidence by transport. A subject that is not a plain id makes the arrival unreadable: nobody is guessed. */
+/** Evidence made here. A subject that is not a plain id makes the arrival unreadable: nobody is guessed. */
 export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
-  const { subject, issuer, method, assurance, recipient, issuedAt, keyId, claims } = proven
+  const { subject, issuer, method, assurance, recipient, issuedAt, claims } = proven
   if (!isPlainSubject(subject)) throw new UnreadableArrival('invalid_subject')
   return {
     subject,
@@ -42,6 +44,11 @@ export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
     audience: recipient,
     issued_at: issuedAt,
     ...(claims === undefined ? {} : { claims: { ...claims } }),
-    proof: { type: 'transport', verified_by: 'parley', ...(keyId === undefined ? {} : { key_id: keyId }) },
+    proof: proofOf(proven),
   }
+}
+
+function proofOf({ tokenId, keyId }: ProvenFacts): IdentityEvidence['proof'] {
+  if (tokenId !== undefined) return { type: 'bearer-token', verified_by: 'parley', token_id: tokenId }
+  return { type: 'transport', verified_by: 'parley', ...(keyId === undefined ? {} : { key_id: keyId }) }
 }

@@ -10,6 +10,9 @@ export type TransportAnswer = {
 export type RejectReason =
   | 'missing_credential'
   | 'wrong_credential'
+  | 'invalid_token'
+  | 'insufficient_scope'
+  | 'wrong_agent'
   | 'bad_signature'
   | 'stale_timestamp'
   | 'future_timestamp'

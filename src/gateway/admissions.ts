@@ -68,7 +68,9 @@ export async function speakerOf(
   if (decision.kind !== 'admitted') return undefined
   const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
   const role = roleHere({ stored: row.access, connection: at.key, agent })
-  return person === undefined ? undefined : { ...person.principal, role }
+  const caller = row.message.channel?.caller
+  if (person === undefined) return undefined
+  return { ...person.principal, role, ...(caller === undefined ? {} : { caller_context: caller }) }
 }
 
 /** An operator by a stored grant, for this agent in this place, as of this very moment. */

@@ -7,6 +7,7 @@ import {
   failureFacts,
   type NormalizedMessage,
   type RawArrival,
+  type Reception,
   type RejectReason,
   type TransportAnswer,
   textOf,
@@ -21,7 +22,12 @@ import { newTraceId, traceIdOf } from './trace-id.ts'
 export type Received =
   | { readonly kind: 'rejected'; readonly reason: RejectReason }
   | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
-  | { readonly kind: 'unreadable'; readonly reason: string; readonly acceptances: readonly Acceptance[] }
+  | {
+      readonly kind: 'unreadable'
+      readonly reason: string
+      readonly remedy?: string
+      readonly acceptances: readonly Acceptance[]
+    }
   | { readonly kind: 'stored'; readonly acceptances: readonly Acceptance[] }
 
 /** Whose trace an arrival belongs to, and since when we look at it. */
@@ -51,8 +57,9 @@ async function judge(deps: GatewayDeps, at: GatewayConnection, arrival: RawArriv
       deps.meter.arrived(at.key, 'handshake', '')
       return reception
     case 'unreadable': {
-      const acceptance = await keepUnreadable(deps, at, arrival, { reason: reception.reason, entry })
-      return { kind: 'unreadable', reason: reception.reason, acceptances: [acceptance] }
+      const acceptance = await keepUnreadable(deps, at, arrival, { reception, entry })
+      const { reason, remedy } = reception
+      return { kind: 'unreadable', reason, ...(remedy === undefined ? {} : { remedy }), acceptances: [acceptance] }
     }
     case 'read': {
       return { kind: 'stored', acceptances: await storeArrivals(deps, at, reception.arrivals, entry) }
@@ -81,7 +88,7 @@ async function acceptArrived(
   const tell = arrivalTeller(deps, context, entry)
   if (arrived.kind === 'ignored') {
     if (!arrived.isNoise) {
-      const remains = { ...arrived, state: 'ignored', content: '' } as const
+      const remains = { ...arrived, state: 'ignored', content: '', subject: null } as const
       return tell('ignored', arrived.reason, await acceptRemains(deps, remains, context))
     }
     deps.meter.arrived(at.key, 'ignored', arrived.reason)
@@ -95,7 +102,10 @@ async function acceptArrived(
   const { state, reason, path } = checked
   if (path !== undefined)
     deps.log.warn('message_invalid', { connection: at.key, trace: entry.trace, code: reason, path })
-  const remains = { state, reason, deliveryId: arrived.semanticId, raw: arrived.message.raw, content: '' }
+  const { semanticId: deliveryId, subject = null } = arrived
+  // The chain it named stands beside its original, which read again would be the beginning of one.
+  const raw = arrived.message.channel?.caller === undefined ? arrived.message.raw : null
+  const remains = { state, reason, deliveryId, raw, content: '', subject }
   return tell(state === 'dead' ? 'unreadable' : 'ignored', reason, await acceptRemains(deps, remains, context))
 }
 
@@ -135,15 +145,21 @@ function saysNothing({ parts, channel }: NormalizedMessage): boolean {
   return channel?.event !== 'delete' && parts.every((part) => part.kind === 'text') && textOf(parts).trim() === ''
 }
 
+type Unreadable = Extract<Reception, { kind: 'unreadable' }>
+
 /** Nothing authenticated vanishes: what cannot be read is kept as it came, for a release that can. */
 async function keepUnreadable(
   deps: GatewayDeps,
   at: GatewayConnection,
   arrival: RawArrival,
-  { reason, entry }: { readonly reason: string; readonly entry: Entry },
+  { reception, entry }: { readonly reception: Unreadable; readonly entry: Entry },
 ): Promise<Acceptance> {
   const text = new TextDecoder().decode(arrival.bytes.subarray(0, 16_384))
-  const remains = { state: 'dead', reason, deliveryId: 'unreadable', raw: { text }, content: text } as const
+  const { reason, subject = null, deliveryId = 'unreadable', isFinal = false } = reception
+  // Told apart by what they say and who said it: a name its sender chose must not hide another's.
+  const content = subject === null ? text : JSON.stringify([subject, reason, text])
+  const raw = isFinal ? null : { text }
+  const remains = { state: 'dead', reason, deliveryId, key: 'unreadable', raw, content, subject } as const
   const context = acceptContext(at, entry)
   return arrivalTeller(deps, context, entry)('unreadable', reason, await acceptRemains(deps, remains, context))
 }

@@ -10,8 +10,9 @@ export async function resubmit(deps: GatewayDeps, inboxId: string): Promise<bool
   const at = deps.connections.find((each) => each.key === remains?.connection)
   const reread = at?.adapter.reread
   if (remains === undefined || at === undefined || reread === undefined) return false
-  const reception = reread(arrivalOf(remains.raw, deps.now()), at.connection)
-  if (reception.kind !== 'read') return false
+  // Nothing is kept of an arrival that named a chain of callers and became no message: what is here named none.
+  const reception = reread(arrivalOf(remains.raw, deps.now()), at.connection, { subject: remains.subject })
+  if (reception?.kind !== 'read') return false
   const acceptances = await storeArrivals(deps, at, reception.arrivals, {
     trace: newTraceId(deps),
     startedAt: deps.monotonicMs(),

@@ -1,35 +1,48 @@
 // Who asks: an operator, with the first token or one that was made, or a person whose token shows what is theirs.
 import type { Context } from 'hono'
 import { GatewayError, type WorkspaceScope } from '../contract/index.ts'
-import { equalInConstantTime } from '../verification/index.ts'
-import { holderOf } from './admin-tokens.ts'
+import type { TokenHolder } from '../identity/token-store.ts'
+import { bearerIn, tokenHolder } from '../identity/tokens.ts'
+import { equalInConstantTime, sha256Hex } from '../verification/index.ts'
 import type { AppDeps } from './deps.ts'
 
 export type Caller =
-  | { readonly kind: 'operator'; readonly label: string }
+  /** `mayChange`: false for one who only looks, and sees nothing that was said. */
+  | { readonly kind: 'operator'; readonly label: string; readonly mayChange: boolean }
   | {
       readonly kind: 'owner'
       readonly label: string
       readonly principal: string
       readonly workspace: WorkspaceScope
     }
+  /** Valid, and for other doors than these. */
+  | { readonly kind: 'runner'; readonly label: string }
 
 /** Undefined: no token, or one that is not valid. */
 export async function callerOf(
   deps: Pick<AppDeps, 'adminToken' | 'tokens'>,
   context: Context,
 ): Promise<Caller | undefined> {
-  const given = /^Bearer (.+)$/.exec(context.req.header('authorization') ?? '')?.[1] ?? ''
-  if (equalInConstantTime(given, deps.adminToken.reveal())) return { kind: 'operator', label: 'first token' }
-  const holder = await holderOf(deps, given)
-  if (holder === undefined) return undefined
-  const { label, scopes, principal, workspace } = holder
-  // A principal narrows whatever the scopes say.
-  if (principal !== null) return { kind: 'owner', label, principal, workspace }
-  return scopes.includes('admin') ? { kind: 'operator', label } : undefined
+  const given = bearerIn(context.req.header('authorization')) ?? ''
+  if (equalInConstantTime(given, deps.adminToken.reveal()))
+    return { kind: 'operator', label: 'first token', mayChange: true }
+  const holder = await tokenHolder({ tokens: deps.tokens, hash: sha256Hex }, given)
+  return holder === undefined ? undefined : roleOf(holder)
 }
 
-export async function holdsAdminToken(
+function roleOf({ label, scopes, principal, workspace }: TokenHolder): Caller {
+  const isAdmin = scopes.includes('admin')
+  // A principal narrows whatever the scopes say.
+  if (principal !== null) {
+    const seesOwn = isAdmin || scopes.includes('own')
+    return seesOwn ? { kind: 'owner', label, principal, workspace } : { kind: 'runner', label }
+  }
+  if (isAdmin || scopes.includes('read')) return { kind: 'operator', label, mayChange: isAdmin }
+  return { kind: 'runner', label }
+}
+
+/** Looking at numbers needs no more than a token for looking. */
+export async function holdsOperatorToken(
   deps: Pick<AppDeps, 'adminToken' | 'tokens'>,
   context: Context,
 ): Promise<boolean> {
@@ -38,13 +51,16 @@ export async function holdsAdminToken(
 
 const callerKey = 'caller'
 
-export function keepCaller(context: Context, caller: Caller): void {
+/** Whoever passed the check of the operator's routes. */
+export type AdmittedCaller = Exclude<Caller, { readonly kind: 'runner' }>
+
+export function keepCaller(context: Context, caller: AdmittedCaller): void {
   context.set(callerKey, caller)
 }
 
 /** Behind the check of the operator's routes there is always one. */
-export function keptCaller(context: Context): Caller {
-  const caller = context.get(callerKey) as Caller | undefined
+export function keptCaller(context: Context): AdmittedCaller {
+  const caller = context.get(callerKey) as AdmittedCaller | undefined
   if (caller === undefined) throw new GatewayError('unauthorized', 'send Authorization: Bearer with a valid token')
   return caller
 }

@@ -1,35 +1,52 @@
 // The operator's tokens: listed, made, revoked. The answer to a creation is the only place a token is ever shown.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
-import { cleanText, createIdSource, GatewayError } from '../contract/index.ts'
-import type { TokenHolder } from '../identity/token-store.ts'
-import { createToken, tokenHolder } from '../identity/tokens.ts'
-import { hexOf } from '../verification/index.ts'
+import { cleanText, createIdSource, GatewayError, isPlainSubject, readWorkspaceScope } from '../contract/index.ts'
+import { type TokenScope, tokenScopes } from '../identity/token-store.ts'
+import { createToken, type TokenWish } from '../identity/tokens.ts'
+import { sha256Hex } from '../verification/index.ts'
+import { keptCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
-import { readBody } from './read-body.ts'
+import { bodyOf } from './waits.ts'
 
 const maxLifeMs = 10 * 365 * 24 * 60 * 60_000
 
+const line = z
+  .string()
+  .transform((text) => cleanText(text).replace(/\s+/g, ' ').trim())
+  .pipe(z.string().min(1).max(100))
+
 const wishSchema = z.strictObject({
-  label: z
-    .string()
-    .transform((text) => cleanText(text).replace(/\s+/g, ' ').trim())
-    .pipe(z.string().min(1).max(100)),
-  scopes: z.array(z.literal('admin')).min(1).optional(),
-  /** With one it is no operator's token: it shows what belongs to this subject. */
-  principal: z.string().trim().min(1).max(500).nullable().default(null),
+  label: line,
+  scopes: z.array(z.enum(tokenScopes)).min(1).optional(),
+  /** Whom it speaks for: a subject as evidence names it. */
+  principal: z.string().trim().max(500).refine(isPlainSubject).nullable().default(null),
+  agent: z.string().trim().min(1).nullable().default(null),
+  workspace: z
+    .strictObject({ workspace_type: z.string().max(100), workspace_id: z.string().max(200) })
+    .nullable()
+    .default(null),
+  allowedCapabilities: z
+    .array(z.string().regex(/^[\w:.-]{1,100}$/))
+    .max(64)
+    .nullable()
+    .default(null),
+  clientId: line.nullable().default(null),
   expiresInMs: z.number().int().positive().max(maxLifeMs).nullable().default(null),
 })
 
+const shape = {
+  maxBytes: 8192,
+  remedy: `send {"label": "…"} as JSON; optional are "scopes" (of ${tokenScopes.join(', ')}), "principal" (such as "space:T1/U2"), "agent", "workspace" ({"workspace_type", "workspace_id"}), "allowedCapabilities", "clientId" and "expiresInMs"`,
+}
+
 export function addTokenRoutes(app: Hono, deps: AppDeps): void {
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes)
-  const made = { tokens: deps.tokens, newId: createIdSource(deps.now, fillRandom), fillRandom, hash: sha256 }
+  const made = { tokens: deps.tokens, newId: createIdSource(deps.now, fillRandom), fillRandom, hash: sha256Hex }
   app.get('/admin/tokens', async (context) => context.json({ tokens: await deps.tokens.list() }))
   app.post('/admin/tokens', async (context) => {
-    const { principal, ...wish } = await readWish(context)
-    const scopes = [principal === null ? ('admin' as const) : ('own' as const)]
-    const { token, line } = await createToken(made, { ...wish, principal, scopes })
-    return context.json({ token: token.reveal(), ...line })
+    const { token, line: shown } = await createToken(made, await readWish(deps, context))
+    return context.json({ token: token.reveal(), ...shown })
   })
   app.post('/admin/tokens/:id/revoke', async (context) => {
     const { kind } = await deps.tokens.revoke(meantBy(context))
@@ -40,28 +57,31 @@ export function addTokenRoutes(app: Hono, deps: AppDeps): void {
   })
 }
 
-/** Who a token that was made speaks for, as long as it is valid. */
-export async function holderOf(deps: Pick<AppDeps, 'tokens'>, given: string): Promise<TokenHolder | undefined> {
-  return tokenHolder({ tokens: deps.tokens, hash: sha256 }, given)
-}
-
-async function readWish(context: Context): Promise<z.infer<typeof wishSchema>> {
-  const parsed = wishSchema.safeParse(await bodyOf(context))
-  if (parsed.success) return parsed.data
-  const path = parsed.error.issues[0]?.path.join('.') || 'body'
-  throw new GatewayError(
-    'bad_request',
-    `${path} is not as it must be; send {"label": "…", "expiresInMs": 86400000, "principal": "…"} as JSON, the last two are optional`,
-  )
-}
-
-async function bodyOf(context: Context): Promise<unknown> {
-  const bytes = await readBody(context.req.raw, 4096)
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined
+async function readWish(deps: Pick<AppDeps, 'agents' | 'gateway'>, context: Context): Promise<TokenWish> {
+  const { scopes: asked, workspace, ...wish } = await bodyOf(context, wishSchema, shape)
+  const scopes = [...new Set<TokenScope>(asked ?? [wish.principal === null ? 'admin' : 'own'])]
+  const problem = scopeProblem(scopes, wish.principal) ?? agentProblem(deps, wish.agent)
+  if (problem !== undefined) throw new GatewayError('bad_request', problem)
+  return {
+    ...wish,
+    scopes,
+    // The default workspace is the tenant (ruling 5).
+    workspace: readWorkspaceScope(workspace ?? { workspace_type: 'tenant', workspace_id: deps.gateway.waits.tenant }),
+    createdBy: `operator:${keptCaller(context).label}`,
   }
+}
+
+function scopeProblem(scopes: readonly TokenScope[], principal: string | null): string | undefined {
+  if (principal === null)
+    return scopes.includes('own') ? 'the scope own needs the principal whose things it shows' : undefined
+  return scopes.includes('read')
+    ? 'the scope read is for operators; with a principal use own, which shows what is theirs'
+    : undefined
+}
+
+function agentProblem({ agents }: Pick<AppDeps, 'agents'>, agent: string | null): string | undefined {
+  if (agent === null || agents.some(({ slug }) => slug === agent)) return undefined
+  return `agent must be one that is configured: ${agents.map(({ slug }) => slug).join(', ')}`
 }
 
 /** An id, a prefix as the list shows it, or its digits. */
@@ -72,8 +92,4 @@ function meantBy(context: Context): string {
   if (id === undefined)
     throw new GatewayError('bad_request', 'give the id or the prefix of a token, not the token itself')
   return id
-}
-
-async function sha256(text: string): Promise<string> {
-  return hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))))
 }

@@ -1,13 +1,13 @@
 // The operator's routes: the books, the dead, the deliveries, the runs; and those that also show people what is theirs. On this
 // machine only, with a token.
-import type { Context, Hono, Next } from 'hono'
+import type { Context, Hono } from 'hono'
 import { agentLine } from '../agent/agent-facts.ts'
 import { GatewayError, type Page } from '../contract/index.ts'
 import { addApprovalRoutes } from './admin-approvals.ts'
 import { addSessionRoutes } from './admin-sessions.ts'
-import { callerOf, keepCaller } from './admin-token.ts'
 import { addTokenRoutes } from './admin-tokens.ts'
 import { addToolRequestRoutes } from './admin-tool-requests.ts'
+import { admitCaller } from './admit-caller.ts'
 import type { AppDeps } from './deps.ts'
 import { addExplainRoute } from './explain.ts'
 import { idPattern, pageSize, wholeNumber } from './query.ts'
@@ -16,11 +16,9 @@ import { addRunRoutes } from './runs.ts'
 const failedStates = ['unknown', 'refused', 'dead'] as const
 const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending', 'retry', 'delivered', 'cancelled']
 const maxPageSize = 500
-/** Routes that answer by owner: a token with a principal reaches these and no others. */
-const ownerScoped = ['/admin/sessions', '/admin/approvals', '/admin/tool-requests']
 
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
-  app.use('/admin/*', (context, next) => requireOperator(deps, context, next))
+  app.use('/admin/*', (context, next) => admitCaller(deps, context, next))
   app.get('/admin/books', async (context) => context.json({ books: await deps.receipts.books() }))
   app.get('/admin/agents', (context) => context.json({ agents: deps.agents.map(agentLine) }))
   addExplainRoute(app, deps)
@@ -59,26 +57,6 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   addApprovalRoutes(app, deps)
   addToolRequestRoutes(app, deps)
   addSessionRoutes(app, deps)
-}
-
-async function requireOperator(deps: AppDeps, context: Context, next: Next): Promise<void> {
-  if (!(deps.mayOperate ?? deps.isLoopback)(context))
-    throw new GatewayError('not_found', 'the operator routes answer on the gateway machine only')
-  const caller = await callerOf(deps, context)
-  if (caller === undefined) {
-    throw new GatewayError(
-      'unauthorized',
-      'send Authorization: Bearer with an admin token that is valid (PARLEY_ADMIN_TOKEN, admin-token in the data folder, or one made with parley tokens create)',
-    )
-  }
-  const { path } = context.req
-  if (caller.kind === 'owner' && !ownerScoped.some((route) => path === route || path.startsWith(`${route}/`)))
-    throw new GatewayError(
-      'forbidden',
-      'this token shows what belongs to its principal; for this route use an operator token (parley tokens create without --principal)',
-    )
-  keepCaller(context, caller)
-  await next()
 }
 
 function done(deps: AppDeps, context: Context, isDone: boolean): Response {

@@ -1,10 +1,10 @@
 // Health for machines: /healthz, /readyz and /metrics. Numbers and names of connections are for whoever may see them:
-// callers on this machine, and callers with the admin token.
+// callers on this machine, and callers with an operator's token, which may be one for reading.
 import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import { expose, expositionType } from '../vitals/exposition.ts'
 import { vitalMetrics } from '../vitals/vital-metrics.ts'
-import { holdsAdminToken } from './admin-token.ts'
+import { holdsOperatorToken } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
 import { json, notReady } from './status.ts'
 
@@ -28,7 +28,7 @@ async function metrics(deps: AppDeps, context: Context): Promise<Response> {
   if (access !== 'public' && !(await mayLook(deps, context))) {
     throw new GatewayError(
       'unauthorized',
-      'scrape from the gateway machine, or send Authorization: Bearer with the admin token, or set PARLEY_METRICS=public',
+      'scrape from the gateway machine, or send Authorization: Bearer with an operator token (parley tokens create --scope read), or set PARLEY_METRICS=public',
     )
   }
   const connections = deps.gateway.connections.map((each) => each.key)
@@ -39,7 +39,7 @@ async function metrics(deps: AppDeps, context: Context): Promise<Response> {
 }
 
 async function mayLook(deps: AppDeps, context: Context): Promise<boolean> {
-  return deps.isLoopback(context) || holdsAdminToken(deps, context)
+  return deps.isLoopback(context) || holdsOperatorToken(deps, context)
 }
 
 function answer({ status, headers, body }: ReturnType<typeof json>): Response {

@@ -2,14 +2,25 @@
 import type { ErrorCode, RejectReason, TransportAnswer } from '../contract/index.ts'
 import type { Received } from '../gateway/receive.ts'
 
-const rejected: Readonly<Record<RejectReason, { status: number; remedy: string }>> = {
+const rejected: Readonly<Record<RejectReason, { status: number; remedy: string; challenge?: string }>> = {
   missing_credential: { status: 401, remedy: 'send the credential this connection was configured with' },
   wrong_credential: { status: 401, remedy: 'compare the credential with the one this connection was configured with' },
+  invalid_token: {
+    status: 401,
+    remedy: 'send Authorization: Bearer with a token that is valid; make one with parley tokens create --scope run',
+    challenge: 'Bearer error="invalid_token"',
+  },
+  insufficient_scope: {
+    status: 403,
+    remedy: 'this token may not talk to agents; make one with parley tokens create --scope run',
+    challenge: 'Bearer error="insufficient_scope", scope="run"',
+  },
+  wrong_agent: { status: 403, remedy: 'this token is for another agent; use one that was made for this one' },
   bad_signature: { status: 401, remedy: 'sign the raw body with the configured secret' },
   stale_timestamp: { status: 401, remedy: 'check the clock of the sender' },
   future_timestamp: { status: 401, remedy: 'check the clock of the sender' },
   replayed: { status: 401, remedy: 'sign every request anew' },
-  not_allowed_here: { status: 403, remedy: 'call this from the machine the gateway runs on' },
+  not_allowed_here: { status: 403, remedy: 'call this from the machine the gateway runs on, or send a token' },
   malformed_request: { status: 415, remedy: 'send Content-Type: application/json' },
 }
 
@@ -38,8 +49,11 @@ export function hookAnswer(received: Received): TransportAnswer {
     case 'handshake':
       return received.answer
     case 'rejected': {
-      const { status, remedy } = rejected[received.reason]
-      return errorAnswer(status, received.reason, remedy)
+      const { status, remedy, challenge } = rejected[received.reason]
+      const answer = errorAnswer(status, received.reason, remedy)
+      // RFC 6750 section 3: what is wrong with the token stands in a header as well.
+      if (challenge === undefined) return answer
+      return { ...answer, headers: { ...answer.headers, 'www-authenticate': challenge } }
     }
     case 'unreadable':
       return json(200, { ok: true, outcomes: ['dead'], reason: received.reason })
@@ -51,7 +65,7 @@ export function hookAnswer(received: Received): TransportAnswer {
 /** The same for a request that waits for an answer: here nobody delivers again by himself, so bad input is the caller's. */
 export function watchRefusal(received: Received): TransportAnswer | undefined {
   if (received.kind === 'unreadable')
-    return errorAnswer(400, received.reason, 'correct the request body and send it again')
+    return errorAnswer(400, received.reason, received.remedy ?? 'correct the request body and send it again')
   return received.kind === 'stored' ? undefined : hookAnswer(received)
 }
 

@@ -1,6 +1,9 @@
-// Tokens for operators: `parley_<eight digits of its id>_<256 random bits>`. High entropy, so a plain hash is enough.
-import { type IdSource, type Secret, secret } from '../contract/index.ts'
-import type { NewToken, TokenHolder, TokenLine, TokenStore } from './token-store.ts'
+// Tokens: `parley_<eight digits of its id>_<256 random bits>`. High entropy, so a plain hash is enough.
+//
+// A token is found by its hash in a unique index. That is no comparison in constant time and need not be one: what timing could
+// tell is how far the hash of a guess agrees with a stored hash, and nobody can choose what a guess hashes to.
+import { GatewayError, type IdSource, type Secret, secret } from '../contract/index.ts'
+import type { FoundToken, NewToken, TokenHolder, TokenLine, TokenStore } from './token-store.ts'
 
 export type TokenDeps = {
   readonly tokens: TokenStore
@@ -11,30 +14,55 @@ export type TokenDeps = {
 
 export type TokenWish = Omit<NewToken, 'id' | 'hash'>
 
+const maxTries = 5
+
 /** The token itself is in the answer and nowhere else. */
 export async function createToken(
   { tokens, newId, fillRandom, hash }: TokenDeps,
   wish: TokenWish,
 ): Promise<{ readonly token: Secret; readonly line: TokenLine }> {
-  const id = newId()
-  const bytes = new Uint8Array(32)
-  fillRandom(bytes)
-  const clear = `${tokenPrefix(id)}_${base64Url(bytes)}`
-  const line = await tokens.add({ id, hash: await hash(clear), ...wish })
-  return { token: secret(clear), line }
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const id = newId()
+    const bytes = new Uint8Array(32)
+    fillRandom(bytes)
+    const clear = `${tokenPrefix(id)}_${base64Url(bytes)}`
+    const line = await tokens.add({ id, hash: await hash(clear), ...wish })
+    if (line !== undefined) return { token: secret(clear), line }
+  }
+  throw new GatewayError('conflict', '[tokens] no free digits were found for a new token; try again', {
+    retryable: true,
+  })
 }
 
 /** The end of an id is random; its beginning is the time, and the same for all tokens of one afternoon. */
-export function tokenPrefix(id: string): string {
-  return `parley_${id.slice(-8)}`
+export function tokenDigits(id: string): string {
+  return id.slice(-8)
 }
 
-/** Who a bearer is; undefined when its token is unknown, revoked or expired. */
-export async function tokenHolder(
-  { tokens, hash }: Pick<TokenDeps, 'tokens' | 'hash'>,
-  given: string,
-): Promise<TokenHolder | undefined> {
-  return /^parley_[0-9a-f]{8}_[\w-]{43}$/.test(given) ? tokens.holderOf(await hash(given)) : undefined
+export function tokenPrefix(id: string): string {
+  return `parley_${tokenDigits(id)}`
+}
+
+const bearerPattern = /^bearer +(\S{1,512})$/i
+const tokenPattern = /^parley_[0-9a-f]{8}_[\w-]{43}$/
+
+/** The credential of an Authorization header: one, and of this scheme. */
+export function bearerIn(authorization: string | undefined): string | undefined {
+  return bearerPattern.exec(authorization ?? '')?.[1]
+}
+
+type LookUp = Pick<TokenDeps, 'tokens' | 'hash'>
+
+/** Prefix, hash, expiry, in this order (loop 7.3). Undefined: unknown here, revoked or expired. Its use is not noted yet. */
+export async function findToken({ tokens, hash }: LookUp, given: string): Promise<FoundToken | undefined> {
+  return tokenPattern.test(given) ? tokens.find(await hash(given)) : undefined
+}
+
+/** Who a bearer is, with the use noted. */
+export async function tokenHolder(deps: LookUp, given: string): Promise<TokenHolder | undefined> {
+  const found = await findToken(deps, given)
+  if (found?.isUseDue === true) await deps.tokens.touch(found.id)
+  return found
 }
 
 function base64Url(bytes: Uint8Array): string {

@@ -38,6 +38,10 @@ export async function acceptMessage(
 export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw'> & {
   readonly state: 'ignored' | 'dead'
   readonly content: string
+  /** Who had proven to be its sender, if that was known before it could not be read. */
+  readonly subject: string | null
+  /** What tells arrivals apart besides their content, where the delivery id is the sender's choice. */
+  readonly key?: string
 }
 
 /** Stores an arrival that asks for nothing, or that could not be read, so that it can be found and driven again. */
@@ -47,10 +51,11 @@ export async function acceptRemains(deps: AcceptDeps, remains: Remains, context:
     kind: 'remains',
     state: remains.state,
     reason: remains.reason,
-    dedupe: remainsKey(remains.deliveryId),
+    subject: remains.subject,
+    dedupe: remainsKey(remains.key ?? remains.deliveryId),
     content: cleanText(remains.content),
     deliveryId: cleanText(remains.deliveryId).slice(0, 512),
-    raw: redactRaw(remains.raw),
+    raw: remains.raw === null ? null : redactRaw(remains.raw),
     bytes: JSON.stringify(remains.raw ?? null).length,
   }
   return acceptance(await commit(deps, draft))

@@ -38,6 +38,8 @@ export type EndedMessage = {
   readonly receivedAt: string
 }
 
+export type KeptRemains = { readonly connection: string; readonly raw: JsonObject; readonly subject: string | null }
+
 export interface ReceiptStore {
   find(inboxId: string): Promise<Receipt | undefined>
   books(): Promise<readonly BooksLine[]>
@@ -45,7 +47,7 @@ export interface ReceiptStore {
   /** Queues a dead message again with a clean record; false when there is nothing to queue. */
   resubmit(inboxId: string): Promise<boolean>
   /** What was kept of an arrival nobody could read, to be read by a newer release. */
-  findRemains(inboxId: string): Promise<{ readonly connection: string; readonly raw: JsonObject } | undefined>
+  findRemains(inboxId: string): Promise<KeptRemains | undefined>
   /** The arrival has become a message of its own; its remains no longer count. */
   markRedriven(inboxId: string): Promise<void>
 }

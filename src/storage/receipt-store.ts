@@ -1,7 +1,7 @@
 // Receipts and deliveries on SQL: what operators and watching requests read.
 
-import type { JsonObject, Page } from '../contract/index.ts'
-import type { BooksLine, EndedMessage, Receipt, ReceiptStore } from '../inbound/receipt-store.ts'
+import type { Page } from '../contract/index.ts'
+import type { BooksLine, EndedMessage, KeptRemains, Receipt, ReceiptStore } from '../inbound/receipt-store.ts'
 import type { Delivery, DeliveryLine, DeliveryStore } from '../outbox/delivery-store.ts'
 import type { Database, Param } from './database.ts'
 import { dropDelivery, listDeliveries, retryDelivery, showDelivery } from './statements/deliveries.ts'
@@ -28,7 +28,7 @@ export function createReceiptStore(database: Database): ReceiptStore {
       return (row?.revived ?? 0) > 0
     },
     async findRemains(inboxId) {
-      return (await database.query<{ connection: string; raw: JsonObject }>(findRemains, [inboxId]))[0]
+      return (await database.query<KeptRemains>(findRemains, [inboxId]))[0]
     },
     async markRedriven(inboxId) {
       await database.query(markRedriven, [inboxId])

@@ -1,27 +1,28 @@
 // Tokens on SQL.
-import type { TokenHolder, TokenLine, TokenStore } from '../identity/token-store.ts'
+import type { FoundToken, TokenLine, TokenStore } from '../identity/token-store.ts'
 import { tokenPrefix } from '../identity/tokens.ts'
 import type { Database } from './database.ts'
-import { addToken, listTokens, revokeToken, useToken } from './statements/tokens.ts'
+import { addToken, findToken, listTokens, revokeToken, touchToken } from './statements/tokens.ts'
 
 type Row = Omit<TokenLine, 'prefix'>
 
-/** Operators belong to the whole installation; its tokens are the default tenant's. */
-const tenant = 'default'
-
-export function createTokenStore(database: Database): TokenStore {
+export function createTokenStore(database: Database, tenant: string): TokenStore {
   return {
-    async add({ id, hash, label, scopes, principal, expiresInMs }) {
-      const params = [tenant, id, hash, label, JSON.stringify(scopes), expiresInMs, principal]
-      const [row] = await database.query<Row>(addToken, params)
-      if (row === undefined) throw new RangeError('an insert returns its row')
-      return withPrefix(row)
+    async add({ id, hash, label, scopes, principal, expiresInMs, agent, allowedCapabilities, ...more }) {
+      const { clientId, workspace, createdBy } = more
+      const capabilities = allowedCapabilities === null ? null : JSON.stringify(allowedCapabilities)
+      const what = [tenant, id, hash, label, JSON.stringify(scopes), expiresInMs, principal, agent, capabilities]
+      const whose = [clientId, workspace.workspace_type, workspace.workspace_id, createdBy]
+      return (await database.query<Row>(addToken, [...what, ...whose])).map(withPrefix)[0]
     },
     async list() {
       return (await database.query<Row>(listTokens, [tenant])).map(withPrefix)
     },
-    async holderOf(hash) {
-      return (await database.query<TokenHolder>(useToken, [tenant, hash]))[0]
+    async find(hash) {
+      return (await database.query<FoundToken>(findToken, [tenant, hash]))[0]
+    },
+    async touch(id) {
+      await database.query(touchToken, [tenant, id])
     },
     async revoke(idOrPrefix) {
       const [row] = await database.query<{ meant: number; revoked: number }>(revokeToken, [tenant, idOrPrefix])

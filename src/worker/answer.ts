@@ -46,7 +46,7 @@ export async function answer(
     // Without a configured token nobody knows this one.
     adminToken: config.adminToken ?? secret(crypto.randomUUID()),
     explain: (id, connection) => explain({ store: createExplainStore(database), agents }, id, connection),
-    tokens: createTokenStore(database),
+    tokens: createTokenStore(database, config.tenant),
     replay: (id, wanted) => replay(invocation.deps, createReplayStore(database), id, wanted),
     readReadiness: () => readReadiness(readinessOf(invocation)),
     metrics: { access: config.metrics, readSigns: createVitalsStore(database).read },

@@ -59,7 +59,7 @@ describe('a run request', () => {
       isExclusive: true,
       obligation: 'run',
       subject: 'gw:user/local',
-      thread: { candidates: ['t1'], vouched: true },
+      thread: { candidates: ['t1'], vouched: false },
       message: {
         id: 'm1',
         thread_id: 't1',
@@ -123,7 +123,7 @@ describe('a run request', () => {
     ['a binary block that is not base64', binary({ data: '***' }), 'attachment_not_base64_or_too_large'],
     ['a block without a type', run({ messages: user([{ text: 'x' }]) }), 'invalid_content_block'],
   ])('%s is refused by name', async (_name, payload, reason) => {
-    expect(await receive(payload)).toEqual({ kind: 'unreadable', reason })
+    expect(await receive(payload)).toMatchObject({ kind: 'unreadable', reason, subject: 'gw:user/local' })
   })
 })
 

@@ -5,8 +5,11 @@ import { adapterContract } from '../contract/adapter-contract.ts'
 import type { AdapterFixtures } from '../contract/adapter-fixtures.ts'
 import { loopbackFixtures } from '../doubles/loopback/fixtures.ts'
 
+/** `variants`: other ways in to the same channel. */
+type Found = { readonly fixtures: AdapterFixtures; readonly variants?: readonly AdapterFixtures[] }
+
 const folders = Object.keys(import.meta.glob('../../adapters/*/index.ts')).map((path) => path.split('/').at(-2))
-const found = import.meta.glob<{ readonly fixtures: AdapterFixtures }>('../../adapters/*/fixtures.ts', { eager: true })
+const found = import.meta.glob<Found>('../../adapters/*/fixtures.ts', { eager: true })
 
 describe('the adapter folders', () => {
   test('there are some', () => expect(folders).not.toEqual([]))
@@ -15,5 +18,5 @@ describe('the adapter folders', () => {
   })
 })
 
-for (const { fixtures } of Object.values(found)) adapterContract(fixtures)
+for (const { fixtures, variants = [] } of Object.values(found)) [fixtures, ...variants].forEach(adapterContract)
 for (const fixtures of loopbackFixtures) adapterContract(fixtures)

@@ -20,7 +20,8 @@ import { type AdapterFixtures, adapterFor, type Clause, clauses, type DeclareCla
 
 /** Declares every clause for one channel; a clause is left out only with a written reason. */
 export function adapterContract(fixtures: AdapterFixtures): void {
-  describe(`the ${fixtures.definition.channel} adapter`, () => {
+  const way = fixtures.variant === undefined ? '' : ` ${fixtures.variant}`
+  describe(`the ${fixtures.definition.channel} adapter${way}`, () => {
     const declared = new Set<Clause>()
     const clause: DeclareClause = (name, run) => {
       declared.add(name)

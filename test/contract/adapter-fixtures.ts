@@ -2,6 +2,7 @@
 
 import type {
   Adapter,
+  CallerDesk,
   ChannelDefinition,
   Connection,
   JsonObject,
@@ -55,6 +56,8 @@ export type VendorAnswer = {
 
 export type AdapterFixtures = {
   readonly definition: ChannelDefinition
+  /** Which way in to the channel, where it has several. */
+  readonly variant?: string
   readonly connection: Connection
   /** The clock while the kit runs. */
   readonly now: number
@@ -74,6 +77,8 @@ export type AdapterFixtures = {
   /** How the subjects of this channel begin; `<channel>:` where nothing is said. */
   readonly subjectPrefixes?: readonly string[]
   readonly handshake?: { readonly payload: unknown; readonly answer: unknown }
+  /** Who stands behind the tokens that `sign` shows; without it nobody shows any. */
+  readonly callers?: CallerDesk
   readonly replyTo: JsonObject
   readonly textOf: (call: JsonObject) => string
   readonly hostile: readonly {
@@ -92,6 +97,10 @@ export type AdapterFixtures = {
   readonly skips: Readonly<Partial<Record<Clause, string>>>
 }
 
+const anybody: CallerDesk = {
+  identify: async () => ({ kind: 'identified', bearer: undefined, caller: undefined, agentChain: undefined }),
+}
+
 export type DeclareClause = (name: Clause, run: () => void | Promise<void>) => void
 
 export function adapterFor(
@@ -106,5 +115,6 @@ export function adapterFor(
     now: () => fixtures.now,
     hmac: webHmac(),
     runLog,
+    callers: fixtures.callers ?? anybody,
   })
 }

@@ -25,7 +25,7 @@ export function createTestApp(
     receipts: gateway.deps.receipts,
     deliveries: createDeliveryStore(database),
     sessions: createSessionStore(database, 'default'),
-    tokens: createTokenStore(database),
+    tokens: createTokenStore(database, 'default'),
     replay: (id, wanted) => replay(gateway.deps, createReplayStore(database), id, wanted),
     wake: gateway.wake,
     adminToken: secret(operatorToken),

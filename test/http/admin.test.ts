@@ -51,7 +51,7 @@ describeOnEachDatabase('the operator routes', (database) => {
       receipts: gateway.deps.receipts,
       deliveries: createDeliveryStore(database()),
       sessions: createSessionStore(database(), 'default'),
-      tokens: createTokenStore(database()),
+      tokens: createTokenStore(database(), 'default'),
       replay: (id, wanted) => replay(gateway.deps, createReplayStore(database()), id, wanted),
       wake: gateway.wake,
       adminToken: secret(firstToken),

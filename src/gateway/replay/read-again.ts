@@ -40,7 +40,9 @@ function fromOriginal(
   member: StoredMember,
   raw: JsonObject,
 ): ReadAgain | undefined {
-  const reception = at.adapter.reread?.(arrivalOf(raw, receivedAt(member)), at.connection)
+  const { channel, recipient_capabilities } = member.message ?? {}
+  const kept = { subject: member.subject, caller: channel?.caller, agentChain: recipient_capabilities?.agent_chain }
+  const reception = at.adapter.reread?.(arrivalOf(raw, receivedAt(member)), at.connection, kept)
   if (reception === undefined) return undefined
   if (reception.kind === 'unreadable') return { kind: 'remains', outcome: 'dead', reason: reception.reason }
   if (reception.kind !== 'read') return undefined

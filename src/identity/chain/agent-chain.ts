@@ -22,6 +22,17 @@ export function nextAgentChain(
   return { ok: true, chain: { hop, max_hops, is_final: hop === max_hops } }
 }
 
+/** A place in a chain that somebody else counted. Undefined at its top, and below the last place there is. */
+export function agentChainAt(depth: number, ceiling = defaultMaxHops): AgentChain | undefined {
+  if (depth < 1 || depth > ceiling) return undefined
+  return { hop: depth, max_hops: ceiling, is_final: depth === ceiling }
+}
+
+/** True where a chain has more hops behind it than we allow. */
+export function isBeyondHops(depth: number, ceiling = defaultMaxHops): boolean {
+  return depth > ceiling
+}
+
 /** What the agent is told about its place; nothing when it stands in no chain. */
 export function chainCue(chain: AgentChain | undefined): string | undefined {
   if (chain === undefined) return undefined

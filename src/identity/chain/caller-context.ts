@@ -1,15 +1,6 @@
 // Caller context (loop 7.5, ruling 48): which agent called us, and how far from the beginning. Claims for loop protection and
 // audit that travel beside an authenticated token; never authority. Whatever cannot be read refuses the request.
-
-export type CallerContext = {
-  /** Null at the top of a chain. */
-  readonly caller_agent: string | null
-  readonly caller_user: number
-  /** `self` at the top of a chain, else the caller's origin. */
-  readonly caller_host: string
-  readonly chain_depth: number
-  readonly chain_root: string
-}
+import { type CallerContext, maxChainDepth } from '../../contract/index.ts'
 
 export type CallerField = 'agent' | 'user' | 'host' | 'depth' | 'root'
 export type CallerReading =
@@ -19,9 +10,9 @@ export type CallerReading =
       readonly code: 'invalid_agent_caller_context'
       readonly field: CallerField
       readonly message: string
+      /** The header and what it must be; nothing of what it was. */
+      readonly remedy: string
     }
-
-export const maxChainDepth = 16
 
 const headerNames = {
   agent: 'x-agents-api-caller-agent',
@@ -120,6 +111,7 @@ export function originOf(host: string | undefined): string | undefined {
 }
 
 function refused(field: CallerField, reason: string): CallerReading {
-  const message = `invalid_agent_caller_context: ${headerNames[field]} ${reason}`
-  return { ok: false, code: 'invalid_agent_caller_context', field, message }
+  const code = 'invalid_agent_caller_context'
+  const remedy = `${headerNames[field]} ${reason}`
+  return { ok: false, code, field, message: `${code}: ${remedy}`, remedy }
 }

@@ -1,5 +1,6 @@
 // Loops between gateways: the five headers name only the last caller, so each gateway remembers whom a chain has visited.
-import { type CallerContext, originOf } from './caller-context.ts'
+import type { CallerContext } from '../../contract/index.ts'
+import { originOf } from './caller-context.ts'
 
 /** One agent that worked on a chain; the gateway keeps these under the chain's root. */
 export type ChainAncestor = { readonly agent: string; readonly host: string }

@@ -1,7 +1,6 @@
 // The execution principal (loop 7.1): who acts in one request, for which agent, with what authority. Immutable.
 import * as z from 'zod'
-import { type Fields, GatewayError } from '../../contract/index.ts'
-import type { CallerContext } from '../chain/caller-context.ts'
+import { type CallerContext, type Fields, GatewayError } from '../../contract/index.ts'
 import type { CapabilityCeiling } from './capability-ceiling.ts'
 
 const authSources = ['user', 'application_password', 'agent_token', 'audience', 'runtime', 'system'] as const

@@ -1,5 +1,6 @@
-// Hop 6: evidence -> principal. A port; the default makes every external person an owner of their own.
+// Hop 6: evidence -> principal. A port; the default makes every external person, and every token, an owner of their own.
 import type { IdentityEvidence, PolicySender, StoredAccess } from '../../contract/index.ts'
+import { bearerPrincipal } from './bearer-principal.ts'
 import { audiencePrincipal } from './factories.ts'
 import type { ExecutionPrincipal } from './principal.ts'
 
@@ -33,7 +34,8 @@ export function createEvidenceResolver(): PrincipalResolver {
   return {
     resolve(_sender, { evidence, links, ...scene }) {
       const linked = links.find((link) => link.subject === evidence.subject)
-      return { id: linked?.principal ?? evidence.subject, principal: externalPerson(evidence, scene) }
+      const principal = bearerPrincipal(evidence, scene.agent) ?? externalPerson(evidence, scene)
+      return { id: linked?.principal ?? evidence.subject, principal }
     },
   }
 }

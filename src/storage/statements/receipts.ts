@@ -50,7 +50,7 @@ select count(*)::int as revived from revived`,
 
 export const findRemains = statement(
   'find_remains',
-  `select connection, raw from inbox where id = $1 and kind = 'remains' and raw is not null and reason is distinct from 'redriven'`,
+  `select connection, raw, subject from inbox where id = $1 and kind = 'remains' and raw is not null and reason is distinct from 'redriven'`,
 )
 
 export const markRedriven = statement(

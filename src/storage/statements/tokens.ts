@@ -4,34 +4,43 @@ import { statement } from '../database.ts'
 const state = `case when revoked_at is not null then 'revoked'
   when expires_at is not null and expires_at <= now() then 'expired' else 'active' end`
 
-const line = `id, label, scopes, principal, ${state} as state, created_at as "createdAt", last_used_at as "lastUsedAt",
-  expires_at as "expiresAt", revoked_at as "revokedAt"`
+const terms = `id, label, scopes, principal, agent, allowed_capabilities as "allowedCapabilities", client_id as "clientId",
+  json_build_object('workspace_type', workspace_type, 'workspace_id', workspace_id) as workspace`
 
-/** $1 tenant, $2 id, $3 hash, $4 label, $5 scopes as JSON, $6 life in ms or null, $7 principal or null. */
+const line = `${terms}, ${state} as state, created_by as "createdBy", created_at as "createdAt",
+  last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt"`
+
+/** Not a write per request: near enough to tell a token nobody uses. */
+const isUseDue = `(last_used_at is null or last_used_at < now() - interval '5 minutes')`
+
+/**
+ * $1 tenant, $2 id, $3 hash, $4 label, $5 scopes as JSON, $6 life in ms or null, $7 principal or null, $8 agent or null,
+ * $9 capabilities as JSON or null, $10 client or null, $11 workspace type, $12 workspace id, $13 by whom.
+ * Digits that one token has or had, no other gets: who held it stands in rows by these digits.
+ */
 export const addToken = statement(
   'add_token',
   `
-insert into tokens (tenant, id, hash, label, scopes, expires_at, principal)
-values ($1, $2, $3, $4, $5::text::jsonb, now() + $6::float8 * interval '1 ms', $7)
+insert into tokens (tenant, id, hash, label, scopes, expires_at, principal, agent, allowed_capabilities, client_id,
+  workspace_type, workspace_id, created_by)
+select $1, $2::uuid, $3, $4, $5::text::jsonb, now() + $6::float8 * interval '1 ms', $7, $8, $9::text::jsonb, $10, $11, $12, $13
+where not exists (select 1 from tokens t where t.tenant = $1 and right(t.id::text, 8) = right($2::uuid::text, 8))
 returning ${line}`,
 )
 
 /** $1 tenant. */
 export const listTokens = statement('list_tokens', `select ${line} from tokens where tenant = $1 order by id desc`)
 
-/** $1 tenant, $2 hash. Its last use is written down once in five minutes at most. */
-export const useToken = statement(
-  'use_token',
-  `
-with found as materialized (
-  select id, label, scopes, principal, workspace_type, workspace_id, last_used_at from tokens where hash = $2 and tenant = $1 and ${state} = 'active'
-),
-used as (
-  update tokens t set last_used_at = now() from found f
-  where t.tenant = $1 and t.id = f.id and (f.last_used_at is null or f.last_used_at < now() - interval '5 minutes')
+/** $1 tenant, $2 hash. */
+export const findToken = statement(
+  'find_token',
+  `select ${terms}, ${isUseDue} as "isUseDue" from tokens where hash = $2 and tenant = $1 and ${state} = 'active'`,
 )
-select label, scopes, principal,
-  json_build_object('workspace_type', workspace_type, 'workspace_id', workspace_id) as workspace from found`,
+
+/** $1 tenant, $2 id. */
+export const touchToken = statement(
+  'touch_token',
+  `update tokens set last_used_at = now() where tenant = $1 and id = $2 and ${isUseDue}`,
 )
 
 /** $1 tenant, $2 id or the end of one. More than one: nothing is revoked. */

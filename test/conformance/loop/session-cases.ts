@@ -10,6 +10,7 @@ import { createTokenStore } from '../../../src/storage/token-store.ts'
 import { createTurnStore } from '../../../src/storage/turn-store.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { hold, moveSession, newTurn, talk } from '../../doubles/stored-sessions.ts'
+import { plainTerms } from '../../doubles/tokens.ts'
 import { type Case, refusal } from '../conform.ts'
 
 const operator = 'operator-token-of-the-test-0000'
@@ -22,12 +23,12 @@ type Answer = { readonly status: number; readonly code: unknown; readonly body: 
 
 /** The routes, asked with a token that belongs to this principal; without one: an operator's. */
 async function asking(database: Database, principal?: string) {
-  const tokens = createTokenStore(database)
+  const tokens = createTokenStore(database, 'default')
   const clear = `parley_00000000_${(principal ?? '').replace(/\W/g, '').padEnd(43, 'x')}`
   const hash = createHash('sha256').update(clear).digest('hex')
   if (principal !== undefined) {
     const id = `01900000-0000-7000-8000-${hash.slice(0, 12)}`
-    await tokens.add({ id, hash, label: 'own', scopes: ['own'], principal, expiresInMs: null })
+    await tokens.add({ ...plainTerms, id, hash, label: 'own', scopes: ['own'], principal })
   }
   // Only what these routes use: the rest of the surface is not asked.
   const app = createApp({

@@ -1,13 +1,8 @@
 // loop 7.5, ruling 48: the five headers. What cannot be read refuses the request; what was written can be read again.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  callerHeaders,
-  maxChainDepth,
-  nextHop,
-  readCallerContext,
-  topOfChain,
-} from '../../../src/identity/chain/caller-context.ts'
+import { maxChainDepth } from '../../../src/contract/index.ts'
+import { callerHeaders, nextHop, readCallerContext, topOfChain } from '../../../src/identity/chain/caller-context.ts'
 import { isCallerLoop } from '../../../src/identity/chain/caller-loop.ts'
 
 const hop = {

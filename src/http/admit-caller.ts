@@ -1,0 +1,56 @@
+// Which of the operator's routes a token opens. Whatever is not listed here is for a token that may do everything.
+import type { Context, Next } from 'hono'
+import { GatewayError } from '../contract/index.ts'
+import { type AdmittedCaller, type Caller, callerOf, keepCaller } from './admin-token.ts'
+import type { AppDeps } from './deps.ts'
+
+/** Routes that answer by owner: a token with a principal reaches these and no others. */
+const ownerScoped = /^\/admin\/(?:sessions|approvals|tool-requests)(?:\/|$)/
+
+/** Routes that change nothing and show nothing that somebody said, or that a tool was given: what scope `read` opens. */
+const withoutContent = [
+  /^\/admin\/(?:books|agents|dead|refused|ignored|deliveries|runs|sessions|tokens)$/,
+  /^\/admin\/approvals\/summary$/,
+  /^\/admin\/(?:explain|runs)\/[^/]+$/,
+]
+
+export async function admitCaller(deps: AppDeps, context: Context, next: Next): Promise<void> {
+  if (!(deps.mayOperate ?? deps.isLoopback)(context))
+    throw new GatewayError('not_found', 'the operator routes answer on the gateway machine only')
+  keepCaller(context, requireAdmitted(await callerOf(deps, context), context.req))
+  await next()
+}
+
+function requireAdmitted(
+  caller: Caller | undefined,
+  { method, path }: Pick<Context['req'], 'method' | 'path'>,
+): AdmittedCaller {
+  switch (caller?.kind) {
+    case undefined:
+      throw new GatewayError(
+        'unauthorized',
+        'send Authorization: Bearer with an admin token that is valid (PARLEY_ADMIN_TOKEN, admin-token in the data folder, or one made with parley tokens create)',
+      )
+    case 'runner':
+      throw new GatewayError(
+        'forbidden',
+        'this token talks to agents; for this route use one with the scope admin, read or own (parley tokens create --scope …)',
+      )
+    case 'owner':
+      if (ownerScoped.test(path)) return caller
+      throw new GatewayError(
+        'forbidden',
+        'this token shows what belongs to its principal; for this route use an operator token (parley tokens create without --principal)',
+      )
+    case 'operator':
+      if (caller.mayChange || (isReading(method) && withoutContent.some((route) => route.test(path)))) return caller
+      throw new GatewayError(
+        'forbidden',
+        'this token reads what holds no content; for this route use one with the scope admin (parley tokens create)',
+      )
+  }
+}
+
+function isReading(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
+}

@@ -1,0 +1,28 @@
+// Who acts when a token speaks: read from the evidence that was made when it was shown, so that a message that waited acts with
+// the limits its token had then.
+import * as z from 'zod'
+import type { IdentityEvidence } from '../../contract/index.ts'
+import { tokenPrincipal } from './factories.ts'
+import type { ExecutionPrincipal } from './principal.ts'
+
+const claimsSchema = z.object({
+  workspace_id: z.string().optional(),
+  client_id: z.string().optional(),
+  allowed_capabilities: z.array(z.string()).optional(),
+})
+
+/** Undefined: no token speaks here. Ask only of evidence that is accepted. */
+export function bearerPrincipal(evidence: IdentityEvidence, agent: string): ExecutionPrincipal | undefined {
+  const { proof } = evidence
+  if (proof.type !== 'bearer-token' || typeof proof['token_id'] !== 'string') return undefined
+  const { workspace_id, client_id, allowed_capabilities } = claimsSchema.parse(evidence.claims ?? {})
+  return tokenPrincipal({ id: proof['token_id'], ownerUser: 0 }, agent, {
+    request_context: 'rest',
+    workspace_id: workspace_id ?? null,
+    client_id: client_id ?? null,
+    capability_ceiling:
+      allowed_capabilities === undefined
+        ? null
+        : { user_id: 0, allowed_capabilities, denied_capabilities: null, metadata: {} },
+  })
+}

@@ -1,0 +1,35 @@
+// Tokens for tests: made as the routes make them, with whatever terms the test is about.
+import { createIdSource } from '../../src/contract/index.ts'
+import type { TokenLine } from '../../src/identity/token-store.ts'
+import { createToken, type TokenDeps, type TokenWish } from '../../src/identity/tokens.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { createTokenStore } from '../../src/storage/token-store.ts'
+import { sha256Hex } from '../../src/verification/index.ts'
+
+/** An operator's, for ever, of the default workspace. */
+export const plainTerms: TokenWish = {
+  label: 'test',
+  scopes: ['admin'],
+  principal: null,
+  agent: null,
+  workspace: { workspace_type: 'tenant', workspace_id: 'default' },
+  allowedCapabilities: null,
+  clientId: null,
+  createdBy: 'operator:test',
+  expiresInMs: null,
+}
+
+export function tokenDeps(database: Database, tenant = 'default'): TokenDeps {
+  const fillRandom = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes)
+  const newId = createIdSource(Date.now, fillRandom)
+  return { tokens: createTokenStore(database, tenant), newId, fillRandom, hash: sha256Hex }
+}
+
+export async function madeToken(
+  database: Database,
+  terms: Partial<TokenWish> = {},
+  tenant = 'default',
+): Promise<{ readonly clear: string; readonly line: TokenLine }> {
+  const { token, line } = await createToken(tokenDeps(database, tenant), { ...plainTerms, ...terms })
+  return { clear: token.reveal(), line }
+}
