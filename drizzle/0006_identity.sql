@@ -33,6 +33,7 @@ CREATE TABLE "caller_chains" (
 	"root" text NOT NULL,
 	"agent" text NOT NULL,
 	"host" text NOT NULL,
+	"depth" integer NOT NULL,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "caller_chains_tenant_root_agent_host_pk" PRIMARY KEY("tenant","root","agent","host")
 );

@@ -22,6 +22,7 @@ import type { InboxStore } from './inbound/inbox-store.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
 import { type Bell, createBell } from './pump.ts'
 import { createLeaseKeeper } from './sessions/lease-keeper.ts'
+import { createChainStore } from './storage/chain-store.ts'
 import type { Database, Failpoint, WakingWork } from './storage/database.ts'
 import { createDueStore } from './storage/due-store.ts'
 import { createInboxStore } from './storage/inbox-store.ts'
@@ -112,6 +113,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     turns,
     runWatch,
     ...identityPorts(config),
+    ...chainDeps(config, database),
     leases,
     turnPolicy,
     settlePolicy: { ...defaultSettlePolicy(turnPolicy, connections), ...config.sends },
@@ -163,6 +165,12 @@ function identityPorts({ ports }: Config): Pick<GatewayDeps, 'access' | 'princip
     principals: ports.principals ?? createEvidenceResolver(),
     capabilities: capabilityCheck(ports.userHas ?? (() => false)),
   }
+}
+
+/** Without a public address others cannot reach us either; the name still tells our own calls from theirs. */
+function chainDeps({ tenant, publicUrl, domain }: Config, database: Database): Pick<GatewayDeps, 'chains' | 'host'> {
+  const { origin } = new URL(publicUrl ?? `http://${domain}`)
+  return { chains: createChainStore(database, tenant), host: origin }
 }
 
 function createConnection(

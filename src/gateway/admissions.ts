@@ -5,9 +5,10 @@ import { refusalWords } from '../identity/pairing/door-words.ts'
 import type { ResolvedPrincipal } from '../identity/principal/resolver.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
 import type { Ground, HeldLane, WaitingMessage } from '../sessions/turn-store.ts'
+import { admitChain } from './admit-chain.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 
-type AdmissionDeps = Pick<GatewayDeps, 'access' | 'principals' | 'agents'>
+type AdmissionDeps = Pick<GatewayDeps, 'access' | 'principals' | 'agents' | 'chains' | 'host'>
 type Waiting = Pick<HeldLane, 'messages' | 'agent'>
 
 /** In one conversation nobody is told more than once an hour, and so many strangers not at all. */
@@ -42,6 +43,8 @@ export async function admit(
     case 'admitted': {
       const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
       if (person === undefined) return refusal(at, row, ground, 'principal_unknown')
+      const fault = await admitChain(deps, row.message, agent)
+      if (fault !== undefined) return refusal(at, row, ground, fault)
       return { ...ground, kind: 'admitted', principal: person.id, subject: person.id }
     }
   }

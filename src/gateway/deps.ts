@@ -15,6 +15,7 @@ import type {
   ValidationScope,
 } from '../contract/index.ts'
 import type { AccessPolicy } from '../identity/access.ts'
+import type { ChainStore } from '../identity/chain/chain-store.ts'
 import type { PrincipalResolver } from '../identity/principal/resolver.ts'
 import type { Committer } from '../inbound/group-commit.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
@@ -76,6 +77,9 @@ export type GatewayDeps = {
   readonly access: AccessPolicy
   readonly principals: PrincipalResolver
   readonly capabilities: CapabilityCheck
+  readonly chains: ChainStore
+  /** Our own origin, as other gateways are told it. */
+  readonly host: string
   /** Over turns, sends and timers: milliseconds until something is due that nobody holds. */
   readonly nextDueMs: () => Promise<number | undefined>
   readonly leases: LeaseKeeper

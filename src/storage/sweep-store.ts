@@ -5,6 +5,7 @@ import {
   correctDrift,
   findDrift,
   forgetCalls,
+  forgetChains,
   forgetContent,
   forgetLimits,
   forgetReceipts,
@@ -19,6 +20,9 @@ import { foldTallies } from './statements/vitals.ts'
 /** More than an hour's ends at a busy gateway; what is left waits for the next round. */
 const changesPerFold = 200_000
 
+/** Longer than any chain of calls goes on; a root is not used again. */
+const chainDays = 2
+
 type Drift = { readonly conversationId: string; readonly pending: number; readonly actual: number }
 
 export function createSweepStore(database: Database): SweepStore {
@@ -31,6 +35,7 @@ export function createSweepStore(database: Database): SweepStore {
         swept += (await database.query(each, [receiptDays, batch])).length
       }
       swept += (await database.query(forgetLimits, [batch])).length
+      swept += (await database.query(forgetChains, [chainDays, batch])).length
       await database.query(foldTallies, [changesPerFold])
       await database.maintain()
       return swept

@@ -53,7 +53,9 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
     const turn = turnOf(deps, stored, lane, null)
     return { ready: { lane, at, turn, members: [], signal: stored.signal, edit: null }, notes }
   }
-  const decided = await admissions(deps, at, lane)
+  // A replay is no visit of its chain.
+  const chains = { visit: async () => false }
+  const decided = await admissions({ ...deps, chains }, at, lane)
   const plan = planTurn(lane, decided, deps.turnPolicy.merge)
   if (plan.kind !== 'run') return { ended: withoutTurn(plan, decided), notes }
   const taken = plan.members.reduce((sum, member) => sum + 1 + member.edits.length, 0)

@@ -1,6 +1,6 @@
 // Who people are to us and what they may do: principals, links, grants, pairings, tokens, consents, chains of callers.
 import { sql } from 'drizzle-orm'
-import { boolean, index, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { boolean, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { connection, createdAt, instant, tenant, workspace } from './columns.ts'
 
 /** Everybody a decision was made about, under an id that says nothing about them. Deleted when they are forgotten. */
@@ -140,6 +140,8 @@ export const callerChains = pgTable(
     root: text('root').notNull(),
     agent: text('agent').notNull(),
     host: text('host').notNull(),
+    /** How far from the root, the nearest time. Whoever comes back is further away. */
+    depth: integer('depth').notNull(),
     createdAt: createdAt(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.root, t.agent, t.host] }), index('caller_chains_created').on(t.createdAt)],

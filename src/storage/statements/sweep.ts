@@ -42,6 +42,7 @@ delete from ${table} t using old where t.ctid = old.ctid returning 1 as swept`,
 export const forgetCalls = forgetRows('forget_calls', 'outbox', 'settled_at')
 export const forgetTombstones = forgetRows('forget_tombstones', 'tombstones', 'created_at')
 export const forgetTimers = forgetRows('forget_timers', 'timers', 'fired_at')
+export const forgetChains = forgetRows('forget_chains', 'caller_chains', 'created_at')
 export const forgetSignals = forgetRows('forget_signals', 'signals', 'ended_at')
 
 /** Turns with their journal, their run and its log, and what it waited for. */

@@ -1,0 +1,31 @@
+// Hop 6, for messages that agents send: whether their chain may go on here (ruling 48). A chain is no authority; it can only
+// take away.
+import type { NormalizedMessage } from '../contract/index.ts'
+import { isBeyondHops } from '../identity/chain/agent-chain.ts'
+import { isCallerLoop } from '../identity/chain/caller-loop.ts'
+import type { ChainStore } from '../identity/chain/chain-store.ts'
+
+export type ChainDeps = {
+  readonly chains: ChainStore
+  /** Our own origin, as others are told it. */
+  readonly host: string
+}
+
+export type ChainRefusal = 'gw:agent_loop' | 'gw:hop_limit'
+
+/**
+ * Undefined: it may. The visit is remembered before anything runs; a message that is tried again, after a crash or alone after a
+ * failed merge, stands where it stood and does not take itself for a loop.
+ */
+export async function admitChain(
+  { chains, host }: ChainDeps,
+  { channel }: Pick<NormalizedMessage, 'channel'>,
+  agent: string,
+): Promise<ChainRefusal | undefined> {
+  const caller = channel?.caller
+  if (caller === undefined || caller.chain_depth === 0) return undefined
+  const { chain_depth: depth, chain_root: root } = caller
+  if (isBeyondHops(depth)) return 'gw:hop_limit'
+  if (isCallerLoop(caller, { agent, host }, [])) return 'gw:agent_loop'
+  return (await chains.visit({ root, agent, host, depth })) ? 'gw:agent_loop' : undefined
+}
