@@ -127,6 +127,28 @@ describe('a run request', () => {
   })
 })
 
+describe('what is kept of a request', () => {
+  const kept = fixtures.sign(bytesOf(run({})))
+  test.each([['gw:token/89abcdef'], ['test:ada'], [null]])(
+    'is not read again as this machine’s when %j sent it',
+    (subject) => {
+      expect(adapter.reread?.(kept, kit.connection, { subject })).toBeUndefined()
+    },
+  )
+
+  test('is read again as this machine’s own, with the chain it named', () => {
+    const caller = {
+      ...{ caller_agent: 'a', caller_user: 0, caller_host: 'https://a.example' },
+      chain_depth: 1,
+      chain_root: 'r',
+    }
+    expect(adapter.reread?.(kept, kit.connection, { subject: 'gw:user/local', caller })).toMatchObject({
+      kind: 'read',
+      arrivals: [{ subject: 'gw:user/local', message: { channel: { caller } } }],
+    })
+  })
+})
+
 describe('the answer', () => {
   const reply = replySaying('hi', { thread_id: 't1', in_reply_to: 'm1' })
   const answered: WatchResult = { kind: 'answered', response: reply, runId: 'r1' }

@@ -20,6 +20,4 @@ export const leftOut: Readonly<Record<string, string>> = {
   'ST-03': streams,
   'ST-04': streams,
   'ST-05': streams,
-  'I-06': 'authenticating a token touches its row; comes with the token store’s new columns',
-  'I-12': 'one verdict on every route; comes when grants are stored and the routes ask them',
 }

@@ -1,5 +1,6 @@
 // The conformance cases of identity, and the list that says which of them there are.
 import { describe, expect, test } from 'vitest'
+import { describeOnEachDatabase } from '../../setup/each-database.ts'
 import { conform } from '../conform.ts'
 import { addressCases } from './address-cases.ts'
 import { chainCases } from './chain-cases.ts'
@@ -7,14 +8,18 @@ import { differs, leftOut, tables } from './coverage.ts'
 import { evidenceCases } from './evidence-cases.ts'
 import { messageCases } from './message-cases.ts'
 import { principalCases } from './principal-cases.ts'
+import { tokenCases } from './token-cases.ts'
 
 conform('msg 17.1: addresses', addressCases)
 conform('msg 17.2: messages', messageCases)
 conform('msg 17.6: identity and trust', evidenceCases)
 conform('msg 17.13: chains', chainCases)
 conform('loop 7.7: principals, access, consent', principalCases)
+describeOnEachDatabase('loop 7.7', (database) => conform('tokens', tokenCases(database)))
 
-const rows = [addressCases, messageCases, evidenceCases, chainCases, principalCases].flat()
+// Only their ids are looked at here: no database is asked for.
+const onDatabases = tokenCases(() => expect.unreachable('nothing is run'))
+const rows = [addressCases, messageCases, evidenceCases, chainCases, principalCases, onDatabases].flat()
 const specified = Object.entries(tables).flatMap(([letters, count]) =>
   Array.from({ length: count }, (_, index) => `${letters}-${String(index + 1).padStart(2, '0')}`),
 )
