@@ -131,6 +131,16 @@ describeOnEachDatabase('the inbox', (database) => {
       expect(await conversation(stranger)).not.toBe(await conversation(first))
     })
 
+    test.each([
+      ['test:a~b', 'c', 'test:a', 'b~c'],
+      ['test:a%7Eb', 'c', 'test:a~b', 'c'],
+    ])('of %s and %s is not that of %s and %s', async (subject, fresh, other, otherFresh) => {
+      const [first, second] = [claimed('m1', subject, [], { fresh }), claimed('m2', other, [], { fresh: otherFresh })]
+      await accept(first)
+      await accept(second)
+      expect(await conversation(second)).not.toBe(await conversation(first))
+    })
+
     test('lets the holder of the reply token in', async () => {
       const first = claimed('m1', 'test:alice', [])
       await accept(first)
