@@ -186,8 +186,10 @@ function createConnection(
   return {
     key: `${each.channel.channel}/${each.id}`,
     connection,
+    isShared: each.isShared,
     adapter: each.channel.create(each.settings, channelDeps),
     access: each.access,
+    mentionHumans: each.mentionHumans,
   }
 }
 

@@ -8,6 +8,7 @@ import {
   type ChannelDefinition,
   type ConnectionConfig,
   GatewayError,
+  type MentionHumans,
   type Observer,
   type Secret,
   secret,
@@ -23,6 +24,8 @@ import type { SettlePolicy } from './outbox/settle.ts'
 /** What a parley.config.ts exports. Everything is optional; without it the demo agent answers. */
 export type ParleyConfig = {
   readonly agents?: readonly Agent[]
+  /** Slug of the agent that answers where nobody is addressed. Without it: the first. */
+  readonly defaultAgent?: string
   readonly connections?: readonly ConnectionConfig[]
   readonly turns?: Partial<TurnPolicy>
   readonly sends?: Partial<SettlePolicy>
@@ -43,8 +46,12 @@ export type ReplaceablePorts = {
 
 export type ConfiguredConnection = {
   readonly id: string
+  /** Whose it is; on a shared connection, who answers where nobody is addressed. */
   readonly agent: string
+  /** Several agents answer here, and each message says whom it is for. */
+  readonly isShared: boolean
   readonly access: AccessRule
+  readonly mentionHumans: MentionHumans
   readonly channel: ChannelDefinition
   readonly settings: unknown
 }
@@ -83,6 +90,7 @@ export function defineConfig(config: ParleyConfig): ParleyConfig {
   return config
 }
 
+const mentionPolicies: readonly MentionHumans[] = ['nobody', 'participants', 'anyone']
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 
 const environmentSchema = z.object({
@@ -108,6 +116,8 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   else problems.push(...databaseProblems(read.data.PARLEY_DATABASE, read.data.DATABASE_URL))
   const agents = file.agents !== undefined && file.agents.length > 0 ? file.agents : [defaultAgent(env, problems)]
   problems.push(...duplicates(agents.map((agent) => agent.slug)).map((slug) => `two agents are called "${slug}"`))
+  if (file.defaultAgent !== undefined && !agents.some(({ slug }) => slug === file.defaultAgent))
+    problems.push(`defaultAgent: no agent "${file.defaultAgent}"; name one of agents`)
   const connections = configuredConnections(env, file, channels, agents, problems)
   for (const agent of agents) problems.push(...accessProblems(`agent "${agent.slug}"`, agent.access))
   const retention = { ...defaultRetention, ...file.retention }
@@ -190,13 +200,19 @@ function configuredConnections(
       for (const issue of channel.settingsSchema.safeParse(each.settings).error?.issues ?? []) {
         problems.push(`[${each.channel}] connection "${each.id}": ${issue.path.join('.')} ${issue.message}`)
       }
-      const agent = each.agent ?? agents[0]?.slug ?? ''
-      if (!agents.some((known) => known.slug === agent)) problems.push(`connection "${each.id}": no agent "${agent}"`)
+      const agent = each.agent ?? file.defaultAgent ?? agents[0]?.slug ?? ''
+      if (each.agent !== undefined && !agents.some((known) => known.slug === agent))
+        problems.push(`connection "${each.id}": no agent "${agent}"`)
+      if (each.mentionHumans !== undefined && !mentionPolicies.includes(each.mentionHumans))
+        problems.push(`connection "${each.id}": mentionHumans must be one of ${mentionPolicies.join(', ')}`)
       problems.push(...accessProblems(`connection "${each.id}"`, each.access))
       resolved.push({
         id: each.id,
         agent,
+        // With one agent there is nothing to choose, and nothing is looked at.
+        isShared: each.agent === undefined && agents.length > 1,
         access: each.access ?? channel.defaultAccess,
+        mentionHumans: each.mentionHumans ?? 'participants',
         channel,
         settings: each.settings,
       })

@@ -86,7 +86,7 @@ export {
   safeMetadata,
 } from './identity/principal/principal.ts'
 export { createEvidenceResolver, type PrincipalResolver } from './identity/principal/resolver.ts'
-export { type MentionHumans, mayMentionHuman } from './identity/routing/mention-humans.ts'
+export { mayMentionHuman } from './identity/routing/mention-humans.ts'
 export { mentionsIn, type TextMention } from './identity/routing/mentions-in.ts'
 export { type AgentRoute, routeAgent } from './identity/routing/route-agent.ts'
 export { type AttestationVerifier, admitForwarded } from './identity/trust/admit-forwarded.ts'

@@ -7,6 +7,7 @@ import {
   type ConnectionConfig,
   defineAdapter,
   GatewayError,
+  type MentionHumans,
 } from '../../src/contract/index.ts'
 import { botIdOf, type TelegramSettings, telegramFromEnvironment, telegramSettingsSchema } from './config.ts'
 import { callTimeoutMs, deliverTelegram } from './deliver.ts'
@@ -32,6 +33,7 @@ export type TelegramOptions = {
   readonly id?: string
   readonly agent?: string
   readonly access?: AccessRule
+  readonly mentionHumans?: MentionHumans
   readonly botToken: string
   readonly webhookSecret: string | readonly string[]
   readonly apiRoot?: string
@@ -39,12 +41,14 @@ export type TelegramOptions = {
   readonly limits?: TelegramSettings['limits']
 }
 
-export function telegram({ id = 'default', agent, access, ...settings }: TelegramOptions): ConnectionConfig {
+export function telegram(options: TelegramOptions): ConnectionConfig {
+  const { id = 'default', agent, access, mentionHumans, ...settings } = options
   return {
     channel: 'telegram',
     id,
     ...(agent === undefined ? {} : { agent }),
     ...(access === undefined ? {} : { access }),
+    ...(mentionHumans === undefined ? {} : { mentionHumans }),
     settings,
   }
 }

@@ -1,4 +1,5 @@
 // The command line. Prints for people, or JSON for programs; ends with a code that says how it went.
+import { agentsCommand } from './agents.ts'
 import { approvalsCommands } from './approvals.ts'
 import { booksCommand } from './books.ts'
 import { deadCommands } from './dead.ts'
@@ -21,6 +22,7 @@ const root = {
     startCommand,
     migrateCommand,
     booksCommand,
+    agentsCommand,
     explainCommand,
     deliveriesCommands,
     deadCommands,

@@ -26,12 +26,18 @@ export type AccessEntry = {
   readonly min_assurance?: AssuranceClass
 }
 
+/** Which people a reply may notify by naming them (ruling 47). */
+export type MentionHumans = 'nobody' | 'participants' | 'anyone'
+
 /** One account on one channel as the operator wrote it down; `settings` is read by that channel's schema only. */
 export type ConnectionConfig = {
   readonly channel: string
   readonly id: string
+  /** The account is this agent's own. Without it, all agents share the account and each message says whom it is for. */
   readonly agent?: string
   readonly access?: AccessRule
+  /** Without it: people who are in the conversation already. */
+  readonly mentionHumans?: MentionHumans
   readonly settings: unknown
 }
 

@@ -39,6 +39,7 @@ export type {
   ConnectionConfig,
   EnvironmentReading,
   Hmac,
+  MentionHumans,
   RunLog,
 } from './channel.ts'
 export type { ChannelContext, ClientContext } from './channel-context.ts'

@@ -10,6 +10,7 @@ import type {
   Connection,
   IdSource,
   Log,
+  MentionHumans,
   Meter,
   Observer,
   ValidationScope,
@@ -36,8 +37,11 @@ export type GatewayConnection = {
   /** What rows call it, `channel/id`: every channel may have a connection called `default`. */
   readonly key: string
   readonly connection: Connection
+  /** All agents answer here; `connection.agent` where nobody is addressed. */
+  readonly isShared: boolean
   readonly adapter: Adapter
   readonly access: AccessRule
+  readonly mentionHumans: MentionHumans
 }
 
 export type TurnPolicy = {

@@ -13,6 +13,7 @@ import {
   type WaitingMessage,
   type WaitingSignal,
 } from '../sessions/turn-store.ts'
+import { addressRows } from './address-lane.ts'
 import { admissions } from './admissions.ts'
 import { isControl } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
@@ -32,8 +33,9 @@ export type ReadyTurn = {
 export async function prepareTurn(
   deps: GatewayDeps,
   at: GatewayConnection,
-  lane: HeldLane,
+  held: HeldLane,
 ): Promise<ReadyTurn | undefined> {
+  const lane = { ...held, messages: addressRows(at, held.agent, held.messages) }
   if (lane.openTurn !== null) return resume(deps, at, lane, lane.openTurn)
   if (lane.signal !== null) return openForSignal(deps, at, lane, lane.signal)
   const decided = await admissions(deps, at, lane)

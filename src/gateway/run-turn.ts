@@ -16,11 +16,13 @@ import type {
   RunEnd,
 } from '../sessions/turn-store.ts'
 import { speakerOf } from './admissions.ts'
+import { unknownAgentReply } from './commands/agents.ts'
 import { runCommand } from './commands/run-command.ts'
 import type { GatewayDeps } from './deps.ts'
 import { type Occasion, occasionOf } from './occasion.ts'
 import { createPauses } from './pauses.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
+import { unknownAgent } from './route-arrival.ts'
 import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
 import { naturalEnd, pausedEnd, runEnd, stoppedEnd } from './run-end.ts'
 import { tellResumed, tellRun } from './tell-run.ts'
@@ -53,6 +55,8 @@ export async function runAgent(
   if (agent === undefined)
     throw new GatewayError('agent_unknown', `[gateway] no agent "${ready.lane.agent}" is configured`)
   const lead = ready.members.at(-1)
+  if (lead?.row.obligation === unknownAgent)
+    return { ...nothing, reply: completeReply(unknownAgentReply(deps, ready.at), replyFacts(ready)), run: naturalEnd }
   if (lead !== undefined && isRotation(deps, lead.message)) {
     const text = 'Started a new session. What came before is no longer in my memory.'
     return { ...nothing, reply: completeReply(text, replyFacts(ready)), run: naturalEnd }

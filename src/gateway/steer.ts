@@ -4,6 +4,7 @@ import { type Envelope, textOf } from '../contract/index.ts'
 import { userEnvelope } from '../sessions/codec.ts'
 import { mayJoin } from '../sessions/plan-turn.ts'
 import type { WaitingMessage } from '../sessions/turn-store.ts'
+import { addressRows } from './address-lane.ts'
 import { admissions } from './admissions.ts'
 import type { GatewayDeps } from './deps.ts'
 import { memberOf, type ReadyTurn } from './prepare-turn.ts'
@@ -40,7 +41,7 @@ export async function hasOwnersMessage(deps: GatewayDeps, ready: ReadyTurn): Pro
 /** Up to the first that is not his: order is kept, and each is admitted on its own (ruling 14). */
 async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn) {
   if (turn.principal === null) return { waiting: [], decided: new Map() }
-  const messages = await deps.turns.waiting(lane)
+  const messages = addressRows(at, lane.agent, await deps.turns.waiting(lane))
   const decided = await admissions(deps, at, { messages, agent: lane.agent })
   const isOwners = (row: WaitingMessage): boolean => {
     const admission = decided.get(row.id)

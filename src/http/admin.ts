@@ -1,13 +1,13 @@
 // The operator's routes: the books, the dead, the deliveries, the runs; and those that also show people what is theirs. On this
 // machine only, with a token.
 import type { Context, Hono } from 'hono'
-import { agentLine } from '../agent/agent-facts.ts'
 import { GatewayError, type Page } from '../contract/index.ts'
 import { addApprovalRoutes } from './admin-approvals.ts'
 import { addSessionRoutes } from './admin-sessions.ts'
 import { addTokenRoutes } from './admin-tokens.ts'
 import { addToolRequestRoutes } from './admin-tool-requests.ts'
 import { admitCaller } from './admit-caller.ts'
+import { agentView } from './agent-view.ts'
 import type { AppDeps } from './deps.ts'
 import { addExplainRoute } from './explain.ts'
 import { idPattern, pageSize, wholeNumber } from './query.ts'
@@ -20,7 +20,9 @@ const maxPageSize = 500
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   app.use('/admin/*', (context, next) => admitCaller(deps, context, next))
   app.get('/admin/books', async (context) => context.json({ books: await deps.receipts.books() }))
-  app.get('/admin/agents', (context) => context.json({ agents: deps.agents.map(agentLine) }))
+  app.get('/admin/agents', (context) =>
+    context.json({ agents: deps.agents.map((agent) => agentView(agent, deps.gateway.connections)) }),
+  )
   addExplainRoute(app, deps)
   for (const state of ['dead', 'refused', 'ignored'] as const) {
     app.get(`/admin/${state}`, async (context) => {

@@ -4,7 +4,7 @@ import { cleanText, isGatewayError } from '../contract/index.ts'
 import { besideThread, controlCommandOf } from './control-command.ts'
 import { contentKey, dedupeKey, remainsKey } from './dedupe-key.ts'
 import type { Committer } from './group-commit.ts'
-import type { InboxDraft, InboxOutcome } from './inbox-store.ts'
+import type { DraftRouting, InboxDraft, InboxOutcome } from './inbox-store.ts'
 import { redactRaw } from './redact.ts'
 
 export type AcceptDeps = { readonly committer: Committer; readonly newId: () => string }
@@ -18,13 +18,21 @@ export type AcceptContext = {
   readonly controlNames: ReadonlySet<string>
 }
 
+/** Whom a message is for where several agents answer. */
+export type Route = Pick<DraftRouting, 'isSticky' | 'isAddressed' | 'agents'> & {
+  readonly agent: string
+  /** It wants an answer of its own and this is why. */
+  readonly obligation?: string
+}
+
 /** Stores one message. Resolves only when it is safe to answer the transport with success. */
 export async function acceptMessage(
   deps: AcceptDeps,
   arrived: ArrivedMessage,
   context: AcceptContext,
+  route?: Route,
 ): Promise<Acceptance> {
-  const draft = messageDraft(deps, arrived, context)
+  const draft = messageDraft(deps, arrived, context, route)
   try {
     return acceptance(await commit(deps, draft))
   } catch (error) {
@@ -80,16 +88,21 @@ function acceptance(outcome: InboxOutcome): Acceptance {
   }
 }
 
-function messageDraft(deps: AcceptDeps, arrived: ArrivedMessage, context: AcceptContext): InboxDraft {
+function messageDraft(
+  deps: AcceptDeps,
+  arrived: ArrivedMessage,
+  context: AcceptContext,
+  route: Route | undefined,
+): InboxDraft {
   const { raw, ...message } = arrived.message
   const { channel } = arrived.message
   const kept = redactRaw(raw)
   const isControl = controlCommandOf(arrived.message, context.controlNames) !== undefined
   const thread = isControl ? besideThread(arrived.thread) : arrived.thread
-  const obligation = arrived.obligation ?? (isControl ? 'command' : null)
+  const obligation = route?.obligation ?? arrived.obligation ?? (isControl ? 'command' : null)
   return {
     ...emptyDraft(deps, context),
-    agent: arrived.agent,
+    agent: route?.agent ?? arrived.agent,
     kind: obligation ?? 'message',
     dedupe: dedupeKey(arrived),
     content: contentKey(arrived),
@@ -111,7 +124,18 @@ function messageDraft(deps: AcceptDeps, arrived: ArrivedMessage, context: Accept
     fresh: thread.fresh,
     replyToken: thread.replyToken ?? null,
     isExclusive: !isControl && (arrived.isExclusive ?? false),
+    routing: route === undefined ? null : draftRouting(arrived, route),
   }
+}
+
+/**
+ * A thread the platform vouches for is everybody's who is in it. Any other name is its sender's own, whoever else uses it: a
+ * guessed one neither tells nor changes whom somebody else talks with.
+ */
+function draftRouting({ thread, subject }: ArrivedMessage, { isSticky, isAddressed, agents }: Route): DraftRouting {
+  const named = thread.candidates[0] ?? thread.fresh
+  const own = subject === undefined ? null : `~${subject}~${named}`
+  return { thread: thread.vouched ? named : own, isSticky, isAddressed, agents }
 }
 
 function emptyDraft(deps: AcceptDeps, { connection, connectionKey, horizonMs, traceId }: AcceptContext): InboxDraft {
@@ -144,6 +168,7 @@ function emptyDraft(deps: AcceptDeps, { connection, connectionKey, horizonMs, tr
     fresh: '',
     replyToken: null,
     isExclusive: false,
+    routing: null,
     copies: 0,
     conversationId: deps.newId(),
   }

@@ -33,10 +33,24 @@ export type InboxDraft = {
   readonly fresh: string
   readonly replyToken: string | null
   readonly isExclusive: boolean
+  /** Null where one agent alone answers. */
+  readonly routing: DraftRouting | null
   /** Deliveries of the same message that wait beside it and share its outcome. */
   readonly copies: number
   /** Id for the conversation, should this message open one. */
   readonly conversationId: string
+}
+
+/** Which of several agents takes a message: that of the message an edit is about, that of its thread, else the draft's own. */
+export type DraftRouting = {
+  /** Under which the thread's agent is kept. Null: it has none, and none is kept. */
+  readonly thread: string | null
+  /** The thread's agent goes before the draft's. */
+  readonly isSticky: boolean
+  /** The draft's agent was addressed: the thread talks with it from now on. */
+  readonly isAddressed: boolean
+  /** Those there are; a thread whose agent is gone has none. */
+  readonly agents: readonly string[]
 }
 
 /** `again`: another replica claimed the key in the same instant; ask once more to learn its id. */

@@ -11,7 +11,13 @@ import { createDeliveryStore } from '../../src/storage/receipt-store.ts'
 import { createReplayStore } from '../../src/storage/replay-store.ts'
 import { createSessionStore } from '../../src/storage/session-store.ts'
 import { createTokenStore } from '../../src/storage/token-store.ts'
-import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
+import {
+  createTestGateway,
+  loopbackChannels,
+  loopbackConnections,
+  settleUntil,
+  type TestGateway,
+} from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
 
@@ -96,12 +102,14 @@ describeOnEachDatabase('the operator routes', (database) => {
     },
   )
 
-  test('list the agents with where they come from', async () => {
+  test('list the agents with where they come from and where they answer', async () => {
     expect((await ask('GET', '/admin/agents')).body).toEqual({
       agents: [
         {
           ...{ slug: 'demo', label: 'demo', description: '', busy: 'queue', access: 'public' },
           ...{ source_type: 'bundled-agent', source_package: null, source_version: '1.2.3', source_ref: null },
+          address: '@demo@parley.localhost',
+          connections: loopbackChannels.map(({ channel }) => ({ connection: `${channel}/${channel}`, by: 'own' })),
         },
       ],
     })

@@ -1,10 +1,11 @@
 // What a command for the gateway is given and what it answers: a text, rendered like any reply.
 import type { ControlCommand } from '../../inbound/control-command.ts'
 import type { Glance } from '../../sessions/run-store.ts'
-import type { GatewayDeps } from '../deps.ts'
+import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 
 export type CommandScene = {
   readonly deps: GatewayDeps
+  readonly at: GatewayConnection
   readonly command: ControlCommand
   /** Who speaks, as the access policy resolved him. */
   readonly principal: string

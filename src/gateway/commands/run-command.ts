@@ -16,6 +16,7 @@ export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<N
   const glance = await deps.runs.glance(lane.conversationId, lead.row.subject)
   const scene = {
     deps,
+    at: ready.at,
     command,
     principal: turn.principal ?? '',
     isOperator: isOperatorHere(lead.row, ready.at, lane.agent),

@@ -1,6 +1,7 @@
 // The commands the gateway answers itself. Any other command is a message for the agent.
 import type { NormalizedMessage } from '../../contract/index.ts'
 import { type ControlCommand, controlCommandOf } from '../../inbound/control-command.ts'
+import { answerAgents } from './agents.ts'
 import { answerDecision } from './approvals.ts'
 import type { Command, CommandScene } from './command.ts'
 import { answerStatus } from './status.ts'
@@ -11,6 +12,7 @@ const commands: Readonly<Record<string, Command>> = {
   status: { help: 'what I am doing, and what waits', answer: answerStatus },
   approve: { help: 'let me do what I asked you about', answer: answerDecision },
   reject: { help: 'keep me from it', answer: answerDecision },
+  agents: { help: 'who answers here, and how to write to them', answer: answerAgents },
   help: { help: 'this list', answer: answerHelp },
 }
 

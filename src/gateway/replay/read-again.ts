@@ -53,7 +53,9 @@ function fromOriginal(
   const checked = checkArrived(deps, arrived)
   if (checked.kind === 'remains') return { kind: 'remains', outcome: checked.state, reason: checked.reason }
   const { raw: _original, ...message } = checked.arrived.message
-  const { agent, subject = null, obligation = null, replyTo } = checked.arrived
+  const { subject = null, replyTo } = checked.arrived
+  // Which of several agents took it was decided when it came, and it may have been decided by what was said before it.
+  const { agent, obligation = null } = at.isShared ? member : checked.arrived
   const event = message.channel?.event ?? 'new'
   const editOf = message.channel?.target_id ?? null
   const row = { ...member, message, agent, subject, obligation, replyTo, event, editOf, messageId: message.id }

@@ -3,6 +3,7 @@ import { GatewayError, isGatewayError } from '../../contract/index.ts'
 import type { Lease } from '../../sessions/lease-keeper.ts'
 import { type Admission, planTurn, type TurnPlan } from '../../sessions/plan-turn.ts'
 import type { HeldLane, OpenTurn, TurnEnd, WaitingMessage } from '../../sessions/turn-store.ts'
+import { addressRows } from '../address-lane.ts'
 import { admissions } from '../admissions.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { answeredEnd, deadEnd } from '../end-turn.ts'
@@ -48,7 +49,7 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
     if (read.note !== undefined) notes.push(`message ${member.id}: ${read.note}`)
     rows.push(read.row)
   }
-  const lane = laneOf(deps, stored, rows)
+  const lane = laneOf(deps, stored, addressRows(at, rows.at(-1)?.agent ?? stored.agent, rows))
   if (stored.signal !== null) {
     const turn = turnOf(deps, stored, lane, null)
     return { ready: { lane, at, turn, members: [], signal: stored.signal, edit: null }, notes }

@@ -1,8 +1,5 @@
 // May a reply notify this person (ruling 47)? Waking agents is the relay's affair; this is about people.
-import { formatAddress, parseAddress } from '../../contract/index.ts'
-
-/** Where nothing is said, people who are in the conversation already. */
-export type MentionHumans = 'nobody' | 'participants' | 'anyone'
+import { formatAddress, type MentionHumans, parseAddress } from '../../contract/index.ts'
 
 /** `participants`: addresses of the people who have taken part in the conversation. */
 export function mayMentionHuman(

@@ -2,10 +2,12 @@
 //
 //   inp       the drafts, with their keys hashed; keys outlive the content they stand for
 //   known     drafts whose key and content are already there: redeliveries
+//   wanting   what is left, each with its taker: of several agents that of the amended message or of the thread, else its own
 //   joined    the first thread a draft may join: vouched for by the platform, or its sender already takes part
 //   opened    conversations that had to be opened; a stranger's thread id opens his own, never somebody else's
 //   inserted  the rows themselves; whoever loses a race for the same key gets nothing back
 //   queued    the lanes, one upsert per conversation in a fixed order, so that two replicas cannot deadlock
+//   turned    threads that talk with another agent from now on, in a fixed order as well
 //   repeated  how often known messages came again, also within this batch; nothing to do for a new one
 //
 // Look-ups are lateral with a limit, or scalar: so that a plan made for an empty table does not become a scan of a full
@@ -27,14 +29,32 @@ with inp as materialized (
     content text, recipient text, subject text, obligation text, "messageId" text, "deliveryId" text, event text,
     "editOf" text, message jsonb, raw jsonb, "replyTo" jsonb, bytes int, "platformAt" timestamptz, "horizonMs" float8,
     "traceId" text, candidates json, "isVouched" boolean, fresh text, "replyToken" text, "isExclusive" boolean,
-    "conversationId" uuid, v int, copies int)
+    routing jsonb, "conversationId" uuid, v int, copies int)
 ),
 known as materialized (
   select i.ord, x.id from inp i cross join lateral (
     select x.id from inbox x where x.dedupe_key = i.dedupe_key and x.content_hash = i.content_hash limit 1) x
 ),
 wanting as materialized (
-  select i.* from inp i
+  select i.*, case when i.routing is null then i.agent else coalesce(
+    case when i."editOf" is not null then (
+      select o.agent from inbox o
+      where o.tenant = i.tenant and o.connection = i.connection and o.message_id = i."editOf" and o.event = 'new'
+        and o.subject is not distinct from i.subject
+      order by o.seq limit 1) end,
+    case when (i.routing ->> 'isSticky')::boolean then coalesce((
+      -- Said in the same breath: the thread's agent is not stored yet.
+      select e.agent from inp e
+      where e.ord < i.ord and e.tenant = i.tenant and e.connection = i.connection
+        and e.routing ->> 'thread' = i.routing ->> 'thread' and (e.routing ->> 'isAddressed')::boolean
+        and e.state = 'queued' and not e.is_stale and not exists (select 1 from known k where k.ord = e.ord)
+      order by e.ord desc limit 1), (
+      select t.agent from thread_agents t
+      where t.tenant = i.tenant and t.connection = i.connection and t.external_id = i.routing ->> 'thread'
+        and i.routing -> 'agents' ? t.agent
+      limit 1)) end,
+    i.agent) end as taker
+  from inp i
   where i.state = 'queued' and not i.is_stale and not exists (select 1 from known k where k.ord = i.ord)
 ),
 joined as materialized (
@@ -43,7 +63,7 @@ joined as materialized (
     from json_array_elements_text(w.candidates) with ordinality as c(external_id, n)
     cross join lateral (
       select a.conversation_id from conversation_aliases a
-      where a.tenant = w.tenant and a.connection = w.connection and a.agent = w.agent and a.external_id = c.external_id
+      where a.tenant = w.tenant and a.connection = w.connection and a.agent = w.taker and a.external_id = c.external_id
       limit 1) a
     where w."isVouched"
        or exists (select 1 from participants p where p.conversation_id = a.conversation_id and p.subject = w.subject)
@@ -53,7 +73,7 @@ joined as materialized (
     order by c.n limit 1) f
 ),
 opening as materialized (
-  select w.ord, w.tenant, w.connection, w.agent, w.subject, w."replyTo", w."conversationId", w.fresh, w."isVouched",
+  select w.ord, w.tenant, w.connection, w.taker as agent, w.subject, w."replyTo", w."conversationId", w.fresh, w."isVouched",
     case when w."isVouched" then w.candidates ->> 0 else ${ownThreads('w.subject')} || w.fresh end as external_id
   from wanting w where not exists (select 1 from joined j where j.ord = w.ord)
 ),
@@ -74,9 +94,9 @@ named as (
   on conflict do nothing
 ),
 placed as materialized (
-  select j.ord, j.conversation_id from joined j
+  select j.ord, j.conversation_id, w.taker from joined j join wanting w on w.ord = j.ord
   union all
-  select g.ord, o.id from opening g join opened o using (tenant, connection, agent, external_id)
+  select g.ord, o.id, g.agent from opening g join opened o using (tenant, connection, agent, external_id)
 ),
 busy as materialized (
   select p.ord from (
@@ -92,7 +112,7 @@ inserted as (
     platform_at, ended_at, trace_id)
   select i.id, i.tenant, i.connection, i.dedupe_key, i.content_hash,
     exists (select 1 from inbox x where x.dedupe_key = i.dedupe_key),
-    i.v, i.kind, i.agent, i.recipient, i.subject, p.conversation_id,
+    i.v, i.kind, coalesce(p.taker, i.agent), i.recipient, i.subject, p.conversation_id,
     case when i.is_stale then 'refused' else i.state end, case when i.is_stale then 'stale' else i.reason end,
     i.obligation, i."messageId", i."deliveryId", i.event, i."editOf", i.message, i.raw, i."replyTo", i.bytes,
     i."platformAt", case when i.is_stale or i.state <> 'queued' then now() end, i."traceId"
@@ -108,6 +128,16 @@ queued as (
   group by conversation_id order by conversation_id
   on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
   returning 1
+),
+turned as (
+  insert into thread_agents (tenant, connection, external_id, agent)
+  select distinct on (w.tenant, w.connection, w.routing ->> 'thread')
+    w.tenant, w.connection, w.routing ->> 'thread', w.taker
+  from wanting w join inserted n on n.id = w.id
+  where (w.routing ->> 'isAddressed')::boolean and w.routing ->> 'thread' is not null
+  order by 1, 2, 3, w.ord desc
+  on conflict (tenant, connection, external_id) do update set agent = excluded.agent, updated_at = now()
+  where thread_agents.agent <> excluded.agent
 ),
 joining as (
   insert into participants (conversation_id, subject)

@@ -1,0 +1,16 @@
+// What waits in a lane, as its agent reads it: addressed to it by name, whoever the adapter took for the recipient.
+import { formatAddress } from '../contract/index.ts'
+import { addressedTo } from '../identity/evidence/addressed-to.ts'
+import type { WaitingMessage } from '../sessions/turn-store.ts'
+import type { GatewayConnection } from './deps.ts'
+
+/** Where one agent alone answers, its adapter has named it already. */
+export function addressRows<Row extends Pick<WaitingMessage, 'message'>>(
+  at: GatewayConnection,
+  agent: string,
+  rows: readonly Row[],
+): readonly Row[] {
+  if (!at.isShared) return rows
+  const address = formatAddress({ local: agent, domain: at.connection.domain })
+  return rows.map((row) => ({ ...row, message: addressedTo(row.message, address) }))
+}

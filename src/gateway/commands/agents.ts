@@ -1,0 +1,32 @@
+// /agents: who answers on this connection and how to write to them; and what is said to whoever writes to nobody.
+import type { Agent, AgentReply } from '../../agent/agent.ts'
+import { textPart } from '../../contract/index.ts'
+import type { GatewayConnection, GatewayDeps } from '../deps.ts'
+import type { CommandScene } from './command.ts'
+
+export function answerAgents({ deps, at, agent }: CommandScene): string {
+  const current = deps.agents.get(agent)
+  if (!at.isShared) return current === undefined ? 'Nobody answers here.' : `Only ${nameOf(current)} answers here.`
+  const { agent: defaultAgent } = at.connection
+  return [
+    'Begin a message with a name to write to that agent; the talk then goes on with it.',
+    ...listed(deps),
+    `Where nobody was named, @${defaultAgent} answers. You are talking with @${agent}.`,
+  ].join('\n')
+}
+
+/** Nobody else answers in its place: whoever was meant, it was not them. */
+export function unknownAgentReply(deps: Pick<GatewayDeps, 'agents'>, at: GatewayConnection): AgentReply {
+  const { domain } = at.connection
+  const text = [`There is no agent of that name at ${domain}. You can write to:`, ...listed(deps)].join('\n')
+  const error = { code: 'agent_unknown', message: 'there is no agent of that name', retryable: false }
+  return { parts: [textPart(text)], status: 'refused', error }
+}
+
+function listed({ agents }: Pick<GatewayDeps, 'agents'>): readonly string[] {
+  return [...agents.values()].map((agent) => `@${agent.slug} - ${agent.description ?? agent.label ?? agent.slug}`)
+}
+
+function nameOf({ slug, label, description }: Agent): string {
+  return description === undefined ? (label ?? slug) : `${label ?? slug} (${description})`
+}

@@ -1,0 +1,48 @@
+// Whom an arrival is for where several agents share a connection (hop 4). The thread's own agent is known to the accept
+// statement only: here it is said whether that one may take it.
+import { type ArrivedMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
+import { mentionsIn, type TextMention } from '../identity/routing/mentions-in.ts'
+import { routeAgent } from '../identity/routing/route-agent.ts'
+import type { Route } from '../inbound/accept.ts'
+import { controlCommandOf } from '../inbound/control-command.ts'
+import { controlNames } from './commands/table.ts'
+import type { GatewayConnection, GatewayDeps } from './deps.ts'
+
+/** What is written to an agent of ours that does not exist: the gateway says so, and no other agent answers for it. */
+export const unknownAgent = 'unknown_agent'
+
+/** Undefined: one agent alone answers there, and nothing is looked at. */
+export function routeArrival(
+  deps: Pick<GatewayDeps, 'agents'>,
+  at: GatewayConnection,
+  arrived: ArrivedMessage,
+): Route | undefined {
+  if (!at.isShared) return undefined
+  const { agent: defaultAgent, domain } = at.connection
+  const agents = [...deps.agents.keys()]
+  const sticky = { agent: defaultAgent, isSticky: true, isAddressed: false, agents }
+  // An amendment belongs to whoever has what it amends.
+  if ((arrived.message.channel?.event ?? 'new') !== 'new') return sticky
+  // The adapter knows it from the envelope.
+  if (arrived.agent !== defaultAgent) return { ...sticky, agent: arrived.agent, isSticky: false, isAddressed: true }
+  const isControl = controlCommandOf(arrived.message, controlNames) !== undefined
+  const mentions = addressing(arrived.message)
+  if (mentions.length === 0) return sticky
+  const routed = routeAgent({ mentions, defaultAgent, agents: new Set(agents), domains: new Set([domain]) })
+  // A command is about that agent's work; the talk goes on with whom it was.
+  if (routed.kind === 'routed' && routed.reason === 'mention')
+    return { ...sticky, agent: routed.slug, isSticky: false, isAddressed: !isControl }
+  const isUnknown = !isControl && mentions.some((mention) => mention.domain === domain)
+  return isUnknown ? { ...sticky, isSticky: false, obligation: unknownAgent } : sticky
+}
+
+/** The mentions a message begins with, without those the platform itself knows to be somebody: its own account, a person. */
+function addressing(message: NormalizedMessage): readonly TextMention[] {
+  const command = message.channel?.command ?? controlCommandOf(message, controlNames)
+  const text = command?.args ?? textOf(message.parts)
+  if (!/^[\s,]*@/.test(text)) return []
+  const known = new Set(
+    (message.channel?.mentions ?? []).filter(({ subject }) => subject !== undefined).map((mention) => mention.text),
+  )
+  return mentionsIn(text).filter((mention) => mention.isLeading && !known.has(mention.text))
+}

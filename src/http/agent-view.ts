@@ -1,0 +1,26 @@
+// An agent as the operator sees it: its address, and where and how it can be written to.
+import { type AgentFacts, agentLine } from '../agent/agent-facts.ts'
+import { formatAddress } from '../contract/index.ts'
+import type { GatewayConnection } from '../gateway/deps.ts'
+
+/** `own`: the account is this agent's. `default`: it answers where nobody is named. `mention`: a message begins with its name. */
+export type Reach = { readonly connection: string; readonly by: 'own' | 'default' | 'mention' }
+
+export type AgentView = ReturnType<typeof agentLine> & {
+  readonly address: string
+  readonly connections: readonly Reach[]
+}
+
+export function agentView(agent: AgentFacts, connections: readonly GatewayConnection[]): AgentView {
+  const domain = connections[0]?.connection.domain ?? 'parley.localhost'
+  return {
+    ...agentLine(agent),
+    address: formatAddress({ local: agent.slug, domain }),
+    connections: connections.flatMap((at) => reachOf(agent.slug, at)),
+  }
+}
+
+function reachOf(slug: string, { key, isShared, connection }: GatewayConnection): readonly Reach[] {
+  if (connection.agent === slug) return [{ connection: key, by: isShared ? 'default' : 'own' }]
+  return isShared ? [{ connection: key, by: 'mention' }] : []
+}
