@@ -118,6 +118,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   problems.push(...duplicates(agents.map((agent) => agent.slug)).map((slug) => `two agents are called "${slug}"`))
   if (file.defaultAgent !== undefined && !agents.some(({ slug }) => slug === file.defaultAgent))
     problems.push(`defaultAgent: no agent "${file.defaultAgent}"; name one of agents`)
+  problems.push(...siblingProblems(agents))
   const connections = configuredConnections(env, file, channels, agents, problems)
   for (const agent of agents) problems.push(...accessProblems(`agent "${agent.slug}"`, agent.access))
   const retention = { ...defaultRetention, ...file.retention }
@@ -158,6 +159,18 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     logLevel: settings.PARLEY_LOG_LEVEL,
     metrics: settings.PARLEY_METRICS,
   })
+}
+
+function siblingProblems(agents: readonly Agent[]): readonly string[] {
+  const slugs = new Set(agents.map(({ slug }) => slug))
+  return agents.flatMap(({ slug, siblings = [] }) =>
+    siblings
+      .filter((sibling) => sibling === slug || !slugs.has(sibling))
+      .map(
+        (sibling) =>
+          `agent "${slug}": siblings names "${sibling}", which is ${sibling === slug ? 'itself' : 'no agent'}`,
+      ),
+  )
 }
 
 /** Two answers to one question are refused: guessing would open the wrong database. */

@@ -25,6 +25,8 @@ export type AgentFacts = {
   /** Who may speak to it. It can only narrow what the connection allows. */
   readonly access?: AccessRule
   readonly provenance?: Provenance
+  /** Slugs of the agents it may ask. Without it a function may ask all of them, a model none. */
+  readonly siblings?: readonly string[]
 }
 
 const busyPolicies = ['queue', 'steer', 'interrupt'] as const
@@ -52,6 +54,7 @@ const factsSchema = z.object({
       sourceRef: z.string().optional(),
     })
     .optional(),
+  siblings: z.array(z.string(), 'must be a list of slugs').optional(),
 })
 
 // A new fact that is forgotten here does not compile.
@@ -63,6 +66,7 @@ const factKeys = Object.keys({
   busy: 1,
   access: 1,
   provenance: 1,
+  siblings: 1,
 } satisfies Record<keyof AgentFacts, 1>)
 
 /** Throws `config_invalid` with everything that is wrong; `ownKeys` are those of this kind of agent. */
@@ -86,7 +90,7 @@ export function invalidAgent(slug: string, problems: readonly string[]): Gateway
 }
 
 /** An agent as a list shows it, in the original's words. Nothing secret, nothing of what it says. */
-export function agentLine({ slug, label, description, busy, access, provenance }: AgentFacts) {
+export function agentLine({ slug, label, description, busy, access, provenance, siblings }: AgentFacts) {
   const { sourceType, sourcePackage, sourceVersion, sourceRef } = provenance ?? {}
   return {
     slug,
@@ -98,5 +102,6 @@ export function agentLine({ slug, label, description, busy, access, provenance }
     source_package: sourcePackage ?? null,
     source_version: sourceVersion ?? null,
     source_ref: sourceRef ?? null,
+    siblings: siblings ?? null,
   }
 }

@@ -33,11 +33,18 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
     return Object.freeze({ ...definition })
   }
   const facts = readAgentFacts(definition, modelAgentKeys)
-  const problems = modelAgentProblems(definition)
+  const problems = [
+    ...modelAgentProblems(definition),
+    ...(definition.output !== undefined && (facts.siblings ?? []).length > 0
+      ? ['output goes with no siblings either; make it an agent of its own']
+      : []),
+  ]
   if (problems.length > 0) throw invalidAgent(facts.slug, problems)
   const mcpServers = readMcpServers(facts.slug, definition.mcpServers ?? [])
   return Object.freeze({
     ...facts,
+    // A model asks whom it was told of; what a function asks is written in its code.
+    siblings: facts.siblings ?? [],
     ...(mcpServers.length === 0 ? {} : { mcpServers }),
     ...createModelRun(definition, mcpServers),
   })

@@ -11,8 +11,10 @@ import type {
   Part,
 } from '../contract/index.ts'
 import type { EndedPause, Pauses } from './approvals/pauses.ts'
+import type { SharedBudgets } from './loop/budget.ts'
 import type { ConversationResult } from './loop/result.ts'
 import type { ToolServers } from './mcp/tool-servers.ts'
+import type { Siblings } from './siblings.ts'
 import type { CapabilityPolicy } from './tools/capability.ts'
 
 /** What an agent may return: plain text, parts, or a whole response. Nothing means: say nothing. */
@@ -81,6 +83,10 @@ export type AgentContext = {
   readonly record: (lines: readonly Envelope[]) => void
   /** Stops for a person's consent, or for a tool that runs elsewhere; `onSignal` is called when it is there. */
   readonly pause: Pauses
+  /** The other agents of this gateway. */
+  readonly agents: Siblings
+  /** What the agent that asked this one lets it use; absent where a person did. */
+  readonly budgets?: SharedBudgets
   /** The MCP servers of this process; absent where there can be none. */
   readonly toolServers?: ToolServers
 }

@@ -3,6 +3,7 @@ import type { Envelope, Fields, Json, NormalizedMessage } from '../contract/inde
 import { compact } from './compaction/compact.ts'
 import { compactionPolicy } from './compaction/policy.ts'
 import type { AgentContext, AgentReply, Signal, SignalContext } from './context.ts'
+import { type Equipped, equip, sharedBudgets } from './equip-run.ts'
 import { fieldsOf } from './fields.ts'
 import { notifyAll } from './loop/events.ts'
 import type { Model, ModelTurn } from './loop/model.ts'
@@ -11,7 +12,6 @@ import { conversationRequest } from './loop/request.ts'
 import type { ConversationResult } from './loop/result.ts'
 import { runLoop } from './loop/run-loop.ts'
 import type { McpServer } from './mcp/mcp-server.ts'
-import { offerTools } from './mcp/offer-tools.ts'
 import type { NamedLines } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { linesBefore, namedLines, spokenLine } from './model-view.ts'
@@ -20,7 +20,7 @@ import { aiSdkModel } from './providers/ai-sdk.ts'
 import { withOutputForm } from './providers/structured-output.ts'
 import { type RetryPolicy, withRetries } from './providers/with-retries.ts'
 import { resumed, type Suspended, settlePause, suspended } from './resume-run.ts'
-import { type EquippedOptions, type RunDesk, runDesk, turnFacts } from './run-desk.ts'
+import { type RunDesk, runDesk, turnFacts } from './run-desk.ts'
 import { steeredType, stopCause } from './run-stop.ts'
 import { stagePauses } from './stage-pauses.ts'
 import { statusReply } from './status-reply.ts'
@@ -52,7 +52,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
   const { onEvent } = options
   const form = options.output === undefined ? undefined : outputForm(options.slug, options.output)
   const base = modelOf(options)
-  const converse = async (equipped: EquippedOptions, start: Start, context: SignalContext): Promise<AgentReply> => {
+  const converse = async (equipped: Equipped, start: Start, context: SignalContext): Promise<AgentReply> => {
     const observe = notifyAll([context.emit, ...(onEvent === undefined ? [] : [onEvent])])
     const onRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
     const model = withRetries(base, { ...options.modelRetries, onRetry })
@@ -61,7 +61,6 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
     // A form takes no tools, also none that a caller offers.
     const staging = stagePauses(equipped.tools, context.pause, resume)
     const desk = form ? undefined : runDesk(equipped, start, context, { ...staging, ...answered(start) })
-    const system = [options.instructions, start.note].filter((text) => text !== undefined).join('\n\n')
     const request = requestOf(options, start, desk)
     const result = await runLoop(request.messages, {
       model: journaled(form === undefined ? model : withOutputForm(model, form), context),
@@ -70,7 +69,8 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       maxTurns: request.max_turns,
       ...declared(options),
       ...mediated(desk),
-      ...(system === '' ? {} : { system }),
+      ...sharedBudgets(context, equipped),
+      ...systemOf(options, start, context),
       context: request.runtime_context,
       ...(start.resumed === undefined ? {} : { resumeFrom: start.resumed.from }),
       onPause: (at) => {
@@ -109,14 +109,14 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
   }
 }
 
-/** Its own tools, and what its servers offer. */
-async function equip(
-  options: ModelAgentOptions,
-  servers: readonly McpServer[],
-  context: SignalContext,
-): Promise<EquippedOptions> {
-  const { tools, rejected } = await offerTools(servers, context)
-  return { ...options, tools: [...(options.tools ?? []), ...tools], rejected }
+/** What it was told by its developer, of a room with several people, and of its place in a chain of agents. */
+function systemOf(
+  { instructions }: ModelAgentOptions,
+  { note }: Start,
+  { agents }: SignalContext,
+): Pick<LoopOptions, 'system'> {
+  const system = [instructions, note, agents.cue].filter((text) => text !== undefined).join('\n\n')
+  return system === '' ? {} : { system }
 }
 
 function requestOf({ maxTurns }: ModelAgentOptions, { lines }: Start, desk: RunDesk | undefined) {

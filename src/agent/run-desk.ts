@@ -8,7 +8,7 @@ import { resolveAction } from './policy/action-policy.ts'
 import { resolveVisibleTools } from './policy/tool-visibility.ts'
 import { gateMediator } from './tools/call-gate.ts'
 import { createToolCatalog, normalizeDeclarations, type ToolCatalog } from './tools/catalog.ts'
-import { createToolDesk, type DeskDeps } from './tools/create-desk.ts'
+import { createToolDesk, type DeskDeps, type EffectContext } from './tools/create-desk.ts'
 import { executorsOf } from './tools/define-tool.ts'
 import type { ToolDesk } from './tools/desk.ts'
 import { createDuplicateCalls } from './tools/duplicate-calls.ts'
@@ -33,7 +33,7 @@ const timeouts = { defaultTimeoutMs: 8_000, maxTimeoutMs: 10_000 } as const
 export function runDesk(
   options: EquippedOptions,
   { facts, clientTools }: { readonly facts: Fields; readonly clientTools: readonly unknown[] },
-  context: Pick<AgentContext, 'step' | 'emit' | 'capabilities'>,
+  context: Pick<AgentContext, 'step' | 'emit' | 'signal' | 'capabilities'>,
   waits: Pick<DeskDeps, 'stageApproval' | 'stagePending' | 'answered'>,
 ): RunDesk | undefined {
   const { tools, rejected } = options
@@ -48,11 +48,15 @@ export function runDesk(
   }
   const rules = readGateRules(options.toolCallRules ?? [], (name) => catalog.find(name)?.name ?? name)
   const own = options.preToolMediator
+  const inSteps = new Set(tools.filter((tool) => tool.isSteps).map((tool) => tool.declaration.name))
+  const journaled = onceBy(context)
   const desk = createToolDesk({
     ...timeouts,
     catalog,
     executors: executorsOf(tools),
-    once: onceBy(context),
+    untimed: inSteps,
+    once: (call, effect) =>
+      inSteps.has(call.tool_name) ? effect(besideJournal(call.id, context)) : journaled(call, effect),
     capabilities: context.capabilities,
     ...waits,
     duplicates: createDuplicateCalls(),
@@ -89,6 +93,11 @@ function onceBy({ step }: Pick<AgentContext, 'step'>): DeskDeps['once'] {
       throw error
     }
   }
+}
+
+/** For work that is journaled step by step: it acts through its own steps and not through these. */
+function besideJournal(key: string, { signal }: Pick<AgentContext, 'signal'>): EffectContext {
+  return { key, signal, fetch, assertHeld: () => {} }
 }
 
 /** What tools may bind to, and whom policies look at. */

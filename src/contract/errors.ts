@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'provider_unavailable'
   | 'agent_failed'
   | 'agent_unknown'
+  | 'sibling_refused'
   | 'turn_deadline'
   | 'render_failed'
   | 'not_found'

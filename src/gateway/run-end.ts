@@ -1,5 +1,5 @@
 // How a run ended, as its row keeps it: counts and names, never what was said.
-import type { ConversationResult } from '../agent/loop/result.ts'
+import { addUsage, type ConversationResult } from '../agent/loop/result.ts'
 import type { StopCause } from '../agent/run-stop.ts'
 import type { JsonObject } from '../contract/index.ts'
 import type { RunEnd, TurnEnd } from '../sessions/turn-store.ts'
@@ -35,6 +35,15 @@ export function runEnd(result: ConversationResult, cause: StopCause | undefined)
       ...(result.failure === undefined ? {} : { failure_type: result.failure['type'] }),
     }),
   }
+}
+
+export function addedUsage(sum: JsonObject, usage: ConversationResult['usage']): JsonObject {
+  return json(addUsage(sum, usage))
+}
+
+/** With what the agents used that it asked. */
+export function withUsage(end: RunEnd, elsewhere: JsonObject): RunEnd {
+  return Object.keys(elsewhere).length === 0 ? end : { ...end, usage: addedUsage(end.usage, elsewhere) }
 }
 
 /** Opaque to us; kept so that a provider can be asked about it (ruling 39). */

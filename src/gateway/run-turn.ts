@@ -24,7 +24,8 @@ import { createPauses } from './pauses.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
 import { unknownAgent } from './route-arrival.ts'
 import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
-import { naturalEnd, pausedEnd, runEnd, stoppedEnd } from './run-end.ts'
+import { addedUsage, naturalEnd, pausedEnd, runEnd, stoppedEnd, withUsage } from './run-end.ts'
+import { turnSiblings } from './siblings.ts'
 import { tellResumed, tellRun } from './tell-run.ts'
 import { replyFacts, runIdOf } from './turn-facts.ts'
 
@@ -112,7 +113,8 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
   const timers: NewTimer[] = []
   let run: RunEnd | undefined
   const signal = AbortSignal.any([running.lease.signal, AbortSignal.timeout(deps.turnPolicy.deadlineMs)])
-  const context: AgentContext = {
+  let usedElsewhere: RunEnd['usage'] = {}
+  const given: Omit<AgentContext, 'agents'> = {
     ...givenContext(ready, agent),
     who: await whoSpeaks(deps, ready),
     capabilities: deps.capabilities,
@@ -139,13 +141,23 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
     pause: pauses.pause,
     ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
   }
+  const onUsage = (usage: RunEnd['usage']): void => {
+    usedElsewhere = addedUsage(usedElsewhere, usage)
+  }
+  const context = { ...given, agents: turnSiblings({ deps, ready, onUsage }, given) }
   const work = (): Promise<AgentReply> | AgentReply =>
     occasion.signal === null
       ? agent.run(mergeMessages(context.members, [...history]), context)
       : agent.onSignal?.(occasion.signal, context)
   const reply = completeReply(await untilAborted(signal, work), facts())
   const waits = pauses.collect()
-  const ended = { reply, extras, lines, run: run ?? pausedEnd(waits) ?? naturalEnd, events: await recorder.rest() }
+  const ended = {
+    reply,
+    extras,
+    lines,
+    run: withUsage(run ?? pausedEnd(waits) ?? naturalEnd, usedElsewhere),
+    events: await recorder.rest(),
+  }
   return { ...nothing, ...waits, ...ended, timers: [...timers, ...waits.timers] }
 }
 

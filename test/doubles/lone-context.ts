@@ -27,6 +27,7 @@ export function loneContext(agent: string, transcript: readonly Envelope[] = [])
     emit: () => {},
     hear: async () => undefined,
     finish: () => {},
+    agents: { list: () => [], call: () => Promise.reject(new Error('nobody is there to ask')), cue: undefined },
     pause: { approval: nothingWaits, toolRequest: nothingWaits, settle: () => {} },
   }
 }

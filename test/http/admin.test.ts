@@ -107,7 +107,13 @@ describeOnEachDatabase('the operator routes', (database) => {
       agents: [
         {
           ...{ slug: 'demo', label: 'demo', description: '', busy: 'queue', access: 'public' },
-          ...{ source_type: 'bundled-agent', source_package: null, source_version: '1.2.3', source_ref: null },
+          ...{
+            source_type: 'bundled-agent',
+            source_package: null,
+            source_version: '1.2.3',
+            source_ref: null,
+            siblings: null,
+          },
           address: '@demo@parley.localhost',
           connections: loopbackChannels.map(({ channel }) => ({ connection: `${channel}/${channel}`, by: 'own' })),
         },

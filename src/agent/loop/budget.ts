@@ -11,6 +11,13 @@ export type Budget = {
   readonly remaining: () => number
 }
 
+/** What a run lets those use whom it asks. Each answers the budget that is used up, if one is. */
+export type SharedBudgets = {
+  readonly spend: (name: string, by: number) => Budget | undefined
+  /** Asked before a turn begins: time passes by itself. */
+  readonly spent: () => Budget | undefined
+}
+
 export function createBudget(limit: BudgetLimit): Budget {
   const ceiling = Math.max(1, Math.trunc(limit.ceiling))
   let current = Math.max(0, limit.current ?? 0)

@@ -1,7 +1,7 @@
 // What a run can be given. Everything but the model is optional; a collaborator that throws fails the run, not the process.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { ToolDesk } from '../tools/desk.ts'
-import type { BudgetLimit } from './budget.ts'
+import type { BudgetLimit, SharedBudgets } from './budget.ts'
 import type { CompletionPolicy } from './completion.ts'
 import type { LoopObserver } from './events.ts'
 import type { Model, ModelRequest, StructuredOutputRequest } from './model.ts'
@@ -47,6 +47,10 @@ export type LoopOptions = {
   readonly tools?: ToolDesk
   readonly maxTurns?: number
   readonly budgets?: readonly BudgetLimit[]
+  /** Budgets of the run that asks this one: used up together. */
+  readonly within?: SharedBudgets
+  /** Told at the start: what those may use whom this run asks. */
+  readonly onBudgets?: (own: SharedBudgets) => void
   readonly context?: Fields
   readonly system?: string
   readonly modelSettings?: ModelRequest['model']

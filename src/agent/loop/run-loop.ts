@@ -2,11 +2,13 @@
 // It holds nothing between runs; what must survive a crash is journaled by the model and the tools it is given.
 import { GatewayError, isGatewayError } from '../../contract/index.ts'
 import { normalizeMessages } from '../messages/normalize.ts'
+import type { Budget } from './budget.ts'
 import { endRun, failRun } from './end-run.ts'
 import { cancelRun, stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
 import type { ConversationResult } from './result.ts'
 import { createRunState, exceed, type RunState, stopRun } from './run-state.ts'
+import { shareBudgets } from './share-budgets.ts'
 import { takeModelTurn } from './take-model-turn.ts'
 
 /** Broken promises of the spine: whoever runs the turn decides about them, not the run. */
@@ -22,6 +24,7 @@ export async function runLoop(input: readonly unknown[], options: LoopOptions): 
   refuseContradictions(options)
   const state = createRunState(normalizeMessages(input), options)
   reportDeclarations(state, options)
+  options.onBudgets?.(shareBudgets(state, options, () => void countTime(state, options)))
   const refusal = await options.runControl?.start()
   if (refusal !== undefined) {
     // The run is somebody else's: it is neither finished nor persisted by us.
@@ -56,11 +59,14 @@ async function takeTurns(state: RunState, options: LoopOptions): Promise<void> {
 }
 
 /** Asked before a turn begins; a turn that runs is bounded by its own deadline. */
-function isOutOfTime(state: RunState, { monotonicMs }: LoopOptions): boolean {
+function isOutOfTime(state: RunState, options: LoopOptions): boolean {
+  return exceed(state, countTime(state, options)) || exceed(state, state.within?.spent())
+}
+
+function countTime(state: RunState, { monotonicMs }: LoopOptions): Budget | undefined {
   const budget = state.budgets.get('wall_clock_seconds')
-  if (budget === undefined) return false
-  budget.setCurrent(state.secondsBefore + Math.floor((monotonicMs() - state.startedAt) / 1000))
-  return exceed(state, budget)
+  budget?.setCurrent(state.secondsBefore + Math.floor((monotonicMs() - state.startedAt) / 1000))
+  return budget
 }
 
 function thrown(error: unknown): { type: string; message: string; code?: string } {

@@ -1,6 +1,6 @@
 // What a run accumulates. Mutable on purpose, private to the loop, gone with the run.
 import type { Envelope, Fields } from '../../contract/index.ts'
-import { type Budget, createBudgets, dimensionOf } from './budget.ts'
+import { type Budget, createBudgets, dimensionOf, type SharedBudgets } from './budget.ts'
 import { type LoopEventName, type LoopObserver, type LoopRecord, notifyAll } from './events.ts'
 import type { LoopOptions, ResumePoint } from './options.ts'
 import { noUsage } from './result.ts'
@@ -41,6 +41,9 @@ export type RunState = {
   /** What the model itself wrote, by `callKey`, for its own eyes: the transcript holds the redacted form (trap 08). */
   readonly rawParameters: Map<string, Fields>
   readonly budgets: ReadonlyMap<string, Budget>
+  readonly within: SharedBudgets | undefined
+  /** Used by agents that this run asked. */
+  tokensElsewhere: number
   readonly startedAt: number
   /** What the wall clock budget had used before this run. */
   readonly secondsBefore: number
@@ -77,6 +80,8 @@ export function createRunState(messages: readonly Envelope[], options: LoopOptio
     diagnostics: [],
     rawParameters: new Map(),
     budgets,
+    within: options.within,
+    tokensElsewhere: tokensElsewhere(resumeFrom),
     startedAt: options.monotonicMs(),
     secondsBefore: budgets.get('wall_clock_seconds')?.current() ?? 0,
     usage: resumeFrom?.usage ?? noUsage,
@@ -91,6 +96,11 @@ export function createRunState(messages: readonly Envelope[], options: LoopOptio
     announced: resumeFrom?.waitingCalls[0]?.id,
     emit: notifyAll(options.observers ?? []),
   }
+}
+
+/** What a paused run had used beyond its own usage. */
+function tokensElsewhere(resumeFrom: ResumePoint | undefined): number {
+  return Math.max(0, (resumeFrom?.budgets['tokens'] ?? 0) - Number(resumeFrom?.usage['total_tokens'] ?? 0))
 }
 
 /** Some providers count their calls anew in every answer: the id alone would give an earlier call the later arguments. */
@@ -116,13 +126,13 @@ export function stopRun(state: RunState, stop: Stop): void {
 /** Counts one more; true: the ceiling is reached, the run stops and says so. */
 export function spend(state: RunState, name: string): boolean {
   const budget = state.budgets.get(name)
-  if (budget === undefined) return false
-  budget.increment()
-  return exceed(state, budget)
+  budget?.increment()
+  const above = state.within?.spend(name, 1)
+  return exceed(state, budget) || exceed(state, above)
 }
 
-export function exceed(state: RunState, budget: Budget): boolean {
-  if (!budget.isExceeded()) return false
+export function exceed(state: RunState, budget: Budget | undefined): boolean {
+  if (budget === undefined || !budget.isExceeded()) return false
   const { name, ceiling } = budget
   state.emit('budget_exceeded', { budget: name, dimension: dimensionOf(name), current: budget.current(), ceiling })
   stopRun(state, { status: 'budget_exceeded', fields: { budget: name } })

@@ -33,8 +33,8 @@ export async function takeModelTurn(state: RunState, options: LoopOptions): Prom
 /** Asked before the model is asked again; a turn that ends by itself needs no more tokens. */
 function isOutOfTokens(state: RunState): boolean {
   const budget = state.budgets.get('tokens')
-  budget?.setCurrent(Number(state.usage['total_tokens'] ?? 0))
-  return budget !== undefined && exceed(state, budget)
+  budget?.setCurrent(Number(state.usage['total_tokens'] ?? 0) + state.tokensElsewhere)
+  return exceed(state, budget)
 }
 
 /** What a turn wants next: another one for sure, another one unless somebody objects, or none. */
@@ -97,7 +97,9 @@ function unredacted(state: RunState, messages: readonly Envelope[]): readonly En
 }
 
 function account(state: RunState, turn: ModelTurn): void {
+  const before = Number(state.usage['total_tokens'] ?? 0)
   state.usage = addUsage(state.usage, turn.usage ?? {})
+  state.within?.spend('tokens', Number(state.usage['total_tokens'] ?? 0) - before)
   if (turn.request_metadata !== undefined) state.requestMetadata = turn.request_metadata
   state.metadata = { ...state.metadata, ...turn.metadata }
   if (turn.provider_diagnostics !== undefined) state.diagnostics.push(turn.provider_diagnostics)

@@ -44,6 +44,8 @@ export type Tool = {
   readonly declaration: ToolDeclaration
   readonly execute: ToolExecutor
   readonly approval?: ApprovalTerms
+  /** Its work is steps of the turn: it is none itself, and takes the time they take. */
+  readonly isSteps?: boolean
 }
 
 export function defineTool<const Parameters extends ToolParameters>(definition: ToolDefinition<Parameters>): Tool {

@@ -13,6 +13,8 @@ export type ExecutionDeps = {
   readonly defaultTimeoutMs: number
   /** Tools ask for more time up to this; it stays under a third of the lease (ruling 17). */
   readonly maxTimeoutMs: number
+  /** Tools whose work is steps of their own, each with its own time: only the turn's end ends them. */
+  readonly untimed?: ReadonlySet<string>
   readonly onDenied?: (event: Readonly<Record<string, unknown>>) => void
   /** The raw exception, for the operator's eyes. */
   readonly onException?: (error: unknown, toolName: string) => void
@@ -26,6 +28,9 @@ const turnEnding: readonly ErrorCode[] = [
   ...(['storage_unavailable', 'storage_overloaded', 'provider_unavailable'] as const),
 ]
 
+/** The longest a timer can wait; no turn lives so long. */
+const maxTimerMs = 2 ** 31 - 1
+
 export async function executeCall(deps: ExecutionDeps, ready: Executable, context: ToolContext): Promise<ToolResult> {
   const { call, declaration } = ready
   const denial = await checkCapability(deps.capabilities, ready, context.context)
@@ -35,7 +40,10 @@ export async function executeCall(deps: ExecutionDeps, ready: Executable, contex
   }
   const choice = chooseExecutor(deps.executors, declaration)
   if ('refusal' in choice) return choice.refusal
-  const timeoutMs = Math.min(declaration.timeout_ms ?? deps.defaultTimeoutMs, deps.maxTimeoutMs)
+  const isUntimed = deps.untimed?.has(declaration.name) === true
+  const timeoutMs = isUntimed
+    ? maxTimerMs
+    : Math.min(declaration.timeout_ms ?? deps.defaultTimeoutMs, deps.maxTimeoutMs)
   try {
     const work = (signal: AbortSignal) => choice.executor(call, declaration, { ...context, signal })
     const end = await withDeadline(work, { signal: context.signal, timeoutMs })

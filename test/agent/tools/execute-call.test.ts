@@ -57,6 +57,15 @@ test('a tool that takes too long ends as unknown, and its signal says so', async
   expect(told?.aborted).toBe(true)
 })
 
+test('a tool whose work is steps of its own takes the time they take', async () => {
+  const slow = () => new Promise((resolve) => setTimeout(resolve, 50, 'done'))
+  const deps = { defaultTimeoutMs: 1, maxTimeoutMs: 1 }
+  expect(await ran(declared(), slow, { deps: { ...deps, untimed: new Set(['demo/act']) } })).toMatchObject({
+    result: 'done',
+  })
+  expect((await ran(declared(), slow, { deps })).metadata['error_type']).toBe('tool_outcome_unknown')
+})
+
 test('an idempotent tool that takes too long may be called again', async () => {
   const result = await ran(declared({ timeout_ms: 5, idempotent: true }), never)
   expect(result).toMatchObject({ metadata: { error_type: 'tool_timeout' }, success: false })

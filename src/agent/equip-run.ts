@@ -1,0 +1,45 @@
+// What a run of a model agent has at hand: its tools, the agents it may ask, and what both may use up.
+import type { SignalContext } from './context.ts'
+import type { SharedBudgets } from './loop/budget.ts'
+import type { LoopOptions } from './loop/options.ts'
+import type { McpServer } from './mcp/mcp-server.ts'
+import { offerTools } from './mcp/offer-tools.ts'
+import type { ModelAgentOptions } from './model-agent-options.ts'
+import type { EquippedOptions } from './run-desk.ts'
+import { siblingTools } from './sibling-tools.ts'
+
+/** What a run acts with: its tools, and what those may use whom it asks. */
+export type Equipped = EquippedOptions & { readonly purse: Purse }
+
+type Purse = { readonly fill: (own: SharedBudgets) => void; readonly open: () => SharedBudgets | undefined }
+
+/** The budgets exist once the run has begun; the tools that spend from them are there before. */
+function createPurse(): Purse {
+  let own: SharedBudgets | undefined
+  return {
+    fill(budgets) {
+      own = budgets
+    },
+    open: () => own,
+  }
+}
+
+/** Its own tools, what its servers offer, and the agents it may ask. */
+export async function equip(
+  options: ModelAgentOptions,
+  servers: readonly McpServer[],
+  context: SignalContext,
+): Promise<Equipped> {
+  const { tools, rejected } = await offerTools(servers, context)
+  const purse = createPurse()
+  const siblings = siblingTools(context.agents, purse.open)
+  return { ...options, tools: [...(options.tools ?? []), ...tools, ...siblings], rejected, purse }
+}
+
+/** One purse for a run, those it asks, and the one that asked it. */
+export function sharedBudgets(
+  { budgets }: Pick<SignalContext, 'budgets'>,
+  { purse }: Equipped,
+): Pick<LoopOptions, 'within' | 'onBudgets'> {
+  return { ...(budgets === undefined ? {} : { within: budgets }), onBudgets: purse.fill }
+}

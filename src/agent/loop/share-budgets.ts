@@ -1,0 +1,23 @@
+// Budgets that hold for a run and for the agents it asks: whoever spends, spends from the same purse.
+import type { SharedBudgets } from './budget.ts'
+import type { LoopOptions } from './options.ts'
+import type { RunState } from './run-state.ts'
+
+/** The budgets a developer declared; how often one model may be asked without any is its own affair. */
+export function shareBudgets(state: RunState, options: LoopOptions, countTime: () => void): SharedBudgets {
+  const declared = new Set((options.budgets ?? []).map(({ name }) => name))
+  const of = (name: string) => (declared.has(name) ? state.budgets.get(name) : undefined)
+  return {
+    spend(name, by) {
+      if (name === 'tokens') state.tokensElsewhere += by
+      const budget = of(name)
+      budget?.increment(by)
+      const above = state.within?.spend(name, by)
+      return budget?.isExceeded() === true ? budget : above
+    },
+    spent() {
+      countTime()
+      return [...declared].map(of).find((budget) => budget?.isExceeded()) ?? state.within?.spent()
+    },
+  }
+}

@@ -1,0 +1,199 @@
+// An agent asks another one of this gateway, inside its own turn (hop 7): the same person, the same evidence, the same lease,
+// the same journal. Nothing of it is a message, so nothing of it can be lost or come twice.
+import type { Agent, AgentContext, AgentReply } from '../agent/agent.ts'
+import { completeReply } from '../agent/reply.ts'
+import type { SiblingCall, SiblingLine, Siblings } from '../agent/siblings.ts'
+import {
+  formatAddress,
+  isGatewayError,
+  type JsonObject,
+  type NormalizedMessage,
+  type NormalizedResponse,
+  type Part,
+  textPart,
+} from '../contract/index.ts'
+import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identity/chain/agent-chain.ts'
+import { admit, speakerOf } from './admissions.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { addedUsage } from './run-end.ts'
+import { siblingMessage } from './sibling-message.ts'
+import { refusal, refusedPauses } from './sibling-refusal.ts'
+
+/** What an agent's context is made of before it knows its siblings. */
+type Context = Omit<AgentContext, 'agents'>
+
+export type SiblingScene = {
+  readonly deps: GatewayDeps
+  readonly ready: ReadyTurn
+  /** What a sibling's models used. */
+  readonly onUsage: (usage: JsonObject) => void
+}
+
+/** Who asks: an agent, its place in the chain, and whom the chain has passed, itself last. */
+type Asker = { readonly context: Context; readonly chain: AgentChain | undefined; readonly path: readonly string[] }
+
+/** For the agent that the messages of a turn are for. */
+export function turnSiblings(scene: SiblingScene, context: Context): Siblings {
+  const chain = scene.ready.members.at(-1)?.message.recipient_capabilities.agent_chain
+  return createSiblings(scene, { context, chain, path: [context.agent] })
+}
+
+function createSiblings(scene: SiblingScene, asker: Asker): Siblings {
+  const { agents } = scene.deps
+  const calls = new Map<string, number>()
+  const mayAsk = reachable(agents, asker.context.agent)
+  const next = nextAgentChain(asker.chain)
+  return {
+    cue: chainCue(asker.chain),
+    list: () =>
+      next.ok ? mayAsk.filter(({ slug }) => !asker.path.includes(slug)).map((agent) => lineOf(scene, agent)) : [],
+    async call(slug, given, options = {}) {
+      const parts = typeof given === 'string' ? [textPart(given)] : given.parts
+      // Counted before anything is awaited: calls alike get their names in the order they were made, in every try.
+      const what = JSON.stringify([slug, parts])
+      const use = (calls.get(what) ?? 0) + 1
+      calls.set(what, use)
+      try {
+        const sibling = mayAsk.find((agent) => agent.slug === slug)
+        if (sibling === undefined) throw refusal(slug, 'agent_unknown', 'there is no such agent to ask from here')
+        if (isInChain(asker.path, slug)) throw refusal(slug, 'gw:agent_loop', 'it is waiting for this very answer')
+        if (!next.ok) throw refusal(slug, next.code, 'the chain of agents is at its end; answer with what you have')
+        const hash = await scene.deps.hash(what)
+        const prefix = `${slug}:${hash.slice(0, 16)}${use === 1 ? '' : `#${use}`}/`
+        return await runSibling(scene, asker, { sibling, parts, prefix, chain: next.chain, options })
+      } catch (error) {
+        tellRefusal(asker, slug, error)
+        throw error
+      }
+    },
+  }
+}
+
+/** A refusal inside the sibling's own call was told there. */
+function tellRefusal({ context }: Asker, slug: string, error: unknown): void {
+  if (!isGatewayError(error, 'sibling_refused') || error.details['agent'] !== slug) return
+  context.emit('sibling_refused', { agent: slug, reason: error.details['reason'] })
+}
+
+type Asked = {
+  readonly sibling: Agent
+  readonly parts: readonly Part[]
+  /** Before the names of its steps; the same in every try of the turn. */
+  readonly prefix: string
+  readonly chain: AgentChain
+  readonly options: SiblingCall
+}
+
+async function runSibling(scene: SiblingScene, asker: Asker, asked: Asked): Promise<NormalizedResponse | undefined> {
+  const { sibling, prefix, chain } = asked
+  const message = siblingMessage(scene.ready, {
+    agent: sibling.slug,
+    parts: asked.parts,
+    chain,
+    key: prefix,
+    now: scene.deps.now(),
+  })
+  const who = await admitted(scene, sibling, message)
+  const { emit } = asker.context
+  emit('sibling_called', { agent: sibling.slug, hop: chain.hop, max_hops: chain.max_hops })
+  const said: Part[] = []
+  const pauses = refusedPauses(sibling.slug)
+  const facts = { threadId: message.thread_id, inReplyTo: message.id, agent: sibling.slug }
+  const own = siblingContext(scene, asker, {
+    ...asked,
+    message,
+    who,
+    pauses,
+    said: (reply) => {
+      said.push(...(completeReply(reply, facts)?.parts ?? []))
+    },
+  })
+  const path = [...asker.path, sibling.slug]
+  const agents = createSiblings(scene, { context: own, chain, path })
+  const reply = completeReply(await sibling.run(message, { ...own, agents }), facts)
+  // Whatever it made of it: it stopped for somebody whom nobody will ask.
+  if (pauses.wanted() !== undefined) throw pauses.wanted()
+  emit('sibling_answered', { agent: sibling.slug, status: reply?.status ?? 'silent' })
+  return withExtras(reply, said, facts)
+}
+
+type Given = Asked & {
+  readonly message: NormalizedMessage
+  readonly who: AgentContext['who']
+  readonly pauses: ReturnType<typeof refusedPauses>
+  readonly said: (reply: AgentReply) => void
+}
+
+/** Its own where it acts, its caller's where it is bound, nothing of anybody's memory. */
+function siblingContext(scene: SiblingScene, { context }: Asker, given: Given): Context {
+  const { sibling, prefix, message } = given
+  const { slug } = sibling
+  const budgets = given.options.within ?? context.budgets
+  return {
+    ...context,
+    agent: slug,
+    who: given.who,
+    evidence: message.sender.identities ?? [],
+    members: [message],
+    history: [],
+    transcript: [],
+    step: (name, work, options) => context.step(`${prefix}${name}`, work, options),
+    schedule() {
+      throw refusal(slug, 'no_conversation', 'it wants to be woken later and has no conversation here')
+    },
+    // It speaks to whoever asked it, and to nobody else.
+    send: given.said,
+    show: () => {},
+    emit: (type, metadata) => context.emit(type, { agent: slug, ...metadata }),
+    hear: async () => undefined,
+    finish: ({ usage }) => scene.onUsage(addedUsage({}, usage)),
+    record: () => {},
+    pause: given.pauses.pause,
+    ...(budgets === undefined ? {} : { budgets }),
+  }
+}
+
+/**
+ * The same way in as for everybody: the connection's rule and the agent's own, for this person and at this moment. Answers
+ * who they are to this agent.
+ */
+async function admitted(scene: SiblingScene, sibling: Agent, message: NormalizedMessage): Promise<AgentContext['who']> {
+  const { deps, ready } = scene
+  const row = ready.members.at(-1)?.row
+  if (row === undefined) {
+    // Nobody spoke: a timer or a decision woke the asker. What admits by evidence cannot admit now.
+    if (sibling.access !== undefined) throw refusal(sibling.slug, 'no_evidence', 'nobody spoke whom it could let in')
+    return {}
+  }
+  const spoken = { ...row, message }
+  const decision = await admit(deps, ready.at, spoken, sibling.slug)
+  if (decision.kind === 'admitted') return (await speakerOf(deps, ready.at, spoken, sibling.slug)) ?? {}
+  const reason = decision.kind === 'refused' ? decision.reason : 'not_paired'
+  throw refusal(sibling.slug, reason, 'it does not answer this person')
+}
+
+function reachable(agents: GatewayDeps['agents'], slug: string): readonly Agent[] {
+  const named = agents.get(slug)?.siblings
+  return [...agents.values()].filter((agent) => agent.slug !== slug && (named?.includes(agent.slug) ?? true))
+}
+
+function isInChain(path: readonly string[], slug: string): boolean {
+  const thread = ''
+  const visits = path.map((agent) => ({ thread, by: 'agent', agent }) as const)
+  return loopFault([{ thread, by: 'person' }, ...visits], thread, slug) !== undefined
+}
+
+function lineOf({ ready }: SiblingScene, { slug, description, label }: Agent): SiblingLine {
+  const address = formatAddress({ local: slug, domain: ready.at.connection.domain })
+  return { slug, address, description: description ?? label ?? '' }
+}
+
+function withExtras(
+  reply: NormalizedResponse | undefined,
+  said: readonly Part[],
+  facts: Parameters<typeof completeReply>[1],
+): NormalizedResponse | undefined {
+  if (said.length === 0) return reply
+  return reply === undefined ? completeReply({ parts: said }, facts) : { ...reply, parts: [...said, ...reply.parts] }
+}
