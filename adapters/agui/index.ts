@@ -43,6 +43,7 @@ function createAgui(runLog: RunLog, callers: CallerDesk, agent: string): Adapter
       receivedVia: 'agui',
       authMethods: ['agui-session', 'bearer-token'],
       mentionRelay: { kind: 'none' },
+      notifiesByName: false,
       verbs: ['acknowledge'],
     },
     endpoints: [{ path: '/api/v1/agent/run', answer: 'watch' }],

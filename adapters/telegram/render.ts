@@ -14,14 +14,18 @@ const tappable = /(?<![\w/@])@\w{2,32}(?!\w)|(?<![\w/<>])\/\w{1,64}(?:@\w{3,32})
 export function renderTelegram(
   reply: NormalizedResponse,
   to: JsonObject,
+  mayNotify: ReadonlySet<string> = new Set(),
 ): readonly { readonly call: TelegramCall; readonly primary: boolean }[] {
   const address = replyToSchema.parse(to)
-  const pieces = chunkText(plainText(reply), maxTextLength).flatMap(thinned)
-  return pieces.map((piece, index) => ({ call: sendMessage(piece, address, index === 0), primary: true }))
+  const inert = (text: string): Entities => inertSpans(text, mayNotify)
+  const pieces = chunkText(plainText(reply), maxTextLength).flatMap((piece) => thinned(piece, inert))
+  return pieces.map((piece, index) => ({
+    call: sendMessage(piece, inert(piece), address, index === 0),
+    primary: true,
+  }))
 }
 
-function sendMessage(text: string, to: TelegramReplyTo, isFirst: boolean): TelegramCall {
-  const entities = inertSpans(text)
+function sendMessage(text: string, entities: Entities, to: TelegramReplyTo, isFirst: boolean): TelegramCall {
   const isReply = isFirst && to.reply_to_message_id !== undefined
   return {
     method: 'sendMessage',
@@ -40,8 +44,9 @@ function sendMessage(text: string, to: TelegramReplyTo, isFirst: boolean): Teleg
 }
 
 /** Set as code, names and commands keep their text and wake nobody. */
-function inertSpans(text: string): Entities {
-  return Array.from(text.matchAll(tappable), (match) => ({
+function inertSpans(text: string, mayNotify: ReadonlySet<string>): Entities {
+  const found = Array.from(text.matchAll(tappable)).filter(([written]) => !mayNotify.has(written.toLowerCase()))
+  return found.map((match) => ({
     type: 'code',
     offset: match.index,
     length: match[0].length,
@@ -49,7 +54,7 @@ function inertSpans(text: string): Entities {
 }
 
 /** A piece with more spans than Telegram honours is split until each half has few enough. */
-function thinned(piece: string): readonly string[] {
-  if (piece.length < 2 || inertSpans(piece).length <= maxEntities) return [piece]
-  return chunkText(piece, Math.ceil(piece.length / 2)).flatMap(thinned)
+function thinned(piece: string, inert: (text: string) => Entities): readonly string[] {
+  if (piece.length < 2 || inert(piece).length <= maxEntities) return [piece]
+  return chunkText(piece, Math.ceil(piece.length / 2)).flatMap((half) => thinned(half, inert))
 }

@@ -126,7 +126,12 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
    */
   payloadOf?(arrival: RawArrival, kept: KeptFacts): Payload | undefined
   normalize(payload: Payload, arrival: RawArrival, connection: Connection): readonly Arrived[]
-  render(reply: NormalizedResponse, to: JsonObject): readonly { readonly call: Call; readonly primary: boolean }[]
+  /** `mayNotify`: names as written, in small letters, that may reach whom they name; any other must reach nobody. */
+  render(
+    reply: NormalizedResponse,
+    to: JsonObject,
+    mayNotify: ReadonlySet<string>,
+  ): readonly { readonly call: Call; readonly primary: boolean }[]
   deliver(call: Call, attempt: Attempt): Promise<DeliveryOutcome>
 }
 
@@ -138,7 +143,7 @@ export interface Adapter extends OptionalVerbs {
   receive(arrival: RawArrival, connection: Connection): Promise<Reception>
   /** Reads what was kept of an earlier, genuine arrival. Never called with anything from outside. */
   readonly reread: ((arrival: RawArrival, connection: Connection, kept: KeptFacts) => Reception | undefined) | undefined
-  render(reply: NormalizedResponse, to: JsonObject): readonly RenderedCall[]
+  render(reply: NormalizedResponse, to: JsonObject, mayNotify?: ReadonlySet<string>): readonly RenderedCall[]
   deliver(call: JsonObject, attempt: Attempt): Promise<DeliveryOutcome>
 }
 
@@ -153,7 +158,7 @@ export function defineAdapter<Payload, Call extends JsonObject>(definition: Adap
       return verdict.kind === 'genuine' ? read(definition, verdict.payload, arrival, connection) : verdict
     },
     reread: payloadOf === undefined ? undefined : rereader(definition, payloadOf),
-    render: (reply, to) => definition.render(reply, to),
+    render: (reply, to, mayNotify = new Set()) => definition.render(reply, to, mayNotify),
     // The call was made by this adapter's own render and stored as JSON; only it knows the shape.
     deliver: (call, attempt) => definition.deliver(call as Call, attempt),
   }

@@ -55,6 +55,8 @@ export type Capabilities = {
   readonly receivedVia: string
   readonly authMethods: readonly string[]
   readonly mentionRelay: MentionRelay
+  /** False where naming somebody in a text reaches nobody. */
+  readonly notifiesByName?: boolean
   /** Optional verbs this adapter implements; a verb that is not declared is never called. */
   readonly verbs: readonly OptionalVerb[]
 }

@@ -3,10 +3,11 @@ import { apology } from '../agent/reply.ts'
 import { type Envelope, isGatewayError, type QueuedCall } from '../contract/index.ts'
 import { backoffMs } from '../outbox/backoff.ts'
 import { type Outgoing, renderCalls } from '../outbox/enqueue.ts'
-import { amendmentEnvelope, assistantEnvelope, userEnvelope } from '../sessions/codec.ts'
+import { amendmentEnvelope, assistantEnvelope, participantIn, userEnvelope } from '../sessions/codec.ts'
 import { endsPause } from '../sessions/signal-store.ts'
 import type { ReleaseCause, TurnEnd, WaitingSignal } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
+import { mentionable } from './mention-policy.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { naturalEnd } from './run-end.ts'
 import type { RunResult } from './run-turn.ts'
@@ -18,7 +19,11 @@ type Line = TurnEnd['envelopes'][number]
 export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, result: RunResult, latencyMs: number): TurnEnd {
   const outgoing: Outgoing[] = result.extras.map((reply) => ({ reply, purpose: 'message' }))
   if (result.reply !== undefined) outgoing.push({ reply: result.reply, purpose: 'reply' })
-  const calls = render(deps, ready, outgoing)
+  const participants = [...result.participants, ...ready.members.map((member) => participantIn(member.message))]
+  const scene = { agents: deps.agents, at: ready.at, participants }
+  // What is stored is what was said; only what leaves is made safe.
+  const safe = outgoing.map(({ reply, purpose }) => ({ ...mentionable(scene, reply), purpose }))
+  const calls = render(deps, ready, safe)
   const isReplied = calls.some((call) => call.primary)
   const at = new Date(deps.now()).toISOString()
   const said = outgoing.map(({ reply }) =>

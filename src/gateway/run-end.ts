@@ -37,13 +37,9 @@ export function runEnd(result: ConversationResult, cause: StopCause | undefined)
   }
 }
 
-export function addedUsage(sum: JsonObject, usage: ConversationResult['usage']): JsonObject {
-  return json(addUsage(sum, usage))
-}
-
 /** With what the agents used that it asked. */
-export function withUsage(end: RunEnd, elsewhere: JsonObject): RunEnd {
-  return Object.keys(elsewhere).length === 0 ? end : { ...end, usage: addedUsage(end.usage, elsewhere) }
+export function withUsage(end: RunEnd, elsewhere: readonly JsonObject[]): RunEnd {
+  return { ...end, usage: elsewhere.reduce((sum, used) => json(addUsage(sum, used)), end.usage) }
 }
 
 /** Opaque to us; kept so that a provider can be asked about it (ruling 39). */

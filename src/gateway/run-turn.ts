@@ -4,7 +4,7 @@ import { completeReply, type ReplyFacts } from '../agent/reply.ts'
 import { stoppedReply } from '../agent/status-reply.ts'
 import { createStep } from '../agent/steps.ts'
 import { type Envelope, GatewayError, isGatewayError, type NormalizedResponse } from '../contract/index.ts'
-import { historyTurn } from '../sessions/codec.ts'
+import { historyTurn, type Participant, participantOf } from '../sessions/codec.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import { mergeMessages } from '../sessions/merge.ts'
 import type {
@@ -24,7 +24,7 @@ import { createPauses } from './pauses.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
 import { unknownAgent } from './route-arrival.ts'
 import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
-import { addedUsage, naturalEnd, pausedEnd, runEnd, stoppedEnd, withUsage } from './run-end.ts'
+import { naturalEnd, pausedEnd, runEnd, stoppedEnd, withUsage } from './run-end.ts'
 import { turnSiblings } from './siblings.ts'
 import { tellResumed, tellRun } from './tell-run.ts'
 import { replyFacts, runIdOf } from './turn-facts.ts'
@@ -41,9 +41,20 @@ export type RunResult = {
   readonly actions: readonly NewPendingAction[]
   readonly requests: readonly NewToolRequest[]
   readonly resolved: PauseResult | null
+  /** Those who wrote before this turn, as far as the agent was shown. */
+  readonly participants: readonly Participant[]
 }
 
-const nothing = { extras: [], timers: [], lines: [], events: [], actions: [], requests: [], resolved: null } as const
+const nothing = {
+  extras: [],
+  timers: [],
+  lines: [],
+  events: [],
+  actions: [],
+  requests: [],
+  resolved: null,
+  participants: [],
+} as const
 
 export async function runAgent(
   deps: GatewayDeps,
@@ -113,7 +124,7 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
   const timers: NewTimer[] = []
   let run: RunEnd | undefined
   const signal = AbortSignal.any([running.lease.signal, AbortSignal.timeout(deps.turnPolicy.deadlineMs)])
-  let usedElsewhere: RunEnd['usage'] = {}
+  const usedElsewhere: RunEnd['usage'][] = []
   const given: Omit<AgentContext, 'agents'> = {
     ...givenContext(ready, agent),
     who: await whoSpeaks(deps, ready),
@@ -141,9 +152,7 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
     pause: pauses.pause,
     ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
   }
-  const onUsage = (usage: RunEnd['usage']): void => {
-    usedElsewhere = addedUsage(usedElsewhere, usage)
-  }
+  const onUsage = (usage: RunEnd['usage']) => void usedElsewhere.push(usage)
   const context = { ...given, agents: turnSiblings({ deps, ready, onUsage }, given) }
   const work = (): Promise<AgentReply> | AgentReply =>
     occasion.signal === null
@@ -158,7 +167,8 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
     run: withUsage(run ?? pausedEnd(waits) ?? naturalEnd, usedElsewhere),
     events: await recorder.rest(),
   }
-  return { ...nothing, ...waits, ...ended, timers: [...timers, ...waits.timers] }
+  const participants = transcript.map(participantOf).filter((participant) => participant !== undefined)
+  return { ...nothing, ...waits, ...ended, participants, timers: [...timers, ...waits.timers] }
 }
 
 async function whoSpeaks(deps: GatewayDeps, { members, at, lane }: ReadyTurn): Promise<AgentContext['who']> {

@@ -16,7 +16,7 @@ import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identit
 import { admit, speakerOf } from './admissions.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
-import { addedUsage } from './run-end.ts'
+import { runEnd } from './run-end.ts'
 import { siblingMessage } from './sibling-message.ts'
 import { refusal, refusedPauses } from './sibling-refusal.ts'
 
@@ -147,7 +147,7 @@ function siblingContext(scene: SiblingScene, { context }: Asker, given: Given): 
     show: () => {},
     emit: (type, metadata) => context.emit(type, { agent: slug, ...metadata }),
     hear: async () => undefined,
-    finish: ({ usage }) => scene.onUsage(addedUsage({}, usage)),
+    finish: (result) => scene.onUsage(runEnd(result, undefined).usage),
     record: () => {},
     pause: given.pauses.pause,
     ...(budgets === undefined ? {} : { budgets }),

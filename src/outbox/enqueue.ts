@@ -8,7 +8,12 @@ import {
   type QueuedCall,
 } from '../contract/index.ts'
 
-export type Outgoing = { readonly reply: NormalizedResponse; readonly purpose: QueuedCall['purpose'] }
+export type Outgoing = {
+  readonly reply: NormalizedResponse
+  readonly purpose: QueuedCall['purpose']
+  /** Names in it that may reach whom they name; without it: none. */
+  readonly mayNotify?: ReadonlySet<string>
+}
 
 export type EnqueueContext = {
   readonly adapter: Adapter
@@ -20,8 +25,8 @@ export type EnqueueContext = {
 }
 
 export function renderCalls(context: EnqueueContext, outgoing: readonly Outgoing[]): readonly QueuedCall[] {
-  const rendered = outgoing.flatMap(({ reply, purpose }) =>
-    render(context, reply).map((call) => ({ ...call, primary: call.primary && purpose === 'reply', purpose })),
+  const rendered = outgoing.flatMap(({ purpose, ...said }) =>
+    render(context, said).map((call) => ({ ...call, primary: call.primary && purpose === 'reply', purpose })),
   )
   return rendered.map(({ call, primary, purpose }, ordinal) => ({
     id: context.newId(),
@@ -36,9 +41,12 @@ export function renderCalls(context: EnqueueContext, outgoing: readonly Outgoing
   }))
 }
 
-function render({ adapter, to }: EnqueueContext, reply: NormalizedResponse): ReturnType<Adapter['render']> {
+function render(
+  { adapter, to }: EnqueueContext,
+  { reply, mayNotify }: Omit<Outgoing, 'purpose'>,
+): ReturnType<Adapter['render']> {
   try {
-    return adapter.render(reply, to)
+    return adapter.render(reply, to, mayNotify)
   } catch (cause) {
     throw new GatewayError('render_failed', `[${adapter.channel}] the reply could not be rendered`, { cause })
   }

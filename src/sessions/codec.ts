@@ -19,6 +19,7 @@ export function userEnvelope(message: StoredMessage, facts: TurnFacts): Envelope
     stage: 'intent',
     message_id: message.id,
     sender: reducedSender(message.sender),
+    ...handleOf(message.sender),
   }
   return envelope('user', message.parts, metadata, message.received_at)
 }
@@ -48,6 +49,31 @@ export function assistantEnvelope(
     sender: { address: agent, auth_method: 'none', verified: false },
   }
   return envelope('assistant', parts, metadata, facts.at)
+}
+
+/** Somebody who spoke, and what a reply may call them. */
+export type Participant = Pick<Sender, 'address' | 'verified'> & { readonly handle?: string }
+
+/** Who spoke, by a stored line. */
+export function participantOf({ role, metadata }: Envelope): Participant | undefined {
+  // Written by this codec; a line from elsewhere names nobody.
+  const sender = metadata['sender'] as Sender | undefined
+  if (role !== 'user' || typeof sender?.address !== 'string') return undefined
+  const { handle } = metadata
+  return {
+    address: sender.address,
+    verified: sender.verified === true,
+    ...(typeof handle === 'string' ? { handle } : {}),
+  }
+}
+
+export function participantIn({ sender }: Pick<StoredMessage, 'sender'>): Participant {
+  return { address: sender.address, verified: sender.verified, ...handleOf(sender) }
+}
+
+/** Beside the sender and not in it: history shows no profile. */
+function handleOf({ profile }: Sender): { readonly handle?: string } {
+  return profile?.username === undefined ? {} : { handle: profile.username }
 }
 
 export function historyTurn(stored: Envelope): HistoricalMessage | undefined {

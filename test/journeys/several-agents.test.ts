@@ -92,7 +92,7 @@ describeOnEachDatabase('of several agents', (database) => {
     expect(refusal).toContain('There is no agent of that name at parley.localhost')
     expect(refusal).toContain('@billing - Does billing.')
     expect(refusal).toContain('(agent_unknown)')
-    expect(await say(gateway, { id: 'm2', text: '@sales hello' })).toBe('desk: @sales hello')
+    expect(await say(gateway, { id: 'm2', text: '@sales hello' })).toMatch(/^desk: /)
     expect(await say(gateway, { id: 'm3', text: '@billing@elsewhere.example hello' })).toMatch(/^desk: /)
     expect((await rows())[0]).toEqual({ id: 'm1', agent: 'desk', kind: 'unknown_agent', fate: 'answered' })
   })

@@ -24,10 +24,17 @@ const host = /(?:@([\p{L}\p{N}](?:[\p{L}\p{N}.-]{0,251}[\p{L}\p{N}])?))?/u
 const after = /(?![\p{L}\p{N}\p{M}_@/\\])/u
 const handle = new RegExp(before.source + name.source + host.source + after.source, 'gu')
 
-export function mentionsIn(text: string): readonly TextMention[] {
-  // A sign that is in no name and before no mention: code counts as something said, and becomes part of nothing.
+/**
+ * The text with its code replaced by a sign that is in no name and before no mention: code counts as something said, and
+ * becomes part of nothing. As long as the text; beyond what is searched, code is not looked for.
+ */
+export function codeHidden(text: string): string {
   const hide = (hidden: string) => '#'.repeat(hidden.length)
-  const searched = text.slice(0, maxSearched).replace(fence, hide).replace(span, hide)
+  return text.slice(0, maxSearched).replace(fence, hide).replace(span, hide) + text.slice(maxSearched)
+}
+
+export function mentionsIn(text: string): readonly TextMention[] {
+  const searched = codeHidden(text.slice(0, maxSearched))
   const mentions: TextMention[] = []
   let end = 0
   let isLeading = true

@@ -1,0 +1,52 @@
+// Whom a reply may notify by naming them (hop 8, ruling 47): decided once, before rendering, for every channel alike.
+import { isKnownPart, type NormalizedResponse, type Part, parseAddress } from '../contract/index.ts'
+import { defuseMentions, type NameFate, type WrittenName } from '../identity/routing/defuse-mentions.ts'
+import { mayMentionHuman } from '../identity/routing/mention-humans.ts'
+import type { Participant } from '../sessions/codec.ts'
+import type { GatewayConnection, GatewayDeps } from './deps.ts'
+
+export type MentionScene = {
+  readonly agents: GatewayDeps['agents']
+  readonly at: GatewayConnection
+  /** Who wrote in the conversation. */
+  readonly participants: readonly Participant[]
+}
+
+export type Mentionable = {
+  readonly reply: NormalizedResponse
+  /** Names as they are written in it, in small letters, that may reach whom they name. */
+  readonly mayNotify: ReadonlySet<string>
+}
+
+export function mentionable(scene: MentionScene, reply: NormalizedResponse): Mentionable {
+  // Where a name reaches nobody the words are left alone.
+  if (scene.at.adapter.capabilities.notifiesByName === false) return { reply, mayNotify: new Set() }
+  const fateOf = policyOf(scene)
+  const mayNotify = new Set<string>()
+  const parts = reply.parts.map((part): Part => {
+    if (!isKnownPart(part) || part.kind !== 'text') return part
+    const { text, live } = defuseMentions(part.content, fateOf)
+    for (const name of live) mayNotify.add(name)
+    return text === part.content ? part : { ...part, content: text }
+  })
+  return { reply: { ...reply, parts }, mayNotify }
+}
+
+function policyOf({ agents, at, participants }: MentionScene): (name: WrittenName) => NameFate {
+  const { domain: ours } = at.connection
+  const names = participants.flatMap((participant) => namesOf(participant, ours))
+  const wakesAgents = at.adapter.capabilities.mentionRelay.kind !== 'none'
+  return ({ local, domain }) => {
+    const isOurs = domain === undefined || parseAddress(`${local}@${domain}`)?.domain === ours
+    // Where the platform relays nothing, an agent's name reaches nobody it means; people still write it to address that agent.
+    if (isOurs && agents.has(local.toLowerCase())) return wakesAgents ? 'live' : 'leave'
+    const address = `@${local}@${domain ?? ours}`.toLowerCase()
+    return mayMentionHuman(at.mentionHumans, names, address) ? 'live' : 'defuse'
+  }
+}
+
+/** A name somebody merely claims would let a reply call whoever really has it. */
+function namesOf({ address, verified, handle }: Participant, ours: string): readonly string[] {
+  if (!verified) return []
+  return [address, ...(handle === undefined ? [] : [`@${handle}@${ours}`])].map((name) => name.toLowerCase())
+}

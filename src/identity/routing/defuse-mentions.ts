@@ -1,0 +1,43 @@
+// Names in a reply that must reach nobody (ruling 47): they stay readable and stop being names.
+import { codeHidden } from './mentions-in.ts'
+
+/** May reach whom it names; may not, and stays as it is written; may not, and is made to be no name. */
+export type NameFate = 'live' | 'leave' | 'defuse'
+
+export type WrittenName = { readonly local: string; readonly domain?: string }
+
+export type DefusedText = {
+  readonly text: string
+  /** The names that may reach somebody, as written, in small letters. */
+  readonly live: readonly string[]
+}
+
+/** Takes no room and breaks no line; no platform reads a name across it. */
+const joiner = '\u2060'
+/** Whole rooms, wherever they are understood; never one person. */
+const rooms: ReadonlySet<string> = new Set(['all', 'channel', 'everyone', 'here'])
+
+// Wider than what counts as addressing an agent: whatever some platform might take for a name. Mail addresses and paths are none.
+const before = /(?<![\p{L}\p{N}\p{M}_/])/u
+const local = /@([\p{L}\p{N}_](?:[\p{L}\p{N}_.-]{0,62}[\p{L}\p{N}_])?)/u
+const host = /(?:@([\p{L}\p{N}](?:[\p{L}\p{N}.-]{0,251}[\p{L}\p{N}])?))?/u
+const written = new RegExp(before.source + local.source + host.source, 'gu')
+
+/** Names in code stay as they are: whoever renders the text knows which names may live, and no others may. */
+export function defuseMentions(text: string, fateOf: (name: WrittenName) => NameFate): DefusedText {
+  if (!text.includes('@')) return { text, live: [] }
+  const live: string[] = []
+  let defused = ''
+  let end = 0
+  // Found where code is hidden, changed where it is not: both are of one length.
+  for (const match of codeHidden(text).matchAll(written)) {
+    const [found, name = '', domain] = match
+    const asWritten = { local: name, ...(domain === undefined ? {} : { domain }) }
+    const fate = rooms.has(name.toLowerCase()) ? 'defuse' : fateOf(asWritten)
+    if (fate === 'live') live.push(found.toLowerCase())
+    if (fate !== 'defuse') continue
+    defused += `${text.slice(end, match.index + 1)}${joiner}`
+    end = match.index + 1
+  }
+  return { text: defused + text.slice(end), live }
+}
