@@ -1,8 +1,8 @@
-// msg 17.13: chains of agents.
-
+// msg 17.13: chains of agents, and what of a stream a run's log shows.
 import { validateMessage } from '../../../src/contract/index.ts'
 import { chainCue, loopFault, nextAgentChain } from '../../../src/identity/chain/agent-chain.ts'
 import { aMessage } from '../../doubles/drafts.ts'
+import { call, deskOf, looped } from '../../doubles/scripted-loop.ts'
 import type { Case } from '../conform.ts'
 
 const chained = (agent_chain: object) =>
@@ -41,5 +41,32 @@ export const chainCases: readonly Case[] = [
       return loopFault([{ thread: 't1', by: 'person' }, agent('a'), agent('b')], 't1', 'a')
     },
     equals: 'gw:agent_loop',
+  },
+  {
+    id: 'ST-01',
+    claim: 'a call and its result are told under one id: one item',
+    run: async () => {
+      const { events } = await looped([{ tool_calls: [call('demo/search', {}, 'c1')] }, { content: 'found' }], {
+        tools: deskOf({ 'demo/search': () => 'a result' }),
+        maxTurns: 3,
+      })
+      const told = events.filter(([name]) => name === 'tool_call' || name === 'tool_result')
+      return told.map(([name, payload]) => [name, payload['tool_call_id']])
+    },
+    equals: [
+      ['tool_call', 'c1'],
+      ['tool_result', 'c1'],
+    ],
+  },
+  {
+    id: 'ST-04',
+    claim: 'words that look like a call stay words',
+    run: async () => {
+      const { result, events } = await looped([{ content: 'calling search(...)' }], {
+        tools: deskOf({ 'demo/search': () => 'a result' }),
+      })
+      return [result.final_content, events.filter(([name]) => name.startsWith('tool_'))]
+    },
+    equals: ['calling search(...)', []],
   },
 ]
