@@ -27,8 +27,6 @@ const words: Readonly<Record<string, string>> = {
   EV_MALFORMED: 'what should prove the sender has not the form of evidence',
   EV_LIMIT: 'what should prove the sender is larger than evidence may be',
   EV_PROOF_UNKNOWN: 'what should prove the sender is of a kind nobody here can check',
-  'gw:hop_limit': 'it has passed as many agents as it may',
-  'gw:agent_loop': 'this agent has had its turn with it already',
   connection_closed: 'the connection is closed to everybody',
   agent_closed: 'the agent is closed to everybody',
   no_decision: 'no access decision was made',
