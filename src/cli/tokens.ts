@@ -40,7 +40,7 @@ const createCommand = operatorCommand({
     'parley tokens create --label "backup job" --expires 30d',
     'parley tokens create --label dashboard --scope read',
     'parley tokens create --label shop --scope run --agent demo --expires 8w',
-    'parley tokens create --label "what is mine" --principal telegram:7 --json',
+    'parley tokens create --label "what is mine" --principal space:T1/U2 --json',
   ],
   args: {
     label: { type: 'string', required: true, description: 'What it is for', valueHint: 'text' },

@@ -8,8 +8,6 @@ const words: Readonly<Record<string, string>> = {
   redriven: 'it was read again later and has become a message of its own',
   invalid_agent_caller_context: 'a header about the agents that called before cannot be read; nothing was run',
   // Hop 6: who may speak.
-  'gw:agent_loop': 'agents call each other in a circle: the chain it belongs to has been here before',
-  'gw:hop_limit': 'more agents have called one after the other than this gateway allows',
   no_evidence: 'nothing proves who sent it',
   not_on_allow_list: 'the sender is not on the allow list of this connection',
   not_paired: 'the sender is not paired with this connection, and was told so or not asked',

@@ -155,7 +155,7 @@ describeOnEachDatabase('an agent that is called', (database) => {
     const agent = defineAgent({
       slug: 'demo',
       run(message, context) {
-        acting.push(context.acting)
+        acting.push(context.who)
         const { hop, max_hops, is_final } = message.recipient_capabilities.agent_chain ?? {}
         return `${hop} of ${max_hops}, final: ${is_final}`
       },
@@ -177,8 +177,8 @@ describeOnEachDatabase('an agent that is called', (database) => {
           capability_ceiling: { allowed_capabilities: ['read_orders'] },
           caller_context: { caller_agent: 'helper', chain_depth: 4, chain_root: 'root-1' },
         },
-        { auth_source: 'channel', acting_user_id: 'gw:user/local', caller_context: { chain_depth: 1 } },
-        { auth_source: 'channel', acting_user_id: 'gw:user/local' },
+        { auth_source: 'audience', owner_key: 'demo:gw:user/local', caller_context: { chain_depth: 1 } },
+        { auth_source: 'audience', owner_key: 'demo:gw:user/local', caller_context: null },
       ])
     } finally {
       await api.stop()

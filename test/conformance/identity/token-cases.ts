@@ -27,11 +27,11 @@ export function tokenCases(database: () => Database): readonly Case[] {
         const { status } = await api.run('r1', { token: clear, headers: hopHeaders() })
         const evidence = api.heard[0]?.sender.identities?.[0]
         await api.stop()
-        const principal = evidence && bearerPrincipal(evidence, 'demo', api.heard[0]?.channel?.caller)
+        const principal = evidence && bearerPrincipal(evidence, 'demo')
         const owner = principal && conversationOwner(principal)
         return {
           ...{ other, malformed, good, status },
-          ...{ isItsOwn: owner?.key === line.id.slice(-8), depth: principal?.caller_context?.chain_depth },
+          ...{ isItsOwn: owner?.key === line.id.slice(-8), depth: api.heard[0]?.channel?.caller?.chain_depth },
         }
       },
       equals: {

@@ -17,13 +17,12 @@ const proven = {
 const shown = (claims: Readonly<Record<string, unknown>> = {}) =>
   mintEvidence({ ...proven, tokenId: '89abcdef', claims })
 const may = (claims: Readonly<Record<string, unknown>>, capability: string) => {
-  const principal = bearerPrincipal(shown(claims), 'demo', undefined)
+  const principal = bearerPrincipal(shown(claims), 'demo')
   return principal !== undefined && ceilingAllows(effectiveCeiling(principal), capability)
 }
 
-test('a token acts for itself, with its workspace, its client and its chain', () => {
-  const chain = { caller_agent: 'a', caller_user: 0, caller_host: 'https://a.example', chain_depth: 1, chain_root: 'r' }
-  expect(bearerPrincipal(shown({ workspace_id: 'T1', client_id: 'shop' }), 'demo', chain)).toMatchObject({
+test('a token acts for itself, with its workspace and its client', () => {
+  expect(bearerPrincipal(shown({ workspace_id: 'T1', client_id: 'shop' }), 'demo')).toMatchObject({
     acting_user_id: 0,
     effective_agent_id: 'demo',
     auth_source: 'agent_token',
@@ -32,7 +31,6 @@ test('a token acts for itself, with its workspace, its client and its chain', ()
     owner_key: '89abcdef',
     workspace_id: 'T1',
     client_id: 'shop',
-    caller_context: chain,
   })
 })
 
@@ -44,10 +42,10 @@ test('without a list it may look and not write; with one it may what is on it', 
 })
 
 test('what is shown of it names neither the token nor its capabilities', () => {
-  const principal = bearerPrincipal(shown({ allowed_capabilities: ['canary'] }), 'demo', undefined)
+  const principal = bearerPrincipal(shown({ allowed_capabilities: ['canary'] }), 'demo')
   expect(JSON.stringify(principal && safeMetadata(principal))).not.toMatch(/canary|89abcdef/)
 })
 
 test('evidence by transport is no token’s', () => {
-  expect(bearerPrincipal(mintEvidence(proven), 'demo', undefined)).toBeUndefined()
+  expect(bearerPrincipal(mintEvidence(proven), 'demo')).toBeUndefined()
 })
