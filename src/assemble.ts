@@ -25,10 +25,13 @@ import { createLeaseKeeper } from './sessions/lease-keeper.ts'
 import { createChainStore } from './storage/chain-store.ts'
 import type { Database, Failpoint, WakingWork } from './storage/database.ts'
 import { createDueStore } from './storage/due-store.ts'
+import { createGrantStore } from './storage/grant-store.ts'
 import { createInboxStore } from './storage/inbox-store.ts'
 import { createJournalStore } from './storage/journal-store.ts'
 import { createOutboxStore } from './storage/outbox-store.ts'
+import { createPairingStore, type PeopleOptions } from './storage/pairing-store.ts'
 import { createPendingActionStore } from './storage/pending-action-store.ts'
+import { createPrincipalStore } from './storage/principal-store.ts'
 import { createReceiptStore } from './storage/receipt-store.ts'
 import { createRunStore } from './storage/run-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
@@ -99,7 +102,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
   const turns = createTurnStore(database, lease)
   const leases = createLeaseKeeper({ ...runtime, turns, leaseMs: turnPolicy.leaseMs })
   const bells = createBells(runtime.onWork)
-  const stores = createStores(database, { ...lease, tenant: config.tenant })
+  const stores = createStores(database, { ...lease, tenant: config.tenant, newId })
   const { runs } = stores
   const runWatch = createRunWatch({ runs, everyMs: turnPolicy.pollMs })
   const deps: GatewayDeps = {
@@ -139,11 +142,11 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
 
 type Stores =
   | ('receipts' | 'runs' | 'signals' | 'journal' | 'transcripts' | 'outbox')
-  | ('pendingActions' | 'toolRequests' | 'nextDueMs')
+  | ('pendingActions' | 'toolRequests' | 'people' | 'nextDueMs')
 
 function createStores(
   database: Database,
-  { tenant, ...lease }: LeaseOptions & { readonly tenant: string },
+  { tenant, newId, ...lease }: LeaseOptions & PeopleOptions,
 ): Pick<GatewayDeps, Stores> {
   return {
     receipts: createReceiptStore(database),
@@ -154,6 +157,11 @@ function createStores(
     outbox: createOutboxStore(database, lease),
     pendingActions: createPendingActionStore(database),
     toolRequests: createToolRequestStore(database),
+    people: {
+      pairings: createPairingStore(database, { tenant, newId }),
+      grants: createGrantStore(database, { tenant, newId }),
+      principals: createPrincipalStore(database, tenant),
+    },
     ...createDueStore(database),
   }
 }

@@ -6,7 +6,7 @@
 import type { PendingActionStore } from './agent/approvals/pending-action-store.ts'
 import type { ToolRequestStore } from './agent/runtime-tools/tool-request-store.ts'
 import { failureFacts, type PumpName, type RawArrival, type WatchResult } from './contract/index.ts'
-import type { GatewayConnection, GatewayDeps } from './gateway/deps.ts'
+import type { GatewayConnection, GatewayDeps, People } from './gateway/deps.ts'
 import { type Received, receive } from './gateway/receive.ts'
 import { resubmit } from './gateway/resubmit.ts'
 import { takeTurn } from './gateway/take-turn.ts'
@@ -27,6 +27,8 @@ export type Gateway = {
   readonly resubmit: (inboxId: string) => Promise<boolean>
   /** What paused runs wait for. Whoever decides wakes the gateway afterwards. */
   readonly waits: Waits
+  /** Who may speak, and who they are. Whoever changes it wakes the gateway afterwards. */
+  readonly people: People
   /** Works until its deadline, or until nothing is due. The next drain goes on where this one stopped, here or elsewhere. */
   readonly drain: (options: DrainOptions) => Promise<void>
   /** Milliseconds until there is something to drain that nobody holds; 0 = now, undefined = nothing waits. */
@@ -59,6 +61,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     waitForEvents: deps.bells.events.wait,
     resubmit: (inboxId) => resubmit(deps, inboxId),
     waits: { tenant: tenantOf(deps), actions: deps.pendingActions, toolRequests: deps.toolRequests },
+    people: deps.people,
     drain: (options) => drain(deps, options, onRound),
     nextDueMs: deps.nextDueMs,
     pumpAges: () => ({ turns: ageOf('turns'), sends: ageOf('sends'), timers: ageOf('timers') }),

@@ -46,9 +46,17 @@ export function renderAnswer(acceptances: readonly Acceptance[], result: WatchRe
   if (acceptance?.kind === 'refused') return problem(acceptance.reason, refusals[acceptance.reason] ?? forbidden)
   if (acceptance?.kind === 'stale') return problem('stale', refusals['stale'] ?? forbidden)
   if (result?.kind === 'answered') return json(200, answerBody(result.response, result.runId))
+  if (result?.kind === 'held') return heldAnswer(result)
   if (result?.kind !== 'ended') return json(202, { status: 'pending' })
   const end = ended[result.state]
   return end === undefined ? json(200, { status: result.state, code: result.reason }) : problem(result.reason, end)
+}
+
+/** Not refused: the run is kept. The same run asked for again waits for its answer once its sender is let in. */
+function heldAnswer({ response, reason }: Extract<WatchResult, { kind: 'held' }>): TransportAnswer {
+  if (response === null) return json(202, { status: reason })
+  const messages = [{ role: 'assistant', content: plainText(response) }]
+  return json(202, { threadId: response.thread_id, status: reason, messages })
 }
 
 function answerBody(response: NormalizedResponse, runId: string): JsonObject {

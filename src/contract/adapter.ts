@@ -99,6 +99,8 @@ export type Endpoint = { readonly path: string; readonly answer: 'acknowledge' |
 /** What a watching request is told in the end. */
 export type WatchResult =
   | { readonly kind: 'answered'; readonly response: NormalizedResponse; readonly runId: string }
+  /** Kept until somebody lets the sender in; the response says what it takes. */
+  | { readonly kind: 'held'; readonly response: NormalizedResponse | null; readonly reason: string }
   | { readonly kind: 'ended'; readonly state: string; readonly reason: string }
   | { readonly kind: 'pending' }
 

@@ -1,6 +1,13 @@
 // Hop 6: each waiting message on its own: evidence -> access decision -> principal (ruling 14).
-import type { Fields, IdentityEvidence, JsonObject, NormalizedMessage, OpenPairing } from '../contract/index.ts'
-import { type AccessDecision, type AccessScene, roleHere } from '../identity/access.ts'
+import type {
+  Fields,
+  IdentityEvidence,
+  JsonObject,
+  NormalizedMessage,
+  OpenPairing,
+  StoredGrant,
+} from '../contract/index.ts'
+import { type AccessDecision, type AccessScene, grantsHere, roleHere } from '../identity/access.ts'
 import { refusalWords } from '../identity/pairing/door-words.ts'
 import type { ResolvedPrincipal } from '../identity/principal/resolver.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
@@ -22,8 +29,20 @@ export async function admissions(
   lane: Waiting,
 ): Promise<ReadonlyMap<string, Admission>> {
   const decided = new Map<string, Admission>()
-  for (const row of lane.messages) decided.set(row.id, await admit(deps, at, row, lane.agent))
+  const held = new Map<string, number>()
+  for (const row of lane.messages) {
+    const admission = await admit(deps, at, withHeld(row, held), lane.agent)
+    decided.set(row.id, admission)
+    const id = admission.kind === 'held' ? admission.pairing?.id : undefined
+    if (id !== undefined) held.set(id, (held.get(id) ?? 0) + 1)
+  }
   return decided
+}
+
+/** Those that are about to be held count as well: a stranger who writes fast may not keep more than one who writes slowly. */
+function withHeld(row: WaitingMessage, held: ReadonlyMap<string, number>): WaitingMessage {
+  const pairings = row.access.pairings.map((each) => ({ ...each, held: each.held + (held.get(each.id) ?? 0) }))
+  return { ...row, access: { ...row.access, pairings } }
 }
 
 export async function admit(
@@ -39,7 +58,7 @@ export async function admit(
     case 'refused':
       return refusal(at, row, ground, decision.reason)
     case 'unpaired':
-      return hold(row, ground, decision.with === 'agent' ? agent : '*')
+      return hold(at, row, ground, decision.with === 'agent' ? agent : '*')
     case 'admitted': {
       const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
       if (person === undefined) return refusal(at, row, ground, 'principal_unknown')
@@ -82,6 +101,11 @@ export function isOperatorHere(row: WaitingMessage, at: GatewayConnection, agent
   return role === 'operator' || role === 'admin'
 }
 
+export function adminGrantsHere(row: WaitingMessage, at: GatewayConnection, agent: string): readonly StoredGrant[] {
+  const grants = grantsHere({ stored: row.access, connection: at.key, agent })
+  return grants.filter(({ effect, role }) => effect === 'allow' && role === 'admin')
+}
+
 function sceneOf(deps: AdmissionDeps, at: GatewayConnection, row: WaitingMessage, agent: string): AccessScene {
   return {
     connection: at.key,
@@ -109,21 +133,26 @@ function shownEvidence({ issuer, method, assurance }: IdentityEvidence): JsonObj
 
 function refusal(at: GatewayConnection, row: WaitingMessage, ground: Ground, reason: string): Admission {
   // Where a request waits for its answer the code is the answer.
-  const isWatched = at.adapter.endpoints.some(({ answer }) => answer === 'watch')
   const hasWords = refusalWords(reason, ground.subject) !== undefined
-  return { ...ground, kind: 'refused', reason, mustTell: hasWords && !isWatched && mayTell(row) }
+  return { ...ground, kind: 'refused', reason, mustTell: hasWords && !isWatched(at) && mayTell(row) }
 }
 
-function hold(row: WaitingMessage, ground: Ground, agent: string): Admission {
+function hold(at: GatewayConnection, row: WaitingMessage, ground: Ground, agent: string): Admission {
   const pairing = row.access.pairings.find((each) => each.agent === agent) ?? null
   const refused = (reason: string): Admission => ({ ...ground, kind: 'refused', reason, mustTell: false })
-  if (pairing !== null && pairing.held >= maxHeld) return refused('too_many_held')
+  // A deletion is always kept: without it a message that was taken back would be answered.
+  if (pairing !== null && pairing.held >= maxHeld && row.event !== 'delete') return refused('too_many_held')
   if (pairing === null && !mayTell(row)) return refused('not_paired')
-  return { ...ground, kind: 'held', pairing, pairedWith: agent, mustTell: needsCode(row, pairing) }
+  return { ...ground, kind: 'held', pairing, pairedWith: agent, mustTell: needsCode(at, row, pairing) }
 }
 
-function needsCode(row: WaitingMessage, pairing: OpenPairing | null): boolean {
-  return row.event === 'new' && (pairing === null || mayTell(row))
+function needsCode(at: GatewayConnection, row: WaitingMessage, pairing: OpenPairing | null): boolean {
+  return row.event === 'new' && (pairing === null || isWatched(at) || mayTell(row))
+}
+
+/** Each request there is answered, and only the one who made it hears the answer. */
+export function isWatched({ adapter }: Pick<GatewayConnection, 'adapter'>): boolean {
+  return adapter.endpoints.some(({ answer }) => answer === 'watch')
 }
 
 /** Said to somebody who spoke to us: not into a room that happens to be overheard, and not over and over. */

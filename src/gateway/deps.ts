@@ -15,8 +15,11 @@ import type {
   Observer,
   ValidationScope,
 } from '../contract/index.ts'
+import type { GrantStore } from '../identity/access/grant-store.ts'
 import type { AccessPolicy } from '../identity/access.ts'
 import type { ChainStore } from '../identity/chain/chain-store.ts'
+import type { PairingStore } from '../identity/pairing/pairing-store.ts'
+import type { PrincipalStore } from '../identity/principal/principal-store.ts'
 import type { PrincipalResolver } from '../identity/principal/resolver.ts'
 import type { Committer } from '../inbound/group-commit.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
@@ -64,6 +67,12 @@ export type TurnPolicy = {
   readonly historyTail: number
 }
 
+export type People = {
+  readonly pairings: PairingStore
+  readonly grants: GrantStore
+  readonly principals: PrincipalStore
+}
+
 export type GatewayDeps = {
   readonly connections: readonly GatewayConnection[]
   readonly agents: ReadonlyMap<string, Agent>
@@ -78,6 +87,8 @@ export type GatewayDeps = {
   readonly outbox: OutboxStore
   readonly pendingActions: PendingActionStore
   readonly toolRequests: ToolRequestStore
+  /** Who people are and what was decided about them. */
+  readonly people: People
   readonly access: AccessPolicy
   readonly principals: PrincipalResolver
   readonly capabilities: CapabilityCheck

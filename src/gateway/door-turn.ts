@@ -5,7 +5,7 @@ import { pairingWords, refusalWords } from '../identity/pairing/door-words.ts'
 import { newPairingCode } from '../identity/pairing/pairing-code.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
 import type { NewPairing, TurnEnd, WaitingMessage } from '../sessions/turn-store.ts'
-import { admit } from './admissions.ts'
+import { admit, isWatched } from './admissions.ts'
 import type { GatewayDeps } from './deps.ts'
 import { emptyEnd, render } from './end-turn.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
@@ -42,13 +42,12 @@ function heldEnd(
   const pairing = newPairing(deps, row, admission)
   const words = pairingWords(pairing.code)
   // A request that waits for its answer is given the code as one.
-  const isWatched = ready.at.adapter.endpoints.some(({ answer }) => answer === 'watch')
   return {
     ...emptyEnd(ready),
     leadState: 'held',
     leadReason: 'pairing_required',
     pairing,
-    ...(isWatched ? { response: notice(ready, words) ?? null } : { calls: noticeCalls(deps, ready, words) }),
+    ...(isWatched(ready.at) ? { response: notice(ready, words) ?? null } : { calls: noticeCalls(deps, ready, words) }),
   }
 }
 

@@ -10,6 +10,7 @@ export async function watch(deps: GatewayDeps, inboxId: string, timeoutMs: numbe
     const receipt = await deps.receipts.find(inboxId)
     if (receipt === undefined) return { kind: 'ended', state: 'unknown', reason: 'not_found' }
     const { state, reason, response } = receipt
+    if (state === 'held') return { kind: 'held', response, reason: reason ?? state }
     const hasEnded = state !== 'queued' && state !== 'in_turn'
     if (hasEnded && response !== null)
       return { kind: 'answered', response, runId: receipt.runId ?? receipt.turnId ?? inboxId }

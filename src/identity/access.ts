@@ -116,7 +116,7 @@ function grantedEvidence({ valid, grants }: Settling): AccessDecision | undefine
 type Place = Pick<AccessScene, 'stored' | 'connection' | 'agent'>
 
 /** Grants for a person's main subject count under every subject that was linked to it. */
-function grantsHere({ stored, connection, agent }: Place): readonly StoredGrant[] {
+export function grantsHere({ stored, connection, agent }: Place): readonly StoredGrant[] {
   const here = stored.grants.filter(
     (grant) =>
       (grant.connection === null || grant.connection === connection) && (grant.agent === null || grant.agent === agent),

@@ -6,6 +6,8 @@ export type RetentionPolicy = { readonly contentDays: number; readonly receiptDa
 export interface SweepStore {
   /** Removes what is due, one bounded batch per kind; returns how many rows went. */
   sweep(policy: RetentionPolicy): Promise<number>
+  /** Pairings that have run out, and messages that need not wait for one any more; how many messages went on or ended. */
+  settlePairings(): Promise<number>
   /** Lanes whose count disagreed with their rows, corrected. */
   correctDrift(limit: number): Promise<number>
 }
@@ -16,6 +18,8 @@ export const defaultRetention: RetentionPolicy = { contentDays: 90, receiptDays:
 export async function sweepOnce(store: SweepStore, policy: RetentionPolicy, log: Log): Promise<void> {
   const swept = await store.sweep(policy)
   if (swept > 0) log.info('retention_swept', { rows: swept })
+  const settled = await store.settlePairings()
+  if (settled > 0) log.info('held_messages_settled', { rows: settled })
   const drifted = await store.correctDrift(200)
   if (drifted > 0) log.error('lane_drift_corrected', { lanes: drifted })
 }

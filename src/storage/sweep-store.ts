@@ -1,6 +1,7 @@
 // Retention and drift on SQL.
 import type { SweepStore } from '../inbound/retention.ts'
 import type { Database } from './database.ts'
+import { sweepPairings } from './pairing-store.ts'
 import {
   correctDrift,
   findDrift,
@@ -8,6 +9,7 @@ import {
   forgetChains,
   forgetContent,
   forgetLimits,
+  forgetPairings,
   forgetReceipts,
   forgetSignals,
   forgetTimers,
@@ -31,7 +33,15 @@ export function createSweepStore(database: Database): SweepStore {
       let swept = 0
       for (const each of [forgetContent, forgetTranscripts])
         swept += (await database.query(each, [contentDays, batch])).length
-      for (const each of [forgetReceipts, forgetCalls, forgetTurns, forgetTombstones, forgetTimers, forgetSignals]) {
+      for (const each of [
+        forgetReceipts,
+        forgetCalls,
+        forgetTurns,
+        forgetTombstones,
+        forgetTimers,
+        forgetSignals,
+        forgetPairings,
+      ]) {
         swept += (await database.query(each, [receiptDays, batch])).length
       }
       swept += (await database.query(forgetLimits, [batch])).length
@@ -40,6 +50,7 @@ export function createSweepStore(database: Database): SweepStore {
       await database.maintain()
       return swept
     },
+    settlePairings: () => sweepPairings(database),
     async correctDrift(limit) {
       const lanes = await database.query<Drift>(findDrift, [limit])
       let corrected = 0

@@ -1,4 +1,5 @@
 // What a command for the gateway is given and what it answers: a text, rendered like any reply.
+import type { StoredGrant } from '../../contract/index.ts'
 import type { ControlCommand } from '../../inbound/control-command.ts'
 import type { Glance } from '../../sessions/run-store.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
@@ -11,6 +12,8 @@ export type CommandScene = {
   readonly principal: string
   /** By a stored grant for this agent, as of now. */
   readonly isOperator: boolean
+  /** What makes him an admin here; none: he is not. */
+  readonly adminGrants: readonly StoredGrant[]
   readonly agent: string
   /** The turn the command is. */
   readonly turn: { readonly id: string; readonly tenant: string }

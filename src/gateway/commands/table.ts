@@ -4,6 +4,7 @@ import { type ControlCommand, controlCommandOf } from '../../inbound/control-com
 import { answerAgents } from './agents.ts'
 import { answerDecision } from './approvals.ts'
 import type { Command, CommandScene } from './command.ts'
+import { answerPair } from './pair.ts'
 import { answerStatus } from './status.ts'
 import { answerStop } from './stop.ts'
 
@@ -13,6 +14,7 @@ const commands: Readonly<Record<string, Command>> = {
   approve: { help: 'let me do what I asked you about', answer: answerDecision },
   reject: { help: 'keep me from it', answer: answerDecision },
   agents: { help: 'who answers here, and how to write to them', answer: answerAgents },
+  pair: { help: 'let somebody in by the code they were given (admins only)', answer: answerPair },
   help: { help: 'this list', answer: answerHelp },
 }
 

@@ -35,7 +35,7 @@ export const inbox = pgTable(
     principal: text('principal'),
     /** The access rule that admitted or refused it; null while nobody was asked. */
     accessRule: text('access_rule'),
-    /** While it is held: the pairing that decides what becomes of it. */
+    /** The pairing that decides, or decided, what becomes of it. */
     pairingId: uuid('pairing_id'),
     conversationId: uuid('conversation_id'),
     state: text('state').notNull(),

@@ -64,7 +64,12 @@ new_pairing as (
   select a.tenant, a.id, a.connection, a.agent, a.subject, a.code, 'pending', a.conversation_id, a."shownName", a.evidence,
     now() + a."expiresInMs" * interval '1 ms'
   from asking a where a.id is not null and a."knownId" is null
-  on conflict do nothing returning id
+  -- One that has run out and was not swept yet begins anew, with what it holds, under the code that is told now.
+  on conflict (tenant, connection, agent, subject) where status = 'pending'
+  do update set code = excluded.code, conversation_id = excluded.conversation_id, shown_name = excluded.shown_name,
+    evidence = excluded.evidence, created_at = now(), expires_at = excluded.expires_at
+  where pairings.expires_at <= now()
+  returning id
 ),
 pairing as materialized (select id from known_pairing union all select id from new_pairing),
 decided as (

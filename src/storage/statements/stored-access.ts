@@ -7,6 +7,7 @@
 const shownBy = (rows: string): string =>
   `array(select distinct i ->> 'subject' from (${rows}) x, jsonb_array_elements(x.message #> '{sender,identities}') i)`
 
+/** Denials come first: whatever is left out, a block is not. */
 const maxPerSubject = 64
 
 export type AccessPlace = {
@@ -19,13 +20,17 @@ export type AccessPlace = {
 
 /** SQL: JSON that `withAccess` spreads over the messages. A linked subject counts together with the person it is linked to. */
 export function storedAccess({ tenant, connection, conversation, rows }: AccessPlace): string {
-  const door = `turns t where t.conversation_id = ${conversation} and t.kind = 'door' and t.started_at > now() - interval '1 hour'`
+  // A turn that is open has told nobody yet: whoever resumes it must not take itself for somebody who did.
+  const door = `turns t where t.conversation_id = ${conversation} and t.kind = 'door' and t.state not in ('running', 'split')
+      and t.started_at > now() - interval '1 hour'`
   return `(select json_build_object(
     'grants', (select coalesce(json_agg(json_build_object('id', g.id, 'subject', g.subject, 'effect', g.effect,
         'role', g.role, 'connection', g.connection, 'agent', g.agent, 'workspaceId', g.workspace_id)), '[]')
       from unnest(s.subjects) u(subject) cross join lateral (
         select * from grants g where g.tenant = ${tenant} and g.subject = u.subject and g.revoked_at is null
-          and (g.expires_at is null or g.expires_at > now()) limit ${maxPerSubject}) g),
+          and (g.expires_at is null or g.expires_at > now()) and (g.workspace_id is null
+            or g.workspace_id = (select c.workspace_id from conversations c where c.id = ${conversation}))
+        order by g.effect desc limit ${maxPerSubject}) g),
     'links', s.links,
     'pairings', (select coalesce(json_agg(json_build_object('id', p.id, 'code', p.code, 'subject', p.subject,
         'agent', p.agent, 'held', (select count(*) from inbox h where h.pairing_id = p.id and h.state = 'held'))), '[]')

@@ -104,7 +104,7 @@ function messageOf({ channel, arrival, connection, event, from, text, raw }: Sce
       external_conversation_id: event.conversation,
       external_message_id: event.id,
       sender_id: from,
-      room_kind: 'dm',
+      room_kind: event.room,
       from_self: false,
       addressed: event.addressed,
       visibility: 'private',

@@ -20,6 +20,7 @@ export const eventSchema = z.object({
   exclusive: z.boolean().optional(),
   sentAt: z.iso.datetime().optional(),
   addressed: z.enum(['mention', 'reply', 'dm', 'thread', 'command', 'none']).default('dm'),
+  room: z.enum(['dm', 'group']).default('dm'),
   /** Threads the sender merely claims; without it the platform itself says which conversation this is. */
   claims: z.array(z.string().min(1)).min(1).optional(),
   replyToken: z.string().optional(),

@@ -1,0 +1,39 @@
+// /pair CODE: an admin lets somebody in, in a chat. Nobody else learns anything, not even whether there is such a code.
+import type { StoredGrant } from '../../contract/index.ts'
+import { readPairingCode, shownCode } from '../../identity/pairing/pairing-code.ts'
+import type { PairingDecision, PairingLine } from '../../identity/pairing/pairing-store.ts'
+import type { CommandScene } from './command.ts'
+
+export async function answerPair({ deps, command, principal, adminGrants }: CommandScene): Promise<string> {
+  if (adminGrants.length === 0) return 'Only my admins can let people in.'
+  const code = readPairingCode(command.args)
+  if (code === undefined) return 'Tell me whom: /pair and the code they were given, such as /pair BCDF-2345'
+  const { pairings } = deps.people
+  const pairing = await pairings.find(code)
+  const grant = adminGrants.find((each) => pairing !== undefined && covers(each, pairing))
+  if (pairing === undefined || grant === undefined) return unknownWords(code)
+  const by = { name: principal, subject: principal }
+  const decision = await pairings.approve(code, by, grant.agent ?? undefined)
+  deps.bells.turns.ring()
+  return decisionWords(code, decision, principal)
+}
+
+/** An admin lets people in as far as he is one himself. */
+function covers({ connection, agent }: StoredGrant, pairing: PairingLine): boolean {
+  const wanted = pairing.agent === '*' ? pairing.wroteTo : pairing.agent
+  return (connection === null || connection === pairing.connection) && (agent === null || agent === wanted)
+}
+
+function decisionWords(code: string, decision: PairingDecision, principal: string): string {
+  if (decision.kind === 'unknown') return unknownWords(code)
+  const { pairing } = decision
+  const who = pairing.shownName === null ? pairing.subject : `${pairing.subject}, who goes by “${pairing.shownName}”`
+  // After a crash the same command finds what it decided before.
+  const isOurs = decision.kind === 'decided' || (pairing.status === 'approved' && pairing.decidedBy === principal)
+  if (isOurs) return `Let in: ${who}. What they wrote is answered now.`
+  return `${shownCode(code)} was decided before: it is ${pairing.status}.`
+}
+
+function unknownWords(code: string): string {
+  return `Nobody waits with the code ${shownCode(code)}. It may have been decided, or it has expired.`
+}

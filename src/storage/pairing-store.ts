@@ -1,0 +1,59 @@
+// Pairings on SQL. A decision is committed before the messages it frees are touched; both halves may be repeated.
+import type { IdSource } from '../contract/index.ts'
+import type { PairingDecision, PairingLine, PairingStore } from '../identity/pairing/pairing-store.ts'
+import type { Database, Param } from './database.ts'
+import { settleHeldMessages, settlePairedMessages } from './statements/held-messages.ts'
+import { decideKnownPairings, decidePairing, expirePairings, findPairing, listPairings } from './statements/pairings.ts'
+
+/** More than any pairing holds. */
+const maxMessages = 1_000
+const perRound = 200
+
+export type PeopleOptions = { readonly tenant: string; readonly newId: IdSource }
+
+export function createPairingStore(database: Database, { tenant, newId }: PeopleOptions): PairingStore {
+  const find = async (code: string): Promise<PairingLine | undefined> =>
+    (await database.query<PairingLine>(findPairing, [tenant, code]))[0]
+  const decide = async (code: string, verdict: readonly Param[]): Promise<PairingDecision> => {
+    const params = [tenant, code, ...verdict, newId()]
+    const [decided] = await database.query<PairingLine>(decidePairing, params)
+    const pairing = decided ?? (await find(code))
+    if (pairing === undefined) return { kind: 'unknown' }
+    // Also when somebody else decided: whoever did may have died before this.
+    const messages = await settlePairing(database, pairing.id)
+    return decided === undefined ? { kind: 'late', pairing } : { kind: 'decided', pairing, messages }
+  }
+  return {
+    list: ({ status, limit, before }) => database.query<PairingLine>(listPairings, [tenant, status, limit, before]),
+    find,
+    approve: (code, { name, subject }, onlyAgent) =>
+      decide(code, ['approved', name, subject, 'allow', onlyAgent ?? null]),
+    reject: (code, { name, subject }, isBlocked) =>
+      decide(code, ['rejected', name, subject, isBlocked ? 'deny' : null, null]),
+  }
+}
+
+/** After a grant or a link: pairings of that person that it decides. Returns how many messages go on, or end. */
+export async function settleKnown(database: Database, tenant: string, subject: string): Promise<number> {
+  const decided = await database.query<{ id: string }>(decideKnownPairings, [tenant, subject, perRound])
+  let messages = 0
+  for (const { id } of decided) messages += await settlePairing(database, id)
+  return messages
+}
+
+/** The sweeper's round: what has run out, what was settled by other means, and what a dead process left half done. */
+export async function sweepPairings(database: Database): Promise<number> {
+  await database.query(expirePairings, [perRound])
+  await database.query(decideKnownPairings, [null, null, perRound])
+  return counted(await database.query<Settled>(settleHeldMessages, [maxMessages, database.isShared]))
+}
+
+async function settlePairing(database: Database, id: string): Promise<number> {
+  return counted(await database.query<Settled>(settlePairedMessages, [maxMessages, database.isShared, id]))
+}
+
+type Settled = { readonly released: number; readonly refused: number }
+
+function counted([row]: readonly Settled[]): number {
+  return (row?.released ?? 0) + (row?.refused ?? 0)
+}

@@ -1,0 +1,54 @@
+// Grants: rows that count from the next decision on, in every replica, since they are read with the message.
+import { statement } from '../database.ts'
+import { auditedActs } from './audited.ts'
+import { isoTime } from './iso-time.ts'
+
+const state = `case when g.revoked_at is not null then 'revoked'
+  when g.expires_at is not null and g.expires_at <= now() then 'expired' else 'active' end`
+
+const line = `g.id, g.subject, g.effect, g.role, g.connection, g.agent, g.workspace_id as "workspaceId", g.source,
+  ${state} as state, g.created_by as "createdBy", ${isoTime('g.created_at')} as "createdAt",
+  ${isoTime('g.expires_at')} as "expiresAt", g.revoked_by as "revokedBy", ${isoTime('g.revoked_at')} as "revokedAt"`
+
+/** $1 tenant, $2 subject or null, $3 whether those that are over too, $4 how many, $5 before which id or null. */
+export const listGrants = statement(
+  'list_grants',
+  `
+select ${line} from grants g
+where g.tenant = $1 and ($2::text is null or g.subject = $2) and ($3::boolean or ${state} = 'active')
+  and ($5::uuid is null or g.id < $5)
+order by g.id desc limit $4`,
+)
+
+/** $1 tenant, $2 id. */
+export const getGrant = statement('get_grant', `select ${line} from grants g where g.tenant = $1 and g.id = $2`)
+
+const acted = (action: string, actor: string): string => `
+acted as (
+  select d.tenant, '${action}' as action, d.effect || coalesce(' ' || d.role, '') as outcome, null as rule, d.subject,
+    ${actor} as actor, null::jsonb as evidence, d.connection, d.agent, null::uuid as conversation_id, d.id::text as object_id
+  from written d
+),${auditedActs}`
+
+/** $1 tenant, $2 id, $3 subject, $4 effect, $5 role, $6 connection, $7 agent, $8 workspace, $9 by whom, $10 life in ms. */
+export const addGrant = statement(
+  'add_grant',
+  `
+with written as (
+  insert into grants (tenant, id, subject, effect, role, connection, agent, workspace_id, source, created_by, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, 'operator', $9, now() + $10::float8 * interval '1 ms')
+  returning *
+),${acted('grant.add', 'd.created_by')}
+select ${line} from written g`,
+)
+
+/** $1 tenant, $2 id, $3 by whom. */
+export const revokeGrant = statement(
+  'revoke_grant',
+  `
+with written as (
+  update grants g set revoked_at = now(), revoked_by = $3 where g.tenant = $1 and g.id = $2 and g.revoked_at is null
+  returning g.*
+),${acted('grant.revoke', 'd.revoked_by')}
+select ${line} from written g`,
+)

@@ -1,0 +1,75 @@
+// People and who is who. A link is one step: nobody acts as somebody who acts as a third.
+import { statement } from '../database.ts'
+import { met, principalId } from './audited.ts'
+import { isoTime } from './iso-time.ts'
+
+/** $1 tenant, $2 how many, $3 before which moment and id: the id of the last line, or null. */
+export const listPrincipals = statement(
+  'list_principals',
+  `
+select p.id, p.subject, ${isoTime('p.created_at')} as "createdAt",
+  (select json_build_object('at', ${isoTime('a.at')}, 'action', a.action, 'outcome', a.outcome, 'code', a.code, 'rule', a.rule,
+      'connection', a.connection)
+    from audit_log a where a.tenant = p.tenant and a.principal_id = p.id order by a.seq desc limit 1) as "lastDecision",
+  coalesce((select json_agg(json_build_object('id', g.id, 'effect', g.effect, 'role', g.role, 'connection', g.connection,
+      'agent', g.agent) order by g.id)
+    from grants g where g.tenant = p.tenant and g.subject = p.subject and g.revoked_at is null
+      and (g.expires_at is null or g.expires_at > now())), '[]') as grants,
+  (select l.principal from identity_links l where l.tenant = p.tenant and l.subject = p.subject) as "linkedTo",
+  coalesce((select json_agg(l.subject order by l.subject) from identity_links l
+    where l.tenant = p.tenant and l.principal = p.subject), '[]') as "linkedFrom"
+from principals p
+where p.tenant = $1 and ($3::uuid is null
+  or (p.created_at, p.id) < (select b.created_at, b.id from principals b where b.tenant = $1 and b.id = $3))
+order by p.created_at desc, p.id desc limit $2`,
+)
+
+const line = `l.subject, l.principal, l.created_by as "createdBy", ${isoTime('l.created_at')} as "createdAt"`
+
+/** $1 tenant. */
+export const listLinks = statement(
+  'list_links',
+  `select ${line} from identity_links l where l.tenant = $1 order by l.principal, l.subject limit 1000`,
+)
+
+/** $1 tenant, $2 subject. */
+export const getLink = statement(
+  'get_link',
+  `select ${line} from identity_links l where l.tenant = $1 and l.subject = $2`,
+)
+
+/** Both are in the log by the ids of their rows: who was meant is told by the second one. */
+const audited = (
+  action: string,
+  actor: string,
+): string => `${met(`select tenant, subject from written union all select tenant, principal from written`)},
+audited as (
+  insert into audit_log (tenant, action, outcome, principal_id, actor, object_id)
+  select w.tenant, '${action}', 'done', ${principalId('w.tenant', 'w.subject')}, ${actor},
+    ${principalId('w.tenant', 'w.principal')}::text
+  from written w
+)`
+
+/** $1 tenant, $2 subject, $3 principal, $4 by whom. Nothing is written where it would make a chain. */
+export const addLink = statement(
+  'add_link',
+  `
+with written as (
+  insert into identity_links (tenant, subject, principal, created_by)
+  select $1, $2, $3, $4
+  where not exists (select 1 from identity_links l where l.tenant = $1 and (l.subject = $3 or l.principal = $2))
+  on conflict do nothing
+  returning *
+),${audited('principal.link', 'w.created_by')}
+select ${line} from written l`,
+)
+
+/** $1 tenant, $2 subject, $3 by whom. */
+export const removeLink = statement(
+  'remove_link',
+  `
+with written as (
+  delete from identity_links l where l.tenant = $1 and l.subject = $2 returning *
+),${audited('principal.unlink', '$3')}
+select 1 as removed from written`,
+)
