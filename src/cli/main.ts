@@ -5,7 +5,10 @@ import { booksCommand } from './books.ts'
 import { deadCommands } from './dead.ts'
 import { deliveriesCommands } from './deliveries.ts'
 import { explainCommand } from './explain.ts'
+import { grantsCommands } from './grants.ts'
 import { migrateCommand } from './migrate.ts'
+import { pairingsCommands } from './pairings.ts'
+import { principalsCommands } from './principals.ts'
 import { replayCommand } from './replay.ts'
 import { runCli } from './run.ts'
 import { runsCommands } from './runs.ts'
@@ -31,6 +34,9 @@ const root = {
     approvalsCommands,
     toolRequestsCommands,
     sessionsCommands,
+    pairingsCommands,
+    grantsCommands,
+    principalsCommands,
     tokensCommands,
   ],
 }

@@ -142,7 +142,7 @@ function listed(text: string): readonly string[] {
     .filter((each) => each !== '')
 }
 
-function lifeOf(text: string | undefined): number | null {
+export function lifeOf(text: string | undefined): number | null {
   if (text === undefined) return null
   const [, count = '', unit = ''] = /^(\d{1,5})([mhdw])$/.exec(text) ?? []
   if (!(unit in unitMs) || Number(count) === 0)

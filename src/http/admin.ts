@@ -3,6 +3,9 @@
 import type { Context, Hono } from 'hono'
 import { GatewayError, type Page } from '../contract/index.ts'
 import { addApprovalRoutes } from './admin-approvals.ts'
+import { addGrantRoutes } from './admin-grants.ts'
+import { addPairingRoutes } from './admin-pairings.ts'
+import { addPrincipalRoutes } from './admin-principals.ts'
 import { addSessionRoutes } from './admin-sessions.ts'
 import { addTokenRoutes } from './admin-tokens.ts'
 import { addToolRequestRoutes } from './admin-tool-requests.ts'
@@ -59,6 +62,9 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   addApprovalRoutes(app, deps)
   addToolRequestRoutes(app, deps)
   addSessionRoutes(app, deps)
+  addPairingRoutes(app, deps)
+  addGrantRoutes(app, deps)
+  addPrincipalRoutes(app, deps)
 }
 
 function done(deps: AppDeps, context: Context, isDone: boolean): Response {

@@ -198,6 +198,10 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /admin/tool-requests', read: () => asOperator('/admin/tool-requests') },
     // None is asked for here; what it shows is for whoever runs the tool, parameters included.
     { name: 'GET /admin/tool-requests/:id', read: async () => (await request('/admin/tool-requests/none')).body },
+    { name: 'GET /admin/pairings', read: () => asOperator('/admin/pairings') },
+    { name: 'GET /admin/grants', read: () => asOperator('/admin/grants?state=all') },
+    { name: 'GET /admin/principals', read: () => asOperator('/admin/principals') },
+    { name: 'GET /admin/principals/links', read: () => asOperator('/admin/principals/links') },
     { name: 'GET /admin/runs', read: () => asOperator('/admin/runs?limit=500') },
     { name: 'GET /admin/runs/:id', read: () => everyRun('') },
     { name: 'GET /admin/runs/:id/events', showsText: true, read: () => everyRun('/events') },

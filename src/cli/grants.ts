@@ -1,0 +1,152 @@
+// `parley grants`: who was let in or shut out by name, and what they may do.
+import type { GrantLine } from '../identity/access/grant-store.ts'
+import type { Group } from './command.ts'
+import { CommandError, exitCodes } from './exit.ts'
+import { type OperatorContext, operatorCommand } from './operator.ts'
+import { instant, oneLine, table } from './output.ts'
+import { idPageArgs, idPageFooter, idPageQuery } from './paging.ts'
+import { lifeOf } from './tokens.ts'
+
+type GrantPage = { readonly grants: readonly GrantLine[]; readonly next: string | null }
+type Added = { readonly grant: GrantLine; readonly messages: number }
+
+const subjectArg = {
+  subject: { type: 'positional', required: true, description: 'Who, as evidence names them, such as chat:42' },
+} as const
+const placeArgs = {
+  connection: { type: 'string', description: 'Only there, as the books name it', valueHint: 'channel/id' },
+  agent: { type: 'string', description: 'Only with this agent', valueHint: 'slug' },
+  expires: { type: 'string', description: 'For so long: 45m, 12h, 30d, 8w (default: for ever)', valueHint: 'time' },
+} as const
+
+const listCommand = operatorCommand({
+  name: 'list',
+  description: 'List grants that count now, newest first.',
+  examples: ['parley grants list', 'parley grants list --subject chat:42 --state all'],
+  args: {
+    subject: { type: 'string', description: 'Only about this one', valueHint: 'subject' },
+    state: { type: 'enum', options: ['active', 'all'], default: 'active', description: 'all: also what is over' },
+    ...idPageArgs,
+  },
+  before: (args) => void idPageQuery(args, {}),
+  async run({ args, callGateway, show }) {
+    const query = idPageQuery(args, { subject: args.subject, state: args.state })
+    const page = await callGateway<GrantPage>('GET', `/admin/grants?${query}`)
+    const lines = table(page.grants, [
+      { title: 'ID', cell: (line) => line.id },
+      { title: 'WHO', cell: (line) => line.subject },
+      { title: 'EFFECT', cell: (line) => line.effect },
+      { title: 'ROLE', cell: (line) => line.role },
+      { title: 'CONNECTION', cell: (line) => line.connection },
+      { title: 'AGENT', cell: (line) => line.agent },
+      { title: 'STATE', cell: (line) => line.state },
+      { title: 'BY', cell: (line) => `${line.createdBy} (${line.source})` },
+      { title: 'EXPIRES', cell: (line) => instant(line.expiresAt) },
+    ])
+    const more = idPageFooter(page.next, `parley grants list --state ${args.state ?? 'active'}`)
+    show(page, page.grants.length === 0 ? 'None.' : `${lines}${more}`)
+  },
+})
+
+const addCommand = operatorCommand({
+  name: 'add',
+  description: 'Let somebody in by name, with a role if they are to have one. Messages held for them are answered.',
+  examples: ['parley grants add chat:42', 'parley grants add chat:42 --role admin --agent demo --expires 30d'],
+  args: {
+    ...subjectArg,
+    role: {
+      type: 'enum',
+      options: ['viewer', 'operator', 'admin'],
+      description: 'viewer may not speak; operator and admin may stop runs and decide; admin may let people in',
+    },
+    ...placeArgs,
+    workspace: { type: 'string', description: 'Only in this workspace', valueHint: 'id' },
+  },
+  before: ({ expires }) => void lifeOf(expires),
+  async run({ args, callGateway, show }) {
+    const more = { effect: 'allow', role: args.role ?? null, workspaceId: args.workspace ?? null }
+    const body = { subject: args.subject, ...more, ...placeOf(args) }
+    const added = await callGateway<Added>('POST', '/admin/grants', { body })
+    show(
+      added,
+      `Granted: ${grantWords(added.grant)}.${heldWords(added.messages)} Revoke it with: parley grants revoke ${added.grant.id}`,
+    )
+  },
+})
+
+const revokeCommand = operatorCommand({
+  name: 'revoke',
+  description: 'Take a grant back; it counts from the next decision on, in every replica.',
+  examples: ['parley grants revoke 0192f1c2-7d5e-7abc-8def-0123456789ab'],
+  args: { id: { type: 'positional', required: true, description: 'Id of a grant, as the list shows it' } },
+  async run({ args, callGateway, show }) {
+    const answer = await revoke(callGateway, args.id)
+    show(answer, `Revoked: ${grantWords(answer.grant)}.`)
+  },
+})
+
+const blockCommand = operatorCommand({
+  name: 'block',
+  description: 'Shut somebody out, whatever else lets them in.',
+  examples: ['parley grants block chat:666', 'parley grants block chat:666 --connection chat/default'],
+  args: { ...subjectArg, ...placeArgs },
+  before: ({ expires }) => void lifeOf(expires),
+  async run({ args, callGateway, show }) {
+    const body = { subject: args.subject, effect: 'deny', ...placeOf(args) }
+    const added = await callGateway<Added>('POST', '/admin/grants', { body })
+    show(added, `Blocked: ${grantWords(added.grant)}. Undo it with: parley grants unblock ${oneLine(args.subject)}`)
+  },
+})
+
+const unblockCommand = operatorCommand({
+  name: 'unblock',
+  description: 'Take back every block of somebody. It lets nobody in by itself.',
+  examples: ['parley grants unblock chat:666'],
+  args: subjectArg,
+  async run({ args, callGateway, show }) {
+    const query = new URLSearchParams({ subject: args.subject, limit: '500' })
+    const { grants } = await callGateway<GrantPage>('GET', `/admin/grants?${query}`)
+    const blocks = grants.filter(({ effect }) => effect === 'deny')
+    if (blocks.length === 0)
+      throw new CommandError(exitCodes.notFound, 'not_found', 'this subject is not blocked; see parley grants list')
+    const revoked: GrantLine[] = []
+    for (const { id } of blocks) revoked.push((await revoke(callGateway, id)).grant)
+    show({ grants: revoked }, revoked.map((grant) => `Unblocked: ${grantWords(grant)}.`).join('\n'))
+  },
+})
+
+type CallGateway = OperatorContext<Record<never, never>>['callGateway']
+
+function revoke(callGateway: CallGateway, id: string): Promise<{ readonly grant: GrantLine }> {
+  return callGateway('POST', `/admin/grants/${encodeURIComponent(id)}/revoke`)
+}
+
+type Place = {
+  readonly connection?: string | undefined
+  readonly agent?: string | undefined
+  readonly expires?: string | undefined
+}
+
+function placeOf({ connection, agent, expires }: Place): object {
+  return { connection: connection ?? null, agent: agent ?? null, expiresInMs: lifeOf(expires) }
+}
+
+function grantWords({ subject, role, connection, agent, expiresAt }: GrantLine): string {
+  const as = role === null ? '' : ` as ${role}`
+  const where = connection === null ? '' : ` on ${connection}`
+  const to = agent === null ? '' : ` with the agent ${agent}`
+  const until = expiresAt === null ? '' : ` until ${instant(expiresAt)}`
+  return oneLine(`${subject}${as}${where}${to}${until}`)
+}
+
+function heldWords(messages: number): string {
+  if (messages === 0) return ''
+  return messages === 1 ? ' 1 message that was held goes on.' : ` ${messages} messages that were held go on.`
+}
+
+export const grantsCommands: Group = {
+  name: 'grants',
+  description: 'Who was let in or shut out by name, and what they may do.',
+  examples: ['parley grants add chat:42 --role admin', 'parley grants block chat:666'],
+  commands: [listCommand, addCommand, revokeCommand, blockCommand, unblockCommand],
+}

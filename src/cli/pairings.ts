@@ -1,0 +1,91 @@
+// `parley pairings`: people the gateway does not know, who were given a code and wait.
+import type { PairingLine } from '../identity/pairing/pairing-store.ts'
+import type { Group } from './command.ts'
+import { operatorCommand } from './operator.ts'
+import { instant, oneLine, table } from './output.ts'
+import { idPageArgs, idPageFooter, idPageQuery } from './paging.ts'
+
+type PairingPage = { readonly pairings: readonly PairingLine[]; readonly next: string | null }
+type Decided = { readonly pairing: PairingLine; readonly messages: number }
+
+const example = 'BCDF-2345'
+const codeArg = {
+  code: { type: 'positional', required: true, description: 'The code they were given; dash and case do not matter' },
+} as const
+
+const listCommand = operatorCommand({
+  name: 'list',
+  description: 'List people who wait to be let in, newest first.',
+  examples: ['parley pairings list', 'parley pairings list --status all --json'],
+  args: {
+    status: {
+      type: 'enum',
+      options: ['pending', 'approved', 'rejected', 'expired', 'all'],
+      default: 'pending',
+      description: 'What became of them; all: those that wait come first',
+    },
+    ...idPageArgs,
+  },
+  before: (args) => void idPageQuery(args, {}),
+  async run({ args, callGateway, show }) {
+    const status = args.status === 'all' ? undefined : (args.status ?? 'pending')
+    const page = await callGateway<PairingPage>('GET', `/admin/pairings?${idPageQuery(args, { status })}`)
+    const lines = table(page.pairings, [
+      { title: 'CODE', cell: (line) => line.code },
+      { title: 'STATUS', cell: (line) => line.status },
+      { title: 'WHO', cell: (line) => line.subject },
+      { title: 'GOES BY', cell: (line) => line.shownName },
+      { title: 'CONNECTION', cell: (line) => line.connection },
+      { title: 'AGENT', cell: (line) => line.agent },
+      { title: 'HELD', cell: (line) => line.held },
+      { title: 'EXPIRES', cell: (line) => instant(line.expiresAt) },
+      { title: 'DECIDED BY', cell: (line) => line.decidedBy },
+    ])
+    const more = idPageFooter(page.next, `parley pairings list --status ${args.status ?? 'pending'}`)
+    show(page, page.pairings.length === 0 ? 'Nobody there.' : `${lines}${more}`)
+  },
+})
+
+const approveCommand = operatorCommand({
+  name: 'approve',
+  description: 'Let somebody in; what they wrote meanwhile is answered.',
+  examples: [`parley pairings approve ${example}`],
+  args: codeArg,
+  async run({ args, callGateway, show, isOffline }) {
+    const answer = await callGateway<Decided>('POST', `/admin/pairings/${encodeURIComponent(args.code)}/approve`)
+    const when = isOffline ? 'when a gateway starts' : 'now'
+    show(answer, `Let in: ${whoOf(answer)}. ${messageWords(answer.messages)} answered ${when}.`)
+  },
+})
+
+const rejectCommand = operatorCommand({
+  name: 'reject',
+  description: 'Turn somebody away; what they wrote is not answered, and they are not told.',
+  examples: [`parley pairings reject ${example}`, `parley pairings reject ${example} --block`],
+  args: {
+    ...codeArg,
+    block: { type: 'boolean', description: 'Refuse whatever else they write there; undone with parley grants unblock' },
+  },
+  async run({ args, callGateway, show }) {
+    const path = `/admin/pairings/${encodeURIComponent(args.code)}/reject`
+    const answer = await callGateway<Decided>('POST', path, { body: { block: args.block === true } })
+    const blocked = args.block === true ? ' They are blocked.' : ' Should they write again, they get a new code.'
+    show(answer, `Turned away: ${whoOf(answer)}. ${messageWords(answer.messages)} refused.${blocked}`)
+  },
+})
+
+function whoOf({ pairing }: Decided): string {
+  const { subject, shownName, connection } = pairing
+  return oneLine(`${subject}${shownName === null ? '' : ` ("${shownName}")`} on ${connection}`)
+}
+
+function messageWords(count: number): string {
+  return count === 1 ? '1 message is' : `${count} messages are`
+}
+
+export const pairingsCommands: Group = {
+  name: 'pairings',
+  description: 'People the gateway does not know yet, who wait to be let in.',
+  examples: ['parley pairings list', `parley pairings approve ${example}`],
+  commands: [listCommand, approveCommand, rejectCommand],
+}

@@ -1,0 +1,80 @@
+// What is written down about single people: listed, added, revoked. It counts from the next decision on, in every replica.
+import type { Hono } from 'hono'
+import * as z from 'zod'
+import { GatewayError } from '../contract/index.ts'
+import { grantRoles } from '../identity/access/grant-store.ts'
+import { operatorName } from './admin-pairings.ts'
+import type { AppDeps } from './deps.ts'
+import { bodyOf, idOf, pageOf } from './waits.ts'
+
+const maxLifeMs = 10 * 365 * 24 * 60 * 60_000
+
+/** As evidence names them: no spaces, nothing that cannot be seen. */
+export const subjectSchema = z.string().regex(/^[^\s\p{C}]{1,500}$/u)
+const name = z.string().min(1).max(200).nullable().default(null)
+
+const wishSchema = z
+  .strictObject({
+    subject: subjectSchema,
+    effect: z.enum(['allow', 'deny']).default('allow'),
+    role: z.enum(grantRoles).nullable().default(null),
+    connection: name,
+    agent: name,
+    workspaceId: name,
+    expiresInMs: z.number().int().positive().max(maxLifeMs).nullable().default(null),
+  })
+  .refine(({ effect, role }) => effect === 'allow' || role === null, { path: ['role'] })
+const shape = {
+  maxBytes: 4096,
+  remedy:
+    'send {"subject": "chat:42"} as JSON; optional are "effect" (allow, deny), "role" (viewer, operator, admin; not with deny), "connection", "agent", "workspaceId", "expiresInMs"',
+} as const
+
+export function addGrantRoutes(
+  app: Hono,
+  { gateway, wake, agents }: Pick<AppDeps, 'gateway' | 'wake' | 'agents'>,
+): void {
+  app.get('/admin/grants', async (context) => {
+    const page = pageOf(context)
+    const { subject = null, state } = context.req.query()
+    if (state !== undefined && state !== 'active' && state !== 'all')
+      throw new GatewayError('bad_request', 'state must be active or all')
+    const found = await gateway.people.grants.list({ ...page, subject, isEverything: state === 'all' })
+    return context.json({ grants: found, next: found.length < page.limit ? null : (found.at(-1)?.id ?? null) })
+  })
+  app.post('/admin/grants', async (context) => {
+    const wish = await bodyOf(context, wishSchema, shape)
+    requireKnown(
+      'connection',
+      wish.connection,
+      gateway.connections.map(({ key }) => key),
+    )
+    requireKnown(
+      'agent',
+      wish.agent,
+      agents.map(({ slug }) => slug),
+    )
+    const added = await gateway.people.grants.add({ ...wish, createdBy: operatorName(context) })
+    wake()
+    return context.json(added)
+  })
+  app.post('/admin/grants/:id/revoke', async (context) => {
+    const outcome = await gateway.people.grants.revoke(idOf(context), operatorName(context))
+    switch (outcome.kind) {
+      case 'revoked':
+        return context.json({ grant: outcome.grant })
+      case 'late': {
+        const { revokedBy, revokedAt } = outcome.grant
+        throw new GatewayError('conflict', `already revoked by ${revokedBy} at ${revokedAt}; nothing is left to do`)
+      }
+      case 'unknown':
+        throw new GatewayError('not_found', 'no such grant; list them with GET /admin/grants')
+    }
+  })
+}
+
+/** A grant for a place that does not exist would never count, and nobody would notice. */
+function requireKnown(what: string, given: string | null, known: readonly string[]): void {
+  if (given === null || known.includes(given)) return
+  throw new GatewayError('bad_request', `${what} must be one of: ${known.join(', ')}`)
+}

@@ -1,0 +1,67 @@
+// People nobody knew: listed, let in, turned away. By the code they were given.
+import type { Context, Hono } from 'hono'
+import * as z from 'zod'
+import { GatewayError } from '../contract/index.ts'
+import { readPairingCode, shownCode } from '../identity/pairing/pairing-code.ts'
+import { type PairingDecision, type PairingLine, pairingStatuses } from '../identity/pairing/pairing-store.ts'
+import { keptCaller } from './admin-token.ts'
+import type { AppDeps } from './deps.ts'
+import { bodyOf, pageOf, statusOf } from './waits.ts'
+
+const rejectionSchema = z.strictObject({ block: z.boolean().default(false) })
+const shape = { maxBytes: 1024, remedy: 'send {"block": true} to refuse whatever else they write, or {}' } as const
+
+export function addPairingRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, 'gateway' | 'wake'>): void {
+  app.get('/admin/pairings', async (context) => {
+    const page = pageOf(context)
+    const found = await gateway.people.pairings.list({ ...page, status: statusOf(context, pairingStatuses) })
+    const next = found.length < page.limit ? null : (found.at(-1)?.id ?? null)
+    return context.json({ pairings: found.map(shown), next })
+  })
+  app.post('/admin/pairings/:code/approve', async (context) =>
+    answer(context, await gateway.people.pairings.approve(codeOf(context), decider(context)), wake),
+  )
+  app.post('/admin/pairings/:code/reject', async (context) => {
+    const code = codeOf(context)
+    const { block } = await bodyOf(context, rejectionSchema, shape)
+    return answer(context, await gateway.people.pairings.reject(code, decider(context), block), wake)
+  })
+}
+
+/** Who acts, as the log and the rows name them. */
+export function operatorName(context: Context): string {
+  return `operator:${keptCaller(context).label}`
+}
+
+function decider(context: Context): { readonly name: string; readonly subject: null } {
+  return { name: operatorName(context), subject: null }
+}
+
+function answer(context: Context, decision: PairingDecision, wake: () => void): Response {
+  if (decision.kind === 'unknown')
+    throw new GatewayError('not_found', 'no pairing has this code; list them with GET /admin/pairings')
+  wake()
+  if (decision.kind === 'late') throw new GatewayError('conflict', lateWords(decision.pairing))
+  return context.json({ pairing: shown(decision.pairing), messages: decision.messages })
+}
+
+function lateWords({ status, decidedBy, decidedAt, expiresAt, subject }: PairingLine): string {
+  const other = `to decide otherwise use parley grants for ${subject}`
+  if (status === 'expired')
+    return `this code expired at ${expiresAt}; whoever has it gets a new one when they write again, or ${other}`
+  return `already ${status} by ${decidedBy ?? 'somebody'} at ${decidedAt ?? 'some time'}; ${other}`
+}
+
+function shown(pairing: PairingLine): PairingLine {
+  return { ...pairing, code: shownCode(pairing.code) }
+}
+
+function codeOf(context: Context): string {
+  const code = readPairingCode(context.req.param('code') ?? '')
+  if (code === undefined)
+    throw new GatewayError(
+      'bad_request',
+      'a code has eight letters and digits, such as BCDF-2345; the dash may be left out',
+    )
+  return code
+}
