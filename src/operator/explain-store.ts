@@ -42,6 +42,8 @@ export type MessageFacts = {
     readonly lastDeliveryId: string | null
   } | null
   readonly lane: LaneFacts | null
+  /** What it waits, or waited, for; null: its sender was known. */
+  readonly pairing: PairingFacts | null
   readonly platformAt: string | null
   readonly receivedAt: string
   readonly endedAt: string | null
@@ -60,6 +62,17 @@ export type Evidence = {
     readonly method: string
     readonly assurance: string
   }[]
+}
+
+export type PairingFacts = {
+  readonly code: string
+  readonly status: string
+  /** `*`: with the connection; else with this agent. */
+  readonly agent: string
+  readonly createdAt: string
+  readonly expiresAt: string
+  readonly decidedAt: string | null
+  readonly decidedBy: string | null
 }
 
 /** The lane of a message in flight: where it stands in it, and whether a process holds it now. */

@@ -1,5 +1,6 @@
 // Hops 2-6 in words: how a message came in, who sent it, how often, and who let it through.
 import type { EditFacts, Facts, LaneFacts, MessageFacts } from './explain-store.ts'
+import { pairingLines } from './pairing-lines.ts'
 import { reasonWords, ruleWords } from './reason-words.ts'
 import { between } from './span-words.ts'
 import { line, type StoryLine } from './story.ts'
@@ -9,6 +10,7 @@ export function messageLines(message: MessageFacts, facts: Facts): readonly Stor
     received(message),
     ...sender(message),
     ...repeated(message),
+    ...pairingLines(message),
     ...decided(message, facts),
     ...waiting(message),
     ...facts.edits.map((edit) => edited(edit, message)),
@@ -76,8 +78,9 @@ function decided(message: MessageFacts, { turns }: Facts): readonly StoryLine[] 
   if (state === 'ignored') {
     return [line(endedAt, 'Ignored', `Nothing in it asks for an answer: ${reasonWords(reason ?? 'ignored')}.`)]
   }
-  const isAtDoor = turns.at(-1)?.kind === 'door'
-  if (state === 'refused' && (turnId === null || isAtDoor)) {
+  // What a person outside was told is why they are refused; whoever was held was told a code, and no more.
+  const isAtDoor = turns.at(-1)?.kind === 'door' && message.pairing === null
+  if (state === 'refused' && (turnId === null || isAtDoor || message.pairing !== null)) {
     const rule = accessRule === null ? '' : ` What decided: ${ruleWords(accessRule)}.`
     const told = isAtDoor ? 'The sender was told so.' : 'Nobody was answered.'
     return [line(endedAt, 'Refused', `${reasonWords(reason ?? 'refused')}.${rule} ${told}`, 'bad')]
@@ -88,7 +91,7 @@ function decided(message: MessageFacts, { turns }: Facts): readonly StoryLine[] 
     ]
   }
   if (principal === null || accessRule === null) return []
-  const at = turns[0]?.startedAt ?? null
+  const at = turns.find(({ kind }) => kind !== 'door')?.startedAt ?? null
   return [line(at, 'Admitted', `as ${principal}. What decided: ${ruleWords(accessRule)}.`)]
 }
 

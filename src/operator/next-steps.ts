@@ -1,6 +1,7 @@
 // What an operator can do about a message now, as commands ready to be typed.
 import { callName } from './delivery-lines.ts'
 import type { DeliveryFacts, Facts, MessageFacts } from './explain-store.ts'
+import { admissionSteps, pairingSteps } from './pairing-lines.ts'
 import type { Fate, NextStep } from './story.ts'
 
 const failedStates: ReadonlySet<string> = new Set(['unknown', 'refused', 'dead'])
@@ -50,20 +51,12 @@ function aboutMessage(fate: Fate, message: MessageFacts): readonly NextStep[] {
         ? [{ text: 'after an upgrade that can read it, take it again', command: resubmit }]
         : []
     case 'refused':
-      return aboutRefusal(message)
+      return admissionSteps(message)
+    case 'pairing':
+      return pairingSteps(message)
     case 'held':
       return [{ text: 'make the conversation active again; nothing is lost until then', command: null }]
     default:
       return []
   }
-}
-
-function aboutRefusal({ reason, subject, connection }: MessageFacts): readonly NextStep[] {
-  if (reason !== 'not_on_allow_list' && reason !== 'not_paired') return []
-  return [
-    {
-      text: `to let the sender in, add "${subject}" to the allow list of ${connection}, restart, and ask for the message again`,
-      command: null,
-    },
-  ]
 }

@@ -1,4 +1,4 @@
-// Ten fates through the real gateway, and what explain says of each: the same as docs/explain.md shows.
+// Twelve fates through the real gateway, and what explain says of each: the same as docs/explain.md shows.
 // PARLEY_WRITE_DOCS=1 writes the document anew.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
@@ -65,7 +65,13 @@ describeOnEachDatabase('explain', (database) => {
     await vendor.close()
   })
 
-  describe('ten fates', () => {
+  describe('twelve fates', () => {
+    const givenCode = async () => {
+      start(echo, {}, { access: { mode: 'pairing', allow: [] } })
+      await gateway.deliver({ id: 'm1', from: 'eve', text: 'hello' })
+      await settleUntil(gateway, () => vendor.messages.length === 1)
+      return /whoever runs me: (\S+)/.exec(vendor.messages[0]?.text ?? '')?.[1] ?? ''
+    }
     const expectDocumented = (heading: string, explanation: Explanation) => {
       const story = evenStory(explanation)
       expect(documentedStory(heading, story)).toBe(story)
@@ -112,7 +118,9 @@ describeOnEachDatabase('explain', (database) => {
       const story = await told('m1')
       expect(story.story.headline).toContain('Refused: the sender is not on the allow list')
       expect(story.facts.message).toMatchObject({ accessRule: 'allow_list', subject: 'loopback:mallory' })
-      expect(story.story.next[0]?.text).toContain('add "loopback:mallory" to the allow list')
+      expect(commands(story)).toEqual([
+        'parley grants add loopback:mallory --connection loopback-client-id/loopback-client-id',
+      ])
       expectDocumented('Refused', story)
     })
 
@@ -127,6 +135,34 @@ describeOnEachDatabase('explain', (database) => {
       expect(story.story.headline).toContain('Held')
       expect(words(story)).toContain('behind 1 earlier in its conversation, but the conversation is paused')
       expectDocumented('Held', story)
+    })
+
+    test('held for a pairing: the code, until when, and how to let the sender in', async () => {
+      const code = await givenCode()
+      const story = await told('m1')
+      expect(story.story).toMatchObject({ fate: 'pairing', headline: expect.stringContaining('not known here yet') })
+      expect(commands(story)).toEqual([`parley pairings approve ${code}`, `parley pairings reject ${code}`])
+      expectDocumented('Held for a pairing', story)
+    })
+
+    test('let in: by whom, and what became of the message then', async () => {
+      const code = await givenCode()
+      await gateway.deps.people.pairings.approve(code.replace('-', ''), { name: 'operator:ada', subject: null })
+      await until('m1', 'answered')
+      const story = await told('m1')
+      expect(words(story)).toMatch(/Let in By operator:ada/)
+      expect(words(story)).toContain('what an operator wrote down about the sender')
+      expectDocumented('Let in', story)
+    })
+
+    test('turned away: by whom, and what would let the sender in after all', async () => {
+      const code = await givenCode()
+      await gateway.deps.people.pairings.reject(code.replace('-', ''), { name: 'operator:ada', subject: null }, true)
+      const story = await told('m1')
+      expect(words(story)).toMatch(/Turned away By operator:ada[\s\S]*pairing_rejected[\s\S]*Nobody was answered/)
+      await gateway.deliver({ id: 'm2', from: 'eve', text: 'again' })
+      await until('m2', 'refused')
+      expect(commands(await told('m2'))).toEqual(['parley grants unblock loopback:eve'])
     })
 
     test('duplicate: how often it came again, and that nothing was done', async () => {

@@ -1,10 +1,17 @@
-// docs/explain.md holds what explain says of ten fates. Told from real facts whose ids and times are made even, so that
+// docs/explain.md holds what explain says of twelve fates. Told from real facts whose ids and times are made even, so that
 // the same fate always reads the same.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { renderStory } from '../../src/cli/render-story.ts'
 import type { Explanation } from '../../src/operator/explain.ts'
-import type { DeliveryFacts, EditFacts, Facts, MessageFacts, TurnFacts } from '../../src/operator/explain-store.ts'
+import type {
+  DeliveryFacts,
+  EditFacts,
+  Facts,
+  MessageFacts,
+  PairingFacts,
+  TurnFacts,
+} from '../../src/operator/explain-store.ts'
 import { tellStory } from '../../src/operator/tell-story.ts'
 
 const path = fileURLToPath(new URL('../../docs/explain.md', import.meta.url))
@@ -51,14 +58,22 @@ function evenTimes({ message, turns, deliveries, edits }: Facts): Facts {
   const receivedAt = tick()
   const isEarly = (edit: EditFacts) => edit.turnId === message?.turnId
   const early = edits.filter(isEarly).map((edit) => ({ ...edit, receivedAt: tick() }))
+  const pairing = evenPairing(message?.pairing ?? null, tick)
   const evenTurns = turns.map((turn) => evenTurn(turn, tick))
   const evenDeliveries = deliveries.map((delivery) => evenDelivery(delivery, tick))
   const endedAt = tickIf(message?.endedAt ?? null)
   const late = edits.filter((edit) => !isEarly(edit)).map((edit) => ({ ...edit, receivedAt: tick() }))
   const duplicates = message?.duplicates == null ? null : { ...message.duplicates, lastAt: tick() }
   const evenMessage: MessageFacts | null =
-    message === null ? null : { ...message, receivedAt, endedAt, duplicates, platformAt: null }
+    message === null ? null : { ...message, receivedAt, endedAt, duplicates, pairing, platformAt: null }
   return { message: evenMessage, turns: evenTurns, deliveries: evenDeliveries, edits: [...early, ...late] }
+}
+
+function evenPairing(pairing: PairingFacts | null, tick: () => string): PairingFacts | null {
+  if (pairing === null) return null
+  const expiresAt = new Date(start + 7 * 86_400_000).toISOString()
+  const createdAt = tick()
+  return { ...pairing, code: 'BCDF2345', createdAt, expiresAt, decidedAt: pairing.decidedAt === null ? null : tick() }
 }
 
 function evenTurn(turn: TurnFacts, tick: () => string): TurnFacts {

@@ -78,6 +78,9 @@ const message = `select x.id, x.connection, x.agent, x.kind, x.event, x.message_
         'ahead', (select count(*) from inbox q where q.conversation_id = x.conversation_id and q.state = 'queued'
                   and q.seq < x.seq))
       from lanes l where l.conversation_id = x.conversation_id) end as lane,
+    (select json_build_object('code', p.code, 'status', p.status, 'agent', p.agent, 'createdAt', ${iso('p.created_at')},
+        'expiresAt', ${iso('p.expires_at')}, 'decidedAt', ${iso('p.decided_at')}, 'decidedBy', p.decided_by)
+      from pairings p where p.tenant = x.tenant and p.id = x.pairing_id) as pairing,
     ${iso('x.platform_at')} as "platformAt", ${iso('x.received_at')} as "receivedAt", ${iso('x.ended_at')} as "endedAt",
     x.turn_id as "turnId", x.attempts, x.trace_id as "traceId"
   from inbox x left join conversations c on c.id = x.conversation_id where x.id = (select id from lead)`
