@@ -134,8 +134,10 @@ function messageDraft(
  */
 function draftRouting({ thread, subject }: ArrivedMessage, { isSticky, isAddressed, agents }: Route): DraftRouting {
   const named = thread.candidates[0] ?? thread.fresh
-  const own = subject === undefined ? null : `~${subject}~${named}`
-  return { thread: thread.vouched ? named : own, isSticky, isAddressed, agents }
+  // A length tells where the subject ends, whatever is in it; no name that is vouched for begins like that.
+  const own = subject === undefined ? null : `~${subject.length}~${subject}~${named}`
+  const shared = named.startsWith('~') ? `~~${named}` : named
+  return { thread: thread.vouched ? shared : own, isSticky, isAddressed, agents }
 }
 
 function emptyDraft(deps: AcceptDeps, { connection, connectionKey, horizonMs, traceId }: AcceptContext): InboxDraft {

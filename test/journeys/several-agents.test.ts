@@ -149,10 +149,14 @@ describeOnEachDatabase('of several agents', (database) => {
     expect(await say(gateway, { id: 'm2', from: 'eve', text: 'and?', claims: ['t1'] })).toBe('desk: and?')
     await say(gateway, { id: 'm3', from: 'eve', text: '@travel hello', claims: ['t1'] })
     expect(await say(gateway, { id: 'm4', text: 'and?', claims: ['t1'] })).toBe('billing: and?')
-    expect(await say(gateway, { id: 'm5', from: 'eve', text: 'and?', claims: ['~loopback:ada~t1'] })).toBe('desk: and?')
+    expect(await say(gateway, { id: 'm5', from: 'eve', text: 'and?', claims: ['~12~loopback:ada~t1'] })).toBe(
+      'desk: and?',
+    )
+    const imitated = { from: 'eve', text: 'and?', conversation: '~12~loopback:ada~t1' }
+    expect(await say(gateway, { id: 'm6', ...imitated })).toBe('desk: and?')
     expect(await database().query(threads, [])).toEqual([
-      { thread: '~loopback:ada~t1', agent: 'billing' },
-      { thread: '~loopback:eve~t1', agent: 'travel' },
+      { thread: '~12~loopback:ada~t1', agent: 'billing' },
+      { thread: '~12~loopback:eve~t1', agent: 'travel' },
     ])
   })
 
