@@ -1,4 +1,5 @@
 -- compatible: the release before this one asks nobody to pair and writes none of these tables; a message held by this one waits.
+-- It claims without asking whose row it is, so a second tenant joins the database after its last replica is gone.
 CREATE TABLE "audit_log" (
 	"seq" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "audit_log_seq_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"tenant" text NOT NULL,
@@ -106,6 +107,15 @@ CREATE TABLE "principals" (
 	CONSTRAINT "principals_tenant_id_pk" PRIMARY KEY("tenant","id")
 );
 --> statement-breakpoint
+DROP INDEX "lanes_due";--> statement-breakpoint
+DROP INDEX "inbox_state";--> statement-breakpoint
+DROP INDEX "inbox_ended";--> statement-breakpoint
+DROP INDEX "outbox_vendor";--> statement-breakpoint
+DROP INDEX "outbox_failed";--> statement-breakpoint
+DROP INDEX "outbox_settled";--> statement-breakpoint
+DROP INDEX "send_lanes_due";--> statement-breakpoint
+DROP INDEX "timers_due";--> statement-breakpoint
+DROP INDEX "turns_ended";--> statement-breakpoint
 ALTER TABLE "tokens" ADD COLUMN "agent" text;--> statement-breakpoint
 ALTER TABLE "tokens" ADD COLUMN "allowed_capabilities" jsonb;--> statement-breakpoint
 ALTER TABLE "tokens" ADD COLUMN "client_id" text;--> statement-breakpoint
@@ -127,6 +137,15 @@ CREATE INDEX "pairings_expiry" ON "pairings" USING btree ("expires_at") WHERE st
 CREATE UNIQUE INDEX "principals_subject" ON "principals" USING btree ("tenant","subject");--> statement-breakpoint
 CREATE INDEX "inbox_held" ON "inbox" USING btree ("pairing_id") WHERE state = 'held';--> statement-breakpoint
 CREATE INDEX "turns_door" ON "turns" USING btree ("conversation_id","started_at") WHERE kind = 'door';--> statement-breakpoint
+CREATE INDEX "lanes_due" ON "lanes" USING btree ("tenant","next_at") WHERE pending > 0;--> statement-breakpoint
+CREATE INDEX "inbox_state" ON "inbox" USING btree ("tenant","state","seq") WHERE state in ('dead', 'ignored');--> statement-breakpoint
+CREATE INDEX "inbox_ended" ON "inbox" USING btree ("tenant","ended_at") WHERE ended_at is not null;--> statement-breakpoint
+CREATE INDEX "outbox_vendor" ON "outbox" USING btree ("tenant","vendor_id") WHERE vendor_id is not null;--> statement-breakpoint
+CREATE INDEX "outbox_failed" ON "outbox" USING btree ("tenant","state","seq") WHERE state in ('unknown', 'refused', 'dead');--> statement-breakpoint
+CREATE INDEX "outbox_settled" ON "outbox" USING btree ("tenant","settled_at") WHERE settled_at is not null;--> statement-breakpoint
+CREATE INDEX "send_lanes_due" ON "send_lanes" USING btree ("tenant","next_at") WHERE pending > 0;--> statement-breakpoint
+CREATE INDEX "timers_due" ON "timers" USING btree ("tenant","due_at") WHERE fired_at is null;--> statement-breakpoint
+CREATE INDEX "turns_ended" ON "turns" USING btree ("tenant","ended_at") WHERE ended_at is not null;--> statement-breakpoint
 -- What waits for a pairing is in flight: nobody has decided about it yet.
 CREATE OR REPLACE VIEW "books" AS
 SELECT i.*, coalesce(d."duplicates", 0)::int AS "duplicates"

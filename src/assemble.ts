@@ -98,15 +98,17 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
   const tools = reachableTools(config, { ...runtime, fetch })
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes)
   const newId = createIdSource(runtime.now, fillRandom)
-  const lease = { holder: newId(), leaseMs: turnPolicy.leaseMs }
+  const { tenant } = config
+  const lease = { holder: newId(), leaseMs: turnPolicy.leaseMs, tenant }
   const turns = createTurnStore(database, lease)
   const leases = createLeaseKeeper({ ...runtime, turns, leaseMs: turnPolicy.leaseMs })
   const bells = createBells(runtime.onWork)
-  const stores = createStores(database, { ...lease, tenant: config.tenant, newId })
+  const stores = createStores(database, { ...lease, newId })
   const { runs } = stores
   const runWatch = createRunWatch({ runs, everyMs: turnPolicy.pollMs })
   const deps: GatewayDeps = {
     ...runtime,
+    tenant,
     meter: runtime.meter ?? noMeter,
     fenceFetch,
     connections,
@@ -144,16 +146,14 @@ type Stores =
   | ('receipts' | 'runs' | 'signals' | 'journal' | 'transcripts' | 'outbox')
   | ('pendingActions' | 'toolRequests' | 'people' | 'nextDueMs')
 
-function createStores(
-  database: Database,
-  { tenant, newId, ...lease }: LeaseOptions & PeopleOptions,
-): Pick<GatewayDeps, Stores> {
+function createStores(database: Database, { newId, ...lease }: LeaseOptions & PeopleOptions): Pick<GatewayDeps, Stores> {
+  const { tenant } = lease
   return {
-    receipts: createReceiptStore(database),
-    runs: createRunStore(database, { holder: lease.holder, tenant }),
-    signals: createSignalStore(database),
+    receipts: createReceiptStore(database, tenant),
+    runs: createRunStore(database, lease),
+    signals: createSignalStore(database, tenant),
     journal: createJournalStore(database, lease),
-    transcripts: createTranscriptStore(database),
+    transcripts: createTranscriptStore(database, tenant),
     outbox: createOutboxStore(database, lease),
     pendingActions: createPendingActionStore(database),
     toolRequests: createToolRequestStore(database),
@@ -162,7 +162,7 @@ function createStores(
       grants: createGrantStore(database, { tenant, newId }),
       principals: createPrincipalStore(database, tenant),
     },
-    ...createDueStore(database),
+    ...createDueStore(database, tenant),
   }
 }
 

@@ -18,6 +18,10 @@ import type { UserHas } from './identity/access/capabilities.ts'
 import { readEvidenceRules } from './identity/access/rules.ts'
 import type { AccessPolicy } from './identity/access.ts'
 import type { PrincipalResolver } from './identity/principal/resolver.ts'
+import { readTenant } from './identity/tenant.ts'
+import type { AttestationVerifier } from './identity/trust/admit-forwarded.ts'
+import { configuredIssuers } from './identity/trust/configured-issuers.ts'
+import type { TrustedIssuer, TrustedIssuers } from './identity/trust/trusted-issuers.ts'
 import { defaultRetention, type RetentionPolicy } from './inbound/retention.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
 
@@ -31,6 +35,10 @@ export type ParleyConfig = {
   readonly sends?: Partial<SettlePolicy>
   readonly retention?: Partial<RetentionPolicy>
   readonly maxBodyBytes?: number
+  /** Whose gateway this is; gateways of several tenants may share one database. `PARLEY_TENANT` says the same. */
+  readonly tenant?: string
+  /** Other gateways whose evidence about people counts here; needs `ports.attestations`. */
+  readonly trustedIssuers?: readonly TrustedIssuer[]
   /** Watches what happens; cannot change it. */
   readonly onEvent?: Observer
   /** Parts of the identity stage a host application replaces (ruling 56). */
@@ -40,6 +48,8 @@ export type ParleyConfig = {
 export type ReplaceablePorts = {
   readonly access?: AccessPolicy
   readonly principals?: PrincipalResolver
+  /** Checks the signatures of other gateways; without it no evidence from outside counts. */
+  readonly attestations?: AttestationVerifier
   /** Whether a user of the host has a capability at all; without it nobody has any but by grant. */
   readonly userHas?: UserHas
 }
@@ -67,6 +77,7 @@ export type Config = {
   readonly databaseUrl: Secret | undefined
   readonly adminToken: Secret | undefined
   readonly tenant: string
+  readonly trustedIssuers: TrustedIssuers
   readonly agents: readonly Agent[]
   readonly connections: readonly ConfiguredConnection[]
   readonly turns: Partial<TurnPolicy>
@@ -99,6 +110,7 @@ const environmentSchema = z.object({
   PARLEY_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   PARLEY_DATA_DIR: z.string().min(1).default('.parley'),
   PARLEY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+  PARLEY_TENANT: z.string().optional(),
   PARLEY_DATABASE: z.enum(databaseKinds, `must be one of ${databaseKinds.join(', ')}`).optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   PARLEY_MODEL_URL: z.url({ protocol: /^https?$/ }).optional(),
@@ -120,6 +132,8 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     problems.push(`defaultAgent: no agent "${file.defaultAgent}"; name one of agents`)
   problems.push(...siblingProblems(agents))
   const connections = configuredConnections(env, file, channels, agents, problems)
+  const tenant = readTenant(blankIsAbsent(env)['PARLEY_TENANT'], file.tenant, problems)
+  const trustedIssuers = configuredIssuers(file.trustedIssuers ?? [], file.ports?.attestations !== undefined, problems)
   for (const agent of agents) problems.push(...accessProblems(`agent "${agent.slug}"`, agent.access))
   const retention = { ...defaultRetention, ...file.retention }
   if (retention.receiptDays < Math.max(30, retention.contentDays)) {
@@ -147,7 +161,8 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     },
     databaseUrl: optionalSecret(settings.DATABASE_URL),
     adminToken: optionalSecret(settings.PARLEY_ADMIN_TOKEN),
-    tenant: 'default',
+    tenant,
+    trustedIssuers,
     agents,
     connections,
     turns: file.turns ?? {},

@@ -60,17 +60,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
     runs: deps.runs,
     waitForEvents: deps.bells.events.wait,
     resubmit: (inboxId) => resubmit(deps, inboxId),
-    waits: { tenant: tenantOf(deps), actions: deps.pendingActions, toolRequests: deps.toolRequests },
+    waits: { tenant: deps.tenant, actions: deps.pendingActions, toolRequests: deps.toolRequests },
     people: deps.people,
     drain: (options) => drain(deps, options, onRound),
     nextDueMs: deps.nextDueMs,
     pumpAges: () => ({ turns: ageOf('turns'), sends: ageOf('sends'), timers: ageOf('timers') }),
   }
-}
-
-/** All connections of one configuration belong to one tenant. */
-function tenantOf({ connections }: GatewayDeps): string {
-  return connections[0]?.connection.tenant ?? 'default'
 }
 
 async function drain(

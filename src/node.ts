@@ -177,7 +177,7 @@ function appDeps(
 ): Omit<AppDeps, 'adminToken'> {
   const agents = config.agents.map((agent) => agent.slug)
   const { deps, gateway } = assembled
-  const vitals = createVitalsStore(database)
+  const vitals = createVitalsStore(database, config.tenant)
   const readSigns = cached(signsFreshMs, deps.monotonicMs, () => inTime(signsLateMs, vitals.read()))
   const readiness: ReadinessDeps = {
     probe: () => database.accepting.query(probe, []),
@@ -191,12 +191,13 @@ function appDeps(
   return {
     gateway,
     agents: config.agents,
-    receipts: createReceiptStore(database),
-    deliveries: createDeliveryStore(database),
+    receipts: createReceiptStore(database, config.tenant),
+    deliveries: createDeliveryStore(database, config.tenant),
     sessions: createSessionStore(database, config.tenant),
-    explain: (id, connection) => explain({ store: createExplainStore(database), agents }, id, connection),
+    explain: (id, connection) =>
+      explain({ store: createExplainStore(database, config.tenant), agents }, id, connection),
     tokens: createTokenStore(database, config.tenant),
-    replay: (id, wanted) => replay(assembled.deps, createReplayStore(database), id, wanted),
+    replay: (id, wanted) => replay(assembled.deps, createReplayStore(database, config.tenant), id, wanted),
     wake: assembled.wake,
     readReadiness: () => readReadiness(readiness),
     metrics: { access: config.metrics, readSigns, readProcess: meter.read },
@@ -218,7 +219,7 @@ function startBackground(
 ): { stop: (graceMs: number) => Promise<void> } {
   const deadline = new AbortController()
   const drained = assembled.gateway.drain({ deadline: deadline.signal })
-  const sweepStore = createSweepStore(database)
+  const sweepStore = createSweepStore(database, config.tenant)
   const sweeper = setInterval(() => {
     sweepOnce(sweepStore, config.retention, log).catch((error: unknown) =>
       log.warn('sweep_failed', failureFacts(error, 'internal')),

@@ -83,7 +83,8 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
       context.waitUntil(invocation.end())
     }
   }
-  const sweep: After = ({ database }, { config }) => sweepOnce(createSweepStore(database), config.retention, log)
+  const sweep: After = ({ database }, { config }) =>
+    sweepOnce(createSweepStore(database, config.tenant), config.retention, log)
 
   return {
     fetch: (request, env, context) => respond(request, env, context).catch((error) => failedAnswer(error, log)),

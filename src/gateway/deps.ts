@@ -74,6 +74,8 @@ export type People = {
 }
 
 export type GatewayDeps = {
+  /** Whose gateway this is: it is given no other tenant's work and shows nothing of it. */
+  readonly tenant: string
   readonly connections: readonly GatewayConnection[]
   readonly agents: ReadonlyMap<string, Agent>
   readonly committer: Committer

@@ -8,16 +8,16 @@ const newestArrivals = 50_000
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-export function createExplainStore(database: Database): ExplainStore {
+export function createExplainStore(database: Database, tenant: string): ExplainStore {
   return {
     search(asked, dedupeKeys, limit) {
       const uuid = uuidPattern.test(asked) ? asked : null
-      return database.query<Hit>(searchId, [asked, uuid, JSON.stringify(dedupeKeys), limit])
+      return database.query<Hit>(searchId, [asked, uuid, JSON.stringify(dedupeKeys), limit, tenant])
     },
-    searchNewest: (asked, limit) => database.query<Hit>(searchNewest, [asked, newestArrivals, limit]),
+    searchNewest: (asked, limit) => database.query<Hit>(searchNewest, [asked, newestArrivals, limit, tenant]),
     async read({ kind, id }) {
       const params = [kind === 'message' ? id : null, kind === 'turn' ? id : null, kind === 'delivery' ? id : null]
-      const [facts] = await database.query<Facts>(explainFacts, params)
+      const [facts] = await database.query<Facts>(explainFacts, [...params, tenant])
       return facts ?? { message: null, turns: [], deliveries: [], edits: [] }
     },
   }

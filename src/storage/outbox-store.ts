@@ -12,11 +12,11 @@ const callsPerHold = 8
 
 type ClaimedLane = HeldSendLane & { readonly calls: readonly (OpenCall & { readonly v: number })[] }
 
-export function createOutboxStore(database: Database, { holder, leaseMs }: LeaseOptions): OutboxStore {
+export function createOutboxStore(database: Database, { holder, leaseMs, tenant }: LeaseOptions): OutboxStore {
   const fence = (hold: SendHold): Param[] => [hold.tenant, hold.connection, hold.orderKey, holder, hold.epoch]
   return {
     async claim(limit) {
-      const lanes = await database.query<ClaimedLane>(claimSends, [limit, holder, leaseMs, callsPerHold])
+      const lanes = await database.query<ClaimedLane>(claimSends, [limit, holder, leaseMs, callsPerHold, tenant])
       return lanes.map((lane) => ({ ...lane, calls: readableRows(lane.calls) }))
     },
     async start(hold, call, limits) {

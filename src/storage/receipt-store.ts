@@ -16,38 +16,39 @@ import {
 
 type Revived = { readonly revived: number }
 
-export function createReceiptStore(database: Database): ReceiptStore {
+export function createReceiptStore(database: Database, tenant: string): ReceiptStore {
   return {
     async find(inboxId) {
-      return (await database.query<Receipt>(findReceipt, [inboxId]))[0]
+      return (await database.query<Receipt>(findReceipt, [inboxId, tenant]))[0]
     },
-    books: () => database.query<BooksLine>(readBooks, []),
-    list: (state, page) => database.query<EndedMessage>(listMessages, [state, ...pageParams(page)]),
+    books: () => database.query<BooksLine>(readBooks, [tenant]),
+    list: (state, page) => database.query<EndedMessage>(listMessages, [state, ...pageParams(page), tenant]),
     async resubmit(inboxId) {
-      const [row] = await database.query<Revived>(resubmitMessage, [inboxId])
+      const [row] = await database.query<Revived>(resubmitMessage, [inboxId, tenant])
       return (row?.revived ?? 0) > 0
     },
     async findRemains(inboxId) {
-      return (await database.query<KeptRemains>(findRemains, [inboxId]))[0]
+      return (await database.query<KeptRemains>(findRemains, [inboxId, tenant]))[0]
     },
     async markRedriven(inboxId) {
-      await database.query(markRedriven, [inboxId])
+      await database.query(markRedriven, [inboxId, tenant])
     },
   }
 }
 
-export function createDeliveryStore(database: Database): DeliveryStore {
+export function createDeliveryStore(database: Database, tenant: string): DeliveryStore {
   return {
-    list: (states, page) => database.query<DeliveryLine>(listDeliveries, [states.join(','), ...pageParams(page)]),
+    list: (states, page) =>
+      database.query<DeliveryLine>(listDeliveries, [states.join(','), ...pageParams(page), tenant]),
     async show(id) {
-      return (await database.query<Delivery>(showDelivery, [id]))[0]
+      return (await database.query<Delivery>(showDelivery, [id, tenant]))[0]
     },
     async retry(id) {
-      const [row] = await database.query<Revived>(retryDelivery, [id])
+      const [row] = await database.query<Revived>(retryDelivery, [id, tenant])
       return (row?.revived ?? 0) > 0
     },
     async drop(id) {
-      return (await database.query(dropDelivery, [id])).length > 0
+      return (await database.query(dropDelivery, [id, tenant])).length > 0
     },
   }
 }

@@ -9,10 +9,10 @@ import { findReplay } from './statements/replay.ts'
 
 type Found = Stored & { readonly newest: number; readonly access: LaneAccess }
 
-export function createReplayStore(database: Database): ReplayStore {
+export function createReplayStore(database: Database, tenant: string): ReplayStore {
   return {
     async find(id, head, tail) {
-      const [found] = await database.query<Found>(findReplay, [id, head, tail])
+      const [found] = await database.query<Found>(findReplay, [id, head, tail, tenant])
       if (found === undefined) return undefined
       const { newest, access, ...stored } = found
       if (newest <= rowVersion) return { ...stored, members: withAccess(stored.members, access) }

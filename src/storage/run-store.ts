@@ -20,7 +20,7 @@ export type RunStoreOptions = { readonly holder: string; readonly tenant: string
 
 export function createRunStore(database: Database, { holder, tenant }: RunStoreOptions): RunStore {
   const cancel = async (id: string, by: string): Promise<CancelOutcome | undefined> => {
-    const [row] = await database.query<Cancelled>(cancelRun, [id, by])
+    const [row] = await database.query<Cancelled>(cancelRun, [id, by, tenant])
     if (row === undefined) return undefined
     const { kind, status, resumedAs } = row
     // A paused run that was decided about goes on under another id; whoever stops it means that one.
@@ -29,7 +29,7 @@ export function createRunStore(database: Database, { holder, tenant }: RunStoreO
   return {
     find: (id) => database.query<Run>(findRuns, [id, tenant]),
     list: ({ limit, before, status }) => database.query<RunLine>(listRuns, [tenant, status, before, limit]),
-    events: (id, after, limit) => database.query<RunEvent>(listRunEvents, [id, after, limit]),
+    events: (id, after, limit) => database.query<RunEvent>(listRunEvents, [id, after, limit, tenant]),
     cancel,
     async glance(conversationId, subject) {
       const [row] = await database.query<Glance>(glanceAtRuns, [conversationId, subject, controlPrefix])

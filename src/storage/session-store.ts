@@ -16,7 +16,7 @@ export function createSessionStore(database: Database, tenant: string): SessionS
     async find(scope, id) {
       return (await database.query<SessionLine>(findSession, [...scoped(scope), id]))[0]
     },
-    transcript: (id, limit, before) => database.query<TranscriptLine>(readTranscript, [id, limit, before]),
+    transcript: (id, limit, before) => database.query<TranscriptLine>(readTranscript, [id, limit, before, tenant]),
     async rename(scope, id, title) {
       return (await database.query(renameSession, [...scoped(scope), id, title])).length > 0
     },

@@ -27,12 +27,12 @@ const chainDays = 2
 
 type Drift = { readonly conversationId: string; readonly pending: number; readonly actual: number }
 
-export function createSweepStore(database: Database): SweepStore {
+export function createSweepStore(database: Database, tenant: string): SweepStore {
   return {
     async sweep({ contentDays, receiptDays, batch }) {
       let swept = 0
       for (const each of [forgetContent, forgetTranscripts])
-        swept += (await database.query(each, [contentDays, batch])).length
+        swept += (await database.query(each, [contentDays, batch, tenant])).length
       for (const each of [
         forgetReceipts,
         forgetCalls,
@@ -42,17 +42,17 @@ export function createSweepStore(database: Database): SweepStore {
         forgetSignals,
         forgetPairings,
       ]) {
-        swept += (await database.query(each, [receiptDays, batch])).length
+        swept += (await database.query(each, [receiptDays, batch, tenant])).length
       }
-      swept += (await database.query(forgetLimits, [batch])).length
-      swept += (await database.query(forgetChains, [chainDays, batch])).length
+      swept += (await database.query(forgetLimits, [batch, tenant])).length
+      swept += (await database.query(forgetChains, [chainDays, batch, tenant])).length
       await database.query(foldTallies, [changesPerFold])
       await database.maintain()
       return swept
     },
     settlePairings: () => sweepPairings(database),
     async correctDrift(limit) {
-      const lanes = await database.query<Drift>(findDrift, [limit])
+      const lanes = await database.query<Drift>(findDrift, [limit, tenant])
       let corrected = 0
       for (const { conversationId, pending, actual } of lanes.filter((lane) => lane.pending !== lane.actual)) {
         corrected += (await database.query(correctDrift, [conversationId, actual, pending])).length

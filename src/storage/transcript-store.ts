@@ -7,19 +7,19 @@ import { fireTimers } from './statements/signals.ts'
 import { appendRunEvent, transcriptWindow } from './statements/transcript.ts'
 import { storableJson } from './storable-json.ts'
 
-export function createTranscriptStore(database: Database): TranscriptStore {
+export function createTranscriptStore(database: Database, tenant: string): TranscriptStore {
   return {
     async window(sessionId, head, tail) {
-      const rows = await database.query<{ envelope: Envelope }>(transcriptWindow, [sessionId, head, tail])
+      const rows = await database.query<{ envelope: Envelope }>(transcriptWindow, [sessionId, head, tail, tenant])
       return rows.map((row) => row.envelope)
     },
   }
 }
 
-export function createSignalStore(database: Database): SignalStore {
+export function createSignalStore(database: Database, tenant: string): SignalStore {
   return {
     async fireDue(limit) {
-      const [row] = await database.query<{ fired: number }>(fireTimers, [limit])
+      const [row] = await database.query<{ fired: number }>(fireTimers, [limit, tenant])
       return row?.fired ?? 0
     },
   }

@@ -9,7 +9,8 @@ import { joinTurn, waitingMessages } from './statements/join-turn.ts'
 import { lockLane, openTurn, recountLane, releaseLane, renewLanes, resumeTurn, splitTurn } from './statements/turns.ts'
 import { storableJson } from './storable-json.ts'
 
-export type LeaseOptions = { readonly holder: string; readonly leaseMs: number }
+/** Whoever claims, for how long, and in which tenant: nobody is given another tenant's work. */
+export type LeaseOptions = { readonly holder: string; readonly leaseMs: number; readonly tenant: string }
 
 /** Messages read per claimed lane: enough for the largest merge, so that a long queue costs no more than a short one. */
 const windowSize = 32
@@ -25,9 +26,10 @@ function isHeld(rows: readonly Held[]): boolean {
   return (rows[0]?.held ?? 0) > 0
 }
 
-export function createTurnStore(database: Database, { holder, leaseMs }: LeaseOptions): TurnStore {
+export function createTurnStore(database: Database, options: LeaseOptions): TurnStore {
+  const { holder, leaseMs } = options
   return {
-    ...createClaims(database, { holder, leaseMs }),
+    ...createClaims(database, options),
     ...createJoins(database, holder),
     async open(lane, turn, dispositions) {
       const rows = await database.query<Held>(openTurn, [
@@ -83,10 +85,10 @@ function completionOf(end: TurnEnd): Statement {
 
 function createClaims(
   database: Database,
-  { holder, leaseMs }: LeaseOptions,
+  { holder, leaseMs, tenant }: LeaseOptions,
 ): Pick<TurnStore, 'claim' | 'claimControl'> {
   const claim = async (statement: Statement, limit: number): Promise<readonly HeldLane[]> => {
-    const lanes = await database.query<ClaimedLane>(statement, [limit, holder, leaseMs, windowSize])
+    const lanes = await database.query<ClaimedLane>(statement, [limit, holder, leaseMs, windowSize, tenant])
     return lanes.map(({ access, ...lane }) => ({ ...lane, messages: withAccess(readableRows(lane.messages), access) }))
   }
   return { claim: (limit) => claim(claimLanes, limit), claimControl: (limit) => claim(claimControlLanes, limit) }

@@ -3,6 +3,6 @@ import type { VitalSign, VitalsStore } from '../vitals/vitals-store.ts'
 import type { Database } from './database.ts'
 import { readVitals } from './statements/vitals.ts'
 
-export function createVitalsStore(database: Database): VitalsStore {
-  return { read: () => database.observing.query<VitalSign>(readVitals, []) }
+export function createVitalsStore(database: Database, tenant: string): VitalsStore {
+  return { read: () => database.observing.query<VitalSign>(readVitals, [tenant]) }
 }

@@ -39,17 +39,18 @@ export async function answer(
   const app = createApp({
     gateway,
     agents: config.agents,
-    receipts: createReceiptStore(database),
-    deliveries: createDeliveryStore(database),
+    receipts: createReceiptStore(database, config.tenant),
+    deliveries: createDeliveryStore(database, config.tenant),
     sessions: createSessionStore(database, config.tenant),
     wake,
     // Without a configured token nobody knows this one.
     adminToken: config.adminToken ?? secret(crypto.randomUUID()),
-    explain: (id, connection) => explain({ store: createExplainStore(database), agents }, id, connection),
+    explain: (id, connection) =>
+      explain({ store: createExplainStore(database, config.tenant), agents }, id, connection),
     tokens: createTokenStore(database, config.tenant),
-    replay: (id, wanted) => replay(invocation.deps, createReplayStore(database), id, wanted),
+    replay: (id, wanted) => replay(invocation.deps, createReplayStore(database, config.tenant), id, wanted),
     readReadiness: () => readReadiness(readinessOf(invocation)),
-    metrics: { access: config.metrics, readSigns: createVitalsStore(database).read },
+    metrics: { access: config.metrics, readSigns: createVitalsStore(database, config.tenant).read },
     isLoopback: () => false,
     mayOperate: () => isAdminOn,
     keepOpen,
@@ -66,7 +67,7 @@ function readinessOf({ database, deps, gateway }: Invocation): ReadinessDeps {
   return {
     probe: () => database.accepting.query(probe, []),
     isCommitAnswered: deps.committer.isAnswered,
-    readSigns: createVitalsStore(database).read,
+    readSigns: createVitalsStore(database, deps.tenant).read,
     loops: () => ({ turns: null, sends: null, timers: null, leases: null }),
     connections: gateway.connections.map((each) => each.key),
     monotonicMs: deps.monotonicMs,

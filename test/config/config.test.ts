@@ -119,3 +119,39 @@ describe('a model from the environment', () => {
     expect(() => slugs(env)).toThrow(says)
   })
 })
+
+test.each([
+  [{}, undefined, 'default'],
+  [{ PARLEY_TENANT: 'acme' }, undefined, 'acme'],
+  [{ PARLEY_TENANT: 'acme' }, 'acme', 'acme'],
+  [{}, 'globex', 'globex'],
+])('the tenant of %j and %j is %s', (env: Record<string, string>, tenant, expected) => {
+  expect(loadConfig(env, tenant === undefined ? {} : { tenant }, channels).tenant).toBe(expected)
+})
+
+test('a tenant that is no plain name, or two of them, stops the start', () => {
+  for (const tenant of ['Acme', 'a/b', '-a', 'ü', 'a'.repeat(64)])
+    expect(problemsOf({}, { tenant })).toContain('tenant')
+  expect(problemsOf({ PARLEY_TENANT: 'acme' }, { tenant: 'globex' })).toContain('name two tenants')
+})
+
+test('trusted issuers are read at the start, with every problem, and need somebody who checks signatures', () => {
+  const entry = {
+    issuer: 'connector.example',
+    methods: ['urn:m'],
+    assurance: ['platform'],
+    subject_prefixes: ['s:T1/'],
+  }
+  const ports = { attestations: { verify: async () => undefined } }
+  expect(problemsOf({}, { trustedIssuers: [entry] })).toContain('ports.attestations')
+  const wide = [
+    { ...entry, subject_prefixes: ['s:T1'] },
+    { ...entry, issuer: '*' },
+  ]
+  const text = problemsOf({}, { trustedIssuers: wide, ports })
+  expect(text).toContain('trustedIssuers.0.subject_prefixes.0')
+  expect(text).toContain('trustedIssuers.1.issuer')
+  expect(loadConfig({}, { trustedIssuers: [entry], ports }, channels).trustedIssuers.get('connector.example')).toEqual([
+    entry,
+  ])
+})

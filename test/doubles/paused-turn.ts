@@ -15,7 +15,7 @@ export type Wait = { readonly actions?: readonly NewPendingAction[]; readonly re
 export type PausedTurn = { readonly turnId: string; readonly conversationId: string }
 
 export async function pauseTurn(database: Database, wait: Wait): Promise<PausedTurn> {
-  const store = createTurnStore(database, { holder: 'test', leaseMs: 60_000 })
+  const store = createTurnStore(database, { holder: 'test', leaseMs: 60_000, tenant: 'default' })
   const conversation = randomUUID()
   await createInboxStore(database).accept([aDraft({ messageId: conversation, candidates: [conversation] })])
   const [lane] = await store.claim(1)

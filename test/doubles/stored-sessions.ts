@@ -18,7 +18,7 @@ export async function talk(
 ): Promise<string> {
   const held = await hold(database, said)
   const turn = newTurn(held, said.subject)
-  const store = createTurnStore(database, { holder: 'test', leaseMs: 60_000 })
+  const store = createTurnStore(database, { holder: 'test', leaseMs: 60_000, tenant: 'default' })
   await store.open(held, turn, [])
   const inboxId = held.messages[0]?.id ?? null
   await store.complete(held, {
@@ -47,7 +47,7 @@ export async function hold(
       message: message as unknown as InboxDraft['message'],
     }),
   ])
-  const [held] = await createTurnStore(database, { holder: 'test', leaseMs: 60_000 }).claim(1)
+  const [held] = await createTurnStore(database, { holder: 'test', leaseMs: 60_000, tenant: 'default' }).claim(1)
   if (held === undefined) throw new Error('nothing to claim')
   return held
 }

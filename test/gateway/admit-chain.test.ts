@@ -64,10 +64,10 @@ describeOnEachDatabase('a chain of callers', (database) => {
   test('is forgotten after some days', async () => {
     await admit({ chain_depth: 1 })
     const policy = { contentDays: 90, receiptDays: 120, batch: 100 }
-    await createSweepStore(database()).sweep(policy)
+    await createSweepStore(database(), 'default').sweep(policy)
     expect(await database().query(all, [])).toHaveLength(1)
     await database().query(age, [])
-    await createSweepStore(database()).sweep(policy)
+    await createSweepStore(database(), 'default').sweep(policy)
     expect(await database().query(all, [])).toEqual([])
   })
 })

@@ -42,7 +42,7 @@ describeOnEachDatabase('explain', (database) => {
   }
   const echo: AgentDefinition['run'] = (message) => `re: ${textOf(message.parts)}`
   const ask = (id: string, connection?: string) =>
-    explain({ store: createExplainStore(database()), agents: ['demo'] }, id, connection)
+    explain({ store: createExplainStore(database(), 'default'), agents: ['demo'] }, id, connection)
   const told = async (id: string): Promise<Explanation> => {
     const explained = await ask(id)
     if (explained.kind !== 'explained') throw new Error(`${id} is ${JSON.stringify(explained)}`)
@@ -413,7 +413,7 @@ describeOnEachDatabase('explain', (database) => {
       vendor.failNext('send', lost)
       await gateway.deliver({ id: 'm1', from: 'ada', text: 'one' }, 'loopback-none')
       await until('m1', 'dead')
-      await createDeliveryStore(database()).retry((await told('m1')).facts.deliveries[0]?.id ?? '')
+      await createDeliveryStore(database(), 'default').retry((await told('m1')).facts.deliveries[0]?.id ?? '')
       await until('m1', 'answered')
       expect(words(await told('m1'))).toMatch(
         /Unknown The reply[\s\S]*Resent An operator[\s\S]*The reply arrived as v2/,

@@ -50,7 +50,12 @@ describeOnEachDatabase('a replay', (database) => {
     const calls = vendor.calls.length
     const id = options.id ?? (await inbox())[0]?.id ?? ''
     try {
-      return await replay(today.deps, createReplayStore(database()), id, options.wanted ?? { fixture: 'none' })
+      return await replay(
+        today.deps,
+        createReplayStore(database(), 'default'),
+        id,
+        options.wanted ?? { fixture: 'none' },
+      )
     } finally {
       expect(await database().query(contents, [])).toEqual(before)
       expect(vendor.calls).toHaveLength(calls)

@@ -35,11 +35,13 @@ test('keeps what was stored from one start to the next', async () => {
 test('goes on at once with what a killed process held', async () => {
   const first = await open()
   await createInboxStore(first.database).accept([aDraft()])
-  const killed = createTurnStore(first.database, { holder: 'killed', leaseMs: 600_000 })
+  const killed = createTurnStore(first.database, { holder: 'killed', leaseMs: 600_000, tenant: 'default' })
   expect(await killed.claim(1)).toHaveLength(1)
   await first.close()
   const second = await open()
-  expect(await createTurnStore(second.database, { holder: 'next', leaseMs: 600_000 }).claim(1)).toHaveLength(1)
+  expect(
+    await createTurnStore(second.database, { holder: 'next', leaseMs: 600_000, tenant: 'default' }).claim(1),
+  ).toHaveLength(1)
   await second.close()
 })
 

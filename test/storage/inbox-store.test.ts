@@ -18,7 +18,7 @@ const redeliveries = statement(
 
 describeOnEachDatabase('the inbox', (database) => {
   const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
-  const books = () => createReceiptStore(database()).books()
+  const books = () => createReceiptStore(database(), 'default').books()
   const conversation = async (draft: InboxDraft): Promise<string | undefined> =>
     (await database().query<{ id: string }>(conversationOf, [draft.id]))[0]?.id
 

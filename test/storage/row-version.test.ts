@@ -29,8 +29,8 @@ const attempts = statement('test_attempts', 'select attempt from turns')
 const [older, newer] = [rowVersion - 1, rowVersion + 1]
 
 describeOnEachDatabase('rows of another release', (database) => {
-  const turns = (leaseMs = 60_000) => createTurnStore(database(), { holder: 'a', leaseMs })
-  const outbox = () => createOutboxStore(database(), { holder: 'a', leaseMs: 60_000 })
+  const turns = (leaseMs = 60_000) => createTurnStore(database(), { holder: 'a', leaseMs, tenant: 'default' })
+  const outbox = () => createOutboxStore(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
   const fill = (...ids: string[]) =>
     createInboxStore(database()).accept(
       ids.map((messageId) => aDraft({ messageId, candidates: [messageId.split('.')[0] ?? ''] })),

@@ -14,7 +14,7 @@ const kept = statement('test_kept', 'select message is null as forgotten, raw is
 
 describeOnEachDatabase('the sweeper', (database) => {
   const accept = () => createInboxStore(database()).accept([aDraft()])
-  const sweep = () => createSweepStore(database()).sweep(policy)
+  const sweep = () => createSweepStore(database(), 'default').sweep(policy)
 
   test('forgets what was said after its time, and still knows a redelivery', async () => {
     await accept()
@@ -44,7 +44,7 @@ describeOnEachDatabase('the sweeper', (database) => {
     const quiet = () => {}
     await accept()
     await database().query(statement('test_drift', 'update lanes set pending = 0'), [])
-    await sweepOnce(createSweepStore(database()), policy, {
+    await sweepOnce(createSweepStore(database(), 'default'), policy, {
       info: quiet,
       warn: quiet,
       error: (event) => errors.push(event),

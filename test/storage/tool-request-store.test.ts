@@ -51,7 +51,7 @@ describeOnEachDatabase('requests for tools that run elsewhere', (database) => {
     const request = aRequest()
     await pauseTurn(database(), { requests: [request] })
     await database().query(due, [])
-    await createSignalStore(database()).fireDue(10)
+    await createSignalStore(database(), 'default').fireDue(10)
     expect(await store().answer(all, request.id, opened, owner)).toMatchObject({ reason: 'not_pending' })
     expect(await store().answer(all, request.id, cancelledResult(), owner)).toMatchObject({
       kind: 'answered',
@@ -66,7 +66,7 @@ describeOnEachDatabase('requests for tools that run elsewhere', (database) => {
     await pauseTurn(database(), { requests: [request] })
     await store().answer(all, request.id, opened, owner)
     await database().query(due, [])
-    await createSignalStore(database()).fireDue(10)
+    await createSignalStore(database(), 'default').fireDue(10)
     expect(await store().answer(all, request.id, cancelledResult(), owner)).toMatchObject({
       isDuplicate: true,
       request: { status: 'runtime_tool_completed', result: { success: true, result: { value: 'open' } } },

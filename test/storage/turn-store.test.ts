@@ -19,8 +19,8 @@ const states = statement('test_states', 'select state, solo, attempts from inbox
 const histories = statement('test_histories', 'select attempt, history from turns order by started_at')
 
 describeOnEachDatabase('the turn queue', (database) => {
-  const workerA = () => createTurnStore(database(), { holder: 'a', leaseMs: 60_000 })
-  const workerB = () => createTurnStore(database(), { holder: 'b', leaseMs: 60_000 })
+  const workerA = () => createTurnStore(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
+  const workerB = () => createTurnStore(database(), { holder: 'b', leaseMs: 60_000, tenant: 'default' })
   const fill = (...ids: string[]) =>
     createInboxStore(database()).accept(
       ids.map((messageId) => aDraft({ messageId, candidates: [messageId.split('.')[0] ?? ''] })),

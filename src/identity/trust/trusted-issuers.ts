@@ -39,7 +39,7 @@ export type TrustedIssuers = ReadonlyMap<string, readonly TrustedIssuer[]>
 export function readTrustedIssuers(input: unknown): TrustedIssuers {
   const parsed = z.array(trustedIssuerSchema).safeParse(input)
   if (parsed.success) return Map.groupBy(parsed.data, (entry) => entry.issuer)
-  const problems = parsed.error.issues.map((issue) => `trusted_issuers.${issue.path.join('.')} ${issue.message}`)
+  const problems = parsed.error.issues.map((issue) => `trustedIssuers.${issue.path.join('.')} ${issue.message}`)
   throw new GatewayError('config_invalid', `[identity] ${problems.join('; ')}`)
 }
 

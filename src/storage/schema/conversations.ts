@@ -71,5 +71,5 @@ export const lanes = pgTable(
     turnId: uuid('turn_id'),
     ...lease(),
   },
-  (t) => [index('lanes_due').on(t.nextAt).where(sql`pending > 0`)],
+  (t) => [index('lanes_due').on(t.tenant, t.nextAt).where(sql`pending > 0`)],
 )

@@ -52,9 +52,9 @@ export const outbox = pgTable(
     uniqueIndex('outbox_origin').on(t.origin, t.ordinal),
     index('outbox_open').on(t.tenant, t.connection, t.orderKey, t.seq).where(sql`settled_at is null`),
     index('outbox_turn').on(t.turnId),
-    index('outbox_vendor').on(t.vendorId).where(sql`vendor_id is not null`),
-    index('outbox_failed').on(t.state, t.seq).where(sql`state in ('unknown', 'refused', 'dead')`),
-    index('outbox_settled').on(t.settledAt).where(sql`settled_at is not null`),
+    index('outbox_vendor').on(t.tenant, t.vendorId).where(sql`vendor_id is not null`),
+    index('outbox_failed').on(t.tenant, t.state, t.seq).where(sql`state in ('unknown', 'refused', 'dead')`),
+    index('outbox_settled').on(t.tenant, t.settledAt).where(sql`settled_at is not null`),
   ],
 )
 
@@ -70,6 +70,6 @@ export const sendLanes = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.connection, t.orderKey] }),
-    index('send_lanes_due').on(t.nextAt).where(sql`pending > 0`),
+    index('send_lanes_due').on(t.tenant, t.nextAt).where(sql`pending > 0`),
   ],
 )

@@ -35,7 +35,7 @@ export const turns = pgTable(
   (t) => [
     index('turns_conversation').on(t.conversationId, t.startedAt),
     index('turns_door').on(t.conversationId, t.startedAt).where(sql`kind = 'door'`),
-    index('turns_ended').on(t.endedAt).where(sql`ended_at is not null`),
+    index('turns_ended').on(t.tenant, t.endedAt).where(sql`ended_at is not null`),
   ],
 )
 
@@ -72,7 +72,7 @@ export const timers = pgTable(
   },
   (t) => [
     uniqueIndex('timers_origin').on(t.origin, t.name),
-    index('timers_due').on(t.dueAt).where(sql`fired_at is null`),
+    index('timers_due').on(t.tenant, t.dueAt).where(sql`fired_at is null`),
   ],
 )
 

@@ -1,4 +1,4 @@
-// Hop 5: take up to $1 free lanes for $3 ms as holder $2. A lane comes with its open turn's members, or with what waits.
+// Hop 5: take up to $1 free lanes of tenant $5 for $3 ms as holder $2. A lane comes with its open turn's members, or with what waits.
 // Lanes whose next work a newer release wrote are left to it: claiming them only to give them back would keep it waiting.
 import { controlPrefix } from '../../inbound/control-command.ts'
 import { statement } from '../database.ts'
@@ -37,7 +37,7 @@ const accessOf = (rows: string): string =>
 const claim = (andAlso: string): string => `
 with free as materialized (
   select l.conversation_id from lanes l
-  where l.pending > 0 and l.mode = 'active' and l.next_at <= now() and (l.lease_until is null or l.lease_until < now())
+  where l.tenant = $5 and l.pending > 0 and l.mode = 'active' and l.next_at <= now() and (l.lease_until is null or l.lease_until < now())
     and ${isReadable(nextVersion)}${andAlso}
   order by l.next_at limit $1 for update skip locked
 ),

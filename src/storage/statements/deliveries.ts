@@ -2,27 +2,28 @@
 import { statement } from '../database.ts'
 import { remembered } from './history.ts'
 
-/** $1 states, $2 how many, $3 before which seq or null, $4 which connection or null. */
+/** $1 states, $2 how many, $3 before which seq or null, $4 which connection or null, $5 tenant. */
 export const listDeliveries = statement(
   'list_deliveries',
   `
 select seq::float8 as seq, id, connection, state, reason, purpose, attempt, vendor_id as "vendorId", turn_id as "turnId",
   created_at as "createdAt", settled_at as "settledAt"
-from outbox where state = any(string_to_array($1, ',')) and ($3::bigint is null or seq < $3::bigint)
+from outbox where tenant = $5 and state = any(string_to_array($1, ',')) and ($3::bigint is null or seq < $3::bigint)
   and ($4::text is null or connection = $4)
 order by seq desc limit $2`,
 )
 
+/** $1 outbox id, $2 tenant. */
 export const showDelivery = statement(
   'show_delivery',
   `
 select seq::float8 as seq, id, connection, state, reason, purpose, attempt, vendor_id as "vendorId", turn_id as "turnId", ordinal,
   order_key as "orderKey", "primary", call, client_id as "clientId", maybe_repeat as "maybeRepeat",
   created_at as "createdAt", settled_at as "settledAt"
-from outbox where id = $1`,
+from outbox where id = $1 and tenant = $2`,
 )
 
-/** $1 outbox id. An unknown call is sent again marked as possibly repeated; its messages are in flight again. */
+/** $1 outbox id, $2 tenant. An unknown call is sent again marked as possibly repeated; its messages are in flight again. */
 export const retryDelivery = statement(
   'retry_delivery',
   `
@@ -30,7 +31,7 @@ with revived as (
   update outbox set settled_at = null, state = 'retry', not_before = null, created_at = now(),
     maybe_repeat = maybe_repeat or state = 'unknown', reason = 'resent_by_operator',
     history = ${remembered('outbox', `'what', 'resent_by_operator', 'attempt', attempt`)}
-  where id = $1 and state in ('unknown', 'refused', 'dead', 'cancelled') and settled_at is not null
+  where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead', 'cancelled') and settled_at is not null
   returning tenant, connection, order_key, turn_id, "primary"
 ),
 queued as (
@@ -51,10 +52,11 @@ members as (
 select count(*)::int as revived from revived`,
 )
 
+/** $1 outbox id, $2 tenant. */
 export const dropDelivery = statement(
   'drop_delivery',
   `
 update outbox set state = 'cancelled', reason = 'dropped_by_operator',
   history = ${remembered('outbox', `'what', 'dropped_by_operator', 'attempt', attempt`)}
-where id = $1 and state in ('unknown', 'refused', 'dead') and settled_at is not null returning 1 as dropped`,
+where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead') and settled_at is not null returning 1 as dropped`,
 )

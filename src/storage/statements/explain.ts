@@ -5,43 +5,48 @@ import { iso } from './history.ts'
 const messageHit = `x.id, x.connection, ${iso('x.received_at')} as at, x.state, x.message_id as "messageId"`
 
 /**
- * $1 what was asked for, $2 the same as uuid or null, $3 dedupe claims it may stand for (JSON), $4 how many per way.
+ * $1 what was asked for, $2 the same as uuid or null, $3 dedupe claims it may stand for (JSON), $4 how many per way, $5 tenant.
  * `known` walks the message index from connection to connection, so that no list of connections is needed.
  */
 export const searchId = statement(
   'search_id',
   `
 with recursive known as (
-  (select tenant, connection from inbox order by tenant, connection limit 1)
+  (select connection from inbox where tenant = $5 order by connection limit 1)
   union all
-  select n.tenant, n.connection from known k cross join lateral (
-    select x.tenant, x.connection from inbox x where (x.tenant, x.connection) > (k.tenant, k.connection)
-    order by x.tenant, x.connection limit 1) n
+  select n.connection from known k cross join lateral (
+    select x.connection from inbox x where x.tenant = $5 and x.connection > k.connection
+    order by x.connection limit 1) n
 )
-select 'message' as kind, 'inbox id' as matched, ${messageHit} from inbox x where x.id = $2::uuid
+select 'message' as kind, 'inbox id' as matched, ${messageHit} from inbox x where x.id = $2::uuid and x.tenant = $5
 union all
-select 'turn', 'turn id', t.id, t.connection, ${iso('t.started_at')}, t.state, null from turns t where t.id = $2::uuid
+select 'turn', 'turn id', t.id, t.connection, ${iso('t.started_at')}, t.state, null from turns t
+where t.id = $2::uuid and t.tenant = $5
 union all
-select 'delivery', 'outbox id', o.id, o.connection, ${iso('o.created_at')}, o.state, null from outbox o where o.id = $2::uuid
+select 'delivery', 'outbox id', o.id, o.connection, ${iso('o.created_at')}, o.state, null from outbox o
+where o.id = $2::uuid and o.tenant = $5
 union all
 select 'message', 'message id', f.* from known k cross join lateral (
   select ${messageHit} from inbox x
-  where x.tenant = k.tenant and x.connection = k.connection and x.message_id = $1 order by x.seq desc limit $4) f
+  where x.tenant = $5 and x.connection = k.connection and x.message_id = $1 order by x.seq desc limit $4) f
 union all
 select 'message', case when f.kind = 'remains' then 'delivery id' else 'platform id' end,
   f.id, f.connection, f.at, f.state, f."messageId"
 from known k cross join json_array_elements_text($3::text::json) d
 cross join lateral (
   select x.kind, ${messageHit} from inbox x
-  where x.dedupe_key = encode(sha256(convert_to(json_build_array(k.tenant, k.connection, d.value)::text, 'UTF8')), 'hex')
+  where x.dedupe_key = encode(sha256(convert_to(json_build_array($5::text, k.connection, d.value)::text, 'UTF8')), 'hex')
   limit $4) f
 union all
 select 'delivery', 'vendor message id', f.* from (
   select o.id, o.connection, ${iso('o.created_at')} as at, o.state, null as "messageId" from outbox o
-  where o.vendor_id = $1 order by o.seq desc limit $4) f`,
+  where o.tenant = $5 and o.vendor_id = $1 order by o.seq desc limit $4) f`,
 )
 
-/** $1 what was asked for, $2 how many arrivals to look at, $3 how many to show. Ids sort by time. */
+/**
+ * $1 what was asked for, $2 how many arrivals to look at, $3 how many to show, $4 tenant. Ids sort by time. The arrivals are
+ * the newest of all tenants: looking for a quiet one's among a busy one's would read the whole table.
+ */
 export const searchNewest = statement(
   'search_newest',
   `
@@ -49,10 +54,10 @@ select 'message' as kind,
   case when x.delivery_id = $1 then 'delivery id' when x.trace_id = $1 then 'trace id' else 'platform id' end as matched,
   ${messageHit}
 from (
-  select id, connection, received_at, state, message_id, delivery_id, trace_id,
+  select id, tenant, connection, received_at, state, message_id, delivery_id, trace_id,
     message #>> '{channel,external_message_id}' as external_id
   from inbox order by id desc limit $2) x
-where x.delivery_id = $1 or x.trace_id = $1 or x.external_id = $1
+where x.tenant = $4 and (x.delivery_id = $1 or x.trace_id = $1 or x.external_id = $1)
 limit $3`,
 )
 
@@ -83,7 +88,8 @@ const message = `select x.id, x.connection, x.agent, x.kind, x.event, x.message_
       from pairings p where p.tenant = x.tenant and p.id = x.pairing_id) as pairing,
     ${iso('x.platform_at')} as "platformAt", ${iso('x.received_at')} as "receivedAt", ${iso('x.ended_at')} as "endedAt",
     x.turn_id as "turnId", x.attempts, x.trace_id as "traceId"
-  from inbox x left join conversations c on c.id = x.conversation_id where x.id = (select id from lead)`
+  from inbox x left join conversations c on c.id = x.conversation_id
+  where x.id = (select id from lead) and x.tenant = $4`
 
 const turn = `select t.id, t.kind, t.state, t.reason, t.agent, t.attempt, t.failures, t.parent_turn as "parentTurn",
     t.run_id as "runId", ${iso('t.started_at')} as "startedAt", ${iso('t.outage_since')} as "outageSince",
@@ -94,14 +100,14 @@ const turn = `select t.id, t.kind, t.state, t.reason, t.agent, t.attempt, t.fail
     coalesce((select json_agg(json_build_object('name', j.step, 'state', j.state, 'error', j.error,
         'startedAt', ${iso('j.started_at')}, 'finishedAt', ${iso('j.finished_at')}) order by j.started_at, j.step)
       from journal j where j.turn_id = t.id), '[]') as steps
-  from chain join turns t on t.id = chain.id`
+  from chain join turns t on t.id = chain.id where t.tenant = $4`
 
 const delivery = `select o.id, o.turn_id as "turnId", o.purpose, o."primary" as "isPrimary", o.ordinal, o.state, o.reason,
     o.attempt, o.vendor_id as "vendorId", o.maybe_repeat as "isMaybeRepeat", ${iso('o.created_at')} as "createdAt",
     ${iso('o.not_before')} as "notBefore", ${iso('o.sending_at')} as "sendingAt", ${iso('o.settled_at')} as "settledAt",
     o.history
   from outbox o where o.id = any(array(
-    select s.id from chain join outbox s on s.turn_id = chain.id union select $3::uuid))
+    select s.id from chain join outbox s on s.turn_id = chain.id union select $3::uuid)) and o.tenant = $4
   order by o.seq`
 
 /** Absorbed by the same turn, still waiting, or recorded by a later turn of the conversation. */
@@ -116,17 +122,17 @@ const edit = `select e.id, e.message_id as "messageId", e.event, e.state, e.reas
       select t.id from turns t where t.conversation_id = x.conversation_id and t.started_at >= x.received_at
         and t.kind = 'amendment' order by t.started_at limit 50) t
     join inbox e on e.turn_id = t.id) e
-  where x.id = (select id from lead) and x.event = 'new' and e.event <> 'new' and e.edit_of = x.message_id
+  where x.id = (select id from lead) and x.tenant = $4 and x.event = 'new' and e.event <> 'new' and e.edit_of = x.message_id
     and e.agent = x.agent`
 
 /**
- * $1 inbox id, $2 turn id, $3 outbox id: one of them. `lead` is the message the turn answers; a turn whose member has
+ * $1 inbox id, $2 turn id, $3 outbox id: one of them; $4 tenant. `lead` is the message the turn answers; a turn whose member has
  * moved on still names it in its history. `chain` goes back through the turns that were split or died before.
  */
 export const explainFacts = statement(
   'explain_facts',
   `
-with recursive asked as (select coalesce($2::uuid, (select turn_id from outbox where id = $3::uuid)) as turn_id),
+with recursive asked as (select coalesce($2::uuid, (select turn_id from outbox where id = $3::uuid and tenant = $4)) as turn_id),
 moved as (
   select min(m.value) as id from asked join turns t on t.id = asked.turn_id
   cross join jsonb_array_elements(t.history) h cross join jsonb_array_elements_text(h.value -> 'members') m

@@ -14,13 +14,13 @@ const nextVersion = `(
   where o.tenant = l.tenant and o.connection = l.connection and o.order_key = l.order_key and o.settled_at is null
   order by o.seq limit 1)`
 
-/** $1 how many, $2 holder, $3 lease in ms, $4 calls per lane. */
+/** $1 how many, $2 holder, $3 lease in ms, $4 calls per lane, $5 tenant. */
 export const claimSends = statement(
   'claim_sends',
   `
 with free as materialized (
   select l.tenant, l.connection, l.order_key from send_lanes l
-  where l.pending > 0 and l.next_at <= now() and (l.lease_until is null or l.lease_until < now())
+  where l.tenant = $5 and l.pending > 0 and l.next_at <= now() and (l.lease_until is null or l.lease_until < now())
     and ${isReadable(nextVersion)}
   order by l.next_at limit $1 for update skip locked
 ),

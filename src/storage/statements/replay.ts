@@ -1,5 +1,5 @@
 // Everything a replay reads, in one statement. $1 id of a message, a turn or a delivery; $2, $3 transcript lines from the
-// start and from the end. The transcript is cut where it stood when the turn began, or when the message came.
+// start and from the end; $4 tenant. The transcript is cut where it stood when the turn began, or when the message came.
 import { statement } from '../database.ts'
 import { messageColumns } from './claim-lanes.ts'
 import { storedAccess } from './stored-access.ts'
@@ -11,9 +11,9 @@ export const findReplay = statement(
   'find_replay',
   `
 with recursive asked as materialized (
-  select id as inbox_id, turn_id from inbox where id = $1
-  union all select null, id from turns where id = $1
-  union all select null, turn_id from outbox where id = $1 and turn_id is not null
+  select id as inbox_id, turn_id from inbox where id = $1 and tenant = $4
+  union all select null, id from turns where id = $1 and tenant = $4
+  union all select null, turn_id from outbox where id = $1 and tenant = $4 and turn_id is not null
   limit 1
 ),
 known as materialized (

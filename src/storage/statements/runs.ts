@@ -15,7 +15,7 @@ export const findRuns = statement(
 with named as materialized (
   select id from runs where tenant = $2 and run_id = $1
   union
-  select id from runs where id = (case when $1 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1 end)::uuid
+  select id from runs where tenant = $2 and id = (case when $1 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1 end)::uuid
 )
 select ${lineColumns}, coalesce(r.usage, '{}') as usage, coalesce(r.budgets, '{}') as budgets,
   coalesce(r.summary, '{}') as summary, (select max(seq) from run_events e where e.run_id = r.id) as "lastSeq"
@@ -29,26 +29,26 @@ export const listRuns = statement(
   `
 select ${lineColumns} from runs r join turns t on t.id = r.turn_id
 where r.tenant = $1 and ($2::text is null or r.status = $2)
-  and ($3::uuid is null or (r.created_at, r.id) < (select b.created_at, b.id from runs b where b.id = $3::uuid))
+  and ($3::uuid is null or (r.created_at, r.id) < (select b.created_at, b.id from runs b where b.id = $3::uuid and b.tenant = $1))
 order by r.created_at desc, r.id desc limit $4`,
 )
 
-/** $2 after which, $3 how many. */
+/** $2 after which, $3 how many, $4 tenant. */
 export const listRunEvents = statement(
   'list_run_events',
   `
 select seq, attempt, ${iso('created_at')} as "createdAt", event from run_events
-where run_id = $1 and seq > $2 order by seq limit $3`,
+where run_id = (select id from runs where id = $1 and tenant = $4) and seq > $2 order by seq limit $3`,
 )
 
 /**
- * $2 by whom. A running run is marked, and its lane is due at once if nobody holds it. A paused one is over here and now:
+ * $2 by whom, $3 tenant. A running run is marked, and its lane is due at once if nobody holds it. A paused one is over here and now:
  * what it waits for is withdrawn by the same compare-and-set that a decision would win by, so nothing resumes it.
  */
 export const cancelRun = statement(
   'cancel_run',
   `
-with asked as materialized (select id, status, conversation_id from runs where id = $1 for update),
+with asked as materialized (select id, status, conversation_id from runs where id = $1 and tenant = $3 for update),
 marked as (
   update runs r set cancel_requested_at = coalesce(r.cancel_requested_at, now()),
     cancelled_by = coalesce(r.cancelled_by, $2)

@@ -24,12 +24,12 @@ export const findSession = statement(
   `select ${line} from sessions s where ${inScope} and s.status <> 'deleted' and s.id = $5`,
 )
 
-/** $1 session, $2 how many, $3 before which seq or null. */
+/** $1 session, $2 how many, $3 before which seq or null, $4 tenant. */
 export const readTranscript = statement(
   'read_transcript',
   `
 select seq::float8 as seq, envelope from (
-  select seq, envelope from messages where session_id = $1 and ($3::bigint is null or seq < $3::bigint)
+  select seq, envelope from messages where session_id = $1 and tenant = $4 and ($3::bigint is null or seq < $3::bigint)
   order by seq desc limit $2) latest
 order by seq`,
 )

@@ -1,4 +1,4 @@
-// Timers and signals (ruling 21). $1 how many. A due timer becomes a signal in its lane, in the statement that resolves it.
+// Timers and signals (ruling 21). $1 how many, $2 tenant. A due timer becomes a signal in its lane, in the statement that resolves it.
 import { expiryKinds } from '../../sessions/signal-store.ts'
 import { statement } from '../database.ts'
 
@@ -6,7 +6,8 @@ export const fireTimers = statement(
   'fire_timers',
   `
 with due as materialized (
-  select id from timers where fired_at is null and due_at <= now() order by due_at limit $1 for update skip locked
+  select id from timers where tenant = $2 and fired_at is null and due_at <= now()
+  order by due_at limit $1 for update skip locked
 ),
 fired as (
   update timers t set fired_at = now() from due where t.id = due.id

@@ -1,4 +1,5 @@
 // Retention (ruling 11) and lane drift (ruling 27). Every statement works on a bounded batch, so that sweeping never blocks.
+// A gateway sweeps its own tenant ($3): how long something is kept is that tenant's configuration.
 import { statement } from '../database.ts'
 
 /** $1 days, $2 batch. Content goes first; the receipt and its keys stay. */
@@ -6,7 +7,7 @@ export const forgetContent = statement(
   'forget_content',
   `
 with old as (
-  select id from inbox where ended_at < now() - $1::float8 * interval '1 day' and (message is not null or raw is not null)
+  select id from inbox where tenant = $3 and ended_at < now() - $1::float8 * interval '1 day' and (message is not null or raw is not null)
   order by ended_at limit $2)
 update inbox x set message = null, raw = null, reply_to = null from old where x.id = old.id returning 1 as swept`,
 )
@@ -17,7 +18,7 @@ export const forgetTranscripts = statement(
   `
 with old as (
   select m.session_id, m.seq from messages m join sessions s on s.id = m.session_id
-  where s.last_activity_at < now() - $1::float8 * interval '1 day' limit $2)
+  where s.tenant = $3 and s.last_activity_at < now() - $1::float8 * interval '1 day' limit $2)
 delete from messages m using old where m.session_id = old.session_id and m.seq = old.seq returning 1 as swept`,
 )
 
@@ -26,7 +27,7 @@ export const forgetReceipts = statement(
   'forget_receipts',
   `
 with old as (
-  select id from inbox where ended_at < now() - $1::float8 * interval '1 day' order by ended_at limit $2),
+  select id from inbox where tenant = $3 and ended_at < now() - $1::float8 * interval '1 day' order by ended_at limit $2),
 counts as (delete from duplicates d using old where d.inbox_id = old.id)
 delete from inbox x using old where x.id = old.id returning 1 as swept`,
 )
@@ -35,7 +36,8 @@ const forgetRows = (name: string, table: string, column: string) =>
   statement(
     name,
     `
-with old as (select ctid from ${table} where ${column} < now() - $1::float8 * interval '1 day' order by ${column} limit $2)
+with old as (
+  select ctid from ${table} where tenant = $3 and ${column} < now() - $1::float8 * interval '1 day' order by ${column} limit $2)
 delete from ${table} t using old where t.ctid = old.ctid returning 1 as swept`,
   )
 
@@ -50,7 +52,8 @@ export const forgetPairings = forgetRows('forget_pairings', 'pairings', 'decided
 export const forgetTurns = statement(
   'forget_turns',
   `
-with old as (select id from turns where ended_at < now() - $1::float8 * interval '1 day' order by ended_at limit $2),
+with old as (
+  select id from turns where tenant = $3 and ended_at < now() - $1::float8 * interval '1 day' order by ended_at limit $2),
 steps as (delete from journal j using old where j.turn_id = old.id),
 events as (delete from run_events e using old where e.run_id = old.id),
 ran as (delete from runs r using old where r.id = old.id),
@@ -59,22 +62,22 @@ requested as (delete from runtime_tool_requests q using old where q.turn_id = ol
 delete from turns t using old where t.id = old.id returning 1 as swept`,
 )
 
-/** $1 batch. Buckets that are full again say nothing any more. */
+/** $1 batch, $2 tenant. Buckets that are full again say nothing any more. */
 export const forgetLimits = statement(
   'forget_limits',
   `
 with old as (
   select ctid from connection_limits
-  where spent_until < now() - interval '1 hour' and coalesce(not_before, 'epoch') < now() - interval '1 hour' limit $1)
+  where tenant = $2 and spent_until < now() - interval '1 hour' and coalesce(not_before, 'epoch') < now() - interval '1 hour' limit $1)
 delete from connection_limits l using old where l.ctid = old.ctid returning 1 as swept`,
 )
 
-/** Lanes that disagree with their rows though nobody holds them and nothing moved for a while: a fault, to be reported. */
+/** $1 how many, $2 tenant. Lanes that disagree with their rows though nobody holds them and nothing moved for a while: a fault, to be reported. */
 export const findDrift = statement(
   'find_drift',
   `
 with suspects as (
-  select conversation_id from lanes where pending > 0
+  select conversation_id from lanes where tenant = $2 and pending > 0
   union select conversation_id from inbox where state = 'queued'
   union select conversation_id from signals where state = 'queued'
 )
@@ -84,7 +87,7 @@ select l.conversation_id as "conversationId", l.pending,
   (select count(*)::int from signals s where s.conversation_id = l.conversation_id and s.state = 'queued') +
   (select count(*)::int from signals s where s.turn_id = l.turn_id and s.state = 'in_turn') as actual
 from lanes l join suspects using (conversation_id)
-where l.lease_until is null or l.lease_until < now()
+where l.tenant = $2 and (l.lease_until is null or l.lease_until < now())
 limit $1`,
 )
 

@@ -1,14 +1,15 @@
-// The transcript, read by window. $1 session, $2 lines from the start, $3 lines from the end.
+// The transcript, read by window. $1 session, $2 lines from the start, $3 lines from the end, $4 tenant.
 import { statement } from '../database.ts'
 
 export const transcriptWindow = statement(
   'transcript_window',
   `
 select envelope from (
-  (select seq, envelope from messages where session_id = $1 and seq < $2 order by seq limit $2)
+  (select seq, envelope from messages where session_id = $1 and tenant = $4 and seq < $2 order by seq limit $2)
   union all
   (select seq, envelope from (
-     select seq, envelope from messages where session_id = $1 and seq >= $2 order by seq desc limit $3) latest)
+     select seq, envelope from messages where session_id = $1 and tenant = $4 and seq >= $2
+     order by seq desc limit $3) latest)
 ) lines order by seq`,
 )
 

@@ -1,12 +1,13 @@
 // A turn's life after the claim. Every statement begins by locking the lane under its fencing token: $1 conversation,
-// $2 holder, $3 epoch. If the lane has moved on, `lane` is empty and nothing at all is written.
+// $2 holder, $3 epoch. If the lane has moved on, `lane` is empty and nothing at all is written. A holder claims lanes of its
+// own tenant only, so the fence is also what keeps tenants apart.
 import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
 import { audited } from './audited.ts'
 import { remembered } from './history.ts'
 
 const lane = `lane as materialized (
-  select conversation_id from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update)`
+  select conversation_id, tenant from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update)`
 
 /**
  * The queued rows with the ids in a JSON parameter, worded so that only the primary key can serve. A plan made for empty
@@ -76,7 +77,8 @@ disposed as materialized (
 -- Whoever decides about a pairing locks it first. What finds it decided already stays in the queue, for a new decision.
 undecided as materialized (
   select p.id from pairings p
-  where p.id = any(array(select d."pairingId" from disposed d where d."pairingId" is not null)) and p.status = 'pending'
+  where p.tenant = (select tenant from lane)
+    and p.id = any(array(select d."pairingId" from disposed d where d."pairingId" is not null)) and p.status = 'pending'
   order by p.id for update
 ),
 settled as (

@@ -1,4 +1,5 @@
 // How the gateway is, in one statement: what is on its way by index, what has ended by its tally. It never counts a table.
+// $1 tenant: what others have here is their own business.
 //
 //   tallied   ends of messages and calls, and drift found: folded tallies and what changed since, in one snapshot
 //   flying    messages that wait or are in a turn            calls    vendor calls that are not settled yet
@@ -16,25 +17,25 @@ export const readVitals = statement(
   `
 select kind, connection, state, reason, sum(standing)::float8 as standing, sum(ever)::float8 as ever,
   null::float8 as "oldestMs", ${ageMs('max(last_at)')} as "lastMs"
-from (select kind, connection, state, reason, standing, ever, last_at from tallies
-      union all select kind, connection, state, reason, delta, greatest(delta, 0), at from tally_changes) tallied
+from (select kind, connection, state, reason, standing, ever, last_at from tallies where tenant = $1
+      union all select kind, connection, state, reason, delta, greatest(delta, 0), at from tally_changes where tenant = $1) tallied
 group by kind, connection, state, reason
 union all
 select 'message', connection, state, '', count(*), 0, ${ageMs('min(received_at)')}, ${ageMs('max(received_at)')}
-from inbox where ended_at is null group by connection, state
+from inbox where tenant = $1 and ended_at is null group by connection, state
 union all
 select 'call', connection, case when state = 'unknown' then 'reconciling' else state end as call_state, '', count(*), 0,
   ${ageMs('min(coalesce(not_before, created_at)) filter (where coalesce(not_before, created_at) <= now())')}, null
-from outbox where settled_at is null group by connection, call_state
+from outbox where tenant = $1 and settled_at is null group by connection, call_state
 union all
 select 'lane', connection, case when mode = 'active' then ${laneState} else mode end as lane_state, '', count(*), 0, null, null
-from lanes where pending > 0 group by connection, lane_state
+from lanes where tenant = $1 and pending > 0 group by connection, lane_state
 union all
 select 'send_lane', connection, ${laneState} as lane_state, '', count(*), 0, null, null
-from send_lanes where pending > 0 group by connection, lane_state
+from send_lanes where tenant = $1 and pending > 0 group by connection, lane_state
 union all
 select 'timer', '', 'overdue', '', count(*), 0, ${ageMs('min(due_at)')}, null
-from (select due_at from timers where fired_at is null and due_at <= now() order by due_at limit 10000) overdue`,
+from (select due_at from timers where tenant = $1 and fired_at is null and due_at <= now() order by due_at limit 10000) overdue`,
 )
 
 /** $1 how many changes. Two replicas may fold at once: each takes what the other has not. */

@@ -53,7 +53,7 @@ const texts = (messages: unknown) => (messages as readonly { content: unknown }[
 
 export function sessionCases(database: () => Database): readonly Case[] {
   const store = () => createSessionStore(database(), 'default')
-  const lane = (holder: string) => createTurnStore(database(), { holder, leaseMs: 60_000 })
+  const lane = (holder: string) => createTurnStore(database(), { holder, leaseMs: 60_000, tenant: 'default' })
   return [
     {
       id: 'S-01',
