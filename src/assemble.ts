@@ -166,11 +166,15 @@ function createStores(database: Database, { newId, ...lease }: LeaseOptions & Pe
   }
 }
 
+type IdentityPorts = 'access' | 'principals' | 'capabilities' | 'trustedIssuers' | 'attestations'
+
 /** The identity stage as configured: a host application may bring parts of its own (ruling 56). */
-function identityPorts({ ports }: Config): Pick<GatewayDeps, 'access' | 'principals' | 'capabilities'> {
+function identityPorts({ ports, trustedIssuers }: Config): Pick<GatewayDeps, IdentityPorts> {
   return {
     access: ports.access ?? createAccessPolicy(),
     principals: ports.principals ?? createEvidenceResolver(),
+    trustedIssuers,
+    attestations: ports.attestations ?? { verify: async () => 'EV_SIG_UNAVAILABLE' },
     capabilities: capabilityCheck(ports.userHas ?? (() => false)),
   }
 }

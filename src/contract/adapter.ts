@@ -52,6 +52,8 @@ export type ArrivedMessage = {
   readonly isSenderChosenId: boolean
   readonly deliveryId?: string
   readonly subject?: string
+  /** Evidence another gateway attached, as it came. The sender names how that gateway was recognised, not `none`. */
+  readonly forwarded?: unknown
   readonly thread: ThreadClaim
   /** Where the answer goes. Fields called `reply_to_…` say which message it answers and do not make another place. */
   readonly replyTo: JsonObject

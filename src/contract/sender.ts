@@ -31,6 +31,8 @@ const facts = {
   profile: senderProfileSchema.optional(),
   auth_method: z.string().min(1),
   key_id: z.string().optional(),
+  /** Codes of evidence that came along and was not believed. */
+  dropped_evidence: z.array(z.string()).max(16).optional(),
 }
 
 // The brand keeps the claim from being written down by hand: `verifiedSender` and this schema are the two ways to it.
@@ -67,7 +69,7 @@ export type SenderPresentation = Pick<UnverifiedSender, 'display_name' | 'profil
 /** The only way an adapter says `verified`: the evidence comes first, what is shown comes second. */
 export function verifiedSender(
   evidence: readonly [IdentityEvidence, ...IdentityEvidence[]],
-  shown: SenderPresentation & { readonly address: string; readonly auth_method: string; readonly key_id?: string },
+  shown: SenderPresentation & Pick<UnverifiedSender, 'address' | 'auth_method' | 'key_id' | 'dropped_evidence'>,
 ): VerifiedSender {
   if (evidence.length === 0 || shown.auth_method === 'none') {
     throw new GatewayError('bad_request', 'a verified sender needs evidence and the method by which it was proven')

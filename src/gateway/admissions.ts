@@ -56,7 +56,7 @@ export async function admit(
   const ground = groundOf(decision)
   switch (decision.kind) {
     case 'refused':
-      return refusal(at, row, ground, decision.reason)
+      return refusal(at, row, ground, reasonOf(decision.reason, row))
     case 'unpaired':
       return hold(at, row, ground, decision.with === 'agent' ? agent : '*')
     case 'admitted': {
@@ -135,6 +135,11 @@ function refusal(at: GatewayConnection, row: WaitingMessage, ground: Ground, rea
   // Where a request waits for its answer the code is the answer.
   const hasWords = refusalWords(reason, ground.subject) !== undefined
   return { ...ground, kind: 'refused', reason, mustTell: hasWords && !isWatched(at) && mayTell(row) }
+}
+
+/** Nothing is proven because what came along to prove it was not believed: that is the reason to be told. */
+function reasonOf(reason: string, { message }: WaitingMessage): string {
+  return reason === 'no_evidence' ? (message.sender.dropped_evidence?.[0] ?? reason) : reason
 }
 
 function hold(at: GatewayConnection, row: WaitingMessage, ground: Ground, agent: string): Admission {

@@ -21,6 +21,8 @@ import type { ChainStore } from '../identity/chain/chain-store.ts'
 import type { PairingStore } from '../identity/pairing/pairing-store.ts'
 import type { PrincipalStore } from '../identity/principal/principal-store.ts'
 import type { PrincipalResolver } from '../identity/principal/resolver.ts'
+import type { AttestationVerifier } from '../identity/trust/admit-forwarded.ts'
+import type { TrustedIssuers } from '../identity/trust/trusted-issuers.ts'
 import type { Committer } from '../inbound/group-commit.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
 import type { OutboxStore } from '../outbox/outbox-store.ts'
@@ -93,6 +95,8 @@ export type GatewayDeps = {
   readonly people: People
   readonly access: AccessPolicy
   readonly principals: PrincipalResolver
+  readonly trustedIssuers: TrustedIssuers
+  readonly attestations: AttestationVerifier
   readonly capabilities: CapabilityCheck
   readonly chains: ChainStore
   /** Our own origin, as other gateways are told it. */

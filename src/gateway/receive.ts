@@ -17,6 +17,7 @@ import { type AcceptContext, acceptMessage, acceptRemains } from '../inbound/acc
 import { cleanMessage } from '../inbound/clean-message.ts'
 import { controlNames } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import { withForwarded } from './forwarded.ts'
 import { routeArrival } from './route-arrival.ts'
 import { newTraceId, traceIdOf } from './trace-id.ts'
 
@@ -95,7 +96,7 @@ async function acceptArrived(
     deps.meter.arrived(at.key, 'ignored', arrived.reason)
     return undefined
   }
-  const checked = checkArrived(deps, arrived)
+  const checked = checkArrived(deps, await withForwarded(deps, arrived))
   if (checked.kind === 'message') {
     const acceptance = await acceptMessage(deps, checked.arrived, context, routeArrival(deps, at, checked.arrived))
     return tell(acceptance.kind, 'reason' in acceptance ? acceptance.reason : '', acceptance)

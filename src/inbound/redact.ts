@@ -46,11 +46,17 @@ function redactText(text: string, size: Size): string {
 function redactFields(fields: Record<string, unknown>, depth: number, size: Size): JsonObject {
   const copy: Record<string, Json> = {}
   for (const [key, value] of Object.entries(fields)) {
-    const isSecret = secretKey.test(key) && (typeof value === 'string' || typeof value === 'object')
+    const isSecret =
+      (secretKey.test(key) || isSignature(key, fields)) && (typeof value === 'string' || typeof value === 'object')
     copy[cleanText(key)] = isSecret && value !== null ? '[redacted]' : redact(value, depth + 1, size)
     size.atMost += key.length + 8
   }
   return copy
+}
+
+/** The signature of evidence from another gateway is called just `value`. */
+function isSignature(key: string, fields: Record<string, unknown>): boolean {
+  return key === 'value' && fields['type'] === 'signed-attestation'
 }
 
 function isObject(value: Json): value is JsonObject {

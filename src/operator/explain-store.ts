@@ -56,6 +56,8 @@ export type Evidence = {
   readonly address: string
   readonly authMethod: string
   readonly isVerified: boolean
+  /** Codes of evidence that came along and was not believed. */
+  readonly dropped: readonly string[]
   readonly identities: readonly {
     readonly subject: string
     readonly issuer: string

@@ -1,5 +1,5 @@
 // Hops 2-6 in words: how a message came in, who sent it, how often, and who let it through.
-import type { EditFacts, Facts, LaneFacts, MessageFacts } from './explain-store.ts'
+import type { EditFacts, Evidence, Facts, LaneFacts, MessageFacts } from './explain-store.ts'
 import { pairingLines } from './pairing-lines.ts'
 import { reasonWords, ruleWords } from './reason-words.ts'
 import { between } from './span-words.ts'
@@ -56,13 +56,22 @@ function sender({ evidence, subject, kind }: MessageFacts): readonly StoryLine[]
     const who = subject === null ? 'was never proven' : `was ${subject}`
     return [line(null, 'Sender', `${who}; the evidence was erased together with the message.`)]
   }
+  return [proven(evidence), ...disbelieved(evidence)]
+}
+
+function proven(evidence: Evidence): StoryLine {
   const proofs = evidence.identities.map((each) => `${each.subject} (${each.assurance} assurance, ${each.method})`)
   if (!evidence.isVerified || proofs.length === 0) {
-    return [
-      line(null, 'Sender', `${evidence.address} is only a claim: nothing was proven (${evidence.authMethod}).`, 'bad'),
-    ]
+    const text = `${evidence.address} is only a claim: nothing was proven (${evidence.authMethod}).`
+    return line(null, 'Sender', text, 'bad')
   }
-  return [line(null, 'Sender', `proven to be ${proofs.join(' and ')}, verified by ${evidence.authMethod}.`)]
+  return line(null, 'Sender', `proven to be ${proofs.join(' and ')}, verified by ${evidence.authMethod}.`)
+}
+
+function disbelieved({ dropped }: Evidence): readonly StoryLine[] {
+  if (dropped.length === 0) return []
+  const reasons = [...new Set(dropped)].map(reasonWords).join('; ')
+  return [line(null, 'Evidence', `Came along with it and was not believed: ${reasons}.`, 'bad')]
 }
 
 function repeated({ duplicates }: MessageFacts): readonly StoryLine[] {

@@ -64,6 +64,7 @@ limit $3`,
 const evidence = `case when x.message is not null then json_build_object(
     'address', x.message #>> '{sender,address}', 'authMethod', x.message #>> '{sender,auth_method}',
     'isVerified', (x.message #>> '{sender,verified}')::boolean,
+    'dropped', coalesce(x.message #> '{sender,dropped_evidence}', '[]'),
     'identities', coalesce((select json_agg(json_build_object('subject', i ->> 'subject', 'issuer', i ->> 'issuer',
         'method', i ->> 'method', 'assurance', i ->> 'assurance'))
       from jsonb_array_elements(x.message #> '{sender,identities}') i), '[]')) end`

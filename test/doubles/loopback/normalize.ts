@@ -6,8 +6,10 @@ import {
   mintEvidence,
   type NormalizedMessage,
   type RawArrival,
+  type Sender,
   textPart,
   UnreadableArrival,
+  unverifiedSender,
   verifiedSender,
 } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
@@ -33,7 +35,8 @@ export function normalizeLoopback(
     { kind: 'ignored', reason, isNoise, deliveryId, raw: json.value },
   ]
   if (event.from === ownSender) return ignored('own_message', false)
-  if (event.text === undefined || event.from === undefined) return ignored('nothing_said', event.id.startsWith('ping'))
+  if (event.text === undefined || (event.from === undefined && event.evidence === undefined))
+    return ignored('nothing_said', event.id.startsWith('ping'))
   return [
     arrived({ channel, arrival, connection, event, deliveryId, from: event.from, text: event.text, raw: json.value }),
   ]
@@ -45,7 +48,8 @@ type Scene = {
   readonly connection: Connection
   readonly event: Event
   readonly deliveryId: string
-  readonly from: string
+  /** Undefined: relayed by another gateway, which says who it is. */
+  readonly from: string | undefined
   readonly text: string
   readonly raw: unknown
 }
@@ -61,7 +65,8 @@ function arrived(scene: Scene): Arrived {
     version: event.version,
     isSenderChosenId: event.senderChosenId,
     deliveryId: scene.deliveryId,
-    subject: `loopback:${scene.from}`,
+    ...(scene.from === undefined ? {} : { subject: `loopback:${scene.from}` }),
+    ...(event.evidence === undefined ? {} : { forwarded: event.evidence }),
     thread: {
       candidates: event.claims ?? [event.conversation],
       vouched: event.claims === undefined,
@@ -75,23 +80,13 @@ function arrived(scene: Scene): Arrived {
   }
 }
 
-function messageOf({ channel, arrival, connection, event, from, text, raw }: Scene): NormalizedMessage {
+function messageOf(scene: Scene): NormalizedMessage {
+  const { channel, arrival, connection, event, from, text, raw } = scene
   const recipient = formatAddress({ local: connection.agent, domain: connection.domain })
-  const evidence = mintEvidence({
-    subject: `loopback:${from}`,
-    issuer: connection.domain,
-    method: 'urn:gw:auth:loopback:v0.1',
-    assurance: 'platform',
-    recipient,
-    issuedAt: arrival.receivedAt,
-  })
   return {
     id: event.id,
     thread_id: event.claims?.[0] ?? event.conversation,
-    sender: verifiedSender([evidence], {
-      address: formatAddress({ local: from, domain: `loopback.${connection.domain}` }),
-      auth_method: 'loopback-hmac',
-    }),
+    sender: senderOf(scene, recipient),
     recipient,
     parts: [textPart(text)],
     recipient_capabilities: { mention_relay: { kind: 'none' } },
@@ -103,7 +98,7 @@ function messageOf({ channel, arrival, connection, event, from, text, raw }: Sce
       external_provider: 'loopback',
       external_conversation_id: event.conversation,
       external_message_id: event.id,
-      sender_id: from,
+      sender_id: from ?? null,
       room_kind: event.room,
       from_self: false,
       addressed: event.addressed,
@@ -114,4 +109,23 @@ function messageOf({ channel, arrival, connection, event, from, text, raw }: Sce
       ...(event.command === undefined ? {} : { command: event.command }),
     },
   }
+}
+
+function senderOf({ arrival, connection, event, from }: Scene, recipient: string): Sender {
+  const shown = {
+    ...(event.name === undefined ? {} : { display_name: event.name }),
+    ...(event.profile === undefined ? {} : { profile: event.profile }),
+    auth_method: 'loopback-hmac',
+  }
+  if (from === undefined) return { ...unverifiedSender(connection.domain), ...shown }
+  const evidence = mintEvidence({
+    subject: `loopback:${from}`,
+    issuer: connection.domain,
+    method: 'urn:gw:auth:loopback:v0.1',
+    assurance: 'platform',
+    recipient,
+    issuedAt: arrival.receivedAt,
+  })
+  const address = formatAddress({ local: from, domain: `loopback.${connection.domain}` })
+  return verifiedSender([evidence], { ...shown, address })
 }

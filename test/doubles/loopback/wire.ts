@@ -19,6 +19,12 @@ export const eventSchema = z.object({
   obligation: z.string().min(1).optional(),
   exclusive: z.boolean().optional(),
   sentAt: z.iso.datetime().optional(),
+  room: z.enum(['dm', 'group', 'channel']).default('dm'),
+  /** How the sender calls themselves. */
+  name: z.string().optional(),
+  profile: z.record(z.string(), z.unknown()).optional(),
+  /** What another gateway attached. Without `from` the sender is known by this alone. */
+  evidence: z.unknown().optional(),
   addressed: z.enum(['mention', 'reply', 'dm', 'thread', 'command', 'none']).default('dm'),
   room: z.enum(['dm', 'group']).default('dm'),
   /** Threads the sender merely claims; without it the platform itself says which conversation this is. */

@@ -1,0 +1,33 @@
+// Evidence that another gateway attached to a message: judged before the message is stored, because it lives for minutes.
+import { type ArrivedMessage, type IdentityEvidence, type Sender, verifiedSender } from '../contract/index.ts'
+import { admitForwarded } from '../identity/trust/admit-forwarded.ts'
+import type { GatewayDeps } from './deps.ts'
+
+type ForwardedDeps = Pick<GatewayDeps, 'trustedIssuers' | 'attestations' | 'now'>
+
+/** What is believed joins what the adapter proved itself; of the rest the codes stay, for whoever asks why. */
+export async function withForwarded(deps: ForwardedDeps, arrived: ArrivedMessage): Promise<ArrivedMessage> {
+  const { forwarded, ...rest } = arrived
+  if (forwarded === undefined) return arrived
+  const { message } = rest
+  const { trustedIssuers, attestations, now } = deps
+  const { admitted, dropped } = await admitForwarded({ issuers: () => trustedIssuers, attestations, now }, forwarded, {
+    audience: message.recipient,
+    messageId: message.id,
+  })
+  const sender = senderWith(message.sender, admitted)
+  const codes = dropped.map(({ code }) => code)
+  const subject = rest.subject ?? admitted[0]?.subject
+  return {
+    ...rest,
+    message: { ...message, sender: codes.length === 0 ? sender : { ...sender, dropped_evidence: codes } },
+    ...(subject === undefined ? {} : { subject }),
+  }
+}
+
+/** Evidence on a sender whom the adapter did not verify proves nothing, and does not come to count beside some that does. */
+function senderWith(sender: Sender, admitted: readonly IdentityEvidence[]): Sender {
+  const { identities, verified, ...shown } = sender
+  const [first, ...others] = [...(verified ? identities : []), ...admitted]
+  return admitted.length === 0 || first === undefined ? sender : verifiedSender([first, ...others], shown)
+}
