@@ -53,10 +53,10 @@ describeOnEachDatabase('a stranger', (database) => {
     if (line === undefined) return undefined
     const { received, answered, merged, refused, dead, inFlight } = line
     expect(received).toBe(answered + merged + refused + dead + inFlight)
-    expect(await createSweepStore(database()).correctDrift(10)).toBe(0)
+    expect(await createSweepStore(database(), 'default').correctDrift(10)).toBe(0)
     return { inFlight, answered, refused }
   }
-  const sweep = () => sweepOnce(createSweepStore(database()), policy, gateway.deps.log)
+  const sweep = () => sweepOnce(createSweepStore(database(), 'default'), policy, gateway.deps.log)
   const approve = (given: string) => gateway.deps.people.pairings.approve(given, by)
   const reject = (given: string, isBlocked = false) => gateway.deps.people.pairings.reject(given, by, isBlocked)
 

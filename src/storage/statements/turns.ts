@@ -28,8 +28,8 @@ given as (
 ),
 begun as (
   insert into sessions (id, tenant, connection, conversation_id, agent, owner)
-  select g."sessionId", c.tenant, c.connection, c.id, c.agent, coalesce(
-    (select l.principal from identity_links l where l.tenant = c.tenant and l.subject = c.owner_subject), c.owner_subject)
+  -- Whoever the first turn is for: the first to write in a room may have been refused.
+  select g."sessionId", c.tenant, c.connection, c.id, c.agent, coalesce(g.principal, c.owner_subject)
   from given g join conversations c on c.id = $1 where g.id is not null and g."isNewSession"
   returning id
 ),

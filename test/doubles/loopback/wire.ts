@@ -26,7 +26,6 @@ export const eventSchema = z.object({
   /** What another gateway attached. Without `from` the sender is known by this alone. */
   evidence: z.unknown().optional(),
   addressed: z.enum(['mention', 'reply', 'dm', 'thread', 'command', 'none']).default('dm'),
-  room: z.enum(['dm', 'group']).default('dm'),
   /** Threads the sender merely claims; without it the platform itself says which conversation this is. */
   claims: z.array(z.string().min(1)).min(1).optional(),
   replyToken: z.string().optional(),
