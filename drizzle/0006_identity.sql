@@ -135,7 +135,10 @@ CREATE UNIQUE INDEX "pairings_person" ON "pairings" USING btree ("tenant","conne
 CREATE UNIQUE INDEX "pairings_code" ON "pairings" USING btree ("tenant","code") WHERE status = 'pending';--> statement-breakpoint
 CREATE INDEX "pairings_expiry" ON "pairings" USING btree ("expires_at") WHERE status = 'pending';--> statement-breakpoint
 CREATE UNIQUE INDEX "principals_subject" ON "principals" USING btree ("tenant","subject");--> statement-breakpoint
+CREATE INDEX "conversations_forgotten" ON "conversations" USING btree ("id") WHERE external_id like '~~forgotten %';--> statement-breakpoint
+CREATE INDEX "participants_subject" ON "participants" USING btree ("subject");--> statement-breakpoint
 CREATE INDEX "inbox_held" ON "inbox" USING btree ("pairing_id") WHERE state = 'held';--> statement-breakpoint
+CREATE INDEX "sessions_unkept" ON "sessions" USING btree ("expires_at") WHERE not is_kept and expires_at is not null;--> statement-breakpoint
 CREATE INDEX "turns_door" ON "turns" USING btree ("conversation_id","started_at") WHERE kind = 'door';--> statement-breakpoint
 CREATE INDEX "lanes_due" ON "lanes" USING btree ("tenant","next_at") WHERE pending > 0;--> statement-breakpoint
 CREATE INDEX "inbox_state" ON "inbox" USING btree ("tenant","state","seq") WHERE state in ('dead', 'ignored');--> statement-breakpoint

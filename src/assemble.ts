@@ -146,7 +146,10 @@ type Stores =
   | ('receipts' | 'runs' | 'signals' | 'journal' | 'transcripts' | 'outbox')
   | ('pendingActions' | 'toolRequests' | 'people' | 'nextDueMs')
 
-function createStores(database: Database, { newId, ...lease }: LeaseOptions & PeopleOptions): Pick<GatewayDeps, Stores> {
+function createStores(
+  database: Database,
+  { newId, ...lease }: LeaseOptions & PeopleOptions,
+): Pick<GatewayDeps, Stores> {
   const { tenant } = lease
   return {
     receipts: createReceiptStore(database, tenant),

@@ -24,6 +24,7 @@ import { openDatabase } from './node/open-database.ts'
 import { explain } from './operator/explain.ts'
 import type { Database, Failpoint } from './storage/database.ts'
 import { createExplainStore } from './storage/explain-store.ts'
+import { createForgetStore } from './storage/forget-store.ts'
 import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
 import { createReplayStore } from './storage/replay-store.ts'
 import { createSessionStore } from './storage/session-store.ts'
@@ -197,6 +198,7 @@ function appDeps(
     explain: (id, connection) =>
       explain({ store: createExplainStore(database, config.tenant), agents }, id, connection),
     tokens: createTokenStore(database, config.tenant),
+    forget: createForgetStore(database, config.tenant),
     replay: (id, wanted) => replay(assembled.deps, createReplayStore(database, config.tenant), id, wanted),
     wake: assembled.wake,
     readReadiness: () => readReadiness(readiness),

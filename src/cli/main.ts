@@ -5,6 +5,7 @@ import { booksCommand } from './books.ts'
 import { deadCommands } from './dead.ts'
 import { deliveriesCommands } from './deliveries.ts'
 import { explainCommand } from './explain.ts'
+import { forgetCommand } from './forget.ts'
 import { grantsCommands } from './grants.ts'
 import { migrateCommand } from './migrate.ts'
 import { pairingsCommands } from './pairings.ts'
@@ -38,6 +39,7 @@ const root = {
     grantsCommands,
     principalsCommands,
     tokensCommands,
+    forgetCommand,
   ],
 }
 

@@ -13,6 +13,7 @@ import { admitCaller } from './admit-caller.ts'
 import { agentView } from './agent-view.ts'
 import type { AppDeps } from './deps.ts'
 import { addExplainRoute } from './explain.ts'
+import { addForgetRoute } from './forget.ts'
 import { idPattern, pageSize, wholeNumber } from './query.ts'
 import { addRunRoutes } from './runs.ts'
 
@@ -65,6 +66,7 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   addPairingRoutes(app, deps)
   addGrantRoutes(app, deps)
   addPrincipalRoutes(app, deps)
+  addForgetRoute(app, deps)
 }
 
 function done(deps: AppDeps, context: Context, isDone: boolean): Response {

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import type { Log, Secret } from '../contract/index.ts'
 import type { ReplayReport, ReplayRequest } from '../gateway/replay.ts'
 import type { Gateway } from '../gateway.ts'
+import type { ForgetStore } from '../identity/forget/forget-store.ts'
 import type { TokenStore } from '../identity/token-store.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
 import type { Explained } from '../operator/explain.ts'
@@ -22,6 +23,7 @@ export type AppDeps = {
   /** What became of whatever goes by this id, on any connection or on the given one. */
   readonly explain: (id: string, connection?: string) => Promise<Explained>
   readonly tokens: TokenStore
+  readonly forget: ForgetStore
   readonly replay: (id: string, wanted: ReplayRequest) => Promise<ReplayReport>
   readonly wake: () => void
   /** The first token; those made later are rows. */

@@ -37,6 +37,7 @@ const words: Readonly<Record<string, string>> = {
   EV_PROOF_UNKNOWN: 'what should prove the sender is of a kind nobody here can check',
   connection_closed: 'the connection is closed to everybody',
   agent_closed: 'the agent is closed to everybody',
+  forgotten: 'its sender was forgotten; what it said is gone',
   no_decision: 'no access decision was made',
   from_self: 'the gateway itself had sent it',
   withdrawn: 'its author deleted it before anybody had read it',

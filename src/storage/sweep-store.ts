@@ -2,6 +2,7 @@
 import type { SweepStore } from '../inbound/retention.ts'
 import type { Database } from './database.ts'
 import { sweepPairings } from './pairing-store.ts'
+import { sweepForgotten } from './statements/forget-traces.ts'
 import {
   correctDrift,
   findDrift,
@@ -46,6 +47,7 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
       }
       swept += (await database.query(forgetLimits, [batch, tenant])).length
       swept += (await database.query(forgetChains, [chainDays, batch, tenant])).length
+      swept += (await database.query(sweepForgotten, [batch])).length
       await database.query(foldTallies, [changesPerFold])
       await database.maintain()
       return swept

@@ -5,6 +5,7 @@ import { createApp } from '../http/app.ts'
 import { errorAnswer, failureAnswer, notFound } from '../http/status.ts'
 import { explain } from '../operator/explain.ts'
 import { createExplainStore } from '../storage/explain-store.ts'
+import { createForgetStore } from '../storage/forget-store.ts'
 import { createDeliveryStore, createReceiptStore } from '../storage/receipt-store.ts'
 import { createReplayStore } from '../storage/replay-store.ts'
 import { createSessionStore } from '../storage/session-store.ts'
@@ -48,6 +49,7 @@ export async function answer(
     explain: (id, connection) =>
       explain({ store: createExplainStore(database, config.tenant), agents }, id, connection),
     tokens: createTokenStore(database, config.tenant),
+    forget: createForgetStore(database, config.tenant),
     replay: (id, wanted) => replay(invocation.deps, createReplayStore(database, config.tenant), id, wanted),
     readReadiness: () => readReadiness(readinessOf(invocation)),
     metrics: { access: config.metrics, readSigns: createVitalsStore(database, config.tenant).read },

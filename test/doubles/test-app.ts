@@ -6,6 +6,7 @@ import type { AppDeps } from '../../src/http/deps.ts'
 import { explain } from '../../src/operator/explain.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
+import { createForgetStore } from '../../src/storage/forget-store.ts'
 import { createDeliveryStore } from '../../src/storage/receipt-store.ts'
 import { createReplayStore } from '../../src/storage/replay-store.ts'
 import { createSessionStore } from '../../src/storage/session-store.ts'
@@ -26,6 +27,7 @@ export function createTestApp(
     deliveries: createDeliveryStore(database, 'default'),
     sessions: createSessionStore(database, 'default'),
     tokens: createTokenStore(database, 'default'),
+    forget: createForgetStore(database, 'default'),
     replay: (id, wanted) => replay(gateway.deps, createReplayStore(database, 'default'), id, wanted),
     wake: gateway.wake,
     adminToken: secret(operatorToken),

@@ -2,15 +2,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { secret, textOf } from '../../src/contract/index.ts'
-import { replay } from '../../src/gateway/replay.ts'
-import { createApp } from '../../src/http/app.ts'
-import { explain } from '../../src/operator/explain.ts'
+import type { createApp } from '../../src/http/app.ts'
 import { statement } from '../../src/storage/database.ts'
-import { createExplainStore } from '../../src/storage/explain-store.ts'
-import { createDeliveryStore } from '../../src/storage/receipt-store.ts'
-import { createReplayStore } from '../../src/storage/replay-store.ts'
-import { createSessionStore } from '../../src/storage/session-store.ts'
-import { createTokenStore } from '../../src/storage/token-store.ts'
+import { createTestApp } from '../doubles/test-app.ts'
 import {
   createTestGateway,
   loopbackChannels,
@@ -51,25 +45,10 @@ describeOnEachDatabase('the operator routes', (database) => {
       connections: loopbackConnections(vendor.origin),
       turns: { maxFailures: 1 },
     })
-    app = createApp({
-      gateway: gateway.gateway,
+    app = createTestApp(gateway, database(), {
       agents: [...gateway.deps.agents.values()],
-      receipts: gateway.deps.receipts,
-      deliveries: createDeliveryStore(database(), 'default'),
-      sessions: createSessionStore(database(), 'default'),
-      tokens: createTokenStore(database(), 'default'),
-      replay: (id, wanted) => replay(gateway.deps, createReplayStore(database(), 'default'), id, wanted),
-      wake: gateway.wake,
       adminToken: secret(firstToken),
-      explain: (id, connection) =>
-        explain({ store: createExplainStore(database(), 'default'), agents: ['demo'] }, id, connection),
-      readReadiness: () => Promise.reject(new Error('not asked here')),
-      metrics: { access: 'off', readSigns: async () => [] },
       isLoopback: () => isHere,
-      now: Date.now,
-      maxBodyBytes: 65_536,
-      watchMs: 1_000,
-      log: gateway.deps.log,
     })
   })
   afterEach(async () => {

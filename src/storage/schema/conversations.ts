@@ -19,7 +19,11 @@ export const conversations = pgTable(
     createdAt: createdAt(),
     ...workspace(),
   },
-  (t) => [uniqueIndex('conversations_external').on(t.tenant, t.connection, t.agent, t.externalId)],
+  (t) => [
+    uniqueIndex('conversations_external').on(t.tenant, t.connection, t.agent, t.externalId),
+    // Over columns that never change otherwise, so that a turn's update of the row touches no index.
+    index('conversations_forgotten').on(t.id).where(sql`external_id like '~~forgotten %'`),
+  ],
 )
 
 export const conversationAliases = pgTable(
@@ -54,7 +58,7 @@ export const participants = pgTable(
     subject: text('subject').notNull(),
     joinedAt: instant('joined_at').notNull().defaultNow(),
   },
-  (t) => [primaryKey({ columns: [t.conversationId, t.subject] })],
+  (t) => [primaryKey({ columns: [t.conversationId, t.subject] }), index('participants_subject').on(t.subject)],
 )
 
 /** One row per conversation: the turn queue. Mode: active, paused, or operator (a person has taken over). */

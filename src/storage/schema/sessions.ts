@@ -41,7 +41,11 @@ export const sessions = pgTable(
     createdAt: createdAt(),
     ...workspace(),
   },
-  (t) => [index('sessions_conversation').on(t.conversationId), index('sessions_owner').on(t.tenant, t.owner, t.id)],
+  (t) => [
+    index('sessions_conversation').on(t.conversationId),
+    index('sessions_owner').on(t.tenant, t.owner, t.id),
+    index('sessions_unkept').on(t.expiresAt).where(sql`not is_kept and expires_at is not null`),
+  ],
 )
 
 /** Append-only envelopes. A deleted message keeps its row and seq; its content becomes a tombstone. */

@@ -32,8 +32,9 @@ with inp as materialized (
     routing jsonb, "conversationId" uuid, v int, copies int)
 ),
 known as materialized (
-  select i.ord, x.id from inp i cross join lateral (
-    select x.id from inbox x where x.dedupe_key = i.dedupe_key and x.content_hash = i.content_hash limit 1) x
+  select i.ord, x.id, x.is_forgotten from inp i cross join lateral (
+    select x.id, x.trace_id = '' as is_forgotten from inbox x
+    where x.dedupe_key = i.dedupe_key and x.content_hash = i.content_hash limit 1) x
 ),
 wanting as materialized (
   select i.*, case when i.routing is null then i.agent else coalesce(
@@ -149,7 +150,10 @@ repeated as (
   insert into duplicates (inbox_id, tenant, connection, count, last_delivery_id)
   select d.id, min(d.tenant), min(d.connection), sum(d.copies), max(d."deliveryId")
   from (
-    select k.id, i.tenant, i.connection, 1 + i.copies as copies, i."deliveryId" from known k join inp i on i.ord = k.ord
+    -- Of somebody who was forgotten not even the id of a delivery comes back.
+    select k.id, i.tenant, i.connection, 1 + i.copies as copies,
+      case when not k.is_forgotten then i."deliveryId" end as "deliveryId"
+    from known k join inp i on i.ord = k.ord
     union all
     select n.id, i.tenant, i.connection, i.copies, i."deliveryId" from inp i join inserted n on n.id = i.id where i.copies > 0
   ) d group by d.id order by d.id

@@ -13,11 +13,12 @@ select envelope from (
 ) lines order by seq`,
 )
 
-/** $1 run, $2 key, $3 event. The same key again changes nothing. */
+/** $1 run, $2 key, $3 event. The same key again changes nothing. Held while it is written: a run that is gone gets no log. */
 export const appendRunEvent = statement(
   'append_run_event',
   `
+with run as materialized (select id from runs where id = $1 for share)
 insert into run_events (run_id, seq, key, event)
-select $1, coalesce((select max(seq) + 1 from run_events where run_id = $1), 0), $2, $3::text::jsonb
+select run.id, coalesce((select max(seq) + 1 from run_events where run_id = $1), 0), $2, $3::text::jsonb from run
 on conflict (run_id, key) do nothing`,
 )

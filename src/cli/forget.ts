@@ -1,0 +1,79 @@
+// `parley forget`: erases what is stored about one person, on every connection, and says what that was.
+import { addRemoved, type Forgotten, nothingRemoved } from '../identity/forget/forget.ts'
+import type { Removed } from '../identity/forget/forget-store.ts'
+import { confirm, yesArg } from './confirm.ts'
+import { type CallGateway, operatorCommand } from './operator.ts'
+
+export const forgetCommand = operatorCommand({
+  name: 'forget',
+  description: 'Erase everything that is stored about one person, on every connection. It cannot be undone.',
+  examples: [
+    'parley forget space:T123/U456 --dry-run',
+    'parley forget space:T123/U456',
+    'parley forget space:T123/U456 --yes --json',
+  ],
+  args: {
+    principal: {
+      type: 'positional',
+      required: true,
+      description: 'The subject of the person, as the lists show it, or their id in the audit log',
+    },
+    'dry-run': { type: 'boolean', description: 'Count what there is, and change nothing' },
+    ...yesArg,
+  },
+  async before(args) {
+    if (args['dry-run'] === true) return
+    await confirm(`Erase everything about ${args.principal}, on every connection, for good?`, args.yes)
+  },
+  async run({ args, callGateway, show }) {
+    const { principal } = args
+    if (args['dry-run'] === true) {
+      const { removed } = await callGateway<Forgotten>('POST', '/admin/forget', { body: { principal, dryRun: true } })
+      return show({ isDone: false, removed }, report(removed, 'There is', `Nothing is stored about ${principal}.`))
+    }
+    const removed = await forgetAll(callGateway, principal)
+    show({ isDone: true, removed }, report(removed, 'Removed', `Nothing was stored about ${principal}.`))
+  },
+})
+
+/** A piece per request; interrupted, the same command goes on with what is left. */
+async function forgetAll(callGateway: CallGateway, principal: string): Promise<Removed> {
+  let removed = nothingRemoved
+  let from: Forgotten['next'] = null
+  do {
+    const body = { principal, confirm: true, from }
+    const piece: Forgotten = await callGateway('POST', '/admin/forget', { body, timeoutMs: 120_000 })
+    removed = addRemoved(removed, piece.removed)
+    from = piece.next
+    if (from !== null) process.stderr.write(`${removed.receipts} messages, ${removed.lines} lines so far …\n`)
+  } while (from !== null)
+  return removed
+}
+
+const words: Readonly<Record<keyof Removed, string>> = {
+  receipts: 'messages (their receipts stay, empty, so that a redelivery is known)',
+  inFlight: 'of these still waiting or being answered',
+  lines: 'lines of transcripts',
+  conversations: 'conversations',
+  sharedConversations: 'conversations with others, which go on without them',
+  sessions: 'sessions',
+  turns: 'turns, with their runs, journals and logs',
+  calls: 'calls to platforms (their receipts stay, empty)',
+  unsent: 'calls that had not arrived yet',
+  waits: 'approvals and tool requests',
+  timers: 'timers',
+  grants: 'grants',
+  pairings: 'pairings',
+  tokens: 'tokens',
+  consents: 'consents',
+  tombstones: 'notes about deleted messages',
+  chains: 'chains of callers',
+  links: 'links between identities',
+  principals: 'names in the audit log (its lines stay, and name nobody)',
+}
+
+function report(removed: Removed, verb: string, none: string): string {
+  const found = (Object.keys(words) as (keyof Removed)[]).filter((kind) => removed[kind] > 0)
+  if (found.length === 0) return none
+  return [`${verb}:`, ...found.map((kind) => `${String(removed[kind]).padStart(8)}  ${words[kind]}`)].join('\n')
+}

@@ -1,0 +1,59 @@
+// The port of forgetting: everything that is stored about one person, found and erased in steps of bounded size.
+
+/** What there was of a person, by kind. Receipts stay as empty rows, so that a redelivery is known. */
+export type Removed = {
+  /** Messages whose receipt was emptied. */
+  readonly receipts: number
+  /** Of these, messages that were still waiting or being answered. */
+  readonly inFlight: number
+  /** Lines of transcripts: deleted, or emptied where others take part. */
+  readonly lines: number
+  readonly conversations: number
+  /** Conversations that go on without them. */
+  readonly sharedConversations: number
+  readonly sessions: number
+  readonly turns: number
+  /** Calls to platforms whose content was emptied, and those that had not left yet. */
+  readonly calls: number
+  readonly unsent: number
+  /** Approvals and tool requests. */
+  readonly waits: number
+  readonly timers: number
+  readonly grants: number
+  readonly pairings: number
+  readonly tokens: number
+  readonly consents: number
+  readonly tombstones: number
+  readonly chains: number
+  readonly links: number
+  readonly principals: number
+}
+
+export type Part = Partial<Removed>
+
+/** Whoever reads receipts in pages: where the next one begins; null after the last. */
+export type ReceiptPage = { readonly removed: Part; readonly next: string | null }
+
+export interface ForgetStore {
+  /** Every name a person goes by: the one given, and whatever an operator linked with it. */
+  namesOf(principal: string): Promise<readonly string[]>
+  count(names: readonly string[]): Promise<Part>
+  /** The next conversation they take part in. */
+  nextConversation(names: readonly string[], after: string | null): Promise<string | undefined>
+  /** Ends what is in flight there and takes it from whoever holds it. */
+  stop(names: readonly string[], conversation: string): Promise<Part & { readonly isAlone: boolean }>
+  /** Each of these erases one batch; nothing removed: there is no more. */
+  eraseLines(names: readonly string[], conversation: string): Promise<Part>
+  eraseRuns(names: readonly string[], conversation: string): Promise<number>
+  eraseTurns(names: readonly string[], conversation: string): Promise<Part>
+  /** Nothing removed: something new has come meanwhile. */
+  leave(names: readonly string[], conversation: string): Promise<Part>
+  erasePairings(names: readonly string[]): Promise<Part>
+  eraseReceipts(names: readonly string[], after: string | null): Promise<ReceiptPage>
+  countReceipts(names: readonly string[], after: string | null): Promise<ReceiptPage>
+  eraseWritten(names: readonly string[]): Promise<Part>
+  /** The names themselves, last of all, and the audit line that says how much was removed, and of nobody. */
+  close(names: readonly string[], end: ForgetEnd): Promise<Part>
+}
+
+export type ForgetEnd = { readonly actor: string; readonly isDone: boolean; readonly removed: Part }

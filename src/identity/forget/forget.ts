@@ -1,0 +1,122 @@
+// Forgetting a person (ruling 4): what is in flight first, so that nothing comes back; the names last, so that whoever is
+// interrupted finds the rest again by doing the same once more.
+import type { ForgetStore, Part, Removed } from './forget-store.ts'
+
+export type ForgetDeps = { readonly store: ForgetStore; readonly monotonicMs: () => number }
+
+/** `budgetMs`: how long one call may take; whoever asked calls again. `from`: where the call before this one stopped. */
+export type ForgetWish = {
+  readonly principal: string
+  readonly actor: string
+  readonly budgetMs: number
+  readonly from: ForgetPlace | null
+}
+
+/** The conversation or the receipt that was looked at last. */
+export type ForgetPlace = { readonly phase: 'conversations' | 'receipts'; readonly after: string | null }
+
+export type Forgotten = {
+  readonly isDone: boolean
+  readonly removed: Removed
+  /** Where to go on; null when it is done. */
+  readonly next: ForgetPlace | null
+}
+
+export const nothingRemoved: Removed = {
+  ...{ receipts: 0, inFlight: 0, lines: 0, conversations: 0, sharedConversations: 0, sessions: 0, turns: 0, calls: 0 },
+  ...{ unsent: 0, waits: 0, timers: 0, grants: 0, pairings: 0, tokens: 0, consents: 0, tombstones: 0, chains: 0 },
+  ...{ links: 0, principals: 0 },
+}
+
+export function addRemoved(sum: Removed, part: Part): Removed {
+  const keys = Object.keys(sum) as (keyof Removed)[]
+  return Object.fromEntries(keys.map((key) => [key, sum[key] + (part[key] ?? 0)])) as Removed
+}
+
+export async function forgetPerson({ store, monotonicMs }: ForgetDeps, wish: ForgetWish): Promise<Forgotten> {
+  const { principal, actor, budgetMs, from } = wish
+  const names = await store.namesOf(principal)
+  const startedAt = monotonicMs()
+  let removed = nothingRemoved
+  const add = (part: Part): void => {
+    removed = addRemoved(removed, part)
+  }
+  let place: ForgetPlace | null = from ?? { phase: 'conversations', after: null }
+  do {
+    place = await step(store, names, place, add)
+  } while (place !== null && monotonicMs() - startedAt < budgetMs)
+  add(await store.close(names, { actor, isDone: place === null, removed }))
+  return { isDone: place === null, removed, next: place }
+}
+
+/** How much there is, without a change. */
+export async function countPerson({ store }: Pick<ForgetDeps, 'store'>, principal: string): Promise<Removed> {
+  const names = await store.namesOf(principal)
+  let removed = addRemoved(nothingRemoved, await store.count(names))
+  for (let after: string | null = null; ; ) {
+    const page = await store.countReceipts(names, after)
+    removed = addRemoved(removed, page.removed)
+    if (page.next === null) return removed
+    after = page.next
+  }
+}
+
+type Add = (part: Part) => void
+
+async function step(
+  store: ForgetStore,
+  names: readonly string[],
+  { phase, after }: ForgetPlace,
+  add: Add,
+): Promise<ForgetPlace | null> {
+  if (phase === 'conversations') {
+    const conversation = await store.nextConversation(names, after)
+    if (conversation !== undefined) {
+      await forgetConversation(store, names, conversation, add)
+      return { phase, after: conversation }
+    }
+    add(await store.erasePairings(names))
+    return { phase: 'receipts', after: null }
+  }
+  const page = await store.eraseReceipts(names, after)
+  add(page.removed)
+  if (page.next !== null) return { phase, after: page.next }
+  add(await store.eraseWritten(names))
+  return null
+}
+
+/** A person who goes on writing meanwhile is not chased for ever: what they say after this is new. */
+const maxRounds = 3
+
+async function forgetConversation(
+  store: ForgetStore,
+  names: readonly string[],
+  conversation: string,
+  add: Add,
+): Promise<void> {
+  for (let round = 1; round <= maxRounds; round += 1) {
+    add(partOf(await store.stop(names, conversation)))
+    await untilNothing(add, () => store.eraseLines(names, conversation))
+    while ((await store.eraseRuns(names, conversation)) > 0);
+    await untilNothing(add, () => store.eraseTurns(names, conversation))
+    // Whoever decided something of theirs in between has woken a run: it is stopped and erased before anybody leaves.
+    const { isAlone, ...late } = await store.stop(names, conversation)
+    add(late)
+    if (round < maxRounds && Object.values(late).some((count) => count > 0)) continue
+    const { conversations = 0, ...left } = await store.leave(names, conversation)
+    add({ ...left, ...(isAlone ? { conversations } : { sharedConversations: conversations }) })
+    if (conversations > 0) return
+  }
+}
+
+function partOf({ isAlone: _, ...part }: Part & { readonly isAlone: boolean }): Part {
+  return part
+}
+
+async function untilNothing(add: Add, erase: () => Promise<Part>): Promise<void> {
+  for (;;) {
+    const part = await erase()
+    add(part)
+    if (Object.values(part).every((count) => count === 0)) return
+  }
+}

@@ -1,0 +1,72 @@
+// Forgetting on SQL.
+import type { ForgetStore, Part } from '../identity/forget/forget-store.ts'
+import type { Database, Param, Statement } from './database.ts'
+import {
+  forgetLines,
+  forgetRuns,
+  forgetTurns,
+  leaveConversation,
+  lockSends,
+  lockTurns,
+  namesOf,
+  nextConversation,
+  stopPerson,
+} from './statements/forget.ts'
+import {
+  countPerson,
+  countReceiptPage,
+  forgetNames,
+  forgetPairings,
+  forgetReceiptPage,
+  forgetWritten,
+} from './statements/forget-traces.ts'
+import { storableJson } from './storable-json.ts'
+
+const batch = 500
+/** Receipts looked at in one statement; few of them are the person's. */
+const pageRows = 5_000
+
+type Page = { readonly last: string | null; readonly receipts: number; readonly looked: number }
+
+export function createForgetStore(database: Database, tenant: string): ForgetStore {
+  const one = async <Row>(asked: Statement, names: readonly string[], ...more: Param[]): Promise<Row> => {
+    const [row] = await database.query<Row>(asked, [tenant, storableJson(names), ...more])
+    if (row === undefined) throw new RangeError('a count is always one row')
+    return row
+  }
+  const receiptPage = async (asked: Statement, names: readonly string[], after: string | null) => {
+    const { last, receipts, looked } = await one<Page>(asked, names, after, pageRows)
+    return { removed: { receipts }, next: looked < pageRows ? null : last }
+  }
+  return {
+    async namesOf(principal) {
+      return (await database.query<{ name: string }>(namesOf, [tenant, principal])).map(({ name }) => name)
+    },
+    count: (names) => one<Part>(countPerson, names),
+    async nextConversation(names, after) {
+      const [row] = await database.query<{ id: string }>(nextConversation, [tenant, storableJson(names), after])
+      return row?.id
+    },
+    stop: (names, conversation) =>
+      database.transaction(async (sql) => {
+        await sql.query(lockTurns, [tenant, conversation])
+        await sql.query(lockSends, [tenant, conversation])
+        const params = [tenant, storableJson(names), conversation]
+        const [row] = await sql.query<Part & { isAlone: boolean }>(stopPerson, params)
+        if (row === undefined) throw new RangeError('a count is always one row')
+        return row
+      }),
+    eraseLines: (names, conversation) => one<Part>(forgetLines, names, conversation, batch),
+    async eraseRuns(names, conversation) {
+      return (await database.query(forgetRuns, [tenant, storableJson(names), conversation, batch])).length
+    },
+    eraseTurns: (names, conversation) => one<Part>(forgetTurns, names, conversation, batch),
+    leave: (names, conversation) => one<Part>(leaveConversation, names, conversation),
+    erasePairings: (names) => one<Part>(forgetPairings, names),
+    eraseReceipts: (names, after) => receiptPage(forgetReceiptPage, names, after),
+    countReceipts: (names, after) => receiptPage(countReceiptPage, names, after),
+    eraseWritten: (names) => one<Part>(forgetWritten, names),
+    close: (names, { actor, isDone, removed }) =>
+      one<Part>(forgetNames, names, actor, isDone ? 'done' : 'begun', storableJson(removed)),
+  }
+}

@@ -1,0 +1,150 @@
+// What is left of a person once their conversations are gone: receipts, pairings, and what was written down about them.
+// $1 tenant, $2 the names they go by, as a JSON array.
+import { statement } from '../database.ts'
+import { isTheirs } from './forget.ts'
+
+/** Whoever decides about a pairing locks it first; what waited for one that is gone is refused with it. */
+export const forgetPairings = statement(
+  'forget_pairings',
+  `
+with gone as (delete from pairings p where p.tenant = $1 and ${isTheirs('p.subject')} returning p.id),
+held as (
+  update inbox x set state = 'refused', reason = 'forgotten', ended_at = now(), message = null, raw = null, reply_to = null
+  from gone where x.pairing_id = gone.id and x.state = 'held' returning 1
+)
+select (select count(*)::int from gone) as pairings, (select count(*)::int from held) as "inFlight"`,
+)
+
+const page = `
+page as materialized (
+  select x.id, x.ended_at is not null and (${isTheirs('x.subject')} or ${isTheirs('x.principal')}) as is_theirs
+  from inbox x where x.tenant = $1 and ($3::uuid is null or x.id > $3::uuid) order by x.id limit $4
+)`
+
+/**
+ * $3 after which row or null, $4 how many rows to look at. There is no index by sender, since every arrival would pay for
+ * it: the receipts are walked. The two hashes that tell a redelivery stay, and so do times, counts and the outcome.
+ */
+export const forgetReceiptPage = statement(
+  'forget_receipt_page',
+  `
+with ${page},
+emptied as (
+  update inbox x set message = null, raw = null, reply_to = null, subject = null, principal = null, message_id = null,
+    delivery_id = null, recipient = null, edit_of = null, trace_id = ''
+  from page where x.id = page.id and page.is_theirs returning x.id, x.blob
+),
+uncounted as (update duplicates d set last_delivery_id = null from emptied where d.inbox_id = emptied.id)
+select (select id from page order by id desc limit 1) as last, (select count(*)::int from emptied) as receipts,
+  (select count(*)::int from page) as looked`,
+)
+
+/** The same without a change, for whoever wants to know first. */
+export const countReceiptPage = statement(
+  'count_receipt_page',
+  `
+with ${page}
+select (select id from page order by id desc limit 1) as last, (select count(*)::int from page where is_theirs) as receipts,
+  (select count(*)::int from page) as looked`,
+)
+
+/** Few rows each; the names themselves are not among them. */
+export const forgetWritten = statement(
+  'forget_written',
+  `
+with granted as (delete from grants g where g.tenant = $1 and ${isTheirs('g.subject')} returning 1),
+given as (
+  update grants g set created_by = case when ${isTheirs('g.created_by')} then 'forgotten' else g.created_by end,
+    revoked_by = case when ${isTheirs('g.revoked_by')} then 'forgotten' else g.revoked_by end
+  where g.tenant = $1 and not ${isTheirs('g.subject')} and (${isTheirs('g.created_by')} or ${isTheirs('g.revoked_by')})
+),
+paired as (
+  update pairings p set decided_by = 'forgotten' where p.tenant = $1 and ${isTheirs('p.decided_by')}
+),
+held as (delete from tokens t where t.tenant = $1 and ${isTheirs('t.principal')} returning 1),
+made as (
+  update tokens t set created_by = 'forgotten'
+  where t.tenant = $1 and ${isTheirs('t.created_by')} and (t.principal is null or not ${isTheirs('t.principal')})
+),
+agreed as (delete from consents c where c.tenant = $1 and ${isTheirs('c.subject')} returning 1),
+buried as (delete from tombstones s where s.tenant = $1 and ${isTheirs('s.subject')} returning 1),
+called as (
+  delete from caller_chains c where c.tenant = $1 and (${isTheirs('c.root')} or ${isTheirs('c.host')}) returning 1
+),
+stopped as (update runs r set cancelled_by = 'forgotten' where r.tenant = $1 and ${isTheirs('r.cancelled_by')})
+select (select count(*)::int from granted) as grants, (select count(*)::int from held) as tokens,
+  (select count(*)::int from agreed) as consents, (select count(*)::int from buried) as tombstones,
+  (select count(*)::int from called) as chains`,
+)
+
+/** $3 who did it, $4 how it ended, $5 counts as JSON. Last of all the names; the audit log's lines then name nobody. */
+export const forgetNames = statement(
+  'forget_names',
+  `
+with unlinked as (
+  delete from identity_links l where l.tenant = $1 and $4 = 'done' and (${isTheirs('l.subject')} or ${isTheirs('l.principal')})
+  returning 1
+),
+nameless as (delete from principals p where p.tenant = $1 and $4 = 'done' and ${isTheirs('p.subject')} returning 1),
+told as (
+  insert into audit_log (tenant, action, outcome, actor, detail)
+  select $1, 'forget', $4, $3, $5::text::jsonb || jsonb_build_object(
+    'links', (select count(*) from unlinked), 'principals', (select count(*) from nameless))
+  where exists (select 1 from unlinked) or exists (select 1 from nameless)
+    or exists (select 1 from jsonb_each_text($5::text::jsonb) n where n.value <> '0')
+)
+select (select count(*)::int from unlinked) as links, (select count(*)::int from nameless) as principals`,
+)
+
+/** What there is, apart from the receipts. */
+export const countPerson = statement(
+  'count_person',
+  `
+with theirs as materialized (
+  select p.conversation_id as id, not exists (
+      select 1 from participants o where o.conversation_id = p.conversation_id and not ${isTheirs('o.subject')}) as is_alone
+  from participants p join conversations c on c.id = p.conversation_id and c.tenant = $1
+  where ${isTheirs('p.subject')} group by p.conversation_id
+),
+mine as materialized (
+  select t.id from theirs join turns t on t.conversation_id = theirs.id where theirs.is_alone or ${isTheirs('t.principal')}
+),
+said as materialized (
+  select count(*)::int as lines from theirs join sessions s on s.conversation_id = theirs.id
+    join messages m on m.session_id = s.id where theirs.is_alone or m.turn_id in (select id from mine)
+)
+select (select count(*)::int from theirs where is_alone) as conversations,
+  (select count(*)::int from theirs where not is_alone) as "sharedConversations",
+  (select count(*)::int from theirs join sessions s on s.conversation_id = theirs.id where theirs.is_alone) as sessions,
+  (select lines from said) as lines, (select count(*)::int from mine) as turns,
+  (select count(*)::int from mine join outbox o on o.turn_id = mine.id) as calls,
+  (select count(*)::int from mine join pending_actions a on a.turn_id = mine.id)
+    + (select count(*)::int from mine join runtime_tool_requests q on q.turn_id = mine.id) as waits,
+  (select count(*)::int from mine join timers t on t.origin = mine.id) as timers,
+  (select count(*)::int from grants g where g.tenant = $1 and ${isTheirs('g.subject')}) as grants,
+  (select count(*)::int from pairings p where p.tenant = $1 and ${isTheirs('p.subject')}) as pairings,
+  (select count(*)::int from tokens t where t.tenant = $1 and ${isTheirs('t.principal')}) as tokens,
+  (select count(*)::int from consents c where c.tenant = $1 and ${isTheirs('c.subject')}) as consents,
+  (select count(*)::int from identity_links l
+    where l.tenant = $1 and (${isTheirs('l.subject')} or ${isTheirs('l.principal')})) as links,
+  (select count(*)::int from principals p where p.tenant = $1 and ${isTheirs('p.subject')}) as principals`,
+)
+
+/** $1 batch. Conversations that somebody was forgotten from, once no delivery that was under way can mean them. */
+export const sweepForgotten = statement(
+  'sweep_forgotten',
+  `
+with old as materialized (
+  select c.id, c.tenant, c.connection from conversations c join lanes l on l.conversation_id = c.id
+  where c.external_id like '~~forgotten %' and c.last_activity_at < now() - interval '1 hour'
+    and l.pending = 0 and l.turn_id is null and l.lease_until is null
+    and not exists (select 1 from participants p where p.conversation_id = c.id)
+  limit $1 for update of l skip locked
+),
+lane as (delete from lanes l using old where l.conversation_id = old.id),
+sends as (
+  delete from send_lanes l using old
+  where l.tenant = old.tenant and l.connection = old.connection and l.order_key = old.id::text and l.pending = 0
+)
+delete from conversations c using old where c.id = old.id returning 1 as swept`,
+)

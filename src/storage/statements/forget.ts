@@ -1,0 +1,249 @@
+// Forgetting a person, conversation by conversation and batch by batch. The same in all: $1 tenant, $2 the names they go by,
+// as a JSON array; $3 the conversation. What is left when a process dies in between is found again by the same names: those
+// are forgotten last.
+import { statement } from '../database.ts'
+
+export const isTheirs = (column: string): string =>
+  `${column} = any(array(select json_array_elements_text($2::text::json)))`
+
+/**
+ * `scope.is_alone`: nobody else takes part. `mine`: the turns that were theirs, with those that timers of theirs began,
+ * which are nobody's by name.
+ */
+const mine = `
+scope as materialized (
+  select not exists (select 1 from participants p where p.conversation_id = $3 and not ${isTheirs('p.subject')}) as is_alone
+),
+begun as materialized (
+  select t.id, s.origin from turns t join signals s on s.turn_id = t.id
+  where t.tenant = $1 and t.conversation_id = $3 and t.kind = 'signal' and t.principal is null
+),
+mine(id) as (
+  select t.id from turns t, scope
+  where t.tenant = $1 and t.conversation_id = $3 and (scope.is_alone or ${isTheirs('t.principal')})
+  union
+  select b.id from mine join begun b on b.origin = mine.id
+)`
+
+/** $1 tenant, $2 a subject, or the id a person goes by in the audit log. Whatever an operator said is the same person. */
+export const namesOf = statement(
+  'names_of',
+  `
+with recursive names(name) as (
+  (select $2::text union all select p.subject from principals p where p.tenant = $1 and p.id::text = $2)
+  union
+  select n.name from names k cross join lateral (
+    select l.principal as name from identity_links l where l.tenant = $1 and l.subject = k.name
+    union all
+    select l.subject from identity_links l where l.tenant = $1 and l.principal = k.name) n
+)
+select name from names order by name`,
+)
+
+/** $3 after which conversation, or null. */
+export const nextConversation = statement(
+  'next_forgotten_conversation',
+  `
+select p.conversation_id as id from participants p join conversations c on c.id = p.conversation_id and c.tenant = $1
+where ${isTheirs('p.subject')} and ($3::uuid is null or p.conversation_id > $3::uuid)
+order by p.conversation_id limit 1`,
+)
+
+/** Locked before anything is read: what the lock waited for is then seen. Turns first, then calls, as when a turn ends. */
+export const lockTurns = statement(
+  'lock_forgotten_turns',
+  'select 1 as locked from lanes where tenant = $1 and conversation_id = $2 for update',
+)
+export const lockSends = statement(
+  'lock_forgotten_sends',
+  'select 1 as locked from send_lanes where tenant = $1 and order_key = $2::text order by connection for update',
+)
+
+/**
+ * Ends what is in flight. A holder that is in the middle of a turn, or has claimed the lane and not yet opened one, loses
+ * it: whatever it still wants to write is fenced off. The same for whoever is sending.
+ */
+export const stopPerson = statement(
+  'stop_forgotten',
+  `
+with recursive ${mine},
+lane as materialized (select l.turn_id, l.holder from lanes l where l.tenant = $1 and l.conversation_id = $3),
+queued as (
+  update inbox x set state = 'refused', reason = 'forgotten', ended_at = now(), message = null, raw = null, reply_to = null
+  from scope
+  where x.tenant = $1 and x.conversation_id = $3 and x.state = 'queued'
+    and (scope.is_alone or ${isTheirs('x.subject')} or ${isTheirs('x.principal')})
+  returning x.id
+),
+ended as (
+  update turns t set state = 'dead', reason = 'forgotten', ended_at = now(), epoch = t.epoch + 1, response = null
+  where t.tenant = $1 and t.conversation_id = $3 and t.ended_at is null and t.id in (select id from mine)
+  returning t.id
+),
+members as (
+  update inbox x set state = 'dead', reason = 'forgotten', ended_at = now(), message = null, raw = null, reply_to = null
+  from ended where x.turn_id = ended.id and x.state = 'in_turn'
+  returning x.turn_id
+),
+ran as (
+  update runs r set status = 'cancelled', stop_reason = 'forgotten', cancel_requested_at = now(), ended_at = now()
+  from ended where r.id = ended.id
+),
+-- Signals of a turn that is over end with it; those that wait to wake one of theirs never do.
+unsignalled as (
+  delete from signals s using scope
+  where s.tenant = $1 and s.conversation_id = $3 and s.state = 'queued'
+    and (scope.is_alone or s.origin in (select id from mine))
+  returning s.id
+),
+carried as (delete from signals s using ended where s.turn_id = ended.id and s.state = 'in_turn' returning s.turn_id),
+withdrawn as (
+  update outbox o set state = 'cancelled', reason = 'forgotten', settled_at = now()
+  where o.tenant = $1 and o.connection = (select c.connection from conversations c where c.id = $3)
+    and o.order_key = $3::text and o.settled_at is null
+    and (o.turn_id in (select id from mine) or (select is_alone from scope))
+  returning o.connection
+),
+unsent as (
+  update send_lanes l set pending = l.pending - w.calls, epoch = l.epoch + 1, holder = null, lease_until = null, next_at = now()
+  from (select connection, count(*)::int as calls from withdrawn group by connection) w
+  where l.tenant = $1 and l.connection = w.connection and l.order_key = $3::text
+),
+freed as (
+  update lanes l set
+    pending = l.pending - (select count(*)::int from queued) - (select count(*)::int from unsignalled)
+      - (select count(*)::int from members m where m.turn_id = lane.turn_id)
+      - (select count(*)::int from carried c where c.turn_id = lane.turn_id),
+    epoch = l.epoch + case when taken.away then 1 else 0 end,
+    turn_id = case when taken.away then null else l.turn_id end,
+    holder = case when taken.away then null else l.holder end,
+    lease_until = case when taken.away then null else l.lease_until end,
+    next_at = case when taken.away then now() else l.next_at end
+  from lane, lateral (
+    select coalesce(lane.turn_id in (select id from ended), lane.holder is not null) as away) taken
+  where l.tenant = $1 and l.conversation_id = $3
+)
+select (select count(*)::int from queued) + (select count(*)::int from members) as "inFlight",
+  (select count(*)::int from withdrawn) as unsent, (select is_alone from scope) as "isAlone"`,
+)
+
+/** A line without what was said and by whom (ruling 4). */
+const emptyLine = `'{"type":"text","content":"","payload":{},"metadata":{"deleted":true}}'`
+
+/** $4 batch. Among others a line keeps its place: theirs, and what was answered to them alone, is emptied. */
+export const forgetLines = statement(
+  'forget_lines',
+  `
+with recursive ${mine},
+old as materialized (
+  select m.session_id, m.seq from scope, sessions s join messages m on m.session_id = s.id
+  where s.tenant = $1 and s.conversation_id = $3
+    and (scope.is_alone or ((m.envelope #>> '{metadata,deleted}') is distinct from 'true' and (
+      m.turn_id in (select id from mine)
+      or m.inbox_id in (
+        select x.id from inbox x where x.id = m.inbox_id and (${isTheirs('x.subject')} or ${isTheirs('x.principal')})))))
+  limit $4
+),
+gone as (
+  delete from messages m using old, scope
+  where scope.is_alone and m.session_id = old.session_id and m.seq = old.seq returning 1
+),
+emptied as (
+  update messages m set envelope = m.envelope || ${emptyLine} from old, scope
+  where not scope.is_alone and m.session_id = old.session_id and m.seq = old.seq returning 1
+)
+select (select count(*)::int from gone) + (select count(*)::int from emptied) as lines`,
+)
+
+/** $4 batch. Before their logs: who appends to a log holds its run, so that nothing is written after it is gone. */
+export const forgetRuns = statement(
+  'forget_runs',
+  `
+with recursive ${mine},
+old as materialized (select r.id from mine join runs r on r.id = mine.id where r.status <> 'running' limit $4)
+delete from runs r using old where r.id = old.id returning 1 as gone`,
+)
+
+/** $4 batch. Turns with all that hangs on them; calls stay as receipts that say nothing. */
+export const forgetTurns = statement(
+  'forget_their_turns',
+  `
+with recursive ${mine},
+old as materialized (
+  select t.id from mine join turns t on t.id = mine.id
+  where t.ended_at is not null and not exists (select 1 from runs r where r.id = t.id)
+  -- What a timer began is known by the turn that set it, so it goes first.
+  order by t.started_at desc limit $4
+),
+steps as (delete from journal j using old where j.turn_id = old.id),
+events as (delete from run_events e using old where e.run_id = old.id),
+asked as (delete from pending_actions a using old where a.turn_id = old.id returning 1),
+requested as (delete from runtime_tool_requests q using old where q.turn_id = old.id returning 1),
+unset as (delete from timers t using old where t.origin = old.id returning 1),
+signalled as (delete from signals s using old where s.turn_id = old.id and s.state <> 'queued'),
+unsaid as (
+  update outbox o set call = '{"erased":true}', vendor_id = null, live_reference = null, client_id = '', trace_id = '',
+    history = '[]'
+  from old where o.turn_id = old.id and o.settled_at is not null returning 1
+),
+gone as (delete from turns t using old where t.id = old.id returning 1)
+select (select count(*)::int from gone) as turns, (select count(*)::int from unsaid) as calls,
+  (select count(*)::int from asked) + (select count(*)::int from requested) as waits,
+  (select count(*)::int from unset) as timers`,
+)
+
+/**
+ * Nobody finds the conversation any more, by any name; the row that is left says nothing and is swept once no delivery that
+ * was under way can still mean it. With others in it, it goes on without them.
+ */
+export const leaveConversation = statement(
+  'leave_conversation',
+  `
+with scope as materialized (
+  select not exists (select 1 from participants p where p.conversation_id = $3 and not ${isTheirs('p.subject')}) as is_alone
+),
+idle as materialized (
+  select c.id, c.connection, c.external_id, c.owner_subject, scope.is_alone from scope, conversations c
+  where c.tenant = $1 and c.id = $3 and (not scope.is_alone or not exists (
+    select 1 from lanes l where l.conversation_id = c.id and (l.pending > 0 or l.turn_id is not null)
+    union all
+    select 1 from turns t where t.conversation_id = c.id))
+),
+left_by as (
+  delete from participants p using idle where p.conversation_id = idle.id and (idle.is_alone or ${isTheirs('p.subject')})
+  returning 1
+),
+unnamed as (delete from conversation_aliases a using idle where idle.is_alone and a.conversation_id = idle.id),
+unsteered as (
+  delete from thread_agents a using idle
+  where idle.is_alone and a.tenant = $1 and a.connection = idle.connection and a.external_id = idle.external_id
+),
+closed as (
+  delete from sessions s using idle
+  where idle.is_alone and s.conversation_id = idle.id and not exists (select 1 from messages m where m.session_id = s.id)
+  returning s.id
+),
+disowned as (
+  update sessions s set owner = case when ${isTheirs('s.owner')} then null else s.owner end, provider_response_id = null
+  from idle where not idle.is_alone and s.conversation_id = idle.id
+),
+decided as (delete from consents k using closed where k.tenant = $1 and k.session_id = closed.id returning 1),
+resolved as (
+  update pending_actions a set resolver = 'forgotten', resolution_metadata = a.resolution_metadata - 'reason'
+  from idle where a.tenant = $1 and a.conversation_id = idle.id and ${isTheirs('a.resolver')}
+),
+shown as (
+  update conversations c set
+    -- Named as a thread that nobody vouches for and nobody owns.
+    external_id = case when idle.is_alone or starts_with(c.external_id, '~' || c.owner_subject || '~')
+      then '~~forgotten ' || c.id else c.external_id end,
+    owner_subject = case when idle.is_alone or ${isTheirs('c.owner_subject')} then null else c.owner_subject end,
+    reply_to = case when not idle.is_alone then (
+      select jsonb_object_agg(r.key, r.value) from jsonb_each(c.reply_to) r where not starts_with(r.key, 'reply_to_')) end,
+    reply_token_hash = case when not idle.is_alone then c.reply_token_hash end,
+    session_id = case when not idle.is_alone then c.session_id end, last_activity_at = now()
+  from idle where c.id = idle.id returning 1
+)
+select (select count(*)::int from shown) as conversations, (select count(*)::int from closed) as sessions,
+  (select count(*)::int from decided) as consents`,
+)
