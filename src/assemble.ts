@@ -16,6 +16,7 @@ import { createRunWatch } from './gateway/run-watch.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { createAccessPolicy } from './identity/access.ts'
 import { createCallerDesk } from './identity/callers.ts'
+import { decideConsent } from './identity/consent/consent.ts'
 import { createEvidenceResolver } from './identity/principal/resolver.ts'
 import { type Committer, createGroupCommit } from './inbound/group-commit.ts'
 import type { InboxStore } from './inbound/inbox-store.ts'
@@ -23,6 +24,7 @@ import type { SettlePolicy } from './outbox/settle.ts'
 import { type Bell, createBell } from './pump.ts'
 import { createLeaseKeeper } from './sessions/lease-keeper.ts'
 import { createChainStore } from './storage/chain-store.ts'
+import { createConsentStore } from './storage/consent-store.ts'
 import type { Database, Failpoint, WakingWork } from './storage/database.ts'
 import { createDueStore } from './storage/due-store.ts'
 import { createGrantStore } from './storage/grant-store.ts'
@@ -144,7 +146,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
 
 type Stores =
   | ('receipts' | 'runs' | 'signals' | 'journal' | 'transcripts' | 'outbox')
-  | ('pendingActions' | 'toolRequests' | 'people' | 'nextDueMs')
+  | ('pendingActions' | 'toolRequests' | 'people' | 'nextDueMs' | 'consents')
 
 function createStores(
   database: Database,
@@ -160,6 +162,7 @@ function createStores(
     outbox: createOutboxStore(database, lease),
     pendingActions: createPendingActionStore(database),
     toolRequests: createToolRequestStore(database),
+    consents: createConsentStore(database, tenant),
     people: {
       pairings: createPairingStore(database, { tenant, newId }),
       grants: createGrantStore(database, { tenant, newId }),
@@ -169,7 +172,7 @@ function createStores(
   }
 }
 
-type IdentityPorts = 'access' | 'principals' | 'capabilities' | 'trustedIssuers' | 'attestations'
+type IdentityPorts = 'consent' | 'access' | 'principals' | 'capabilities' | 'trustedIssuers' | 'attestations'
 
 /** The identity stage as configured: a host application may bring parts of its own (ruling 56). */
 function identityPorts({ ports, trustedIssuers }: Config): Pick<GatewayDeps, IdentityPorts> {
@@ -178,6 +181,7 @@ function identityPorts({ ports, trustedIssuers }: Config): Pick<GatewayDeps, Ide
     principals: ports.principals ?? createEvidenceResolver(),
     trustedIssuers,
     attestations: ports.attestations ?? { verify: async () => 'EV_SIG_UNAVAILABLE' },
+    consent: ports.consent ?? decideConsent,
     capabilities: capabilityCheck(ports.userHas ?? (() => false)),
   }
 }
@@ -205,6 +209,7 @@ function createConnection(
     adapter: each.channel.create(each.settings, channelDeps),
     access: each.access,
     mentionHumans: each.mentionHumans,
+    ...(each.consent === undefined ? {} : { transcriptBasis: each.consent.storeTranscript.trim() }),
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type AccessRule,
   type ChannelDefinition,
   type ConnectionConfig,
+  type ConsentGrant,
   GatewayError,
   type MentionHumans,
   type Observer,
@@ -17,6 +18,7 @@ import type { TurnPolicy } from './gateway/deps.ts'
 import type { UserHas } from './identity/access/capabilities.ts'
 import { readEvidenceRules } from './identity/access/rules.ts'
 import type { AccessPolicy } from './identity/access.ts'
+import type { ConsentPolicy } from './identity/consent/consent.ts'
 import type { PrincipalResolver } from './identity/principal/resolver.ts'
 import { readTenant } from './identity/tenant.ts'
 import type { AttestationVerifier } from './identity/trust/admit-forwarded.ts'
@@ -50,6 +52,7 @@ export type ReplaceablePorts = {
   readonly principals?: PrincipalResolver
   /** Checks the signatures of other gateways; without it no evidence from outside counts. */
   readonly attestations?: AttestationVerifier
+  readonly consent?: ConsentPolicy
   /** Whether a user of the host has a capability at all; without it nobody has any but by grant. */
   readonly userHas?: UserHas
 }
@@ -62,6 +65,7 @@ export type ConfiguredConnection = {
   readonly isShared: boolean
   readonly access: AccessRule
   readonly mentionHumans: MentionHumans
+  readonly consent: ConsentGrant | undefined
   readonly channel: ChannelDefinition
   readonly settings: unknown
 }
@@ -233,7 +237,7 @@ function configuredConnections(
         problems.push(`connection "${each.id}": no agent "${agent}"`)
       if (each.mentionHumans !== undefined && !mentionPolicies.includes(each.mentionHumans))
         problems.push(`connection "${each.id}": mentionHumans must be one of ${mentionPolicies.join(', ')}`)
-      problems.push(...accessProblems(`connection "${each.id}"`, each.access))
+      problems.push(...accessProblems(`connection "${each.id}"`, each.access), ...consentProblems(each))
       resolved.push({
         id: each.id,
         agent,
@@ -241,6 +245,7 @@ function configuredConnections(
         isShared: each.agent === undefined && agents.length > 1,
         access: each.access ?? channel.defaultAccess,
         mentionHumans: each.mentionHumans ?? 'participants',
+        consent: each.consent,
         channel,
         settings: each.settings,
       })
@@ -265,6 +270,13 @@ function accessProblems(whose: string, access: AccessRule | undefined): readonly
       `${whose}: ${error instanceof Error ? error.message.replace('[identity] ', '') : 'access.rules are invalid'}`,
     ]
   }
+}
+
+const consentSchema = z.strictObject({ storeTranscript: z.string().trim().min(1).max(500) }).optional()
+
+function consentProblems({ id, consent }: ConnectionConfig): readonly string[] {
+  if (consentSchema.safeParse(consent).success) return []
+  return [`connection "${id}": consent must be { storeTranscript: 'the ground, in words for people' } and nothing else`]
 }
 
 /** A set variable switches its channel on; the file wins where both name the same connection. */

@@ -43,6 +43,7 @@ export type {
   CallerContext,
   ChannelDefinition,
   ConnectionConfig,
+  ConsentGrant,
   GatewayEvent,
   HistoricalMessage,
   IdentityEvidence,

@@ -7,6 +7,7 @@ import { type Assembled, assemble, type Runtime } from './assemble.ts'
 import type { Config, DatabaseKind } from './config.ts'
 import { failureFacts, GatewayError, type Log, type Secret } from './contract/index.ts'
 import { replay } from './gateway/replay.ts'
+import { createSessionDesk } from './gateway/session-desk.ts'
 import { createApp } from './http/app.ts'
 import type { AppDeps } from './http/deps.ts'
 import { createGroupCommit, defaultLimits } from './inbound/group-commit.ts'
@@ -27,6 +28,7 @@ import { createExplainStore } from './storage/explain-store.ts'
 import { createForgetStore } from './storage/forget-store.ts'
 import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
 import { createReplayStore } from './storage/replay-store.ts'
+import { createSessionDeskStore } from './storage/session-desk-store.ts'
 import { createSessionStore } from './storage/session-store.ts'
 import { probe } from './storage/statements/probe.ts'
 import { createSweepStore } from './storage/sweep-store.ts'
@@ -178,6 +180,7 @@ function appDeps(
 ): Omit<AppDeps, 'adminToken'> {
   const agents = config.agents.map((agent) => agent.slug)
   const { deps, gateway } = assembled
+  const sessions = createSessionStore(database, config.tenant)
   const vitals = createVitalsStore(database, config.tenant)
   const readSigns = cached(signsFreshMs, deps.monotonicMs, () => inTime(signsLateMs, vitals.read()))
   const readiness: ReadinessDeps = {
@@ -194,7 +197,8 @@ function appDeps(
     agents: config.agents,
     receipts: createReceiptStore(database, config.tenant),
     deliveries: createDeliveryStore(database, config.tenant),
-    sessions: createSessionStore(database, config.tenant),
+    sessions,
+    desk: createSessionDesk(deps, { sessions, desk: createSessionDeskStore(database, config.tenant) }),
     explain: (id, connection) =>
       explain({ store: createExplainStore(database, config.tenant), agents }, id, connection),
     tokens: createTokenStore(database, config.tenant),
@@ -222,8 +226,9 @@ function startBackground(
   const deadline = new AbortController()
   const drained = assembled.gateway.drain({ deadline: deadline.signal })
   const sweepStore = createSweepStore(database, config.tenant)
+  const sweepPolicy = { ...config.retention, idleMs: assembled.deps.turnPolicy.rotateAfterIdleMs }
   const sweeper = setInterval(() => {
-    sweepOnce(sweepStore, config.retention, log).catch((error: unknown) =>
+    sweepOnce(sweepStore, sweepPolicy, log).catch((error: unknown) =>
       log.warn('sweep_failed', failureFacts(error, 'internal')),
     )
   }, sweepEveryMs)

@@ -83,8 +83,10 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
       context.waitUntil(invocation.end())
     }
   }
-  const sweep: After = ({ database }, { config }) =>
-    sweepOnce(createSweepStore(database, config.tenant), config.retention, log)
+  const sweep: After = ({ database, deps }, { config }) => {
+    const policy = { ...config.retention, idleMs: deps.turnPolicy.rotateAfterIdleMs }
+    return sweepOnce(createSweepStore(database, config.tenant), policy, log)
+  }
 
   return {
     fetch: (request, env, context) => respond(request, env, context).catch((error) => failedAnswer(error, log)),

@@ -5,6 +5,7 @@ import {
   type ChannelDefinition,
   type ChannelDeps,
   type ConnectionConfig,
+  type ConsentGrant,
   defineAdapter,
   GatewayError,
   type MentionHumans,
@@ -34,6 +35,7 @@ export type TelegramOptions = {
   readonly agent?: string
   readonly access?: AccessRule
   readonly mentionHumans?: MentionHumans
+  readonly consent?: ConsentGrant
   readonly botToken: string
   readonly webhookSecret: string | readonly string[]
   readonly apiRoot?: string
@@ -42,13 +44,14 @@ export type TelegramOptions = {
 }
 
 export function telegram(options: TelegramOptions): ConnectionConfig {
-  const { id = 'default', agent, access, mentionHumans, ...settings } = options
+  const { id = 'default', agent, access, mentionHumans, consent, ...settings } = options
   return {
     channel: 'telegram',
     id,
     ...(agent === undefined ? {} : { agent }),
     ...(access === undefined ? {} : { access }),
     ...(mentionHumans === undefined ? {} : { mentionHumans }),
+    ...(consent === undefined ? {} : { consent }),
     settings,
   }
 }
@@ -67,6 +70,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       receivedVia: 'telegram',
       authMethods: ['telegram-secret-token'],
       mentionRelay: { kind: 'none' },
+      isInteractive: true,
       verbs: [],
     },
     verify: async (arrival) => verifyTelegram(settings.webhookSecret, arrival),

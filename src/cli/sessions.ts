@@ -5,6 +5,7 @@ import { confirm, yesArg } from './confirm.ts'
 import { wrongUsage } from './exit.ts'
 import { operatorCommand } from './operator.ts'
 import { instant, oneLine, table } from './output.ts'
+import { exportCommand, giveBackCommand, sayCommand, takeOverCommand } from './session-desk.ts'
 
 const idArg = {
   id: { type: 'positional', required: true, description: 'Id of a session, as the list shows it' },
@@ -115,7 +116,10 @@ export const sessionsCommands: Group = {
   name: 'sessions',
   description: 'Conversations and what was said in them.',
   examples: ['parley sessions list', 'parley sessions show 0192f1c2-7d5e-7abc-8def-0123456789ab'],
-  commands: [listCommand, showCommand, renameCommand, deleteCommand],
+  commands: [
+    ...[listCommand, showCommand, renameCommand, deleteCommand],
+    ...[exportCommand, takeOverCommand, sayCommand, giveBackCommand],
+  ],
 }
 
 function limitOf(text: string | undefined): string {

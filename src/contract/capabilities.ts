@@ -57,6 +57,8 @@ export type Capabilities = {
   readonly mentionRelay: MentionRelay
   /** False where naming somebody in a text reaches nobody. */
   readonly notifiesByName?: boolean
+  /** A person sits there who can be asked and answers; false where it is left out. */
+  readonly isInteractive?: boolean
   /** Optional verbs this adapter implements; a verb that is not declared is never called. */
   readonly verbs: readonly OptionalVerb[]
 }

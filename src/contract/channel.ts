@@ -38,7 +38,14 @@ export type ConnectionConfig = {
   readonly access?: AccessRule
   /** Without it: people who are in the conversation already. */
   readonly mentionHumans?: MentionHumans
+  readonly consent?: ConsentGrant
   readonly settings: unknown
+}
+
+/** What the operator grants for a connection. Without it a transcript lives as long as its session (docs/privacy.md). */
+export type ConsentGrant = {
+  /** On which ground transcripts are kept, in words that people are shown. */
+  readonly storeTranscript: string
 }
 
 /** Store port: the log of a run that open requests watch. Appending the same key twice leaves one event. */

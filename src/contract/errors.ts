@@ -27,6 +27,7 @@ export type ErrorCode =
   | 'bad_request'
   | 'conflict'
   | 'content_erased'
+  | 'consent_missing'
   | 'too_many_watchers'
   | 'replay_stopped'
 

@@ -37,6 +37,7 @@ export type {
   ChannelDefinition,
   ChannelDeps,
   ConnectionConfig,
+  ConsentGrant,
   EnvironmentReading,
   Hmac,
   MentionHumans,

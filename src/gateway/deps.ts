@@ -18,6 +18,8 @@ import type {
 import type { GrantStore } from '../identity/access/grant-store.ts'
 import type { AccessPolicy } from '../identity/access.ts'
 import type { ChainStore } from '../identity/chain/chain-store.ts'
+import type { ConsentPolicy } from '../identity/consent/consent.ts'
+import type { ConsentStore } from '../identity/consent/consent-store.ts'
 import type { PairingStore } from '../identity/pairing/pairing-store.ts'
 import type { PrincipalStore } from '../identity/principal/principal-store.ts'
 import type { PrincipalResolver } from '../identity/principal/resolver.ts'
@@ -47,6 +49,8 @@ export type GatewayConnection = {
   readonly adapter: Adapter
   readonly access: AccessRule
   readonly mentionHumans: MentionHumans
+  /** The operator's ground for keeping transcripts, if there is one. */
+  readonly transcriptBasis?: string
 }
 
 export type TurnPolicy = {
@@ -101,6 +105,8 @@ export type GatewayDeps = {
   readonly chains: ChainStore
   /** Our own origin, as other gateways are told it. */
   readonly host: string
+  readonly consent: ConsentPolicy
+  readonly consents: ConsentStore
   /** Over turns, sends and timers: milliseconds until something is due that nobody holds. */
   readonly nextDueMs: () => Promise<number | undefined>
   readonly leases: LeaseKeeper

@@ -17,6 +17,7 @@ import { addressRows } from './address-lane.ts'
 import { admissions } from './admissions.ts'
 import { isControl } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import { decideKeeping } from './keeping.ts'
 import { newTraceId } from './trace-id.ts'
 
 /** A turn that is ours to run. Its rows are frozen: a crash from here on resumes exactly this. */
@@ -93,7 +94,7 @@ async function openForMessages(
   const members = plan.kind === 'run' ? [...plan.members] : []
   const rows = plan.kind === 'run' ? members.flatMap((member) => [member.row, ...member.edits]) : [plan.edit]
   const lead = members.at(-1)?.row
-  const turn = newTurn(deps, lane, {
+  const turn = await newTurn(deps, at, lane, {
     kind: kindOf(plan),
     isRotated: lead !== undefined && isRotation(deps, lead.message),
     parentTurn: lead?.parentTurn ?? null,
@@ -134,6 +135,7 @@ async function openAtDoor(
     kind: 'door',
     sessionId: null,
     isNewSession: false,
+    keeping: null,
     parentTurn: null,
     principal: decided.get(row.id)?.subject ?? null,
     runId: null,
@@ -161,7 +163,7 @@ async function openForSignal(
   lane: HeldLane,
   signal: WaitingSignal,
 ): Promise<ReadyTurn | undefined> {
-  const turn = newTurn(deps, lane, {
+  const turn = await newTurn(deps, at, lane, {
     kind: 'signal',
     isRotated: false,
     parentTurn: null,
@@ -177,12 +179,17 @@ async function openForSignal(
   return { lane: answering(lane, signal), at, turn: opened(turn), members: [], signal, edit: null }
 }
 
-type TurnSeed = Omit<NewTurn, 'id' | 'attempt' | 'sessionId' | 'isNewSession' | 'deadlineMs'> & {
+type TurnSeed = Omit<NewTurn, 'id' | 'attempt' | 'sessionId' | 'isNewSession' | 'keeping' | 'deadlineMs'> & {
   readonly isRotated: boolean
 }
 
 /** The session map: one session per conversation, a new one after a long silence or on command. */
-function newTurn(deps: GatewayDeps, lane: HeldLane, { isRotated, ...seed }: TurnSeed): NewTurn {
+async function newTurn(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  lane: HeldLane,
+  { isRotated, ...seed }: TurnSeed,
+): Promise<NewTurn> {
   const isIdle = lane.idleMs > deps.turnPolicy.rotateAfterIdleMs && seed.kind === 'messages'
   const kept = isRotated || isIdle ? null : lane.sessionId
   return {
@@ -191,6 +198,7 @@ function newTurn(deps: GatewayDeps, lane: HeldLane, { isRotated, ...seed }: Turn
     attempt: 1,
     sessionId: kept ?? deps.newId(),
     isNewSession: kept === null,
+    keeping: kept === null ? await decideKeeping(deps, at, { principal: seed.principal, agent: lane.agent }) : null,
     deadlineMs: deps.turnPolicy.deadlineMs,
   }
 }

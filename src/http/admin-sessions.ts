@@ -46,7 +46,7 @@ export function addSessionRoutes(app: Hono, { sessions }: Pick<AppDeps, 'session
 }
 
 /** Whose sessions these are is what the token says; whoever names another owner is told so instead of being narrowed. */
-function scopeOf(context: Context): SessionScope {
+export function scopeOf(context: Context): SessionScope {
   const caller = keptCaller(context)
   const asked = context.req.query('owner')
   if (caller.kind === 'operator') return { owner: asked }
@@ -56,7 +56,7 @@ function scopeOf(context: Context): SessionScope {
 }
 
 /** A line for reading: who spoke, by address alone; names and proofs stay in the store. */
-function shownLine({ seq, envelope }: TranscriptLine): Fields {
+export function shownLine({ seq, envelope }: TranscriptLine): Fields {
   const { sender, ...metadata } = envelope.metadata as Fields & { readonly sender?: { readonly address?: unknown } }
   const from = sender?.address === undefined ? {} : { sender: { address: sender.address } }
   return { seq, ...envelope, metadata: { ...metadata, ...from } } satisfies Envelope & Fields
@@ -75,7 +75,7 @@ async function titleOf(context: Context): Promise<string> {
   throw new GatewayError('bad_request', `send {"title": "…"} as JSON, 1 to ${maxTitle} characters`)
 }
 
-function idOf(context: Context): string {
+export function idOf(context: Context): string {
   return requireId(context.req.param('id') ?? '')
 }
 
@@ -89,6 +89,6 @@ function numberIn(context: Context, name: string, max: number): number | null {
   return text === undefined ? null : wholeNumber(name, text, max)
 }
 
-function noSession(): GatewayError {
+export function noSession(): GatewayError {
   return new GatewayError('not_found', 'no such session; list them with GET /admin/sessions')
 }

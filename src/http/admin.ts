@@ -16,6 +16,7 @@ import { addExplainRoute } from './explain.ts'
 import { addForgetRoute } from './forget.ts'
 import { idPattern, pageSize, wholeNumber } from './query.ts'
 import { addRunRoutes } from './runs.ts'
+import { addSessionDeskRoutes } from './session-desk.ts'
 
 const failedStates = ['unknown', 'refused', 'dead'] as const
 const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending', 'retry', 'delivered', 'cancelled']
@@ -66,6 +67,7 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   addPairingRoutes(app, deps)
   addGrantRoutes(app, deps)
   addPrincipalRoutes(app, deps)
+  addSessionDeskRoutes(app, deps)
   addForgetRoute(app, deps)
 }
 

@@ -4,6 +4,7 @@ import type { AgentFacts } from '../agent/agent-facts.ts'
 import type { Config } from '../config.ts'
 import type { Log, Secret } from '../contract/index.ts'
 import type { ReplayReport, ReplayRequest } from '../gateway/replay.ts'
+import type { SessionDesk } from '../gateway/session-desk.ts'
 import type { Gateway } from '../gateway.ts'
 import type { ForgetStore } from '../identity/forget/forget-store.ts'
 import type { TokenStore } from '../identity/token-store.ts'
@@ -20,6 +21,7 @@ export type AppDeps = {
   readonly receipts: ReceiptStore
   readonly deliveries: DeliveryStore
   readonly sessions: SessionStore
+  readonly desk: SessionDesk
   /** What became of whatever goes by this id, on any connection or on the given one. */
   readonly explain: (id: string, connection?: string) => Promise<Explained>
   readonly tokens: TokenStore

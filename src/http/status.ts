@@ -38,6 +38,7 @@ const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSec
   bad_request: { status: 400 },
   conflict: { status: 409 },
   content_erased: { status: 410 },
+  consent_missing: { status: 403 },
 }
 
 export const tooLarge = { status: 413, code: 'body_too_large' } as const

@@ -4,6 +4,8 @@ import type { Log } from '../contract/index.ts'
 export type RetentionPolicy = { readonly contentDays: number; readonly receiptDays: number; readonly batch: number }
 
 export interface SweepStore {
+  /** Ends sessions nobody agreed to keep, after this silence, and erases what was said in them. */
+  endUnkept(idleMs: number): Promise<number>
   /** Removes what is due, one bounded batch per kind; returns how many rows went. */
   sweep(policy: RetentionPolicy): Promise<number>
   /** Pairings that have run out, and messages that need not wait for one any more; how many messages went on or ended. */
@@ -15,8 +17,12 @@ export interface SweepStore {
 export const defaultRetention: RetentionPolicy = { contentDays: 90, receiptDays: 120, batch: 500 }
 
 /** One round. Drift is a fault: it is corrected, and it is said. */
-export async function sweepOnce(store: SweepStore, policy: RetentionPolicy, log: Log): Promise<void> {
-  const swept = await store.sweep(policy)
+export async function sweepOnce(
+  store: SweepStore,
+  { idleMs, ...policy }: RetentionPolicy & { readonly idleMs: number },
+  log: Log,
+): Promise<void> {
+  const swept = (await store.endUnkept(idleMs)) + (await store.sweep(policy))
   if (swept > 0) log.info('retention_swept', { rows: swept })
   const settled = await store.settlePairings()
   if (settled > 0) log.info('held_messages_settled', { rows: settled })

@@ -1,6 +1,7 @@
 // The port of hop 5: lanes are claimed, turns opened, resumed, split, released and completed, every write fenced.
 import type {
   Envelope,
+  Fields,
   Json,
   JsonObject,
   NormalizedMessage,
@@ -120,6 +121,16 @@ export type NewPairing = {
   readonly expiresInMs: number
 }
 
+/** Whether a session that begins may be kept: the decision, stored beside it (ruling 42). */
+export type Keeping = {
+  readonly id: string
+  readonly isAllowed: boolean
+  readonly reason: string
+  readonly audit: Fields
+  /** One that may not is over after so long a silence. */
+  readonly expiresInMs: number
+}
+
 export type NewTurn = {
   readonly id: string
   readonly kind: TurnKind
@@ -127,6 +138,8 @@ export type NewTurn = {
   /** Null: there is none, and none begins. */
   readonly sessionId: string | null
   readonly isNewSession: boolean
+  /** Of a session that begins. */
+  readonly keeping: Keeping | null
   readonly parentTurn: string | null
   readonly principal: string | null
   readonly runId: string | null

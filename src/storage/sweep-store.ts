@@ -18,6 +18,7 @@ import {
   forgetTranscripts,
   forgetTurns,
 } from './statements/sweep.ts'
+import { endUnkeptSessions } from './statements/unkept-sessions.ts'
 import { foldTallies } from './statements/vitals.ts'
 
 /** More than an hour's ends at a busy gateway; what is left waits for the next round. */
@@ -26,10 +27,23 @@ const changesPerFold = 200_000
 /** Longer than any chain of calls goes on; a root is not used again. */
 const chainDays = 2
 
+/** A session may be long: few at a time, and the rest in the next minute. */
+const sessionsPerRound = 20
+const maxRounds = 50
+
 type Drift = { readonly conversationId: string; readonly pending: number; readonly actual: number }
 
 export function createSweepStore(database: Database, tenant: string): SweepStore {
   return {
+    async endUnkept(idleMs) {
+      let ended = 0
+      for (let round = 0; round < maxRounds; round += 1) {
+        const rows = await database.query(endUnkeptSessions, [idleMs, sessionsPerRound])
+        ended += rows.length
+        if (rows.length < sessionsPerRound) break
+      }
+      return ended
+    },
     async sweep({ contentDays, receiptDays, batch }) {
       let swept = 0
       for (const each of [forgetContent, forgetTranscripts])

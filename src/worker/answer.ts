@@ -1,6 +1,7 @@
 // The HTTP side of an invocation: the same app as on Node, with the operator's routes behind a switch.
 import { GatewayError, isGatewayError, type Log, secret } from '../contract/index.ts'
 import { replay } from '../gateway/replay.ts'
+import { createSessionDesk } from '../gateway/session-desk.ts'
 import { createApp } from '../http/app.ts'
 import { errorAnswer, failureAnswer, notFound } from '../http/status.ts'
 import { explain } from '../operator/explain.ts'
@@ -8,6 +9,7 @@ import { createExplainStore } from '../storage/explain-store.ts'
 import { createForgetStore } from '../storage/forget-store.ts'
 import { createDeliveryStore, createReceiptStore } from '../storage/receipt-store.ts'
 import { createReplayStore } from '../storage/replay-store.ts'
+import { createSessionDeskStore } from '../storage/session-desk-store.ts'
 import { createSessionStore } from '../storage/session-store.ts'
 import { probe } from '../storage/statements/probe.ts'
 import { createTokenStore } from '../storage/token-store.ts'
@@ -37,12 +39,14 @@ export async function answer(
   const { database, gateway, wake } = invocation
   const { config, isAdminOn } = settings
   const agents = config.agents.map((agent) => agent.slug)
+  const sessions = createSessionStore(database, config.tenant)
   const app = createApp({
     gateway,
     agents: config.agents,
     receipts: createReceiptStore(database, config.tenant),
     deliveries: createDeliveryStore(database, config.tenant),
-    sessions: createSessionStore(database, config.tenant),
+    sessions,
+    desk: createSessionDesk(invocation.deps, { sessions, desk: createSessionDeskStore(database, config.tenant) }),
     wake,
     // Without a configured token nobody knows this one.
     adminToken: config.adminToken ?? secret(crypto.randomUUID()),

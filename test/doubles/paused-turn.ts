@@ -95,6 +95,7 @@ function newTurn(members: readonly string[]): NewTurn {
     attempt: 1,
     sessionId: randomUUID(),
     isNewSession: true,
+    keeping: null,
     parentTurn: null,
     principal: owner,
     runId: null,

@@ -59,6 +59,7 @@ export function newTurn(held: HeldLane, principal: string | null): NewTurn {
     attempt: 1,
     sessionId: held.sessionId ?? randomUUID(),
     isNewSession: held.sessionId === null,
+    keeping: null,
     parentTurn: null,
     principal,
     runId: null,

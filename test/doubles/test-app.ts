@@ -1,6 +1,7 @@
 // The HTTP surface of a test gateway, asked without a server.
 import { secret } from '../../src/contract/index.ts'
 import { replay } from '../../src/gateway/replay.ts'
+import { createSessionDesk } from '../../src/gateway/session-desk.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { AppDeps } from '../../src/http/deps.ts'
 import { explain } from '../../src/operator/explain.ts'
@@ -9,6 +10,7 @@ import { createExplainStore } from '../../src/storage/explain-store.ts'
 import { createForgetStore } from '../../src/storage/forget-store.ts'
 import { createDeliveryStore } from '../../src/storage/receipt-store.ts'
 import { createReplayStore } from '../../src/storage/replay-store.ts'
+import { createSessionDeskStore } from '../../src/storage/session-desk-store.ts'
 import { createSessionStore } from '../../src/storage/session-store.ts'
 import { createTokenStore } from '../../src/storage/token-store.ts'
 import type { TestGateway } from './test-gateway.ts'
@@ -20,12 +22,14 @@ export function createTestApp(
   database: Database,
   changes: Partial<AppDeps> = {},
 ): ReturnType<typeof createApp> {
+  const sessions = createSessionStore(database, 'default')
   return createApp({
     gateway: gateway.gateway,
     agents: [],
     receipts: gateway.deps.receipts,
     deliveries: createDeliveryStore(database, 'default'),
-    sessions: createSessionStore(database, 'default'),
+    sessions,
+    desk: createSessionDesk(gateway.deps, { sessions, desk: createSessionDeskStore(database, 'default') }),
     tokens: createTokenStore(database, 'default'),
     forget: createForgetStore(database, 'default'),
     replay: (id, wanted) => replay(gateway.deps, createReplayStore(database, 'default'), id, wanted),

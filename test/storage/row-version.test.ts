@@ -131,6 +131,7 @@ function newTurn(held: HeldLane): NewTurn {
     attempt: 1,
     sessionId: randomUUID(),
     isNewSession: true,
+    keeping: null,
     parentTurn: null,
     principal: 'test:alice',
     runId: null,

@@ -44,11 +44,15 @@ describeOnEachDatabase('the sweeper', (database) => {
     const quiet = () => {}
     await accept()
     await database().query(statement('test_drift', 'update lanes set pending = 0'), [])
-    await sweepOnce(createSweepStore(database(), 'default'), policy, {
-      info: quiet,
-      warn: quiet,
-      error: (event) => errors.push(event),
-    })
+    await sweepOnce(
+      createSweepStore(database(), 'default'),
+      { ...policy, idleMs: 60_000 },
+      {
+        info: quiet,
+        warn: quiet,
+        error: (event) => errors.push(event),
+      },
+    )
     expect(errors).toEqual(['lane_drift_corrected'])
     expect(await database().query(statement('test_pending', 'select pending from lanes'), [])).toEqual([{ pending: 1 }])
   })

@@ -4,6 +4,7 @@ import { type ControlCommand, controlCommandOf } from '../../inbound/control-com
 import { answerAgents } from './agents.ts'
 import { answerDecision } from './approvals.ts'
 import type { Command, CommandScene } from './command.ts'
+import { answerConsent } from './consent.ts'
 import { answerPair } from './pair.ts'
 import { answerStatus } from './status.ts'
 import { answerStop } from './stop.ts'
@@ -15,6 +16,7 @@ const commands: Readonly<Record<string, Command>> = {
   reject: { help: 'keep me from it', answer: answerDecision },
   agents: { help: 'who answers here, and how to write to them', answer: answerAgents },
   pair: { help: 'let somebody in by the code they were given (admins only)', answer: answerPair },
+  consent: { help: 'what I may do with what you say', answer: answerConsent },
   help: { help: 'this list', answer: answerHelp },
 }
 

@@ -3,6 +3,7 @@
 import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
 import { audited } from './audited.ts'
+import { emptyLine } from './empty-line.ts'
 import { remembered } from './history.ts'
 import { wakeNote } from './wake-note.ts'
 
@@ -130,7 +131,7 @@ written as (
   from numbered n, turn, given g, json_array_elements(g.envelopes) with ordinality as e(line, ord)
 ),
 erased as (
-  update messages m set envelope = m.envelope || '{"type":"text","content":"","payload":{},"metadata":{"deleted":true}}'
+  update messages m set envelope = m.envelope || ${emptyLine}
   from turn, given g, json_array_elements_text(g.erased) as x(id) where m.inbox_id = x.id::uuid
 ),
 forgotten as (

@@ -2,6 +2,7 @@
 // as a JSON array; $3 the conversation. What is left when a process dies in between is found again by the same names: those
 // are forgotten last.
 import { statement } from '../database.ts'
+import { emptyLine } from './empty-line.ts'
 
 export const isTheirs = (column: string): string =>
   `${column} = any(array(select json_array_elements_text($2::text::json)))`
@@ -120,15 +121,13 @@ freed as (
     lease_until = case when taken.away then null else l.lease_until end,
     next_at = case when taken.away then now() else l.next_at end
   from lane, lateral (
-    select coalesce(lane.turn_id in (select id from ended), lane.holder is not null) as away) taken
+    select case when lane.turn_id is null then lane.holder is not null
+      else lane.turn_id in (select id from ended) end as away) taken
   where l.tenant = $1 and l.conversation_id = $3
 )
 select (select count(*)::int from queued) + (select count(*)::int from members) as "inFlight",
   (select count(*)::int from withdrawn) as unsent, (select is_alone from scope) as "isAlone"`,
 )
-
-/** A line without what was said and by whom (ruling 4). */
-const emptyLine = `'{"type":"text","content":"","payload":{},"metadata":{"deleted":true}}'`
 
 /** $4 batch. Among others a line keeps its place: theirs, and what was answered to them alone, is emptied. */
 export const forgetLines = statement(

@@ -1,6 +1,7 @@
 // Sessions as their owners and operators see them. Scope, the same in all: $1 tenant, $2 owner or null, $3 and $4 workspace
 // type and id or null. What lies outside of it is not found.
 import { statement } from '../database.ts'
+import { sessionErased } from './erase-session.ts'
 
 const inScope = `s.tenant = $1 and ($2::text is null or s.owner = $2)
   and ($3::text is null or (s.workspace_type = $3 and s.workspace_id = $4))`
@@ -57,38 +58,9 @@ lane as materialized (
 ),
 gone as (
   update sessions s set status = 'deleted', ended_at = coalesce(s.ended_at, now()), title = null, metadata = '{}',
-    provider_response_id = null
+    provider_response_id = null, expires_at = null
   from wanted w where s.id = w.id and not exists (select 1 from lane where "isBusy")
   returning s.id, s.conversation_id
-),
-unmapped as (
-  update conversations c set session_id = null from gone where c.id = gone.conversation_id and c.session_id = gone.id
-),
-spoken as materialized (select m.inbox_id, m.turn_id from messages m join gone on m.session_id = gone.id),
-ran as materialized (select distinct turn_id as id from spoken where turn_id is not null),
-erased as (
-  update messages m set envelope = m.envelope || '{"type":"text","content":"","payload":{},"metadata":{"deleted":true}}'
-  from gone where m.session_id = gone.id
-),
-forgotten as (
-  update inbox i set message = null, raw = null
-  from spoken where i.id = spoken.inbox_id and i.state not in ('queued', 'in_turn', 'held')
-),
-unsaid as (update turns t set response = null from ran where t.id = ran.id),
-steps as (delete from journal j using ran where j.turn_id = ran.id),
-events as (delete from run_events e using ran where e.run_id = ran.id),
-sent as (update outbox o set call = '{"erased":true}' from ran where o.turn_id = ran.id and o.state = 'delivered'),
-asked as (
-  update pending_actions a set action = '{}', resume = null,
-    status = case when a.status = 'pending' then 'deleted' else a.status end,
-    resolver = case when a.status = 'pending' then coalesce($2, 'operator') else a.resolver end,
-    resolved_at = coalesce(a.resolved_at, now())
-  from ran where a.turn_id = ran.id
-),
-requested as (
-  update runtime_tool_requests q set parameters = '{}', resume = null, result = null,
-    status = case when q.status = 'runtime_tool_pending' then 'runtime_tool_timeout' else q.status end
-  from ran where q.turn_id = ran.id
-)
+),${sessionErased({ lines: 'emptied', resolver: `coalesce($2, 'operator')` })}
 select (select count(*)::int from wanted) as found, (select count(*)::int from gone) as gone`,
 )

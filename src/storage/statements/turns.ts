@@ -16,6 +16,9 @@ const lane = `lane as materialized (
 const isWaiting = (rows: string): string =>
   `x.id = any(array(select (e ->> 'id')::uuid from json_array_elements(${rows}::text::json) e)) and x.state || '' = 'queued'`
 
+const keeping = `json_to_record(coalesce(g.keeping, '{}')) as k(
+    id uuid, "isAllowed" boolean, reason text, audit jsonb, "expiresInMs" float8)`
+
 /** $4 turn, $5 dispositions (JSON), $6 members (JSON). Without a turn the lane is given back at once. */
 export const openTurn = statement(
   'open_turn',
@@ -24,17 +27,25 @@ with ${lane},
 given as (
   select t.* from lane, json_to_record(coalesce($4::text, '{}')::json) as t(
     id uuid, kind text, attempt int, "sessionId" uuid, "isNewSession" boolean, "parentTurn" uuid, principal text,
-    "runId" text, "traceId" text, "deadlineMs" float8, "replyTo" jsonb, "signalId" uuid, resumes uuid)
+    "runId" text, "traceId" text, "deadlineMs" float8, "replyTo" jsonb, "signalId" uuid, resumes uuid, keeping json)
 ),
 begun as (
-  insert into sessions (id, tenant, connection, conversation_id, agent, owner)
+  insert into sessions (id, tenant, connection, conversation_id, agent, owner, is_kept, consent_id, expires_at)
   -- Whoever the first turn is for: the first to write in a room may have been refused.
-  select g."sessionId", c.tenant, c.connection, c.id, c.agent, coalesce(g.principal, c.owner_subject)
-  from given g join conversations c on c.id = $1 where g.id is not null and g."isNewSession"
-  returning id
+  select g."sessionId", c.tenant, c.connection, c.id, c.agent, coalesce(g.principal, c.owner_subject), coalesce(k."isAllowed", true), k.id,
+    case when not k."isAllowed" then now() + k."expiresInMs" * interval '1 ms' end
+  from given g join conversations c on c.id = $1 cross join lateral ${keeping} where g.id is not null and g."isNewSession"
+  returning id, tenant, connection, agent
+),
+decided_keeping as (
+  insert into consents (tenant, id, operation, is_allowed, reason, session_id, connection, agent, audit)
+  select b.tenant, k.id, 'store_transcript', k."isAllowed", k.reason, b.id, b.connection, b.agent, k.audit
+  from begun b, given g cross join lateral ${keeping} where k.id is not null
 ),
 ended as (
-  update sessions s set status = 'closed', ended_at = now() from begun, conversations c
+  update sessions s set status = 'closed', ended_at = now(),
+    expires_at = case when s.is_kept then s.expires_at else now() end
+  from begun, conversations c
   where c.id = $1 and s.id = c.session_id
 ),
 mapped as (

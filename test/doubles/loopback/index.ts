@@ -42,6 +42,7 @@ function loopbackChannel(sendClass: SendClass): ChannelDefinition {
           receivedVia: channel,
           authMethods: ['loopback-hmac'],
           mentionRelay: { kind: 'none' },
+          isInteractive: true,
           verbs: sendClass === 'lookup' ? ['reconcile'] : [],
         },
         verify: (arrival) => verifyLoopback(hmac, settings.secret, now, arrival),

@@ -1,0 +1,36 @@
+// Whether a session that begins may be kept (ruling 42): decided once, stored with it.
+import type { ConsentScene } from '../identity/consent/consent.ts'
+import type { Keeping } from '../sessions/turn-store.ts'
+import type { GatewayConnection, GatewayDeps } from './deps.ts'
+
+type KeepingDeps = Pick<GatewayDeps, 'consent' | 'consents' | 'newId' | 'turnPolicy'>
+
+export async function decideKeeping(
+  deps: KeepingDeps,
+  at: GatewayConnection,
+  { principal, agent }: { readonly principal: string | null; readonly agent: string },
+): Promise<Keeping> {
+  const scene = consentScene(at, agent)
+  // What the operator grants needs nobody's word; where nobody can be asked there is none.
+  const isAsked = scene.transcriptBasis === undefined && scene.interactive && principal !== null
+  const consent = isAsked ? await deps.consents.given(principal) : {}
+  const { allowed, reason, audit_metadata } = deps.consent('store_transcript', { ...scene, consent })
+  return {
+    id: deps.newId(),
+    isAllowed: allowed,
+    reason,
+    audit: audit_metadata,
+    expiresInMs: deps.turnPolicy.rotateAfterIdleMs,
+  }
+}
+
+/** What the connection says about it; a person's own word is added by whoever knows which person. */
+export function consentScene(at: GatewayConnection | undefined, agent: string): ConsentScene {
+  const basis = at?.transcriptBasis
+  return {
+    interactive: at?.adapter.capabilities.isInteractive === true,
+    consent: {},
+    agentId: agent,
+    ...(basis === undefined ? {} : { transcriptBasis: basis }),
+  }
+}

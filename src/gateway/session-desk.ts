@@ -1,0 +1,129 @@
+// What an operator does with a session beyond looking at it: hands its transcript on, takes it over, speaks in it, gives it
+// back. Handing on and taking over need the consent of those who take part; the decision is stored beside the act.
+import { type Envelope, GatewayError, type NormalizedResponse, textPart } from '../contract/index.ts'
+import type { ConsentOperation } from '../identity/consent/consent.ts'
+import { renderCalls } from '../outbox/enqueue.ts'
+import { assistantEnvelope } from '../sessions/codec.ts'
+import type { SessionDeskStore, SessionPlace, Spoken } from '../sessions/session-desk-store.ts'
+import type { SessionStore, TranscriptLine } from '../sessions/session-store.ts'
+import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import { consentScene } from './keeping.ts'
+import { newTraceId } from './trace-id.ts'
+
+export type SessionDesk = {
+  /** Every line, once it may be handed on. Asked after the session was found in the caller's scope. */
+  readonly exportTranscript: (sessionId: string, actor: string) => Promise<readonly TranscriptLine[]>
+  readonly takeOver: (sessionId: string, actor: string) => Promise<void>
+  readonly giveBack: (sessionId: string) => Promise<void>
+  readonly say: (sessionId: string, text: string) => Promise<void>
+}
+
+type Stores = { readonly sessions: Pick<SessionStore, 'transcript'>; readonly desk: SessionDeskStore }
+
+const takenWords = 'A person has taken over this conversation and answers you from now on. What you write is kept.'
+const backWords = 'The person has left. I answer again, beginning with what you have written meanwhile.'
+const pageLines = 500
+
+export function createSessionDesk(deps: GatewayDeps, { sessions, desk }: Stores): SessionDesk {
+  const placeOf = async (sessionId: string): Promise<SessionPlace> => {
+    const place = await desk.place(sessionId)
+    if (place === undefined) throw new GatewayError('not_found', 'no such session; list them with GET /admin/sessions')
+    return place
+  }
+  const speak = async (sessionId: string, text: string, from: Spoken['from'], to: Spoken['to']): Promise<void> => {
+    const place = await placeOf(sessionId)
+    const spoken = spokenIn(deps, place, text)
+    if (!(await desk.speak(sessionId, { ...spoken, from, to }))) throw refusal(place, from)
+    deps.bells.sends.ring()
+  }
+  return {
+    async exportTranscript(sessionId, actor) {
+      const act = { sessionId, actor, action: 'session.export' } as const
+      await requireConsent(deps, await placeOf(sessionId), 'share_transcript', act)
+      return wholeTranscript(sessions, sessionId)
+    },
+    async takeOver(sessionId, actor) {
+      const place = await placeOf(sessionId)
+      if (!place.isCurrent || place.mode !== 'active') throw refusal(place, 'active')
+      await requireConsent(deps, place, 'escalate_to_human', { sessionId, actor, action: 'session.take_over' })
+      await speak(sessionId, takenWords, 'active', 'operator')
+    },
+    async giveBack(sessionId) {
+      await speak(sessionId, backWords, 'operator', 'active')
+      deps.bells.turns.ring()
+    },
+    say: (sessionId, text) => speak(sessionId, text, 'operator', 'operator'),
+  }
+}
+
+type Act = { readonly sessionId: string; readonly actor: string; readonly action: string }
+
+async function requireConsent(
+  deps: GatewayDeps,
+  place: SessionPlace,
+  operation: ConsentOperation,
+  { sessionId, actor, action }: Act,
+): Promise<void> {
+  const consent = { [operation]: await deps.consents.isAgreedIn(sessionId, operation) }
+  const decision = deps.consent(operation, { ...consentScene(connectionOf(deps, place), place.agent), consent })
+  await deps.consents.recordDecision({ id: deps.newId(), sessionId, decision, action, actor })
+  if (decision.allowed) return
+  const remedy =
+    decision.reason === 'non_interactive_default_denied'
+      ? 'nobody can be asked on its connection'
+      : `ask everybody who takes part to send /consent allow ${operation}`
+  throw new GatewayError('consent_missing', `this needs consent to ${operation}; ${remedy}`)
+}
+
+function spokenIn(deps: GatewayDeps, place: SessionPlace, text: string): Omit<Spoken, 'from' | 'to'> {
+  const at = connectionOf(deps, place)
+  if (at === undefined)
+    throw new GatewayError('conflict', `connection "${place.connection}" is not configured here; add it to speak there`)
+  const turnId = deps.newId()
+  const response: NormalizedResponse = {
+    thread_id: place.conversationId,
+    in_reply_to: turnId,
+    agent: place.agent,
+    status: 'completed',
+    parts: [textPart(text)],
+  }
+  const context = { adapter: at.adapter, newId: deps.newId, origin: turnId, orderKey: place.conversationId }
+  const calls = renderCalls({ ...context, to: place.replyTo }, [{ reply: response, purpose: 'reply' }])
+  return { turnId, traceId: newTraceId(deps), envelope: spokenLine(deps, place, at, response, turnId), response, calls }
+}
+
+/** In the transcript it stands where the agent's words stand, and says that they were not the agent's. */
+function spokenLine(
+  deps: GatewayDeps,
+  { agent }: SessionPlace,
+  { connection }: GatewayConnection,
+  { parts }: NormalizedResponse,
+  runId: string,
+): Envelope {
+  const at = new Date(deps.now()).toISOString()
+  const line = assistantEnvelope(`@${agent}@${connection.domain}`, parts, { runId, at })
+  return { ...line, metadata: { ...line.metadata, spoken_by: 'operator' } }
+}
+
+function connectionOf({ connections }: GatewayDeps, { connection }: SessionPlace): GatewayConnection | undefined {
+  return connections.find((each) => each.key === connection)
+}
+
+function refusal({ isCurrent }: SessionPlace, needed: SessionPlace['mode']): GatewayError {
+  if (!isCurrent)
+    return new GatewayError('conflict', 'this session is over; take over the one its conversation is in now')
+  return needed === 'operator'
+    ? new GatewayError('conflict', 'nobody has taken this session over; do that first (parley sessions take-over)')
+    : new GatewayError('conflict', 'somebody has taken this session over already')
+}
+
+async function wholeTranscript(sessions: Stores['sessions'], sessionId: string): Promise<readonly TranscriptLine[]> {
+  const pages: (readonly TranscriptLine[])[] = []
+  for (let before: number | null = null; ; ) {
+    const page: readonly TranscriptLine[] = await sessions.transcript(sessionId, pageLines, before)
+    pages.unshift(page)
+    const first = page[0]?.seq ?? 0
+    if (page.length < pageLines || first === 0) return pages.flat()
+    before = first
+  }
+}

@@ -1,0 +1,60 @@
+// Acts on a session that need consent or change who answers in it. Each is a POST: it leaves a decision behind.
+import type { Context, Hono } from 'hono'
+import * as z from 'zod'
+import { cleanText, GatewayError } from '../contract/index.ts'
+import { transcriptMarkdown } from '../operator/transcript-markdown.ts'
+import { idOf, noSession, scopeOf, shownLine } from './admin-sessions.ts'
+import { keptCaller } from './admin-token.ts'
+import type { AppDeps } from './deps.ts'
+import { readBody } from './read-body.ts'
+
+const maxText = 10_000
+
+export function addSessionDeskRoutes(app: Hono, { sessions, desk, wake }: AppDeps): void {
+  app.post('/admin/sessions/:id/export', async (context) => {
+    const session = await sessions.find(scopeOf(context), idOf(context))
+    if (session === undefined) throw noSession()
+    const lines = await desk.exportTranscript(session.id, keptCaller(context).label)
+    const messages = lines.map(shownLine)
+    if (context.req.query('format') !== 'markdown') return context.json({ session, messages })
+    return context.json({ session, markdown: transcriptMarkdown(session, lines) })
+  })
+  app.post('/admin/sessions/:id/take-over', async (context) => {
+    await desk.takeOver(idOf(context), operatorOf(context))
+    wake()
+    return context.json({ ok: true })
+  })
+  app.post('/admin/sessions/:id/give-back', async (context) => {
+    operatorOf(context)
+    await desk.giveBack(idOf(context))
+    wake()
+    return context.json({ ok: true })
+  })
+  app.post('/admin/sessions/:id/say', async (context) => {
+    operatorOf(context)
+    await desk.say(idOf(context), await textIn(context))
+    wake()
+    return context.json({ ok: true })
+  })
+}
+
+function operatorOf(context: Context): string {
+  const caller = keptCaller(context)
+  if (caller.kind === 'operator') return caller.label
+  throw new GatewayError('forbidden', 'only an operator steps in; use an operator token')
+}
+
+const sayingSchema = z.strictObject({ text: z.string().trim().min(1).max(maxText) })
+
+async function textIn(context: Context): Promise<string> {
+  const bytes = await readBody(context.req.raw, 4 * maxText + 1024)
+  let body: unknown
+  try {
+    body = JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    // Told below: no text.
+  }
+  const parsed = sayingSchema.safeParse(body)
+  if (parsed.success) return cleanText(parsed.data.text)
+  throw new GatewayError('bad_request', `send {"text": "…"} as JSON, 1 to ${maxText} characters`)
+}

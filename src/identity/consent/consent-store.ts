@@ -1,0 +1,31 @@
+// The port of consent: what people said about it in a chat, and the decisions that were made for an act, beside the act.
+import type { ConsentDecision, ConsentOperation, ConsentScene } from './consent.ts'
+
+/** What a person said. The same id again changes nothing. */
+export type ConsentWord = {
+  readonly id: string
+  readonly operation: ConsentOperation
+  readonly isAllowed: boolean
+  readonly principal: string
+  readonly connection: string
+  readonly agent: string
+}
+
+/** What was to be done in a session, by whom, and whether it could. */
+export type DecidedAct = {
+  readonly id: string
+  readonly sessionId: string
+  readonly decision: ConsentDecision
+  readonly action: string
+  readonly actor: string
+}
+
+export interface ConsentStore {
+  /** What a person said last, operation by operation. */
+  given(principal: string): Promise<ConsentScene['consent']>
+  /** Whoever takes back that transcripts are kept has those that were kept on this ground erased. */
+  recordWord(word: ConsentWord): Promise<void>
+  /** Whether everybody who takes part in a session has agreed; nobody there: no. */
+  isAgreedIn(sessionId: string, operation: ConsentOperation): Promise<boolean>
+  recordDecision(act: DecidedAct): Promise<void>
+}

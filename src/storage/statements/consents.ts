@@ -1,0 +1,74 @@
+// Consent. What people said has a subject and no session; a decision beside an act has a session and no subject.
+import { statement } from '../database.ts'
+
+/** $1 tenant, $2 subject. */
+export const givenConsents = statement(
+  'given_consents',
+  `
+select distinct on (operation) operation, is_allowed as "isAllowed" from consents where tenant = $1 and subject = $2
+order by operation, created_at desc, id desc`,
+)
+
+/** $1 tenant, $2 id, $3 operation, $4 whether allowed, $5 subject, $6 connection, $7 agent. */
+export const recordWord = statement(
+  'record_consent_word',
+  `
+with met as (
+  insert into principals (tenant, id, subject) values ($1, gen_random_uuid(), $5)
+  on conflict (tenant, subject) do update set subject = excluded.subject returning id
+),
+said as (
+  insert into consents (tenant, id, operation, is_allowed, reason, subject, connection, agent, audit)
+  values ($1, $2, $3, $4, case when $4::boolean then 'explicit_consent' else 'consent_withdrawn' end, $5, $6, $7, '{}')
+  on conflict (tenant, id) do nothing
+  returning operation, is_allowed
+),
+-- The sweeper ends them, once nothing is in flight there.
+unkept as (
+  update sessions s set is_kept = false, expires_at = now()
+  from said, consents k
+  where not said.is_allowed and said.operation = 'store_transcript' and s.tenant = $1 and s.is_kept
+    and s.owner = any(array(
+      select $5::text union all select l.subject from identity_links l where l.tenant = $1 and l.principal = $5))
+    and k.tenant = $1 and k.id = s.consent_id and k.reason = 'explicit_consent'
+),
+audited as (
+  insert into audit_log (tenant, action, outcome, rule, principal_id, connection, agent)
+  select $1, 'consent', case when said.is_allowed then 'given' else 'withdrawn' end, said.operation, met.id, $6, $7
+  from said, met
+)
+select count(*)::int as said from said`,
+)
+
+/** $1 tenant, $2 session, $3 operation. A person under several subjects is asked once. */
+export const agreedIn = statement(
+  'agreed_in',
+  `
+with people as materialized (
+  select distinct coalesce((
+      select l.principal from identity_links l where l.tenant = $1 and l.subject = p.subject limit 1), p.subject) as name
+  from sessions s join participants p on p.conversation_id = s.conversation_id where s.tenant = $1 and s.id = $2
+)
+select count(*)::int as people, (count(*) filter (where (
+    select c.is_allowed from consents c where c.tenant = $1 and c.subject = people.name and c.operation = $3
+    order by c.created_at desc, c.id desc limit 1)))::int as agreed
+from people`,
+)
+
+/** $1 tenant, $2 id, $3 session, $4 operation, $5 whether allowed, $6 reason, $7 audit as JSON, $8 action, $9 actor. */
+export const recordDecision = statement(
+  'record_consent_decision',
+  `
+with place as materialized (
+  select s.id, s.connection, s.agent, s.conversation_id from sessions s where s.tenant = $1 and s.id = $3
+),
+decided as (
+  insert into consents (tenant, id, operation, is_allowed, reason, session_id, connection, agent, audit)
+  select $1, $2, $4, $5, $6, p.id, p.connection, p.agent, $7::text::jsonb from place p
+  on conflict (tenant, id) do nothing
+)
+insert into audit_log (tenant, action, outcome, code, rule, actor, connection, agent, conversation_id, object_id)
+select $1, $8, case when $5::boolean then 'allowed' else 'refused' end,
+  case when not $5::boolean then 'consent_missing' end, $4 || ' ' || $6, $9, p.connection, p.agent, p.conversation_id, p.id::text
+from place p`,
+)

@@ -1,0 +1,69 @@
+// A person steps in: the mode of a lane and what they say, in one commit.
+import { statement } from '../database.ts'
+import { rowVersion } from '../row-version.ts'
+import { wakeNote } from './wake-note.ts'
+
+/** $1 tenant, $2 session. */
+export const findPlace = statement(
+  'find_session_place',
+  `
+select s.conversation_id as "conversationId", s.connection, s.agent, coalesce(c.reply_to, '{}') as "replyTo",
+  coalesce(l.mode, 'active') as mode, s.status = 'open' and coalesce(c.session_id = s.id, false) as "isCurrent"
+from sessions s left join conversations c on c.id = s.conversation_id left join lanes l on l.conversation_id = s.conversation_id
+where s.tenant = $1 and s.id = $2 and s.status <> 'deleted'`,
+)
+
+/** $1 tenant, $2 session, $3 what is said as JSON, $4 whether to NOTIFY. A turn without members: its calls end it. */
+export const speakInSession = statement(
+  'speak_in_session',
+  `
+with given as materialized (
+  select e.* from json_to_record($3::text::json) as e(
+    "turnId" uuid, "traceId" text, envelope jsonb, response jsonb, calls json, "from" text, "to" text)
+),
+lane as materialized (
+  select s.id, s.tenant, s.connection, s.conversation_id, s.agent, s.owner
+  from given g, sessions s join conversations c on c.id = s.conversation_id and c.session_id = s.id
+    join lanes l on l.conversation_id = s.conversation_id
+  where s.tenant = $1 and s.id = $2 and s.status = 'open' and l.mode = g."from" for update of l
+),
+moved as (
+  update lanes l set mode = g."to", next_at = case when g."to" = 'active' then now() else l.next_at end
+  from lane, given g where l.conversation_id = lane.conversation_id
+),
+turn as (
+  insert into turns (id, tenant, connection, conversation_id, session_id, agent, kind, state, attempt, epoch, v, principal,
+    response, trace_id)
+  select g."turnId", lane.tenant, lane.connection, lane.conversation_id, lane.id, lane.agent, 'operator', 'replied', 1, 0,
+    ${rowVersion}, lane.owner, g.response, g."traceId"
+  from lane, given g
+  returning id, tenant, connection, conversation_id, session_id, trace_id
+),
+numbered as (
+  update sessions s set next_seq = s.next_seq + 1, last_activity_at = now() from turn where s.id = turn.session_id
+  returning s.id, s.tenant, s.next_seq - 1 as seq
+),
+written as (
+  insert into messages (session_id, seq, tenant, turn_id, role, envelope)
+  select n.id, n.seq, n.tenant, turn.id, g.envelope ->> 'role', g.envelope from numbered n, turn, given g
+),
+sent as (
+  insert into outbox (id, tenant, connection, conversation_id, turn_id, origin, ordinal, order_key, "primary", purpose, v,
+    call, client_id, state, trace_id)
+  select c.id, turn.tenant, turn.connection, turn.conversation_id, turn.id, turn.id, c.ordinal, c."orderKey", c."primary",
+    c.purpose, ${rowVersion}, c.call, c."clientId", 'queued', turn.trace_id
+  from turn, given g, json_to_recordset(g.calls) as c(
+    id uuid, ordinal int, "orderKey" text, "primary" boolean, purpose text, call jsonb, "clientId" text)
+  order by c.ordinal
+  returning tenant, connection, order_key
+),
+ordered as (
+  insert into send_lanes (tenant, connection, order_key, pending)
+  select tenant, connection, order_key, count(*) from sent group by 1, 2, 3 order by 1, 2, 3
+  on conflict (tenant, connection, order_key) do update set pending = send_lanes.pending + excluded.pending
+),
+woken as (
+  select case when $4::boolean and exists (select 1 from sent) then pg_notify('parley_wake', ${wakeNote('sends')}) end as done
+)
+select (select count(*)::int from turn) as spoken from woken`,
+)
