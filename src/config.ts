@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { type Agent, defineAgent } from './agent/agent.ts'
 import { demoAgent } from './agent/demo/agent.ts'
 import { openAiCompatible } from './agent/providers/openai-compatible.ts'
+import { accessProblems, consentProblems } from './config/connection-problems.ts'
 import {
   type AccessRule,
   type ChannelDefinition,
@@ -16,7 +17,6 @@ import {
 } from './contract/index.ts'
 import type { TurnPolicy } from './gateway/deps.ts'
 import type { UserHas } from './identity/access/capabilities.ts'
-import { readEvidenceRules } from './identity/access/rules.ts'
 import type { AccessPolicy } from './identity/access.ts'
 import type { ConsentPolicy } from './identity/consent/consent.ts'
 import type { PrincipalResolver } from './identity/principal/resolver.ts'
@@ -257,26 +257,6 @@ function configuredConnections(
     ),
   )
   return resolved
-}
-
-/** A rule that is wider than it looks stops the start. */
-function accessProblems(whose: string, access: AccessRule | undefined): readonly string[] {
-  if (access?.rules === undefined) return []
-  try {
-    readEvidenceRules({ visibility: 'restricted', rules: access.rules })
-    return []
-  } catch (error) {
-    return [
-      `${whose}: ${error instanceof Error ? error.message.replace('[identity] ', '') : 'access.rules are invalid'}`,
-    ]
-  }
-}
-
-const consentSchema = z.strictObject({ storeTranscript: z.string().trim().min(1).max(500) }).optional()
-
-function consentProblems({ id, consent }: ConnectionConfig): readonly string[] {
-  if (consentSchema.safeParse(consent).success) return []
-  return [`connection "${id}": consent must be { storeTranscript: 'the ground, in words for people' } and nothing else`]
 }
 
 /** A set variable switches its channel on; the file wins where both name the same connection. */
