@@ -200,7 +200,8 @@ function createConnection(
 ): GatewayConnection {
   const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
   const { fetch, now, hmac = webHmac() } = runtime
-  const callers = createCallerDesk({ tokens: createTokenStore(database, config.tenant), hash: sha256Hex })
+  const tokens = createTokenStore(database, config.tenant)
+  const callers = createCallerDesk({ tokens, hash: sha256Hex, isShared: each.isShared })
   const channelDeps = { connection, fetch, now, hmac, runLog: createRunLog(database), callers }
   return {
     key: `${each.channel.channel}/${each.id}`,

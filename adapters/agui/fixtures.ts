@@ -90,7 +90,7 @@ async function identify({ authorization }: Readonly<Record<string, string>>): Pr
   const claims = sender.identities[0]?.claims ?? {}
   return {
     kind: 'identified',
-    bearer: { tokenId: sender.key_id, subject: asBearer.subject, claims },
+    bearer: { tokenId: sender.key_id, subject: asBearer.subject, agent: null, claims },
     caller: channel.caller,
     agentChain: recipient_capabilities.agent_chain,
   }

@@ -78,7 +78,8 @@ function arrivedFrom(payload: AguiPayload, value: unknown, arrival: RawArrival, 
       raw: value,
       channel: { ...channelOf(connection, parsed.data, said), ...(caller === undefined ? {} : { caller }) },
     },
-    agent: connection.agent,
+    // A token for one agent is a letter to that agent.
+    agent: bearer?.agent ?? connection.agent,
     // Structured, so that no pair of ids can imitate another one.
     semanticId: JSON.stringify([threadId, runId]),
     version: '0',

@@ -25,6 +25,8 @@ export type Bearer = {
   readonly tokenId: string
   /** The principal it was made for, else a subject of its own. */
   readonly subject: string
+  /** The one agent it may talk to. Null: every one. */
+  readonly agent: string | null
   /** What it was limited to when it was made. */
   readonly claims: Readonly<Record<string, unknown>>
 }

@@ -9,6 +9,7 @@ import type {
 } from '../contract/index.ts'
 import { type AccessDecision, type AccessScene, grantsHere, roleHere } from '../identity/access.ts'
 import { refusalWords } from '../identity/pairing/door-words.ts'
+import { isForOtherAgent } from '../identity/principal/bearer-principal.ts'
 import type { ResolvedPrincipal } from '../identity/principal/resolver.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
 import type { Ground, HeldLane, WaitingMessage } from '../sessions/turn-store.ts'
@@ -62,6 +63,7 @@ export async function admit(
     case 'admitted': {
       const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
       if (person === undefined) return refusal(at, row, ground, 'principal_unknown')
+      if (isForOtherAgent(decision.evidence, agent)) return refusal(at, row, ground, 'wrong_agent')
       const fault = await admitChain(deps, row.message, agent)
       if (fault !== undefined) return refusal(at, row, ground, fault)
       return { ...ground, kind: 'admitted', principal: person.id, subject: person.id }

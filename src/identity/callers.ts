@@ -5,7 +5,10 @@ import { readCallerContext } from './chain/caller-context.ts'
 import type { FoundToken, TokenHolder } from './token-store.ts'
 import { bearerIn, findToken, type TokenDeps, tokenDigits } from './tokens.ts'
 
-type CallerDeps = Pick<TokenDeps, 'tokens' | 'hash'>
+type CallerDeps = Pick<TokenDeps, 'tokens' | 'hash'> & {
+  /** Several agents answer there: whom a request is for is known only when it is taken (hop 6). */
+  readonly isShared: boolean
+}
 
 export function createCallerDesk(deps: CallerDeps): CallerDesk {
   return {
@@ -16,7 +19,8 @@ export function createCallerDesk(deps: CallerDeps): CallerDesk {
       const found = await findToken(deps, bearerIn(authorization) ?? '')
       if (found === undefined) return { kind: 'rejected', reason: 'invalid_token' }
       if (!mayRun(found)) return { kind: 'rejected', reason: 'insufficient_scope' }
-      if (found.agent !== null && found.agent !== agent) return { kind: 'rejected', reason: 'wrong_agent' }
+      const isOthers = found.agent !== null && found.agent !== agent
+      if (isOthers && !deps.isShared) return { kind: 'rejected', reason: 'wrong_agent' }
       return withChain(deps, headers, found)
     },
   }
@@ -47,12 +51,14 @@ function mayRun({ scopes, principal }: Pick<TokenHolder, 'scopes' | 'principal'>
 }
 
 function bearerOf(token: TokenHolder): Bearer {
-  const { workspace, clientId, allowedCapabilities } = token
+  const { workspace, agent, clientId, allowedCapabilities } = token
   return {
     tokenId: tokenDigits(token.id),
     subject: token.principal ?? `gw:token/${tokenDigits(token.id)}`,
+    agent,
     claims: {
       ...workspace,
+      ...(agent === null ? {} : { agent }),
       ...(clientId === null ? {} : { client_id: clientId }),
       ...(allowedCapabilities === null ? {} : { allowed_capabilities: [...allowedCapabilities] }),
     },

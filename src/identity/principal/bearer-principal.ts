@@ -6,6 +6,7 @@ import { tokenPrincipal } from './factories.ts'
 import type { ExecutionPrincipal } from './principal.ts'
 
 const claimsSchema = z.object({
+  agent: z.string().optional(),
   workspace_id: z.string().optional(),
   client_id: z.string().optional(),
   allowed_capabilities: z.array(z.string()).optional(),
@@ -25,4 +26,11 @@ export function bearerPrincipal(evidence: IdentityEvidence, agent: string): Exec
         ? null
         : { user_id: 0, allowed_capabilities, denied_capabilities: null, metadata: {} },
   })
+}
+
+/** True for a token that was made for one agent, when another one is to answer: routed by a mention, or asked by that one. */
+export function isForOtherAgent({ proof, claims }: IdentityEvidence, agent: string): boolean {
+  if (proof.type !== 'bearer-token') return false
+  const meant = claimsSchema.parse(claims ?? {}).agent
+  return meant !== undefined && meant !== agent
 }

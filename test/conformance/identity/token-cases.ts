@@ -8,7 +8,7 @@ import { madeToken, tokenDeps } from '../../doubles/tokens.ts'
 import type { Case } from '../conform.ts'
 
 export function tokenCases(database: () => Database): readonly Case[] {
-  const desk = () => createCallerDesk(tokenDeps(database()))
+  const desk = () => createCallerDesk({ ...tokenDeps(database()), isShared: false })
   const wasUsed = async () => (await tokenDeps(database()).tokens.list()).some(({ lastUsedAt }) => lastUsedAt !== null)
   return [
     {

@@ -71,7 +71,9 @@ describeOnEachDatabase('the API', (database) => {
       status: 403,
       body: { error: { code: 'gw:agent_loop' } },
     })
-    expect(await told('r3')).toMatchObject({ state: 'refused', reason: 'gw:agent_loop' })
+    const refused = await told('r3')
+    expect(refused).toMatchObject({ state: 'refused', reason: 'gw:agent_loop' })
+    expect(refused.story).toContain('in a circle')
     const elsewhere = hopHeaders({ 'x-agents-api-chain-depth': '3', 'x-agents-api-chain-root': 'root-2' })
     expect((await api.run('r4', { token, headers: elsewhere, threadId: 't4' })).status).toBe(200)
     expect(api.heard).toHaveLength(3)
@@ -91,7 +93,9 @@ describeOnEachDatabase('the API', (database) => {
       status: 403,
       body: { error: { code: 'gw:hop_limit' } },
     })
-    expect(await told('r5')).toMatchObject({ state: 'refused', reason: 'gw:hop_limit' })
+    const refused = await told('r5')
+    expect(refused).toMatchObject({ state: 'refused', reason: 'gw:hop_limit' })
+    expect(refused.story).toContain('one after the other')
     expect(api.heard).toEqual([])
   })
 })
