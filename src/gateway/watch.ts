@@ -12,7 +12,8 @@ export async function watch(deps: GatewayDeps, inboxId: string, timeoutMs: numbe
     const { state, reason, response } = receipt
     if (state === 'held') return { kind: 'held', response, reason: reason ?? state }
     const hasEnded = state !== 'queued' && state !== 'in_turn'
-    if (hasEnded && response !== null)
+    // What somebody was told at the door is no answer to what they asked.
+    if (hasEnded && response !== null && state !== 'refused')
       return { kind: 'answered', response, runId: receipt.runId ?? receipt.turnId ?? inboxId }
     if (hasEnded) return { kind: 'ended', state, reason: reason ?? state }
     const leftMs = until - deps.monotonicMs()

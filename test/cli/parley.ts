@@ -164,7 +164,8 @@ export default defineConfig({
   agents: [demo],
   turns: { retryFirstMs: 1, maxFailures: 1 },
   connections: [telegram({ botToken: ${JSON.stringify(token)}, webhookSecret: ${JSON.stringify(webhookSecret)},
-    apiRoot: ${JSON.stringify(apiRoot)}, access: { mode: 'allow_list', allow: ['telegram:42'] } })],
+    apiRoot: ${JSON.stringify(apiRoot)}, access: process.env.STRANGERS === 'pair'
+      ? { mode: 'pairing', allow: [] } : { mode: 'allow_list', allow: ['telegram:42'] } })],
 })
 `
 }
