@@ -69,7 +69,8 @@ const rejectCommand = operatorCommand({
   async run({ args, callGateway, show }) {
     const path = `/admin/pairings/${encodeURIComponent(args.code)}/reject`
     const answer = await callGateway<Decided>('POST', path, { body: { block: args.block === true } })
-    const blocked = args.block === true ? ' They are blocked.' : ' Should they write again, they get a new code.'
+    const blocked =
+      args.block === true ? ' They are blocked.' : ' Should they write again in an hour or later, they get a new code.'
     show(answer, `Turned away: ${whoOf(answer)}. ${messageWords(answer.messages)} refused.${blocked}`)
   },
 })

@@ -32,6 +32,8 @@ export type Running = {
   /** An operator route, asked directly: for waiting, which would cost a process per look otherwise. */
   readonly admin: (path: string) => Promise<unknown>
   readonly stop: () => Promise<void>
+  /** kill -9 */
+  readonly kill: () => Promise<void>
 }
 
 export async function createHome(env: Record<string, string> = {}): Promise<Home> {
@@ -106,6 +108,7 @@ async function running(child: ChildProcess, tokenPath: string): Promise<Running>
       return (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } })).json()
     },
     stop: () => ended(child, 'SIGTERM'),
+    kill: () => ended(child, 'SIGKILL'),
   }
 }
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => home.close(), 60_000)
 
-test('a stranger: given a code, listed with the name they go by, let in, answered once', async () => {
+test('a stranger: given a code, listed with the name they go by, let in after kill -9 without a gateway, answered once by the next', async () => {
   await gateway.say('good day')
   const code = /whoever runs me: (\S+)/.exec(String((await told('I do not know you yet')).text))?.[1] ?? ''
   const list = await home.parley(['pairings', 'list'])
@@ -27,10 +27,15 @@ test('a stranger: given a code, listed with the name they go by, let in, answere
   )
   expect((await home.parley(['pairings', 'approve', 'hello'])).code).toBe(2)
   expect((await home.parley(['pairings', 'approve', 'BCDF-2345'])).code).toBe(3)
+  await gateway.kill()
   const approved = await home.parley(['pairings', 'approve', code.toLowerCase().replace('-', '')])
   expect(approved).toMatchObject({ code: 0 })
-  expect(approved.stdout).toBe('Let in: telegram:42 ("Ada Lovelace") on telegram/default. 1 message is answered now.\n')
+  expect(approved.stdout).toBe(
+    'Let in: telegram:42 ("Ada Lovelace") on telegram/default. 1 message is answered when a gateway starts.\n',
+  )
+  gateway = await home.start()
   await told('hello: good day')
+  expect(home.telegram.sent.filter((sent) => String(sent.text).includes('good day'))).toHaveLength(1)
   const again = await home.parley(['pairings', 'reject', code, '--block'])
   expect(again).toMatchObject({ code: 3, stdout: '' })
   expect(again.stderr).toMatch(/already approved by operator:first token at /)

@@ -300,6 +300,7 @@ describeOnEachDatabase('a stranger', (database) => {
     await gateway.deps.people.grants.add({ ...half, workspaceId: null, createdBy: 'operator:x', expiresInMs: null })
     expect(await fate()).toEqual(['m1 held(pairing_required)'])
     await sweep()
+    expect(gateway.logged.filter(({ level }) => level === 'error')).toEqual([])
     await settleUntil(gateway, async () => (await balanced())?.inFlight === 0)
     expect(heard).toEqual(['one'])
   })
