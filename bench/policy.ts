@@ -1,10 +1,11 @@
-// Scenario `policy`: what it costs to know who speaks and whether they may: evidence checked, principal, decision by rules.
-import { createEvidenceAccess, type EvidenceAccess } from '../src/identity/access/decide-access.ts'
+// Scenario `policy`: what hop 6 costs: evidence checked, decided by the rules of a configuration and stored grants, principal.
+import type { AccessRule } from '../src/contract/index.ts'
+import { createEvidenceAccess } from '../src/identity/access/decide-access.ts'
 import { readEvidenceRules } from '../src/identity/access/rules.ts'
-import { checkEvidence } from '../src/identity/evidence/check-evidence.ts'
+import { createAccessPolicy } from '../src/identity/access.ts'
 import { createEvidenceResolver } from '../src/identity/principal/resolver.ts'
 import type { Asked } from './arguments.ts'
-import { ruleList, type Speaker, speakers } from './policy/speakers.ts'
+import { ruleList, type Speaker, sceneOf, speakers } from './policy/speakers.ts'
 import { waitForQuiet } from './quiet.ts'
 import { type Spread, spreadOf } from './statistics.ts'
 import type { Verdict } from './summary.ts'
@@ -37,16 +38,18 @@ export async function runPolicy(asked: Asked, say: (text: string) => void) {
   const people = speakers(1_000)
   const samples: PolicySample[] = []
   for (const count of ruleCounts) {
-    const access = createEvidenceAccess(readEvidenceRules({ visibility: 'restricted', rules: ruleList(count, people) }))
-    provePolicy(access, people)
+    const rules = ruleList(count, people)
+    const access = createEvidenceAccess(readEvidenceRules({ visibility: 'restricted', rules }))
+    const rule: AccessRule = { mode: 'allow_list', allow: [], rules }
+    await provePolicy(rule, people)
     for (let round = 0; round <= asked.rounds; round += 1) {
       say(`${count} rules: round ${round} of ${asked.rounds}`)
       const idleBefore = await waitForQuiet(round === 0 ? 0 : maxQuietMs)
-      const whole = await micros(people, (speaker) => decide(access, speaker))
-      const rules = await micros(people, (speaker) => access.decide(speaker.sender))
+      const whole = await micros(people, (speaker) => decide(rule, speaker))
+      const byRules = await micros(people, (speaker) => access.decide(speaker.sender))
       const sample = { subject: `${count} rules`, round, decisions: decisionsPerSample, idleBefore }
       // The first round warms up and is thrown away.
-      if (round > 0) samples.push({ ...sample, cpuMicrosPerDecision: whole, cpuMicrosPerRuleDecision: rules })
+      if (round > 0) samples.push({ ...sample, cpuMicrosPerDecision: whole, cpuMicrosPerRuleDecision: byRules })
     }
   }
   const summaries = summarize(samples)
@@ -59,20 +62,24 @@ export async function runPolicy(asked: Asked, say: (text: string) => void) {
   }
 }
 
+/** Both as the gateway has them. */
+const policy = createAccessPolicy()
 const resolver = createEvidenceResolver()
 const scene = { agent: 'demo', connector: 'team-chat', provider: 'chat', workspace: 'default' }
 
-async function decide(access: EvidenceAccess, { sender, message }: Speaker): Promise<unknown> {
-  for (const evidence of sender.identities ?? []) checkEvidence(evidence, message)
-  const [shown] = sender.identities ?? []
-  if (shown !== undefined) await resolver.resolve(sender, { ...scene, evidence: shown, links: [] })
-  return access.decide(sender)
+/** The principal, or nobody. */
+async function decide(rule: AccessRule, speaker: Speaker): Promise<string | undefined> {
+  const { sender, stored } = speaker
+  const decision = await policy.decide(sender, sceneOf(rule, speaker))
+  if (decision.kind !== 'admitted') return undefined
+  return (await resolver.resolve(sender, { ...scene, evidence: decision.evidence, links: stored.links }))?.id
 }
 
 /** A decision that is always no would be fast as well: every second one is let in. */
-function provePolicy(access: EvidenceAccess, people: readonly Speaker[]): void {
-  for (const { sender, isAllowed } of people) {
-    if (access.decide(sender).allowed !== isAllowed) throw new Error('the rules decide otherwise than they say')
+async function provePolicy(rule: AccessRule, people: readonly Speaker[]): Promise<void> {
+  for (const speaker of people) {
+    const who = speaker.isAllowed ? speaker.subject : undefined
+    if ((await decide(rule, speaker)) !== who) throw new Error('the rules decide otherwise than they say')
   }
 }
 
