@@ -77,7 +77,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
     gateway = createTestGateway(watched, { agents: [agent], connections })
   })
   afterEach(async () => {
-    expect(await createSweepStore(database).correctDrift(10)).toBe(0)
+    expect(await createSweepStore(database, 'default').correctDrift(10)).toBe(0)
     gateway.stop()
     await vendor.close()
     await database.transaction(async (sql) => {
