@@ -23,6 +23,7 @@ import type { InboxStore } from './inbound/inbox-store.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
 import { type Bell, createBell } from './pump.ts'
 import { createLeaseKeeper } from './sessions/lease-keeper.ts'
+import { createAuditStore } from './storage/audit-store.ts'
 import { createChainStore } from './storage/chain-store.ts'
 import { createConsentStore } from './storage/consent-store.ts'
 import type { Database, Failpoint, WakingWork } from './storage/database.ts'
@@ -146,7 +147,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
 
 type Stores =
   | ('receipts' | 'runs' | 'signals' | 'journal' | 'transcripts' | 'outbox')
-  | ('pendingActions' | 'toolRequests' | 'people' | 'nextDueMs' | 'consents')
+  | ('pendingActions' | 'toolRequests' | 'people' | 'nextDueMs' | 'consents' | 'audit')
 
 function createStores(
   database: Database,
@@ -160,6 +161,7 @@ function createStores(
     journal: createJournalStore(database, lease),
     transcripts: createTranscriptStore(database, tenant),
     outbox: createOutboxStore(database, lease),
+    audit: createAuditStore(database, tenant),
     pendingActions: createPendingActionStore(database),
     toolRequests: createToolRequestStore(database),
     consents: createConsentStore(database, tenant),

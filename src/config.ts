@@ -24,7 +24,7 @@ import { readTenant } from './identity/tenant.ts'
 import type { AttestationVerifier } from './identity/trust/admit-forwarded.ts'
 import { configuredIssuers } from './identity/trust/configured-issuers.ts'
 import type { TrustedIssuer, TrustedIssuers } from './identity/trust/trusted-issuers.ts'
-import { defaultRetention, type RetentionPolicy } from './inbound/retention.ts'
+import { defaultRetention, type RetentionPolicy, retentionProblems } from './inbound/retention.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
 
 /** What a parley.config.ts exports. Everything is optional; without it the demo agent answers. */
@@ -140,11 +140,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   const trustedIssuers = configuredIssuers(file.trustedIssuers ?? [], file.ports?.attestations !== undefined, problems)
   for (const agent of agents) problems.push(...accessProblems(`agent "${agent.slug}"`, agent.access))
   const retention = { ...defaultRetention, ...file.retention }
-  if (retention.receiptDays < Math.max(30, retention.contentDays)) {
-    problems.push(
-      'retention.receiptDays must be at least 30 and at least contentDays, or redeliveries would be answered again',
-    )
-  }
+  problems.push(...retentionProblems(retention))
   if (!read.success || problems.length > 0) {
     throw new GatewayError(
       'config_invalid',

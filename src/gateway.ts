@@ -23,8 +23,8 @@ export type Gateway = {
   readonly runs: RunStore
   /** Sleeps until run events were stored here, at most so long. */
   readonly waitForEvents: (ms: number) => Promise<void>
-  /** A dead message is queued again; remains that could not be read are read again. False: nothing to do. */
-  readonly resubmit: (inboxId: string) => Promise<boolean>
+  /** A dead message is queued again; remains that could not be read are read again; `by` is written down. False: nothing to do. */
+  readonly resubmit: (inboxId: string, by: string) => Promise<boolean>
   /** What paused runs wait for. Whoever decides wakes the gateway afterwards. */
   readonly waits: Waits
   /** Who may speak, and who they are. Whoever changes it wakes the gateway afterwards. */
@@ -59,7 +59,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     watch: (inboxId, timeoutMs) => watch(deps, inboxId, timeoutMs),
     runs: deps.runs,
     waitForEvents: deps.bells.events.wait,
-    resubmit: (inboxId) => resubmit(deps, inboxId),
+    resubmit: (inboxId, by) => resubmit(deps, inboxId, by),
     waits: { tenant: deps.tenant, actions: deps.pendingActions, toolRequests: deps.toolRequests },
     people: deps.people,
     drain: (options) => drain(deps, options, onRound),

@@ -8,6 +8,7 @@ import type { Config, DatabaseKind } from './config.ts'
 import { failureFacts, GatewayError, type Log, type Secret } from './contract/index.ts'
 import { replay } from './gateway/replay.ts'
 import { createSessionDesk } from './gateway/session-desk.ts'
+import { newTraceId } from './gateway/trace-id.ts'
 import { createApp } from './http/app.ts'
 import type { AppDeps } from './http/deps.ts'
 import { createGroupCommit, defaultLimits } from './inbound/group-commit.ts'
@@ -23,6 +24,7 @@ import { createNodeMeter, type NodeMeter } from './node/meter.ts'
 import { nodeHmac } from './node/node-hmac.ts'
 import { openDatabase } from './node/open-database.ts'
 import { explain } from './operator/explain.ts'
+import { createRejections } from './operator/rejections.ts'
 import type { Database, Failpoint } from './storage/database.ts'
 import { createExplainStore } from './storage/explain-store.ts'
 import { createForgetStore } from './storage/forget-store.ts'
@@ -180,6 +182,8 @@ function appDeps(
 ): Omit<AppDeps, 'adminToken'> {
   const agents = config.agents.map((agent) => agent.slug)
   const { deps, gateway } = assembled
+  const rejections = createRejections()
+  const tokens = createTokenStore(database, config.tenant)
   const sessions = createSessionStore(database, config.tenant)
   const vitals = createVitalsStore(database, config.tenant)
   const readSigns = cached(signsFreshMs, deps.monotonicMs, () => inTime(signsLateMs, vitals.read()))
@@ -200,8 +204,12 @@ function appDeps(
     sessions,
     desk: createSessionDesk(deps, { sessions, desk: createSessionDeskStore(database, config.tenant) }),
     explain: (id, connection) =>
-      explain({ store: createExplainStore(database, config.tenant), agents }, id, connection),
-    tokens: createTokenStore(database, config.tenant),
+      explain({ store: createExplainStore(database, config.tenant), agents, rejections }, id, connection),
+    rejections,
+    meter: deps.meter,
+    newTrace: () => newTraceId(deps),
+    tokens,
+    audit: deps.audit,
     forget: createForgetStore(database, config.tenant),
     replay: (id, wanted) => replay(assembled.deps, createReplayStore(database, config.tenant), id, wanted),
     wake: assembled.wake,

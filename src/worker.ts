@@ -4,6 +4,7 @@ import type { ExecutionContext, MessageBatch } from '@cloudflare/workers-types'
 import type { ParleyConfig } from './config.ts'
 import { isGatewayError, type Log } from './contract/index.ts'
 import { sweepOnce } from './inbound/retention.ts'
+import { createRejections } from './operator/rejections.ts'
 import type { Failpoint } from './storage/database.ts'
 import { requireSchema } from './storage/schema-version.ts'
 import { createSweepStore } from './storage/sweep-store.ts'
@@ -41,6 +42,7 @@ export type WorkerHooks = { readonly log?: Log; readonly failpoint?: Failpoint }
 export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): Worker {
   const log = hooks.log ?? createLog()
   const settingsOf = onceEach((env: WorkerEnv) => readSettings(env, file))
+  const rejections = createRejections()
   let isSchemaKnown = false
 
   const open = (env: WorkerEnv, maxConnections: number, onWork?: () => void): Invocation => {
@@ -62,7 +64,7 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
     const keepOpen = (until: Promise<void>): void => void streams.push(until)
     try {
       if (new URL(request.url).pathname !== '/healthz') await requireKnownSchema(invocation)
-      return await answer(request, invocation, settings, { log, keepOpen })
+      return await answer(request, invocation, settings, { log, keepOpen, rejections })
     } finally {
       // An answer that streams goes on reading after it was returned.
       context.waitUntil(Promise.all(streams).then(invocation.end))

@@ -28,6 +28,8 @@ export interface Meter {
   claimed(pump: PumpName, count: number): void
   turnEnded(connection: string, outcome: TurnOutcome, ms: number): void
   agentFailed(connection: string, code: string): void
+  /** The operator's routes turned somebody away. */
+  callerRefused(reason: string): void
   /** `ms` is absent where nothing was sent: expired before its turn came, or found out by looking it up. */
   sent(connection: string, outcome: SendOutcome, reason: string, ms?: number): void
 }
@@ -38,5 +40,6 @@ export const noMeter: Meter = {
   claimed() {},
   turnEnded() {},
   agentFailed() {},
+  callerRefused() {},
   sent() {},
 }

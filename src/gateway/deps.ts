@@ -17,6 +17,7 @@ import type {
 } from '../contract/index.ts'
 import type { GrantStore } from '../identity/access/grant-store.ts'
 import type { AccessPolicy } from '../identity/access.ts'
+import type { AuditStore } from '../identity/audit/audit-store.ts'
 import type { ChainStore } from '../identity/chain/chain-store.ts'
 import type { ConsentPolicy } from '../identity/consent/consent.ts'
 import type { ConsentStore } from '../identity/consent/consent-store.ts'
@@ -94,6 +95,7 @@ export type GatewayDeps = {
   readonly transcripts: TranscriptStore
   readonly outbox: OutboxStore
   readonly pendingActions: PendingActionStore
+  readonly audit: AuditStore
   readonly toolRequests: ToolRequestStore
   /** Who people are and what was decided about them. */
   readonly people: People

@@ -22,7 +22,8 @@ import { routeArrival } from './route-arrival.ts'
 import { newTraceId, traceIdOf } from './trace-id.ts'
 
 export type Received =
-  | { readonly kind: 'rejected'; readonly reason: RejectReason }
+  /** `trace`: what whoever was turned away can ask by. */
+  | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly trace: string }
   | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
   | {
       readonly kind: 'unreadable'
@@ -54,7 +55,7 @@ async function judge(deps: GatewayDeps, at: GatewayConnection, arrival: RawArriv
     case 'rejected':
       deps.log.warn('arrival_rejected', { connection: at.key, trace: entry.trace, reason: reception.reason })
       deps.meter.arrived(at.key, 'rejected', reception.reason)
-      return reception
+      return { ...reception, trace: entry.trace }
     case 'handshake':
       deps.meter.arrived(at.key, 'handshake', '')
       return reception

@@ -4,8 +4,8 @@ import type { GatewayDeps } from './deps.ts'
 import { storeArrivals } from './receive.ts'
 import { newTraceId } from './trace-id.ts'
 
-export async function resubmit(deps: GatewayDeps, inboxId: string): Promise<boolean> {
-  if (await deps.receipts.resubmit(inboxId)) return true
+export async function resubmit(deps: GatewayDeps, inboxId: string, by: string): Promise<boolean> {
+  if (await deps.receipts.resubmit(inboxId, by)) return true
   const remains = await deps.receipts.findRemains(inboxId)
   const at = deps.connections.find((each) => each.key === remains?.connection)
   const reread = at?.adapter.reread
@@ -18,7 +18,7 @@ export async function resubmit(deps: GatewayDeps, inboxId: string): Promise<bool
     startedAt: deps.monotonicMs(),
   })
   if (!acceptances.some((acceptance) => acceptance.kind === 'accepted')) return false
-  await deps.receipts.markRedriven(inboxId)
+  await deps.receipts.markRedriven(inboxId, by)
   return true
 }
 

@@ -7,6 +7,7 @@ import type { Verdict } from '../agent/approvals/pending-action-store.ts'
 import { requireResolved } from '../agent/approvals/resolution-words.ts'
 import { cleanText, GatewayError } from '../contract/index.ts'
 import type { AppDeps } from './deps.ts'
+import { noteAct } from './note-act.ts'
 import { bodyOf, idOf, pageOf, resolverOf, statusOf } from './waits.ts'
 
 const decisionSchema = z.strictObject({
@@ -24,7 +25,8 @@ const shape = {
   remedy: 'send {"decision": "accepted" or "rejected"} as JSON, with "hash" and "reason" if you like',
 } as const
 
-export function addApprovalRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, 'gateway' | 'wake'>): void {
+export function addApprovalRoutes(app: Hono, deps: Pick<AppDeps, 'gateway' | 'wake' | 'audit'>): void {
+  const { gateway, wake } = deps
   const resolverIn = (context: Context) => resolverOf(context, gateway.waits.tenant)
   app.get('/admin/approvals', async (context) => {
     const page = pageOf(context)
@@ -43,6 +45,10 @@ export function addApprovalRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, 'g
   })
   const resolve = async (context: Context, verdict: Verdict) => {
     const resolution = await gateway.waits.actions.resolve(idOf(context), verdict, resolverIn(context))
+    if (resolution.kind === 'refused') {
+      const attempt = { action: 'approval.resolve', outcome: 'refused', objectId: idOf(context) }
+      await noteAct(deps, context, { ...attempt, code: resolution.reason, detail: { wanted: verdict.status } })
+    }
     const { action, isDuplicate } = requireResolved(resolution)
     wake()
     return context.json({ action_id: action.action_id, decision: action.status, action, duplicate: isDuplicate })

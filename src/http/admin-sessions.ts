@@ -5,13 +5,15 @@ import { cleanText, type Envelope, type Fields, GatewayError } from '../contract
 import type { SessionScope, TranscriptLine } from '../sessions/session-store.ts'
 import { keptCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
+import { actorIn, noteAct } from './note-act.ts'
 import { idPattern, pageSize, wholeNumber } from './query.ts'
 import { readBody } from './read-body.ts'
 
 const maxPageSize = 100
 const maxTitle = 200
 
-export function addSessionRoutes(app: Hono, { sessions }: Pick<AppDeps, 'sessions'>): void {
+export function addSessionRoutes(app: Hono, deps: Pick<AppDeps, 'sessions' | 'audit'>): void {
+  const { sessions } = deps
   app.get('/admin/sessions', async (context) => {
     const { before = null, agent = null } = context.req.query()
     if (before !== null) requireId(before)
@@ -34,7 +36,12 @@ export function addSessionRoutes(app: Hono, { sessions }: Pick<AppDeps, 'session
     return context.json({ ok: true, title })
   })
   app.delete('/admin/sessions/:id', async (context) => {
-    switch (await sessions.delete(scopeOf(context), idOf(context))) {
+    const outcome = await sessions.delete(scopeOf(context), idOf(context), actorIn(context))
+    if (outcome !== 'deleted') {
+      const attempt = { action: 'session.delete', outcome: 'refused', objectId: idOf(context) }
+      await noteAct(deps, context, { ...attempt, code: outcome === 'none' ? 'not_found' : outcome })
+    }
+    switch (outcome) {
       case 'deleted':
         return context.json({ ok: true })
       case 'busy':

@@ -7,6 +7,7 @@ import { createToken, type TokenWish } from '../identity/tokens.ts'
 import { sha256Hex } from '../verification/index.ts'
 import { keptCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
+import { noteAct } from './note-act.ts'
 import { bodyOf } from './waits.ts'
 
 const maxLifeMs = 10 * 365 * 24 * 60 * 60_000
@@ -46,10 +47,14 @@ export function addTokenRoutes(app: Hono, deps: AppDeps): void {
   app.get('/admin/tokens', async (context) => context.json({ tokens: await deps.tokens.list() }))
   app.post('/admin/tokens', async (context) => {
     const { token, line: shown } = await createToken(made, await readWish(deps, context))
+    const about = { objectId: shown.id, detail: { scopes: [...shown.scopes] } }
+    await noteAct(deps, context, { action: 'token.create', outcome: 'done', ...about })
     return context.json({ token: token.reveal(), ...shown })
   })
   app.post('/admin/tokens/:id/revoke', async (context) => {
     const { kind } = await deps.tokens.revoke(meantBy(context))
+    const outcome = kind === 'revoked' ? { outcome: 'done' } : { outcome: 'refused', code: kind }
+    await noteAct(deps, context, { action: 'token.revoke', ...outcome, objectId: meantBy(context) })
     if (kind === 'revoked') return context.json({ ok: true })
     throw kind === 'ambiguous'
       ? new GatewayError('conflict', 'two tokens begin like this; give the whole id, as GET /admin/tokens shows it')

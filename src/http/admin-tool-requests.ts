@@ -5,6 +5,7 @@ import { cancelledResult, submittedResult } from '../agent/runtime-tools/tool-an
 import { type ToolAnswer, toolRequestStatuses } from '../agent/runtime-tools/tool-request-store.ts'
 import { GatewayError } from '../contract/index.ts'
 import type { AppDeps } from './deps.ts'
+import { noteAct } from './note-act.ts'
 import { bodyOf, pageOf, resolverOf, statusOf } from './waits.ts'
 
 const answerSchema = z.union([
@@ -13,7 +14,8 @@ const answerSchema = z.union([
 ])
 const shape = { maxBytes: 256 * 1024, remedy: 'send {"result": …} or {"error": "…"} as JSON' } as const
 
-export function addToolRequestRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, 'gateway' | 'wake'>): void {
+export function addToolRequestRoutes(app: Hono, deps: Pick<AppDeps, 'gateway' | 'wake' | 'audit'>): void {
+  const { gateway, wake } = deps
   const resolverIn = (context: Context) => resolverOf(context, gateway.waits.tenant)
   app.get('/admin/tool-requests', async (context) => {
     const page = pageOf(context)
@@ -30,6 +32,8 @@ export function addToolRequestRoutes(app: Hono, { gateway, wake }: Pick<AppDeps,
     const { scope, name } = resolverIn(context)
     const answered = await gateway.waits.toolRequests.answer(scope, nameOf(context), given, name)
     if (answered.kind === 'refused') {
+      const attempt = { action: 'tool_request.answer', outcome: 'refused', objectId: nameOf(context) }
+      await noteAct(deps, context, { ...attempt, code: answered.reason })
       if (answered.reason === 'not_found') throw unknownRequest()
       throw new GatewayError('conflict', 'this request is not pending any more: its time is up, and the run went on')
     }

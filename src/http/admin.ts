@@ -3,9 +3,11 @@
 import type { Context, Hono } from 'hono'
 import { GatewayError, type Page } from '../contract/index.ts'
 import { addApprovalRoutes } from './admin-approvals.ts'
+import { addAuditRoutes } from './admin-audit.ts'
 import { addGrantRoutes } from './admin-grants.ts'
 import { addPairingRoutes } from './admin-pairings.ts'
 import { addPrincipalRoutes } from './admin-principals.ts'
+import { addRejectedRoute } from './admin-rejected.ts'
 import { addSessionRoutes } from './admin-sessions.ts'
 import { addTokenRoutes } from './admin-tokens.ts'
 import { addToolRequestRoutes } from './admin-tool-requests.ts'
@@ -14,7 +16,9 @@ import { agentView } from './agent-view.ts'
 import type { AppDeps } from './deps.ts'
 import { addExplainRoute } from './explain.ts'
 import { addForgetRoute } from './forget.ts'
+import { actorIn, noteAct } from './note-act.ts'
 import { idPattern, pageSize, wholeNumber } from './query.ts'
+import { noteRefusedCallers } from './refused-callers.ts'
 import { addRunRoutes } from './runs.ts'
 import { addSessionDeskRoutes } from './session-desk.ts'
 
@@ -23,6 +27,7 @@ const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending',
 const maxPageSize = 500
 
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
+  app.use('/admin/*', (context, next) => noteRefusedCallers(deps, context, next))
   app.use('/admin/*', (context, next) => admitCaller(deps, context, next))
   app.get('/admin/books', async (context) => context.json({ books: await deps.receipts.books() }))
   app.get('/admin/agents', (context) =>
@@ -36,7 +41,7 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
     })
   }
   app.post('/admin/dead/:id/resubmit', async (context) =>
-    done(deps, context, await deps.gateway.resubmit(idOf(context))),
+    done(deps, context, 'message.resubmit', await deps.gateway.resubmit(idOf(context), actorIn(context))),
   )
   app.get('/admin/deliveries', async (context) => {
     const page = pageOf(context)
@@ -49,18 +54,27 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
     return context.json({ delivery })
   })
   app.post('/admin/deliveries/:id/retry', async (context) =>
-    done(deps, context, await deps.deliveries.retry(idOf(context))),
+    done(deps, context, 'delivery.retry', await deps.deliveries.retry(idOf(context), actorIn(context))),
   )
   app.post('/admin/deliveries/:id/drop', async (context) =>
-    done(deps, context, await deps.deliveries.drop(idOf(context))),
+    done(deps, context, 'delivery.drop', await deps.deliveries.drop(idOf(context), actorIn(context))),
   )
   app.post('/admin/replay/:id', async (context) => {
     const asked = context.req.query('fixture')
     const fixture = asked === 'with_text' || asked === 'cleaned' ? asked : 'none'
-    return context.json({ replay: await deps.replay(idOf(context), { fixture }) })
+    const replayed = await deps.replay(idOf(context), { fixture })
+    await noteAct(deps, context, {
+      action: 'message.replay',
+      outcome: 'done',
+      inboxId: idOf(context),
+      detail: { fixture },
+    })
+    return context.json({ replay: replayed })
   })
   addRunRoutes(app, deps)
   addTokenRoutes(app, deps)
+  addAuditRoutes(app, deps)
+  addRejectedRoute(app, deps)
   addApprovalRoutes(app, deps)
   addToolRequestRoutes(app, deps)
   addSessionRoutes(app, deps)
@@ -71,8 +85,11 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   addForgetRoute(app, deps)
 }
 
-function done(deps: AppDeps, context: Context, isDone: boolean): Response {
-  if (!isDone) throw new GatewayError('conflict', 'nothing to do: it does not exist, or it is not in a failed state')
+async function done(deps: AppDeps, context: Context, action: string, isDone: boolean): Promise<Response> {
+  if (!isDone) {
+    await noteAct(deps, context, { action, outcome: 'refused', code: 'nothing_to_do', objectId: idOf(context) })
+    throw new GatewayError('conflict', 'nothing to do: it does not exist, or it is not in a failed state')
+  }
   deps.wake()
   return context.json({ ok: true })
 }

@@ -9,7 +9,7 @@ const ownerScoped = /^\/admin\/(?:sessions|approvals|tool-requests)(?:\/|$)/
 
 /** Routes that change nothing and show nothing that somebody said, or that a tool was given: what scope `read` opens. */
 const withoutContent = [
-  /^\/admin\/(?:books|agents|dead|refused|ignored|deliveries|runs|sessions|tokens)$/,
+  /^\/admin\/(?:audit|books|agents|dead|refused|rejected|ignored|deliveries|runs|sessions|tokens)$/,
   /^\/admin\/approvals\/summary$/,
   /^\/admin\/(?:explain|runs)\/[^/]+$/,
 ]

@@ -2,6 +2,7 @@
 import { type Context, Hono } from 'hono'
 import { failureFacts, isGatewayError, type RawArrival, type TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
+import type { Received } from '../gateway/receive.ts'
 import { addAdminRoutes } from './admin.ts'
 import type { AppDeps } from './deps.ts'
 import { addHealthRoutes } from './health.ts'
@@ -41,7 +42,7 @@ async function hook(deps: AppDeps, at: GatewayConnection, context: Context): Pro
   const arrival = await readArrival(deps, context)
   if (arrival === undefined)
     return errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`)
-  const received = await deps.gateway.receive(at, arrival)
+  const received = await receive(deps, at, arrival)
   await deps.failpoint?.('before:answer')
   if (received.kind === 'stored' && at.adapter.acknowledge !== undefined)
     return at.adapter.acknowledge(received.acceptances, undefined)
@@ -52,13 +53,25 @@ async function watched(deps: AppDeps, at: GatewayConnection, context: Context): 
   const arrival = await readArrival(deps, context)
   if (arrival === undefined)
     return errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`)
-  const received = await deps.gateway.receive(at, arrival)
+  const received = await receive(deps, at, arrival)
   const refusal = watchRefusal(received)
   if (refusal !== undefined || received.kind !== 'stored') return refusal ?? hookAnswer(received)
   const first = received.acceptances[0]
   const result =
     first !== undefined && 'inboxId' in first ? await deps.gateway.watch(first.inboxId, deps.watchMs) : undefined
   return at.adapter.acknowledge?.(received.acceptances, result) ?? hookAnswer(received)
+}
+
+/** What is turned away leaves no row; it can be asked about for a while all the same. */
+async function receive(deps: AppDeps, at: GatewayConnection, arrival: RawArrival): Promise<Received> {
+  const received = await deps.gateway.receive(at, arrival)
+  if (received.kind === 'rejected') {
+    const { reason, trace } = received
+    const { receivedAt, isLoopback, bytes } = arrival
+    const rejection = { at: receivedAt, connection: at.key, isLocal: isLoopback, bytes: bytes.byteLength }
+    deps.rejections.add({ ...rejection, reason, trace })
+  }
+  return received
 }
 
 async function readArrival(deps: AppDeps, context: Context): Promise<RawArrival | undefined> {

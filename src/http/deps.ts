@@ -2,14 +2,16 @@
 import type { Context } from 'hono'
 import type { AgentFacts } from '../agent/agent-facts.ts'
 import type { Config } from '../config.ts'
-import type { Log, Secret } from '../contract/index.ts'
+import type { Log, Meter, Secret } from '../contract/index.ts'
 import type { ReplayReport, ReplayRequest } from '../gateway/replay.ts'
 import type { SessionDesk } from '../gateway/session-desk.ts'
 import type { Gateway } from '../gateway.ts'
+import type { AuditStore } from '../identity/audit/audit-store.ts'
 import type { ForgetStore } from '../identity/forget/forget-store.ts'
 import type { TokenStore } from '../identity/token-store.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
 import type { Explained } from '../operator/explain.ts'
+import type { Rejections } from '../operator/rejections.ts'
 import type { DeliveryStore } from '../outbox/delivery-store.ts'
 import type { SessionStore } from '../sessions/session-store.ts'
 import type { Readiness } from '../vitals/readiness.ts'
@@ -26,6 +28,11 @@ export type AppDeps = {
   readonly explain: (id: string, connection?: string) => Promise<Explained>
   readonly tokens: TokenStore
   readonly forget: ForgetStore
+  readonly audit: AuditStore
+  /** What this process turned away lately. */
+  readonly rejections: Rejections
+  readonly meter: Pick<Meter, 'callerRefused'>
+  readonly newTrace: () => string
   readonly replay: (id: string, wanted: ReplayRequest) => Promise<ReplayReport>
   readonly wake: () => void
   /** The first token; those made later are rows. */

@@ -4,6 +4,7 @@ import { GatewayError } from '../contract/index.ts'
 import type { Run } from '../sessions/run-store.ts'
 import type { AppDeps } from './deps.ts'
 import { followRun, isOver } from './follow-run.ts'
+import { actorIn, noteAct } from './note-act.ts'
 import { idPattern, pageSize, wholeNumber } from './query.ts'
 import { runView } from './run-view.ts'
 
@@ -26,10 +27,12 @@ export function addRunRoutes(app: Hono, deps: AppDeps): void {
   for (const verb of ['cancel', 'stop']) {
     app.post(`/admin/runs/:id/${verb}`, async (context) => {
       const run = await theRun(deps, context)
-      const outcome = await deps.gateway.runs.cancel(run.id, 'operator')
+      const outcome = await deps.gateway.runs.cancel(run.id, actorIn(context))
       // A lane that nobody holds is due at once.
       deps.wake()
       const { kind, status } = outcome ?? { kind: 'over', status: run.status }
+      if (kind === 'over')
+        await noteAct(deps, context, { action: 'run.cancel', outcome: 'refused', code: 'over', objectId: run.id })
       return context.json({ ok: kind !== 'over', id: run.id, outcome: kind, status })
     })
   }

@@ -41,6 +41,9 @@ const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSec
   consent_missing: { status: 403 },
 }
 
+/** Names what was turned away, for `parley explain`. */
+const traceHeader = 'x-parley-trace'
+
 export const tooLarge = { status: 413, code: 'body_too_large' } as const
 export const notFound = { status: 404, code: 'not_found' } as const
 
@@ -51,10 +54,10 @@ export function hookAnswer(received: Received): TransportAnswer {
       return received.answer
     case 'rejected': {
       const { status, remedy, challenge } = rejected[received.reason]
-      const answer = errorAnswer(status, received.reason, remedy)
+      const answer = json(status, { error: { code: received.reason, remedy, trace: received.trace } })
       // RFC 6750 section 3: what is wrong with the token stands in a header as well.
-      if (challenge === undefined) return answer
-      return { ...answer, headers: { ...answer.headers, 'www-authenticate': challenge } }
+      const why = challenge === undefined ? {} : { 'www-authenticate': challenge }
+      return { ...answer, headers: { ...answer.headers, ...why, [traceHeader]: received.trace } }
     }
     case 'unreadable':
       return json(200, { ok: true, outcomes: ['dead'], reason: received.reason })
@@ -85,6 +88,13 @@ export function notReady(first: { readonly code: string; readonly remedy: string
 
 export function errorAnswer(status: number, code: string, remedy: string): TransportAnswer {
   return json(status, { error: { code, remedy } })
+}
+
+/** An error that was answered already, with the trace it can be asked by. */
+export async function traced(response: Response, trace: string): Promise<Response> {
+  const { error } = (await response.json()) as { error: object }
+  const headers = { ...Object.fromEntries(response.headers), [traceHeader]: trace }
+  return new Response(JSON.stringify({ error: { ...error, trace } }), { status: response.status, headers })
 }
 
 export function text(status: number, body: string): TransportAnswer {

@@ -4,6 +4,7 @@ import type * as z from 'zod'
 import type { Resolver } from '../agent/approvals/pending-action-store.ts'
 import { GatewayError } from '../contract/index.ts'
 import { keptCaller } from './admin-token.ts'
+import { actorIn } from './note-act.ts'
 import { readBody } from './read-body.ts'
 
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -13,10 +14,8 @@ const maxPageSize = 500
 /** An operator decides about all, a person about what is theirs. Who it is says the token, and nothing in the request. */
 export function resolverOf(context: Context, tenant: string): Resolver {
   const caller = keptCaller(context)
-  const all = { tenant, conversationId: null }
-  return caller.kind === 'operator'
-    ? { name: `operator:${caller.label}`, isOperator: true, scope: { ...all, owner: null } }
-    : { name: caller.principal, isOperator: false, scope: { ...all, owner: caller.principal } }
+  const owner = caller.kind === 'operator' ? null : caller.principal
+  return { name: actorIn(context), isOperator: owner === null, scope: { tenant, conversationId: null, owner } }
 }
 
 export function pageOf(context: Context): { readonly limit: number; readonly before: string | null } {

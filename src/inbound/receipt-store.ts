@@ -44,10 +44,10 @@ export interface ReceiptStore {
   find(inboxId: string): Promise<Receipt | undefined>
   books(): Promise<readonly BooksLine[]>
   list(state: 'dead' | 'refused' | 'ignored', page: Page): Promise<readonly EndedMessage[]>
-  /** Queues a dead message again with a clean record; false when there is nothing to queue. */
-  resubmit(inboxId: string): Promise<boolean>
+  /** Queues a dead message again with a clean record, and writes down by whom; false when there is nothing to queue. */
+  resubmit(inboxId: string, by: string): Promise<boolean>
   /** What was kept of an arrival nobody could read, to be read by a newer release. */
   findRemains(inboxId: string): Promise<KeptRemains | undefined>
   /** The arrival has become a message of its own; its remains no longer count. */
-  markRedriven(inboxId: string): Promise<void>
+  markRedriven(inboxId: string, by: string): Promise<void>
 }

@@ -1,7 +1,13 @@
 // Retention (ruling 11): content is forgotten first, receipts later, so that a redelivery is known long after its text is gone.
 import type { Log } from '../contract/index.ts'
 
-export type RetentionPolicy = { readonly contentDays: number; readonly receiptDays: number; readonly batch: number }
+export type RetentionPolicy = {
+  readonly contentDays: number
+  readonly receiptDays: number
+  /** Lines of the audit log: who decided what outlives what it was about. */
+  readonly auditDays: number
+  readonly batch: number
+}
 
 export interface SweepStore {
   /** Ends sessions nobody agreed to keep, after this silence, and erases what was said in them. */
@@ -14,7 +20,16 @@ export interface SweepStore {
   correctDrift(limit: number): Promise<number>
 }
 
-export const defaultRetention: RetentionPolicy = { contentDays: 90, receiptDays: 120, batch: 500 }
+export const defaultRetention: RetentionPolicy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 500 }
+
+export function retentionProblems({ contentDays, receiptDays, auditDays }: RetentionPolicy): readonly string[] {
+  const early =
+    'retention.receiptDays must be at least 30 and at least contentDays, or redeliveries would be answered again'
+  return [
+    ...(receiptDays < Math.max(30, contentDays) ? [early] : []),
+    ...(auditDays >= 1 ? [] : ['retention.auditDays must be at least 1']),
+  ]
+}
 
 /** One round. Drift is a fault: it is corrected, and it is said. */
 export async function sweepOnce(

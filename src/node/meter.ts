@@ -23,6 +23,7 @@ export function createNodeMeter(): NodeMeter {
   const turns = counter('turns_total', 'Tries at a turn by what became of them.', 'connection', 'outcome')
   const turnTimes = histogram('turn_seconds', 'From opening a turn to its commit.', turnSeconds)
   const failures = counter('agent_failures_total', 'Tries at a turn that failed, by code.', 'connection', 'code')
+  const callers = counter('turned_away_total', "Callers the operator's routes turned away.", 'reason')
   const sends = counter('sends_total', 'Tries at a call by what became of them.', 'connection', 'outcome', 'reason')
   const sendTimes = histogram('send_seconds', 'How long vendors took to answer.', sendSeconds)
   const word = createBoundedWords()
@@ -38,6 +39,7 @@ export function createNodeMeter(): NodeMeter {
       turnTimes.observe({ connection }, ms / 1000)
     },
     agentFailed: (connection, code) => failures.inc({ connection, code: word('code', code) }),
+    callerRefused: (reason) => callers.inc({ reason: word('caller', reason) }),
     sent(connection, outcome, reason, ms) {
       sends.inc({ connection, outcome, reason: word('send', reason) })
       if (ms !== undefined) sendTimes.observe({ connection }, ms / 1000)

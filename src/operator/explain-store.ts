@@ -1,5 +1,6 @@
 // The port of `explain`: everything the rows know about one message, read in one snapshot. Never its text, never an
 // argument or a result of a step, never a rendered call.
+import type { Rejection } from './rejections.ts'
 
 /** What an id turned out to name. */
 export type Hit = {
@@ -169,6 +170,19 @@ export type EditFacts = {
   readonly receivedAt: string
 }
 
+/** One line of the audit log about the message. */
+export type DecisionFacts = {
+  readonly at: string
+  readonly action: string
+  readonly outcome: string
+  readonly code: string | null
+  readonly rule: string | null
+  /** A subject, or `forgotten`. */
+  readonly person: string | null
+  readonly actor: string | null
+  readonly evidence: { readonly issuer: string; readonly method: string; readonly assurance: string } | null
+}
+
 export type Facts = {
   /** Null for a turn that no message began, such as one a timer woke. */
   readonly message: MessageFacts | null
@@ -176,6 +190,10 @@ export type Facts = {
   readonly turns: readonly TurnFacts[]
   readonly deliveries: readonly DeliveryFacts[]
   readonly edits: readonly EditFacts[]
+  /** Oldest first. None for messages decided about before there was a log, or after retention. */
+  readonly decisions: readonly DecisionFacts[]
+  /** Only for what was turned away: it has no other facts. */
+  readonly rejection?: Rejection
 }
 
 export interface ExplainStore {

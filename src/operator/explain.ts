@@ -1,10 +1,17 @@
 // `explain`: from any id an operator may hold to the whole life of the message behind it.
 import { dedupeKeysOf } from '../inbound/dedupe-key.ts'
 import type { ExplainStore, Facts, Hit } from './explain-store.ts'
+import { tellRejection } from './rejected-story.ts'
+import type { Rejections } from './rejections.ts'
 import type { Story } from './story.ts'
 import { tellStory } from './tell-story.ts'
 
-export type ExplainDeps = { readonly store: ExplainStore; readonly agents: readonly string[] }
+export type ExplainDeps = {
+  readonly store: ExplainStore
+  readonly agents: readonly string[]
+  /** What this process turned away: asked last, since it has no row. */
+  readonly rejections?: Pick<Rejections, 'list'>
+}
 
 export type Explanation = {
   readonly asked: string
@@ -28,10 +35,20 @@ export async function explain(deps: ExplainDeps, asked: string, connection?: str
   const hits = known.length > 0 ? known : await deps.store.searchNewest(asked, maxCandidates)
   const candidates = withoutRepeats(hits.filter(isWanted))
   const [only, ...others] = candidates
-  if (only === undefined) return { kind: 'unknown' }
+  if (only === undefined) return explainRejected(deps, asked, connection)
   if (others.length > 0) return { kind: 'ambiguous', candidates: candidates.slice(0, maxCandidates) }
   const facts = await deps.store.read(only)
   return { kind: 'explained', explanation: { asked, matched: only.matched, facts, story: tellStory(facts) } }
+}
+
+function explainRejected({ rejections }: ExplainDeps, trace: string, connection: string | undefined): Explained {
+  const [rejection] = rejections?.list({ limit: 1, trace, connection }) ?? []
+  if (rejection === undefined) return { kind: 'unknown' }
+  const facts = { message: null, decisions: [], turns: [], deliveries: [], edits: [], rejection }
+  return {
+    kind: 'explained',
+    explanation: { asked: trace, matched: 'trace id', facts, story: tellRejection(rejection) },
+  }
 }
 
 /** One message found in two ways is one message. Newest first. */

@@ -1,4 +1,5 @@
 // Hops 2-6 in words: how a message came in, who sent it, how often, and who let it through.
+import { decisionLines } from './decision-lines.ts'
 import type { EditFacts, Evidence, Facts, LaneFacts, MessageFacts } from './explain-store.ts'
 import { pairingLines } from './pairing-lines.ts'
 import { reasonWords, ruleWords } from './reason-words.ts'
@@ -11,7 +12,7 @@ export function messageLines(message: MessageFacts, facts: Facts): readonly Stor
     ...sender(message),
     ...repeated(message),
     ...pairingLines(message),
-    ...decided(message, facts),
+    ...(facts.decisions.length > 0 ? decisionLines(message, facts) : decided(message, facts)),
     ...waiting(message),
     ...facts.edits.map((edit) => edited(edit, message)),
   ]
@@ -82,6 +83,7 @@ function repeated({ duplicates }: MessageFacts): readonly StoryLine[] {
   return [line(duplicates.lastAt, 'Duplicate', text)]
 }
 
+/** What the receipt alone knows, where the log knows nothing. */
 function decided(message: MessageFacts, { turns }: Facts): readonly StoryLine[] {
   const { state, reason, accessRule, principal, endedAt, turnId } = message
   if (state === 'ignored') {

@@ -23,6 +23,7 @@ export type Fate =
   | 'merged'
   | 'refused'
   | 'ignored'
+  | 'rejected'
   | 'dead_turn'
   | 'dead_send'
   | 'unknown_send'

@@ -71,6 +71,8 @@ function headline(fate: Fate, facts: Facts): string {
       return `Dead: ${why}.`
     case 'unknown_send':
       return `Unknown: ${why}.`
+    case 'rejected':
+      return `Rejected: ${why}.`
     case 'unreadable':
       return `Dead: it is genuine, but could not be taken (${message.reason}).`
     case 'turn':

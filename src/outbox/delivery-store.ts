@@ -25,7 +25,7 @@ export type Delivery = DeliveryLine & {
 export interface DeliveryStore {
   list(states: readonly string[], page: Page): Promise<readonly DeliveryLine[]>
   show(id: string): Promise<Delivery | undefined>
-  /** Sends a failed or unknown call again; false when it is not one. */
-  retry(id: string): Promise<boolean>
-  drop(id: string): Promise<boolean>
+  /** Sends a failed or unknown call again, and writes down by whom; false when it is not one. */
+  retry(id: string, by: string): Promise<boolean>
+  drop(id: string, by: string): Promise<boolean>
 }

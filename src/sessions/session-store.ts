@@ -47,7 +47,7 @@ export interface SessionStore {
   rename(scope: SessionScope, id: string, title: string): Promise<boolean>
   /**
    * Erases what was said and done in it; rows and their numbers stay (ruling 4). Doing it again changes nothing and is a
-   * success. `busy`: a turn runs in it right now.
+   * success. `by` goes into the audit log. `busy`: a turn runs in it right now.
    */
-  delete(scope: SessionScope, id: string): Promise<'deleted' | 'none' | 'busy'>
+  delete(scope: SessionScope, id: string, by: string): Promise<'deleted' | 'none' | 'busy'>
 }

@@ -18,7 +18,7 @@ export function createExplainStore(database: Database, tenant: string): ExplainS
     async read({ kind, id }) {
       const params = [kind === 'message' ? id : null, kind === 'turn' ? id : null, kind === 'delivery' ? id : null]
       const [facts] = await database.query<Facts>(explainFacts, [...params, tenant])
-      return facts ?? { message: null, turns: [], deliveries: [], edits: [] }
+      return facts ?? { message: null, turns: [], deliveries: [], edits: [], decisions: [] }
     },
   }
 }

@@ -23,15 +23,15 @@ export function createReceiptStore(database: Database, tenant: string): ReceiptS
     },
     books: () => database.query<BooksLine>(readBooks, [tenant]),
     list: (state, page) => database.query<EndedMessage>(listMessages, [state, ...pageParams(page), tenant]),
-    async resubmit(inboxId) {
-      const [row] = await database.query<Revived>(resubmitMessage, [inboxId, tenant])
+    async resubmit(inboxId, by) {
+      const [row] = await database.query<Revived>(resubmitMessage, [inboxId, tenant, by])
       return (row?.revived ?? 0) > 0
     },
     async findRemains(inboxId) {
       return (await database.query<KeptRemains>(findRemains, [inboxId, tenant]))[0]
     },
-    async markRedriven(inboxId) {
-      await database.query(markRedriven, [inboxId, tenant])
+    async markRedriven(inboxId, by) {
+      await database.query(markRedriven, [inboxId, tenant, by])
     },
   }
 }
@@ -43,12 +43,12 @@ export function createDeliveryStore(database: Database, tenant: string): Deliver
     async show(id) {
       return (await database.query<Delivery>(showDelivery, [id, tenant]))[0]
     },
-    async retry(id) {
-      const [row] = await database.query<Revived>(retryDelivery, [id, tenant])
+    async retry(id, by) {
+      const [row] = await database.query<Revived>(retryDelivery, [id, tenant, by])
       return (row?.revived ?? 0) > 0
     },
-    async drop(id) {
-      return (await database.query(dropDelivery, [id, tenant])).length > 0
+    async drop(id, by) {
+      return (await database.query(dropDelivery, [id, tenant, by])).length > 0
     },
   }
 }

@@ -20,8 +20,8 @@ export function createSessionStore(database: Database, tenant: string): SessionS
     async rename(scope, id, title) {
       return (await database.query(renameSession, [...scoped(scope), id, title])).length > 0
     },
-    async delete(scope, id) {
-      const [row] = await database.query<{ found: number; gone: number }>(deleteSession, [...scoped(scope), id])
+    async delete(scope, id, by) {
+      const [row] = await database.query<{ found: number; gone: number }>(deleteSession, [...scoped(scope), id, by])
       if ((row?.gone ?? 0) > 0) return 'deleted'
       return (row?.found ?? 0) > 0 ? 'busy' : 'none'
     },

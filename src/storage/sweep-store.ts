@@ -6,6 +6,7 @@ import { sweepForgotten } from './statements/forget-traces.ts'
 import {
   correctDrift,
   findDrift,
+  forgetAudit,
   forgetCalls,
   forgetChains,
   forgetContent,
@@ -44,7 +45,7 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
       }
       return ended
     },
-    async sweep({ contentDays, receiptDays, batch }) {
+    async sweep({ contentDays, receiptDays, auditDays, batch }) {
       let swept = 0
       for (const each of [forgetContent, forgetTranscripts])
         swept += (await database.query(each, [contentDays, batch, tenant])).length
@@ -59,6 +60,7 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
       ]) {
         swept += (await database.query(each, [receiptDays, batch, tenant])).length
       }
+      swept += (await database.query(forgetAudit, [auditDays, batch, tenant])).length
       swept += (await database.query(forgetLimits, [batch, tenant])).length
       swept += (await database.query(forgetChains, [chainDays, batch, tenant])).length
       swept += (await database.query(sweepForgotten, [batch])).length

@@ -2,9 +2,11 @@
 import { GatewayError, isGatewayError, type Log, secret } from '../contract/index.ts'
 import { replay } from '../gateway/replay.ts'
 import { createSessionDesk } from '../gateway/session-desk.ts'
+import { newTraceId } from '../gateway/trace-id.ts'
 import { createApp } from '../http/app.ts'
 import { errorAnswer, failureAnswer, notFound } from '../http/status.ts'
 import { explain } from '../operator/explain.ts'
+import type { Rejections } from '../operator/rejections.ts'
 import { createExplainStore } from '../storage/explain-store.ts'
 import { createForgetStore } from '../storage/forget-store.ts'
 import { createDeliveryStore, createReceiptStore } from '../storage/receipt-store.ts'
@@ -30,11 +32,18 @@ export function hiddenAnswer(): Response {
   return responseOf(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are'))
 }
 
+/** `rejections` outlive the invocation: they are the isolate's. */
+export type AnswerMeans = {
+  readonly log: Log
+  readonly keepOpen: (until: Promise<void>) => void
+  readonly rejections: Rejections
+}
+
 export async function answer(
   request: Request,
   invocation: Invocation,
   settings: WorkerSettings,
-  { log, keepOpen }: { readonly log: Log; readonly keepOpen: (until: Promise<void>) => void },
+  { log, keepOpen, rejections }: AnswerMeans,
 ): Promise<Response> {
   const { database, gateway, wake } = invocation
   const { config, isAdminOn } = settings
@@ -51,7 +60,11 @@ export async function answer(
     // Without a configured token nobody knows this one.
     adminToken: config.adminToken ?? secret(crypto.randomUUID()),
     explain: (id, connection) =>
-      explain({ store: createExplainStore(database, config.tenant), agents }, id, connection),
+      explain({ store: createExplainStore(database, config.tenant), agents, rejections }, id, connection),
+    rejections,
+    meter: invocation.deps.meter,
+    newTrace: () => newTraceId(invocation.deps),
+    audit: invocation.deps.audit,
     tokens: createTokenStore(database, config.tenant),
     forget: createForgetStore(database, config.tenant),
     replay: (id, wanted) => replay(invocation.deps, createReplayStore(database, config.tenant), id, wanted),

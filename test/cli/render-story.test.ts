@@ -10,7 +10,7 @@ const look = { isColourful: false, columns: 60, now: Date.parse(at(3_600)) }
 const explanation: Explanation = {
   asked: 'v1',
   matched: 'vendor message id',
-  facts: { message: null, turns: [], deliveries: [], edits: [] },
+  facts: { message: null, turns: [], deliveries: [], edits: [], decisions: [] },
   story: {
     fate: 'turn',
     headline: 'A turn begun by a timer tea: answered.',

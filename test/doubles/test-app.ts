@@ -2,9 +2,11 @@
 import { secret } from '../../src/contract/index.ts'
 import { replay } from '../../src/gateway/replay.ts'
 import { createSessionDesk } from '../../src/gateway/session-desk.ts'
+import { newTraceId } from '../../src/gateway/trace-id.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { AppDeps } from '../../src/http/deps.ts'
 import { explain } from '../../src/operator/explain.ts'
+import { createRejections } from '../../src/operator/rejections.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
 import { createForgetStore } from '../../src/storage/forget-store.ts'
@@ -23,6 +25,7 @@ export function createTestApp(
   changes: Partial<AppDeps> = {},
 ): ReturnType<typeof createApp> {
   const sessions = createSessionStore(database, 'default')
+  const rejections = createRejections()
   return createApp({
     gateway: gateway.gateway,
     agents: [],
@@ -31,12 +34,16 @@ export function createTestApp(
     sessions,
     desk: createSessionDesk(gateway.deps, { sessions, desk: createSessionDeskStore(database, 'default') }),
     tokens: createTokenStore(database, 'default'),
+    audit: gateway.deps.audit,
+    rejections,
+    meter: gateway.deps.meter,
+    newTrace: () => newTraceId(gateway.deps),
     forget: createForgetStore(database, 'default'),
     replay: (id, wanted) => replay(gateway.deps, createReplayStore(database, 'default'), id, wanted),
     wake: gateway.wake,
     adminToken: secret(operatorToken),
     explain: (id, connection) =>
-      explain({ store: createExplainStore(database, 'default'), agents: ['demo'] }, id, connection),
+      explain({ store: createExplainStore(database, 'default'), agents: ['demo'], rejections }, id, connection),
     readReadiness: () => Promise.reject(new Error('not asked here')),
     metrics: { access: 'off', readSigns: async () => [] },
     isLoopback: () => true,

@@ -63,7 +63,7 @@ describeOnEachDatabase('a chain of callers', (database) => {
 
   test('is forgotten after some days', async () => {
     await admit({ chain_depth: 1 })
-    const policy = { contentDays: 90, receiptDays: 120, batch: 100 }
+    const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 100 }
     await createSweepStore(database(), 'default').sweep(policy)
     expect(await database().query(all, [])).toHaveLength(1)
     await database().query(age, [])

@@ -185,7 +185,7 @@ describeOnEachDatabase('the routes of runs', (database) => {
     expect((await post('cancel')).body).toEqual({ ok: false, id, outcome: 'over', status: 'cancelled' })
     expect((await read(`/admin/runs/${id}`)).body.run).toMatchObject({
       status: 'cancelled',
-      cancellation: { requested_by: 'operator' },
+      cancellation: { requested_by: 'operator:first token' },
     })
   })
 

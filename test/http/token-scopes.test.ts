@@ -11,6 +11,7 @@ import { describeOnEachDatabase } from '../setup/each-database.ts'
 const readable = [
   ...['/admin/books', '/admin/agents', '/admin/explain/:id', '/admin/dead', '/admin/refused', '/admin/ignored'],
   ...['/admin/deliveries', '/admin/runs', '/admin/runs/:id', '/admin/sessions', '/admin/tokens'],
+  ...['/admin/audit', '/admin/rejected'],
   '/admin/approvals/summary',
 ].map((path) => `GET ${path}`)
 

@@ -185,6 +185,8 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /admin/agents', read: () => asOperator('/admin/agents') },
     { name: 'GET /admin/books', read: () => asOperator('/admin/books') },
     { name: 'GET /admin/explain/:id', read: everyStory },
+    { name: 'GET /admin/audit', read: () => asOperator('/admin/audit?limit=500') },
+    { name: 'GET /admin/rejected', read: () => asOperator('/admin/rejected') },
     { name: 'GET /admin/tokens', read: () => asOperator('/admin/tokens') },
     { name: 'GET /admin/sessions', read: () => asOperator('/admin/sessions') },
     { name: 'GET /admin/sessions/:id', showsText: true, read: everySession },

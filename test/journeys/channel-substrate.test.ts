@@ -151,7 +151,12 @@ describeOnEachDatabase('loop: the channel substrate', (database) => {
     expect(await outcome('loopback-edit')).toEqual(['accepted'])
     await gateway.settle()
     await database().query(statement('test_old', "update inbox set ended_at = now() - interval '200 days'"), [])
-    await createSweepStore(database(), 'default').sweep({ contentDays: 90, receiptDays: 120, batch: 10 })
+    await createSweepStore(database(), 'default').sweep({
+      contentDays: 90,
+      receiptDays: 120,
+      auditDays: 400,
+      batch: 10,
+    })
     expect(await outcome(undefined, sentAt)).toEqual(['stale'])
   })
 

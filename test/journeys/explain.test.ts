@@ -400,7 +400,7 @@ describeOnEachDatabase('explain', (database) => {
       await gateway.deliver({ id: 'm1', from: 'ada', text: 'go' })
       await until('m1', 'dead')
       isBroken = false
-      await gateway.gateway.resubmit((await told('m1')).facts.message?.id ?? '')
+      await gateway.gateway.resubmit((await told('m1')).facts.message?.id ?? '', 'operator:test')
       await until('m1', 'answered')
       const story = await told('m1')
       expect(words(story)).toMatch(/Given up After attempt 3[\s\S]*Resubmitted An operator[\s\S]*The reply arrived/)
@@ -413,7 +413,7 @@ describeOnEachDatabase('explain', (database) => {
       vendor.failNext('send', lost)
       await gateway.deliver({ id: 'm1', from: 'ada', text: 'one' }, 'loopback-none')
       await until('m1', 'dead')
-      await createDeliveryStore(database(), 'default').retry((await told('m1')).facts.deliveries[0]?.id ?? '')
+      await createDeliveryStore(database(), 'default').retry((await told('m1')).facts.deliveries[0]?.id ?? '', 'me')
       await until('m1', 'answered')
       expect(words(await told('m1'))).toMatch(
         /Unknown The reply[\s\S]*Resent An operator[\s\S]*The reply arrived as v2/,

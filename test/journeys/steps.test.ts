@@ -147,7 +147,7 @@ describeOnEachDatabase('a step', (database) => {
     expect(await fate()).toEqual({ one: 'dead(agent_failed)', two: 'dead(agent_failed)' })
     isBroken = false
     for (const dead of await gateway.deps.receipts.list('dead', { limit: 10 }))
-      await gateway.deps.receipts.resubmit(dead.id)
+      await gateway.deps.receipts.resubmit(dead.id, 'operator:test')
     await settleUntil(gateway, async () => Object.values(await fate()).every((state) => state === 'answered'))
     expect(charges).toBe(1)
     expect(new Set(keys).size).toBe(1)

@@ -165,7 +165,7 @@ describeOnEachDatabase('a turn', (database) => {
     await settleUntil(gateway, async () => (await fate())['m1'] === 'dead(agent_failed)')
     isBroken = false
     const [dead] = await gateway.deps.receipts.list('dead', { limit: 10 })
-    expect(await gateway.deps.receipts.resubmit(dead?.id ?? '')).toBe(true)
+    expect(await gateway.deps.receipts.resubmit(dead?.id ?? '', 'operator:test')).toBe(true)
     await settleUntil(gateway, async () => (await fate())['m1'] === 'answered')
     expect(effects).toBe(1)
     expect(vendor.messages.at(-1)?.text).toBe('fixed')
@@ -177,17 +177,17 @@ describeOnEachDatabase('a turn', (database) => {
     const received = await gateway.deliver(unreadable as never)
     expect(received).toMatchObject({ kind: 'unreadable', acceptances: [{ kind: 'accepted' }] })
     const [dead] = await gateway.deps.receipts.list('dead', { limit: 10 })
-    expect(await gateway.gateway.resubmit(dead?.id ?? '')).toBe(false)
+    expect(await gateway.gateway.resubmit(dead?.id ?? '', 'operator:test')).toBe(false)
     // Stands for a release that understands the event: what was kept now reads as a plain message.
     const understood = statement(
       'test_upgrade',
       `update inbox set raw = replace(raw::text, 'from the future', 'new')::jsonb`,
     )
     await database().query(understood, [])
-    expect(await gateway.gateway.resubmit(dead?.id ?? '')).toBe(true)
+    expect(await gateway.gateway.resubmit(dead?.id ?? '', 'operator:test')).toBe(true)
     await gateway.settle()
     expect(vendor.messages.map((message) => message.text)).toEqual(['re: hello'])
-    expect(await gateway.gateway.resubmit(dead?.id ?? '')).toBe(false)
+    expect(await gateway.gateway.resubmit(dead?.id ?? '', 'operator:test')).toBe(false)
     expect(await gateway.deps.receipts.books()).toMatchObject([{ received: 1, answered: 1, dead: 0, ignored: 1 }])
   })
 

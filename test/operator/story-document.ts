@@ -51,7 +51,7 @@ function withEvenIds(facts: Facts): Facts {
 }
 
 /** Every moment one tick after the one that comes before it in the journey: clocks differ, the order of things does not. */
-function evenTimes({ message, turns, deliveries, edits }: Facts): Facts {
+function evenTimes({ message, turns, deliveries, edits, decisions }: Facts): Facts {
   let ticks = 0
   const tick = (): string => new Date(start + tickMs * ticks++).toISOString()
   const tickIf = <T>(value: T | null): string | null => (value === null ? null : tick())
@@ -66,7 +66,23 @@ function evenTimes({ message, turns, deliveries, edits }: Facts): Facts {
   const duplicates = message?.duplicates == null ? null : { ...message.duplicates, lastAt: tick() }
   const evenMessage: MessageFacts | null =
     message === null ? null : { ...message, receivedAt, endedAt, duplicates, pairing, platformAt: null }
-  return { message: evenMessage, turns: evenTurns, deliveries: evenDeliveries, edits: [...early, ...late] }
+  const evenEdits = [...early, ...late]
+  const evenDecisions = decisions.map((each, index) => ({ ...each, at: decidedAt(index) }))
+  return {
+    message: evenMessage,
+    turns: evenTurns,
+    deliveries: evenDeliveries,
+    edits: evenEdits,
+    decisions: evenDecisions,
+  }
+
+  /** An admission opens a turn; what an operator does follows the turn before. */
+  function decidedAt(index: number): string {
+    const admissions = decisions.slice(0, index + 1).filter((each) => each.action === 'message.admit').length
+    const turn = evenTurns[admissions - 1]
+    const isAdmission = decisions[index]?.action === 'message.admit'
+    return (isAdmission ? turn?.startedAt : turn?.endedAt) ?? endedAt ?? receivedAt
+  }
 }
 
 function evenPairing(pairing: PairingFacts | null, tick: () => string): PairingFacts | null {

@@ -63,7 +63,7 @@ describeOnEachDatabase('a deleted session', (database) => {
     expect((await tablesWith('secret plan')).length).toBeGreaterThan(3)
     const store = createSessionStore(database(), 'default')
     const [session] = await store.list({}, page)
-    expect(await store.delete({}, session?.id ?? '')).toBe('deleted')
+    expect(await store.delete({}, session?.id ?? '', 'operator:test')).toBe('deleted')
     expect(await tablesWith('secret plan')).toEqual([])
     expect(await gateway.deps.receipts.books()).toMatchObject([{ received: 1, answered: 1, inFlight: 0 }])
     await say('m2', 'hello again')

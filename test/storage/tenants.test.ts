@@ -74,18 +74,18 @@ describeOnEachDatabase('two tenants in one database', (database) => {
     }
     // In the order of weight: the last ones would change what the others looked for.
     expect(await theirs.runs.cancel(turnId, 'acme')).toBeUndefined()
-    expect(await theirs.deliveries.retry(call)).toBe(false)
-    expect(await theirs.deliveries.drop(call)).toBe(false)
-    expect(await theirs.receipts.resubmit(inboxId)).toBe(false)
-    expect(await theirs.sessions.delete({}, sessionId)).toBe('none')
+    expect(await theirs.deliveries.retry(call, 'operator:test')).toBe(false)
+    expect(await theirs.deliveries.drop(call, 'operator:test')).toBe(false)
+    expect(await theirs.receipts.resubmit(inboxId, 'operator:test')).toBe(false)
+    expect(await theirs.sessions.delete({}, sessionId, 'operator:test')).toBe('none')
     expect(await ours.runs.cancel(turnId, 'me')).toMatchObject({ kind: 'cancelled' })
-    expect(await ours.deliveries.drop(call)).toBe(true)
-    expect(await ours.receipts.resubmit(inboxId)).toBe(true)
-    expect(await ours.sessions.delete({}, sessionId)).toBe('deleted')
+    expect(await ours.deliveries.drop(call, 'operator:test')).toBe(true)
+    expect(await ours.receipts.resubmit(inboxId, 'operator:test')).toBe(true)
+    expect(await ours.sessions.delete({}, sessionId, 'operator:test')).toBe('deleted')
   })
 
   test('a tenant sweeps by its own configuration, and counts its own', async () => {
-    const policy = { contentDays: 0, receiptDays: 0, batch: 100 }
+    const policy = { contentDays: 0, receiptDays: 0, auditDays: 0, batch: 100 }
     await accept('acme', { state: 'ignored' })
     await accept('globex', { state: 'ignored' })
     await database().query(statement('test_age', "update inbox set ended_at = now() - interval '1 hour'"), [])

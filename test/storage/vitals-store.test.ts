@@ -11,7 +11,7 @@ import type { VitalSign } from '../../src/vitals/vitals-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
 
-const keep = { contentDays: 9_999, receiptDays: 9_999, batch: 10 }
+const keep = { contentDays: 9_999, receiptDays: 9_999, auditDays: 9_999, batch: 10 }
 const run = (database: Database, text: string) => database.query(statement('test_change', text), [])
 
 /** The books as the signs have them, in the words of the view. */

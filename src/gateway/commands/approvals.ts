@@ -3,6 +3,7 @@ import type { ApprovalDecision } from '../../agent/approvals/decision.ts'
 import type { ActionLine, PendingActionStore } from '../../agent/approvals/pending-action-store.ts'
 import { codeOf } from '../../agent/approvals/question.ts'
 import { resolutionWords } from '../../agent/approvals/resolution-words.ts'
+import type { AuditStore } from '../../identity/audit/audit-store.ts'
 import type { ControlCommand } from '../../inbound/control-command.ts'
 import type { CommandScene } from './command.ts'
 
@@ -22,8 +23,8 @@ export async function answerDecision({
 }: CommandScene): Promise<string> {
   if (glance === undefined) return noneWords(undefined)
   const { conversationId } = glance
-  const { pendingActions: actions } = deps
-  const scene = { actions, tenant: turn.tenant, conversationId, turnId: turn.id, principal, isOperator }
+  const { pendingActions: actions, audit } = deps
+  const scene = { actions, audit, tenant: turn.tenant, conversationId, turnId: turn.id, principal, isOperator }
   const text = await decideByCommand(scene, command)
   deps.bells.turns.ring()
   return text
@@ -31,6 +32,7 @@ export async function answerDecision({
 
 type DecisionScene = {
   readonly actions: Pick<PendingActionStore, 'find' | 'resolve'>
+  readonly audit: AuditStore
   readonly tenant: string
   readonly conversationId: string
   readonly principal: string
@@ -50,7 +52,20 @@ async function decideByCommand(scene: DecisionScene, { name, args }: ControlComm
   const reason = rest.trim().slice(0, 200)
   const verdict = { status, hash: action.hash, origin: scene.turnId, ...(reason === '' ? {} : { reason }) }
   const resolver = { name: scene.principal, isOperator: scene.isOperator, scope }
-  return resolutionWords(await scene.actions.resolve(action.action_id, verdict, resolver))
+  const resolution = await scene.actions.resolve(action.action_id, verdict, resolver)
+  if (resolution.kind === 'refused') await noteRefusal(scene, action, resolution.reason, status)
+  return resolutionWords(resolution)
+}
+
+/** What was decided is written down with the decision; an attempt that came to nothing, here. */
+async function noteRefusal(
+  { audit, principal, conversationId }: DecisionScene,
+  { action_id, agent }: ActionLine,
+  code: string,
+  wanted: ApprovalDecision,
+): Promise<void> {
+  const attempt = { action: 'approval.resolve', outcome: 'refused', code, objectId: action_id, detail: { wanted } }
+  await audit.record({ ...attempt, subject: principal, agent: agent ?? undefined, conversationId })
 }
 
 function noneWords(code: string | undefined): string {

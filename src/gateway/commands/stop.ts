@@ -1,13 +1,17 @@
 // /stop: ends what runs in this conversation, and what it waits for. Only the run's owner may, or an operator (ruling 14).
 import type { CommandScene } from './command.ts'
 
-export async function answerStop({ deps, glance, principal, isOperator }: CommandScene): Promise<string> {
+export async function answerStop({ deps, glance, principal, isOperator, agent }: CommandScene): Promise<string> {
   const runs = [...(glance?.running === null ? [] : [glance?.running]), ...(glance?.paused ?? [])].filter(
     (run) => run !== undefined,
   )
   if (runs.length === 0) return 'Nothing is running here. Write to me when you want something done.'
   const own = runs.filter((run) => isOperator || run.owner === principal)
-  if (own.length === 0) return 'What runs here was started by somebody else. They can stop it, and so can my operator.'
+  if (own.length === 0) {
+    const attempt = { action: 'run.cancel', outcome: 'refused', code: 'not_the_owner', subject: principal, agent }
+    for (const run of runs) await deps.audit.record({ ...attempt, objectId: run.id })
+    return 'What runs here was started by somebody else. They can stop it, and so can my operator.'
+  }
   const outcomes = await Promise.all(own.map((run) => deps.runs.cancel(run.id, principal)))
   if (outcomes.some((outcome) => outcome?.kind === 'stopping'))
     return 'Stopping. What has begun is finished, nothing new begins; I will tell you when it is done.'

@@ -1,5 +1,6 @@
 // Deliveries an operator looks at: those that failed or whose outcome is unknown; sent again or dropped by hand.
 import { statement } from '../database.ts'
+import { auditedAct } from './audit-lines.ts'
 import { remembered } from './history.ts'
 
 /** $1 states, $2 how many, $3 before which seq or null, $4 which connection or null, $5 tenant. */
@@ -23,7 +24,16 @@ select seq::float8 as seq, id, connection, state, reason, purpose, attempt, vend
 from outbox where id = $1 and tenant = $2`,
 )
 
-/** $1 outbox id, $2 tenant. An unknown call is sent again marked as possibly repeated; its messages are in flight again. */
+const acted = (what: string) => ({
+  action: `'delivery.${what}'`,
+  outcome: "'done'",
+  connection: 'd.connection',
+  conversation_id: 'd.conversation_id',
+  object_id: 'd.id::text',
+  trace_id: 'd.trace_id',
+})
+
+/** $1 outbox id, $2 tenant, $3 by whom. An unknown call is sent again marked as possibly repeated; its messages are in flight again. */
 export const retryDelivery = statement(
   'retry_delivery',
   `
@@ -33,7 +43,7 @@ with revived as (
     history = ${remembered('outbox', `'what', 'resent_by_operator', 'attempt', attempt`)}
   where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead', 'cancelled') and settled_at is not null
      and call <> '{"erased":true}'
-  returning tenant, connection, order_key, turn_id, "primary"
+  returning id, tenant, connection, conversation_id, trace_id, order_key, turn_id, "primary"
 ),
 queued as (
   insert into send_lanes (tenant, connection, order_key, pending)
@@ -49,15 +59,19 @@ reopened as (
 members as (
   update inbox x set state = 'in_turn', reason = null, ended_at = null
   from reopened r where x.turn_id = r.id and x.state = 'dead' and x.reason like 'delivery_%'
-)
+),${auditedAct({ from: 'revived', by: '$3', about: 'null::text', columns: acted('retry') })}
 select count(*)::int as revived from revived`,
 )
 
-/** $1 outbox id, $2 tenant. */
+/** $1 outbox id, $2 tenant, $3 by whom. */
 export const dropDelivery = statement(
   'drop_delivery',
   `
-update outbox set state = 'cancelled', reason = 'dropped_by_operator',
-  history = ${remembered('outbox', `'what', 'dropped_by_operator', 'attempt', attempt`)}
-where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead') and settled_at is not null returning 1 as dropped`,
+with dropped as (
+  update outbox set state = 'cancelled', reason = 'dropped_by_operator',
+    history = ${remembered('outbox', `'what', 'dropped_by_operator', 'attempt', attempt`)}
+  where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead') and settled_at is not null
+  returning id, tenant, connection, conversation_id, trace_id
+),${auditedAct({ from: 'dropped', by: '$3', about: 'null::text', columns: acted('drop') })}
+select 1 as dropped from dropped`,
 )

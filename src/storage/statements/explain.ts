@@ -1,5 +1,6 @@
 // What the rows know about one message. Read only; columns with content are looked at for their presence alone.
 import { statement } from '../database.ts'
+import { personOf } from './audit-lines.ts'
 import { iso } from './history.ts'
 
 const messageHit = `x.id, x.connection, ${iso('x.received_at')} as at, x.state, x.message_id as "messageId"`
@@ -126,6 +127,10 @@ const edit = `select e.id, e.message_id as "messageId", e.event, e.state, e.reas
   where x.id = (select id from lead) and x.tenant = $4 and x.event = 'new' and e.event <> 'new' and e.edit_of = x.message_id
     and e.agent = x.agent`
 
+/** The log has an index for this. Its lines about messages carry no text. */
+const decision = `select ${iso('l.at')} as at, l.seq, l.action, l.outcome, l.code, l.rule, ${personOf('l')} as person, l.actor, l.evidence
+  from audit_log l where l.inbox_id = (select id from lead) and l.tenant = $4`
+
 /**
  * $1 inbox id, $2 turn id, $3 outbox id: one of them; $4 tenant. `lead` is the message the turn answers; a turn whose member has
  * moved on still names it in its history. `chain` goes back through the turns that were split or died before.
@@ -155,5 +160,6 @@ select
   (select row_to_json(f) from (${message}) f) as message,
   coalesce((select json_agg(f order by f."startedAt", f.id) from (${turn}) f), '[]') as turns,
   coalesce((select json_agg(f) from (${delivery}) f), '[]') as deliveries,
-  coalesce((select json_agg(f order by f."receivedAt") from (${edit}) f), '[]') as edits`,
+  coalesce((select json_agg(f order by f."receivedAt") from (${edit}) f), '[]') as edits,
+  coalesce((select json_agg(f order by f.seq) from (${decision}) f), '[]') as decisions`,
 )

@@ -1,5 +1,6 @@
 // Pending actions: looked at by whoever may, decided once. The statement that decides also wakes the paused run (ruling 21).
 import { statement } from '../database.ts'
+import { auditedAct } from './audit-lines.ts'
 import { isoTime } from './iso-time.ts'
 import { resumeSignal } from './resume-signal.ts'
 
@@ -55,7 +56,20 @@ with decided as (
     and case when $5 = 'deleted' or a.resolvers = 'anyone' then true
       when a.resolvers = 'other' then a.creator is distinct from $6 else $7::boolean end
   returning a.*
-),${resumeSignal({ from: 'decided', kind: 'approval', name: '$5', owner: 'creator', notify: '$10' })}
+),${resumeSignal({ from: 'decided', kind: 'approval', name: '$5', owner: 'creator', notify: '$10' })},${auditedAct({
+    from: 'decided',
+    by: '$6',
+    about: 'd.creator',
+    columns: {
+      action: "'approval.resolve'",
+      outcome: '$5::text',
+      connection: '(select c.connection from conversations c where c.id = d.conversation_id)',
+      agent: 'd.agent',
+      conversation_id: 'd.conversation_id',
+      object_id: 'd.id::text',
+      detail: "jsonb_strip_nulls(jsonb_build_object('tool', d.tool_name))",
+    },
+  })}
 select ${line} from decided a cross join woken`,
 )
 

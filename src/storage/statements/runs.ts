@@ -1,5 +1,6 @@
 // Runs: who stopped them, their log, and what is told of them. $1 is the run, by its turn's id, where not said otherwise.
 import { statement } from '../database.ts'
+import { auditedAct } from './audit-lines.ts'
 import { iso } from './history.ts'
 import { ownThreads } from './own-thread.ts'
 
@@ -48,7 +49,7 @@ where run_id = (select id from runs where id = $1 and tenant = $4) and seq > $2 
 export const cancelRun = statement(
   'cancel_run',
   `
-with asked as materialized (select id, status, conversation_id from runs where id = $1 and tenant = $3 for update),
+with asked as materialized (select id, status, conversation_id, tenant, agent, owner from runs where id = $1 and tenant = $3 for update),
 marked as (
   update runs r set cancel_requested_at = coalesce(r.cancel_requested_at, now()),
     cancelled_by = coalesce(r.cancelled_by, $2)
@@ -72,7 +73,23 @@ dropped as (
 ended as (
   update runs r set status = 'cancelled', stop_reason = 'cancelled', cancel_requested_at = now(), cancelled_by = $2
   where r.id in (select turn_id from withdrawn union select turn_id from dropped) returning r.id
-)
+),
+stopped as (
+  select a.*, case when exists (select 1 from marked) then 'stopping' else 'cancelled' end as outcome
+  from asked a where exists (select 1 from marked) or exists (select 1 from ended)
+),${auditedAct({
+    from: 'stopped',
+    by: '$2',
+    about: 'd.owner',
+    columns: {
+      action: "'run.cancel'",
+      outcome: 'd.outcome',
+      connection: '(select c.connection from conversations c where c.id = d.conversation_id)',
+      agent: 'd.agent',
+      conversation_id: 'd.conversation_id',
+      object_id: 'd.id::text',
+    },
+  })}
 select case when exists (select 1 from marked) then 'stopping'
     when exists (select 1 from ended) then 'cancelled' else 'over' end as kind,
   case when exists (select 1 from ended) then 'cancelled' else a.status end as status,

@@ -1,6 +1,7 @@
 // Sessions as their owners and operators see them. Scope, the same in all: $1 tenant, $2 owner or null, $3 and $4 workspace
 // type and id or null. What lies outside of it is not found.
 import { statement } from '../database.ts'
+import { auditedAct } from './audit-lines.ts'
 import { sessionErased } from './erase-session.ts'
 
 const inScope = `s.tenant = $1 and ($2::text is null or s.owner = $2)
@@ -42,7 +43,7 @@ export const renameSession = statement(
 )
 
 /**
- * $5 session. The lane is locked first, as in every statement about turns: nobody opens a turn in a session that is being
+ * $5 session, $6 by whom. The lane is locked first, as in every statement about turns: nobody opens a turn in a session that is being
  * deleted, and none is deleted under a turn. Receipts, counts and numbers stay; what people and agent said does not.
  */
 export const deleteSession = statement(
@@ -60,7 +61,19 @@ gone as (
   update sessions s set status = 'deleted', ended_at = coalesce(s.ended_at, now()), title = null, metadata = '{}',
     provider_response_id = null, expires_at = null
   from wanted w where s.id = w.id and not exists (select 1 from lane where "isBusy")
-  returning s.id, s.conversation_id
-),${sessionErased({ lines: 'emptied', resolver: `coalesce($2, 'operator')` })}
+  returning s.id, s.conversation_id, s.tenant, s.connection, s.agent, s.owner
+),${sessionErased({ lines: 'emptied', resolver: `coalesce($2, 'operator')` })},${auditedAct({
+    from: 'gone',
+    by: '$6',
+    about: 'd.owner',
+    columns: {
+      action: "'session.delete'",
+      outcome: "'done'",
+      connection: 'd.connection',
+      agent: 'd.agent',
+      conversation_id: 'd.conversation_id',
+      object_id: 'd.id::text',
+    },
+  })}
 select (select count(*)::int from wanted) as found, (select count(*)::int from gone) as gone`,
 )

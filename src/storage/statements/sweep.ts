@@ -62,6 +62,20 @@ requested as (delete from runtime_tool_requests q using old where q.turn_id = ol
 delete from turns t using old where t.id = old.id returning 1 as swept`,
 )
 
+/**
+ * $1 days, $2 batch, $3 tenant. The log's trigger lets go of a line only where the same transaction says that this is retention. Lines
+ * are old in the order of their numbers: only the first ones are looked at, since their times have no index.
+ */
+export const forgetAudit = statement(
+  'forget_audit',
+  `
+with permitted as materialized (select set_config('parley.retention', 'on', true) as word),
+old as materialized (
+  select o.seq from (select seq, at from audit_log where tenant = $3 order by seq limit $2) o, permitted
+  where permitted.word = 'on' and o.at < now() - $1::float8 * interval '1 day')
+delete from audit_log l using old where l.seq = old.seq returning 1 as swept`,
+)
+
 /** $1 batch, $2 tenant. Buckets that are full again say nothing any more. */
 export const forgetLimits = statement(
   'forget_limits',

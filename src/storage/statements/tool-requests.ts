@@ -1,5 +1,6 @@
 // Tools that somebody else runs: asked for, answered once. The statement that answers also wakes the paused run (ruling 21).
 import { statement } from '../database.ts'
+import { auditedAct } from './audit-lines.ts'
 import { isoTime } from './iso-time.ts'
 import { resumeSignal } from './resume-signal.ts'
 
@@ -45,7 +46,22 @@ with answered as (
   update runtime_tool_requests q set status = $5, result = $6::text::jsonb, resolver = $7, resolved_at = now()
   where ${scope} and ${named} and q.status = 'runtime_tool_pending' and (q.expires_at is null or q.expires_at > now())
   returning q.*
-),${resumeSignal({ from: 'answered', kind: 'runtime_tool', name: '$5', owner: 'owner', notify: '$8', where: '$9::boolean' })}
+),${resumeSignal({ from: 'answered', kind: 'runtime_tool', name: '$5', owner: 'owner', notify: '$8', where: '$9::boolean' })},${auditedAct(
+    {
+      from: 'answered',
+      by: '$7',
+      about: 'd.owner',
+      columns: {
+        action: "'tool_request.answer'",
+        outcome: "case when d.status = 'runtime_tool_completed' then 'answered' else 'cancelled' end",
+        connection: '(select c.connection from conversations c where c.id = d.conversation_id)',
+        agent: 'd.agent',
+        conversation_id: 'd.conversation_id',
+        object_id: 'd.id::text',
+        detail: "jsonb_build_object('tool', d.tool)",
+      },
+    },
+  )}
 select ${line} from answered q cross join woken`,
 )
 

@@ -1,8 +1,10 @@
 // loop 8.1 to 8.3: sessions and whose they are, on the store, the routes and the lanes that stand for the original's lock.
 import { createHash } from 'node:crypto'
-import { readWorkspaceScope, secret, workspaceKey } from '../../../src/contract/index.ts'
+import { noMeter, readWorkspaceScope, secret, workspaceKey } from '../../../src/contract/index.ts'
 import { createApp } from '../../../src/http/app.ts'
 import type { AppDeps } from '../../../src/http/deps.ts'
+import { createRejections } from '../../../src/operator/rejections.ts'
+import { createAuditStore } from '../../../src/storage/audit-store.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
 import { createInboxStore } from '../../../src/storage/inbox-store.ts'
 import { createSessionStore } from '../../../src/storage/session-store.ts'
@@ -35,6 +37,10 @@ async function asking(database: Database, principal?: string) {
     gateway: { connections: [] },
     sessions: createSessionStore(database, 'default'),
     tokens,
+    audit: createAuditStore(database, 'default'),
+    rejections: createRejections(),
+    meter: noMeter,
+    newTrace: () => '00',
     adminToken: secret(operator),
     isLoopback: () => true,
     now: Date.now,
@@ -90,7 +96,7 @@ export function sessionCases(database: () => Database): readonly Case[] {
       claim: 'deleting twice is deleting once; what was said is gone and the next message begins anew',
       run: async () => {
         const id = await talk(database(), { ...alice, text: 'secret plan' })
-        const deleted = [await store().delete({}, id), await store().delete({}, id)]
+        const deleted = [await store().delete({}, id, 'operator:test'), await store().delete({}, id, 'operator:test')]
         const [row] = await database().query<{ said: string }>(
           statement(
             'test_said',
@@ -260,9 +266,9 @@ export function sessionCases(database: () => Database): readonly Case[] {
       run: async () => {
         const id = await talk(database(), { ...alice, text: 'one' })
         const held = await hold(database(), alice)
-        const whileHeld = await store().delete({}, id)
+        const whileHeld = await store().delete({}, id, 'operator:test')
         await lane('test').open(held, newTurn(held, 'test:alice'), [])
-        return [whileHeld, await store().delete({}, id), (await store().find({}, id))?.lines]
+        return [whileHeld, await store().delete({}, id, 'operator:test'), (await store().find({}, id))?.lines]
       },
       equals: ['busy', 'busy', 2],
     },

@@ -1,0 +1,50 @@
+// GET /admin/audit: who decided what, on which ground. Read-only: there is no route that changes a line.
+import type { Context, Hono } from 'hono'
+import { GatewayError } from '../contract/index.ts'
+import type { AuditFilter, AuditPage } from '../identity/audit/audit-store.ts'
+import type { AppDeps } from './deps.ts'
+import { idPattern, pageSize, wholeNumber } from './query.ts'
+
+const maxPageSize = 500
+const words = ['connection', 'agent', 'actor', 'action', 'outcome', 'code'] as const
+
+export function addAuditRoutes(app: Hono, { audit }: Pick<AppDeps, 'audit'>): void {
+  app.get('/admin/audit', async (context) => context.json(await audit.list(filterOf(context), pageOf(context))))
+}
+
+function filterOf(context: Context): AuditFilter {
+  const { principal, inbox, since, until } = context.req.query()
+  if (inbox !== undefined && !idPattern.test(inbox))
+    throw new GatewayError('bad_request', 'inbox must be the id of a message, a UUID as the lists show it')
+  return {
+    ...Object.fromEntries(words.map((word) => [word, context.req.query(word)])),
+    subject: principal,
+    inboxId: inbox,
+    since: instantOf('since', since),
+    until: instantOf('until', until),
+  }
+}
+
+function pageOf(context: Context): AuditPage {
+  const { limit, before, after } = context.req.query()
+  if (before !== undefined && after !== undefined)
+    throw new GatewayError('bad_request', 'give before or after, not both: the log is read in one direction at a time')
+  return {
+    limit: limit === undefined ? pageSize : wholeNumber('limit', limit, maxPageSize),
+    before: before === undefined ? undefined : wholeNumber('before', before, Number.MAX_SAFE_INTEGER),
+    after: after === undefined ? undefined : lineBefore(after),
+  }
+}
+
+/** Zero is before the first line. */
+function lineBefore(text: string): number {
+  return text === '0' ? 0 : wholeNumber('after', text, Number.MAX_SAFE_INTEGER)
+}
+
+function instantOf(name: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const at = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:?\d\d))?$/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(at))
+    throw new GatewayError('bad_request', `${name} must be a time such as 2026-01-31 or 2026-01-31T08:00:00Z`)
+  return new Date(at).toISOString()
+}

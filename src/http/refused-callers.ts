@@ -1,0 +1,36 @@
+// Callers of the operator's routes who were turned away: counted, logged, remembered for a while, and at most one line a
+// minute and kind in the audit log, with how many they were. A write per forged request would be an invitation.
+import type { Context, Next } from 'hono'
+import { isGatewayError } from '../contract/index.ts'
+import type { AppDeps } from './deps.ts'
+import { traced } from './status.ts'
+
+type Deps = Pick<AppDeps, 'audit' | 'log' | 'meter' | 'newTrace' | 'now' | 'rejections' | 'isLoopback'>
+
+/** Around the check of the token: an error it threw has been made an answer by now. */
+export async function noteRefusedCallers(deps: Deps, context: Context, next: Next): Promise<void> {
+  await next()
+  const reason = refusalOf(context)
+  if (reason === undefined) return
+  const trace = deps.newTrace()
+  deps.meter.callerRefused(reason)
+  deps.log.warn('caller_refused', { trace, reason })
+  deps.rejections.add({
+    at: new Date(deps.now()).toISOString(),
+    ...{ trace, reason, connection: 'admin', bytes: null, isLocal: deps.isLoopback(context) },
+  })
+  context.res = await traced(context.res, trace)
+  const count = deps.rejections.due(reason, deps.now())
+  if (count === undefined) return
+  const line = { action: 'caller.admit', outcome: 'refused', code: reason, traceId: trace, detail: { count } }
+  // Whoever was refused is refused, whether or not it can be written down.
+  await deps.audit.record(line).catch(() => deps.log.warn('audit_failed', { trace, code: 'storage_unavailable' }))
+}
+
+/** `forbidden` also says that a valid token decided wrongly about something of its own; only the door counts here. */
+function refusalOf(context: Context): string | undefined {
+  const { error } = context
+  if (isGatewayError(error, 'unauthorized'))
+    return context.req.header('authorization') === undefined ? 'no_token' : 'bad_token'
+  return isGatewayError(error, 'forbidden') && context.get('caller') === undefined ? 'wrong_scope' : undefined
+}

@@ -1,0 +1,36 @@
+// Who decided what about a message, from the audit log: every decision in its order, with the ground it stands on.
+import type { DecisionFacts, Facts, MessageFacts } from './explain-store.ts'
+import { reasonWords, ruleWords } from './reason-words.ts'
+import { line, type StoryLine } from './story.ts'
+
+export function decisionLines(message: MessageFacts, { decisions, turns }: Facts): readonly StoryLine[] {
+  const isTold = turns.at(-1)?.kind === 'door'
+  // A pairing tells by itself that somebody had to wait for it.
+  const told = decisions.filter(({ outcome }) => message.pairing === null || outcome !== 'held')
+  return told.map((each) => (each.action === 'message.admit' ? admission(each, message, isTold) : act(each)))
+}
+
+function admission(decision: DecisionFacts, { principal }: MessageFacts, isTold: boolean): StoryLine {
+  const { at, outcome, code, person } = decision
+  const why = reasonWords(code ?? outcome)
+  switch (outcome) {
+    case 'admitted':
+      return line(at, 'Admitted', `as ${principal ?? person ?? 'nobody known'}.${ground(decision)}`)
+    case 'held':
+      return line(at, 'Held', `${why}.${ground(decision)} It is answered once somebody lets them in.`, 'wait')
+    default: {
+      const told = isTold ? 'The sender was told so.' : 'Nobody was answered.'
+      return line(at, 'Refused', `${why}.${ground(decision)} ${told}`, 'bad')
+    }
+  }
+}
+
+function act({ at, action, outcome, code, actor, person }: DecisionFacts): StoryLine {
+  const result = code === null ? outcome : `${outcome} (${code})`
+  return line(at, 'Decision', `${actor ?? person ?? 'the gateway'}: ${action}, ${result}.`)
+}
+
+function ground({ rule, evidence }: DecisionFacts): string {
+  const decided = rule === null ? '' : ` What decided: ${ruleWords(rule)}.`
+  return evidence === null ? decided : `${decided} On ${evidence.assurance} evidence of ${evidence.issuer}.`
+}

@@ -1,0 +1,62 @@
+// What was turned away before anybody knew who sent it: a bad signature, a wrong secret, a token that is none. It leaves no
+// row, since a write per forged request is an invitation; the newest of it is kept here, in this process and no longer.
+
+export type Rejection = {
+  readonly at: string
+  /** What the answer named it by. */
+  readonly trace: string
+  /** A connection as the books name it, or `admin` for the operator's routes. */
+  readonly connection: string
+  readonly reason: string
+  /** Whether the caller sat on the gateway's machine. */
+  readonly isLocal: boolean
+  readonly bytes: number | null
+}
+
+export type RejectionQuery = {
+  readonly limit: number
+  readonly connection?: string | undefined
+  readonly trace?: string | undefined
+}
+
+export type Rejections = {
+  readonly add: (rejection: Rejection) => void
+  /** Newest first. */
+  readonly list: (query: RejectionQuery) => readonly Rejection[]
+  /** How many of a kind there were since this last said so; undefined until a line about them is due again. */
+  readonly due: (kind: string, now: number) => number | undefined
+}
+
+/** Of each connection, so that noise on one does not push out what happened on another. */
+const kept = 500
+const lineEveryMs = 60_000
+
+export function createRejections(): Rejections {
+  const byConnection = new Map<string, Rejection[]>()
+  const tallies = new Map<string, { since: number; count: number }>()
+  return {
+    add(rejection) {
+      const ring = byConnection.get(rejection.connection) ?? []
+      byConnection.set(rejection.connection, ring)
+      ring.push(rejection)
+      if (ring.length > kept) ring.shift()
+    },
+    list({ limit, connection, trace }) {
+      const rings = connection === undefined ? [...byConnection.values()] : [byConnection.get(connection) ?? []]
+      return rings
+        .flat()
+        .filter((each) => trace === undefined || each.trace === trace)
+        .toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
+        .slice(0, limit)
+    },
+    due(kind, now) {
+      const tally = tallies.get(kind)
+      if (tally !== undefined && now - tally.since < lineEveryMs) {
+        tally.count += 1
+        return undefined
+      }
+      tallies.set(kind, { since: now, count: 0 })
+      return (tally?.count ?? 0) + 1
+    },
+  }
+}
