@@ -15,6 +15,7 @@ import { createGroupCommit, defaultLimits } from './inbound/group-commit.ts'
 import { sweepOnce } from './inbound/retention.ts'
 import { readAdminToken } from './node/admin-token.ts'
 import { busyResponse, createBusyServer } from './node/busy.ts'
+import { readConfigFindings } from './node/config-findings.ts'
 import { offerControl } from './node/data-dir-lock.ts'
 import { createFencedFetch, prepareFencedFetch } from './node/fenced-fetch.ts'
 import { headersOf } from './node/headers-of.ts'
@@ -209,6 +210,7 @@ function appDeps(
     meter: deps.meter,
     newTrace: () => newTraceId(deps),
     tokens,
+    findWeakSettings: async () => readConfigFindings(config, await tokens.list()),
     audit: deps.audit,
     forget: createForgetStore(database, config.tenant),
     replay: (id, wanted) => replay(assembled.deps, createReplayStore(database, config.tenant), id, wanted),

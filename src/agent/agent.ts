@@ -5,6 +5,8 @@ import type { AgentContext, AgentReply, Signal, SignalContext } from './context.
 import { type McpServer, readMcpServers } from './mcp/mcp-server.ts'
 import { createModelRun } from './model-agent.ts'
 import { type ModelAgentOptions, modelAgentKeys, modelAgentProblems } from './model-agent-options.ts'
+import { isWriteTool } from './policy/tool-traits.ts'
+import type { Tool } from './tools/define-tool.ts'
 
 export type { AgentContext, AgentReply, Signal, SignalContext, StepContext } from './context.ts'
 
@@ -21,6 +23,8 @@ export type AgentDefinition = FunctionAgentDefinition
 export type Agent = Readonly<FunctionAgentDefinition> & {
   /** The servers its tools come from; only some runtimes can reach them. */
   readonly mcpServers?: readonly McpServer[]
+  /** Names of its tools that write and do not ask first, for whoever judges who may reach it. */
+  readonly writingTools?: readonly string[]
 }
 
 const functionKeys = ['run', 'onSignal']
@@ -46,6 +50,15 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
     // A model asks whom it was told of; what a function asks is written in its code.
     siblings: facts.siblings ?? [],
     ...(mcpServers.length === 0 ? {} : { mcpServers }),
+    writingTools: writingTools(definition.tools ?? []),
     ...createModelRun(definition, mcpServers),
   })
+}
+
+function writingTools(tools: readonly Tool[]): readonly string[] {
+  const asksFirst = (policy: unknown): boolean => policy === 'preview' || policy === 'forbidden'
+  return tools
+    .map(({ declaration }) => declaration)
+    .filter((tool) => isWriteTool(tool) && !asksFirst(tool['action_policy']))
+    .map(({ name }) => name)
 }

@@ -16,6 +16,8 @@ export type Group = {
   readonly name: string
   readonly description: string
   readonly examples: readonly string[]
+  /** The command that is meant where none is named. */
+  readonly fallback?: string
   readonly commands: readonly Node[]
 }
 

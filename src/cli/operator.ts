@@ -35,11 +35,13 @@ export type OperatorCommand<Args extends ArgsDef> = {
   readonly args: Args
   /** Before anything is asked: checks what the flags say, asks whether to go on. */
   readonly before?: (args: ParsedArgs<Args & typeof operatorArgs>) => Promise<void> | void
+  /** True: it was answered here, and no gateway is asked. */
+  readonly withoutGateway?: (args: ParsedArgs<Args & typeof operatorArgs>) => Promise<boolean>
   readonly run: (context: OperatorContext<Args>) => Promise<void>
 }
 
 export function operatorCommand<const Args extends ArgsDef>(given: OperatorCommand<Args>): Node {
-  const { name, description, examples, args, before, run } = given
+  const { name, description, examples, args, before, withoutGateway, run } = given
   return command({
     name,
     description,
@@ -49,6 +51,7 @@ export function operatorCommand<const Args extends ArgsDef>(given: OperatorComma
       // The same definitions, put together above; the compiler cannot see through the spread.
       const all = parsed as unknown as ParsedArgs<Args & typeof operatorArgs> & ParsedArgs<typeof operatorArgs>
       await before?.(all)
+      if ((await withoutGateway?.(all)) === true) return
       const where = { url: all.url, token: all.token, config: all.config }
       const reached = await withProgress('looking for the gateway', () => reach(where))
       try {

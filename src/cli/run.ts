@@ -35,13 +35,19 @@ function find(root: Group, words: readonly string[]): Found {
   let rest = words
   while ('commands' in node) {
     const [word] = rest
-    const next: Node | undefined = node.commands.find((each) => each.name === word)
+    const next: Node | undefined = node.commands.find((each) => each.name === word) ?? fallbackOf(node, rest)
     if (next === undefined) break
     path.push(node.name)
     node = next
-    rest = rest.slice(1)
+    if (next.name === word) rest = rest.slice(1)
   }
   return { node, path, rest }
+}
+
+/** Flags alone are flags of the fallback; help is about the group. */
+function fallbackOf({ commands, fallback }: Group, rest: readonly string[]): Node | undefined {
+  const isAsked = rest.every((word) => word !== '--help' && word !== '-h') && rest[0]?.startsWith('-') !== false
+  return isAsked ? commands.find((each) => each.name === fallback) : undefined
 }
 
 function incomplete(node: Group, path: readonly string[], rest: readonly string[]): CommandError {

@@ -8,8 +8,16 @@ import { idPattern, pageSize, wholeNumber } from './query.ts'
 const maxPageSize = 500
 const words = ['connection', 'agent', 'actor', 'action', 'outcome', 'code'] as const
 
-export function addAuditRoutes(app: Hono, { audit }: Pick<AppDeps, 'audit'>): void {
+export function addAuditRoutes(
+  app: Hono,
+  { audit, findWeakSettings }: Pick<AppDeps, 'audit' | 'findWeakSettings'>,
+): void {
   app.get('/admin/audit', async (context) => context.json(await audit.list(filterOf(context), pageOf(context))))
+  app.get('/admin/audit/config', async (context) => {
+    if (findWeakSettings === undefined)
+      throw new GatewayError('not_found', 'settings are checked where they are kept: parley audit config --files')
+    return context.json({ findings: await findWeakSettings() })
+  })
 }
 
 function filterOf(context: Context): AuditFilter {

@@ -10,6 +10,7 @@ import type { AuditStore } from '../identity/audit/audit-store.ts'
 import type { ForgetStore } from '../identity/forget/forget-store.ts'
 import type { TokenStore } from '../identity/token-store.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
+import type { Finding } from '../operator/audit-config/finding.ts'
 import type { Explained } from '../operator/explain.ts'
 import type { Rejections } from '../operator/rejections.ts'
 import type { DeliveryStore } from '../outbox/delivery-store.ts'
@@ -29,6 +30,8 @@ export type AppDeps = {
   readonly tokens: TokenStore
   readonly forget: ForgetStore
   readonly audit: AuditStore
+  /** Weak settings of this gateway; absent where the process does not see its surroundings. */
+  readonly findWeakSettings?: () => Promise<readonly Finding[]>
   /** What this process turned away lately. */
   readonly rejections: Rejections
   readonly meter: Pick<Meter, 'callerRefused'>

@@ -186,6 +186,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /admin/books', read: () => asOperator('/admin/books') },
     { name: 'GET /admin/explain/:id', read: everyStory },
     { name: 'GET /admin/audit', read: () => asOperator('/admin/audit?limit=500') },
+    { name: 'GET /admin/audit/config', read: () => asOperator('/admin/audit/config') },
     { name: 'GET /admin/rejected', read: () => asOperator('/admin/rejected') },
     { name: 'GET /admin/tokens', read: () => asOperator('/admin/tokens') },
     { name: 'GET /admin/sessions', read: () => asOperator('/admin/sessions') },

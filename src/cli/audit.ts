@@ -1,0 +1,175 @@
+// `parley audit`: who decided what, on which ground; what was turned away; and which settings are weak.
+import type { AuditEntry, AuditPageFound } from '../identity/audit/audit-store.ts'
+import type { Rejection } from '../operator/rejections.ts'
+import { auditConfigCommand } from './audit-config.ts'
+import type { Group } from './command.ts'
+import { wrongUsage } from './exit.ts'
+import { type CallGateway, operatorCommand } from './operator.ts'
+import { instant, print, table } from './output.ts'
+import { pageArgs, pageFooter, pageQuery } from './paging.ts'
+
+const filterArgs = {
+  principal: { type: 'string', description: 'Only about, or by, this subject', valueHint: 'subject' },
+  agent: { type: 'string', description: 'Only about this agent', valueHint: 'slug' },
+  actor: { type: 'string', description: 'Only by this operator, as the list names them', valueHint: 'name' },
+  action: {
+    type: 'string',
+    description: 'Only this, or all of a kind: message, approval.resolve, …',
+    valueHint: 'action',
+  },
+  outcome: { type: 'string', description: 'Only with this outcome: admitted, refused, done, …', valueHint: 'outcome' },
+  code: { type: 'string', description: 'Only with this reason', valueHint: 'code' },
+  inbox: { type: 'string', description: 'Only about this message', valueHint: 'id' },
+  since: {
+    type: 'string',
+    description: 'Not before: 2026-01-31, 2026-01-31T08:00:00Z, or 45m, 12h, 30d ago',
+    valueHint: 'time',
+  },
+  until: { type: 'string', description: 'Only before, written like --since', valueHint: 'time' },
+} as const
+
+type Flags = { readonly [Name in keyof typeof filterArgs]?: string | undefined }
+
+const listCommand = operatorCommand({
+  name: 'list',
+  description: 'List decisions, newest first: when, who, what, outcome, rule, evidence.',
+  examples: [
+    'parley audit --outcome refused --since 24h',
+    'parley audit --principal space:T1/U42 --json',
+    'parley audit --action approval --follow',
+  ],
+  args: {
+    ...filterArgs,
+    ...pageArgs,
+    follow: { type: 'boolean', description: 'Go on with what is decided from now on; with --json one value per line' },
+  },
+  before: (args) => void queryOf(args),
+  async run({ args, callGateway, show }) {
+    if (args.follow === true) return follow(callGateway, args)
+    const page = await callGateway<AuditPageFound>('GET', `/admin/audit?${pageQuery(args, queryOf(args))}`)
+    const empty = page.next === null ? 'Nothing was decided that fits.' : 'Nothing that fits so far.'
+    const lines = page.lines.length === 0 ? empty : auditTable(page.lines)
+    show(page, `${lines}${pageFooter(page.next, 'parley audit')}`)
+  },
+})
+
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+function queryOf({ since, until, ...words }: Flags): Record<string, string | undefined> {
+  const { principal, agent, actor, action, outcome, code, inbox } = words
+  return {
+    principal,
+    agent,
+    actor,
+    action,
+    outcome,
+    code,
+    inbox,
+    since: timeOf('since', since),
+    until: timeOf('until', until),
+  }
+}
+
+function timeOf(flag: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const [, count = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
+  const at = unit in unitMs ? Date.now() - Number(count) * unitMs[unit as keyof typeof unitMs] : Date.parse(text)
+  if (Number.isNaN(at)) throw wrongUsage(`--${flag} must be a time such as 2026-01-31, or a span such as 12h`)
+  return new Date(at).toISOString()
+}
+
+const pollMs = 1_000
+/** A line may be committed after one with a higher number: what is younger than this is asked for again. */
+const settledMs = 10_000
+
+async function follow(
+  callGateway: CallGateway,
+  args: Flags & { readonly connection?: string | undefined; readonly json?: boolean | undefined },
+): Promise<void> {
+  const shown = new Map<number, string>()
+  const more = { ...queryOf(args), connection: args.connection }
+  let after = await lastLine(callGateway)
+  for (;;) {
+    const page = await callGateway<AuditPageFound>(
+      'GET',
+      `/admin/audit?${pageQuery({ limit: '500' }, { ...more, after: String(after) })}`,
+    )
+    for (const line of page.lines.filter((each) => !shown.has(each.seq))) {
+      shown.set(line.seq, line.at)
+      print(args.json, line, followed(line))
+    }
+    const newest = page.lines.at(-1)
+    const settled = [...shown].filter(
+      ([, at]) => newest !== undefined && Date.parse(newest.at) - Date.parse(at) > settledMs,
+    )
+    for (const [seq] of settled) {
+      shown.delete(seq)
+      after = Math.max(after, seq)
+    }
+    if (page.lines.length < 500) await new Promise((resolve) => setTimeout(resolve, pollMs))
+    else after = Math.max(after, newest?.seq ?? after)
+  }
+}
+
+async function lastLine(callGateway: CallGateway): Promise<number> {
+  const page = await callGateway<AuditPageFound>('GET', '/admin/audit?limit=1')
+  return page.lines[0]?.seq ?? 0
+}
+
+const columns = [
+  { title: 'SEQ', cell: (line: AuditEntry) => line.seq },
+  { title: 'TIME', cell: (line: AuditEntry) => instant(line.at) },
+  { title: 'WHO', cell: (line: AuditEntry) => line.actor ?? line.person },
+  { title: 'ABOUT', cell: (line: AuditEntry) => (line.actor === null ? null : line.person) },
+  { title: 'WHAT', cell: (line: AuditEntry) => line.action },
+  {
+    title: 'OUTCOME',
+    cell: (line: AuditEntry) => (line.code === null ? line.outcome : `${line.outcome} (${line.code})`),
+  },
+  { title: 'RULE', cell: (line: AuditEntry) => line.rule },
+  { title: 'EVIDENCE', cell: (line: AuditEntry) => evidenceOf(line) },
+  { title: 'WHERE', cell: (line: AuditEntry) => line.connection },
+  { title: 'ID', cell: (line: AuditEntry) => line.objectId ?? line.inboxId },
+] as const
+
+function auditTable(lines: readonly AuditEntry[]): string {
+  return table(lines, columns)
+}
+
+/** The row without its titles. */
+function followed(line: AuditEntry): string {
+  return auditTable([line]).split('\n').at(-1) ?? ''
+}
+
+function evidenceOf({ evidence }: AuditEntry): string | null {
+  return evidence === null ? null : `${String(evidence['assurance'])} by ${String(evidence['issuer'])}`
+}
+
+const rejectedCommand = operatorCommand({
+  name: 'rejected',
+  description: 'List what the gateway process turned away lately: bad signatures, wrong secrets, tokens that are none.',
+  examples: ['parley audit rejected', 'parley audit rejected --connection space/main --json'],
+  args: { limit: pageArgs.limit, connection: pageArgs.connection },
+  async run({ args, callGateway, show }) {
+    const page = await callGateway<{ rejected: readonly Rejection[] }>('GET', `/admin/rejected?${pageQuery(args, {})}`)
+    const lines = table(page.rejected, [
+      { title: 'TIME', cell: (each) => instant(each.at) },
+      { title: 'TRACE', cell: (each) => each.trace },
+      { title: 'CONNECTION', cell: (each) => each.connection },
+      { title: 'REASON', cell: (each) => each.reason },
+      { title: 'FROM', cell: (each) => (each.isLocal ? 'this machine' : 'elsewhere') },
+      { title: 'BYTES', cell: (each) => each.bytes },
+    ])
+    const none = 'Nothing was turned away since the gateway started. Counts over time are in the metrics.'
+    show(page, page.rejected.length === 0 ? none : lines)
+  },
+})
+
+export const auditCommands: Group = {
+  name: 'audit',
+  description:
+    'Who decided what, on which ground; what was turned away; which settings are weak. Alone it lists decisions.',
+  examples: ['parley audit --outcome refused', 'parley audit config'],
+  fallback: 'list',
+  commands: [listCommand, rejectedCommand, auditConfigCommand],
+}

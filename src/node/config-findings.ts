@@ -1,0 +1,18 @@
+// Weak settings of a gateway on this machine: its configuration, its data folder, its tokens.
+import { stat } from 'node:fs/promises'
+import type { Config } from '../config.ts'
+import type { TokenLine } from '../identity/token-store.ts'
+import { auditConfig } from '../operator/audit-config/audit-config.ts'
+import { configFacts } from '../operator/audit-config/config-facts.ts'
+import type { Finding } from '../operator/audit-config/finding.ts'
+
+/** `tokens` undefined: nobody could look, so nothing is said about them. */
+export async function readConfigFindings(
+  config: Config,
+  tokens: readonly TokenLine[] | undefined,
+): Promise<readonly Finding[]> {
+  const folder = await stat(config.dataDir).catch(() => undefined)
+  // The first token is made at the first start, whatever else is set.
+  const around = { now: Date.now(), tokens, dataDirMode: folder?.mode, hasFirstToken: true }
+  return auditConfig(configFacts(config, around))
+}

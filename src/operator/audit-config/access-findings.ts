@@ -1,0 +1,98 @@
+// Who may come in: open doors, rules that are wider than they look, denials that deny nobody.
+import { type AccessEntry, type AccessRule, assuranceClasses } from '../../contract/index.ts'
+import { type ConfigFacts, type ConnectionFacts, isOpenToStrangers } from './facts.ts'
+import type { Finding } from './finding.ts'
+
+export function accessFindings(facts: ConfigFacts): readonly Finding[] {
+  return [...facts.connections.flatMap((each) => aboutConnection(each, facts)), ...rulesFindings(facts)]
+}
+
+function aboutConnection(connection: ConnectionFacts, facts: ConfigFacts): readonly Finding[] {
+  const { key, access, mentionHumans } = connection
+  const found: Finding[] = []
+  if (access.mode === 'public')
+    found.push({
+      ...{ id: 'AC-001', severity: isOpenToStrangers(connection) ? 'warning' : 'info', where: key },
+      weak: isOpenToStrangers(connection)
+        ? 'everybody its platform knows may write to it'
+        : 'everybody on this machine, and every caller with a token, may write to it',
+      remedy: 'set access to pairing or allow_list, or keep it so on purpose',
+    })
+  if (access.mode === 'allow_list' && access.allow.length === 0 && !hasAllowRule(access))
+    found.push({
+      ...{ id: 'AC-002', severity: 'warning', where: key },
+      weak: 'its allow list is empty: nobody gets in but by a stored grant',
+      remedy: 'add subjects to access.allow, or say access: closed',
+    })
+  if (access.mode === 'pairing' && !hasOperator(facts))
+    found.push({
+      ...{ id: 'AC-003', severity: 'warning', where: key },
+      weak: 'strangers are held for a pairing that no operator can approve',
+      remedy: 'set PARLEY_ADMIN_TOKEN, or make a token with parley tokens create',
+    })
+  if (mentionHumans === 'anyone')
+    found.push({
+      ...{ id: 'AC-007', severity: 'warning', where: key },
+      weak: 'whoever can make the agent write a name can have that person notified',
+      remedy: "set mentionHumans to 'participants'",
+    })
+  return found
+}
+
+function hasOperator({ hasFirstToken, tokens }: ConfigFacts): boolean {
+  // Where nobody could look, nothing is claimed.
+  const made = tokens?.some(({ state, scopes }) => state === 'active' && scopes.includes('admin')) ?? true
+  return hasFirstToken || made
+}
+
+function hasAllowRule({ rules = [] }: AccessRule): boolean {
+  return rules.some((rule) => rule.effect === 'allow')
+}
+
+function rulesFindings({ connections, agents }: ConfigFacts): readonly Finding[] {
+  const all = [
+    ...connections.map(({ key, access }) => ({ where: key, access })),
+    ...agents.flatMap(({ slug, access }) => (access === undefined ? [] : [{ where: `agent ${slug}`, access }])),
+  ]
+  return all.flatMap(({ where, access }) =>
+    (access.rules ?? []).flatMap((rule, index) =>
+      aboutRule(rule, `${where}, ${rule.id ?? `rule ${index + 1}`}`, access),
+    ),
+  )
+}
+
+function aboutRule(rule: AccessEntry, where: string, access: AccessRule): readonly Finding[] {
+  if (rule.effect === 'deny') return neverMatches(rule, where, access)
+  const found: Finding[] = []
+  if (rule.subject_prefix !== undefined && /^[^:/#]+[:/#]$/.test(rule.subject_prefix))
+    found.push({
+      ...{ id: 'AC-004', severity: 'critical', where },
+      weak: `"${rule.subject_prefix}" is everybody of that namespace, in every workspace`,
+      remedy: 'name the workspace as well, such as space:T123/',
+    })
+  if (isWeak(rule))
+    found.push({
+      ...{ id: 'AC-005', severity: 'warning', where },
+      weak: `it lets people in on ${rule.min_assurance === undefined ? 'any' : rule.min_assurance} evidence`,
+      remedy: "set min_assurance to 'address' or stronger, or name the subject",
+    })
+  return found
+}
+
+/** A named subject is as strong as its evidence; a rule on many needs a minimum. */
+function isWeak({ subject, min_assurance }: AccessEntry): boolean {
+  if (min_assurance === undefined) return subject === undefined
+  return assuranceClasses.indexOf(min_assurance) < assuranceClasses.indexOf('address')
+}
+
+function neverMatches(rule: AccessEntry, where: string, access: AccessRule): readonly Finding[] {
+  const named = rule.subject ?? rule.subject_prefix
+  const why =
+    access.mode === 'closed'
+      ? 'nobody comes in here at all, so it is never asked'
+      : named !== undefined && !named.includes(':')
+        ? `"${named}" has no namespace, and every subject has one`
+        : undefined
+  if (why === undefined) return []
+  return [{ ...{ id: 'AC-006', severity: 'warning', where }, weak: why, remedy: 'correct the rule, or remove it' }]
+}

@@ -1,0 +1,51 @@
+// From the configuration in effect to the facts the checks look at. Secrets are measured here and go no further.
+import type { Config } from '../../config.ts'
+import type { Secret } from '../../contract/index.ts'
+import type { ConfigFacts, SecretFacts } from './facts.ts'
+
+/** What the configuration does not say by itself. */
+export type Surroundings = Pick<ConfigFacts, 'now' | 'tokens' | 'dataDirMode' | 'hasFirstToken'>
+
+export function configFacts(config: Config, around: Surroundings): ConfigFacts {
+  const { host, publicUrl, metrics, retention, adminToken } = config
+  return {
+    ...around,
+    ...{ host, publicUrl, metrics, retention },
+    database: config.database.kind,
+    databaseServer: serverOf(config.databaseUrl),
+    connections: config.connections.map(({ channel, id, agent, access, mentionHumans, settings }) => ({
+      ...{ key: `${channel.channel}/${id}`, agent, access, mentionHumans },
+      webhookSecrets: secretsIn(settings),
+    })),
+    agents: config.agents.map(({ slug, access, writingTools = [], mcpServers = [] }) => ({
+      ...{ slug, access, writingTools },
+      mcpServers: mcpServers.map(({ name }) => name),
+    })),
+    trustedIssuers: [],
+    adminToken: adminToken === undefined ? undefined : measured('PARLEY_ADMIN_TOKEN', adminToken.reveal()),
+  }
+}
+
+function serverOf(url: Secret | undefined): ConfigFacts['databaseServer'] {
+  if (url === undefined) return undefined
+  const { hostname, searchParams } = new URL(url.reveal())
+  return { host: searchParams.get('host') ?? hostname, sslMode: searchParams.get('sslmode') ?? undefined }
+}
+
+/** By name, whatever the channel: settings are read by its own schema only. */
+function secretsIn(settings: unknown): readonly SecretFacts[] {
+  if (typeof settings !== 'object' || settings === null) return []
+  return Object.entries(settings)
+    .filter(([name]) => /secret/i.test(name))
+    .flatMap(([name, value]) => [value].flat().flatMap((each) => clearText(each).map((text) => measured(name, text))))
+}
+
+function clearText(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  const isSecret = typeof value === 'object' && value !== null && 'reveal' in value
+  return isSecret && typeof value.reveal === 'function' ? [String(value.reveal())] : []
+}
+
+function measured(name: string, text: string): SecretFacts {
+  return { name, length: text.length, differentCharacters: new Set(text).size }
+}

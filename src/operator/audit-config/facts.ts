@@ -1,0 +1,56 @@
+// What the checks look at: settings as they are in effect, and of secrets no more than how long and how varied they are.
+import type { AccessRule } from '../../contract/index.ts'
+import type { TokenLine } from '../../identity/token-store.ts'
+import type { TrustedIssuer } from '../../identity/trust/trusted-issuers.ts'
+import type { RetentionPolicy } from '../../inbound/retention.ts'
+
+export type SecretFacts = { readonly name: string; readonly length: number; readonly differentCharacters: number }
+
+export type ConnectionFacts = {
+  /** As the books name it. */
+  readonly key: string
+  readonly agent: string
+  readonly access: AccessRule
+  readonly mentionHumans: string
+  /** What its webhook is proven by; without one it has none. */
+  readonly webhookSecrets: readonly SecretFacts[]
+}
+
+export type AgentAuditFacts = {
+  readonly slug: string
+  readonly access: AccessRule | undefined
+  /** Tools that write without asking first. */
+  readonly writingTools: readonly string[]
+  readonly mcpServers: readonly string[]
+}
+
+export type ConfigFacts = {
+  readonly now: number
+  readonly host: string
+  readonly publicUrl: string | undefined
+  readonly metrics: string
+  readonly database: 'pglite' | 'embedded-postgres' | 'postgres'
+  /** Its host and sslmode, where it is a server of its own. */
+  readonly databaseServer: { readonly host: string; readonly sslMode: string | undefined } | undefined
+  readonly retention: RetentionPolicy
+  readonly connections: readonly ConnectionFacts[]
+  readonly agents: readonly AgentAuditFacts[]
+  readonly trustedIssuers: readonly TrustedIssuer[]
+  /** The token of PARLEY_ADMIN_TOKEN; undefined: it is made by us, or there is none. */
+  readonly adminToken: SecretFacts | undefined
+  /** Whether there is a first token at all. */
+  readonly hasFirstToken: boolean
+  /** Undefined: nobody could look. */
+  readonly tokens: readonly TokenLine[] | undefined
+  /** Permission bits of the data folder; undefined where there is none. */
+  readonly dataDirMode: number | undefined
+}
+
+/** Without a platform behind it there are no strangers: callers sit on this machine or hold a token. */
+export function isOpenToStrangers({ access, webhookSecrets }: ConnectionFacts): boolean {
+  return access.mode === 'public' && webhookSecrets.length > 0
+}
+
+export function isLoopbackHost(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)
+}

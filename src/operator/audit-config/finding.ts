@@ -1,0 +1,42 @@
+// What `parley audit config` says: a weakness by an id that stays the same, how bad it is, and what to do about it.
+
+/** `critical`: somebody gets in, or reads what is not theirs. `warning`: weaker than need be. `info`: know that it is so. */
+export type Severity = 'critical' | 'warning' | 'info'
+
+export type Finding = {
+  readonly id: FindingId
+  readonly severity: Severity
+  /** Where: a connection, an agent, a token, a variable. */
+  readonly where: string
+  readonly weak: string
+  readonly remedy: string
+}
+
+/** Every id there is, with what it means. An id is never given a second meaning; docs/audit.md lists them. */
+export const findingIds = {
+  'AC-001': 'a connection is open to everybody whose identity is proven',
+  'AC-002': 'a connection with an allow list that lets nobody in',
+  'AC-003': 'a connection asks for pairing, and no operator can approve',
+  'AC-004': 'a rule lets in a whole namespace',
+  'AC-005': 'a rule lets people in on weak or any evidence',
+  'AC-006': 'a denial that can never match',
+  'AC-007': 'replies may notify anybody',
+  'AC-008': 'an agent that writes answers everybody',
+  'AC-009': 'an agent with tools of other servers answers everybody',
+  'AC-010': 'another gateway is trusted without a limit of its own on age',
+  'AC-011': 'another gateway may speak on behalf of people',
+  'AC-101': 'the listener is open to the network without TLS',
+  'AC-102': 'everybody may read the metrics',
+  'AC-103': 'a webhook channel without a public address',
+  'AC-104': 'a webhook secret that can be guessed',
+  'AC-105': 'the first admin token can be guessed',
+  'AC-201': 'a token that never expires',
+  'AC-202': 'a token nobody uses',
+  'AC-203': 'an admin token whose label says nothing',
+  'AC-301': 'the database is reached over the network without TLS',
+  'AC-302': 'a database that does not survive a power cut',
+  'AC-303': 'data is kept longer than by default',
+  'AC-304': 'the data folder can be read by others',
+} as const
+
+export type FindingId = keyof typeof findingIds
