@@ -117,12 +117,16 @@ describe('the gateway as a process', () => {
     })
   }, 60_000)
 
-  test('refuses a stranger silently, and the books say so', async () => {
+  test('tells a stranger once whom to ask, and nothing more however often they write', async () => {
     const before = answers().length
     const from = { id: 8, is_bot: false, first_name: 'Mallory' }
-    await post(update({ text: 'let me in', from, chat: { id: 8, type: 'private', first_name: 'Mallory' } }))
+    const chat = { id: 8, type: 'private', first_name: 'Mallory' }
+    await post(update({ text: 'let me in', from, chat }))
+    await until(() => answers().length > before)
+    expect(answers().at(-1)).toContain('ask whoever runs me to let you in, as telegram:8')
+    await post(update({ text: 'let me in now', from, chat }))
     await until(() => gateway.output().includes('not_on_allow_list'))
-    expect(answers()).toHaveLength(before)
+    expect(answers()).toHaveLength(before + 1)
   })
 
   test('goes on after kill -9 where it was, without answering anything twice', async () => {
