@@ -42,10 +42,10 @@ export async function settleKnown(database: Database, tenant: string, subject: s
 }
 
 /** The sweeper's round: what has run out, what was settled by other means, and what a dead process left half done. */
-export async function sweepPairings(database: Database): Promise<number> {
-  await database.query(expirePairings, [perRound])
-  await database.query(decideKnownPairings, [null, null, perRound])
-  return counted(await database.query<Settled>(settleHeldMessages, [maxMessages, database.isShared]))
+export async function sweepPairings(database: Database, tenant: string): Promise<number> {
+  await database.query(expirePairings, [perRound, tenant])
+  await database.query(decideKnownPairings, [tenant, null, perRound])
+  return counted(await database.query<Settled>(settleHeldMessages, [maxMessages, database.isShared, tenant]))
 }
 
 async function settlePairing(database: Database, id: string): Promise<number> {

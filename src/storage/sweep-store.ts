@@ -39,7 +39,7 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
     async endUnkept(idleMs) {
       let ended = 0
       for (let round = 0; round < maxRounds; round += 1) {
-        const rows = await database.query(endUnkeptSessions, [idleMs, sessionsPerRound])
+        const rows = await database.query(endUnkeptSessions, [idleMs, sessionsPerRound, tenant])
         ended += rows.length
         if (rows.length < sessionsPerRound) break
       }
@@ -68,7 +68,7 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
       await database.maintain()
       return swept
     },
-    settlePairings: () => sweepPairings(database),
+    settlePairings: () => sweepPairings(database, tenant),
     async correctDrift(limit) {
       const lanes = await database.query<Drift>(findDrift, [limit, tenant])
       let corrected = 0

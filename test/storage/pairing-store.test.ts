@@ -167,7 +167,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
     door.open()
     await working
     expect(await fate()).toEqual(['m1 held(pairing_required)'])
-    expect(await sweepPairings(other)).toBe(1)
+    expect(await sweepPairings(other, 'default')).toBe(1)
     await settleUntil(gateway, isOver)
     expect(heard).toEqual(['one'])
   })
@@ -177,7 +177,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
     await settleUntil(gateway, () => codes().length === 1)
     const writing = Array.from({ length: 12 }, (_, number) => say(`m${number + 1}`, `text ${number + 1}`, `c${number}`))
     const working = Promise.all([gateway.settle(), ...writing])
-    for (let round = 0; round < 20; round += 1) await sweepPairings(other)
+    for (let round = 0; round < 20; round += 1) await sweepPairings(other, 'default')
     await pairings().approve(codes()[0] ?? '', by)
     await working
     await settleUntil(gateway, isOver)

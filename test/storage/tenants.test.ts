@@ -96,6 +96,15 @@ describeOnEachDatabase('two tenants in one database', (database) => {
     expect(await createReceiptStore(database(), 'globex').books()).toMatchObject([{ ignored: 1 }])
   })
 
+  test('sessions nobody agreed to keep, and messages that wait for a pairing, end by the rounds of their own tenant', async () => {
+    await database().query(unkept, [randomUUID()])
+    await database().query(heldMessage, [randomUUID()])
+    const acme = createSweepStore(database(), 'acme')
+    const globex = createSweepStore(database(), 'globex')
+    expect([await acme.endUnkept(0), await acme.settlePairings()]).toEqual([0, 0])
+    expect([await globex.endUnkept(0), await globex.settlePairings()]).toEqual([1, 1])
+  })
+
   test('a lane that disagrees with its rows is corrected by its own tenant', async () => {
     await accept('globex')
     await database().query(statement('test_drift', 'update lanes set pending = 7'), [])
@@ -119,6 +128,21 @@ describeOnEachDatabase('two tenants in one database', (database) => {
     expect(conditions.find(([, name]) => name === index)?.[2]).toMatch(/tenant = .*(next_at|due_at) <= now/)
   })
 })
+
+const unkept = statement(
+  'test_unkept',
+  `with lane as (
+     insert into lanes (conversation_id, tenant, connection, pending) values ($1, 'globex', 'test', 0) returning 1)
+   insert into sessions (id, tenant, connection, conversation_id, agent, is_kept, expires_at, last_activity_at)
+   select $1, 'globex', 'test', $1, 'demo', false, now() - interval '1 hour', now() - interval '1 hour' from lane`,
+)
+
+/** Its pairing is gone: whoever comes round decides about it anew. */
+const heldMessage = statement(
+  'test_held',
+  `insert into inbox (id, tenant, connection, dedupe_key, content_hash, v, kind, agent, state, conversation_id, pairing_id, trace_id)
+   values ($1, 'globex', 'test', 'k', 'h', 1, 'message', 'demo', 'held', $1, $1, 't')`,
+)
 
 /** Only what stands in a conversation can be driven again. */
 const inConversation = statement('test_place', 'update inbox set conversation_id = id where id = $1')

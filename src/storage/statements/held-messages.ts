@@ -40,8 +40,8 @@ woken as (
 )
 select (select count(*)::int from released) as released, (select count(*)::int from refused) as refused from woken`
 
-/** $1 how many, $2 whether to NOTIFY. */
-export const settleHeldMessages = statement('settle_held_messages', release('true'))
+/** $1 how many, $2 whether to NOTIFY, $3 tenant. */
+export const settleHeldMessages = statement('settle_held_messages', release('x.tenant = $3'))
 
 /** $1 how many, $2 whether to NOTIFY, $3 pairing. */
 export const settlePairedMessages = statement('settle_paired_messages', release('x.pairing_id = $3::uuid'))

@@ -62,12 +62,12 @@ acted as (
 select ${line} from closed p`,
 )
 
-/** $1 how many. */
+/** $1 how many, $2 tenant. */
 export const expirePairings = statement(
   'expire_pairings',
   `
 with lapsed as materialized (
-  select p.tenant, p.id from pairings p where p.status = 'pending' and p.expires_at <= now()
+  select p.tenant, p.id from pairings p where p.tenant = $2 and p.status = 'pending' and p.expires_at <= now()
   order by p.expires_at limit $1 for update skip locked
 ),
 closed as (
@@ -93,7 +93,7 @@ const isHere = `(g.connection is null or g.connection = p.connection) and (g.age
         or g.workspace_id = (select c.workspace_id from conversations c where c.id = p.conversation_id))`
 
 /**
- * $1 tenant or null, $2 a subject or a person or null, $3 how many. Pairings of people about whom a grant says by now what
+ * $1 tenant, $2 a subject or a person or null, $3 how many. Pairings of people about whom a grant says by now what
  * the pairing asks. The messages are decided about anew all the same.
  */
 export const decideKnownPairings = statement(
@@ -106,7 +106,7 @@ with known as materialized (
     where g.tenant = p.tenant and g.revoked_at is null and (g.expires_at is null or g.expires_at > now())
       and ${isAbout} and ${isHere} and (g.effect = 'deny' or g.role is distinct from 'viewer')
     order by g.effect desc limit 1) g
-  where p.status = 'pending' and p.expires_at > now() and ($1::text is null or p.tenant = $1)
+  where p.status = 'pending' and p.expires_at > now() and p.tenant = $1
     and ($2::text is null or p.subject = $2
       or p.subject in (select l.subject from identity_links l where l.tenant = p.tenant and l.principal = $2))
   order by p.id limit $3 for update of p

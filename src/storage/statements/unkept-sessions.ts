@@ -3,7 +3,7 @@ import { statement } from '../database.ts'
 import { sessionErased } from './erase-session.ts'
 
 /**
- * $1 after how long a silence in ms a session is over, $2 batch. When one expires is looked at only then: one that was used
+ * $1 after how long a silence in ms a session is over, $2 batch, $3 tenant: how long is its own configuration. When one expires is looked at only then: one that was used
  * meanwhile expires later, so that no turn has to move it.
  */
 export const endUnkeptSessions = statement(
@@ -12,7 +12,7 @@ export const endUnkeptSessions = statement(
 with due as materialized (
   select s.id, s.tenant, s.conversation_id,
     s.status <> 'open' or s.last_activity_at < now() - $1::float8 * interval '1 ms' as is_over
-  from sessions s where not s.is_kept and s.expires_at < now() order by s.expires_at limit $2
+  from sessions s where s.tenant = $3 and not s.is_kept and s.expires_at < now() order by s.expires_at limit $2
 ),
 -- Locked first, as in every statement about turns.
 lane as materialized (
