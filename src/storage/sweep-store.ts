@@ -63,7 +63,7 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
       swept += (await database.query(forgetAudit, [auditDays, batch, tenant])).length
       swept += (await database.query(forgetLimits, [batch, tenant])).length
       swept += (await database.query(forgetChains, [chainDays, batch, tenant])).length
-      swept += (await database.query(sweepForgotten, [batch])).length
+      swept += (await database.query(sweepForgotten, [batch, tenant])).length
       await database.query(foldTallies, [changesPerFold])
       await database.maintain()
       return swept

@@ -130,13 +130,13 @@ select (select count(*)::int from theirs where is_alone) as conversations,
   (select count(*)::int from principals p where p.tenant = $1 and ${isTheirs('p.subject')}) as principals`,
 )
 
-/** $1 batch. Conversations that somebody was forgotten from, once no delivery that was under way can mean them. */
+/** $1 batch, $2 tenant. Conversations that somebody was forgotten from, once no delivery that was under way can mean them. */
 export const sweepForgotten = statement(
   'sweep_forgotten',
   `
 with old as materialized (
   select c.id, c.tenant, c.connection from conversations c join lanes l on l.conversation_id = c.id
-  where c.external_id like '~~forgotten %' and c.last_activity_at < now() - interval '1 hour'
+  where c.tenant = $2 and c.external_id like '~~forgotten %' and c.last_activity_at < now() - interval '1 hour'
     and l.pending = 0 and l.turn_id is null and l.lease_until is null
     and not exists (select 1 from participants p where p.conversation_id = c.id)
   limit $1 for update of l skip locked

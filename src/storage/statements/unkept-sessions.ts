@@ -3,8 +3,8 @@ import { statement } from '../database.ts'
 import { sessionErased } from './erase-session.ts'
 
 /**
- * $1 after how long a silence in ms a session is over, $2 batch, $3 tenant: how long is its own configuration. When one expires is looked at only then: one that was used
- * meanwhile expires later, so that no turn has to move it.
+ * $1 after how long a silence in ms a session is over (a tenant's own configuration), $2 batch, $3 tenant. When one expires
+ * is looked at only then: one that was used meanwhile expires later, so that no turn has to move it.
  */
 export const endUnkeptSessions = statement(
   'end_unkept_sessions',
