@@ -4,7 +4,8 @@ import { reasonWords, ruleWords } from './reason-words.ts'
 import { line, type StoryLine } from './story.ts'
 
 export function decisionLines(message: MessageFacts, { decisions, turns }: Facts): readonly StoryLine[] {
-  const isTold = turns.at(-1)?.kind === 'door'
+  // Whoever was held was told a code, and no more.
+  const isTold = turns.at(-1)?.kind === 'door' && message.pairing === null
   // A pairing tells by itself that somebody had to wait for it.
   const told = decisions.filter(({ outcome }) => message.pairing === null || outcome !== 'held')
   return told.map((each) => (each.action === 'message.admit' ? admission(each, message, isTold) : act(each)))

@@ -7,12 +7,15 @@ import { between } from './span-words.ts'
 import { line, type StoryLine } from './story.ts'
 
 export function messageLines(message: MessageFacts, facts: Facts): readonly StoryLine[] {
+  const logged = decisionLines(message, facts)
   return [
     received(message),
     ...sender(message),
     ...repeated(message),
     ...pairingLines(message),
-    ...(facts.decisions.length > 0 ? decisionLines(message, facts) : decided(message, facts)),
+    ...logged,
+    // What the receipt knows and the log does not: its end without a decision of its own, or one from before there was a log.
+    ...decided(message, facts).filter(({ title }) => !logged.some((each) => each.title === title)),
     ...waiting(message),
     ...facts.edits.map((edit) => edited(edit, message)),
   ]
@@ -83,7 +86,6 @@ function repeated({ duplicates }: MessageFacts): readonly StoryLine[] {
   return [line(duplicates.lastAt, 'Duplicate', text)]
 }
 
-/** What the receipt alone knows, where the log knows nothing. */
 function decided(message: MessageFacts, { turns }: Facts): readonly StoryLine[] {
   const { state, reason, accessRule, principal, endedAt, turnId } = message
   if (state === 'ignored') {
