@@ -69,6 +69,7 @@ export { chainCue, loopFault, nextAgentChain, type Visit } from './identity/chai
 export { callerHeaders, nextHop, readCallerContext } from './identity/chain/caller-context.ts'
 export { isCallerLoop } from './identity/chain/caller-loop.ts'
 export { type ConsentDecision, type ConsentPolicy, decideConsent } from './identity/consent/consent.ts'
+export { agentJrd, type Jrd, readJrd } from './identity/discovery/jrd.ts'
 export { atLeast } from './identity/evidence/assurance.ts'
 export { hasIdentity, type IdentityQuestion } from './identity/evidence/has-identity.ts'
 export { type CapabilityCeiling, ceilingAllows, narrowCeiling } from './identity/principal/capability-ceiling.ts'

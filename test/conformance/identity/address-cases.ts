@@ -1,5 +1,6 @@
 // msg 17.1: addresses.
 import { displayAddress, formatAddress, isHostedAddress, parseAddress } from '../../../src/contract/index.ts'
+import { agentJrd, readJrd } from '../../../src/identity/discovery/jrd.ts'
 import type { Case } from '../conform.ts'
 
 const canonical = (text: string) => {
@@ -52,5 +53,31 @@ export const addressCases: readonly Case[] = [
       return [parsed?.domain, parsed && displayAddress(parsed)]
     },
     equals: ['xn--bcher-kva.example', '@agent@bücher.example'],
+  },
+  {
+    id: 'AD-08',
+    claim: 'a link in the clear is refused, links in another order are taken with a warning',
+    run: () => {
+      const jrd = (...links: readonly object[]) => readJrd({ subject: 'acct:agent@verse8.io', links }, '@agent@verse8.io')
+      const card = { rel: 'https://mentionable.dev/ns/rel/agent-card', href: 'https://verse8.io/card' }
+      const self = { rel: 'self', href: 'https://verse8.io/ap/agent' }
+      return [jrd({ ...card, href: 'http://verse8.io/card' }), jrd(card, self), jrd(self, card)]
+    },
+    expected: [{ ok: false, code: 'JRD_HREF' }, { ok: true, warnings: ['JRD_ORDER'] }, { ok: true, warnings: [] }],
+  },
+  {
+    id: 'AD-09',
+    claim: 'a card under its old name is found',
+    run: () => {
+      const links = [{ rel: 'https://mentionable.dev/agent-card', href: 'https://verse8.io/card' }]
+      return readJrd({ subject: 'acct:agent@verse8.io', links }, '@agent@verse8.io')
+    },
+    expected: { ok: true, card: 'https://verse8.io/card' },
+  },
+  {
+    id: 'AD-10',
+    claim: 'what we publish names the card by its present name only',
+    run: () => agentJrd('@agent@verse8.io', { card: 'https://verse8.io/card' }).links.map(({ rel }) => rel),
+    equals: ['https://mentionable.dev/ns/rel/agent-card'],
   },
 ]

@@ -8,18 +8,22 @@ import { differs, leftOut, tables } from './coverage.ts'
 import { evidenceCases } from './evidence-cases.ts'
 import { messageCases } from './message-cases.ts'
 import { principalCases } from './principal-cases.ts'
+import { segmentCases, streamCases } from './stream-cases.ts'
 import { tokenCases } from './token-cases.ts'
 
 conform('msg 17.1: addresses', addressCases)
 conform('msg 17.2: messages', messageCases)
 conform('msg 17.6: identity and trust', evidenceCases)
 conform('msg 17.13: chains', chainCases)
+conform('msg 17.13: streams', streamCases)
 conform('loop 7.7: principals, access, consent', principalCases)
+describeOnEachDatabase('msg 17.13', (database) => conform('segments', segmentCases(database)))
 describeOnEachDatabase('loop 7.7', (database) => conform('tokens', tokenCases(database)))
 
 // Only their ids are looked at here: no database is asked for.
-const onDatabases = tokenCases(() => expect.unreachable('nothing is run'))
-const rows = [addressCases, messageCases, evidenceCases, chainCases, principalCases, onDatabases].flat()
+const unasked = () => expect.unreachable('nothing is run')
+const onDatabases = [...segmentCases(unasked), ...tokenCases(unasked)]
+const rows = [addressCases, messageCases, evidenceCases, chainCases, streamCases, principalCases, onDatabases].flat()
 const specified = Object.entries(tables).flatMap(([letters, count]) =>
   Array.from({ length: count }, (_, index) => `${letters}-${String(index + 1).padStart(2, '0')}`),
 )

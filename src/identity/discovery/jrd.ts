@@ -1,0 +1,95 @@
+// WebFinger documents (msg 2.2): what an address leads to. Written strictly, read with the one alias that is still in use.
+import * as z from 'zod'
+import { GatewayError, parseAddress } from '../../contract/index.ts'
+
+/** Published under the first name only; the second is what older publishers wrote. */
+const cardRel = 'https://mentionable.dev/ns/rel/agent-card'
+const legacyCardRel = 'https://mentionable.dev/agent-card'
+const profileRel = 'http://webfinger.net/rel/profile-page'
+
+export type JrdLink = { readonly rel: string; readonly type?: string; readonly href: string }
+export type Jrd = { readonly subject: string; readonly links: readonly JrdLink[] }
+
+/** Where an agent of ours can be found. */
+export type AgentPlaces = {
+  readonly card: string
+  /** Its actor, where it speaks ActivityPub. */
+  readonly self?: string
+  readonly profile?: string
+  readonly mail?: string
+}
+
+/** Links in the order the specification gives them. Throws `config_invalid` for a place that is not reached by https. */
+export function agentJrd(address: string, { card, self, profile, mail }: AgentPlaces): Jrd {
+  const links = [
+    ...(self === undefined ? [] : [{ rel: 'self', type: 'application/activity+json', href: self }]),
+    { rel: cardRel, type: 'application/json', href: card },
+    ...(profile === undefined ? [] : [{ rel: profileRel, type: 'text/html', href: profile }]),
+    ...(mail === undefined ? [] : [{ rel: 'mailto', href: `mailto:${mail}` }]),
+  ]
+  const plain = links.find((link) => !isSafe(link))
+  if (plain !== undefined)
+    throw new GatewayError('config_invalid', `[identity] ${plain.rel} of ${address} must be an https address`)
+  return { subject: acctOf(address), links }
+}
+
+export type JrdReading =
+  | {
+      readonly ok: true
+      readonly card: string | undefined
+      readonly self: string | undefined
+      readonly profile: string | undefined
+      /** `JRD_ORDER`: links stand in another order than they should; nothing depends on it. */
+      readonly warnings: readonly 'JRD_ORDER'[]
+    }
+  | { readonly ok: false; readonly code: 'JRD_MALFORMED' | 'JRD_SUBJECT' | 'JRD_HREF' }
+
+const jrdSchema = z.object({
+  subject: z.string().max(512),
+  links: z
+    .array(z.object({ rel: z.string().max(512), type: z.string().max(256).optional(), href: z.string().max(2048) }))
+    .max(64)
+    .default([]),
+})
+
+/** What a server says about `address`. It must speak of that address and no other, and lead nowhere in the clear. */
+export function readJrd(input: unknown, address: string): JrdReading {
+  const parsed = jrdSchema.safeParse(input)
+  if (!parsed.success) return { ok: false, code: 'JRD_MALFORMED' }
+  const { subject, links } = parsed.data
+  if (!isSameAccount(subject, address)) return { ok: false, code: 'JRD_SUBJECT' }
+  const known = links.filter(({ rel }) => order.some((rels) => rels.includes(rel)))
+  if (!known.every(isSafe)) return { ok: false, code: 'JRD_HREF' }
+  const hrefOf = (...rels: readonly string[]) =>
+    rels.map((rel) => known.find((link) => link.rel === rel)?.href).find((href) => href !== undefined)
+  return {
+    ok: true,
+    card: hrefOf(cardRel, legacyCardRel),
+    self: hrefOf('self'),
+    profile: hrefOf(profileRel),
+    warnings: isInOrder(known) ? [] : ['JRD_ORDER'],
+  }
+}
+
+const order: readonly (readonly string[])[] = [['self'], [cardRel, legacyCardRel], [profileRel], ['mailto']]
+
+function isInOrder(links: readonly { readonly rel: string }[]): boolean {
+  const places = links.map(({ rel }) => order.findIndex((rels) => rels.includes(rel)))
+  return places.every((place, index) => index === 0 || (places[index - 1] ?? 0) <= place)
+}
+
+function isSafe({ rel, href }: Pick<JrdLink, 'rel' | 'href'>): boolean {
+  if (rel === 'mailto') return href.startsWith('mailto:')
+  return URL.canParse(href) && new URL(href).protocol === 'https:'
+}
+
+function isSameAccount(subject: string, address: string): boolean {
+  const [said, asked] = [parseAddress(subject), parseAddress(address)]
+  return said !== undefined && asked !== undefined && said.local === asked.local && said.domain === asked.domain
+}
+
+function acctOf(address: string): string {
+  const parsed = parseAddress(address)
+  if (parsed === undefined) throw new GatewayError('config_invalid', `[identity] ${address} is no address`)
+  return `acct:${parsed.local}@${parsed.domain}`
+}
