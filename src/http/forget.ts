@@ -3,8 +3,8 @@ import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
 import { countPerson, forgetPerson } from '../identity/forget/forget.ts'
-import { keptCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
+import { actorIn } from './note-act.ts'
 import { idPattern } from './query.ts'
 import { readBody } from './read-body.ts'
 
@@ -30,7 +30,7 @@ export function addForgetRoute(app: Hono, deps: Pick<AppDeps, 'forget' | 'now' |
     const { principal, dryRun, from } = await readWish(context)
     const store = deps.forget
     if (dryRun) return context.json({ isDone: false, removed: await countPerson({ store }, principal), next: null })
-    const wish = { principal, from, budgetMs, actor: keptCaller(context).label }
+    const wish = { principal, from, budgetMs, actor: actorIn(context) }
     const forgotten = await forgetPerson({ store, monotonicMs: deps.now }, wish)
     const rows = Object.values(forgotten.removed).reduce((sum, count) => sum + count, 0)
     deps.log.info('person_forgotten', { outcome: forgotten.isDone ? 'done' : 'begun', rows })

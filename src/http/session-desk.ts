@@ -6,6 +6,7 @@ import { transcriptMarkdown } from '../operator/transcript-markdown.ts'
 import { idOf, noSession, scopeOf, shownLine } from './admin-sessions.ts'
 import { keptCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
+import { actorIn } from './note-act.ts'
 import { readBody } from './read-body.ts'
 
 const maxText = 10_000
@@ -14,7 +15,10 @@ export function addSessionDeskRoutes(app: Hono, { sessions, desk, wake }: AppDep
   app.post('/admin/sessions/:id/export', async (context) => {
     const session = await sessions.find(scopeOf(context), idOf(context))
     if (session === undefined) throw noSession()
-    const lines = await desk.exportTranscript(session.id, keptCaller(context).label)
+    const lines = await desk.exportTranscript(
+      session.id,
+      keptCaller(context).kind === 'operator' ? actorIn(context) : 'owner',
+    )
     const messages = lines.map(shownLine)
     if (context.req.query('format') !== 'markdown') return context.json({ session, messages })
     return context.json({ session, markdown: transcriptMarkdown(session, lines) })
@@ -40,7 +44,7 @@ export function addSessionDeskRoutes(app: Hono, { sessions, desk, wake }: AppDep
 
 function operatorOf(context: Context): string {
   const caller = keptCaller(context)
-  if (caller.kind === 'operator') return caller.label
+  if (caller.kind === 'operator') return actorIn(context)
   throw new GatewayError('forbidden', 'only an operator steps in; use an operator token')
 }
 

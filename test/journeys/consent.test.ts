@@ -234,7 +234,12 @@ describeOnEachDatabase('consent', (database) => {
       ...['hello', 're: found hello', 'hi', 're: found hi'],
     ])
     expect((await act(id, 'export?format=markdown')).body['markdown']).toMatch(/## 0 user, .*\n\n> hello\n/)
-    const refused = { action: 'session.export', outcome: 'refused', code: 'consent_missing', actor: 'first token' }
+    const refused = {
+      action: 'session.export',
+      outcome: 'refused',
+      code: 'consent_missing',
+      actor: 'operator:first token',
+    }
     const allowed = { ...refused, outcome: 'allowed', code: null }
     expect(await database().query(acts, [])).toEqual([refused, refused, allowed, allowed])
   }, 60_000)

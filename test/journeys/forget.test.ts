@@ -176,7 +176,7 @@ describeOnEachDatabase('a forgotten person', (database) => {
     expect(removed.lines).toBe(counted.removed.lines)
     expect(await database().query(drifted, [])).toEqual([])
     expect(await database().query(audited, [])).toEqual([
-      { outcome: 'done', actor: 'first token', principalId: null, objectId: null, detail: removed },
+      { outcome: 'done', actor: 'operator:first token', principalId: null, objectId: null, detail: removed },
     ])
 
     const again = await forget(ada)

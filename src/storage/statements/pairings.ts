@@ -118,7 +118,7 @@ closed as (
 ),
 acted as (
   select d.tenant, case when d.status = 'approved' then 'pairing.approve' else 'pairing.reject' end as action,
-    d.status as outcome, 'grant ' || d.grant_id as rule, d.subject, d.decided_by as actor, d.evidence, d.connection,
+    d.status as outcome, 'grant ' || d.grant_id as rule, d.subject, 'gateway' as actor, d.evidence, d.connection,
     nullif(d.agent, '*') as agent, d.conversation_id, d.id::text as object_id
   from closed d
 ),${auditedActs}

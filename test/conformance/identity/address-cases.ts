@@ -58,12 +58,17 @@ export const addressCases: readonly Case[] = [
     id: 'AD-08',
     claim: 'a link in the clear is refused, links in another order are taken with a warning',
     run: () => {
-      const jrd = (...links: readonly object[]) => readJrd({ subject: 'acct:agent@verse8.io', links }, '@agent@verse8.io')
+      const jrd = (...links: readonly object[]) =>
+        readJrd({ subject: 'acct:agent@verse8.io', links }, '@agent@verse8.io')
       const card = { rel: 'https://mentionable.dev/ns/rel/agent-card', href: 'https://verse8.io/card' }
       const self = { rel: 'self', href: 'https://verse8.io/ap/agent' }
       return [jrd({ ...card, href: 'http://verse8.io/card' }), jrd(card, self), jrd(self, card)]
     },
-    expected: [{ ok: false, code: 'JRD_HREF' }, { ok: true, warnings: ['JRD_ORDER'] }, { ok: true, warnings: [] }],
+    expected: [
+      { ok: false, code: 'JRD_HREF' },
+      { ok: true, warnings: ['JRD_ORDER'] },
+      { ok: true, warnings: [] },
+    ],
   },
   {
     id: 'AD-09',

@@ -16,7 +16,11 @@ test.each([
   ['65 links', { subject: 'acct:helper@gw.example', links: Array(65).fill({ rel: 'x', href: 'y' }) }, 'JRD_MALFORMED'],
   ['another account', { subject: 'acct:other@gw.example', links: [] }, 'JRD_SUBJECT'],
   ['the same name elsewhere', { subject: 'acct:helper@gw.example.evil', links: [] }, 'JRD_SUBJECT'],
-  ['an href that is a script', { subject: 'acct:helper@gw.example', links: [{ rel: 'self', href: 'javascript:1' }] }, 'JRD_HREF'],
+  [
+    'an href that is a script',
+    { subject: 'acct:helper@gw.example', links: [{ rel: 'self', href: 'javascript:1' }] },
+    'JRD_HREF',
+  ],
 ])('%s is refused', (_what, input, code) => {
   expect(readJrd(input, '@helper@gw.example')).toEqual({ ok: false, code })
 })
