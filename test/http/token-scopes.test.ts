@@ -15,7 +15,8 @@ const readable = [
   '/admin/approvals/summary',
 ].map((path) => `GET ${path}`)
 
-const owned = /^\w+ \/admin\/(sessions|approvals|tool-requests)(\/|$)/
+// Stepping into somebody's conversation is an operator's act, also where it is about what is theirs.
+const owned = /^\w+ \/admin\/(sessions|approvals|tool-requests)(\/|$)(?!.*\/(take-over|give-back|say)$)/
 
 // Only the connections are looked at before a request comes.
 const routes = createApp({ gateway: { connections: [] } } as unknown as AppDeps)

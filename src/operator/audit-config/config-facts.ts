@@ -21,7 +21,7 @@ export function configFacts(config: Config, around: Surroundings): ConfigFacts {
       ...{ slug, access, writingTools },
       mcpServers: mcpServers.map(({ name }) => name),
     })),
-    trustedIssuers: [],
+    trustedIssuers: [...config.trustedIssuers.values()].flat(),
     adminToken: adminToken === undefined ? undefined : measured('PARLEY_ADMIN_TOKEN', adminToken.reveal()),
   }
 }
