@@ -127,6 +127,19 @@ describeOnEachDatabase('forgetting', (database) => {
     }
   })
 
+  test('with whom they talked in threads of their own is forgotten, and nobody else’s is', async () => {
+    const keep = statement(
+      'test_threads',
+      `insert into thread_agents (tenant, connection, external_id, agent)
+       select 'default', 'test', '~' || length(who) || '~' || who || '~t1', 'demo' from unnest(array['${ada}', '${bob}', '${ada}2']) who`,
+    )
+    await database().query(keep, [])
+    await forget(ada)
+    const left = statement('test_left', 'select external_id as name from thread_agents order by 1')
+    const names = (await database().query<{ name: string }>(left, [])).map(({ name }) => name)
+    expect(names.toSorted()).toEqual([`~${bob.length}~${bob}~t1`, `~${ada.length + 1}~${ada}2~t1`].toSorted())
+  })
+
   test('what is left of a conversation says nothing, and is swept when nobody can mean it any more', async () => {
     await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
     await talk(database(), { subject: bob, conversation: 'c2', text: 'hello' })

@@ -71,6 +71,12 @@ buried as (delete from tombstones s where s.tenant = $1 and ${isTheirs('s.subjec
 called as (
   delete from caller_chains c where c.tenant = $1 and (${isTheirs('c.root')} or ${isTheirs('c.host')}) returning 1
 ),
+-- Threads they alone claimed are kept under their name: with whom they talked there goes with it.
+steered as (
+  delete from thread_agents a using json_array_elements_text($2::text::json) n
+  where a.tenant = $1 and a.external_id ~ '^~\\d+~'
+    and starts_with(substr(a.external_id, position('~' in substr(a.external_id, 2)) + 2), n.value || '~')
+),
 stopped as (update runs r set cancelled_by = 'forgotten' where r.tenant = $1 and ${isTheirs('r.cancelled_by')})
 select (select count(*)::int from granted) as grants, (select count(*)::int from held) as tokens,
   (select count(*)::int from agreed) as consents, (select count(*)::int from buried) as tombstones,

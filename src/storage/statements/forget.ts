@@ -3,6 +3,7 @@
 // are forgotten last.
 import { statement } from '../database.ts'
 import { emptyLine } from './empty-line.ts'
+import { ownThreads } from './own-thread.ts'
 
 export const isTheirs = (column: string): string =>
   `${column} = any(array(select json_array_elements_text($2::text::json)))`
@@ -234,7 +235,7 @@ resolved as (
 shown as (
   update conversations c set
     -- Named as a thread that nobody vouches for and nobody owns.
-    external_id = case when idle.is_alone or starts_with(c.external_id, '~' || c.owner_subject || '~')
+    external_id = case when idle.is_alone or starts_with(c.external_id, ${ownThreads('c.owner_subject')})
       then '~~forgotten ' || c.id else c.external_id end,
     owner_subject = case when idle.is_alone or ${isTheirs('c.owner_subject')} then null else c.owner_subject end,
     reply_to = case when not idle.is_alone then (
