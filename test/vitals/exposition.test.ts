@@ -59,7 +59,7 @@ describe('vital signs as metrics', () => {
     expect(shown).toContain('c/default answered 3')
     expect(shown).toContain('c/default dead 0')
     expect(shown).toContain('d/default answered 0')
-    expect(shown).toHaveLength(14)
+    expect(shown).toHaveLength(16)
   })
 
   test('add up what differs only in something that is no label', () => {
