@@ -11,7 +11,8 @@ import { describeOnEachDatabase } from '../setup/each-database.ts'
 const readable = [
   ...['/admin/books', '/admin/agents', '/admin/explain/:id', '/admin/dead', '/admin/refused', '/admin/ignored'],
   ...['/admin/deliveries', '/admin/runs', '/admin/runs/:id', '/admin/sessions', '/admin/tokens'],
-  ...['/admin/audit', '/admin/rejected'],
+  ...['/admin/audit', '/admin/rejected', '/admin/grants', '/admin/pairings'],
+  ...['/admin/principals', '/admin/principals/links'],
   '/admin/approvals/summary',
 ].map((path) => `GET ${path}`)
 
