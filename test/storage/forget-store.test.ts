@@ -1,6 +1,6 @@
 // Forgetting at the store: only this tenant, only this person, in batches, and nothing that a holder can still write.
 import { expect, test } from 'vitest'
-import { forgetPerson, nothingRemoved } from '../../src/identity/forget/forget.ts'
+import { countPerson, forgetPerson, nothingRemoved } from '../../src/identity/forget/forget.ts'
 import type { ForgetStore } from '../../src/identity/forget/forget-store.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createForgetStore } from '../../src/storage/forget-store.ts'
@@ -138,6 +138,25 @@ describeOnEachDatabase('forgetting', (database) => {
     const left = statement('test_left', 'select external_id as name from thread_agents order by 1')
     const names = (await database().query<{ name: string }>(left, [])).map(({ name }) => name)
     expect(names.toSorted()).toEqual([`~${bob.length}~${bob}~t1`, `~${ada.length + 1}~${ada}2~t1`].toSorted())
+  })
+
+  test('is counted beforehand as it is removed afterwards', async () => {
+    await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
+    await talk(database(), { subject: bob, conversation: 'c2', text: 'hello' })
+    const written = statement(
+      'test_written',
+      `with decided as (insert into consents (tenant, id, operation, is_allowed, reason, session_id, audit)
+         select s.tenant, gen_random_uuid(), 'store_transcript', false, 'test', s.id, '{}' from sessions s),
+       said as (insert into consents (tenant, id, operation, is_allowed, reason, subject, audit)
+         values ('default', gen_random_uuid(), 'share_transcript', true, 'test', $1, '{}')),
+       called as (insert into caller_chains (tenant, root, agent, host, depth) values ('default', $1, 'demo', 'h', 1))
+       insert into tombstones (tenant, connection, message_id, subject, event, inbox_id)
+       values ('default', 'loopback/default', 'm1', $1, 'delete', gen_random_uuid())`,
+    )
+    await database().query(written, [ada])
+    const counted = await countPerson({ store: store() }, ada)
+    expect(counted).toMatchObject({ consents: 2, tombstones: 1, chains: 1, sessions: 1, lines: 2 })
+    expect((await forget(ada)).removed).toEqual(counted)
   })
 
   test('what is left of a conversation says nothing, and is swept when nobody can mean it any more', async () => {

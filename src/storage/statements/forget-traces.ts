@@ -130,7 +130,12 @@ select (select count(*)::int from theirs where is_alone) as conversations,
   (select count(*)::int from grants g where g.tenant = $1 and ${isTheirs('g.subject')}) as grants,
   (select count(*)::int from pairings p where p.tenant = $1 and ${isTheirs('p.subject')}) as pairings,
   (select count(*)::int from tokens t where t.tenant = $1 and ${isTheirs('t.principal')}) as tokens,
-  (select count(*)::int from consents c where c.tenant = $1 and ${isTheirs('c.subject')}) as consents,
+  -- What they said, and what was decided about sessions of theirs alone.
+  (select count(*)::int from consents c where c.tenant = $1 and (${isTheirs('c.subject')} or c.session_id in (
+    select s.id from theirs join sessions s on s.conversation_id = theirs.id where theirs.is_alone))) as consents,
+  (select count(*)::int from tombstones b where b.tenant = $1 and ${isTheirs('b.subject')}) as tombstones,
+  (select count(*)::int from caller_chains h
+    where h.tenant = $1 and (${isTheirs('h.root')} or ${isTheirs('h.host')})) as chains,
   (select count(*)::int from identity_links l
     where l.tenant = $1 and (${isTheirs('l.subject')} or ${isTheirs('l.principal')})) as links,
   (select count(*)::int from principals p where p.tenant = $1 and ${isTheirs('p.subject')}) as principals`,
