@@ -3,7 +3,7 @@ import type { ActionLine } from '../agent/approvals/pending-action-store.ts'
 import type { Group } from './command.ts'
 import { operatorCommand } from './operator.ts'
 import { instant, oneLine, table } from './output.ts'
-import { idPageArgs, idPageFooter, idPageQuery } from './paging.ts'
+import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
 const idArg = {
   id: { type: 'positional', required: true, description: 'Id of an action, as the list shows it' },
@@ -39,7 +39,7 @@ const listCommand = operatorCommand({
       { title: 'EXPIRES', cell: (line) => instant(line.expires_at) },
       { title: 'WHAT', cell: (line) => line.summary },
     ])
-    const more = idPageFooter(page.next, `parley approvals list --status ${args.status ?? 'pending'}`)
+    const more = pageFooter(page.next, `parley approvals list --status ${args.status ?? 'pending'}`)
     show(page, page.actions.length === 0 ? 'Nothing there.' : `${lines}${more}`)
   },
 })

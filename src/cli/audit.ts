@@ -3,6 +3,7 @@ import type { AuditEntry, AuditPageFound } from '../identity/audit/audit-store.t
 import type { Rejection } from '../operator/rejections.ts'
 import { auditConfigCommand } from './audit-config.ts'
 import type { Group } from './command.ts'
+import { durationMs } from './duration.ts'
 import { wrongUsage } from './exit.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
 import { instant, print, table } from './output.ts'
@@ -22,12 +23,13 @@ const filterArgs = {
   inbox: { type: 'string', description: 'Only about this message', valueHint: 'id' },
   since: {
     type: 'string',
-    description: 'Not before: 2026-01-31, 2026-01-31T08:00:00Z, or 45m, 12h, 30d ago',
+    description: 'Not before: 2026-01-31, 2026-01-31T08:00:00Z, or 45m, 12h, 30d, 8w ago',
     valueHint: 'time',
   },
   until: { type: 'string', description: 'Only before, written like --since', valueHint: 'time' },
 } as const
 
+type Query = Record<string, string | undefined>
 type Flags = { readonly [Name in keyof typeof filterArgs]?: string | undefined }
 
 const listCommand = operatorCommand({
@@ -53,27 +55,15 @@ const listCommand = operatorCommand({
   },
 })
 
-const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
-
-function queryOf({ since, until, ...words }: Flags): Record<string, string | undefined> {
-  const { principal, agent, actor, action, outcome, code, inbox } = words
-  return {
-    principal,
-    agent,
-    actor,
-    action,
-    outcome,
-    code,
-    inbox,
-    since: timeOf('since', since),
-    until: timeOf('until', until),
-  }
+function queryOf({ principal, agent, actor, action, outcome, code, inbox, since, until }: Flags): Query {
+  const times = { since: timeOf('since', since), until: timeOf('until', until) }
+  return { principal, agent, actor, action, outcome, code, inbox, ...times }
 }
 
 function timeOf(flag: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined
-  const [, count = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
-  const at = unit in unitMs ? Date.now() - Number(count) * unitMs[unit as keyof typeof unitMs] : Date.parse(text)
+  const spanMs = durationMs(text)
+  const at = spanMs === undefined ? Date.parse(text) : Date.now() - spanMs
   if (Number.isNaN(at)) throw wrongUsage(`--${flag} must be a time such as 2026-01-31, or a span such as 12h`)
   return new Date(at).toISOString()
 }

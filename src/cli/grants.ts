@@ -1,11 +1,11 @@
 // `parley grants`: who was let in or shut out by name, and what they may do.
 import type { GrantLine } from '../identity/access/grant-store.ts'
 import type { Group } from './command.ts'
+import { lifeOf } from './duration.ts'
 import { CommandError, exitCodes } from './exit.ts'
-import { type OperatorContext, operatorCommand } from './operator.ts'
+import { type CallGateway, operatorCommand } from './operator.ts'
 import { instant, oneLine, table } from './output.ts'
-import { idPageArgs, idPageFooter, idPageQuery } from './paging.ts'
-import { lifeOf } from './tokens.ts'
+import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
 type GrantPage = { readonly grants: readonly GrantLine[]; readonly next: string | null }
 type Added = { readonly grant: GrantLine; readonly messages: number }
@@ -43,7 +43,7 @@ const listCommand = operatorCommand({
       { title: 'BY', cell: (line) => `${line.createdBy} (${line.source})` },
       { title: 'EXPIRES', cell: (line) => instant(line.expiresAt) },
     ])
-    const more = idPageFooter(page.next, `parley grants list --state ${args.state ?? 'active'}`)
+    const more = pageFooter(page.next, `parley grants list --state ${args.state ?? 'active'}`)
     show(page, page.grants.length === 0 ? 'None.' : `${lines}${more}`)
   },
 })
@@ -114,8 +114,6 @@ const unblockCommand = operatorCommand({
     show({ grants: revoked }, revoked.map((grant) => `Unblocked: ${grantWords(grant)}.`).join('\n'))
   },
 })
-
-type CallGateway = OperatorContext<Record<never, never>>['callGateway']
 
 function revoke(callGateway: CallGateway, id: string): Promise<{ readonly grant: GrantLine }> {
   return callGateway('POST', `/admin/grants/${encodeURIComponent(id)}/revoke`)

@@ -22,7 +22,7 @@ export function pageQuery({ limit, before, connection }: PageFlags, more: Record
 }
 
 /** `words` is the command that was typed. */
-export function pageFooter(next: number | null, words: string): string {
+export function pageFooter(next: number | string | null, words: string): string {
   return next === null ? '' : `\n\nMore: ${words} --before ${next}`
 }
 
@@ -37,10 +37,6 @@ export function idPageQuery(
   more: Record<string, string | undefined>,
 ): string {
   return pageQuery({ limit }, { ...more, before })
-}
-
-export function idPageFooter(next: string | null, words: string): string {
-  return next === null ? '' : `\n\nMore: ${words} --before ${next}`
 }
 
 function wholeNumber(flag: string, text: string, max: number): string {

@@ -3,7 +3,7 @@ import type { PairingLine } from '../identity/pairing/pairing-store.ts'
 import type { Group } from './command.ts'
 import { operatorCommand } from './operator.ts'
 import { instant, oneLine, table } from './output.ts'
-import { idPageArgs, idPageFooter, idPageQuery } from './paging.ts'
+import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
 type PairingPage = { readonly pairings: readonly PairingLine[]; readonly next: string | null }
 type Decided = { readonly pairing: PairingLine; readonly messages: number }
@@ -41,7 +41,7 @@ const listCommand = operatorCommand({
       { title: 'EXPIRES', cell: (line) => instant(line.expiresAt) },
       { title: 'DECIDED BY', cell: (line) => line.decidedBy },
     ])
-    const more = idPageFooter(page.next, `parley pairings list --status ${args.status ?? 'pending'}`)
+    const more = pageFooter(page.next, `parley pairings list --status ${args.status ?? 'pending'}`)
     show(page, page.pairings.length === 0 ? 'Nobody there.' : `${lines}${more}`)
   },
 })

@@ -3,7 +3,7 @@ import type { LinkLine, PrincipalLine } from '../identity/principal/principal-st
 import type { Group } from './command.ts'
 import { operatorCommand } from './operator.ts'
 import { instant, oneLine, table } from './output.ts'
-import { idPageArgs, idPageFooter, idPageQuery } from './paging.ts'
+import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
 type PrincipalPage = { readonly principals: readonly PrincipalLine[]; readonly next: string | null }
 type Linked = { readonly link: LinkLine; readonly messages: number }
@@ -29,7 +29,7 @@ const listCommand = operatorCommand({
       { title: 'AT', cell: (line) => instant(line.lastDecision?.at ?? null) },
       { title: 'ID', cell: (line) => line.id },
     ])
-    const more = idPageFooter(page.next, 'parley principals list')
+    const more = pageFooter(page.next, 'parley principals list')
     show(page, page.principals.length === 0 ? 'Nobody yet.' : `${lines}${more}`)
   },
 })

@@ -3,11 +3,11 @@
 import { type TokenLine, type TokenScope, tokenScopes } from '../identity/token-store.ts'
 import type { Group } from './command.ts'
 import { confirm, yesArg } from './confirm.ts'
+import { lifeOf } from './duration.ts'
 import { wrongUsage } from './exit.ts'
 import { operatorCommand } from './operator.ts'
 import { instant, table } from './output.ts'
 
-const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
 const firstToken = 'Besides these the first token is valid: PARLEY_ADMIN_TOKEN, or admin-token in the data folder.'
 
 const listCommand = operatorCommand({
@@ -140,12 +140,4 @@ function listed(text: string): readonly string[] {
     .split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '')
-}
-
-export function lifeOf(text: string | undefined): number | null {
-  if (text === undefined) return null
-  const [, count = '', unit = ''] = /^(\d{1,5})([mhdw])$/.exec(text) ?? []
-  if (!(unit in unitMs) || Number(count) === 0)
-    throw wrongUsage('--expires must be a number with m, h, d or w after it, such as 30d')
-  return Number(count) * unitMs[unit as keyof typeof unitMs]
 }

@@ -4,7 +4,7 @@ import type { Group } from './command.ts'
 import { wrongUsage } from './exit.ts'
 import { operatorCommand } from './operator.ts'
 import { instant, oneLine, table } from './output.ts'
-import { idPageArgs, idPageFooter, idPageQuery } from './paging.ts'
+import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
 const idArg = {
   id: { type: 'positional', required: true, description: 'Id or request id, as the list shows it' },
@@ -40,7 +40,7 @@ const listCommand = operatorCommand({
       { title: 'FOR', cell: (line) => line.owner },
       { title: 'TIMEOUT', cell: (line) => instant(line.timeout_at) },
     ])
-    const more = idPageFooter(page.next, `parley tool-requests list --status ${wanted}`)
+    const more = pageFooter(page.next, `parley tool-requests list --status ${wanted}`)
     show(page, page.requests.length === 0 ? 'Nothing there.' : `${lines}${more}`)
   },
 })

@@ -1,0 +1,18 @@
+// Spans of time as people type them: 45m, 12h, 30d, 8w.
+import { wrongUsage } from './exit.ts'
+
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
+
+/** Undefined: it is not written like one. */
+export function durationMs(text: string): number | undefined {
+  const [, count = '', unit = ''] = /^(\d{1,5})([mhdw])$/.exec(text) ?? []
+  return unit in unitMs ? Number(count) * unitMs[unit as keyof typeof unitMs] : undefined
+}
+
+/** What `--expires` says; null: for ever. */
+export function lifeOf(expires: string | undefined): number | null {
+  if (expires === undefined) return null
+  const lifeMs = durationMs(expires) ?? 0
+  if (lifeMs === 0) throw wrongUsage('--expires must be a number with m, h, d or w after it, such as 30d')
+  return lifeMs
+}
