@@ -7,8 +7,10 @@ import type { Verdict } from '../agent/approvals/pending-action-store.ts'
 import { requireResolved } from '../agent/approvals/resolution-words.ts'
 import { cleanText, GatewayError } from '../contract/index.ts'
 import type { AppDeps } from './deps.ts'
+import { jsonBody } from './json-body.ts'
 import { noteAct } from './note-act.ts'
-import { bodyOf, idOf, pageOf, resolverOf, statusOf } from './waits.ts'
+import { choiceOf, idOf, idPageOf, nextOf } from './query.ts'
+import { resolverOf } from './resolver.ts'
 
 const decisionSchema = z.strictObject({
   // Judged apart, so that a wrong word is told in the words of the original.
@@ -20,7 +22,8 @@ const decisionSchema = z.strictObject({
     .pipe(z.string().max(200))
     .optional(),
 })
-const shape = {
+const decisionBody = {
+  schema: decisionSchema,
   maxBytes: 4096,
   remedy: 'send {"decision": "accepted" or "rejected"} as JSON, with "hash" and "reason" if you like',
 } as const
@@ -29,10 +32,10 @@ export function addApprovalRoutes(app: Hono, deps: Pick<AppDeps, 'gateway' | 'wa
   const { gateway, wake } = deps
   const resolverIn = (context: Context) => resolverOf(context, gateway.waits.tenant)
   app.get('/admin/approvals', async (context) => {
-    const page = pageOf(context)
-    const filter = { ...page, status: statusOf(context, pendingActionStatuses) }
+    const page = idPageOf(context)
+    const filter = { ...page, status: choiceOf(context, 'status', pendingActionStatuses) }
     const found = await gateway.waits.actions.list(resolverIn(context).scope, filter)
-    return context.json({ actions: found, next: found.length < page.limit ? null : (found.at(-1)?.action_id ?? null) })
+    return context.json({ actions: found, next: nextOf(found, page.limit, (each) => each.action_id) })
   })
   app.get('/admin/approvals/summary', async (context) =>
     context.json({ summary: await gateway.waits.actions.summary(resolverIn(context).scope) }),
@@ -54,7 +57,7 @@ export function addApprovalRoutes(app: Hono, deps: Pick<AppDeps, 'gateway' | 'wa
     return context.json({ action_id: action.action_id, decision: action.status, action, duplicate: isDuplicate })
   }
   app.post('/admin/approvals/:id/resolve', async (context) => {
-    const { decision, hash, reason } = await bodyOf(context, decisionSchema, shape)
+    const { decision, hash, reason } = await jsonBody(context, decisionBody)
     const bound = hash === undefined ? {} : { hash }
     return resolve(context, { status: readDecision(decision), ...bound, ...(reason ? { reason } : {}) })
   })

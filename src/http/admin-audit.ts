@@ -3,9 +3,8 @@ import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import type { AuditFilter, AuditPage } from '../identity/audit/audit-store.ts'
 import type { AppDeps } from './deps.ts'
-import { idPattern, pageSize, wholeNumber } from './query.ts'
+import { idPattern, limitOf, wholeNumber } from './query.ts'
 
-const maxPageSize = 500
 const words = ['connection', 'agent', 'actor', 'action', 'outcome', 'code'] as const
 
 export function addAuditRoutes(
@@ -34,11 +33,11 @@ function filterOf(context: Context): AuditFilter {
 }
 
 function pageOf(context: Context): AuditPage {
-  const { limit, before, after } = context.req.query()
+  const { before, after } = context.req.query()
   if (before !== undefined && after !== undefined)
     throw new GatewayError('bad_request', 'give before or after, not both: the log is read in one direction at a time')
   return {
-    limit: limit === undefined ? pageSize : wholeNumber('limit', limit, maxPageSize),
+    limit: limitOf(context),
     before: before === undefined ? undefined : wholeNumber('before', before, Number.MAX_SAFE_INTEGER),
     after: after === undefined ? undefined : lineBefore(after),
   }

@@ -3,9 +3,10 @@ import type { Hono } from 'hono'
 import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
 import { grantRoles } from '../identity/access/grant-store.ts'
-import { operatorName } from './admin-pairings.ts'
 import type { AppDeps } from './deps.ts'
-import { bodyOf, idOf, pageOf } from './waits.ts'
+import { jsonBody } from './json-body.ts'
+import { actorIn } from './note-act.ts'
+import { choiceOf, idOf, idPageOf, nextOf } from './query.ts'
 
 const maxLifeMs = 10 * 365 * 24 * 60 * 60_000
 
@@ -24,7 +25,8 @@ const wishSchema = z
     expiresInMs: z.number().int().positive().max(maxLifeMs).nullable().default(null),
   })
   .refine(({ effect, role }) => effect === 'allow' || role === null, { path: ['role'] })
-const shape = {
+const wishBody = {
+  schema: wishSchema,
   maxBytes: 4096,
   remedy:
     'send {"subject": "chat:42"} as JSON; optional are "effect" (allow, deny), "role" (viewer, operator, admin; not with deny), "connection", "agent", "workspaceId", "expiresInMs"',
@@ -35,15 +37,14 @@ export function addGrantRoutes(
   { gateway, wake, agents }: Pick<AppDeps, 'gateway' | 'wake' | 'agents'>,
 ): void {
   app.get('/admin/grants', async (context) => {
-    const page = pageOf(context)
-    const { subject = null, state } = context.req.query()
-    if (state !== undefined && state !== 'active' && state !== 'all')
-      throw new GatewayError('bad_request', 'state must be active or all')
+    const page = idPageOf(context)
+    const { subject = null } = context.req.query()
+    const state = choiceOf(context, 'state', ['active', 'all'])
     const found = await gateway.people.grants.list({ ...page, subject, isEverything: state === 'all' })
-    return context.json({ grants: found, next: found.length < page.limit ? null : (found.at(-1)?.id ?? null) })
+    return context.json({ grants: found, next: nextOf(found, page.limit, (each) => each.id) })
   })
   app.post('/admin/grants', async (context) => {
-    const wish = await bodyOf(context, wishSchema, shape)
+    const wish = await jsonBody(context, wishBody)
     requireKnown(
       'connection',
       wish.connection,
@@ -54,12 +55,12 @@ export function addGrantRoutes(
       wish.agent,
       agents.map(({ slug }) => slug),
     )
-    const added = await gateway.people.grants.add({ ...wish, createdBy: operatorName(context) })
+    const added = await gateway.people.grants.add({ ...wish, createdBy: actorIn(context) })
     wake()
     return context.json(added)
   })
   app.post('/admin/grants/:id/revoke', async (context) => {
-    const outcome = await gateway.people.grants.revoke(idOf(context), operatorName(context))
+    const outcome = await gateway.people.grants.revoke(idOf(context), actorIn(context))
     switch (outcome.kind) {
       case 'revoked':
         return context.json({ grant: outcome.grant })

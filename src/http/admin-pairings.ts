@@ -4,37 +4,35 @@ import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
 import { readPairingCode, shownCode } from '../identity/pairing/pairing-code.ts'
 import { type PairingDecision, type PairingLine, pairingStatuses } from '../identity/pairing/pairing-store.ts'
-import { keptCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
-import { bodyOf, pageOf, statusOf } from './waits.ts'
+import { jsonBody } from './json-body.ts'
+import { actorIn } from './note-act.ts'
+import { choiceOf, idPageOf, nextOf } from './query.ts'
 
-const rejectionSchema = z.strictObject({ block: z.boolean().default(false) })
-const shape = { maxBytes: 1024, remedy: 'send {"block": true} to refuse whatever else they write, or {}' } as const
+const rejectionBody = {
+  schema: z.strictObject({ block: z.boolean().default(false) }),
+  maxBytes: 1024,
+  remedy: 'send {"block": true} to refuse whatever else they write, or {}',
+} as const
 
 export function addPairingRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, 'gateway' | 'wake'>): void {
   app.get('/admin/pairings', async (context) => {
-    const page = pageOf(context)
-    const found = await gateway.people.pairings.list({ ...page, status: statusOf(context, pairingStatuses) })
-    const next = found.length < page.limit ? null : (found.at(-1)?.id ?? null)
-    return context.json({ pairings: found.map(shown), next })
+    const page = idPageOf(context)
+    const found = await gateway.people.pairings.list({ ...page, status: choiceOf(context, 'status', pairingStatuses) })
+    return context.json({ pairings: found.map(shown), next: nextOf(found, page.limit, (each) => each.id) })
   })
   app.post('/admin/pairings/:code/approve', async (context) =>
     answer(context, await gateway.people.pairings.approve(codeOf(context), decider(context)), wake),
   )
   app.post('/admin/pairings/:code/reject', async (context) => {
     const code = codeOf(context)
-    const { block } = await bodyOf(context, rejectionSchema, shape)
+    const { block } = await jsonBody(context, rejectionBody)
     return answer(context, await gateway.people.pairings.reject(code, decider(context), block), wake)
   })
 }
 
-/** Who acts, as the log and the rows name them. */
-export function operatorName(context: Context): string {
-  return `operator:${keptCaller(context).label}`
-}
-
 function decider(context: Context): { readonly name: string; readonly subject: null } {
-  return { name: operatorName(context), subject: null }
+  return { name: actorIn(context), subject: null }
 }
 
 function answer(context: Context, decision: PairingDecision, wake: () => void): Response {

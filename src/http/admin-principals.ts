@@ -3,32 +3,36 @@ import type { Hono } from 'hono'
 import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
 import { subjectSchema } from './admin-grants.ts'
-import { operatorName } from './admin-pairings.ts'
 import type { AppDeps } from './deps.ts'
-import { bodyOf, pageOf } from './waits.ts'
+import { jsonBody } from './json-body.ts'
+import { actorIn } from './note-act.ts'
+import { idPageOf, nextOf } from './query.ts'
 
-const linkSchema = z.strictObject({ subject: subjectSchema, principal: subjectSchema })
-const unlinkSchema = z.strictObject({ subject: subjectSchema })
-const linkShape = {
+const linkBody = {
+  schema: z.strictObject({ subject: subjectSchema, principal: subjectSchema }),
   maxBytes: 2048,
   remedy: 'send {"subject": "space:T1/U2", "principal": "chat:42"} as JSON',
 } as const
-const unlinkShape = { maxBytes: 2048, remedy: 'send {"subject": "space:T1/U2"} as JSON' } as const
+const unlinkBody = {
+  schema: z.strictObject({ subject: subjectSchema }),
+  maxBytes: 2048,
+  remedy: 'send {"subject": "space:T1/U2"} as JSON',
+} as const
 
 export function addPrincipalRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, 'gateway' | 'wake'>): void {
   app.get('/admin/principals', async (context) => {
-    const page = pageOf(context)
+    const page = idPageOf(context)
     const found = await gateway.people.principals.list(page)
-    return context.json({ principals: found, next: found.length < page.limit ? null : (found.at(-1)?.id ?? null) })
+    return context.json({ principals: found, next: nextOf(found, page.limit, (each) => each.id) })
   })
   app.get('/admin/principals/links', async (context) =>
     context.json({ links: await gateway.people.principals.links() }),
   )
   app.post('/admin/principals/link', async (context) => {
-    const { subject, principal } = await bodyOf(context, linkSchema, linkShape)
+    const { subject, principal } = await jsonBody(context, linkBody)
     if (subject === principal)
       throw new GatewayError('bad_request', 'subject and principal are the same; name two subjects of one person')
-    const outcome = await gateway.people.principals.link(subject, principal, operatorName(context))
+    const outcome = await gateway.people.principals.link(subject, principal, actorIn(context))
     wake()
     switch (outcome.kind) {
       case 'linked':
@@ -46,8 +50,8 @@ export function addPrincipalRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, '
     }
   })
   app.post('/admin/principals/unlink', async (context) => {
-    const { subject } = await bodyOf(context, unlinkSchema, unlinkShape)
-    if (await gateway.people.principals.unlink(subject, operatorName(context))) return context.json({ ok: true })
+    const { subject } = await jsonBody(context, unlinkBody)
+    if (await gateway.people.principals.unlink(subject, actorIn(context))) return context.json({ ok: true })
     throw new GatewayError('not_found', 'this subject is linked to nobody; list links with GET /admin/principals/links')
   })
 }

@@ -1,37 +1,47 @@
 // Sessions over HTTP (ruling 43): an operator sees all, a person with a token of their own sees theirs. What is not theirs is
 // not there: nobody learns by asking which ids exist.
 import type { Context, Hono } from 'hono'
+import * as z from 'zod'
 import { cleanText, type Envelope, type Fields, GatewayError } from '../contract/index.ts'
 import type { SessionScope, TranscriptLine } from '../sessions/session-store.ts'
 import { keptCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
+import { jsonBody } from './json-body.ts'
 import { actorIn, noteAct } from './note-act.ts'
-import { idPattern, pageSize, wholeNumber } from './query.ts'
-import { readBody } from './read-body.ts'
+import { idOf, idPageOf, limitOf, nextOf, wholeNumber } from './query.ts'
 
 const maxPageSize = 100
 const maxTitle = 200
 
+const titleBody = {
+  schema: z.object({
+    title: z
+      .string()
+      .transform((text) => cleanText(text).replace(/\s+/g, ' ').trim())
+      .pipe(z.string().min(1).max(maxTitle)),
+  }),
+  maxBytes: 4096,
+  remedy: `send {"title": "…"} as JSON, 1 to ${maxTitle} characters`,
+} as const
+
 export function addSessionRoutes(app: Hono, deps: Pick<AppDeps, 'sessions' | 'audit'>): void {
   const { sessions } = deps
   app.get('/admin/sessions', async (context) => {
-    const { before = null, agent = null } = context.req.query()
-    if (before !== null) requireId(before)
-    const limit = numberIn(context, 'limit', maxPageSize) ?? pageSize
-    const found = await sessions.list(scopeOf(context), { limit, before, agent })
-    return context.json({ sessions: found, next: found.length < limit ? null : (found.at(-1)?.id ?? null) })
+    const page = idPageOf(context, maxPageSize)
+    const found = await sessions.list(scopeOf(context), { ...page, agent: context.req.query('agent') ?? null })
+    return context.json({ sessions: found, next: nextOf(found, page.limit, (each) => each.id) })
   })
   app.get('/admin/sessions/:id', async (context) => {
     const session = await sessions.find(scopeOf(context), idOf(context))
     if (session === undefined) throw noSession()
-    const limit = numberIn(context, 'limit', maxPageSize) ?? pageSize
-    const before = numberIn(context, 'before', Number.MAX_SAFE_INTEGER)
-    const lines = await sessions.transcript(session.id, limit, before)
+    const before = context.req.query('before')
+    const from = before === undefined ? null : wholeNumber('before', before, Number.MAX_SAFE_INTEGER)
+    const lines = await sessions.transcript(session.id, limitOf(context, maxPageSize), from)
     const first = lines.at(0)?.seq ?? 0
     return context.json({ session, messages: lines.map(shownLine), next: first > 0 ? first : null })
   })
   app.post('/admin/sessions/:id/title', async (context) => {
-    const title = await titleOf(context)
+    const { title } = await jsonBody(context, titleBody)
     if (!(await sessions.rename(scopeOf(context), idOf(context), title))) throw noSession()
     return context.json({ ok: true, title })
   })
@@ -67,33 +77,6 @@ export function shownLine({ seq, envelope }: TranscriptLine): Fields {
   const { sender, ...metadata } = envelope.metadata as Fields & { readonly sender?: { readonly address?: unknown } }
   const from = sender?.address === undefined ? {} : { sender: { address: sender.address } }
   return { seq, ...envelope, metadata: { ...metadata, ...from } } satisfies Envelope & Fields
-}
-
-async function titleOf(context: Context): Promise<string> {
-  const bytes = await readBody(context.req.raw, 4096)
-  let given: unknown
-  try {
-    given = JSON.parse(new TextDecoder().decode(bytes))?.title
-  } catch {
-    // Told below: no title.
-  }
-  const title = typeof given === 'string' ? cleanText(given).replace(/\s+/g, ' ').trim() : ''
-  if (title !== '' && title.length <= maxTitle) return title
-  throw new GatewayError('bad_request', `send {"title": "…"} as JSON, 1 to ${maxTitle} characters`)
-}
-
-export function idOf(context: Context): string {
-  return requireId(context.req.param('id') ?? '')
-}
-
-function requireId(id: string): string {
-  if (!idPattern.test(id)) throw new GatewayError('bad_request', 'the id must be a UUID as the lists show it')
-  return id
-}
-
-function numberIn(context: Context, name: string, max: number): number | null {
-  const text = context.req.query(name)
-  return text === undefined ? null : wholeNumber(name, text, max)
 }
 
 export function noSession(): GatewayError {

@@ -5,10 +5,9 @@ import { cleanText, createIdSource, GatewayError, isPlainSubject, readWorkspaceS
 import { type TokenScope, tokenScopes } from '../identity/token-store.ts'
 import { createToken, type TokenWish } from '../identity/tokens.ts'
 import { sha256Hex } from '../verification/index.ts'
-import { keptCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
-import { noteAct } from './note-act.ts'
-import { bodyOf } from './waits.ts'
+import { jsonBody } from './json-body.ts'
+import { actorIn, noteAct } from './note-act.ts'
 
 const maxLifeMs = 10 * 365 * 24 * 60 * 60_000
 
@@ -36,7 +35,8 @@ const wishSchema = z.strictObject({
   expiresInMs: z.number().int().positive().max(maxLifeMs).nullable().default(null),
 })
 
-const shape = {
+const wishBody = {
+  schema: wishSchema,
   maxBytes: 8192,
   remedy: `send {"label": "…"} as JSON; optional are "scopes" (of ${tokenScopes.join(', ')}), "principal" (such as "space:T1/U2"), "agent", "workspace" ({"workspace_type", "workspace_id"}), "allowedCapabilities", "clientId" and "expiresInMs"`,
 }
@@ -63,7 +63,7 @@ export function addTokenRoutes(app: Hono, deps: AppDeps): void {
 }
 
 async function readWish(deps: Pick<AppDeps, 'agents' | 'gateway'>, context: Context): Promise<TokenWish> {
-  const { scopes: asked, workspace, ...wish } = await bodyOf(context, wishSchema, shape)
+  const { scopes: asked, workspace, ...wish } = await jsonBody(context, wishBody)
   const scopes = [...new Set<TokenScope>(asked ?? [wish.principal === null ? 'admin' : 'own'])]
   const problem = scopeProblem(scopes, wish.principal) ?? agentProblem(deps, wish.agent)
   if (problem !== undefined) throw new GatewayError('bad_request', problem)
@@ -72,7 +72,7 @@ async function readWish(deps: Pick<AppDeps, 'agents' | 'gateway'>, context: Cont
     scopes,
     // The default workspace is the tenant (ruling 5).
     workspace: readWorkspaceScope(workspace ?? { workspace_type: 'tenant', workspace_id: deps.gateway.waits.tenant }),
-    createdBy: `operator:${keptCaller(context).label}`,
+    createdBy: actorIn(context),
   }
 }
 

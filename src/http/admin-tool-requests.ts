@@ -5,23 +5,29 @@ import { cancelledResult, submittedResult } from '../agent/runtime-tools/tool-an
 import { type ToolAnswer, toolRequestStatuses } from '../agent/runtime-tools/tool-request-store.ts'
 import { GatewayError } from '../contract/index.ts'
 import type { AppDeps } from './deps.ts'
+import { jsonBody } from './json-body.ts'
 import { noteAct } from './note-act.ts'
-import { bodyOf, pageOf, resolverOf, statusOf } from './waits.ts'
+import { choiceOf, idPageOf, nextOf } from './query.ts'
+import { resolverOf } from './resolver.ts'
 
 const answerSchema = z.union([
   z.strictObject({ result: z.json(), metadata: z.record(z.string(), z.json()).optional() }),
   z.strictObject({ error: z.string().trim().min(1).max(2000), metadata: z.record(z.string(), z.json()).optional() }),
 ])
-const shape = { maxBytes: 256 * 1024, remedy: 'send {"result": …} or {"error": "…"} as JSON' } as const
+const answerBody = {
+  schema: answerSchema,
+  maxBytes: 256 * 1024,
+  remedy: 'send {"result": …} or {"error": "…"} as JSON',
+} as const
 
 export function addToolRequestRoutes(app: Hono, deps: Pick<AppDeps, 'gateway' | 'wake' | 'audit'>): void {
   const { gateway, wake } = deps
   const resolverIn = (context: Context) => resolverOf(context, gateway.waits.tenant)
   app.get('/admin/tool-requests', async (context) => {
-    const page = pageOf(context)
-    const filter = { ...page, status: statusOf(context, toolRequestStatuses) }
+    const page = idPageOf(context)
+    const filter = { ...page, status: choiceOf(context, 'status', toolRequestStatuses) }
     const found = await gateway.waits.toolRequests.list(resolverIn(context).scope, filter)
-    return context.json({ requests: found, next: found.length < page.limit ? null : (found.at(-1)?.id ?? null) })
+    return context.json({ requests: found, next: nextOf(found, page.limit, (each) => each.id) })
   })
   app.get('/admin/tool-requests/:id', async (context) => {
     const found = await gateway.waits.toolRequests.get(resolverIn(context).scope, nameOf(context))
@@ -41,7 +47,7 @@ export function addToolRequestRoutes(app: Hono, deps: Pick<AppDeps, 'gateway' | 
     return context.json({ request: answered.request, duplicate: answered.isDuplicate })
   }
   app.post('/admin/tool-requests/:id/submit', async (context) =>
-    answer(context, submittedResult(await bodyOf(context, answerSchema, shape))),
+    answer(context, submittedResult(await jsonBody(context, answerBody))),
   )
   app.post('/admin/tool-requests/:id/cancel', (context) => answer(context, cancelledResult()))
 }

@@ -17,14 +17,13 @@ import type { AppDeps } from './deps.ts'
 import { addExplainRoute } from './explain.ts'
 import { addForgetRoute } from './forget.ts'
 import { actorIn, noteAct } from './note-act.ts'
-import { idPattern, pageSize, wholeNumber } from './query.ts'
+import { idOf, limitOf, nextOf, wholeNumber } from './query.ts'
 import { noteRefusedCallers } from './refused-callers.ts'
 import { addRunRoutes } from './runs.ts'
 import { addSessionDeskRoutes } from './session-desk.ts'
 
 const failedStates = ['unknown', 'refused', 'dead'] as const
 const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending', 'retry', 'delivered', 'cancelled']
-const maxPageSize = 500
 
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   app.use('/admin/*', (context, next) => noteRefusedCallers(deps, context, next))
@@ -95,27 +94,20 @@ async function done(deps: AppDeps, context: Context, action: string, isDone: boo
 }
 
 function pageOf(context: Context): Page {
-  const { limit, before, connection } = context.req.query()
+  const { before, connection } = context.req.query()
   return {
-    limit: limit === undefined ? pageSize : wholeNumber('limit', limit, maxPageSize),
+    limit: limitOf(context),
     before: before === undefined ? null : wholeNumber('before', before, Number.MAX_SAFE_INTEGER),
     connection: connection ?? null,
   }
 }
 
-/** `next` is what `before` must be for the page after this one; null on the last. */
 function listed(name: string, rows: readonly { readonly seq: number }[], { limit }: Page): object {
-  return { [name]: rows, next: rows.length < limit ? null : (rows.at(-1)?.seq ?? null) }
+  return { [name]: rows, next: nextOf(rows, limit, (row) => row.seq) }
 }
 
 function statesOf(context: Context): readonly string[] {
   const states = context.req.query('state')?.split(',') ?? failedStates
   if (states.every((state) => deliveryStates.includes(state))) return states
   throw new GatewayError('bad_request', `state must be among ${deliveryStates.join(', ')}, several with commas`)
-}
-
-function idOf(context: Context): string {
-  const id = context.req.param('id') ?? ''
-  if (!idPattern.test(id)) throw new GatewayError('bad_request', 'the id must be a UUID as the lists show it')
-  return id
 }

@@ -1,11 +1,50 @@
-// What every list reads from its query.
+// What routes read from the address: ids, and pages of lists.
+import type { Context } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 
 export const pageSize = 50
+export const maxPageSize = 500
 export const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export function wholeNumber(name: string, text: string, max: number): number {
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= 1 && value <= max) return value
   throw new GatewayError('bad_request', `${name} must be a whole number from 1 to ${max}`)
+}
+
+export function idOf(context: Context): string {
+  return requireId(context.req.param('id') ?? '')
+}
+
+export function requireId(id: string): string {
+  if (!idPattern.test(id)) throw new GatewayError('bad_request', 'the id must be a UUID as the lists show it')
+  return id
+}
+
+export function limitOf(context: Context, max = maxPageSize): number {
+  const limit = context.req.query('limit')
+  return limit === undefined ? pageSize : wholeNumber('limit', limit, max)
+}
+
+export type IdPage = { readonly limit: number; readonly before: string | null }
+
+/** For lists whose ids sort by time. */
+export function idPageOf(context: Context, max = maxPageSize): IdPage {
+  const before = context.req.query('before')
+  return { limit: limitOf(context, max), before: before === undefined ? null : requireId(before) }
+}
+
+/** What `before` must be for the page after this one; null on the last. */
+export function nextOf<Row, Mark>(rows: readonly Row[], limit: number, markOf: (row: Row) => Mark): Mark | null {
+  const last = rows.at(-1)
+  return last === undefined || rows.length < limit ? null : markOf(last)
+}
+
+/** One of a closed list of words; null: not asked for. */
+export function choiceOf<Word extends string>(context: Context, name: string, known: readonly Word[]): Word | null {
+  const given = context.req.query(name)
+  if (given === undefined) return null
+  const word = known.find((each) => each === given)
+  if (word === undefined) throw new GatewayError('bad_request', `${name} must be one of ${known.join(', ')}`)
+  return word
 }

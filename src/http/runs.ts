@@ -5,11 +5,9 @@ import type { Run } from '../sessions/run-store.ts'
 import type { AppDeps } from './deps.ts'
 import { followRun, isOver } from './follow-run.ts'
 import { actorIn, noteAct } from './note-act.ts'
-import { idPattern, pageSize, wholeNumber } from './query.ts'
+import { idPattern, limitOf, nextOf } from './query.ts'
 import { runView } from './run-view.ts'
 
-const maxRuns = 500
-const maxEvents = 500
 /** Open streams of this process; each asks the database a few times a second. */
 const maxWatchers = 100
 const statuses =
@@ -39,21 +37,20 @@ export function addRunRoutes(app: Hono, deps: AppDeps): void {
 }
 
 async function listRuns({ gateway }: AppDeps, context: Context): Promise<Response> {
-  const { limit, before, status } = context.req.query()
-  const size = limit === undefined ? pageSize : wholeNumber('limit', limit, maxRuns)
+  const { before, status } = context.req.query()
+  const size = limitOf(context)
   if (before !== undefined && !idPattern.test(before))
     throw new GatewayError('bad_request', 'before must be the next of the page before, the id of a run')
   if (status !== undefined && !statuses.split(', ').includes(status))
     throw new GatewayError('bad_request', `status must be one of ${statuses}`)
   const runs = await gateway.runs.list({ limit: size, before: before ?? null, status: status ?? null })
-  return context.json({ runs, next: runs.length < size ? null : (runs.at(-1)?.id ?? null) })
+  return context.json({ runs, next: nextOf(runs, size, (run) => run.id) })
 }
 
 /** `next` is always where to go on from, also when there was nothing new (trap 20). */
 async function listEvents({ gateway }: AppDeps, context: Context, run: Run): Promise<Response> {
-  const { after, limit } = context.req.query()
-  const from = cursorOf(after)
-  const size = limit === undefined ? pageSize : wholeNumber('limit', limit, maxEvents)
+  const from = cursorOf(context.req.query('after'))
+  const size = limitOf(context)
   const rows = await gateway.runs.events(run.id, from, size)
   const events = rows.map(({ event, ...row }) => ({ ...row, ...event }))
   return context.json({ events, next: rows.at(-1)?.seq ?? from, isOver: isOver(run) && rows.length < size })

@@ -3,13 +3,20 @@ import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { cleanText, GatewayError } from '../contract/index.ts'
 import { transcriptMarkdown } from '../operator/transcript-markdown.ts'
-import { idOf, noSession, scopeOf, shownLine } from './admin-sessions.ts'
+import { noSession, scopeOf, shownLine } from './admin-sessions.ts'
 import { keptCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
+import { jsonBody } from './json-body.ts'
 import { actorIn } from './note-act.ts'
-import { readBody } from './read-body.ts'
+import { idOf } from './query.ts'
 
 const maxText = 10_000
+
+const sayingBody = {
+  schema: z.strictObject({ text: z.string().trim().min(1).max(maxText) }),
+  maxBytes: 4 * maxText + 1024,
+  remedy: `send {"text": "…"} as JSON, 1 to ${maxText} characters`,
+} as const
 
 export function addSessionDeskRoutes(app: Hono, { sessions, desk, wake }: AppDeps): void {
   app.post('/admin/sessions/:id/export', async (context) => {
@@ -36,7 +43,8 @@ export function addSessionDeskRoutes(app: Hono, { sessions, desk, wake }: AppDep
   })
   app.post('/admin/sessions/:id/say', async (context) => {
     operatorOf(context)
-    await desk.say(idOf(context), await textIn(context))
+    const { text } = await jsonBody(context, sayingBody)
+    await desk.say(idOf(context), cleanText(text))
     wake()
     return context.json({ ok: true })
   })
@@ -46,19 +54,4 @@ function operatorOf(context: Context): string {
   const caller = keptCaller(context)
   if (caller.kind === 'operator') return actorIn(context)
   throw new GatewayError('forbidden', 'only an operator steps in; use an operator token')
-}
-
-const sayingSchema = z.strictObject({ text: z.string().trim().min(1).max(maxText) })
-
-async function textIn(context: Context): Promise<string> {
-  const bytes = await readBody(context.req.raw, 4 * maxText + 1024)
-  let body: unknown
-  try {
-    body = JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    // Told below: no text.
-  }
-  const parsed = sayingSchema.safeParse(body)
-  if (parsed.success) return cleanText(parsed.data.text)
-  throw new GatewayError('bad_request', `send {"text": "…"} as JSON, 1 to ${maxText} characters`)
 }

@@ -1,0 +1,29 @@
+// The body of an operator's request: bounded, JSON, of one shape. Refused with what to send instead.
+import type { Context } from 'hono'
+import type * as z from 'zod'
+import { GatewayError } from '../contract/index.ts'
+import { readBody } from './read-body.ts'
+
+export type BodyShape<Schema extends z.ZodType> = {
+  readonly schema: Schema
+  readonly maxBytes: number
+  /** What to send: told to whoever sent something else. */
+  readonly remedy: string
+}
+
+export async function jsonBody<Schema extends z.ZodType>(
+  context: Context,
+  { schema, maxBytes, remedy }: BodyShape<Schema>,
+): Promise<z.output<Schema>> {
+  const bytes = await readBody(context.req.raw, maxBytes)
+  if (bytes === undefined) throw new GatewayError('bad_request', `send at most ${maxBytes} bytes`)
+  let given: unknown
+  try {
+    given = JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    // Told below: no schema takes it.
+  }
+  const parsed = schema.safeParse(given)
+  if (parsed.success) return parsed.data
+  throw new GatewayError('bad_request', `${parsed.error.issues[0]?.path.join('.') || 'body'} does not fit; ${remedy}`)
+}
