@@ -2,7 +2,7 @@
 // Fenced like every statement of a turn: $1 conversation, $2 holder, $3 epoch. $4 the end as JSON. $5 whether to NOTIFY.
 import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
-import { audited } from './audited.ts'
+import { auditedMessages } from './audit-lines.ts'
 import { emptyLine } from './empty-line.ts'
 import { remembered } from './history.ts'
 import { wakeNote } from './wake-note.ts'
@@ -78,7 +78,7 @@ decided as (
     g."leadReason" as code, g.ground ->> 'accessRule' as rule, (g.ground -> 'evidence')::jsonb as evidence, turn.connection,
     turn.agent, turn.conversation_id, turn.trace_id
   from turn, given g where g.ground is not null and ${isPaired}
-),${audited},`
+),${auditedMessages},`
 
 /** The message a turn answers, and those it was merged with. */
 const members = `

@@ -235,7 +235,8 @@ resolved as (
 shown as (
   update conversations c set
     -- Named as a thread that nobody vouches for and nobody owns.
-    external_id = case when idle.is_alone or starts_with(c.external_id, ${ownThreads('c.owner_subject')})
+    external_id = case when idle.is_alone
+        or (c.owner_subject is not null and starts_with(c.external_id, ${ownThreads('c.owner_subject')}))
       then '~~forgotten ' || c.id else c.external_id end,
     owner_subject = case when idle.is_alone or ${isTheirs('c.owner_subject')} then null else c.owner_subject end,
     reply_to = case when not idle.is_alone then (

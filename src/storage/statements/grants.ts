@@ -1,6 +1,6 @@
 // Grants: rows that count from the next decision on, in every replica, since they are read with the message.
 import { statement } from '../database.ts'
-import { auditedActs } from './audited.ts'
+import { auditedActs } from './audit-lines.ts'
 import { isoTime } from './iso-time.ts'
 
 const state = `case when g.revoked_at is not null then 'revoked'

@@ -1,7 +1,7 @@
 // What becomes of messages that were held, once their pairing is decided: back to the queue for a new decision, or their end.
 // Runs after the decision is committed, so that its snapshot holds every message that was held before it; may run again at any time.
 import { statement } from '../database.ts'
-import { audited } from './audited.ts'
+import { auditedMessages } from './audit-lines.ts'
 import { wakeNote } from './wake-note.ts'
 
 const release = (which: string): string => `
@@ -27,7 +27,7 @@ decided as (
   select r.tenant, r.id as inbox_id, r.subject, 'refused' as outcome, r.reason as code, r.access_rule as rule, r.evidence,
     r.connection, r.agent, r.conversation_id, r.trace_id
   from refused r
-),${audited},
+),${auditedMessages},
 queued as (
   insert into lanes (conversation_id, tenant, connection, pending)
   select conversation_id, min(tenant), min(connection), count(*) from released

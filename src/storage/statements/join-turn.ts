@@ -1,6 +1,6 @@
 // Messages that come while a turn runs, and are taken into it (busy policy `steer`).
 import { statement } from '../database.ts'
-import { audited } from './audited.ts'
+import { auditedMessages } from './audit-lines.ts'
 import { messageColumns } from './claim-lanes.ts'
 import { storedAccess } from './stored-access.ts'
 
@@ -50,6 +50,6 @@ decided as (
   select t.tenant, t.id as inbox_id, t.subject, 'admitted' as outcome, null as code, t."accessRule" as rule, t.evidence,
     t.connection, t.agent, t.conversation_id, t.trace_id
   from taken t
-),${audited}
+),${auditedMessages}
 select count(*)::int as held from taken`,
 )

@@ -2,7 +2,7 @@
 // (held-messages.ts): turns lock their lane first and a pairing second, so a transaction with both would meet them head on.
 // What a process leaves undone between the two commits the sweeper does.
 import { statement } from '../database.ts'
-import { auditedActs } from './audited.ts'
+import { auditedActs } from './audit-lines.ts'
 import { isoTime } from './iso-time.ts'
 
 /** One that has run out is over, also while the sweeper has not come round. */

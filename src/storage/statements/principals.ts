@@ -1,6 +1,6 @@
 // People and who is who. A link is one step: nobody acts as somebody who acts as a third.
 import { statement } from '../database.ts'
-import { met, principalId } from './audited.ts'
+import { met, principalId } from './audit-lines.ts'
 import { isoTime } from './iso-time.ts'
 
 /** $1 tenant, $2 how many, $3 before which moment and id: the id of the last line, or null. */

@@ -3,7 +3,7 @@
 // own tenant only, so the fence is also what keeps tenants apart.
 import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
-import { audited } from './audited.ts'
+import { auditedMessages } from './audit-lines.ts'
 import { remembered } from './history.ts'
 
 const lane = `lane as materialized (
@@ -108,7 +108,7 @@ decided as (
   select s.tenant, s.id, s.shown, s.state, s.reason, s."accessRule", s.evidence, s.connection, s.agent, s.conversation_id,
     s.trace_id
   from settled s where s."accessRule" is not null
-),${audited},
+),${auditedMessages},
 buried as (
   insert into tombstones (tenant, connection, message_id, subject, event, inbox_id)
   select tenant, connection, edit_of, coalesce(subject, ''), event, id from settled where tombstone
