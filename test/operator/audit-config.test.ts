@@ -7,7 +7,7 @@ import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts
 import { defineTool } from '../../src/agent/tools/define-tool.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { AccessRule } from '../../src/contract/index.ts'
-import type { TokenLine } from '../../src/identity/token-store.ts'
+import type { TokenLine } from '../../src/identity/tokens/token-store.ts'
 import { defaultRetention } from '../../src/inbound/retention.ts'
 import { auditConfig } from '../../src/operator/audit-config/audit-config.ts'
 import { configFacts } from '../../src/operator/audit-config/config-facts.ts'
@@ -26,7 +26,13 @@ const sound: ConfigFacts = {
   ...{ dataDirMode: 0o40700, tokens: [], agents: [] },
   connections: [
     {
-      ...{ key: 'space/main', agent: 'demo', mentionHumans: 'participants', webhookSecrets: [goodSecret] },
+      ...{
+        key: 'space/main',
+        agent: 'demo',
+        isShared: false,
+        mentionHumans: 'participants',
+        webhookSecrets: [goodSecret],
+      },
       access: listed(),
     },
   ],
@@ -101,6 +107,10 @@ const cases: Readonly<Record<FindingId, readonly Weak[]>> = {
       fine: { ...at({ access: open }), agents: [{ ...agent, access: listed() }] },
     },
     { weak: { ...at({ access: open }), agents: [agent] }, fine: { agents: [agent] } },
+    {
+      weak: { ...at({ access: open, agent: 'other', isShared: true }), agents: [agent] },
+      fine: { ...at({ access: open, agent: 'other' }), agents: [agent] },
+    },
   ],
   'AC-009': [
     {

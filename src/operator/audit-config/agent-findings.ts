@@ -1,5 +1,5 @@
 // What strangers could make agents do, and whom this gateway believes.
-import { type ConfigFacts, isOpenToStrangers } from './facts.ts'
+import { type ConfigFacts, type ConnectionFacts, isOpenToStrangers } from './facts.ts'
 import type { Finding } from './finding.ts'
 
 export function agentFindings(facts: ConfigFacts): readonly Finding[] {
@@ -9,7 +9,7 @@ export function agentFindings(facts: ConfigFacts): readonly Finding[] {
 function aboutAgents({ agents, connections }: ConfigFacts): readonly Finding[] {
   const found: Finding[] = []
   for (const { slug, access, writingTools, mcpServers } of agents) {
-    const open = connections.filter((each) => each.agent === slug && each.access.mode === 'public')
+    const open = connections.filter((each) => isReached(slug, each) && each.access.mode === 'public')
     const isOpen = open.length > 0 && (access === undefined || access.mode === 'public')
     const where = `agent ${slug}`
     const through = open.map(({ key }) => key).join(', ')
@@ -27,6 +27,11 @@ function aboutAgents({ agents, connections }: ConfigFacts): readonly Finding[] {
       })
   }
   return found
+}
+
+/** Where several agents share a connection, whoever begins a message with a name reaches that one. */
+function isReached(slug: string, { agent, isShared }: ConnectionFacts): boolean {
+  return isShared || agent === slug
 }
 
 function aboutIssuers({ trustedIssuers }: ConfigFacts): readonly Finding[] {

@@ -13,8 +13,8 @@ export function configFacts(config: Config, around: Surroundings): ConfigFacts {
     ...{ host, publicUrl, metrics, retention },
     database: config.database.kind,
     databaseServer: serverOf(config.databaseUrl),
-    connections: config.connections.map(({ channel, id, agent, access, mentionHumans, settings }) => ({
-      ...{ key: `${channel.channel}/${id}`, agent, access, mentionHumans },
+    connections: config.connections.map(({ channel, id, agent, isShared, access, mentionHumans, settings }) => ({
+      ...{ key: `${channel.channel}/${id}`, agent, isShared, access, mentionHumans },
       webhookSecrets: secretsIn(settings),
     })),
     agents: config.agents.map(({ slug, access, writingTools = [], mcpServers = [] }) => ({

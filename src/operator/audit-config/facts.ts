@@ -10,6 +10,8 @@ export type ConnectionFacts = {
   /** As the books name it. */
   readonly key: string
   readonly agent: string
+  /** Every agent answers there; `agent` is the one that does where nobody is named. */
+  readonly isShared: boolean
   readonly access: AccessRule
   readonly mentionHumans: string
   /** What its webhook is proven by; without one it has none. */
