@@ -20,8 +20,8 @@ export type SessionDesk = {
 
 type Stores = { readonly sessions: Pick<SessionStore, 'transcript'>; readonly desk: SessionDeskStore }
 
-const takenWords = 'A person has taken over this conversation and answers you from now on. What you write is kept.'
-const backWords = 'The person has left. I answer again, beginning with what you have written meanwhile.'
+const takenWords = 'A person has taken over this conversation and will answer you from now on.'
+const backWords = 'The person has left. I am answering again, starting with what you have written in the meantime.'
 const pageLines = 500
 
 export function createSessionDesk(deps: GatewayDeps, { sessions, desk }: Stores): SessionDesk {

@@ -89,7 +89,7 @@ describeOnEachDatabase('of several agents', (database) => {
   test('none answers for one that does not exist at our own domain; a stranger’s name is only a name', async () => {
     const gateway = start()
     const refusal = await say(gateway, { id: 'm1', text: '@sales@parley.localhost hello' })
-    expect(refusal).toContain('There is no agent of that name at parley.localhost')
+    expect(refusal).toContain('There is no agent with that name at parley.localhost')
     expect(refusal).toContain('@billing - Does billing.')
     expect(refusal).toContain('(agent_unknown)')
     expect(await say(gateway, { id: 'm2', text: '@sales hello' })).toMatch(/^desk: /)
@@ -192,7 +192,7 @@ describeOnEachDatabase('of several agents', (database) => {
     expect(await say(gateway, { id: 'c2', text: '/help @travel' })).toMatch(/^Does travel\./)
     const told = await say(gateway, { id: 'c3', text: '/agents' })
     expect(told).toContain('@travel - Does travel.')
-    expect(told).toContain('Where nobody was named, @desk answers. You are talking with @billing.')
+    expect(told).toContain('Until somebody is named, @desk answers. You are talking with @billing.')
     expect(await say(gateway, { id: 'm2', text: 'and?' })).toBe('billing: and?')
     expect(await say(gateway, { id: 'm3', text: '/new @travel', command: { name: 'new', args: '@travel' } })).toMatch(
       /^Started a new session/,

@@ -9,16 +9,16 @@ export function answerAgents({ deps, at, agent }: CommandScene): string {
   if (!at.isShared) return current === undefined ? 'Nobody answers here.' : `Only ${nameOf(current)} answers here.`
   const { agent: defaultAgent } = at.connection
   return [
-    'Begin a message with a name to write to that agent; the talk then goes on with it.',
+    'Begin a message with a name to write to that agent; it then answers whatever follows.',
     ...listed(deps),
-    `Where nobody was named, @${defaultAgent} answers. You are talking with @${agent}.`,
+    `Until somebody is named, @${defaultAgent} answers. You are talking with @${agent}.`,
   ].join('\n')
 }
 
 /** Nobody else answers in its place: whoever was meant, it was not them. */
 export function unknownAgentReply(deps: Pick<GatewayDeps, 'agents'>, at: GatewayConnection): AgentReply {
   const { domain } = at.connection
-  const text = [`There is no agent of that name at ${domain}. You can write to:`, ...listed(deps)].join('\n')
+  const text = [`There is no agent with that name at ${domain}. You can write to:`, ...listed(deps)].join('\n')
   const error = { code: 'agent_unknown', message: 'there is no agent of that name', retryable: false }
   return { parts: [textPart(text)], status: 'refused', error }
 }

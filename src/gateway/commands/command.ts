@@ -8,11 +8,11 @@ export type CommandScene = {
   readonly deps: GatewayDeps
   readonly at: GatewayConnection
   readonly command: ControlCommand
-  /** Who speaks, as the access policy resolved him. */
+  /** Who speaks, as the access policy resolved them. */
   readonly principal: string
   /** By a stored grant for this agent, as of now. */
   readonly isOperator: boolean
-  /** What makes him an admin here; none: he is not. */
+  /** What makes them an admin here; none: they are not. */
   readonly adminGrants: readonly StoredGrant[]
   readonly agent: string
   /** The turn the command is. */

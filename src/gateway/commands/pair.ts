@@ -7,7 +7,7 @@ import type { CommandScene } from './command.ts'
 export async function answerPair({ deps, command, principal, adminGrants }: CommandScene): Promise<string> {
   if (adminGrants.length === 0) return 'Only my admins can let people in.'
   const code = readPairingCode(command.args)
-  if (code === undefined) return 'Tell me whom: /pair and the code they were given, such as /pair BCDF-2345'
+  if (code === undefined) return 'Tell me whom to let in: /pair and the code they were given, such as /pair BCDF-2345'
   const { pairings } = deps.people
   const pairing = await pairings.find(code)
   const grant = adminGrants.find((each) => pairing !== undefined && covers(each, pairing))
@@ -18,7 +18,7 @@ export async function answerPair({ deps, command, principal, adminGrants }: Comm
   return decisionWords(code, decision, principal)
 }
 
-/** An admin lets people in as far as he is one himself. */
+/** Admins let people in as far as they are admins themselves. */
 function covers({ connection, agent }: StoredGrant, pairing: PairingLine): boolean {
   const wanted = pairing.agent === '*' ? pairing.wroteTo : pairing.agent
   return (connection === null || connection === pairing.connection) && (agent === null || agent === wanted)
@@ -30,10 +30,10 @@ function decisionWords(code: string, decision: PairingDecision, principal: strin
   const who = pairing.shownName === null ? pairing.subject : `${pairing.subject}, who goes by “${pairing.shownName}”`
   // After a crash the same command finds what it decided before.
   const isOurs = decision.kind === 'decided' || (pairing.status === 'approved' && pairing.decidedBy === principal)
-  if (isOurs) return `Let in: ${who}. What they wrote is answered now.`
-  return `${shownCode(code)} was decided before: it is ${pairing.status}.`
+  if (isOurs) return `Let in: ${who}. What they wrote is being answered now.`
+  return `${shownCode(code)} has been decided already: it is ${pairing.status}.`
 }
 
 function unknownWords(code: string): string {
-  return `Nobody waits with the code ${shownCode(code)}. It may have been decided, or it has expired.`
+  return `Nobody is waiting with the code ${shownCode(code)}. It may have been decided, or it has expired.`
 }

@@ -4,8 +4,8 @@ import { shownCode } from './pairing-code.ts'
 
 export function pairingWords(code: string): string {
   return [
-    `I do not know you yet, so I asked to be told whether I may answer. Your message is kept meanwhile.`,
-    `Give this code to whoever runs me: ${shownCode(code)}`,
+    'I do not know you yet, so I cannot answer until somebody lets you in. Your message is kept until then.',
+    `Please give this code to whoever runs me: ${shownCode(code)}`,
     `They let you in with: parley pairings approve ${shownCode(code)}`,
   ].join('\n')
 }
@@ -16,16 +16,16 @@ export function refusalWords(reason: RefusalReason | string, subject: string | n
   switch (reason) {
     case 'connection_closed':
     case 'agent_closed':
-      return 'I take no messages here at the moment. Please try again later, or ask whoever runs me.'
+      return 'I am not taking messages here at the moment. Please try again later, or ask whoever runs me.'
     case 'not_on_allow_list':
-      return `I may not talk with you here. If you think I should, ask whoever runs me to let you in, as ${subject}`
+      return `I am not allowed to talk with you here. If you think I should be, ask whoever runs me to let you in, as ${subject}`
     case 'denied_by_rule':
     case 'blocked':
-      return 'I may not talk with you here.'
+      return 'I am not allowed to talk with you here.'
     case 'gw:hop_limit':
-      return 'This went through as many agents as it may. Please ask me directly.'
+      return 'This has already passed through as many agents as it may. Please ask me directly.'
     case 'gw:agent_loop':
-      return 'I have had my turn with this already, and nobody has said anything new since.'
+      return 'I have already had my turn with this, and nobody has said anything new since.'
     default:
       return undefined
   }

@@ -1,4 +1,4 @@
-// The short code a stranger reads out to an operator. Forty random bits: enough that nobody can meet another's by guessing.
+// The short code a stranger reads out to an operator. Nearly forty random bits: enough that nobody can meet another's by guessing.
 
 /** No vowels, so no words; nothing that looks like something else. */
 const letters = '23456789BCDFGHJKMNPQRSTVWXYZ'
