@@ -137,7 +137,8 @@ function evidenceOf({ evidence }: AuditEntry): string | null {
 
 const rejectedCommand = operatorCommand({
   name: 'rejected',
-  description: 'List what the gateway process turned away lately: bad signatures, wrong secrets, tokens that are none.',
+  description:
+    'List what the gateway process turned away lately: bad signatures, wrong secrets, tokens that are not valid.',
   examples: ['parley audit rejected', 'parley audit rejected --connection space/main --json'],
   args: { limit: pageArgs.limit, connection: pageArgs.connection },
   async run({ args, callGateway, show }) {

@@ -5,6 +5,7 @@ import type { Group } from './command.ts'
 import { wrongUsage } from './exit.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
 import { instant, oneLine, print, table } from './output.ts'
+import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
 const idArg = {
   id: {
@@ -24,13 +25,11 @@ const listCommand = operatorCommand({
       description: 'Only these: running, completed, failed, cancelled, …',
       valueHint: 'status',
     },
-    limit: { type: 'string', default: '50', description: 'Lines per page, 1 to 500', valueHint: 'number' },
-    before: { type: 'string', description: 'Where the page before this one ended', valueHint: 'id' },
+    ...idPageArgs,
   },
+  before: (args) => void idPageQuery(args, {}),
   async run({ args, callGateway, show }) {
-    const query = new URLSearchParams({ limit: args.limit })
-    if (args.status !== undefined) query.set('status', args.status)
-    if (args.before !== undefined) query.set('before', args.before)
+    const query = idPageQuery(args, { status: args.status })
     const page = await callGateway<{ runs: readonly RunLine[]; next: string | null }>('GET', `/admin/runs?${query}`)
     const lines = table(page.runs, [
       { title: 'ID', cell: (run) => run.id },
@@ -41,7 +40,7 @@ const listCommand = operatorCommand({
       { title: 'STARTED', cell: (run) => instant(run.createdAt) },
       { title: 'ENDED', cell: (run) => instant(run.endedAt) },
     ])
-    const more = page.next === null ? '' : `\n\nMore: parley runs list --before ${page.next}`
+    const more = pageFooter(page.next, 'parley runs list')
     show(page, page.runs.length === 0 ? 'No runs.' : `${lines}${more}`)
   },
 })
