@@ -16,8 +16,8 @@ import {
   secret,
 } from './contract/index.ts'
 import type { TurnPolicy } from './gateway/deps.ts'
+import type { AccessPolicy } from './identity/access/access-policy.ts'
 import type { UserHas } from './identity/access/capabilities.ts'
-import type { AccessPolicy } from './identity/access.ts'
 import type { ConsentPolicy } from './identity/consent/consent.ts'
 import type { PrincipalResolver } from './identity/principal/resolver.ts'
 import { readTenant } from './identity/tenant.ts'

@@ -62,8 +62,9 @@ export {
 } from './contract/index.ts'
 // Who speaks, how we know, and what they may do: for agents that decide by themselves and for hosts that bring their own policy.
 export { can, effectiveCeiling, type UserHas } from './identity/access/capabilities.ts'
-export { combineAccess, createEvidenceAccess, type EvidenceDecision } from './identity/access/decide-access.ts'
-export { type AccessGrant, accessibleAgents, checkGrants, type Narrowing, type Role } from './identity/access/grants.ts'
+export { createEvidenceAccess, type EvidenceDecision } from './identity/access/decide-access.ts'
+export type { GrantRole } from './identity/access/grant-store.ts'
+export { type AccessGrant, accessibleAgents, checkGrants, type Narrowing } from './identity/access/grants.ts'
 export { type EvidenceRules, readEvidenceRules } from './identity/access/rules.ts'
 export { chainCue, loopFault, nextAgentChain, type Visit } from './identity/chain/agent-chain.ts'
 export { callerHeaders, nextHop, readCallerContext } from './identity/chain/caller-context.ts'

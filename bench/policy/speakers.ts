@@ -7,7 +7,7 @@ import {
   type StoredGrant,
   verifiedSender,
 } from '../../src/contract/index.ts'
-import type { AccessScene } from '../../src/identity/access.ts'
+import type { AccessScene } from '../../src/identity/access/access-policy.ts'
 
 export type Speaker = {
   readonly sender: Sender

@@ -1,6 +1,7 @@
 // The one way an adapter writes evidence down (hop 3): what its transport proved, bound to the agent it was sent to.
 import { UnreadableArrival } from './adapter.ts'
 import type { IdentityEvidence } from './evidence.ts'
+import { isVisible } from './visible-text.ts'
 
 /** Kinds of control a proof can show, weakest first; the order is what policies compare (docs/identity.md). */
 export const assuranceClasses = ['delegated', 'domain', 'address', 'platform', 'oauth', 'agent', 'wallet'] as const
@@ -23,13 +24,11 @@ export type ProvenFacts = {
 }
 
 const namespaced = /^[a-z][a-z0-9+.-]*:[^\s]+$/
-const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u
 const maxSubjectLength = 512
 
 /** True for a subject that names its namespace and hides nothing: `space:part/part`. */
 export function isPlainSubject(subject: string): boolean {
-  const isShort = subject.length <= maxSubjectLength
-  return isShort && namespaced.test(subject) && !invisible.test(subject) && subject.isWellFormed()
+  return subject.length <= maxSubjectLength && namespaced.test(subject) && isVisible(subject)
 }
 
 /** Evidence made here. A subject that is not a plain id makes the arrival unreadable: nobody is guessed. */

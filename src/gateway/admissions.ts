@@ -7,7 +7,7 @@ import type {
   OpenPairing,
   StoredGrant,
 } from '../contract/index.ts'
-import { type AccessDecision, type AccessScene, grantsHere, roleHere } from '../identity/access.ts'
+import { type AccessDecision, type AccessScene, grantsHere, roleHere } from '../identity/access/access-policy.ts'
 import { refusalWords } from '../identity/pairing/door-words.ts'
 import { isForOtherAgent } from '../identity/principal/bearer-principal.ts'
 import type { ResolvedPrincipal } from '../identity/principal/resolver.ts'

@@ -15,8 +15,8 @@ import type {
   Observer,
   ValidationScope,
 } from '../contract/index.ts'
+import type { AccessPolicy } from '../identity/access/access-policy.ts'
 import type { GrantStore } from '../identity/access/grant-store.ts'
-import type { AccessPolicy } from '../identity/access.ts'
 import type { AuditStore } from '../identity/audit/audit-store.ts'
 import type { ChainStore } from '../identity/chain/chain-store.ts'
 import type { ConsentPolicy } from '../identity/consent/consent.ts'

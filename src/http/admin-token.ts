@@ -1,8 +1,8 @@
 // Who asks: an operator, with the first token or one that was made, or a person whose token shows what is theirs.
 import type { Context } from 'hono'
 import { GatewayError, type WorkspaceScope } from '../contract/index.ts'
-import type { TokenHolder } from '../identity/token-store.ts'
-import { bearerIn, tokenHolder } from '../identity/tokens.ts'
+import type { TokenHolder } from '../identity/tokens/token-store.ts'
+import { bearerIn, tokenHolder } from '../identity/tokens/tokens.ts'
 import { equalInConstantTime, sha256Hex } from '../verification/index.ts'
 import type { AppDeps } from './deps.ts'
 

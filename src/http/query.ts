@@ -2,8 +2,8 @@
 import type { Context } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 
-export const pageSize = 50
-export const maxPageSize = 500
+const pageSize = 50
+const maxPageSize = 500
 export const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export function wholeNumber(name: string, text: string, max: number): number {
@@ -16,7 +16,7 @@ export function idOf(context: Context): string {
   return requireId(context.req.param('id') ?? '')
 }
 
-export function requireId(id: string): string {
+function requireId(id: string): string {
   if (!idPattern.test(id)) throw new GatewayError('bad_request', 'the id must be a UUID as the lists show it')
   return id
 }

@@ -1,6 +1,6 @@
 // Tokens on SQL.
-import type { FoundToken, TokenLine, TokenStore } from '../identity/token-store.ts'
-import { tokenPrefix } from '../identity/tokens.ts'
+import type { FoundToken, TokenLine, TokenStore } from '../identity/tokens/token-store.ts'
+import { tokenPrefix } from '../identity/tokens/tokens.ts'
 import type { Database } from './database.ts'
 import { addToken, findToken, listTokens, revokeToken, touchToken } from './statements/tokens.ts'
 

@@ -1,6 +1,6 @@
 // Where an access decision is made, for tests: the test agent on the test connection, nothing stored, the moment of `aMessage`.
 import { nothingStored } from '../../src/contract/index.ts'
-import type { AccessScene } from '../../src/identity/access.ts'
+import type { AccessScene } from '../../src/identity/access/access-policy.ts'
 
 export function accessScene(changes: Partial<AccessScene> = {}): AccessScene {
   return {

@@ -1,7 +1,7 @@
 // Tokens for tests: made as the routes make them, with whatever terms the test is about.
 import { createIdSource } from '../../src/contract/index.ts'
-import type { TokenLine } from '../../src/identity/token-store.ts'
-import { createToken, type TokenDeps, type TokenWish } from '../../src/identity/tokens.ts'
+import type { TokenLine } from '../../src/identity/tokens/token-store.ts'
+import { createToken, type TokenDeps, type TokenWish } from '../../src/identity/tokens/tokens.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { createTokenStore } from '../../src/storage/token-store.ts'
 import { sha256Hex } from '../../src/verification/index.ts'

@@ -1,9 +1,6 @@
 // What policies need to know about who acts. The identity stage decides who that is; here it is only read.
-import type { Fields } from '../../contract/index.ts'
+import { autonomousSources, type Fields } from '../../contract/index.ts'
 import { fieldOf, fieldsOf, isFields } from '../fields.ts'
-
-/** Sources of authority behind which no person sits. */
-const autonomousSources: readonly unknown[] = ['system', 'runtime', 'agent_token']
 
 const safeKeys = [
   ...['effective_agent_id', 'auth_source', 'request_context', 'acting_user_id'],
@@ -24,7 +21,7 @@ export function isAutonomous(principal: Fields | undefined): boolean {
   const isNoUser = user === undefined || user === null || user === 0 || user === '' || user === '0'
   // Somebody from outside who was proven to be themselves is a person, though no user of this installation.
   const isPerson = source === 'audience' && typeof owner === 'string' && owner !== ''
-  return (isNoUser && !isPerson) || autonomousSources.includes(source)
+  return (isNoUser && !isPerson) || autonomousSources.some((each) => each === source)
 }
 
 /** What may be shown: never token ids, owner keys, claims, bindings or lists of capabilities. */

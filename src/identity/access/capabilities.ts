@@ -1,9 +1,7 @@
 // May this principal use this capability (loop 7.4)? The ceiling decides first, then what the user behind it has.
+import { autonomousSources } from '../../contract/index.ts'
 import { type CapabilityCeiling, ceilingAllows } from '../principal/capability-ceiling.ts'
 import type { ExecutionPrincipal } from '../principal/principal.ts'
-
-/** Sources of authority behind which no person sits. */
-const autonomousSources: readonly string[] = ['system', 'runtime', 'agent_token']
 
 /** Verbs an autonomous principal is not given unless somebody wrote a list. Each also covers `verb_…` and `verb:…`. */
 const autonomousDenials: readonly string[] = [

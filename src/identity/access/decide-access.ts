@@ -44,14 +44,3 @@ function judge(
   const allowed = (forWhom.allowed ?? open) === undefined ? undefined : (caller.allowed ?? open)
   return { denied: caller.denied ?? forWhom.denied, allowed }
 }
-
-/** Agent and connection each have a say; the answer is never wider than either. The connection is asked first. */
-export function combineAccess(first: EvidenceAccess, ...others: readonly EvidenceAccess[]): EvidenceAccess {
-  return {
-    decide(sender) {
-      let decision = first.decide(sender)
-      for (const other of others) if (decision.allowed) decision = other.decide(sender)
-      return decision
-    },
-  }
-}

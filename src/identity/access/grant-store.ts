@@ -1,5 +1,6 @@
 // The port of grants: what operators wrote down about single people. Read with every message, so that a change counts at once.
 
+/** Weakest first. */
 export const grantRoles = ['viewer', 'operator', 'admin'] as const
 export type GrantRole = (typeof grantRoles)[number]
 

@@ -1,13 +1,11 @@
 // Grants (loop 7.2): who may look at, use or run an agent. viewer < operator < admin.
 import type { ExecutionPrincipal } from '../principal/principal.ts'
-
-export const roles = ['viewer', 'operator', 'admin'] as const
-export type Role = (typeof roles)[number]
+import { type GrantRole, grantRoles } from './grant-store.ts'
 
 export type AccessGrant = {
   readonly grant_id: string
   readonly agent_id: string
-  readonly role: Role
+  readonly role: GrantRole
   /** Null: in every workspace. */
   readonly workspace_id: string | null
   readonly to:
@@ -20,7 +18,11 @@ export type AccessGrant = {
 
 const publicAudience = 'audience:public'
 
-export type AccessQuestion = { readonly principal: ExecutionPrincipal; readonly agent: string; readonly role: Role }
+export type AccessQuestion = {
+  readonly principal: ExecutionPrincipal
+  readonly agent: string
+  readonly role: GrantRole
+}
 export type GrantDecision =
   | { readonly allowed: true; readonly by: string }
   | { readonly allowed: false; readonly code: 'no_grant' | 'narrowed' }
@@ -54,8 +56,8 @@ function reasonFor(grants: readonly AccessGrant[], { principal, agent, role }: A
   return principal.effective_agent_id === agent && role === 'viewer' ? 'effective_agent' : undefined
 }
 
-function reaches(granted: Role, asked: Role): boolean {
-  return roles.indexOf(granted) >= roles.indexOf(asked)
+function reaches(granted: GrantRole, asked: GrantRole): boolean {
+  return grantRoles.indexOf(granted) >= grantRoles.indexOf(asked)
 }
 
 function isFor({ to, workspace_id }: AccessGrant, principal: ExecutionPrincipal): boolean {

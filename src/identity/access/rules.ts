@@ -1,18 +1,13 @@
 // Access rules on evidence (msg 6): the language. Strict, so that a rule that is wider than it looks stops the start.
 import * as z from 'zod'
 import { assuranceClasses, GatewayError } from '../../contract/index.ts'
-import { isDelimited } from '../evidence/subject-prefix.ts'
-import { isVisible } from '../evidence/visible-text.ts'
-
-const word = z.string().min(1).max(512).refine(isVisible, 'must not hold blanks at its ends or invisible characters')
+import { delimitedPrefix, word } from '../evidence/word-schemas.ts'
 
 const conditions = {
   /** Told when the rule decides; its place in the list when left out. */
   id: word.optional(),
   subject: word.optional(),
-  subject_prefix: word
-    .refine(isDelimited, 'must end in "/", ":" or "#", or it would also take in longer names; add the delimiter')
-    .optional(),
+  subject_prefix: delimitedPrefix.optional(),
   issuer: word.optional(),
   method: word.optional(),
 }

@@ -15,16 +15,16 @@ export type AgentPlaces = {
   readonly card: string
   /** Its actor, where it speaks ActivityPub. */
   readonly self?: string
-  readonly profile?: string
+  readonly profilePage?: string
   readonly mail?: string
 }
 
 /** Links in the order the specification gives them. Throws `config_invalid` for a place that is not reached by https. */
-export function agentJrd(address: string, { card, self, profile, mail }: AgentPlaces): Jrd {
+export function agentJrd(address: string, { card, self, profilePage, mail }: AgentPlaces): Jrd {
   const links = [
     ...(self === undefined ? [] : [{ rel: 'self', type: 'application/activity+json', href: self }]),
     { rel: cardRel, type: 'application/json', href: card },
-    ...(profile === undefined ? [] : [{ rel: profileRel, type: 'text/html', href: profile }]),
+    ...(profilePage === undefined ? [] : [{ rel: profileRel, type: 'text/html', href: profilePage }]),
     ...(mail === undefined ? [] : [{ rel: 'mailto', href: `mailto:${mail}` }]),
   ]
   const plain = links.find((link) => !isSafe(link))
@@ -38,7 +38,7 @@ export type JrdReading =
       readonly ok: true
       readonly card: string | undefined
       readonly self: string | undefined
-      readonly profile: string | undefined
+      readonly profilePage: string | undefined
       /** `JRD_ORDER`: links stand in another order than they should; nothing depends on it. */
       readonly warnings: readonly 'JRD_ORDER'[]
     }
@@ -66,7 +66,7 @@ export function readJrd(input: unknown, address: string): JrdReading {
     ok: true,
     card: hrefOf(cardRel, legacyCardRel),
     self: hrefOf('self'),
-    profile: hrefOf(profileRel),
+    profilePage: hrefOf(profileRel),
     warnings: isInOrder(known) ? [] : ['JRD_ORDER'],
   }
 }

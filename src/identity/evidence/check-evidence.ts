@@ -1,7 +1,6 @@
 // Structural validation of evidence with the codes of msg 5.2. What fails here is dropped; the message goes on without it.
-import { type IdentityEvidence, identityEvidenceSchema } from '../../contract/index.ts'
+import { type IdentityEvidence, identityEvidenceSchema, isVisible } from '../../contract/index.ts'
 import { instantOf } from './instant.ts'
-import { isVisible } from './visible-text.ts'
 
 export type EvidenceCode =
   | 'EV_MALFORMED'

@@ -1,5 +1,5 @@
 // What people are told at the door. Useful to them, and worth nothing to anybody else: no rule, no name, no setting.
-import type { RefusalReason } from '../access.ts'
+import type { RefusalReason } from '../access/access-policy.ts'
 import { shownCode } from './pairing-code.ts'
 
 export function pairingWords(code: string): string {

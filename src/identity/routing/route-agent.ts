@@ -14,7 +14,7 @@ export type RouteRequest = {
   readonly connectionAgent?: string
   readonly mentions: readonly TextMention[]
   readonly defaultAgent?: string
-  /** The agent of the conversation's first turn. */
+  /** Whom the thread talks with: the agent that was addressed last in it. */
   readonly sticky?: string
   readonly agents: ReadonlySet<string>
   /** Our own domains: `@agent@elsewhere` is somebody else's. */

@@ -2,15 +2,9 @@
 import * as z from 'zod'
 import { GatewayError, type IdentityEvidence } from '../../contract/index.ts'
 import { instantOf } from '../evidence/instant.ts'
-import { isDelimited } from '../evidence/subject-prefix.ts'
-import { isVisible } from '../evidence/visible-text.ts'
+import { delimitedPrefix, word } from '../evidence/word-schemas.ts'
 
-const word = z.string().min(1).max(512).refine(isVisible, 'must not hold blanks at its ends or invisible characters')
 const exactIssuer = word.refine((issuer) => !issuer.includes('*'), 'names one issuer exactly; wildcards are not known')
-const delimitedPrefix = word.refine(
-  isDelimited,
-  'must end in "/", ":" or "#", or it would also take in longer names; add the delimiter',
-)
 
 const trustedIssuerSchema = z.strictObject({
   issuer: exactIssuer,

@@ -1,6 +1,6 @@
 // What the checks look at: settings as they are in effect, and of secrets no more than how long and how varied they are.
 import type { AccessRule } from '../../contract/index.ts'
-import type { TokenLine } from '../../identity/token-store.ts'
+import type { TokenLine } from '../../identity/tokens/token-store.ts'
 import type { TrustedIssuer } from '../../identity/trust/trusted-issuers.ts'
 import type { RetentionPolicy } from '../../inbound/retention.ts'
 

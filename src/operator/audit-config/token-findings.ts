@@ -1,5 +1,5 @@
 // Tokens that were made: those that last for ever, that nobody needs, that nobody can place.
-import type { TokenLine } from '../../identity/token-store.ts'
+import type { TokenLine } from '../../identity/tokens/token-store.ts'
 import type { ConfigFacts } from './facts.ts'
 import type { Finding } from './finding.ts'
 

@@ -1,7 +1,7 @@
 // msg 17.2: what is a message, what is put right, what is refused.
 import { createHash } from 'node:crypto'
 import { promptParts, type ValidationScope, validateMessage } from '../../../src/contract/index.ts'
-import { createAccessPolicy } from '../../../src/identity/access.ts'
+import { createAccessPolicy } from '../../../src/identity/access/access-policy.ts'
 import { cleanMessage } from '../../../src/inbound/clean-message.ts'
 import { redactRaw } from '../../../src/inbound/redact.ts'
 import { assertDigest } from '../../../src/verification/index.ts'

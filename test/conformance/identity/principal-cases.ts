@@ -1,6 +1,7 @@
 // loop 7.7: principals, grants, ceilings, caller context, consent.
 import { can } from '../../../src/identity/access/capabilities.ts'
-import { type AccessGrant, accessibleAgents, checkGrants, roles } from '../../../src/identity/access/grants.ts'
+import { grantRoles } from '../../../src/identity/access/grant-store.ts'
+import { type AccessGrant, accessibleAgents, checkGrants } from '../../../src/identity/access/grants.ts'
 import { readCallerContext } from '../../../src/identity/chain/caller-context.ts'
 import { consentOperations, decideConsent } from '../../../src/identity/consent/consent.ts'
 import { ceilingAllows } from '../../../src/identity/principal/capability-ceiling.ts'
@@ -29,7 +30,7 @@ const grant = (changes: Partial<AccessGrant>): AccessGrant => ({
 })
 const user = userPrincipal(7, 'other')
 const reached = (grants: readonly AccessGrant[], principal = user) =>
-  roles.map((role) => checkGrants(grants, { principal, agent: 'demo', role }).allowed)
+  grantRoles.map((role) => checkGrants(grants, { principal, agent: 'demo', role }).allowed)
 const userHas = (_user: number, capability: string) => ['read', 'publish'].includes(capability)
 const principalWith = (change: object) =>
   refusal(() => createPrincipal({ effective_agent_id: 'demo', auth_source: 'user', ...change }))

@@ -1,7 +1,8 @@
 // loop 7.7: authenticating a token, and one verdict on every way to an agent.
-import { createCallerDesk } from '../../../src/identity/callers.ts'
+
 import { bearerPrincipal } from '../../../src/identity/principal/bearer-principal.ts'
 import { conversationOwner } from '../../../src/identity/principal/principal.ts'
+import { createCallerDesk } from '../../../src/identity/tokens/callers.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { hopHeaders, startApi } from '../../doubles/api.ts'
 import { madeToken, tokenDeps } from '../../doubles/tokens.ts'

@@ -2,13 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { can, effectiveCeiling } from '../../../src/identity/access/capabilities.ts'
-import {
-  type AccessGrant,
-  accessibleAgents,
-  checkGrants,
-  type Role,
-  roles,
-} from '../../../src/identity/access/grants.ts'
+import { type GrantRole, grantRoles } from '../../../src/identity/access/grant-store.ts'
+import { type AccessGrant, accessibleAgents, checkGrants } from '../../../src/identity/access/grants.ts'
 import {
   type CapabilityCeiling,
   ceilingAllows,
@@ -32,10 +27,10 @@ const grant = (changes: Partial<AccessGrant>): AccessGrant => ({
 const user = userPrincipal(7, 'other', { workspace_id: 'w1' })
 const person = audiencePrincipal({ id: 'chat:w1', ownerKey: 'team:space:U1' }, 'other', { workspace_id: 'w1' })
 const allowedFor = (grants: readonly AccessGrant[], principal = user) =>
-  roles.filter((role) => checkGrants(grants, { principal, agent: 'demo', role }).allowed)
+  grantRoles.filter((role) => checkGrants(grants, { principal, agent: 'demo', role }).allowed)
 
 describe('a grant', () => {
-  test.each<[Role, readonly Role[]]>([
+  test.each<[GrantRole, readonly GrantRole[]]>([
     ['viewer', ['viewer']],
     ['operator', ['viewer', 'operator']],
     ['admin', ['viewer', 'operator', 'admin']],

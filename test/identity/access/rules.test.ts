@@ -1,11 +1,18 @@
 // Rules on evidence: what they match, which of them wins, and which of them are never loaded.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { assuranceClasses, type IdentityEvidence } from '../../../src/contract/index.ts'
-import { combineAccess, createEvidenceAccess } from '../../../src/identity/access/decide-access.ts'
+import {
+  type AccessEntry,
+  type AccessRule,
+  assuranceClasses,
+  type IdentityEvidence,
+} from '../../../src/contract/index.ts'
+import { type AccessDecision, createAccessPolicy } from '../../../src/identity/access/access-policy.ts'
+import { createEvidenceAccess } from '../../../src/identity/access/decide-access.ts'
 import { type EvidenceRule, readEvidenceRules } from '../../../src/identity/access/rules.ts'
 import { strengthOf } from '../../../src/identity/evidence/assurance.ts'
-import { carriedEvidence, ownEvidence, senderWith } from '../../doubles/evidence.ts'
+import { accessScene } from '../../doubles/access-scene.ts'
+import { audience, carriedEvidence, ownEvidence, senderWith } from '../../doubles/evidence.ts'
 
 const access = (rules: readonly unknown[], visibility = 'restricted') =>
   createEvidenceAccess(readEvidenceRules({ visibility, rules }))
@@ -102,15 +109,20 @@ test('agent and connection together are never wider than either', () => {
     fc.record({ effect: fc.constantFrom('allow', 'deny'), subject: word }),
     fc.record({ effect: fc.constantFrom('allow', 'deny'), subject_prefix: fc.constantFrom('space:T1/', 'space:') }),
   )
-  const policy = fc.record({ visibility: fc.constantFrom('public', 'restricted'), rules: fc.array(rule) })
+  const policy = fc.record({
+    mode: fc.constantFrom('public', 'allow_list'),
+    allow: fc.constant([]),
+    rules: fc.array(rule) as fc.Arbitrary<AccessEntry[]>,
+  })
+  const decided = (subject: string, rule: AccessRule, own?: AccessRule) =>
+    createAccessPolicy().decide(
+      senderWith(ownEvidence({ subject })),
+      accessScene({ rule, own, recipient: audience }),
+    ) as AccessDecision
   fc.assert(
     fc.property(policy, policy, word, (one, other, subject) => {
-      const sender = senderWith(ownEvidence({ subject }))
-      const parts = [one, other].map((each) => createEvidenceAccess(readEvidenceRules(each)))
-      const [first, second] = parts
-      if (first === undefined || second === undefined) throw new Error('two policies')
-      const together = combineAccess(first, second).decide(sender).allowed
-      expect(together).toBe(parts.every((part) => part.decide(sender).allowed))
+      const together = decided(subject, one, other).kind === 'admitted'
+      expect(together).toBe([one, other].every((each) => decided(subject, each).kind === 'admitted'))
     }),
   )
 })

@@ -1,9 +1,9 @@
 // Hop 6: policy reads evidence, the rules and stored grants, and nothing else.
 import { describe, expect, test } from 'vitest'
-import { type AccessRule, nothingStored, type Sender, type StoredGrant } from '../../src/contract/index.ts'
-import { type AccessScene, createAccessPolicy } from '../../src/identity/access.ts'
-import { accessScene } from '../doubles/access-scene.ts'
-import { aMessage } from '../doubles/drafts.ts'
+import { type AccessRule, nothingStored, type Sender, type StoredGrant } from '../../../src/contract/index.ts'
+import { type AccessScene, createAccessPolicy } from '../../../src/identity/access/access-policy.ts'
+import { accessScene } from '../../doubles/access-scene.ts'
+import { aMessage } from '../../doubles/drafts.ts'
 
 const policy = createAccessPolicy()
 const { sender } = aMessage()

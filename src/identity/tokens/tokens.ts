@@ -2,7 +2,7 @@
 //
 // A token is found by its hash in a unique index. That is no comparison in constant time and need not be one: what timing could
 // tell is how far the hash of a guess agrees with a stored hash, and nobody can choose what a guess hashes to.
-import { GatewayError, type IdSource, type Secret, secret } from '../contract/index.ts'
+import { GatewayError, type IdSource, type Secret, secret } from '../../contract/index.ts'
 import type { FoundToken, NewToken, TokenHolder, TokenLine, TokenStore } from './token-store.ts'
 
 export type TokenDeps = {

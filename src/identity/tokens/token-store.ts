@@ -1,6 +1,6 @@
 // The port of tokens an operator made: for operators, for people who see what is theirs, for callers of agents. Only their hashes
 // are kept; the clear text is shown once. A store is one tenant's: the tokens of another are unknown to it.
-import type { WorkspaceScope } from '../contract/index.ts'
+import type { WorkspaceScope } from '../../contract/index.ts'
 
 /**
  * `admin`: every operator route. `read`: those that change nothing and show nothing that was said. `run`: talk to agents.

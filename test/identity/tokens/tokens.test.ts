@@ -1,11 +1,11 @@
 // Tokens that operators make: shown once, kept as hashes, revoked for everybody at once.
 import { expect, test } from 'vitest'
-import { bearerIn, createToken, findToken, tokenHolder, tokenPrefix } from '../../src/identity/tokens.ts'
-import { statement } from '../../src/storage/database.ts'
-import { createTokenStore } from '../../src/storage/token-store.ts'
-import { sha256Hex } from '../../src/verification/index.ts'
-import { madeToken, plainTerms, tokenDeps } from '../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { bearerIn, createToken, findToken, tokenHolder, tokenPrefix } from '../../../src/identity/tokens/tokens.ts'
+import { statement } from '../../../src/storage/database.ts'
+import { createTokenStore } from '../../../src/storage/token-store.ts'
+import { sha256Hex } from '../../../src/verification/index.ts'
+import { madeToken, plainTerms, tokenDeps } from '../../doubles/tokens.ts'
+import { describeOnEachDatabase } from '../../setup/each-database.ts'
 
 const everything = statement('test_tokens', 'select row_to_json(t)::text as line from tokens t')
 const age = (minutes: number) =>

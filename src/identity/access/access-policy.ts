@@ -1,10 +1,10 @@
 // Hop 6: evidence -> access decision. A port; this default reads evidence, the rules of configuration and stored grants, and
 // nothing else. What it needs was read together with the message, so a revoked grant is gone at the very next decision.
-import type { AccessRule, IdentityEvidence, PolicySender, StoredAccess, StoredGrant } from '../contract/index.ts'
-import { createEvidenceAccess, type EvidenceAccess, type EvidenceDecision } from './access/decide-access.ts'
-import { acceptedEvidence } from './evidence/accepted-evidence.ts'
-import { checkEvidence, type EvidenceCode } from './evidence/check-evidence.ts'
-import { onBehalfOf } from './trust/on-behalf-of.ts'
+import type { AccessRule, IdentityEvidence, PolicySender, StoredAccess, StoredGrant } from '../../contract/index.ts'
+import { acceptedEvidence } from '../evidence/accepted-evidence.ts'
+import { checkEvidence, type EvidenceCode } from '../evidence/check-evidence.ts'
+import { onBehalfOf } from '../trust/on-behalf-of.ts'
+import { createEvidenceAccess, type EvidenceAccess, type EvidenceDecision } from './decide-access.ts'
 
 /** Where and about what a decision is made; nothing of it is the sender's to choose. */
 export type AccessScene = {

@@ -1,7 +1,7 @@
 // Who calls an agent over an API (loop 7.3): token, then chain, and only then is the token's use noted.
-import type { Bearer, CallerDesk, CallerVerdict } from '../contract/index.ts'
-import { agentChainAt } from './chain/agent-chain.ts'
-import { readCallerContext } from './chain/caller-context.ts'
+import type { Bearer, CallerDesk, CallerVerdict } from '../../contract/index.ts'
+import { agentChainAt } from '../chain/agent-chain.ts'
+import { readCallerContext } from '../chain/caller-context.ts'
 import type { FoundToken, TokenHolder } from './token-store.ts'
 import { bearerIn, findToken, type TokenDeps, tokenDigits } from './tokens.ts'
 
