@@ -1,4 +1,4 @@
--- compatible: the release before this one asks nobody to pair and writes none of these tables; a message held by this one waits.
+-- compatible: the release before this one writes none of these tables, and leaves what this one wrote (rows of version 2) to it.
 -- It claims without asking whose row it is, so a second tenant joins the database after its last replica is gone.
 CREATE TABLE "audit_log" (
 	"seq" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "audit_log_seq_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),

@@ -3,8 +3,10 @@
 // A release writes this version, and reads it and every older one: whoever raises it brings older rows into the new shape
 // as the stores claim them. A newer row stays where it is until a newer release claims it, and so does all that waits
 // behind it in its lane: the order of a conversation outlives an upgrade.
-
-export const rowVersion = 1
+//
+// Version 2: only this release and later ones know turns at the door, grants, blocks and the audit log. One of version 1 would
+// run an agent for whoever stands at the door, and refuse what was held once its sender is let in.
+export const rowVersion = 2
 
 /** SQL: whether the row that comes next, given as a sub-select of its version, can be read here; no row at all can. */
 export function isReadable(nextVersion: string): string {
