@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
+import { until } from '../doubles/at-work.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
@@ -132,8 +133,9 @@ describeOnEachDatabase('an interrupted turn', (database) => {
         await step('second', async () => effects.push(`${name} second`))
         return `${name} done`
       }
-    // The late one never hears its timers, as if it had been stopped by a signal.
-    const late = start(agent('late'), { turns: { leaseMs: 600_000 } })
+    // The late one never hears its timers, as if it had been stopped by a signal; its only slot is taken, so that it does not
+    // become its own successor.
+    const late = start(agent('late'), { turns: { leaseMs: 600_000, slots: 1 } })
     await late.deliver({ id: 'm1', from: 'ada', text: 'go' })
     work(late)
     while (held.length === 0) await sleep(5)
@@ -141,10 +143,9 @@ describeOnEachDatabase('an interrupted turn', (database) => {
     const successor = start(agent('next'))
     await settleUntil(successor, () => texts().length > 0)
     held[0]?.()
-    await sleep(100)
+    await until(() => late.logged.some((line) => line.event === 'turn_fenced'))
     expect(effects).toEqual(['late first', 'next second'])
     expect(texts()).toEqual(['next done'])
-    expect(late.logged.map((line) => line.event)).toContain('turn_fenced')
   })
 
   test('an agent that never returns loses its turn at the deadline and keeps no lane', async () => {
