@@ -1,11 +1,12 @@
 // Hop 4: an arrival becomes a stored row, claimed once and queued in its conversation. Only then is it acknowledged.
 import type { Acceptance, ArrivedMessage, ArrivedNothing, Connection, JsonObject } from '../contract/index.ts'
 import { cleanText, isGatewayError } from '../contract/index.ts'
-import { besideThread, controlCommandOf } from './control-command.ts'
+import { besideThread, controlCommandOf, plainThread } from './control-command.ts'
 import { contentKey, dedupeKey, remainsKey } from './dedupe-key.ts'
 import type { Committer } from './group-commit.ts'
 import type { DraftRouting, InboxDraft, InboxOutcome } from './inbox-store.ts'
 import { redactRaw } from './redact.ts'
+import { ownThread, sharedThread } from './thread-names.ts'
 
 export type AcceptDeps = { readonly committer: Committer; readonly newId: () => string }
 export type AcceptContext = {
@@ -98,7 +99,8 @@ function messageDraft(
   const { channel } = arrived.message
   const kept = redactRaw(raw)
   const isControl = controlCommandOf(arrived.message, context.controlNames) !== undefined
-  const thread = isControl ? besideThread(arrived.thread) : arrived.thread
+  const named = plainThread(arrived.thread)
+  const thread = isControl ? besideThread(named) : named
   const obligation = route?.obligation ?? arrived.obligation ?? (isControl ? 'command' : null)
   return {
     ...emptyDraft(deps, context),
@@ -129,15 +131,19 @@ function messageDraft(
 }
 
 /**
- * A thread the platform vouches for is everybody's who is in it. Any other name is its sender's own, whoever else uses it: a
- * guessed one neither tells nor changes whom somebody else talks with.
+ * Whom somebody addressed is kept under their own name for the thread, which nobody can imitate: a stranger neither learns nor
+ * changes whom somebody else talks with. Where the platform vouches for the thread it also counts for everybody in it, once
+ * they are let in.
  */
 function draftRouting({ thread, subject }: ArrivedMessage, { isSticky, isAddressed, agents }: Route): DraftRouting {
   const named = thread.candidates[0] ?? thread.fresh
-  // A length tells where the subject ends, whatever is in it; no name that is vouched for begins like that.
-  const own = subject === undefined ? null : `~${subject.length}~${subject}~${named}`
-  const shared = named.startsWith('~') ? `~~${named}` : named
-  return { thread: thread.vouched ? shared : own, isSticky, isAddressed, agents }
+  return {
+    own: subject === undefined ? null : ownThread(subject, named),
+    thread: thread.vouched ? sharedThread(named) : null,
+    isSticky,
+    isAddressed,
+    agents,
+  }
 }
 
 function emptyDraft(deps: AcceptDeps, { connection, connectionKey, horizonMs, traceId }: AcceptContext): InboxDraft {

@@ -18,12 +18,16 @@ export function controlCommandOf(
 
 /** The same claim to a thread, made to the conversation beside it. */
 export function besideThread(thread: ArrivedMessage['thread']): ArrivedMessage['thread'] {
-  const { candidates, fresh } = thread
-  return {
-    ...thread,
-    candidates: candidates.map((candidate) => `${controlPrefix}${candidate}`),
-    fresh: `${controlPrefix}${fresh}`,
-  }
+  return renamed(thread, (name) => `${controlPrefix}${name}`)
+}
+
+/** A sender may call a thread what only the gateway calls one: then it is called otherwise, and by that for good. */
+export function plainThread(thread: ArrivedMessage['thread']): ArrivedMessage['thread'] {
+  return renamed(thread, (name) => (/^~+control /.test(name) ? `~${name}` : name))
+}
+
+function renamed(thread: ArrivedMessage['thread'], rename: (name: string) => string): ArrivedMessage['thread'] {
+  return { ...thread, candidates: thread.candidates.map(rename), fresh: rename(thread.fresh) }
 }
 
 function commandIn(text: string): ControlCommand | undefined {

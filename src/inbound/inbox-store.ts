@@ -43,7 +43,9 @@ export type InboxDraft = {
 
 /** Which of several agents takes a message: that of the message an edit is about, that of its thread, else the draft's own. */
 export type DraftRouting = {
-  /** Under which the thread's agent is kept. Null: it has none, and none is kept. */
+  /** Under which it is kept whom the sender talks with in the thread. Null: it is not kept. */
+  readonly own: string | null
+  /** Under which it is kept whom the thread talks with, by those who were let in. Null: nobody vouches for the thread. */
   readonly thread: string | null
   /** The thread's agent goes before the draft's. */
   readonly isSticky: boolean

@@ -13,7 +13,7 @@ const threads = statement(
 )
 
 const agents = ['demo', 'billing', 'travel']
-const sticky: DraftRouting = { thread: 'c1', isSticky: true, isAddressed: false, agents }
+const sticky: DraftRouting = { own: '~10~test:alice~c1', thread: 'c1', isSticky: true, isAddressed: false, agents }
 
 describeOnEachDatabase('the agent of a thread', (database) => {
   const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
@@ -31,7 +31,7 @@ describeOnEachDatabase('the agent of a thread', (database) => {
       said('m3'),
       addressed('m4', 'travel'),
       said('m5'),
-      said('m6', { thread: 'c2' }, { candidates: ['c2'] }),
+      said('m6', { own: '~10~test:alice~c2', thread: 'c2' }, { candidates: ['c2'] }),
     )
     await accept(said('m7'))
     expect(await taken()).toEqual([
@@ -44,7 +44,7 @@ describeOnEachDatabase('the agent of a thread', (database) => {
       'm7 travel',
     ])
     expect(await database().query(threads, [])).toEqual([
-      { tenant: 'default', connection: 'test', thread: 'c1', agent: 'travel' },
+      { tenant: 'default', connection: 'test', thread: '~10~test:alice~c1', agent: 'travel' },
     ])
   })
 
@@ -60,7 +60,7 @@ describeOnEachDatabase('the agent of a thread', (database) => {
     await accept(
       addressed('m1', 'billing'),
       { ...addressed('m3', 'billing'), ...late },
-      addressed('m4', 'billing', { thread: null }),
+      addressed('m4', 'billing', { own: null }),
       said('m5'),
     )
     expect((await taken()).slice(-1)).toEqual(['m5 travel'])
@@ -88,7 +88,9 @@ describeOnEachDatabase('the agent of a thread', (database) => {
 
   test('is kept by many replicas at once without a deadlock', async () => {
     const batch = (turn: number) => {
-      const pair = ['a', 'b'].map((thread) => addressed(`${thread}${turn}`, agents[turn % 3] ?? 'demo', { thread }))
+      const pair = ['a', 'b'].map((thread) =>
+        addressed(`${thread}${turn}`, agents[turn % 3] ?? 'demo', { own: thread }),
+      )
       return turn % 2 === 0 ? pair : pair.toReversed()
     }
     await Promise.all(Array.from({ length: 24 }, (_, turn) => accept(...batch(turn))))

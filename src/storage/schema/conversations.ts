@@ -38,7 +38,7 @@ export const conversationAliases = pgTable(
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.agent, t.externalId] })],
 )
 
-/** Which agent of several a thread talks with: the one addressed last. */
+/** Which agent of several a thread talks with: the one addressed last, by each sender for themselves and by those let in for all. */
 export const threadAgents = pgTable(
   'thread_agents',
   {

@@ -7,7 +7,7 @@
 //   opened    conversations that had to be opened; a stranger's thread id opens his own, never somebody else's
 //   inserted  the rows themselves; whoever loses a race for the same key gets nothing back
 //   queued    the lanes, one upsert per conversation in a fixed order, so that two replicas cannot deadlock
-//   turned    threads that talk with another agent from now on, in a fixed order as well
+//   turned    whom a sender talks with from now on, in a fixed order as well; a thread itself turns once they are let in
 //   repeated  how often known messages came again, also within this batch; nothing to do for a new one
 //
 // Look-ups are lateral with a limit, or scalar: so that a plan made for an empty table does not become a scan of a full
@@ -47,13 +47,16 @@ wanting as materialized (
       -- Said in the same breath: the thread's agent is not stored yet.
       select e.agent from inp e
       where e.ord < i.ord and e.tenant = i.tenant and e.connection = i.connection
-        and e.routing ->> 'thread' = i.routing ->> 'thread' and (e.routing ->> 'isAddressed')::boolean
+        and e.routing ->> 'own' = i.routing ->> 'own' and (e.routing ->> 'isAddressed')::boolean
         and e.state = 'queued' and not e.is_stale and not exists (select 1 from known k where k.ord = e.ord)
       order by e.ord desc limit 1), (
-      select t.agent from thread_agents t
-      where t.tenant = i.tenant and t.connection = i.connection and t.external_id = i.routing ->> 'thread'
-        and i.routing -> 'agents' ? t.agent
-      limit 1)) end,
+      -- Whoever was addressed last: by the sender, or by somebody of the thread who was let in.
+      select t.agent from (values (i.routing ->> 'own'), (i.routing ->> 'thread')) n(name) cross join lateral (
+        select t.agent, t.updated_at from thread_agents t
+        where t.tenant = i.tenant and t.connection = i.connection and t.external_id = n.name
+          and i.routing -> 'agents' ? t.agent
+        limit 1) t
+      order by t.updated_at desc limit 1)) end,
     i.agent) end as taker
   from inp i
   where i.state = 'queued' and not i.is_stale and not exists (select 1 from known k where k.ord = i.ord)
@@ -132,13 +135,12 @@ queued as (
 ),
 turned as (
   insert into thread_agents (tenant, connection, external_id, agent)
-  select distinct on (w.tenant, w.connection, w.routing ->> 'thread')
-    w.tenant, w.connection, w.routing ->> 'thread', w.taker
+  select distinct on (w.tenant, w.connection, w.routing ->> 'own')
+    w.tenant, w.connection, w.routing ->> 'own', w.taker
   from wanting w join inserted n on n.id = w.id
-  where (w.routing ->> 'isAddressed')::boolean and w.routing ->> 'thread' is not null
+  where (w.routing ->> 'isAddressed')::boolean and w.routing ->> 'own' is not null
   order by 1, 2, 3, w.ord desc
   on conflict (tenant, connection, external_id) do update set agent = excluded.agent, updated_at = now()
-  where thread_agents.agent <> excluded.agent
 ),
 joining as (
   insert into participants (conversation_id, subject)

@@ -3,6 +3,7 @@
 import { controlPrefix } from '../../inbound/control-command.ts'
 import { statement } from '../database.ts'
 import { isReadable } from '../row-version.ts'
+import { ownThreads } from './own-thread.ts'
 import { storedAccess } from './stored-access.ts'
 
 /** Signals go before messages and have one format. */
@@ -66,9 +67,14 @@ from held h join conversations c on c.id = h.conversation_id`
 
 export const claimLanes = statement('claim_lanes', claim(''))
 
-/** Lanes of conversations beside a conversation; looked at one by one among those that are due. */
+/**
+ * Lanes of conversations beside a conversation; looked at one by one among those that are due. Only the beginning of a name
+ * tells: what a sender calls a thread may hold anything.
+ */
 export const claimControlLanes = statement(
   'claim_control_lanes',
   claim(`
-    and (select position('${controlPrefix}' in c.external_id) > 0 from conversations c where c.id = l.conversation_id)`),
+    and (select starts_with(c.external_id, '${controlPrefix}')
+        or starts_with(c.external_id, ${ownThreads('c.owner_subject')} || '${controlPrefix}')
+      from conversations c where c.id = l.conversation_id)`),
 )

@@ -2,6 +2,7 @@
 // $1 tenant, $2 the names they go by, as a JSON array.
 import { statement } from '../database.ts'
 import { isTheirs } from './forget.ts'
+import { turnedBy } from './own-thread.ts'
 
 /** Whoever decides about a pairing locks it first; what waited for one that is gone is refused with it. */
 export const forgetPairings = statement(
@@ -71,11 +72,9 @@ buried as (delete from tombstones s where s.tenant = $1 and ${isTheirs('s.subjec
 called as (
   delete from caller_chains c where c.tenant = $1 and (${isTheirs('c.root')} or ${isTheirs('c.host')}) returning 1
 ),
--- Threads they alone claimed are kept under their name: with whom they talked there goes with it.
-steered as (
-  delete from thread_agents a using json_array_elements_text($2::text::json) n
-  where a.tenant = $1 and a.external_id ~ '^~\\d+~'
-    and starts_with(substr(a.external_id, position('~' in substr(a.external_id, 2)) + 2), n.value || '~')
+unsteered as (
+  delete from thread_agents a using json_array_elements_text($2::text::json) n(name)
+  where a.tenant = $1 and starts_with(a.external_id, ${turnedBy('n.name')})
 ),
 stopped as (update runs r set cancelled_by = 'forgotten' where r.tenant = $1 and ${isTheirs('r.cancelled_by')})
 select (select count(*)::int from granted) as grants, (select count(*)::int from held) as tokens,

@@ -3,7 +3,7 @@
 // are forgotten last.
 import { statement } from '../database.ts'
 import { emptyLine } from './empty-line.ts'
-import { ownThreads } from './own-thread.ts'
+import { ownThreads, turnedThread } from './own-thread.ts'
 
 export const isTheirs = (column: string): string =>
   `${column} = any(array(select json_array_elements_text($2::text::json)))`
@@ -216,7 +216,8 @@ left_by as (
 unnamed as (delete from conversation_aliases a using idle where idle.is_alone and a.conversation_id = idle.id),
 unsteered as (
   delete from thread_agents a using idle
-  where idle.is_alone and a.tenant = $1 and a.connection = idle.connection and a.external_id = idle.external_id
+  where idle.is_alone and a.tenant = $1 and a.connection = idle.connection
+    and a.external_id = ${turnedThread('idle.external_id')}
 ),
 closed as (
   delete from sessions s using idle

@@ -5,6 +5,7 @@ import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
 import { auditedMessages } from './audit-lines.ts'
 import { remembered } from './history.ts'
+import { turnedBy, turnedThread } from './own-thread.ts'
 
 const lane = `lane as materialized (
   select conversation_id, tenant from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update)`
@@ -75,7 +76,26 @@ taken as (
   from given g, json_to_recordset($6::text::json) as m(
     id uuid, ord int, principal text, "accessRule" text, subject text, evidence jsonb)
   where x.id = m.id and ${isWaiting('$6')} and g.id is not null
-  returning x.id, x.tenant, x.connection, x.agent, x.conversation_id, x.trace_id, m."accessRule", m.subject, m.evidence, g.kind
+  returning x.id, x.tenant, x.connection, x.agent, x.conversation_id, x.trace_id, m."accessRule", m.subject, m.evidence, g.kind,
+    x.subject as sender
+),
+-- Whoever is let in says for everybody in the thread whom it talks with; until then they said it for themselves alone.
+turned as (
+  insert into thread_agents (tenant, connection, external_id, agent, updated_at)
+  select c.tenant, c.connection, ${turnedThread('c.external_id')}, c.agent, said.at
+  from conversations c cross join lateral (
+    select o.updated_at as at from taken t cross join lateral (
+      select o.updated_at from thread_agents o
+      where o.tenant = c.tenant and o.connection = c.connection and o.agent = c.agent
+        and o.external_id = ${turnedBy('t.sender')} || c.external_id
+      limit 1) o
+    where t.kind = 'messages' order by o.updated_at desc limit 1) said
+  where c.id = $1 and not exists (
+    select 1 from thread_agents k
+    where k.tenant = c.tenant and k.connection = c.connection and k.external_id = ${turnedThread('c.external_id')}
+      and k.updated_at >= said.at)
+  on conflict (tenant, connection, external_id) do update set agent = excluded.agent, updated_at = excluded.updated_at
+  where thread_agents.updated_at < excluded.updated_at
 ),
 signalled as (
   update signals s set state = 'in_turn', turn_id = g.id, attempts = s.attempts + 1

@@ -1,0 +1,12 @@
+// What a thread is called where it is kept whom it talks with. Statements build the same names (src/storage/statements/own-thread.ts).
+
+/** The sender's own name for it. A length tells where the subject ends, whatever is in it. */
+export function ownThread(subject: string, named: string): string {
+  // Counted as a database counts: by characters, not by halves of them.
+  return `~${[...subject].length}~${subject}~${named}`
+}
+
+/** The name of a thread that the platform vouches for; it never begins like somebody's own. */
+export function sharedThread(named: string): string {
+  return named.startsWith('~') ? `~~${named}` : named
+}

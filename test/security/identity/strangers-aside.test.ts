@@ -1,0 +1,96 @@
+// A stranger in a room full of agents: whom the others talk with is theirs to say.
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { defineAgent } from '../../../src/agent/agent.ts'
+import { textOf } from '../../../src/contract/index.ts'
+import { forgetPerson } from '../../../src/identity/forget/forget.ts'
+import { statement } from '../../../src/storage/database.ts'
+import { createForgetStore } from '../../../src/storage/forget-store.ts'
+import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
+import { tablesWith } from '../../doubles/traces.ts'
+import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
+import { describeOnEachDatabase } from '../../setup/each-database.ts'
+
+const grant = statement(
+  'test_grant',
+  `insert into grants (tenant, id, subject, effect, source, created_by)
+   values ('default', $1, 'loopback:' || $2, 'allow', 'test', 'test')`,
+)
+
+describeOnEachDatabase('whom a room talks with', (database) => {
+  let vendor: VendorStub
+  let gateway: TestGateway
+
+  const start = (mode: 'pairing' | 'allow_list') => {
+    const agents = ['desk', 'billing', 'travel'].map((slug) =>
+      defineAgent({ slug, description: slug, run: (message) => `${slug}: ${textOf(message.parts)}` }),
+    )
+    const connections = loopbackConnections(vendor.origin, { access: { mode, allow: ['loopback:ada'] } })
+    gateway = createTestGateway(database(), { agents, defaultAgent: 'desk', connections })
+  }
+  const tell = (id: string, from: string, text: string) =>
+    gateway.deliver({ id, from, text, conversation: 'room', room: 'group', addressed: 'mention' })
+  const say = async (id: string, from: string, text: string) => {
+    await tell(id, from, text)
+    await gateway.settle()
+  }
+  const lastSaid = () => vendor.messages.at(-1)?.text
+
+  beforeEach(async () => {
+    vendor = await startVendorStub()
+  })
+  afterEach(async () => {
+    gateway.stop()
+    await vendor.close()
+  })
+
+  test.each(['pairing', 'allow_list'] as const)('is not for a stranger to change (%s)', async (mode) => {
+    start(mode)
+    await say('m1', 'ada', '@travel hello')
+    await say('s1', 'stranger', '@billing hello')
+    await say('m2', 'ada', 'and?')
+    expect(lastSaid()).toBe('travel: and?')
+  })
+
+  test('is not changed by strangers who speak in the same breath, or before anything was decided', async () => {
+    start('allow_list')
+    await say('m1', 'ada', '@travel hello')
+    await Promise.all([tell('s1', 'stranger', '@billing hello'), tell('m2', 'ada', 'and?')])
+    await tell('s2', 'other', '@desk hello')
+    await tell('m3', 'ada', 'so?')
+    await gateway.settle()
+    const answers = vendor.messages.map(({ text }) => text).filter((text) => /and\?|so\?/.test(text ?? ''))
+    expect(answers.join()).not.toMatch(/billing|desk/)
+    expect(answers.join()).toContain('travel')
+  })
+
+  test('changes for everybody once whoever addressed another agent is let in', async () => {
+    start('pairing')
+    await say('m1', 'ada', '@travel hello')
+    await say('s1', 'bob', '@billing hello')
+    await database().query(grant, [randomUUID(), 'bob'])
+    await say('s2', 'bob', 'me again')
+    expect(lastSaid()).toBe('billing: me again')
+    await say('m2', 'ada', 'and?')
+    expect(lastSaid()).toBe('billing: and?')
+  })
+  test('is forgotten with whoever said it, in a room and in a thread of their own', async () => {
+    start('allow_list')
+    await say('m1', 'ada', '@travel hello')
+    await gateway.deliver({ id: 'm2', from: 'ada', text: '@billing hello', conversation: 'own', claims: ['t1'] })
+    await gateway.settle()
+    const store = createForgetStore(database(), 'default')
+    const wish = { principal: 'loopback:ada', actor: 'test', budgetMs: 60_000, from: null }
+    expect(await forgetPerson({ store, monotonicMs: () => performance.now() }, wish)).toMatchObject({ isDone: true })
+    expect(await tablesWith(database(), 'loopback:ada')).toEqual([])
+  })
+
+  test('a thread called like the place for commands takes no place from commands', async () => {
+    start('allow_list')
+    for (const [index, name] of ['~control t1', 'x ~control t1', '~loopback:ada~~control t1'].entries())
+      await gateway.deliver({ id: `m${index}`, from: 'ada', text: 'hello', conversation: 'own', claims: [name] })
+    expect(await gateway.deps.turns.claimControl(10)).toEqual([])
+    await gateway.deliver({ id: 'c1', from: 'ada', text: '/status', conversation: 'own', claims: ['~control t1'] })
+    expect(await gateway.deps.turns.claimControl(10)).toHaveLength(1)
+  })
+})
