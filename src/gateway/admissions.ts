@@ -7,7 +7,7 @@ import type {
   OpenPairing,
   StoredGrant,
 } from '../contract/index.ts'
-import { type AccessDecision, type AccessScene, grantsHere, roleHere } from '../identity/access/access-policy.ts'
+import { type AccessDecision, type AccessScene, roleGrants, roleHere } from '../identity/access/access-policy.ts'
 import { refusalWords } from '../identity/pairing/door-words.ts'
 import { isForOtherAgent } from '../identity/principal/bearer-principal.ts'
 import type { ResolvedPrincipal } from '../identity/principal/resolver.ts'
@@ -88,24 +88,33 @@ export async function speakerOf(
   row: WaitingMessage,
   agent: string,
 ): Promise<Fields | undefined> {
-  const decision = await deps.access.decide(row.message.sender, sceneOf(deps, at, row, agent))
+  const scene = sceneOf(deps, at, row, agent)
+  const decision = await deps.access.decide(row.message.sender, scene)
   if (decision.kind !== 'admitted') return undefined
   const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
-  const role = roleHere({ stored: row.access, connection: at.key, agent })
+  const role = roleHere(row.message.sender, scene)
   const caller = row.message.channel?.caller
   if (person === undefined) return undefined
   return { ...person.principal, role, ...(caller === undefined ? {} : { caller_context: caller }) }
 }
 
-/** An operator by a stored grant, for this agent in this place, as of this very moment. */
-export function isOperatorHere(row: WaitingMessage, at: GatewayConnection, agent: string): boolean {
-  const role = roleHere({ stored: row.access, connection: at.key, agent })
-  return role === 'operator' || role === 'admin'
-}
-
-export function adminGrantsHere(row: WaitingMessage, at: GatewayConnection, agent: string): readonly StoredGrant[] {
-  const grants = grantsHere({ stored: row.access, connection: at.key, agent })
-  return grants.filter(({ effect, role }) => effect === 'allow' && role === 'admin')
+/** What stored grants make of whoever gives a command, for this agent in this place, as of this very moment. */
+export async function authorityOf(
+  deps: AdmissionDeps,
+  at: GatewayConnection,
+  row: WaitingMessage,
+  agent: string,
+): Promise<{ readonly isOperator: boolean; readonly adminGrants: readonly StoredGrant[] }> {
+  const scene = sceneOf(deps, at, row, agent)
+  const { sender } = row.message
+  // A command that is tried again may come from somebody who was shut out meanwhile.
+  const decision = await deps.access.decide(sender, scene)
+  if (decision.kind !== 'admitted') return { isOperator: false, adminGrants: [] }
+  const role = roleHere(sender, scene)
+  return {
+    isOperator: role === 'operator' || role === 'admin',
+    adminGrants: roleGrants(sender, scene).filter((grant) => grant.role === 'admin'),
+  }
 }
 
 function sceneOf(deps: AdmissionDeps, at: GatewayConnection, row: WaitingMessage, agent: string): AccessScene {

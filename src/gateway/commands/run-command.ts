@@ -1,7 +1,7 @@
 // A turn in the conversation beside a conversation: no agent runs, the gateway answers.
 import { completeReply } from '../../agent/reply.ts'
 import { GatewayError, type NormalizedResponse } from '../../contract/index.ts'
-import { adminGrantsHere, isOperatorHere } from '../admissions.ts'
+import { authorityOf } from '../admissions.ts'
 import type { GatewayDeps } from '../deps.ts'
 import type { ReadyTurn } from '../prepare-turn.ts'
 import { replyFacts } from '../turn-facts.ts'
@@ -19,8 +19,7 @@ export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<N
     at: ready.at,
     command,
     principal: turn.principal ?? '',
-    isOperator: isOperatorHere(lead.row, ready.at, lane.agent),
-    adminGrants: adminGrantsHere(lead.row, ready.at, lane.agent),
+    ...(await authorityOf(deps, ready.at, lead.row, lane.agent)),
     agent: lane.agent,
     glance,
     turn: { id: turn.id, tenant: lane.tenant },

@@ -60,9 +60,10 @@ export function createAccessPolicy(): AccessPolicy {
   return {
     decide(sender, scene) {
       const { rule, own } = scene
-      if (rule.mode === 'closed') return { kind: 'refused', reason: 'connection_closed', rule: 'closed' }
       const { valid, code } = validEvidence(sender, scene)
       const [first] = valid
+      if (rule.mode === 'closed')
+        return { kind: 'refused', reason: 'connection_closed', rule: 'closed', evidence: first }
       if (first === undefined) return { kind: 'refused', reason: code ?? 'no_evidence', rule: rule.mode }
       const grants = grantsHere(scene)
       const block = grants.find((grant) => grant.effect === 'deny')
@@ -116,7 +117,7 @@ function grantedEvidence({ valid, grants }: Settling): AccessDecision | undefine
 type Place = Pick<AccessScene, 'stored' | 'connection' | 'agent'>
 
 /** Grants for a person's main subject count under every subject that was linked to it. */
-export function grantsHere({ stored, connection, agent }: Place): readonly StoredGrant[] {
+function grantsHere({ stored, connection, agent }: Place): readonly StoredGrant[] {
   const here = stored.grants.filter(
     (grant) =>
       (grant.connection === null || grant.connection === connection) && (grant.agent === null || grant.agent === agent),
@@ -127,11 +128,21 @@ export function grantsHere({ stored, connection, agent }: Place): readonly Store
   return [...here, ...linked]
 }
 
-/** The strongest thing a stored grant makes of this person here; undefined: nothing. */
-export function roleHere(scene: Place): StoredGrant['role'] {
-  const roles = grantsHere(scene)
-    .filter((grant) => grant.effect === 'allow')
-    .map((grant) => grant.role)
+/**
+ * Grants that make somebody more than a speaker here. Only by evidence that holds: what is carried and not believed names
+ * nobody. Whoever acts for somebody else brings no role of their own along.
+ */
+export function roleGrants(sender: PolicySender, scene: AccessScene): readonly StoredGrant[] {
+  const { valid } = validEvidence(sender, scene)
+  const own = new Set(valid.filter((each) => onBehalfOf(each).length === 0).map(({ subject }) => subject))
+  return grantsHere(scene).filter(
+    ({ effect, role, subject }) => effect === 'allow' && role !== null && own.has(subject),
+  )
+}
+
+/** The strongest thing a stored grant makes of this person here; null: nothing. */
+export function roleHere(sender: PolicySender, scene: AccessScene): StoredGrant['role'] {
+  const roles = roleGrants(sender, scene).map((grant) => grant.role)
   return (['admin', 'operator', 'viewer'] as const).find((role) => roles.includes(role)) ?? null
 }
 

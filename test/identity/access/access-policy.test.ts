@@ -1,7 +1,7 @@
 // Hop 6: policy reads evidence, the rules and stored grants, and nothing else.
 import { describe, expect, test } from 'vitest'
 import { type AccessRule, nothingStored, type Sender, type StoredGrant } from '../../../src/contract/index.ts'
-import { type AccessScene, createAccessPolicy } from '../../../src/identity/access/access-policy.ts'
+import { type AccessScene, createAccessPolicy, roleHere } from '../../../src/identity/access/access-policy.ts'
 import { accessScene } from '../../doubles/access-scene.ts'
 import { aMessage } from '../../doubles/drafts.ts'
 
@@ -134,4 +134,37 @@ describe("an agent's own rule", () => {
   test('opens nothing that the connection keeps shut', async () => {
     expect(await decide(sender, { rule: allowing('test:bob'), own: open })).toMatchObject({ kind: 'refused' })
   })
+})
+
+describe('a role', () => {
+  const [own] = sender.identities ?? []
+  if (own === undefined) throw new Error('no evidence')
+  const admin: StoredGrant = {
+    ...{ id: 'g1', subject: 'test:root', effect: 'allow', role: 'admin' },
+    ...{ connection: null, agent: null, workspaceId: null },
+  }
+  const scene = accessScene({ rule: open, stored: { ...nothingStored, grants: [admin] } })
+  const roleOf = (...others: NonNullable<Sender['identities']>) =>
+    roleHere({ ...sender, identities: [own, ...others] }, scene)
+  const root = { ...own, subject: 'test:root' }
+
+  test('comes with evidence that holds', () => {
+    expect(roleOf(root)).toBe('admin')
+  })
+
+  test.each([
+    ['was not verified', { proof: { type: 'signed-attestation', alg: 'EdDSA', kid: 'k', value: 'v' } }],
+    ['is of a kind nobody can check', { proof: { type: 'wallet-signature' } }],
+    ['had expired', { issued_at: '2026-11-16T10:00:00.000Z', expires_at: '2026-11-16T11:00:00.000Z' }],
+    ['is for another agent', { audience: '@other@parley.localhost' }],
+    ['acts for somebody else', { proof: { type: 'bearer-token', verified_by: 'p' }, on_behalf_of: ['test:eve'] }],
+  ])('does not come with evidence that %s', (_what, changes) => {
+    expect(roleOf({ ...root, ...changes } as typeof root)).toBeNull()
+  })
+})
+
+test('of a closed connection it is known who was turned away', async () => {
+  const closed = { rule: { mode: 'closed', allow: [] } } as const
+  expect(await decide(sender, closed)).toMatchObject({ evidence: { subject: 'test:alice' } })
+  expect(await decide(unproven, closed)).toEqual({ kind: 'refused', reason: 'connection_closed', rule: 'closed' })
 })

@@ -21,7 +21,7 @@ describeOnEachDatabase('whom a room talks with', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
 
-  const start = (mode: 'pairing' | 'allow_list') => {
+  const start = (mode: 'pairing' | 'allow_list' | 'closed') => {
     const agents = ['desk', 'billing', 'travel'].map((slug) =>
       defineAgent({ slug, description: slug, run: (message) => `${slug}: ${textOf(message.parts)}` }),
     )
@@ -92,5 +92,13 @@ describeOnEachDatabase('whom a room talks with', (database) => {
     expect(await gateway.deps.turns.claimControl(10)).toEqual([])
     await gateway.deliver({ id: 'c1', from: 'ada', text: '/status', conversation: 'own', claims: ['~control t1'] })
     expect(await gateway.deps.turns.claimControl(10)).toHaveLength(1)
+  })
+  test('where nobody is answered, whoever writes is told so once', async () => {
+    start('closed')
+    await say('m1', 'ada', 'hello')
+    await say('m2', 'ada', 'hello?')
+    expect(vendor.messages.map(({ text }) => text)).toEqual([
+      'I take no messages here at the moment. Please try again later, or ask whoever runs me.',
+    ])
   })
 })
