@@ -2,6 +2,7 @@
 import {
   type Arrived,
   type ArrivedMessage,
+  type ArrivedNothing,
   type ChannelContext,
   type Connection,
   cleanName,
@@ -66,21 +67,28 @@ export function normalizeTelegram(
   }
   const kinds = Object.keys(raw).filter((key) => key !== 'update_id')
   const isNoise = kinds.length > 0 && kinds.every((kind) => noiseFields.has(kind))
-  return [{ kind: 'ignored', reason: 'unsupported_update', isNoise, deliveryId, raw }]
+  return [{ kind: 'ignored', reason: 'unsupported_update', isNoise, deliveryId, ...writerIn(raw, kinds), raw }]
+}
+
+/** Whose click, reaction or membership it is. */
+function writerIn(
+  raw: Readonly<Record<string, unknown>>,
+  kinds: readonly string[],
+): Partial<Pick<ArrivedNothing, 'subject'>> {
+  const ids = kinds.map((kind) => (raw[kind] as { from?: { id?: unknown } } | null)?.from?.id)
+  const id = ids.find((each) => typeof each === 'number' && Number.isSafeInteger(each))
+  return id === undefined ? {} : { subject: `telegram:${id}` }
 }
 
 function fromMessage(scene: Scene): Arrived {
-  const reason = reasonToIgnore(scene)
-  if (reason !== undefined) {
-    return { kind: 'ignored', reason, isNoise: false, deliveryId: scene.deliveryId, raw: scene.raw }
-  }
   const author = authorOf(scene.message)
   const parts = partsOf(scene.message)
-  if (author === undefined || parts.length === 0) {
-    const missing = author === undefined ? 'no_author' : 'no_content'
-    return { kind: 'ignored', reason: missing, isNoise: false, deliveryId: scene.deliveryId, raw: scene.raw }
-  }
-  return arrivedMessage(scene, author, parts)
+  const missing = author === undefined ? 'no_author' : 'no_content'
+  const reason = reasonToIgnore(scene) ?? (author === undefined || parts.length === 0 ? missing : undefined)
+  if (author !== undefined && reason === undefined) return arrivedMessage(scene, author, parts)
+  const { deliveryId, raw } = scene
+  const subject = author === undefined ? {} : { subject: author.subject }
+  return { kind: 'ignored', reason: reason ?? missing, isNoise: false, deliveryId, ...subject, raw }
 }
 
 function reasonToIgnore({ bot, message }: Scene): string | undefined {

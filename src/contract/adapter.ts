@@ -70,6 +70,8 @@ export type ArrivedNothing = {
   readonly reason: string
   readonly isNoise: boolean
   readonly deliveryId: string
+  /** Whose it is, where its delivery proves that: so that it can be forgotten with them. */
+  readonly subject?: string | undefined
   readonly raw: unknown
 }
 

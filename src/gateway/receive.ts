@@ -91,7 +91,7 @@ async function acceptArrived(
   const tell = arrivalTeller(deps, context, entry)
   if (arrived.kind === 'ignored') {
     if (!arrived.isNoise) {
-      const remains = { ...arrived, state: 'ignored', content: '', subject: null } as const
+      const remains = { ...arrived, state: 'ignored', content: '', subject: arrived.subject ?? null } as const
       return tell('ignored', arrived.reason, await acceptRemains(deps, remains, context))
     }
     deps.meter.arrived(at.key, 'ignored', arrived.reason)

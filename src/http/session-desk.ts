@@ -7,7 +7,7 @@ import { noSession, scopeOf, shownLine } from './admin-sessions.ts'
 import { keptCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
 import { jsonBody } from './json-body.ts'
-import { actorIn } from './note-act.ts'
+import { actorIn, noteAct } from './note-act.ts'
 import { idOf } from './query.ts'
 
 const maxText = 10_000
@@ -18,7 +18,8 @@ const sayingBody = {
   remedy: `send {"text": "…"} as JSON, 1 to ${maxText} characters`,
 } as const
 
-export function addSessionDeskRoutes(app: Hono, { sessions, desk, wake }: AppDeps): void {
+export function addSessionDeskRoutes(app: Hono, deps: AppDeps): void {
+  const { sessions, desk, wake } = deps
   app.post('/admin/sessions/:id/export', async (context) => {
     const session = await sessions.find(scopeOf(context), idOf(context))
     if (session === undefined) throw noSession()
@@ -38,6 +39,7 @@ export function addSessionDeskRoutes(app: Hono, { sessions, desk, wake }: AppDep
   app.post('/admin/sessions/:id/give-back', async (context) => {
     operatorOf(context)
     await desk.giveBack(idOf(context))
+    await noteAct(deps, context, { action: 'session.give_back', outcome: 'done', objectId: idOf(context) })
     wake()
     return context.json({ ok: true })
   })
@@ -45,6 +47,7 @@ export function addSessionDeskRoutes(app: Hono, { sessions, desk, wake }: AppDep
     operatorOf(context)
     const { text } = await jsonBody(context, sayingBody)
     await desk.say(idOf(context), cleanText(text))
+    await noteAct(deps, context, { action: 'session.say', outcome: 'done', objectId: idOf(context) })
     wake()
     return context.json({ ok: true })
   })

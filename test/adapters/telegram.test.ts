@@ -340,20 +340,26 @@ describe('authors', () => {
     ])
   })
 
-  test.each<[string, unknown, string]>([
-    ['T30 an automatic forward', message({ is_automatic_forward: true, sender_chat: channel }), 'automatic_forward'],
-    ['T42 another bot', message({ from: { id: 9, is_bot: true, first_name: 'Bot' } }), 'from_bot'],
-    ['our own message', message({ from: us }), 'own_message'],
-    ['our own message in a business chat', message({ sender_business_bot: us }), 'own_message'],
-    ['a service message', message({ text: undefined, pinned_message: {} }), 'service_message'],
-    ['nothing at all', message({ text: undefined }), 'no_content'],
+  test.each<[string, unknown, string, subject?: string]>([
+    [
+      'T30 an automatic forward',
+      message({ is_automatic_forward: true, sender_chat: channel }),
+      'automatic_forward',
+      `telegram:chat/${channel.id}`,
+    ],
+    ['T42 another bot', message({ from: { id: 9, is_bot: true, first_name: 'Bot' } }), 'from_bot', 'telegram:9'],
+    ['our own message', message({ from: us }), 'own_message', `telegram:${us.id}`],
+    ['our own message in a business chat', message({ sender_business_bot: us }), 'own_message', `telegram:${ada.id}`],
+    ['a service message', message({ text: undefined, pinned_message: {} }), 'service_message', `telegram:${ada.id}`],
+    ['nothing at all', message({ text: undefined }), 'no_content', `telegram:${ada.id}`],
     ['nobody at all', message({ from: undefined }), 'no_author'],
-  ])('%s is ignored, kept and no noise', async (_name, payload, reason) => {
+  ])('%s is ignored, kept and no noise', async (_name, payload, reason, subject) => {
     expect(await arrived(payload)).toEqual({
       kind: 'ignored',
       reason,
       isNoise: false,
       deliveryId: '500',
+      ...(subject === undefined ? {} : { subject }),
       raw: jsonOf(payload),
     })
   })

@@ -265,6 +265,13 @@ describeOnEachDatabase('consent', (database) => {
     expect(heard).toEqual(['hello after 0', 'are you there after 5'])
     await until(async () => (await gateway.deps.receipts.books()).every((line) => line.inFlight === 0))
     expect(await act(id, 'say', { text: 'still me' })).toMatchObject({ status: 409 })
+    expect(
+      (await database().query<{ action: string; outcome: string }>(acts, [])).map(
+        ({ action, outcome }) => `${action} ${outcome}`,
+      ),
+    ).toEqual([
+      ...['session.take_over refused', 'session.take_over allowed', 'session.say done', 'session.give_back done'],
+    ])
   }, 60_000)
 
   test('is decided by the host where it brings a policy of its own', async () => {

@@ -42,6 +42,8 @@ export async function forgetPerson({ store, monotonicMs }: ForgetDeps, wish: For
     removed = addRemoved(removed, part)
   }
   let place: ForgetPlace | null = from ?? { phase: 'conversations', after: null }
+  // Before their conversations: whoever lets them in meanwhile would bring what was held back into one that is gone.
+  if (from === null) add(await store.erasePairings(names))
   do {
     place = await step(store, names, place, add)
   } while (place !== null && monotonicMs() - startedAt < budgetMs)

@@ -2,10 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
+import { channels, telegram } from '../../../src/channels.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import { forgetPerson } from '../../../src/identity/forget/forget.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { createForgetStore } from '../../../src/storage/forget-store.ts'
+import { testBotToken } from '../../doubles/telegram-api.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { tablesWith } from '../../doubles/traces.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
@@ -100,5 +102,36 @@ describeOnEachDatabase('whom a room talks with', (database) => {
     expect(vendor.messages.map(({ text }) => text)).toEqual([
       'I take no messages here at the moment. Please try again later, or ask whoever runs me.',
     ])
+  })
+  test('what asked for nothing is forgotten with whoever sent it', async () => {
+    const webhookSecret = 'a-webhook-secret-of-forty-characters-xyz'
+    const connections = [telegram({ botToken: testBotToken, webhookSecret, apiRoot: 'http://127.0.0.1:9' })]
+    gateway = createTestGateway(database(), { connections }, {}, channels)
+    const [at] = gateway.gateway.connections
+    if (at === undefined) throw new Error('no connection')
+    const from = { id: 4242, is_bot: false, first_name: 'ada-canary' }
+    const chat = { id: -7, type: 'group', title: 'g' }
+    const said = { message_id: 1, date: Math.floor(Date.now() / 1000), chat, from }
+    const updates = [
+      { update_id: 1, message: { ...said, new_chat_members: [from] } },
+      { update_id: 2, message: { ...said, message_id: 2 } },
+      { update_id: 3, chat_join_request: { chat, from, date: 1, bio: 'ada-canary' } },
+    ]
+    for (const update of updates) {
+      const headers = {
+        'content-type': 'application/json',
+        'x-telegram-bot-api-secret-token': webhookSecret,
+      }
+      const bytes = new TextEncoder().encode(JSON.stringify(update))
+      await gateway.gateway.receive(at, { bytes, headers, receivedAt: new Date().toISOString(), isLoopback: true })
+    }
+    expect(await tablesWith(database(), 'ada-canary')).toEqual(['inbox'])
+    const store = createForgetStore(database(), 'default')
+    const wish = { principal: 'telegram:4242', actor: 'test', budgetMs: 60_000, from: null }
+    expect(await forgetPerson({ store, monotonicMs: () => performance.now() }, wish)).toMatchObject({
+      removed: { receipts: 3 },
+    })
+    expect(await tablesWith(database(), 'ada-canary')).toEqual([])
+    expect(await tablesWith(database(), 'telegram:4242')).toEqual([])
   })
 })
