@@ -20,10 +20,11 @@ const refusals: Readonly<Record<string, Problem>> = {
   },
   stale: { status: 409, message: 'this run is too old to be taken', remedy: 'send it again with a new runId' },
 }
+/** A token that may not is not told why; whoever runs the gateway can ask. */
 const forbidden: Problem = {
   status: 403,
   message: 'this run was refused',
-  remedy: 'look up the code with: parley explain',
+  remedy: 'whoever runs the gateway is told why by: parley explain, with the runId',
 }
 const ended: Readonly<Record<string, Problem>> = {
   refused: forbidden,

@@ -11,14 +11,17 @@ export function decisionLines(message: MessageFacts, { decisions, turns }: Facts
   return told.map((each) => (each.action === 'message.admit' ? admission(each, message, isTold) : act(each)))
 }
 
-function admission(decision: DecisionFacts, { principal }: MessageFacts, isTold: boolean): StoryLine {
+function admission(decision: DecisionFacts, { principal, state }: MessageFacts, isTold: boolean): StoryLine {
   const { at, outcome, code, person } = decision
   const why = reasonWords(code ?? outcome)
   switch (outcome) {
     case 'admitted':
       return line(at, 'Admitted', `as ${principal ?? person ?? 'nobody known'}.${ground(decision)}`)
     case 'held':
-      return line(at, 'Held', `${why}.${ground(decision)} It is answered once somebody lets them in.`, 'wait')
+      // Once it is over, what it waited for is history.
+      return state === 'held'
+        ? line(at, 'Held', `${why}.${ground(decision)} It is answered once somebody lets them in.`, 'wait')
+        : line(at, 'Held', `${why}.${ground(decision)}`)
     default: {
       const told = isTold ? 'The sender was told so.' : 'Nobody was answered.'
       return line(at, 'Refused', `${why}.${ground(decision)} ${told}`, 'bad')

@@ -54,8 +54,10 @@ function kept({ hasContent, hasRaw, kind }: MessageFacts): string {
   return 'What it said is erased; this receipt stays.'
 }
 
-function sender({ evidence, subject, kind }: MessageFacts): readonly StoryLine[] {
+function sender({ evidence, subject, kind, traceId }: MessageFacts): readonly StoryLine[] {
   if (kind === 'remains') return []
+  // Only forgetting takes the trace of an arrival away.
+  if (traceId === '') return [line(null, 'Sender', 'was forgotten: who it was is gone with what they said.')]
   if (evidence === null) {
     const who = subject === null ? 'was never proven' : `was ${subject}`
     return [line(null, 'Sender', `${who}; the evidence was erased together with the message.`)]

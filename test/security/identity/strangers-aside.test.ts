@@ -8,6 +8,7 @@ import { forgetPerson } from '../../../src/identity/forget/forget.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { createForgetStore } from '../../../src/storage/forget-store.ts'
 import { testBotToken } from '../../doubles/telegram-api.ts'
+import { createTestApp, operatorToken } from '../../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { tablesWith } from '../../doubles/traces.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
@@ -85,6 +86,10 @@ describeOnEachDatabase('whom a room talks with', (database) => {
     const wish = { principal: 'loopback:ada', actor: 'test', budgetMs: 60_000, from: null }
     expect(await forgetPerson({ store, monotonicMs: () => performance.now() }, wish)).toMatchObject({ isDone: true })
     expect(await tablesWith(database(), 'loopback:ada')).toEqual([])
+    const [row] = await database().query<{ id: string }>(statement('test_any', 'select id from inbox limit 1'), [])
+    const headers = { authorization: `Bearer ${operatorToken}` }
+    const answer = await createTestApp(gateway, database()).request(`/admin/explain/${row?.id}`, { headers })
+    expect(await answer.text()).toMatch(/was forgotten: who it was is gone/i)
   })
 
   test('a thread called like the place for commands takes no place from commands', async () => {
