@@ -5,6 +5,7 @@ import { defineAgent } from '../../../src/agent/agent.ts'
 import { channels, telegram } from '../../../src/channels.ts'
 import { textOf } from '../../../src/contract/index.ts'
 import { forgetPerson } from '../../../src/identity/forget/forget.ts'
+import { refusalWords } from '../../../src/identity/pairing/door-words.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { createForgetStore } from '../../../src/storage/forget-store.ts'
 import { testBotToken } from '../../doubles/telegram-api.ts'
@@ -104,9 +105,7 @@ describeOnEachDatabase('whom a room talks with', (database) => {
     start('closed')
     await say('m1', 'ada', 'hello')
     await say('m2', 'ada', 'hello?')
-    expect(vendor.messages.map(({ text }) => text)).toEqual([
-      'I take no messages here at the moment. Please try again later, or ask whoever runs me.',
-    ])
+    expect(vendor.messages.map(({ text }) => text)).toEqual([refusalWords('connection_closed', 'loopback:ada')])
   })
   test('what asked for nothing is forgotten with whoever sent it', async () => {
     const webhookSecret = 'a-webhook-secret-of-forty-characters-xyz'
