@@ -96,9 +96,15 @@ describeOnEachDatabase('whom a room talks with', (database) => {
   test('a thread called like the place for commands takes no place from commands', async () => {
     start('allow_list')
     for (const [index, name] of ['~control t1', 'x ~control t1', '~loopback:ada~~control t1'].entries())
-      await gateway.deliver({ id: `m${index}`, from: 'ada', text: 'hello', conversation: 'own', claims: [name] })
+      await gateway.deliver({ id: `m${index}`, from: 'ada', text: 'hello', conversation: name, claims: [name] })
     expect(await gateway.deps.turns.claimControl(10)).toEqual([])
-    await gateway.deliver({ id: 'c1', from: 'ada', text: '/status', conversation: 'own', claims: ['~control t1'] })
+    await gateway.deliver({
+      id: 'c1',
+      from: 'ada',
+      text: '/status',
+      conversation: '~control t1',
+      claims: ['~control t1'],
+    })
     expect(await gateway.deps.turns.claimControl(10)).toHaveLength(1)
   })
   test('where nobody is answered, whoever writes is told so once', async () => {
