@@ -162,8 +162,11 @@ async function admitted(scene: SiblingScene, sibling: Agent, message: Normalized
   const { deps, ready } = scene
   const row = ready.members.at(-1)?.row
   if (row === undefined) {
-    // Nobody spoke: a timer or a decision woke the asker. What admits by evidence cannot admit now.
-    if (sibling.access !== undefined) throw refusal(sibling.slug, 'no_evidence', 'nobody spoke whom it could let in')
+    // Nobody spoke: a timer or a decision woke the asker. What admits by evidence cannot admit now; nor can it be told
+    // for which agent a token was made.
+    const isByToken = ready.turn.principal?.startsWith('gw:token/') === true
+    if (sibling.access !== undefined || isByToken)
+      throw refusal(sibling.slug, 'no_evidence', 'nobody spoke whom it could let in')
     return {}
   }
   const spoken = { ...row, message }

@@ -14,6 +14,7 @@ import {
   forgetPairings,
   forgetReceipts,
   forgetSignals,
+  forgetThreadAgents,
   forgetTimers,
   forgetTombstones,
   forgetTranscripts,
@@ -57,6 +58,7 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
         forgetTimers,
         forgetSignals,
         forgetPairings,
+        forgetThreadAgents,
       ]) {
         swept += (await database.query(each, [receiptDays, batch, tenant])).length
       }

@@ -40,14 +40,20 @@ audited as (
 select count(*)::int as said from said`,
 )
 
-/** $1 tenant, $2 session, $3 operation. A person under several subjects is asked once. */
+/**
+ * $1 tenant, $2 session, $3 operation. Asked is whoever it belongs to and whoever was answered in it: a stranger who only
+ * wrote into the room and was turned away has no say. A person under several subjects is asked once.
+ */
 export const agreedIn = statement(
   'agreed_in',
   `
 with people as materialized (
   select distinct coalesce((
       select l.principal from identity_links l where l.tenant = $1 and l.subject = p.subject limit 1), p.subject) as name
-  from sessions s join participants p on p.conversation_id = s.conversation_id where s.tenant = $1 and s.id = $2
+  from sessions s cross join lateral (
+    select s.owner as subject union select t.principal from turns t
+    where t.conversation_id = s.conversation_id and t.session_id = s.id and t.kind <> 'door') p
+  where s.tenant = $1 and s.id = $2 and p.subject is not null
 )
 select count(*)::int as people, (count(*) filter (where (
     select c.is_allowed from consents c where c.tenant = $1 and c.subject = people.name and c.operation = $3

@@ -28,6 +28,7 @@ export function storedAccess({ tenant, connection, conversation, rows }: AccessP
         'role', g.role, 'connection', g.connection, 'agent', g.agent, 'workspaceId', g.workspace_id)), '[]')
       from unnest(s.subjects) u(subject) cross join lateral (
         select * from grants g where g.tenant = ${tenant} and g.subject = u.subject and g.revoked_at is null
+          and (g.connection is null or g.connection = ${connection})
           and (g.expires_at is null or g.expires_at > now()) and (g.workspace_id is null
             or g.workspace_id = (select c.workspace_id from conversations c where c.id = ${conversation}))
         order by g.effect desc limit ${maxPerSubject}) g),

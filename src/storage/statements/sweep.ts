@@ -46,6 +46,7 @@ export const forgetTombstones = forgetRows('forget_tombstones', 'tombstones', 'c
 export const forgetTimers = forgetRows('forget_timers', 'timers', 'fired_at')
 export const forgetChains = forgetRows('forget_chains', 'caller_chains', 'created_at')
 export const forgetSignals = forgetRows('forget_signals', 'signals', 'ended_at')
+export const forgetThreadAgents = forgetRows('forget_thread_agents', 'thread_agents', 'updated_at')
 export const forgetPairings = forgetRows('forget_pairings', 'pairings', 'decided_at')
 
 /** Turns with their journal, their run and its log, and what it waited for. */
