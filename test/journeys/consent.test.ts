@@ -50,7 +50,7 @@ describeOnEachDatabase('consent', (database) => {
   let work: AtWork
   const heard: string[] = []
   const start = (
-    changes: Pick<ConnectionConfig, 'consent'> | Record<never, never> = {},
+    changes: Pick<ConnectionConfig, 'consent' | 'access'> | Record<never, never> = {},
     config: ParleyConfig = {},
     channels: readonly ChannelDefinition[] = [loopbackClientId],
   ) => {
@@ -100,6 +100,17 @@ describeOnEachDatabase('consent', (database) => {
     gateway.stop()
     await vendor.close()
   })
+
+  test('is not asked of a stranger who wrote into the room and was turned away', async () => {
+    start({ access: { mode: 'allow_list', allow: ['loopback:ada'] } })
+    const room = { conversation: 'room', room: 'group', addressed: 'mention' } as const
+    await say('hello', room)
+    await say('let me in', { ...room, from: 'mallory' })
+    const id = await session()
+    expect(await act(id, 'export')).toMatchObject({ status: 403, body: { error: { code: 'consent_missing' } } })
+    await command('consent', 'allow share_transcript')
+    expect(await act(id, 'export')).toMatchObject({ status: 200 })
+  }, 60_000)
 
   test('of the operator keeps transcripts, with the ground written down beside each session', async () => {
     start({ consent: { storeTranscript: basis } })

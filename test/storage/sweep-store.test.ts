@@ -39,6 +39,15 @@ describeOnEachDatabase('the sweeper', (database) => {
     expect(await database().query(statement('test_counts', 'select 1 from duplicates'), [])).toEqual([])
   })
 
+  test('forgets with whom a thread talked once nobody can mean it any more', async () => {
+    const threads = `insert into thread_agents (tenant, connection, external_id, agent, updated_at)
+      select 'default', 'test', name, 'demo', now() - days * interval '1 day' from (values ('old', 121), ('new', 119)) t(name, days)`
+    await database().query(statement('test_threads', threads), [])
+    await sweep()
+    const left = await database().query(statement('test_left', 'select external_id as name from thread_agents'), [])
+    expect(left).toEqual([{ name: 'new' }])
+  })
+
   test('corrects a lane that miscounts, and says so as a fault', async () => {
     const errors: string[] = []
     const quiet = () => {}
