@@ -12,6 +12,7 @@ import { aDraft } from '../doubles/drafts.ts'
 import { hold, newTurn, talk } from '../doubles/stored-sessions.ts'
 import { tablesWith } from '../doubles/traces.ts'
 import { silentEnd } from '../doubles/turn-end.ts'
+import { watchedDatabase } from '../doubles/watched-database.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
 
 const ada = 'loopback:ada-canary'
@@ -125,6 +126,28 @@ describeOnEachDatabase('forgetting', (database) => {
       expect((await forget(ada)).isDone).toBe(true)
       expect(await tablesWith(database(), 'ada-canary'), step).toEqual([])
     }
+  })
+
+  const commits = [
+    ...['stop_forgotten', 'forget_lines', 'forget_runs', 'forget_their_turns', 'leave_conversation'],
+    ...['forget_pairings', 'forget_receipt_page', 'forget_written'],
+  ]
+  test.each(commits)('that dies after %s is finished by doing it again', async (name) => {
+    await database().query(link, ['default', 'mail:ada-canary', ada])
+    await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
+    await talk(database(), { subject: 'mail:ada-canary', conversation: 'c2', text: 'hello' })
+    await talk(database(), { subject: bob, conversation: 'c3', text: 'hello' })
+    const dying = watchedDatabase(database(), (at) => {
+      if (at === `after:${name}`) throw new Error('as after kill -9')
+    })
+    const again = { principal: ada, actor: 'test', budgetMs: 60_000, from: null }
+    const run = (on: Database) =>
+      forgetPerson({ store: createForgetStore(on, 'default'), monotonicMs: () => performance.now() }, again)
+    // Inside a transaction the database says so in its own words.
+    await expect(run(dying)).rejects.toThrow()
+    expect(await run(database())).toMatchObject({ isDone: true })
+    expect(await tablesWith(database(), 'ada-canary')).toEqual([])
+    expect(await tablesWith(database(), bob)).toContain('inbox')
   })
 
   test('with whom they talked in threads of their own is forgotten, and nobody else’s is', async () => {
