@@ -115,7 +115,22 @@ export interface OptionalVerbs {
   source?(cursor: string | undefined, signal: AbortSignal): AsyncIterable<SourceBatch>
   serve?(request: Request): Promise<Response | undefined>
   transient?(to: JsonObject, what: 'typing'): Promise<void>
+  /** Opens a file that a message refers to by `bytes_ref.kind: 'channel'`, with the platform's credential, which stays here. */
+  openFile?(ref: JsonObject, signal: AbortSignal): Promise<OpenedFile>
 }
+
+/** What a platform gave for a file. `mime` and `name` are its words; the bytes are judged by whoever stores them. */
+export type OpenedFile =
+  | {
+      readonly kind: 'opened'
+      readonly body: ReadableStream<Uint8Array>
+      readonly mime?: string
+      readonly name?: string
+      readonly size?: number
+    }
+  /** For good: gone, too large for the platform's own API, not ours to read, or a login page in its place. */
+  | { readonly kind: 'refused'; readonly reason: 'gone' | 'too_large' | 'not_allowed' | 'login_page' }
+  | { readonly kind: 'retry'; readonly reason: string }
 
 /** Arrivals pulled together; the cursor moves only after they are committed. */
 export type SourceBatch = { readonly arrivals: readonly RawArrival[]; readonly cursor: string }
@@ -219,7 +234,9 @@ export class UnreadableArrival extends Error {
   }
 }
 
-const verbNames: readonly OptionalVerb[] = ['acknowledge', 'reconcile', 'live', 'source', 'serve', 'transient']
+const verbNames: readonly OptionalVerb[] = [
+  ...(['acknowledge', 'reconcile', 'live', 'source', 'serve', 'transient', 'openFile'] as const),
+]
 
 function requireDeclaredVerbs(definition: OptionalVerbs & { channel: string; capabilities: Capabilities }): void {
   for (const verb of verbNames) {

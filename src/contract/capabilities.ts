@@ -64,4 +64,4 @@ export type Capabilities = {
 }
 
 /** The verbs beyond verify, normalize, render and deliver. */
-export type OptionalVerb = 'acknowledge' | 'reconcile' | 'live' | 'source' | 'serve' | 'transient'
+export type OptionalVerb = 'acknowledge' | 'reconcile' | 'live' | 'source' | 'serve' | 'transient' | 'openFile'

@@ -58,6 +58,18 @@ export interface Hmac {
   sha256(secret: string, bytes: Uint8Array): Uint8Array | Promise<Uint8Array>
 }
 
+/** Port: the bytes of a stored file, for channels that send files. Undefined: it is gone. */
+export interface FileSource {
+  open(attachmentId: string): Promise<SourcedFile | undefined>
+}
+
+export type SourcedFile = {
+  readonly body: ReadableStream<Uint8Array>
+  readonly size: number
+  readonly mimeType: string
+  readonly name: string
+}
+
 /** What an adapter is given; the named ports are there for the channels that declare their use. */
 export type ChannelDeps = {
   readonly connection: Connection
@@ -65,6 +77,8 @@ export type ChannelDeps = {
   readonly now: () => number
   readonly hmac: Hmac
   readonly runLog?: RunLog
+  /** Files that replies carry. */
+  readonly files?: FileSource
   /** For channels whose callers bring tokens. */
   readonly callers?: CallerDesk
 }

