@@ -1,4 +1,5 @@
-// Two projects in one run: everything on Node, and test/runtime/workerd inside workerd. They share one PostgreSQL.
+// Three projects in one run: everything on Node, test/runtime/workerd inside workerd, and test/interop beside peers that nobody
+// here wrote. They share one PostgreSQL.
 // On Node two workers keep their modules between files: loading drizzle-orm once per file costs minutes (spec 2.6).
 import { cloudflareTest } from '@cloudflare/vitest-pool-workers'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
@@ -17,6 +18,19 @@ const onNode = {
     pool: 'forks',
     isolate: false,
     // Names built from a table row are claims; cut off they say nothing.
+    chaiConfig: { truncateThreshold: 200 },
+  },
+} satisfies TestProjectInlineConfiguration
+
+// A process of its own for each file: native peers keep state, and some of them cannot be loaded twice.
+const besidePeers = {
+  test: {
+    ...limits,
+    testTimeout: 120_000,
+    name: 'interop',
+    include: ['test/interop/**/*.test.ts'],
+    exclude: ['**/node_modules/**'],
+    pool: 'forks',
     chaiConfig: { truncateThreshold: 200 },
   },
 } satisfies TestProjectInlineConfiguration
@@ -41,7 +55,7 @@ const inWorkerd = {
 
 export default defineConfig({
   test: {
-    projects: workerdProblem() === undefined ? [onNode, inWorkerd] : [onNode],
+    projects: workerdProblem() === undefined ? [onNode, besidePeers, inWorkerd] : [onNode, besidePeers],
     maxWorkers: 2,
     teardownTimeout: 10_000,
     globalSetup: ['test/setup/build.ts', 'test/setup/postgres.ts', 'test/setup/runtime.ts'],

@@ -1,0 +1,50 @@
+// TDLib's own parser of formatted text, the one the Bot API server uses: static, synchronous, offline, no account.
+import { loadPeer, type Peer } from '../peer.ts'
+
+/** As TDLib writes it; offsets and lengths are UTF-16 units. */
+export type TextEntity = {
+  readonly offset: number
+  readonly length: number
+  readonly type: {
+    readonly _: string
+    readonly url?: string
+    readonly language?: string
+    readonly user_id?: number
+  }
+}
+export type FormattedText = { readonly text: string; readonly entities: readonly TextEntity[] }
+export type Rejected = { readonly rejected: string }
+
+export type Tdlib = {
+  /** The text and its entities, or TDLib's own words for why not. */
+  readonly parseHtml: (html: string) => FormattedText | Rejected
+  /** What a client or the server would make live in plain text: mentions, commands, addresses, tags. */
+  readonly detect: (text: string) => readonly TextEntity[]
+}
+
+type Answer =
+  | { readonly _: 'formattedText'; readonly text: string; readonly entities: readonly TextEntity[] }
+  | { readonly _: 'textEntities'; readonly entities: readonly TextEntity[] }
+  | { readonly _: 'error'; readonly message: string }
+type Tdl = {
+  readonly configure: (settings: { readonly tdjson: string; readonly verbosityLevel: number }) => void
+  readonly execute: (request: Readonly<Record<string, unknown>>) => Answer
+}
+
+export const tdlib: Peer<Tdlib> = loadPeer('TDLib', (require) => {
+  const tdl: Tdl = require('tdl')
+  const { getTdjson }: { readonly getTdjson: () => string } = require('prebuilt-tdlib')
+  tdl.configure({ tdjson: getTdjson(), verbosityLevel: 0 })
+  return {
+    parseHtml(text) {
+      const answer = tdl.execute({ _: 'parseTextEntities', text, parse_mode: { _: 'textParseModeHTML' } })
+      if (answer._ === 'formattedText') return { text: answer.text, entities: answer.entities }
+      return { rejected: answer._ === 'error' ? answer.message : answer._ }
+    },
+    detect(text) {
+      const answer = tdl.execute({ _: 'getTextEntities', text })
+      if (answer._ !== 'textEntities') throw new Error(answer._ === 'error' ? answer.message : answer._)
+      return answer.entities
+    },
+  }
+})
