@@ -61,6 +61,7 @@ export type { ChannelEvent, GatewayEvent, LoopEvent, Observer, RuntimeToolEvent 
 export type { IdentityEvidence } from './evidence.ts'
 export { identityEvidenceSchema } from './evidence.ts'
 export { failureFacts } from './failure-facts.ts'
+export type { FetchRefusal, GuardedFetch, GuardedFetchOptions, GuardedOutcome } from './guarded-fetch.ts'
 export type { IdSource } from './ids.ts'
 export { createIdSource } from './ids.ts'
 export type { Json, JsonObject } from './json.ts'

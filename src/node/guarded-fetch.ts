@@ -1,0 +1,112 @@
+// Guarded fetch on Node: every address of a name is judged, and the connection goes to those very addresses (msg 14.5).
+import { lookup } from 'node:dns/promises'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { isIPv6, type LookupFunction } from 'node:net'
+import { Readable } from 'node:stream'
+import type { FetchRefusal, GuardedFetch } from '../contract/index.ts'
+import { createGuardedFetch, type DialRequest, isPublicAddress } from '../verification/index.ts'
+
+export type PinnedFetchOptions = {
+  /** All addresses of a name; without it the system's resolver. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>
+  readonly isPublic?: (address: string) => boolean
+}
+
+export function createPinnedFetch(options: PinnedFetchOptions = {}): GuardedFetch {
+  const { resolve = systemResolve, isPublic = isPublicAddress } = options
+  return createGuardedFetch({
+    pins: true,
+    isPublic,
+    async dial(request) {
+      const { url, literal, signal } = request
+      const addresses = literal === undefined ? await untilAborted(signal, resolve(url.hostname)) : [literal]
+      if (addresses.length === 0) throw new Error('no address')
+      // One that is private among public ones is how a name is made to lead inside.
+      if (!addresses.every(isPublic)) return 'address'
+      return readable(await connect(request, addresses))
+    },
+  })
+}
+
+async function systemResolve(host: string): Promise<readonly string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address)
+}
+
+/** No agent: a connection made for one judged address is not used for another request. */
+function connect(target: DialRequest, addresses: readonly string[]): Promise<IncomingMessage> {
+  const { url, method, headers, body, signal } = target
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+  return new Promise((resolve, reject) => {
+    const outgoing = send(
+      url,
+      {
+        method,
+        headers: { 'accept-encoding': 'identity', ...headers },
+        agent: false,
+        lookup: pinned(addresses),
+        signal,
+      },
+      resolve,
+    )
+    outgoing.once('error', reject)
+    outgoing.end(body)
+  })
+}
+
+/** Whoever asks again is told what was judged, and nothing newer. */
+function pinned(addresses: readonly string[]): LookupFunction {
+  const known = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
+  return (_host, { all }, answer) => {
+    const [first] = known
+    if (all === true) answer(null, known)
+    else answer(null, first?.address ?? '', first?.family)
+  }
+}
+
+function readable(incoming: IncomingMessage): Response | FetchRefusal {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value)
+  }
+  // Node's own stream types and the web's differ in name only.
+  const raw = Readable.toWeb(incoming) as unknown as ReadableStream<Uint8Array<ArrayBuffer>>
+  const body = decoded(raw, headers.get('content-encoding'))
+  if (body === undefined) {
+    incoming.destroy()
+    return 'encoding'
+  }
+  // What is handed on is unpacked, and longer than was announced.
+  for (const name of ['content-encoding', 'content-length']) if (body !== raw) headers.delete(name)
+  const status = incoming.statusCode ?? 502
+  return new Response([204, 205, 304].includes(status) ? null : body, { status, headers })
+}
+
+/** We ask for plain bytes; whoever compresses all the same is unpacked piece by piece, under the same limit. */
+function decoded(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  encoding: string | null,
+): ReadableStream<Uint8Array> | undefined {
+  switch ((encoding ?? '').trim().toLowerCase()) {
+    case '':
+    case 'identity':
+      return body
+    case 'gzip':
+    case 'x-gzip':
+      return body.pipeThrough(new DecompressionStream('gzip'))
+    case 'deflate':
+      return body.pipeThrough(new DecompressionStream('deflate'))
+    default:
+      return undefined
+  }
+}
+
+/** A resolver takes no signal. */
+function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}

@@ -1,0 +1,143 @@
+// Guarded fetch, the part that is the same everywhere: every hop judged, time and size bounded, credentials kept at home.
+import {
+  type FetchRefusal,
+  GatewayError,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+  type GuardedOutcome,
+} from '../contract/index.ts'
+import { checkTarget, type TargetVerdict } from './guarded-target.ts'
+
+const mostRedirects = 3
+const defaultTimeoutMs = 10_000
+const defaultMaxBytes = 25 * 1024 * 1024
+
+export type DialRequest = {
+  readonly url: URL
+  /** The address the URL itself names, already judged. */
+  readonly literal: string | undefined
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array<ArrayBuffer> | undefined
+  readonly signal: AbortSignal
+}
+
+/** One request to one target, redirects left alone. Throws when nothing could be reached. */
+export type Dial = (request: DialRequest) => Promise<Response | FetchRefusal>
+
+export type GuardedFetchDeps = {
+  readonly pins: boolean
+  readonly dial: Dial
+  readonly isPublic?: (address: string) => boolean
+}
+
+export function createGuardedFetch(deps: GuardedFetchDeps): GuardedFetch {
+  return {
+    pins: deps.pins,
+    async fetch(url, options = {}) {
+      // A timer of our own: it must not end a body whose headers came in time.
+      const timer = new AbortController()
+      const waiting = setTimeout(() => timer.abort(), options.timeoutMs ?? defaultTimeoutMs)
+      const signals = [timer.signal, ...(options.signal === undefined ? [] : [options.signal])]
+      try {
+        return await follow(deps, url, options, AbortSignal.any(signals))
+      } catch {
+        // What a client says about a failed request may hold its URL; nobody is told more than this.
+        if (options.signal?.aborted === true) return { kind: 'failed', reason: 'aborted' }
+        return { kind: 'failed', reason: timer.signal.aborted ? 'timeout' : 'unreachable' }
+      } finally {
+        clearTimeout(waiting)
+      }
+    },
+  }
+}
+
+/** Over the runtime's own fetch, which resolves names by itself: fewer targets, and no second hop (ruling 32). */
+export function createUnpinnedFetch(fetch: typeof globalThis.fetch): GuardedFetch {
+  return createGuardedFetch({
+    pins: false,
+    dial: ({ url, method, headers, body, signal }) =>
+      fetch(url.href, {
+        method,
+        headers,
+        redirect: 'manual',
+        signal,
+        ...(body === undefined ? {} : { body }),
+      }),
+  })
+}
+
+async function follow(
+  deps: GuardedFetchDeps,
+  first: string,
+  options: GuardedFetchOptions,
+  signal: AbortSignal,
+): Promise<GuardedOutcome> {
+  const allowed = deps.pins ? Math.min(options.maxRedirects ?? 0, mostRedirects) : 0
+  let target = judge(deps, first, options)
+  let headers = options.headers ?? {}
+  for (let hops = 0; ; hops += 1) {
+    if (!target.ok) return { kind: 'refused', reason: target.reason }
+    const { url, literal } = target
+    const method = options.method ?? 'GET'
+    const answer = await deps.dial({ url, literal, method, headers, body: options.body, signal })
+    if (typeof answer === 'string') return { kind: 'refused', reason: answer }
+    if (!isRedirect(answer)) return bounded(answer, url, options.maxBytes ?? defaultMaxBytes)
+    await answer.body?.cancel()
+    const next = nextUrl(answer, url)
+    if (hops >= allowed || next === undefined || method === 'POST') return { kind: 'refused', reason: 'redirect' }
+    const isSameOrigin = next.origin === url.origin
+    if (!isSameOrigin) headers = withoutCredentials(headers)
+    // What the operator wrote down was for us to call, not for somebody to send us to.
+    target = judge(deps, next.href, isSameOrigin ? options : { ...options, origins: [] })
+  }
+}
+
+function judge(deps: GuardedFetchDeps, url: string, { hosts, origins }: GuardedFetchOptions): TargetVerdict {
+  return checkTarget(url, {
+    pins: deps.pins,
+    ...(hosts === undefined ? {} : { hosts }),
+    ...(origins === undefined ? {} : { origins }),
+    ...(deps.isPublic === undefined ? {} : { isPublic: deps.isPublic }),
+  })
+}
+
+function isRedirect({ status, type }: Response): boolean {
+  return type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status)
+}
+
+function nextUrl({ headers }: Response, from: URL): URL | undefined {
+  const location = headers.get('location')
+  return location !== null && URL.canParse(location, from.href) ? new URL(location, from.href) : undefined
+}
+
+const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
+
+function withoutCredentials(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !credentialHeaders.has(name.toLowerCase())))
+}
+
+async function bounded(response: Response, url: URL, maxBytes: number): Promise<GuardedOutcome> {
+  const announced = Number(response.headers.get('content-length') ?? 0)
+  const isEncoded = response.headers.has('content-encoding')
+  if (announced > maxBytes && !isEncoded) {
+    await response.body?.cancel()
+    return { kind: 'refused', reason: 'too_large' }
+  }
+  const { status, statusText, headers } = response
+  const isBodiless = response.body === null || [101, 204, 205, 304].includes(status)
+  const body = isBodiless ? null : response.body.pipeThrough(counting(maxBytes))
+  return { kind: 'answered', response: new Response(body, { status, statusText, headers }), url: url.href }
+}
+
+function counting(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+  let seen = 0
+  return new TransformStream({
+    transform(chunk, controller) {
+      seen += chunk.byteLength
+      if (seen > maxBytes)
+        throw new GatewayError('bad_request', `[fetch] the answer is larger than ${maxBytes} bytes; it was not read on`)
+      controller.enqueue(chunk)
+    },
+  })
+}
