@@ -1,6 +1,7 @@
 // The whole schema, by noun. `tenant` and `connection` are part of every key (DESIGN.md section 4).
 // Hot tables carry no foreign keys: their rows are written together in one statement and swept together.
 
+export * from './schema/attachments.ts'
 export * from './schema/audit.ts'
 export * from './schema/connections.ts'
 export * from './schema/conversations.ts'

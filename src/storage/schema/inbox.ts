@@ -100,13 +100,3 @@ export const tombstones = pgTable(
   },
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.messageId, t.subject] })],
 )
-
-export const blobs = pgTable('blobs', {
-  id: uuid('id').primaryKey(),
-  tenant: tenant(),
-  sha256: text('sha256').notNull(),
-  bytes: bigint('bytes', { mode: 'number' }).notNull(),
-  driver: text('driver').notNull(),
-  location: text('location').notNull(),
-  createdAt: createdAt(),
-})
