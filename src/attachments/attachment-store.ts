@@ -36,7 +36,10 @@ export interface AttachmentStore {
   list(page: { readonly before: string | null; readonly limit: number }): Promise<readonly AttachmentDescriptor[]>
   /** Marks it deleted; its object goes when nobody else refers to it. False: there is none. */
   remove(id: string, actor: string): Promise<boolean>
-  /** Objects to remove: begun and never finished, uploaded and never used, or no longer referred to. */
+  /**
+   * Objects to remove: begun and never finished, uploaded and never used, or no longer referred to. From here on `finish`
+   * points nobody to them.
+   */
   due(limit: number, orphanHours: number): Promise<readonly NewBlob[]>
   /** The object is gone. */
   gone(blobIds: readonly string[]): Promise<void>

@@ -1,0 +1,109 @@
+// The attachment desk on its ports: rows, keys, and the places where bytes are kept.
+import { GatewayError, type IdSource, type Log } from '../contract/index.ts'
+import type { AttachmentStore } from './attachment-store.ts'
+import type { BlobStore } from './blob-store.ts'
+import type { AttachmentDescriptor } from './descriptor.ts'
+import type { AttachmentDesk, AttachmentHandle, HandleReader } from './desk.ts'
+import { signHandle } from './handles/handle-token.ts'
+import { handlePath, redeemHandle } from './handles/redeem-handle.ts'
+import { createUploadSlots } from './intake/upload-slots.ts'
+import { claimObject } from './signed-urls/claim-object.ts'
+import { urlPlaces } from './signed-urls/url-place.ts'
+import type { SigningKeys } from './signing-keys.ts'
+import { keyPrefix, storeFile } from './store-file.ts'
+import { sweepObjects } from './sweep-objects.ts'
+
+export type AttachmentDeskDeps = {
+  readonly tenant: string
+  readonly attachments: AttachmentStore
+  readonly keys: SigningKeys
+  /** The first one takes new files; the others still hold older ones. */
+  readonly stores: readonly [BlobStore, ...BlobStore[]]
+  /** Scheme, host and port under which people reach this gateway. */
+  readonly publicOrigin: string
+  readonly newId: IdSource
+  readonly now: () => number
+  readonly log: Log
+  readonly options?: Partial<AttachmentOptions>
+}
+
+export type AttachmentOptions = {
+  readonly maxBytes: number
+  /** Uploads that flow at once, and how many more may wait for their turn. */
+  readonly maxUploads: number
+  readonly maxWaitingUploads: number
+  readonly idleMs: number
+  readonly totalMs: number
+  /** How long a handle is good for (msg 14.6). */
+  readonly personSeconds: number
+  readonly agentSeconds: number
+  /** Uploaded and never mentioned in a message: removed after so long. */
+  readonly orphanHours: number
+  readonly sweepLimit: number
+}
+
+const defaults: AttachmentOptions = {
+  maxBytes: 25 * 1024 * 1024,
+  maxUploads: 8,
+  maxWaitingUploads: 64,
+  idleMs: 30_000,
+  totalMs: 600_000,
+  personSeconds: 300,
+  agentSeconds: 60,
+  orphanHours: 24,
+  sweepLimit: 100,
+}
+
+export function createAttachmentDesk(deps: AttachmentDeskDeps): AttachmentDesk {
+  const options = { ...defaults, ...deps.options }
+  const { attachments, stores } = deps
+  const publicOrigin = new URL(deps.publicOrigin).origin
+  const slots = createUploadSlots(options.maxUploads, options.maxWaitingUploads)
+  const intake = { ...deps, blobs: stores[0], limits: options }
+  const claims = { ...deps, places: urlPlaces(stores, publicOrigin, [keyPrefix]) }
+  assertDistinct(stores)
+  return {
+    maxBytes: options.maxBytes,
+    store: (file) => slots.run(() => storeFile(intake, file)),
+    claim: (url, by) => claimObject(claims, url, by),
+    find: (ids) => attachments.byIds(ids),
+    open: async (descriptor, range) => storeOf(stores, descriptor).read(descriptor.path, range),
+    handle: (descriptor, reader) => handleFor({ ...deps, publicOrigin }, options, descriptor, reader),
+    redeem: (rawUrl) => redeemHandle(deps, rawUrl),
+    use: (ids, by) => attachments.use(ids, by),
+    remove: (id, actor) => attachments.remove(id, actor),
+    list: (page) => attachments.list(page),
+    sweep: () => sweepObjects(deps, options),
+  }
+}
+
+async function handleFor(
+  deps: Pick<AttachmentDeskDeps, 'keys' | 'tenant' | 'now' | 'publicOrigin'>,
+  { personSeconds, agentSeconds }: AttachmentOptions,
+  descriptor: AttachmentDescriptor,
+  reader: HandleReader,
+): Promise<AttachmentHandle> {
+  // Redeeming would refuse it; whoever asks for it has mistaken somebody for the owner, and hears of it here.
+  if (reader.kind === 'person' && reader.principal !== descriptor.owner.principal) {
+    throw new GatewayError('forbidden', '[attachments] this file belongs to somebody else; ask as its owner')
+  }
+  const seconds = reader.kind === 'person' ? personSeconds : agentSeconds
+  const { token, expiresAtMs } = await signHandle(deps, descriptor, reader, seconds)
+  const url = `${deps.publicOrigin}${handlePath}/${descriptor.bucket}/${descriptor.path}?token=${token}`
+  return { url, expiresAt: new Date(expiresAtMs).toISOString() }
+}
+
+function storeOf(stores: readonly BlobStore[], { store, bucket }: AttachmentDescriptor): BlobStore {
+  const found = stores.find((each) => each.name === store && each.bucket === bucket)
+  if (found !== undefined) return found
+  throw new GatewayError('storage_unavailable', `[attachments] the store ${store} is not configured; add it again`)
+}
+
+/** Handles name the bucket and not the store, and descriptors name the store: neither may mean two things. */
+function assertDistinct(stores: readonly BlobStore[]): void {
+  for (const field of ['name', 'bucket'] as const) {
+    if (new Set(stores.map((store) => store[field])).size !== stores.length) {
+      throw new GatewayError('config_invalid', `[attachments] two stores share a ${field}; give each its own`)
+    }
+  }
+}

@@ -1,0 +1,11 @@
+// Keys are ours; a driver still looks at each one, so that a mistake elsewhere cannot reach beyond its bucket.
+import { GatewayError } from '../../contract/index.ts'
+
+// Every segment begins with a letter or a digit, so neither `..` nor a hidden file can be one.
+const keyPattern = /^[A-Za-z0-9][A-Za-z0-9._-]*(?:\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/
+const maxLength = 1024
+
+export function assertKey(key: string): void {
+  if (key.length <= maxLength && keyPattern.test(key)) return
+  throw new GatewayError('bad_request', '[attachments] this is no key of a stored object; nothing was done')
+}

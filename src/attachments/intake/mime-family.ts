@@ -1,0 +1,65 @@
+// Whether what a sender declared can be true of the bytes (msg 14.3, rule 6). Families, because senders name types loosely.
+
+type Family = 'image' | 'media' | 'text' | 'archive' | 'document' | 'font' | 'program'
+
+/** Types with an unmistakable beginning: bytes without it are something else, even when we cannot say what. */
+const unmistakable = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'])
+
+const named: Readonly<Record<string, readonly Family[]>> = {
+  'image/svg+xml': ['image', 'text'],
+  'application/pdf': ['document'],
+  'application/rtf': ['document', 'text'],
+  'text/rtf': ['document', 'text'],
+  'application/postscript': ['document', 'text'],
+  'application/ogg': ['media'],
+  'application/json': ['text'],
+  'application/xml': ['text'],
+  'application/xhtml+xml': ['text'],
+  'application/javascript': ['text'],
+  'application/x-tar': ['archive'],
+  'application/gzip': ['archive'],
+  'application/x-gzip': ['archive'],
+  'application/zstd': ['archive'],
+  'application/x-bzip2': ['archive'],
+  'application/x-xz': ['archive'],
+  'application/x-7z-compressed': ['archive'],
+  'application/x-ole-storage': ['archive'],
+  'application/java-archive': ['archive'],
+  'application/vnd.rar': ['archive'],
+  'application/x-rar-compressed': ['archive'],
+  'application/msword': ['archive'],
+  'application/x-elf': ['program'],
+  'application/x-mach-binary': ['program'],
+  'application/wasm': ['program'],
+  'application/vnd.microsoft.portable-executable': ['program'],
+}
+// Office files are zip files, or the older container of theirs.
+const patterns: readonly (readonly [RegExp, Family])[] = [
+  [/^image\//, 'image'],
+  [/^(audio|video)\//, 'media'],
+  [/^text\/|\+(json|xml)$/, 'text'],
+  [/zip|^application\/vnd\.(ms-|openxmlformats-|oasis\.|android\.package)/, 'archive'],
+  [/^font\//, 'font'],
+]
+
+export function canBe(declared: string | undefined, sniffed: string): boolean {
+  const claimed = essence(declared)
+  if (claimed === undefined || claimed === sniffed) return true
+  if (sniffed === 'application/octet-stream') return !unmistakable.has(claimed)
+  const families = familiesOf(claimed)
+  // A type nobody here knows contradicts nothing; its bytes are served by what they are.
+  return families.length === 0 || familiesOf(sniffed).some((family) => families.includes(family))
+}
+
+/** Without parameters, in lower case, and under its registered name. */
+function essence(declared: string | undefined): string | undefined {
+  const name = declared?.split(';')[0]?.trim().toLowerCase() ?? ''
+  if (name === 'image/jpg' || name === 'image/pjpeg') return 'image/jpeg'
+  return /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/.test(name) && name !== 'application/octet-stream' ? name : undefined
+}
+
+function familiesOf(mimeType: string): readonly Family[] {
+  const known = named[mimeType]
+  if (known !== undefined) return known
+  return patterns.flatMap(([pattern, family]) => (pattern.test(mimeType) ? [family] : []))
+}

@@ -1,0 +1,33 @@
+// Where signed URLs may come from, as data: our own origin, and the stores that sign URLs themselves.
+import type { BlobStore, StoreUrls } from '../blob-store.ts'
+
+/** Our own handles look like Supabase's (ruling 50); only their origin and their key are ours. */
+export type UrlPlace = {
+  readonly form: StoreUrls['form'] | 'own'
+  /** Scheme, host and port, as a URL shows them. */
+  readonly origin: string
+  /** Set where the host itself names the bucket. */
+  readonly hostBucket?: string
+  readonly buckets: readonly UrlBucket[]
+}
+
+export type UrlBucket = { readonly store: string; readonly bucket: string; readonly prefixes: readonly string[] }
+
+export function urlPlaces(
+  stores: readonly Pick<BlobStore, 'name' | 'bucket' | 'urls'>[],
+  ownOrigin: string,
+  prefixes: readonly string[],
+): readonly UrlPlace[] {
+  const bucketOf = ({ name, bucket }: Pick<BlobStore, 'name' | 'bucket'>) => ({ store: name, bucket, prefixes })
+  const own: UrlPlace = { form: 'own', origin: ownOrigin, buckets: stores.map(bucketOf) }
+  const foreign = stores.flatMap((store) => (store.urls === undefined ? [] : placesOf(store.urls, bucketOf(store))))
+  return [own, ...foreign]
+}
+
+function placesOf({ hosts, form, isVirtualHosted = false }: StoreUrls, bucket: UrlBucket): readonly UrlPlace[] {
+  return hosts.flatMap((host) => {
+    const byPath: UrlPlace = { form, origin: `https://${host}`, buckets: [bucket] }
+    if (form !== 's3' || !isVirtualHosted) return [byPath]
+    return [byPath, { ...byPath, origin: `https://${bucket.bucket}.${host}`, hostBucket: bucket.bucket }]
+  })
+}

@@ -1,0 +1,171 @@
+// Stored files in a folder of this machine: written beside their place, flushed, then moved there in one step.
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open, realpath, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join, sep } from 'node:path'
+import type { BlobStore, ByteRange } from '../attachments/blob-store.ts'
+import { assertKey } from '../attachments/drivers/object-key.ts'
+import { GatewayError, isGatewayError } from '../contract/index.ts'
+import { makeDataDir } from './data-dir.ts'
+
+export type FolderStoreOptions = {
+  readonly folder: string
+  readonly name?: string
+  readonly bucket?: string
+}
+
+const chunkBytes = 64 * 1024
+const readOnly = constants.O_RDONLY | constants.O_NOFOLLOW
+const createOnly = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW
+
+/** The folder is made if need be, closed to other users, and nothing outside of it is ever reached, links included. */
+export async function createFolderStore(options: FolderStoreOptions): Promise<BlobStore> {
+  const { name = 'folder', bucket = 'agent-files' } = options
+  assertKey(bucket)
+  const root = await makeDataDir(join(options.folder, bucket))
+  return {
+    name,
+    bucket,
+    write: (key, body) => told('written', () => writeFile(root, key, body)),
+    read: (key, range) => told('read', () => readFile(root, key, range)),
+    remove: (key) => told('removed', () => removeFile(root, key)),
+  }
+}
+
+async function writeFile(root: string, key: string, body: ReadableStream<Uint8Array>): Promise<void> {
+  const reader = body.getReader()
+  const { target, draft } = placesOf(root, key)
+  try {
+    await makeFolders(root, key)
+    await writeDraft(draft, reader)
+    await rename(draft, target)
+    await flushFolder(dirname(target))
+  } catch (error) {
+    await reader.cancel(error).catch(() => {})
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+async function writeDraft(draft: string, reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  const file = await open(draft, createOnly, 0o600)
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) await writeAll(file, read.value)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.byteLength; ) at += (await file.write(bytes, at, bytes.byteLength - at)).bytesWritten
+}
+
+async function readFile(
+  root: string,
+  key: string,
+  range: ByteRange | undefined,
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  const { target } = placesOf(root, key)
+  if (!(await isInside(root, target))) return undefined
+  const file = await open(target, readOnly).catch(absent)
+  if (file === undefined) return undefined
+  const facts = await file.stat()
+  if (!facts.isFile()) {
+    await file.close()
+    return undefined
+  }
+  return streamOf(file, range?.start ?? 0, Math.min(range?.end ?? facts.size - 1, facts.size - 1))
+}
+
+/** One chunk in memory at a time; the file is closed after its last byte, on failure, and when the reader goes away. */
+function streamOf(file: FileHandle, start: number, end: number): ReadableStream<Uint8Array> {
+  let at = start
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const chunk = new Uint8Array(Math.max(0, Math.min(chunkBytes, end - at + 1)))
+          const { bytesRead } = await file.read(chunk, 0, chunk.byteLength, at)
+          at += bytesRead
+          if (bytesRead > 0) return controller.enqueue(chunk.subarray(0, bytesRead))
+          await file.close()
+          controller.close()
+        } catch (error) {
+          await file.close().catch(() => {})
+          throw storageError('read', error)
+        }
+      },
+      cancel: () => file.close(),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+async function removeFile(root: string, key: string): Promise<void> {
+  const { target, draft } = placesOf(root, key)
+  if (!(await isInside(root, target))) return
+  // What a process that died has left of the same key goes with it.
+  await rm(draft, { force: true })
+  await rm(target, { force: true })
+}
+
+/** The draft has a name of its key's own, so that whoever sweeps the key finds it. */
+function placesOf(root: string, key: string): { readonly target: string; readonly draft: string } {
+  assertKey(key)
+  const target = join(root, key)
+  return { target, draft: join(dirname(target), `.${basename(target)}.part`) }
+}
+
+/** Each folder by itself: one that is a link leads elsewhere and is refused. */
+async function makeFolders(root: string, key: string): Promise<void> {
+  let folder = root
+  for (const segment of key.split('/').slice(0, -1)) {
+    folder = join(folder, segment)
+    await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+      if (codeOf(error) !== 'EEXIST') throw error
+    })
+    if (!(await lstat(folder)).isDirectory()) throw new Error('not a folder')
+  }
+}
+
+async function isInside(root: string, target: string): Promise<boolean> {
+  const folder = await realpath(dirname(target)).catch(absent)
+  return folder !== undefined && folder === dirname(target) && `${folder}${sep}`.startsWith(`${root}${sep}`)
+}
+
+/** A rename is durable once its folder is. */
+async function flushFolder(folder: string): Promise<void> {
+  const handle = await open(folder, constants.O_RDONLY)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+function absent(error: unknown): undefined {
+  const code = codeOf(error)
+  // ELOOP: a link stands where the file should be.
+  if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP') return undefined
+  throw error
+}
+
+async function told<Result>(done: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw isGatewayError(error) ? error : storageError(done, error)
+  }
+}
+
+function storageError(done: string, error: unknown): GatewayError {
+  return new GatewayError(
+    'storage_unavailable',
+    `[attachments] a file could not be ${done} (${codeOf(error) ?? 'unknown'}); check the folder, its owner and its free space`,
+    { retryable: true },
+  )
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}
