@@ -62,6 +62,7 @@ const words: Readonly<Record<keyof Removed, string>> = {
   unsent: 'calls that had not arrived yet',
   waits: 'approvals and tool requests',
   timers: 'timers',
+  attachments: 'files (their bytes go within minutes, unless somebody else sent the same)',
   grants: 'grants',
   pairings: 'pairings',
   tokens: 'tokens',

@@ -15,6 +15,7 @@ import {
 import {
   countPerson,
   countReceiptPage,
+  forgetAttachments,
   forgetNames,
   forgetPairings,
   forgetReceiptPage,
@@ -65,6 +66,7 @@ export function createForgetStore(database: Database, tenant: string): ForgetSto
     erasePairings: (names) => one<Part>(forgetPairings, names),
     eraseReceipts: (names, after) => receiptPage(forgetReceiptPage, names, after),
     countReceipts: (names, after) => receiptPage(countReceiptPage, names, after),
+    eraseAttachments: (names) => one<Part>(forgetAttachments, names, batch),
     eraseWritten: (names) => one<Part>(forgetWritten, names),
     close: (names, { actor, isDone, removed }) =>
       one<Part>(forgetNames, names, actor, isDone ? 'done' : 'begun', storableJson(removed)),

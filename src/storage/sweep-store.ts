@@ -6,6 +6,7 @@ import { sweepForgotten } from './statements/forget-traces.ts'
 import {
   correctDrift,
   findDrift,
+  forgetAttachments,
   forgetAudit,
   forgetCalls,
   forgetChains,
@@ -48,7 +49,7 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
     },
     async sweep({ contentDays, receiptDays, auditDays, batch }) {
       let swept = 0
-      for (const each of [forgetContent, forgetTranscripts])
+      for (const each of [forgetContent, forgetTranscripts, forgetAttachments])
         swept += (await database.query(each, [contentDays, batch, tenant])).length
       for (const each of [
         forgetReceipts,

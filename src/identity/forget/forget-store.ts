@@ -19,6 +19,8 @@ export type Removed = {
   /** Approvals and tool requests. */
   readonly waits: number
   readonly timers: number
+  /** Files they sent, or that were made for them. Their bytes go with the next sweep. */
+  readonly attachments: number
   readonly grants: number
   readonly pairings: number
   readonly tokens: number
@@ -51,6 +53,7 @@ export interface ForgetStore {
   erasePairings(names: readonly string[]): Promise<Part>
   eraseReceipts(names: readonly string[], after: string | null): Promise<ReceiptPage>
   countReceipts(names: readonly string[], after: string | null): Promise<ReceiptPage>
+  eraseAttachments(names: readonly string[]): Promise<Part>
   eraseWritten(names: readonly string[]): Promise<Part>
   /** The names themselves, last of all, and the audit line that says how much was removed, and of nobody. */
   close(names: readonly string[], end: ForgetEnd): Promise<Part>

@@ -25,7 +25,7 @@ export type Forgotten = {
 export const nothingRemoved: Removed = {
   ...{ receipts: 0, inFlight: 0, lines: 0, conversations: 0, sharedConversations: 0, sessions: 0, turns: 0, calls: 0 },
   ...{ unsent: 0, waits: 0, timers: 0, grants: 0, pairings: 0, tokens: 0, consents: 0, tombstones: 0, chains: 0 },
-  ...{ links: 0, principals: 0 },
+  ...{ links: 0, principals: 0, attachments: 0 },
 }
 
 export function addRemoved(sum: Removed, part: Part): Removed {
@@ -83,6 +83,7 @@ async function step(
   const page = await store.eraseReceipts(names, after)
   add(page.removed)
   if (page.next !== null) return { phase, after: page.next }
+  await untilNothing(add, () => store.eraseAttachments(names))
   add(await store.eraseWritten(names))
   return null
 }

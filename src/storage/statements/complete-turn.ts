@@ -139,6 +139,11 @@ forgotten as (
   from turn, given g, json_array_elements_text(g.erased) as x(id)
   where i.id = x.id::uuid and i.state not in ('queued', 'in_turn', 'held')
 ),
+-- Worded so that only the index by message can serve, however the plan was made.
+unattached as (
+  delete from attachments a
+  where a.inbox_id = any(array(select x.id::uuid from turn, given g, json_array_elements_text(g.erased) as x(id)))
+),
 sent as (
   insert into outbox (id, tenant, connection, conversation_id, turn_id, origin, ordinal, order_key, "primary", purpose, v,
     call, client_id, state, not_before, expires_at, trace_id)

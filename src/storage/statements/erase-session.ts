@@ -29,6 +29,11 @@ forgotten as (
   update inbox i set message = null, raw = null
   from spoken where i.id = spoken.inbox_id and i.state not in ('queued', 'in_turn', 'held')
 ),
+-- Files that were said in them, or only referred to by what was; no line is left that shows one.
+unattached as (
+  delete from attachments a
+  where a.session_id = any(array(select id from gone)) or a.inbox_id = any(array(select inbox_id from spoken))
+),
 unsaid as (update turns t set response = null from ran where t.id = ran.id),
 steps as (delete from journal j using ran where j.turn_id = ran.id),
 events as (delete from run_events e using ran where e.run_id = ran.id),

@@ -49,6 +49,15 @@ select (select id from page order by id desc limit 1) as last, (select count(*):
   (select count(*)::int from page) as looked`,
 )
 
+/** $3 batch. Their objects go with the next sweep, unless somebody else sent the same bytes. */
+export const forgetAttachments = statement(
+  'forget_attachments',
+  `
+with old as materialized (select a.id from attachments a where a.tenant = $1 and ${isTheirs('a.owner')} limit $3),
+gone as (delete from attachments a using old where a.tenant = $1 and a.id = old.id returning 1)
+select count(*)::int as attachments from gone`,
+)
+
 /** Few rows each; the names themselves are not among them. */
 export const forgetWritten = statement(
   'forget_written',
@@ -126,6 +135,8 @@ select (select count(*)::int from theirs where is_alone) as conversations,
   (select count(*)::int from mine join pending_actions a on a.turn_id = mine.id)
     + (select count(*)::int from mine join runtime_tool_requests q on q.turn_id = mine.id) as waits,
   (select count(*)::int from mine join timers t on t.origin = mine.id) as timers,
+  (select count(*)::int from attachments a where a.tenant = $1 and (${isTheirs('a.owner')} or a.session_id in (
+    select s.id from theirs join sessions s on s.conversation_id = theirs.id where theirs.is_alone))) as attachments,
   (select count(*)::int from grants g where g.tenant = $1 and ${isTheirs('g.subject')}) as grants,
   (select count(*)::int from pairings p where p.tenant = $1 and ${isTheirs('p.subject')}) as pairings,
   (select count(*)::int from tokens t where t.tenant = $1 and ${isTheirs('t.principal')}) as tokens,

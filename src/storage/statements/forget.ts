@@ -224,6 +224,7 @@ closed as (
   where idle.is_alone and s.conversation_id = idle.id and not exists (select 1 from messages m where m.session_id = s.id)
   returning s.id
 ),
+unattached as (delete from attachments a using closed where a.tenant = $1 and a.session_id = closed.id returning 1),
 disowned as (
   update sessions s set owner = case when ${isTheirs('s.owner')} then null else s.owner end, provider_response_id = null
   from idle where not idle.is_alone and s.conversation_id = idle.id
@@ -247,5 +248,5 @@ shown as (
   from idle where c.id = idle.id returning 1
 )
 select (select count(*)::int from shown) as conversations, (select count(*)::int from closed) as sessions,
-  (select count(*)::int from decided) as consents`,
+  (select count(*)::int from decided) as consents, (select count(*)::int from unattached) as attachments`,
 )

@@ -22,6 +22,21 @@ with old as (
 delete from messages m using old where m.session_id = old.session_id and m.seq = old.seq returning 1 as swept`,
 )
 
+/**
+ * $1 days, $2 batch. Files of sessions in which nothing was said for so long, and of sessions that are no more. One was used
+ * before its session was last active: only old ones are looked at.
+ */
+export const forgetAttachments = statement(
+  'forget_old_attachments',
+  `
+with old as materialized (
+  select a.id from attachments a left join sessions s on s.id = a.session_id
+  where a.tenant = $3 and a.session_id is not null and a.used_at < now() - $1::float8 * interval '1 day'
+    and (s.id is null or s.status = 'deleted' or s.last_activity_at < now() - $1::float8 * interval '1 day')
+  order by a.used_at limit $2)
+delete from attachments a using old where a.tenant = $3 and a.id = old.id returning 1 as swept`,
+)
+
 /** Receipts with the count of their redeliveries. */
 export const forgetReceipts = statement(
   'forget_receipts',
