@@ -1,5 +1,6 @@
 // A reply as one plain text: every status reads differently, and nothing internal is shown (hop 8).
-import { cleanText, isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
+import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
+import { shownText } from './shown-text.ts'
 
 type Status = NormalizedResponse['status']
 
@@ -44,11 +45,6 @@ export function partsText(parts: readonly Part[]): string {
     .map(shownText)
     .filter((piece) => piece.trim() !== '')
     .join('\n\n')
-}
-
-/** Without what no text channel should carry: control characters, direction overrides, broken surrogates. */
-function shownText(text: string): string {
-  return cleanText(text.replace(/\r\n?/g, '\n')).replace(/[\u0001-\u0008\u000b-\u001f\u007f-\u009f\u202d\u202e]/g, '')
 }
 
 function knownPartText(part: KnownPart): string {

@@ -1,6 +1,7 @@
 // HTML from outside as a safe subset (msg 3.4, NM-18): parsed, then written anew from an allow-list; nothing is copied.
 import { Parser } from 'htmlparser2'
 import { maxTextLength } from '../contract/index.ts'
+import { safeUrl } from './safe-url.ts'
 
 const allowedTags = new Set('p br b strong i em u s code pre blockquote ul ol li a h1 h2 h3 h4 h5 h6'.split(' '))
 // Their text is no message: programs, styles, other documents, things that only a browser can show.
@@ -12,14 +13,13 @@ const silentTags = new Set(
 const separatingTags = new Set(
   'div section article header footer main nav aside table tr td th dl dt dd hr form'.split(' '),
 )
-const linkProtocols = new Set(['https:', 'http:', 'mailto:'])
 
 const maxDepth = 32
 const maxParsedDepth = 512
 const piece = 16 * 1024
 const roomForClosingTags = 1024
 
-/** Well-formed HTML of the allowed tags only; every text is escaped, and a link goes to https, http or mailto. */
+/** Well-formed HTML of the allowed tags only; every text is escaped, and a link goes where `safeUrl` allows. */
 export function safeHtml(html: string): string {
   const writer = createWriter()
   let parsedDepth = 0
@@ -90,15 +90,8 @@ function createWriter(): Writer {
 function openingTag(name: string, attributes: Readonly<Record<string, string>>): string | undefined {
   if (!allowedTags.has(name)) return undefined
   if (name !== 'a') return `<${name}>`
-  const href = safeHref(attributes['href'])
+  const href = safeUrl(attributes['href'] ?? '')
   return href === undefined ? undefined : `<a href="${escapeText(href)}">`
-}
-
-/** The address as the URL parser writes it, which is how a browser would read it. User names in it only deceive. */
-function safeHref(href: string | undefined): string | undefined {
-  if (href === undefined || !URL.canParse(href)) return undefined
-  const url = new URL(href)
-  return linkProtocols.has(url.protocol) && url.username === '' && url.password === '' ? url.href : undefined
 }
 
 function escapeText(text: string): string {

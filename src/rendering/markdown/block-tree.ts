@@ -1,0 +1,169 @@
+// Block tokens to block nodes, iteratively: nesting is the text's choice and must not be our stack's.
+import type { Align, Block, Heading, Inline, ListItem, TableRow } from '../tree.ts'
+import { type Building, inlineTree, labelOf } from './inline-tree.ts'
+import type { Token } from './markdown-parser.ts'
+
+export type NoteTree = { readonly label: string; readonly children: readonly Inline[] }
+/** A link definition as it is written, for the case that no link used it. */
+export type Definition = { readonly label: string; readonly line: number }
+
+export type BlockSink = {
+  /** A block of the text itself is complete; `line` is where it began. */
+  readonly block: (block: Block, line: number, nodes: number) => boolean
+  /** From this line on nothing was read. */
+  readonly rest: (line: number) => void
+  readonly note: (note: NoteTree) => void
+  readonly definition: (definition: Definition) => void
+}
+
+/** A container that is being filled; rows and cells are kept with their table. */
+type Frame = {
+  readonly token: Token
+  readonly children: Block[]
+  readonly items: ListItem[]
+  readonly rows: TableRow[]
+  readonly align: Align[]
+  cells: TableRow['children'][number][]
+  inline: readonly Inline[]
+}
+
+const languageUnits = /[^A-Za-z0-9+#._-]/g
+
+/** Feeds the sink until it has enough. */
+export function readBlocks(tokens: readonly Token[], building: Building, sink: BlockSink): void {
+  const frames: Frame[] = []
+  let nodes = 0
+  let line = 0
+  const add = (block: Block | undefined): boolean => {
+    if (block === undefined) return true
+    nodes += 1
+    const parent = frames.at(-1)
+    if (parent !== undefined) {
+      parent.children.push(block)
+      return true
+    }
+    const isWanted = sink.block(block, line, nodes)
+    nodes = 0
+    return isWanted
+  }
+  for (const token of tokens) {
+    if (frames.length === 0 && token.map !== null) line = token.map[0]
+    if (token.type === 'rest') {
+      nodes = Number.POSITIVE_INFINITY
+      if (frames.length > 0) continue
+      sink.rest(line)
+      return
+    } else if (token.type === 'inline') {
+      const inline = inlineTree(token, building)
+      nodes += countOf(inline)
+      const frame = frames.at(-1)
+      if (frame !== undefined) frame.inline = inline
+    } else if (token.type === 'reference_definition')
+      sink.definition({ label: labelOf(token), line: token.map?.[0] ?? 0 })
+    else if (isCellToken(token)) readCell(token, frames.at(-1))
+    else if (token.nesting > 0) frames.push(frameOf(token))
+    else if (token.nesting < 0) {
+      const frame = frames.pop()
+      if (frame?.token.type === 'note_open') sink.note({ label: labelOf(frame.token), children: frame.inline })
+      else if (frame?.token.type === 'list_item_open') frames.at(-1)?.items.push(listItem(frame))
+      else if (frame !== undefined && !add(closedBlock(frame))) return
+    } else if (!add(leafBlock(token))) return
+  }
+}
+
+function frameOf(token: Token): Frame {
+  return { token, children: [], items: [], rows: [], align: [], cells: [], inline: [] }
+}
+
+function isCellToken({ tag }: Token): boolean {
+  return tag === 'td' || tag === 'th' || tag === 'tr' || tag === 'thead' || tag === 'tbody'
+}
+
+function readCell(token: Token, table: Frame | undefined): void {
+  if (table === undefined) return
+  if (token.type === 'th_open') table.align.push(alignOf(token))
+  if (token.type === 'th_close' || token.type === 'td_close') {
+    table.cells.push({ type: 'tableCell', children: table.inline })
+    table.inline = []
+  }
+  if (token.type === 'tr_close') {
+    table.rows.push({ type: 'tableRow', children: table.cells })
+    table.cells = []
+  }
+}
+
+function alignOf(token: Token): Align {
+  const style = String(token.attrGet('style') ?? '')
+  if (style.endsWith('left')) return 'left'
+  if (style.endsWith('center')) return 'center'
+  return style.endsWith('right') ? 'right' : null
+}
+
+function closedBlock(frame: Frame): Block | undefined {
+  const { token, children, inline } = frame
+  switch (token.type) {
+    case 'paragraph_open':
+      return inline.length === 0 ? undefined : { type: 'paragraph', children: inline }
+    case 'heading_open':
+      return { type: 'heading', depth: depthOf(token), children: inline.map(onOneLine) }
+    case 'blockquote_open':
+      return children.length === 0 ? undefined : { type: 'blockquote', children }
+    case 'bullet_list_open':
+      return { type: 'list', ordered: false, start: 1, children: frame.items }
+    case 'ordered_list_open':
+      return { type: 'list', ordered: true, start: Number(token.attrGet('start') ?? 1), children: frame.items }
+    case 'table_open':
+      return { type: 'table', align: frame.align, children: frame.rows }
+    default:
+      return undefined
+  }
+}
+
+function leafBlock(token: Token): Block | undefined {
+  switch (token.type) {
+    case 'hr':
+      return { type: 'thematicBreak' }
+    case 'code_block':
+      return { type: 'code', value: withoutLastNewline(token.content) }
+    case 'fence': {
+      const lang = (token.info.trim().split(/\s/)[0] ?? '').replace(languageUnits, '').slice(0, 32)
+      return { type: 'code', ...(lang === '' ? {} : { lang }), value: withoutLastNewline(token.content) }
+    }
+    default:
+      return undefined
+  }
+}
+
+function withoutLastNewline(text: string): string {
+  return text.endsWith('\n') ? text.slice(0, -1) : text
+}
+
+function depthOf({ tag }: Token): Heading['depth'] {
+  const depths = [1, 2, 3, 4, 5, 6] as const
+  return depths.find((depth) => tag === `h${depth}`) ?? 6
+}
+
+function onOneLine(node: Inline): Inline {
+  if (node.type === 'break') return { type: 'text', value: ' ' }
+  return 'children' in node ? { ...node, children: node.children.map(onOneLine) } : node
+}
+
+const task = /^\[([ xX])\][ \t\u00a0]+(?=\S)/
+
+function listItem({ children }: Frame): ListItem {
+  const [first, ...rest] = children
+  const start = first?.type === 'paragraph' ? first.children[0] : undefined
+  const box = start?.type === 'text' ? task.exec(start.value) : null
+  if (first?.type !== 'paragraph' || start?.type !== 'text' || box === null) {
+    return { type: 'listItem', checked: null, children }
+  }
+  const words: Inline = { type: 'text', value: start.value.slice(box[0].length) }
+  const named = { type: 'paragraph', children: [words, ...first.children.slice(1)] } as const
+  return { type: 'listItem', checked: box[1] !== ' ', children: [named, ...rest] }
+}
+
+function countOf(nodes: readonly Inline[]): number {
+  let count = 0
+  for (const node of nodes) count += 'children' in node ? 1 + countOf(node.children) : 1
+  return count
+}

@@ -1,0 +1,91 @@
+// Puts inline nodes together as tokens come: no empty mark, no mark inside its own kind, no link inside a link, and words that
+// touch are one text.
+import { safeUrl } from '../safe-url.ts'
+import type { Inline } from '../tree.ts'
+
+export type Mark = 'strong' | 'emphasis' | 'delete' | 'link'
+
+export type InlineBuilder = {
+  readonly words: (text: string) => void
+  readonly node: (node: Inline) => void
+  readonly open: (mark: Mark, url?: string) => void
+  readonly close: () => void
+  readonly isInLink: () => boolean
+  readonly finish: () => readonly Inline[]
+}
+
+/** `mark` is absent where a mark is passed over and its words go to the mark around it. */
+type Frame = { readonly mark?: Mark; readonly url: string; readonly children: Inline[] }
+
+/** Marks inside each other; deeper ones leave their words to the mark around them. */
+const maxMarks = 8
+
+export function createInlineBuilder(textNodes: (words: string) => readonly Inline[]): InlineBuilder {
+  const root: Frame = { url: '', children: [] }
+  const frames: Frame[] = []
+  let pending = ''
+  const top = () => frames.at(-1) ?? root
+  const isInside = (mark: Mark) => frames.some((frame) => frame.mark === mark)
+  const flush = () => {
+    if (pending === '') return
+    const nodes: readonly Inline[] = isInside('link') ? [{ type: 'text', value: pending }] : textNodes(pending)
+    for (const node of nodes) append(top().children, node)
+    pending = ''
+  }
+  const close = () => {
+    const frame = frames.at(-1)
+    if (frame?.mark !== undefined) flush()
+    frames.pop()
+    if (frame?.mark !== undefined) closeMark(frame.mark, frame, top().children)
+  }
+  return {
+    words(text) {
+      pending += text
+    },
+    node(node) {
+      if (node.type === 'break') pending = pending.trimEnd()
+      flush()
+      append(top().children, node)
+    },
+    open(mark, url = '') {
+      const isKept = !isInside(mark) && frames.length < maxMarks
+      if (isKept) flush()
+      frames.push(isKept ? { mark, url, children: [] } : { url, children: top().children })
+    },
+    close,
+    isInLink: () => isInside('link'),
+    finish() {
+      while (frames.length > 0) close()
+      flush()
+      return root.children
+    },
+  }
+}
+
+function closeMark(mark: Mark, { url, children }: Frame, into: Inline[]): void {
+  if (mark !== 'link') {
+    if (children.length > 0) append(into, { type: mark, children })
+    return
+  }
+  const safe = safeUrl(url)
+  const label: readonly Inline[] = children.length > 0 ? children : [{ type: 'text', value: url }]
+  if (safe !== undefined) append(into, { type: 'link', url: safe, children: label })
+  else if (children.length > 0 || url !== '') for (const child of label) append(into, child)
+}
+
+/** Neighbours that would read as one node are one. */
+function append(into: Inline[], node: Inline): void {
+  const last = into.at(-1)
+  if (node.type === 'text' && node.value === '') return
+  if (last?.type === 'text' && node.type === 'text') {
+    into[into.length - 1] = { type: 'text', value: last.value + node.value }
+  } else if (last !== undefined && last.type === node.type && isPlainMark(last) && isPlainMark(node)) {
+    const children = [...last.children]
+    for (const child of node.children) append(children, child)
+    into[into.length - 1] = { type: last.type, children }
+  } else into.push(node)
+}
+
+function isPlainMark(node: Inline): node is Extract<Inline, { readonly type: 'strong' | 'emphasis' | 'delete' }> {
+  return node.type === 'strong' || node.type === 'emphasis' || node.type === 'delete'
+}

@@ -1,0 +1,11 @@
+// A tree that is parsed when somebody asks for it, and once.
+import type { Root } from '../tree.ts'
+import { type MarkdownOptions, parseMarkdown } from './parse-markdown.ts'
+
+export function createLazyTree(text: string, options: MarkdownOptions = {}): () => Root {
+  let root: Root | undefined
+  return () => {
+    root ??= parseMarkdown(text, options)
+    return root
+  }
+}
