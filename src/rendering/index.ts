@@ -1,13 +1,24 @@
 // The rendering door: what adapters may use to turn a reply into text their channel accepts.
 
+// The tree as blocks of a chat platform, with its old markup and its buttons
+export type { BlocksOptions } from './blocks/options.ts'
+export { policyBlocks } from './blocks/policy-blocks.ts'
+export { type BlocksMessage, renderBlocks } from './blocks/render-blocks.ts'
+export { renderMrkdwn } from './blocks/render-mrkdwn.ts'
 // The tree in pieces a platform accepts
 export { chunkTree } from './chunk/chunk-tree.ts'
 export type { Fit } from './chunk/fit.ts'
 // Plain text and HTML from outside
 export { chunkText } from './chunk-text.ts'
+// The tree as a mail
+export { quoteText } from './mail/quote-text.ts'
+export { type MailBody, renderMail } from './mail/render-mail.ts'
 export { createLazyTree } from './markdown/lazy-tree.ts'
 // Text to the one tree
 export { parseMarkdown } from './markdown/parse-markdown.ts'
+// The tree as posts of small, safe HTML
+export { noteLength } from './note/note-length.ts'
+export { type Note, type NoteOptions, renderNote } from './note/render-note.ts'
 export { partsText, plainText } from './plain-text.ts'
 export { plainTree } from './plain-tree.ts'
 export { safeHtml } from './safe-html.ts'

@@ -1,0 +1,60 @@
+// The tree as messages of blocks, each within what the platform accepts, each with a text for notifications (slack 2.9).
+import type { JsonObject } from '../../contract/index.ts'
+import { chunkTree } from '../chunk/chunk-tree.ts'
+import type { Block, Root } from '../tree.ts'
+import { limits } from './limits.ts'
+import type { BlocksOptions } from './options.ts'
+import { renderMrkdwn } from './render-mrkdwn.ts'
+import { splitLongTables } from './table-block.ts'
+import { createSizeOf, platformBlocks, type Vehicle, vehicleOf } from './vehicle.ts'
+
+export type BlocksMessage = { readonly text: string; readonly blocks: readonly JsonObject[] }
+
+export function renderBlocks(root: Root, options: BlocksOptions = {}): readonly BlocksMessage[] {
+  const pieces = chunkTree(splitLongTables(root), { limit: limits.message, sizeOf: createSizeOf(options) })
+  return pieces
+    .flatMap((piece) => sendable(piece.children, options))
+    .map((children) => ({ text: fallbackText(children, options), blocks: platformBlocks(children, options) }))
+    .filter(({ text, blocks }) => text !== '' && blocks.length > 0)
+}
+
+/** The beginning of the same words; the blocks hold them all. */
+function fallbackText(children: readonly Block[], options: BlocksOptions): string {
+  const [first = '', second] = renderMrkdwn({ type: 'root', children }, limits.fallback - 2, options)
+  return second === undefined ? first : `${first} …`
+}
+
+/** At most fifty blocks and one table in a message; a heading stays with what it is the heading of. */
+function sendable(blocks: readonly Block[], options: BlocksOptions): readonly (readonly Block[])[] {
+  const groups: (readonly Block[])[] = []
+  let open: Block[] = []
+  let tally = nothing
+  for (const block of blocks) {
+    const next = added(tally, vehicleOf(block, options))
+    if (next.blocks <= limits.blocks && next.tables <= 1) {
+      open.push(block)
+      tally = next
+      continue
+    }
+    const body = withoutHeadingsAtEnd(open)
+    groups.push(body)
+    open = [...open.slice(body.length), block]
+    tally = open.reduce((sum, each) => added(sum, vehicleOf(each, options)), nothing)
+  }
+  return open.length === 0 ? groups : [...groups, open]
+}
+
+type Tally = { readonly blocks: number; readonly tables: number; readonly last?: Vehicle }
+
+const nothing: Tally = { blocks: 0, tables: 0 }
+
+function added({ blocks, tables, last }: Tally, vehicle: Vehicle): Tally {
+  const isShared = vehicle === 'rich_text' && last === 'rich_text'
+  return { blocks: blocks + (isShared ? 0 : 1), tables: tables + (vehicle === 'table' ? 1 : 0), last: vehicle }
+}
+
+/** All of them when there is nothing but headings. */
+function withoutHeadingsAtEnd(blocks: readonly Block[]): readonly Block[] {
+  const end = blocks.findLastIndex(({ type }) => type !== 'heading') + 1
+  return end === 0 ? blocks : blocks.slice(0, end)
+}

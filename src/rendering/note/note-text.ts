@@ -1,0 +1,38 @@
+// The words of a post without its tags, as its length is counted.
+import { inlineText } from '../table/inline-text.ts'
+import { tableAsList } from '../table/table-as-list.ts'
+import type { Block, List } from '../tree.ts'
+
+export function noteText(blocks: readonly Block[]): string {
+  return blocks.map(blockText).join('\n\n')
+}
+
+function blockText(block: Block): string {
+  switch (block.type) {
+    case 'paragraph':
+    case 'heading':
+      return inlineText(block.children)
+    case 'blockquote':
+      return noteText(block.children)
+    case 'list':
+      return listText(block)
+    case 'code':
+      return block.value
+    case 'table':
+      return listText(tableAsList(block))
+    case 'thematicBreak':
+      return '———'
+    default:
+      return block satisfies never
+  }
+}
+
+/** With the marks that readers see before an item, which some servers count. */
+function listText(list: List): string {
+  return list.children
+    .map(({ checked, children }, index) => {
+      const box = checked === null ? '' : checked ? '☑ ' : '☐ '
+      return `${list.ordered ? `${list.start + index}. ` : '• '}${box}${children.map(blockText).join('\n')}`
+    })
+    .join('\n')
+}

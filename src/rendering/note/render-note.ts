@@ -1,0 +1,75 @@
+// The tree as posts of a thread, each as long as other servers accept, numbered where there is more than one (mail 3.6).
+import { chunkTree } from '../chunk/chunk-tree.ts'
+import type { Block, Root } from '../tree.ts'
+import { type HrefOf, noteHtml } from './note-html.ts'
+import { noteLength } from './note-length.ts'
+import { noteText } from './note-text.ts'
+import { noteTree } from './note-tree.ts'
+
+export type Note = { readonly html: string; readonly plainLength: number }
+export type NoteOptions = { readonly limit?: number; readonly hrefOf?: HrefOf }
+
+const defaultLimit = 500
+// Some servers drop an activity above 60 KB, and the tags around the words count too.
+const maxHtmlBytes = 48 * 1024
+
+export function renderNote(root: Root, options: NoteOptions = {}): readonly Note[] {
+  const { limit = defaultLimit, hrefOf = () => undefined } = options
+  const pieces = thread(noteTree(root), limit, hrefOf)
+  return pieces.map((blocks) => ({ html: noteHtml(blocks, hrefOf), plainLength: noteLength(noteText(blocks)) }))
+}
+
+/** The numbers need room of their own, and how many digits they have is known only when the pieces are. */
+function thread(root: Root, limit: number, hrefOf: HrefOf): readonly (readonly Block[])[] {
+  const whole = pieces(root, limit, hrefOf)
+  if (whole.length <= 1) return whole
+  for (let digits = 1; ; digits += 1) {
+    const room = Math.max(1, limit - longestNumber(digits))
+    const parts = pieces(root, room, hrefOf)
+    if (String(parts.length).length <= digits) {
+      return parts.map((part, index) => numbered(part, `(${index + 1}/${parts.length})`))
+    }
+  }
+}
+
+function pieces(root: Root, limit: number, hrefOf: HrefOf): readonly (readonly Block[])[] {
+  const { sizeOf, bytesOf } = createMeasures(hrefOf)
+  return chunkTree(root, { limit: limit + seam, sizeOf, costOf: bytesOf, maxCost: maxHtmlBytes })
+    .map(({ children }) => children)
+    .filter((blocks) => noteText(blocks).trim() !== '')
+}
+
+const seam = 2
+
+function longestNumber(digits: number): number {
+  return seam + '(/)'.length + 2 * digits
+}
+
+/** At the end of the last paragraph, or below whatever else stands last. */
+function numbered(blocks: readonly Block[], number: string): readonly Block[] {
+  const last = blocks.at(-1)
+  if (last?.type !== 'paragraph') return [...blocks, { type: 'paragraph', children: [{ type: 'text', value: number }] }]
+  return [...blocks.slice(0, -1), { ...last, children: [...last.children, { type: 'text', value: ` ${number}` }] }]
+}
+
+type Measures = {
+  readonly sizeOf: (blocks: readonly Block[]) => number
+  readonly bytesOf: (blocks: readonly Block[]) => number
+}
+
+function createMeasures(hrefOf: HrefOf): Measures {
+  const encoder = new TextEncoder()
+  const remembered = (measure: (block: Block) => number) => {
+    const known = new WeakMap<Block, number>()
+    return (blocks: readonly Block[]): number =>
+      blocks.reduce((sum, block) => {
+        const size = known.get(block) ?? measure(block)
+        known.set(block, size)
+        return sum + size
+      }, 0)
+  }
+  return {
+    sizeOf: remembered((block) => noteLength(noteText([block])) + seam),
+    bytesOf: remembered((block) => encoder.encode(noteHtml([block], hrefOf)).length),
+  }
+}

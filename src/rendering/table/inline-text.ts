@@ -1,0 +1,37 @@
+// The words of inline nodes without any formatting.
+import type { Inline, Link } from '../tree.ts'
+
+export function inlineText(children: readonly Inline[]): string {
+  return children.map(nodeText).join('')
+}
+
+/** On one line, for places that hold no line end: a cell, a header, a label. */
+export function lineText(children: readonly Inline[]): string {
+  return inlineText(children).replace(/\s+/g, ' ').trim()
+}
+
+function nodeText(node: Inline): string {
+  switch (node.type) {
+    case 'text':
+    case 'inlineCode':
+      return node.value
+    case 'strong':
+    case 'emphasis':
+    case 'delete':
+      return inlineText(node.children)
+    case 'link':
+      return linkLabel(node)
+    case 'break':
+      return '\n'
+    case 'mention':
+      return node.name
+    default:
+      return node satisfies never
+  }
+}
+
+/** A link without a label shows its address. */
+export function linkLabel({ url, children }: Link): string {
+  const label = inlineText(children)
+  return label.trim() === '' ? url : label
+}
