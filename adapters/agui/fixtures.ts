@@ -69,6 +69,8 @@ export const fixtures = {
     'deliver: a time-out is settled by what repeating would do': noVendor,
     'deliver: nothing but the vendor is contacted': noVendor,
     'verb: reconcile finds what arrived and misses what did not': 'appends carry their key, nothing is ever unknown',
+    'verb: openFile gives the bytes, or says why not, and never how it asked': 'files are uploaded here, not fetched',
+    'deliver: a file is one upload, and none where there is nothing to upload': noVendor,
   },
 }
 

@@ -1,7 +1,8 @@
 // Hop 8: one Bot API call to what became of it (slack 3.15). Errors of the client carry the token, so none leaves this file.
 import { Api, GrammyError, HttpError } from 'grammy/web'
-import type { Attempt, DeliveryOutcome } from '../../src/contract/index.ts'
+import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../src/contract/index.ts'
 import { botIdOf, type TelegramSettings } from './config.ts'
+import { openUpload } from './files/send.ts'
 import { maxTextLength, type TelegramCall } from './wire.ts'
 
 export const callTimeoutMs = 9000
@@ -21,36 +22,51 @@ const refusals: readonly (readonly [RegExp, string])[] = [
   [/blocked by the user/i, 'blocked_by_user'],
   [/user is deactivated/i, 'user_deactivated'],
   [/kicked|not a member|not enough rights|have no rights/i, 'not_allowed_in_chat'],
+  [/file is too big|PHOTO_INVALID|IMAGE_PROCESS_FAILED/i, 'file_not_accepted'],
 ]
 
 /** Grammy's web build runs on the platform's own fetch and abort signals, on Node and on Workers alike. */
-export function deliverTelegram(
-  settings: TelegramSettings,
-  deps: { readonly fetch: typeof fetch },
-): (call: TelegramCall, attempt: Attempt) => Promise<DeliveryOutcome> {
-  const token = settings.botToken.reveal()
-  const api = new Api(token, {
+export function telegramApi(settings: TelegramSettings, deps: Pick<ChannelDeps, 'fetch'>): Api {
+  return new Api(settings.botToken.reveal(), {
     apiRoot: settings.apiRoot,
     fetch: (input: RequestInfo | URL, init?: RequestInit) => deps.fetch(input, init),
     timeoutSeconds: callTimeoutMs / 1000,
   })
+}
+
+export function deliverTelegram(
+  settings: TelegramSettings,
+  deps: Pick<ChannelDeps, 'fetch' | 'files'>,
+): (call: TelegramCall, attempt: Attempt) => Promise<DeliveryOutcome> {
+  const api = telegramApi(settings, deps)
   return async (call, attempt) => {
     if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
-    if (call.payload.text.includes(token) || call.payload.text.includes(`/bot${botIdOf(settings)}:`)) {
-      return { kind: 'refused', reason: 'text_contains_credential' }
-    }
+    if (saysCredential(settings, call)) return { kind: 'refused', reason: 'text_contains_credential' }
     try {
-      return { kind: 'delivered', vendorId: await send(api, call, attempt) }
+      if (!('file' in call)) return { kind: 'delivered', vendorId: await send(api, call, attempt) }
+      const upload = await openUpload(call, deps.files)
+      if (upload.kind !== 'opened') return upload
+      // The client's types name a polyfill for old runtimes; its web build takes the platform's own signal.
+      const sent = upload.send(api, attempt.signal as unknown as ClientSignal)
+      return { kind: 'delivered', vendorId: await sent.finally(upload.end) }
     } catch (error) {
       return outcomeOf(error, call)
     }
   }
 }
 
-type ClientSignal = NonNullable<Parameters<Api['raw']['getMe']>[0]>
+function saysCredential(settings: TelegramSettings, call: TelegramCall): boolean {
+  const said = 'file' in call ? call.file.name : call.payload.text
+  return said.includes(settings.botToken.reveal()) || said.includes(`/bot${botIdOf(settings)}:`)
+}
 
-async function send(api: Api, call: TelegramCall, attempt: Attempt): Promise<string> {
-  // The client's types name a polyfill for old runtimes; its web build takes the platform's own signal.
+export type ClientSignal = NonNullable<Parameters<Api['raw']['getMe']>[0]>
+
+async function send(
+  api: Api,
+  call: Exclude<TelegramCall, { readonly file: unknown }>,
+  attempt: Attempt,
+): Promise<string> {
   const signal = attempt.signal as unknown as ClientSignal
   switch (call.method) {
     case 'sendMessage': {

@@ -4,6 +4,7 @@ import anonymousAdmin from './fixtures/anonymous-admin.json' with { type: 'json'
 import channelPost from './fixtures/channel-post.json' with { type: 'json' }
 import commandWithPayload from './fixtures/command-with-payload.json' with { type: 'json' }
 import editedMessage from './fixtures/edited-message.json' with { type: 'json' }
+import forwardedDocument from './fixtures/forwarded-document.json' with { type: 'json' }
 import groupMention from './fixtures/group-mention-in-topic.json' with { type: 'json' }
 import photoWithCaption from './fixtures/photo-with-caption.json' with { type: 'json' }
 import privateText from './fixtures/private-text.json' with { type: 'json' }
@@ -58,6 +59,7 @@ export const fixtures = {
     { name: 'mention in a topic', ...groupMention },
     { name: 'command with payload', ...commandWithPayload },
     { name: 'photo with caption', ...photoWithCaption },
+    { name: 'forwarded document', ...forwardedDocument },
     { name: 'edited message', ...editedMessage },
     { name: 'channel post', ...channelPost },
     { name: 'anonymous admin', ...anonymousAdmin },
@@ -91,6 +93,15 @@ export const fixtures = {
     serverFault: apiError(500, 'Internal Server Error'),
     refusal: apiError(403, 'Forbidden: bot was blocked by the user'),
     ambiguous: 'unknown' as const,
+  },
+  files: {
+    ref: { file_id: 'AgACAgQAAxk', mime: 'image/jpeg' },
+    isDownload: (path: string) => path.startsWith('/file/'),
+    before: {
+      status: 200,
+      body: JSON.stringify({ ok: true, result: { file_id: 'A', file_path: 'photos/file_1.jpg' } }),
+    },
+    uploaded: (body: unknown) => /filename=.*?\r\n\r\n(.*?)\r\n-{10}/s.exec(String(body))?.[1] ?? '',
   },
   skips: {
     'verify: rejects one changed byte': 'Telegram signs nothing: the header authenticates the delivery, not the body',

@@ -12,6 +12,8 @@ import {
 } from '../../src/contract/index.ts'
 import { botIdOf, type TelegramSettings, telegramFromEnvironment, telegramSettingsSchema } from './config.ts'
 import { callTimeoutMs, deliverTelegram } from './deliver.ts'
+import { openTelegramFile } from './files/open.ts'
+import { renderWithFiles } from './files/render.ts'
 import { normalizeTelegram } from './normalize.ts'
 import { renderTelegram } from './render.ts'
 import { verifyTelegram } from './verify.ts'
@@ -71,13 +73,14 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       authMethods: ['telegram-secret-token'],
       mentionRelay: { kind: 'none' },
       isInteractive: true,
-      verbs: [],
+      verbs: ['openFile'],
     },
     verify: async (arrival) => verifyTelegram(settings.webhookSecret, arrival),
     payloadOf: (arrival) => arrival.bytes,
     normalize: (payload, arrival, connection) => normalizeTelegram(bot, payload, arrival, connection),
-    render: renderTelegram,
+    render: deps.files === undefined ? renderTelegram : renderWithFiles,
     deliver: deliverTelegram(settings, deps),
+    openFile: openTelegramFile(settings, deps),
   })
 }
 

@@ -17,6 +17,7 @@ import {
   verifiedSender,
 } from '../../src/contract/index.ts'
 import { parseBoundedJson } from '../../src/verification/index.ts'
+import { filePartOf } from './files/read.ts'
 import {
   commandOf,
   contentFields,
@@ -122,7 +123,7 @@ function arrivedMessage(scene: Scene, author: Author, parts: readonly KnownPart[
       parts: [...parts],
       recipient_capabilities: {
         mention_relay: { kind: 'none' },
-        rendering: { max_text_chars: maxTextLength, streaming: 'none', files: false, buttons: false },
+        rendering: { max_text_chars: maxTextLength, streaming: 'none', files: true, buttons: false },
       },
       received_via: 'telegram',
       received_at: scene.arrival.receivedAt,
@@ -253,10 +254,12 @@ function mentionsIn(bot: BotFacts, message: TelegramMessage): ChannelContext['me
 }
 
 function partsOf(message: TelegramMessage): readonly KnownPart[] {
-  const content = contentFields.find((field) => message[field] !== undefined)
+  const file = filePartOf(message)
+  const content = file === undefined ? contentFields.find((field) => message[field] !== undefined) : undefined
   const said = [content === undefined ? '' : `[${content.replaceAll('_', ' ')}]`, message.text ?? message.caption ?? '']
-  const spoken = said.filter((text) => text.trim() !== '')
-  if (spoken.length === 0) return []
+  const spoken = said.filter((text) => text.trim() !== '').map((text) => textPart(text))
+  const parts = file === undefined ? spoken : [file, ...spoken]
+  if (parts.length === 0) return []
   const origin = message.forward_origin
   const from =
     origin?.sender_user?.first_name ?? origin?.sender_user_name ?? (origin?.sender_chat ?? origin?.chat)?.title
@@ -264,7 +267,7 @@ function partsOf(message: TelegramMessage): readonly KnownPart[] {
     ...(origin === undefined ? [] : [`[forwarded from ${cleanName(from ?? '') || 'somebody else'}]`]),
     ...(message.quote === undefined ? [] : [message.quote.text.replace(/^/gm, '> ')]),
   ]
-  return [...frame, ...spoken].map((text) => textPart(text))
+  return [...frame.map((text) => textPart(text)), ...parts]
 }
 
 function replyToOf(message: TelegramMessage, topic: string | undefined): JsonObject {

@@ -3,7 +3,7 @@ import type { JsonObject, NormalizedResponse } from '../../src/contract/index.ts
 import { chunkText, plainText } from '../../src/rendering/index.ts'
 import { maxTextLength, replyToSchema, type TelegramCall, type TelegramReplyTo } from './wire.ts'
 
-type Entities = NonNullable<TelegramCall['payload']['entities']>
+type Entities = NonNullable<Extract<TelegramCall, { method: 'sendMessage' }>['payload']['entities']>
 
 // Telegram honours about a hundred entities per message.
 const maxEntities = 100

@@ -97,6 +97,31 @@ export const contentFields: readonly string[] = words(`
   dice checklist story paid_media game invoice giveaway rich_message
 `)
 
+/** Fields that carry a file. An animation comes as a document too, and is one thing. */
+export const fileFields = [
+  'photo',
+  'animation',
+  'video',
+  'video_note',
+  'voice',
+  'audio',
+  'sticker',
+  'document',
+] as const
+
+export type FileField = (typeof fileFields)[number]
+
+export const fileSchema = z.object({
+  file_id: z.string().min(1).max(512),
+  file_name: z.string().optional().catch(undefined),
+  mime_type: z.string().min(1).max(127).optional().catch(undefined),
+  file_size: z.int().nonnegative().optional().catch(undefined),
+  is_animated: z.boolean().optional().catch(undefined),
+  is_video: z.boolean().optional().catch(undefined),
+})
+
+export type TelegramFile = z.infer<typeof fileSchema>
+
 /** Messages Telegram writes itself: joins, titles, pins, payments. Nobody said anything to the agent. */
 export const serviceFields: ReadonlySet<string> = new Set(
   words(`
@@ -131,16 +156,23 @@ type TextPayload = {
   readonly business_connection_id?: string
 }
 
+type Place = {
+  readonly message_thread_id?: number
+  readonly reply_parameters?: { readonly message_id: number; readonly allow_sending_without_reply: true }
+}
+
+/** A stored file to be uploaded; its bytes are opened when it is sent. */
+export type FileCall = {
+  readonly method: 'sendPhoto' | 'sendDocument'
+  readonly payload: Place & { readonly chat_id: number; readonly business_connection_id?: string }
+  readonly file: { readonly attachment: string; readonly name: string }
+}
+
 /** One Bot API call as data. */
 export type TelegramCall =
-  | {
-      readonly method: 'sendMessage'
-      readonly payload: TextPayload & {
-        readonly message_thread_id?: number
-        readonly reply_parameters?: { readonly message_id: number; readonly allow_sending_without_reply: true }
-      }
-    }
+  | { readonly method: 'sendMessage'; readonly payload: TextPayload & Place }
   | { readonly method: 'editMessageText'; readonly payload: TextPayload & { readonly message_id: number } }
+  | FileCall
 
 /** A command as Telegram marked it, and the bot it names. */
 export type Command = { readonly name: string; readonly target: string | undefined; readonly args: string }

@@ -125,19 +125,33 @@ async function bounded(response: Response, url: URL, maxBytes: number): Promise<
     return { kind: 'refused', reason: 'too_large' }
   }
   const { status, statusText, headers } = response
-  const isBodiless = response.body === null || [101, 204, 205, 304].includes(status)
-  const body = isBodiless ? null : response.body.pipeThrough(counting(maxBytes))
+  const isBodiless = [101, 204, 205, 304].includes(status)
+  const body = isBodiless || response.body === null ? null : counted(response.body, maxBytes)
   return { kind: 'answered', response: new Response(body, { status, statusText, headers }), url: url.href }
 }
 
-function counting(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+/** Pulled, never pushed: what is not read is not taken from the other side. What went wrong there is told without details. */
+function counted(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
   let seen = 0
-  return new TransformStream({
-    transform(chunk, controller) {
-      seen += chunk.byteLength
-      if (seen > maxBytes)
-        throw new GatewayError('bad_request', `[fetch] the answer is larger than ${maxBytes} bytes; it was not read on`)
-      controller.enqueue(chunk)
+  return new ReadableStream({
+    async pull(controller) {
+      const read = await reader.read().catch(() => undefined)
+      if (read === undefined) return controller.error(brokenOff())
+      if (read.done) return controller.close()
+      seen += read.value.byteLength
+      if (seen <= maxBytes) return controller.enqueue(read.value)
+      controller.error(tooLarge(maxBytes))
+      await reader.cancel().catch(() => undefined)
     },
+    cancel: (reason) => reader.cancel(reason),
   })
+}
+
+function brokenOff(): GatewayError {
+  return new GatewayError('provider_unavailable', '[fetch] the answer broke off; ask again', { retryable: true })
+}
+
+function tooLarge(maxBytes: number): GatewayError {
+  return new GatewayError('bad_request', `[fetch] the answer is larger than ${maxBytes} bytes; it was not read on`)
 }

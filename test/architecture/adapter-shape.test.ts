@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { listFiles } from './source-tree.ts'
 
 const required = ['index', 'config', 'wire', 'verify', 'normalize', 'render', 'deliver', 'fixtures', 'README.md']
-const optional = ['discovery', 'live']
+const optional = ['discovery', 'live', 'files']
 
 /** What is wrong with the shape of the adapters, given every file path below `adapters/`. */
 function shapeFaults(paths: readonly string[]): readonly string[] {
@@ -52,11 +52,11 @@ describe('the shape of an adapter', () => {
     expect(shapeFaults(pigeon)).toEqual([])
   })
 
-  test('a file may be a folder of the same name, fixtures may be a file, discovery and live may exist', () => {
+  test('a file may be a folder of the same name, fixtures may be a file, discovery, live and files may exist', () => {
     const grown = pigeon
       .filter((path) => !path.includes('/fixtures/') && !path.endsWith('/wire.ts'))
       .concat(['adapters/pigeon/wire/update.ts', 'adapters/pigeon/fixtures.ts', 'adapters/pigeon/fixtures/coo.json'])
-      .concat(['adapters/pigeon/discovery.ts', 'adapters/pigeon/live.ts'])
+      .concat(['adapters/pigeon/discovery.ts', 'adapters/pigeon/live.ts', 'adapters/pigeon/files/open.ts'])
     expect(shapeFaults(grown)).toEqual([])
   })
 

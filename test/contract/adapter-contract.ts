@@ -15,6 +15,7 @@ import {
   validateMessage,
 } from '../../src/contract/index.ts'
 import { checkEvidence } from '../../src/identity/evidence/check-evidence.ts'
+import { declareFileClauses } from './adapter-contract-files.ts'
 import { declareOutboundClauses } from './adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor, type Clause, clauses, type DeclareClause } from './adapter-fixtures.ts'
 
@@ -35,12 +36,15 @@ export function adapterContract(fixtures: AdapterFixtures): void {
     declareNormalizeClauses(fixtures, clause)
     declareEvidenceClauses(fixtures, clause)
     declareOutboundClauses(fixtures, clause)
+    declareFileClauses(fixtures, clause)
     clause('truth: every declared capability has a clause that runs', () => {
       expect([...declared].toSorted()).toEqual([...clauses].toSorted())
       for (const needed of clausesBehind(adapterFor(fixtures))) expect(fixtures.skips[needed], needed).toBeUndefined()
     })
   })
 }
+
+const fileClause: Clause = 'verb: openFile gives the bytes, or says why not, and never how it asked'
 
 function clausesBehind({ capabilities }: Adapter): readonly Clause[] {
   const needed: Clause[] = ['render: no part exceeds the limit and no words are lost']
@@ -50,6 +54,7 @@ function clausesBehind({ capabilities }: Adapter): readonly Clause[] {
   for (const verb of capabilities.verbs) {
     if (verb === 'acknowledge') needed.push('verb: acknowledge answers every acceptance')
     else if (verb === 'reconcile') needed.push('verb: reconcile finds what arrived and misses what did not')
+    else if (verb === 'openFile') needed.push(fileClause)
     else expect.unreachable(`verb ${verb} has no clause in the kit yet; write it first`)
   }
   return needed

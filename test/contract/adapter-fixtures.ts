@@ -5,6 +5,7 @@ import type {
   CallerDesk,
   ChannelDefinition,
   Connection,
+  FileSource,
   JsonObject,
   RawArrival,
   RunLog,
@@ -43,6 +44,8 @@ export const clauses = [
   'deliver: the idempotency key is the same on every try',
   'verb: reconcile finds what arrived and misses what did not',
   'verb: acknowledge answers every acceptance',
+  'verb: openFile gives the bytes, or says why not, and never how it asked',
+  'deliver: a file is one upload, and none where there is nothing to upload',
   'truth: every declared capability has a clause that runs',
 ] as const
 
@@ -93,6 +96,15 @@ export type AdapterFixtures = {
     /** What this channel makes of an answer that may or may not mean "done". */
     readonly ambiguous: 'unknown' | 'retry'
   }
+  readonly files?: {
+    /** Of a file that `before` and the download lead to. */
+    readonly ref: JsonObject
+    /** Whether a request is for the bytes; others are on the way to them and answered with `before`. */
+    readonly isDownload: (path: string) => boolean
+    readonly before: VendorAnswer
+    /** The bytes of an upload, as text. */
+    readonly uploaded: (body: unknown) => string
+  }
   /** Clauses that cannot apply, each with its reason. */
   readonly skips: Readonly<Partial<Record<Clause, string>>>
 }
@@ -108,6 +120,7 @@ export function adapterFor(
   vendorOrigin = 'http://127.0.0.1:9',
   fetcher: typeof fetch = fetch,
   runLog: RunLog = { append: async () => {} },
+  files?: FileSource,
 ): Adapter {
   return fixtures.definition.create(fixtures.settings(vendorOrigin), {
     connection: fixtures.connection,
@@ -116,5 +129,6 @@ export function adapterFor(
     hmac: webHmac(),
     runLog,
     callers: fixtures.callers ?? anybody,
+    ...(files === undefined ? {} : { files }),
   })
 }

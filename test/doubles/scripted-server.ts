@@ -26,7 +26,12 @@ export type RecordedCall = {
   readonly applied: boolean
 }
 
-export type VendorReply = { readonly status: number; readonly body: unknown }
+/** A body of bytes goes out as it is, anything else as JSON. */
+export type VendorReply = {
+  readonly status: number
+  readonly body: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
 export type VendorRequest = Pick<RecordedCall, 'method' | 'path' | 'headers' | 'body'>
 
 /** Names the route of a request, or nothing for a request the vendor does not know. */
@@ -79,7 +84,9 @@ export async function startScriptedServer(routes: VendorRoutes, port = 0): Promi
     if (fault?.kind === 'hang') return
     if (fault?.kind === 'answer') return send(outgoing, fault.status, fault.body, fault.headers)
     if (fault?.kind === 'delay') await new Promise((resolve) => setTimeout(resolve, fault.ms))
-    if (reply !== undefined) send(outgoing, reply.status, JSON.stringify(reply.body))
+    if (reply === undefined) return
+    const { body } = reply
+    send(outgoing, reply.status, body instanceof Uint8Array ? body : JSON.stringify(body), reply.headers)
   }
 
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
@@ -116,7 +123,7 @@ function appliesDespite(fault: Fault | undefined): boolean {
 function send(
   outgoing: ServerResponse,
   status: number,
-  body: string,
+  body: string | Uint8Array,
   headers?: Readonly<Record<string, string>>,
 ): void {
   outgoing.writeHead(status, { 'content-type': 'application/json', ...headers })
@@ -126,7 +133,9 @@ function send(
 async function readRequest(incoming: IncomingMessage): Promise<VendorRequest> {
   const chunks: Uint8Array[] = []
   for await (const chunk of incoming) chunks.push(chunk)
-  const text = Buffer.concat(chunks).toString('utf8')
+  // One character per byte, so that what is uploaded can be compared byte by byte.
+  const isUpload = incoming.headers['content-type']?.startsWith('multipart/') === true
+  const text = Buffer.concat(chunks).toString(isUpload ? 'latin1' : 'utf8')
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(incoming.headers)) headers[name] = String(value)
   return { method: incoming.method ?? '', path: incoming.url ?? '', headers, body: readJson(text) }

@@ -7,11 +7,20 @@ import {
   type VendorReply,
 } from './scripted-server.ts'
 
-export type SentMessage = { readonly message_id: number; readonly chat_id: string; text: string }
+export type SentMessage = {
+  readonly message_id: number
+  readonly chat_id: string
+  text: string
+  readonly file?: { readonly method: string; readonly name: string; readonly bytes: Uint8Array }
+}
+
+/** A file that people sent, by its id. Without a path Telegram refuses to give it away. */
+export type HostedFile = { readonly bytes: Uint8Array; readonly path?: string; readonly contentType?: string }
 
 export type TelegramApi = Pick<ScriptedServer, 'calls' | 'unexpected' | 'failNext' | 'failAlways' | 'close'> & {
   readonly apiRoot: string
   readonly token: string
+  readonly files: Map<string, HostedFile>
   /** Messages as they stand in the chats now, in the order of sending. */
   readonly sent: readonly SentMessage[]
   /** Payloads of the calls of one method, whether or not they were carried out. */
@@ -20,27 +29,37 @@ export type TelegramApi = Pick<ScriptedServer, 'calls' | 'unexpected' | 'failNex
 
 export const testBotToken = '7000001:AAE-test-token-of-the-double-000000000'
 
-const methods = new Set(['sendMessage', 'editMessageText', 'getMe', 'setWebhook'])
+const methods = new Set([
+  ...['sendMessage', 'editMessageText', 'sendPhoto', 'sendDocument', 'getFile', 'getMe', 'setWebhook'],
+])
+const maxDownload = 20 * 1024 * 1024
 
 export async function startTelegramApi(
   options: { readonly token?: string; readonly port?: number } = {},
 ): Promise<TelegramApi> {
   const token = options.token ?? testBotToken
   const sent: SentMessage[] = []
+  const files = new Map<string, HostedFile>()
   const server = await startScriptedServer(
     {
       notFound: { ok: false, error_code: 404, description: 'Not Found' },
       routeOf: ({ path }) => {
+        if (path.startsWith('/file/bot')) return 'file'
         const method = path.split('/').at(-1) ?? ''
         return /^\/bot[^/]+\/\w+$/.test(path) && methods.has(method) ? method : undefined
       },
-      apply: (route, { path, body }) =>
-        path.startsWith(`/bot${token}/`) ? carryOut(route, asFields(body), sent) : refusal(401, 'Unauthorized'),
+      apply(route, { path, body }) {
+        if (route === 'file') return hostedFile(path, token, files)
+        if (!path.startsWith(`/bot${token}/`)) return refusal(401, 'Unauthorized')
+        if (route === 'getFile') return getFile(asFields(body), files)
+        if (route === 'sendPhoto' || route === 'sendDocument') return sendFile(route, String(body), sent)
+        return carryOut(route, asFields(body), sent)
+      },
     },
     options.port,
   )
   const payloads = (method: string) => server.calls.filter(({ route }) => route === method).map(payloadOf)
-  return { ...server, apiRoot: server.origin, token, sent, payloads }
+  return { ...server, apiRoot: server.origin, token, sent, files, payloads }
 }
 
 function carryOut(method: string, payload: Record<string, unknown>, sent: SentMessage[]): VendorReply {
@@ -72,6 +91,40 @@ function editMessageText(payload: Record<string, unknown>, sent: SentMessage[]):
   if (message === undefined) return refusal(400, 'Bad Request: message to edit not found')
   if (message.text === text) return refusal(400, 'Bad Request: message is not modified: specified new message content')
   message.text = text
+  return accepted(wire(message))
+}
+
+function getFile(payload: Record<string, unknown>, files: ReadonlyMap<string, HostedFile>): VendorReply {
+  const id = String(payload['file_id'])
+  const file = files.get(id)
+  if (file === undefined) return refusal(400, 'Bad Request: wrong file_id')
+  if (file.bytes.length > maxDownload) return refusal(400, 'Bad Request: file is too big')
+  const path = file.path ?? `documents/${id}`
+  return accepted({ file_id: id, file_unique_id: `u${id}`, file_size: file.bytes.length, file_path: path })
+}
+
+function hostedFile(path: string, token: string, files: ReadonlyMap<string, HostedFile>): VendorReply {
+  const [, wanted = ''] = decodeURIComponent(path).split(`/file/bot${token}/`)
+  const found = [...files].find(([id, file]) => (file.path ?? `documents/${id}`) === wanted)?.[1]
+  if (found === undefined) return refusal(404, 'Not Found')
+  const headers = { 'content-type': found.contentType ?? 'application/octet-stream' }
+  return { status: 200, body: found.bytes, headers }
+}
+
+/** Multipart as Telegram reads it: fields by name, and the file by the name it is attached under. */
+function sendFile(method: string, body: string, sent: SentMessage[]): VendorReply {
+  const [boundary = ''] = body.split('\r\n', 1)
+  const parts = body.split(boundary).map((part) => part.split('\r\n\r\n'))
+  const chat = parts.find(([head]) => head?.includes('name="chat_id"'))?.[1]?.trim()
+  const upload = parts.find(([head]) => head?.includes('filename='))
+  if (chat === undefined || upload === undefined)
+    return refusal(400, 'Bad Request: there is no document in the request')
+  const bytes = Buffer.from(upload.slice(1).join('\r\n\r\n').replace(/\r\n$/, ''), 'latin1')
+  if (bytes.length === 0) return refusal(400, 'Bad Request: file must be non-empty')
+  const head = Buffer.from(upload[0] ?? '', 'latin1').toString('utf8')
+  const name = /filename="([^"]*)"/.exec(head)?.[1] ?? ''
+  const message = { message_id: sent.length + 1, chat_id: chat, text: '', file: { method, name, bytes } }
+  sent.push(message)
   return accepted(wire(message))
 }
 

@@ -1,13 +1,21 @@
 // The platform behind the loopback channel: takes messages, forgets repeated client ids, can look up and edit.
 import { type ScriptedServer, startScriptedServer, type VendorReply, type VendorRequest } from './scripted-server.ts'
 
-export type VendorMessage = { readonly id: string; readonly clientId?: string; conversation: string; text: string }
+export type VendorMessage = {
+  readonly id: string
+  readonly clientId?: string
+  conversation: string
+  text: string
+  readonly file?: { readonly name: string; readonly data: string }
+}
 
 export type VendorStub = Pick<
   ScriptedServer,
   'origin' | 'calls' | 'unexpected' | 'failNext' | 'failAlways' | 'failBy' | 'close'
 > & {
   readonly messages: readonly VendorMessage[]
+  /** What people attached, by its id. */
+  readonly files: Map<string, { readonly bytes: Uint8Array; readonly type?: string }>
 }
 
 /** `byKey` finds a message by its id or client id, so that the ten-thousandth costs no more than the first. */
@@ -17,21 +25,33 @@ type Mailbox = {
   readonly onMessage: (message: VendorMessage) => void
 }
 
-/** Routes: `send` POST /messages, `lookup` GET /messages?reference=…, `edit` PUT /messages/{id}. */
+/** Routes: `send` POST /messages, `lookup` GET /messages?reference=…, `edit` PUT /messages/{id}, `file` GET /files/{secret}/{id}. */
 export async function startVendorStub(
   port?: number,
   onMessage: (message: VendorMessage) => void = () => {},
 ): Promise<VendorStub> {
+  const files: VendorStub['files'] = new Map()
   const mailbox: Mailbox = { messages: [], byKey: new Map(), onMessage }
   const server = await startScriptedServer(
-    { notFound: { error: 'no such route' }, routeOf, apply: (route, request) => carryOut(route, request, mailbox) },
+    {
+      notFound: { error: 'no such route' },
+      routeOf,
+      apply: (route, request) => (route === 'file' ? fileOf(request.path, files) : carryOut(route, request, mailbox)),
+    },
     port,
   )
-  return { ...server, messages: mailbox.messages }
+  return { ...server, messages: mailbox.messages, files }
+}
+
+function fileOf(path: string, files: VendorStub['files']): VendorReply {
+  const file = files.get(decodeURIComponent(path.split('/').at(-1) ?? ''))
+  if (file === undefined) return { status: 404, body: {} }
+  return { status: 200, body: file.bytes, headers: { 'content-type': file.type ?? 'application/octet-stream' } }
 }
 
 function routeOf({ method, path }: VendorRequest): string | undefined {
   if (method === 'POST' && path === '/messages') return 'send'
+  if (method === 'GET' && path.startsWith('/files/')) return 'file'
   if (method === 'GET' && path.startsWith('/messages?reference=')) return 'lookup'
   return method === 'PUT' && path.startsWith('/messages/') ? 'edit' : undefined
 }
@@ -58,6 +78,7 @@ function send(fields: Record<string, unknown>, mailbox: Mailbox): VendorReply {
     ...(clientId === undefined ? {} : { clientId }),
     conversation: String(fields['conversation']),
     text: String(fields['text']),
+    ...('file' in fields ? { file: fields['file'] as NonNullable<VendorMessage['file']> } : {}),
   }
   keep(mailbox, message)
   return { status: 201, body: { id: message.id } }

@@ -1,16 +1,35 @@
 // Hop 8: one loopback call to its outcome, in the four ways a platform can make repeating safe, or not.
-import type { Attempt, Capabilities, DeliveryOutcome, LookupOutcome } from '../../../src/contract/index.ts'
+import type {
+  Attempt,
+  Capabilities,
+  DeliveryOutcome,
+  FileSource,
+  JsonObject,
+  LookupOutcome,
+  OpenedFile,
+} from '../../../src/contract/index.ts'
+import { createUnpinnedFetch } from '../../../src/verification/index.ts'
 import type { LoopbackSettings } from './config.ts'
 import type { LoopbackCall } from './wire.ts'
 
 export type SendClass = Capabilities['idempotentSend']
 
-type Deps = { readonly fetch: typeof fetch; readonly settings: LoopbackSettings; readonly sendClass: SendClass }
+type Deps = {
+  readonly fetch: typeof fetch
+  readonly settings: LoopbackSettings
+  readonly sendClass: SendClass
+  readonly files: FileSource | undefined
+}
 
 export async function deliverLoopback(deps: Deps, call: LoopbackCall, attempt: Attempt): Promise<DeliveryOutcome> {
   const mark = attempt.isMaybeRepeat ? 'Possibly sent before: ' : ''
+  const upload = call.file === undefined ? { file: undefined } : await uploadOf(deps, call.file)
+  if (!('file' in upload)) return upload
   try {
-    const response = await deps.fetch(...requestFor(deps, { ...call, text: mark + call.text }, attempt))
+    const text = call.file === undefined ? mark + call.text : ''
+    const response = await deps.fetch(
+      ...requestFor(deps, { ...call, text, ...(upload.file === undefined ? {} : { file: upload.file }) }, attempt),
+    )
     return await outcomeOf(response)
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined
@@ -31,7 +50,41 @@ export async function reconcileLoopback(deps: Deps, attempt: Attempt): Promise<L
   }
 }
 
-function requestFor({ settings, sendClass }: Deps, call: LoopbackCall, attempt: Attempt): [string, RequestInit] {
+/** This platform takes files as text, so small ones only. */
+async function uploadOf(
+  { files }: Deps,
+  { attachment, name }: NonNullable<LoopbackCall['file']>,
+): Promise<DeliveryOutcome | { readonly file: JsonObject }> {
+  const source = await files?.open(attachment)
+  if (source === undefined) return { kind: 'refused', reason: 'file_gone' }
+  if (source.size === 0) return { kind: 'refused', reason: 'file_empty' }
+  const bytes = new Uint8Array(await new Response(source.body).arrayBuffer())
+  return { file: { name, data: Buffer.from(bytes).toString('base64') } }
+}
+
+/** The platform's credential is part of the address, as it is on some. */
+export function openLoopbackFile({ fetch, settings }: Pick<Deps, 'fetch' | 'settings'>) {
+  const guarded = createUnpinnedFetch(fetch)
+  const { origin, hostname } = new URL(settings.vendorUrl)
+  return async (ref: JsonObject, signal: AbortSignal): Promise<OpenedFile> => {
+    const url = `${settings.vendorUrl}/files/${settings.secret.reveal()}/${encodeURIComponent(String(ref['id']))}`
+    const outcome = await guarded.fetch(url, { origins: [origin], hosts: [hostname], signal })
+    if (outcome.kind !== 'answered')
+      return outcome.kind === 'failed'
+        ? { kind: 'retry', reason: 'unreachable' }
+        : { kind: 'refused', reason: 'not_allowed' }
+    const { status, headers, body } = outcome.response
+    if (status === 404) return { kind: 'refused', reason: 'gone' }
+    if (status === 413) return { kind: 'refused', reason: 'too_large' }
+    if (status !== 200 || body === null) return { kind: 'retry', reason: `vendor_${status}` }
+    const type = headers.get('content-type') ?? ''
+    return type.startsWith('text/html')
+      ? { kind: 'refused', reason: 'login_page' }
+      : { kind: 'opened', body, mime: type }
+  }
+}
+
+function requestFor({ settings, sendClass }: Deps, call: JsonObject, attempt: Attempt): [string, RequestInit] {
   const isEdit = sendClass === 'edit'
   const hasId = sendClass === 'client-id' || sendClass === 'lookup'
   const url = `${settings.vendorUrl}/messages${isEdit ? `/${encodeURIComponent(attempt.clientId)}` : ''}`

@@ -61,8 +61,19 @@ export const loopbackFixtures: readonly AdapterFixtures[] = variants.map((defini
     refusal: { status: 403, body: '{}' },
     ambiguous: 'unknown',
   },
+  files: {
+    ref: { id: 'f1' },
+    isDownload: () => true,
+    before: { status: 200, body: '{}' },
+    uploaded: (body) => Buffer.from(String(fileIn(body)['data'] ?? ''), 'base64').toString('utf8'),
+  },
   skips: skipsOf(definition.channel),
 }))
+
+function fileIn(body: unknown): Record<string, unknown> {
+  const { file } = body as { file?: Record<string, unknown> }
+  return file ?? {}
+}
 
 function skipsOf(channel: string): AdapterFixtures['skips'] {
   return {

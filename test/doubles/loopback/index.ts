@@ -1,7 +1,7 @@
 // The loopback channel: an adapter of the same shape as the real ones, in one variant per class of idempotent sending.
 import { type ChannelDefinition, defineAdapter, GatewayError } from '../../../src/contract/index.ts'
 import { loopbackFromEnvironment, loopbackSettingsSchema } from './config.ts'
-import { deliverLoopback, reconcileLoopback, type SendClass } from './deliver.ts'
+import { deliverLoopback, openLoopbackFile, reconcileLoopback, type SendClass } from './deliver.ts'
 import { normalizeLoopback } from './normalize.ts'
 import { renderLoopback } from './render.ts'
 import { verifyLoopback } from './verify.ts'
@@ -23,14 +23,14 @@ function loopbackChannel(sendClass: SendClass): ChannelDefinition {
     defaultAccess: { mode: 'public', allow: [] },
     settingsSchema: loopbackSettingsSchema,
     fromEnvironment: loopbackFromEnvironment,
-    create(given, { fetch, now, hmac }) {
+    create(given, { fetch, now, hmac, files }) {
       const parsed = loopbackSettingsSchema.safeParse(given)
       if (!parsed.success) {
         const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
         throw new GatewayError('config_invalid', `[${channel}] ${problems.join('; ')}`)
       }
       const settings = parsed.data
-      const deps = { fetch, settings, sendClass }
+      const deps = { fetch, settings, sendClass, files }
       return defineAdapter<Uint8Array, LoopbackCall>({
         channel,
         capabilities: {
@@ -43,13 +43,14 @@ function loopbackChannel(sendClass: SendClass): ChannelDefinition {
           authMethods: ['loopback-hmac'],
           mentionRelay: { kind: 'none' },
           isInteractive: true,
-          verbs: sendClass === 'lookup' ? ['reconcile'] : [],
+          verbs: sendClass === 'lookup' ? ['reconcile', 'openFile'] : ['openFile'],
         },
         verify: (arrival) => verifyLoopback(hmac, settings.secret, now, arrival),
         payloadOf: (arrival) => arrival.bytes,
         normalize: (payload, arrival, connection) => normalizeLoopback(channel, payload, arrival, connection),
         render: (reply, to) => renderLoopback(settings.maxTextLength, reply, to),
         deliver: (call, attempt) => deliverLoopback(deps, call, attempt),
+        openFile: openLoopbackFile(deps),
         ...(sendClass === 'lookup' ? { reconcile: (_call, attempt) => reconcileLoopback(deps, attempt) } : {}),
       })
     },

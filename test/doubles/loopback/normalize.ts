@@ -5,6 +5,7 @@ import {
   formatAddress,
   mintEvidence,
   type NormalizedMessage,
+  type Part,
   type RawArrival,
   type Sender,
   textPart,
@@ -88,7 +89,7 @@ function messageOf(scene: Scene): NormalizedMessage {
     thread_id: event.claims?.[0] ?? event.conversation,
     sender: senderOf(scene, recipient),
     recipient,
-    parts: [textPart(text)],
+    parts: [...(text === '' ? [] : [textPart(text)]), ...event.files.map(filePart)],
     recipient_capabilities: { mention_relay: { kind: 'none' } },
     received_via: channel,
     received_at: arrival.receivedAt,
@@ -109,6 +110,11 @@ function messageOf(scene: Scene): NormalizedMessage {
       ...(event.command === undefined ? {} : { command: event.command }),
     },
   }
+}
+
+function filePart({ id, mime, name }: Event['files'][number]): Part {
+  const facts = { ...(mime === undefined ? {} : { mime }), ...(name === undefined ? {} : { name }) }
+  return { kind: 'file', bytes_ref: { kind: 'channel', ref: { id } }, ...facts }
 }
 
 function senderOf({ arrival, connection, event, from }: Scene, recipient: string): Sender {

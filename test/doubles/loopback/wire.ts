@@ -30,10 +30,19 @@ export const eventSchema = z.object({
   claims: z.array(z.string().min(1)).min(1).optional(),
   replyToken: z.string().optional(),
   senderChosenId: z.boolean().default(false),
+  /** Attached, and still at the platform. */
+  files: z
+    .array(z.object({ id: z.string().min(1), mime: z.string().optional(), name: z.string().optional() }))
+    .default([]),
 })
 
 export type LoopbackEvent = z.input<typeof eventSchema>
 
 export const replyToSchema = z.object({ conversation: z.string() })
 
-export type LoopbackCall = { readonly conversation: string; readonly text: string }
+/** With a file it is an upload of that, whose bytes are opened when it is sent. */
+export type LoopbackCall = {
+  readonly conversation: string
+  readonly text: string
+  readonly file?: { readonly attachment: string; readonly name: string }
+}
