@@ -36,7 +36,8 @@ export function servingHeaders(file: ServedFile): Readonly<Record<string, string
     'content-disposition': disposition(file),
     'x-content-type-options': 'nosniff',
     'content-security-policy': "sandbox; default-src 'none'",
-    'cross-origin-resource-policy': 'same-site',
+    // A page elsewhere may show what its reader was handed; without the token nobody gets this far.
+    'cross-origin-resource-policy': 'cross-origin',
     'referrer-policy': 'no-referrer',
     'cache-control': 'private, no-store',
     'accept-ranges': 'bytes',
@@ -44,7 +45,8 @@ export function servingHeaders(file: ServedFile): Readonly<Record<string, string
   }
 }
 
-function servedType(mimeType: string): string {
+/** Active and unknown bytes are octets. */
+export function servedType(mimeType: string): string {
   if (mimeType === 'text/plain') return 'text/plain; charset=utf-8'
   return shownTypes.has(mimeType) || savedTypes.test(mimeType) ? mimeType : 'application/octet-stream'
 }

@@ -8,6 +8,7 @@ import { extensionOf } from './intake/extension.ts'
 import { type BodyLimits, type MeasuredBody, measureBody } from './intake/measured-body.ts'
 import { canBe } from './intake/mime-family.ts'
 import { type Refused, refused } from './refusals.ts'
+import { servedType } from './serving-headers.ts'
 import { sniff } from './sniff/sniff.ts'
 
 export type StoreFileDeps = {
@@ -67,7 +68,8 @@ async function write(
   const written: Written = { blobId: newId(), path, mimeType }
   await attachments.begin({ id: written.blobId, store: blobs.name, bucket: blobs.bucket, path })
   try {
-    await blobs.write(path, body.stream, { mimeType })
+    // The store itself may be asked for the object by a browser some day: it is told what we would serve.
+    await blobs.write(path, body.stream, { mimeType: servedType(mimeType) })
   } catch (error) {
     await body.cancel()
     await discard(deps, written)

@@ -1,0 +1,134 @@
+// Files in S3 and in what speaks like it: R2's S3 side, MinIO, Ceph. Small ones in one request, larger ones in parts.
+import { AwsClient } from 'aws4fetch'
+import type { Secret } from '../../../contract/index.ts'
+import { hexOf } from '../../../verification/index.ts'
+import type { BlobStore, ByteRange } from '../../blob-store.ts'
+import { assertKey } from '../object-key.ts'
+import { readParts } from '../read-parts.ts'
+import { signedDisposition } from '../signed-disposition.ts'
+import { drain, storeRequest, storeTimeouts, unexpected } from '../store-request.ts'
+import { uploadInParts } from './upload-in-parts.ts'
+
+export type S3StoreOptions = {
+  readonly bucket: string
+  readonly region: string
+  readonly accessKeyId: string
+  readonly secretAccessKey: Secret
+  readonly sessionToken?: Secret
+  readonly name?: string
+  /** Without it: Amazon's own in this region. */
+  readonly endpoint?: string
+  /** `{endpoint}/{bucket}/{key}` instead of the bucket as part of the host; the default where an endpoint is given. */
+  readonly isPathStyle?: boolean
+  readonly fetch: typeof fetch
+  readonly timeoutMs?: number
+  readonly idleMs?: number
+}
+
+export type S3Call = {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  readonly key: string
+  readonly query?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array<ArrayBuffer>
+}
+
+export type S3Client = (call: S3Call) => Promise<Response>
+
+/** S3 takes no part but the last below 5 MiB. */
+const partBytes = 8 * 1024 * 1024
+
+export function createS3Store(options: S3StoreOptions): BlobStore {
+  const { bucket, name = 's3', region } = options
+  const endpoint = new URL(options.endpoint ?? `https://s3.${region}.amazonaws.com`)
+  const urlOf = (key: string) => objectUrl(options, endpoint, key)
+  const aws = awsClient(options)
+  const send = s3Client(options, aws, urlOf)
+  return {
+    name,
+    bucket,
+    write: (key, body, { mimeType }) => writeObject(send, key, body, mimeType),
+    read: (key, range) => readObject(send, key, range),
+    async remove(key) {
+      const response = await send({ method: 'DELETE', key })
+      if (!response.ok && response.status !== 404) throw await unexpected(response, 'a removal')
+      await drain(response)
+    },
+    async signUrl(key, seconds) {
+      const url = new URL(urlOf(key))
+      url.searchParams.set('X-Amz-Expires', String(seconds))
+      url.searchParams.set('response-content-disposition', signedDisposition(key))
+      return (await aws.sign(url.href, { method: 'GET', aws: { signQuery: true } })).url
+    },
+    urls: { hosts: [endpoint.host], form: 's3', isVirtualHosted: true },
+  }
+}
+
+async function writeObject(
+  send: S3Client,
+  key: string,
+  body: ReadableStream<Uint8Array>,
+  mimeType: string,
+): Promise<void> {
+  const headers = { 'content-type': mimeType }
+  const parts = readParts(body, partBytes)
+  const first = await parts.next()
+  if (first.done === true) return
+  try {
+    if (first.value.isLast) await putObject(send, { method: 'PUT', key, headers, body: first.value.bytes })
+    else await uploadInParts(send, key, headers, first.value, parts)
+  } catch (error) {
+    await parts.return()
+    // An answer that was lost may have been a yes.
+    await send({ method: 'DELETE', key }).then(drain, () => {})
+    throw error
+  }
+}
+
+async function putObject(send: S3Client, call: S3Call): Promise<void> {
+  const response = await send(call)
+  if (!response.ok) throw await unexpected(response, 'a write')
+  await drain(response)
+}
+
+async function readObject(
+  send: S3Client,
+  key: string,
+  range: ByteRange | undefined,
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  const headers: Record<string, string> = range === undefined ? {} : { range: `bytes=${range.start}-${range.end}` }
+  const response = await send({ method: 'GET', key, headers })
+  if (response.status === (range === undefined ? 200 : 206)) return response.body ?? new Blob([]).stream()
+  if (response.status !== 404) throw await unexpected(response, 'a read')
+  await drain(response)
+  return undefined
+}
+
+/** Every body is hashed into its signature, so that a store behind plain http cannot be handed other bytes on the way. */
+function s3Client(options: S3StoreOptions, aws: AwsClient, urlOf: (key: string) => string): S3Client {
+  const deps = { ...storeTimeouts, ...options }
+  return async ({ method, key, query = '', headers = {}, body }) => {
+    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', body ?? new Uint8Array()))
+    const url = `${urlOf(key)}${query}`
+    const signed = await aws.sign(url, { method, headers: { ...headers, 'x-amz-content-sha256': hexOf(digest) } })
+    return storeRequest(deps, url, { method, headers: signed.headers, ...(body === undefined ? {} : { body }) })
+  }
+}
+
+function awsClient({ accessKeyId, secretAccessKey, sessionToken, region }: S3StoreOptions): AwsClient {
+  return new AwsClient({
+    accessKeyId,
+    secretAccessKey: secretAccessKey.reveal(),
+    ...(sessionToken === undefined ? {} : { sessionToken: sessionToken.reveal() }),
+    service: 's3',
+    region,
+    retries: 0,
+  })
+}
+
+function objectUrl({ bucket, isPathStyle, endpoint: given }: S3StoreOptions, endpoint: URL, key: string): string {
+  assertKey(key)
+  const base = endpoint.pathname.replace(/\/$/, '')
+  if (isPathStyle ?? given !== undefined) return `${endpoint.origin}${base}/${bucket}/${key}`
+  return `${endpoint.protocol}//${bucket}.${endpoint.host}${base}/${key}`
+}

@@ -1,0 +1,12 @@
+// What a store's own signed URL lets a browser do: pictures are shown, all else is saved (msg 14.4). By the key's ending, which we
+// chose from the bytes.
+
+const picture = /\.(?:png|jpg|gif|webp|avif|bmp)$/
+
+export function isShownInPlace(key: string): boolean {
+  return picture.test(key)
+}
+
+export function signedDisposition(key: string): string {
+  return isShownInPlace(key) ? 'inline' : 'attachment'
+}
