@@ -38,7 +38,8 @@ function isSpace(unit: string): boolean {
   return unit.trim() === ''
 }
 
-function graphemeBoundary(text: string, room: number): number {
+/** At most `room`, between characters as a reader sees them. */
+export function graphemeBoundary(text: string, room: number): number {
   const start = graphemes.segment(text.slice(0, room + lookAhead)).containing(room)?.index ?? room
   if (start > 0) return start
   const splitsPair = isHighSurrogate(text.charCodeAt(room - 1)) && isLowSurrogate(text.charCodeAt(room))

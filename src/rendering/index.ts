@@ -10,6 +10,7 @@ export { chunkTree } from './chunk/chunk-tree.ts'
 export type { Fit } from './chunk/fit.ts'
 // Plain text and HTML from outside
 export { chunkText } from './chunk-text.ts'
+export { htmlToText } from './html-text/html-to-text.ts'
 // The tree as a mail
 export { quoteText } from './mail/quote-text.ts'
 export { type MailBody, renderMail } from './mail/render-mail.ts'

@@ -1,16 +1,46 @@
 // Cuts a tree into trees that each fit one message (slack 6.3). Pure: the same tree gives the same pieces on every try.
+// Linear: only the beginning of what is left is ever measured, never all of it.
 import type { Block, Root } from '../tree.ts'
-import type { Fit } from './fit.ts'
+import { type Fit, type Load, loadOf } from './fit.ts'
+import { loosened } from './loosen-block.ts'
+import { type Room, takeBlocks } from './take-blocks.ts'
+import { isBlank, lengthOf, lengthOfAll } from './text-length.ts'
 
+/** None is blank. A single character that is wider than the limit stays whole. */
 export function chunkTree(root: Root, fit: Fit): readonly Root[] {
+  // One unit is at most two of UTF-16, so what is longer than this cannot fit and need not be measured.
+  const maxLength = fit.limit * 2 + 1
+  const measured = loadOf(fit)
+  const load: Load = (blocks) =>
+    lengthOfAll(blocks, maxLength) > maxLength ? Number.POSITIVE_INFINITY : measured(blocks)
+  const room: Room = { load, alone: load, maxLength, isEmpty: true }
   const pieces: Root[] = []
-  let open: readonly Block[] = []
-  for (const block of root.children) {
-    const longer = [...open, block]
-    if (open.length > 0 && fit.sizeOf(longer) > fit.limit) {
-      pieces.push({ type: 'root', children: open })
-      open = [block]
-    } else open = longer
+  let window: readonly Block[] = []
+  let at = 0
+  while (window.length > 0 || at < root.children.length) {
+    const count = countToFill(window, root.children, at, maxLength)
+    window = [...window, ...root.children.slice(at, at + count)]
+    at += count
+    const taken = takeBlocks(window, room) ?? loosenedFirst(window)
+    if (!taken.head.every(isBlank)) pieces.push({ type: 'root', children: taken.head })
+    window = taken.rest
   }
-  return open.length === 0 ? pieces : [...pieces, { type: 'root', children: open }]
+  return pieces
+}
+
+/** How many more blocks make the window longer than any message. */
+function countToFill(window: readonly Block[], blocks: readonly Block[], at: number, maxLength: number): number {
+  let length = lengthOfAll(window, maxLength)
+  let count = 0
+  for (; length <= maxLength && at + count < blocks.length; count += 1) {
+    const block = blocks[at + count]
+    if (block !== undefined) length += lengthOf(block, maxLength - length)
+  }
+  return count
+}
+
+function loosenedFirst([first, ...others]: readonly Block[]): ReturnType<typeof loosened> {
+  if (first === undefined) return { head: [], rest: [] }
+  const { head, rest } = loosened(first)
+  return { head, rest: [...rest, ...others] }
 }

@@ -1,6 +1,7 @@
 // Puts inline nodes together as tokens come: no empty mark, no mark inside its own kind, no link inside a link, and words that
 // touch are one text.
 import { safeUrl } from '../safe-url.ts'
+import { inlineText } from '../table/inline-text.ts'
 import type { Inline } from '../tree.ts'
 
 export type Mark = 'strong' | 'emphasis' | 'delete' | 'link'
@@ -68,9 +69,10 @@ function closeMark(mark: Mark, { url, children }: Frame, into: Inline[]): void {
     return
   }
   const safe = safeUrl(url)
-  const label: readonly Inline[] = children.length > 0 ? children : [{ type: 'text', value: url }]
+  // A link nobody could see would be lost with its address.
+  const label: readonly Inline[] = inlineText(children).trim() === '' ? [{ type: 'text', value: url }] : children
   if (safe !== undefined) append(into, { type: 'link', url: safe, children: label })
-  else if (children.length > 0 || url !== '') for (const child of label) append(into, child)
+  else for (const child of label) append(into, child)
 }
 
 /** Neighbours that would read as one node are one. */

@@ -32,10 +32,10 @@ export function parseMarkdown(text: string, options: MarkdownOptions = {}): Root
     block(block, line, count) {
       nodes += count
       if (nodes <= maxNodes) children.push(block)
-      else children.push(...plainBlocks(fromLine(clean, line)))
+      else children.push(...plainBlocks(fromLine(clean, line), building.mayNotify))
       return nodes <= maxNodes
     },
-    rest: (line) => void children.push(...plainBlocks(fromLine(clean, line))),
+    rest: (line) => void children.push(...plainBlocks(fromLine(clean, line), building.mayNotify)),
     note: (note) => void notes.push(note),
     definition: (definition) => void definitions.push(definition),
   })

@@ -1,0 +1,74 @@
+// The beginning of inline content as flat text, with the places where no cut belongs; and the content up to and from a place.
+import type { Inline } from '../tree.ts'
+
+/** From `start` up to `end`, where a cut would tear a label, a piece of code or a name. */
+export type WholeSpan = { readonly start: number; readonly end: number }
+export type InlineWindow = { readonly text: string; readonly whole: readonly WholeSpan[] }
+
+export function inlineWindow(nodes: readonly Inline[], maxLength: number): InlineWindow {
+  const whole: WholeSpan[] = []
+  let text = ''
+  const read = (children: readonly Inline[], isWhole: boolean) => {
+    for (const node of children) {
+      if (text.length > maxLength) return
+      const start = text.length
+      if ('children' in node) read(node.children, isWhole || node.type === 'link')
+      else text += leafText(node)
+      const isSpan = node.type === 'link' || node.type === 'inlineCode' || node.type === 'mention'
+      if (isSpan && !isWhole) whole.push({ start, end: text.length })
+    }
+  }
+  read(nodes, false)
+  return { text, whole }
+}
+
+/** Marks that are open at `end` are closed there. */
+export function upTo(nodes: readonly Inline[], end: number): readonly Inline[] {
+  const taken: Inline[] = []
+  let left = end
+  for (const node of nodes) {
+    if (left <= 0) break
+    const length = lengthOfNode(node)
+    if (length <= left) taken.push(node)
+    else if ('children' in node) taken.push({ ...node, children: upTo(node.children, left) })
+    else taken.push(sliced(node, 0, left))
+    left -= length
+  }
+  return taken
+}
+
+/** Marks that are open at `start` are opened again. */
+export function from(nodes: readonly Inline[], start: number): readonly Inline[] {
+  let passed = 0
+  for (const [index, node] of nodes.entries()) {
+    const length = lengthOfNode(node)
+    if (passed + length > start) {
+      if (passed === start) return nodes.slice(index)
+      const at = start - passed
+      const rest: Inline = 'children' in node ? { ...node, children: from(node.children, at) } : sliced(node, at)
+      return [rest, ...nodes.slice(index + 1)]
+    }
+    passed += length
+  }
+  return []
+}
+
+type Leaf = Exclude<Inline, { readonly children: readonly Inline[] }>
+
+function leafText(node: Leaf): string {
+  if (node.type === 'break') return '\n'
+  return node.type === 'mention' ? node.name : node.value
+}
+
+/** Half a name names nobody. */
+function sliced(node: Leaf, start: number, end?: number): Inline {
+  const value = leafText(node).slice(start, end)
+  return { type: node.type === 'inlineCode' ? 'inlineCode' : 'text', value }
+}
+
+function lengthOfNode(node: Inline): number {
+  if (!('children' in node)) return leafText(node).length
+  let length = 0
+  for (const child of node.children) length += lengthOfNode(child)
+  return length
+}

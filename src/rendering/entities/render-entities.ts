@@ -1,0 +1,44 @@
+// The face for platforms that take formatting as ranges over a text (slack 3.9).
+import { chunkTree } from '../chunk/chunk-tree.ts'
+import type { Block, Root } from '../tree.ts'
+import { type Draft, finished } from './draft.ts'
+import type { EntityPiece } from './entity.ts'
+import { writeBlocks } from './write-blocks.ts'
+
+export type EntityLimits = {
+  /** UTF-16 units of text. */
+  readonly limit: number
+  readonly maxRanges: number
+  readonly maxBytes: number
+  /** With the flag g: what the platform would turn into a link or a call by itself. Set as code, it stays text. */
+  readonly inert?: RegExp
+}
+
+export function renderEntities(root: Root, limits: EntityLimits): readonly EntityPiece[] {
+  const { limit, maxRanges, maxBytes, inert } = limits
+  const pieceOf = remembered((blocks) => writtenPiece(blocks, inert))
+  const sizeOf = (blocks: readonly Block[]): number => {
+    const { text } = pieceOf(blocks)
+    // No UTF-16 unit takes more than three bytes.
+    if (text.length * 3 <= maxBytes) return text.length
+    return Math.max(text.length, Math.ceil((new TextEncoder().encode(text).length / maxBytes) * limit))
+  }
+  const costOf = (blocks: readonly Block[]) => pieceOf(blocks).entities.length
+  const chunks = chunkTree(root, { limit, sizeOf, costOf, maxCost: maxRanges })
+  return chunks.map(({ children }) => pieceOf(children)).filter(({ text }) => text !== '')
+}
+
+function writtenPiece(blocks: readonly Block[], inert: RegExp | undefined): EntityPiece {
+  const draft: Draft = { text: '', ranges: [] }
+  writeBlocks(draft, blocks, { indent: '', isQuoted: false })
+  return finished(draft, inert)
+}
+
+/** Size and cost are asked of the same blocks, one after the other. */
+function remembered(write: (blocks: readonly Block[]) => EntityPiece): (blocks: readonly Block[]) => EntityPiece {
+  let last: { readonly blocks: readonly Block[]; readonly piece: EntityPiece } | undefined
+  return (blocks) => {
+    if (last?.blocks !== blocks) last = { blocks, piece: write(blocks) }
+    return last.piece
+  }
+}
