@@ -1,0 +1,167 @@
+// HTML of a mail or a post as the text a reader would see, for a model to read: no markup, no hidden words, no hidden targets.
+// Linear in its input and bounded in size and depth. Quoted history is left to whoever knows the channel.
+import { cleanText, maxTextLength } from '../../contract/index.ts'
+import { lineTags, rawTags, spacedTags, voidTags } from './elements.ts'
+import { readTokens } from './html-tokens.ts'
+import { withoutLooseJoiners, withoutUnseen } from './invisible-characters.ts'
+import {
+  appendText,
+  breakLine,
+  enterContainer,
+  enterRow,
+  finishLines,
+  type Lines,
+  newLines,
+  record,
+  startBlock,
+  startCell,
+  writeKept,
+  writeWords,
+} from './lines.ts'
+import { linkText } from './link-text.ts'
+import { type Attributes, isShown, type Look, lookOf } from './look.ts'
+import { closeAll, closeElement, currentLook, noElements, openElement } from './open-elements.ts'
+
+const maxHtmlLength = 1024 * 1024
+const maxAltLength = 500
+const shortcode = /^(?::[\w+-]{1,64}:|[\p{Extended_Pictographic}\p{Emoji_Component}]{1,16})$/u
+const nothing = () => {}
+
+/** At most `maxLength` UTF-16 units of plain text. It is never markup again: whoever shows it must escape it. */
+export function htmlToText(html: string, options: { readonly maxLength?: number } = {}): string {
+  const lines = newLines(Math.min(options.maxLength ?? maxTextLength, maxTextLength))
+  const elements = noElements()
+  const lists: List[] = []
+  let isRaw = false
+  readTokens(cleanText(html.slice(0, maxHtmlLength)), {
+    open(name, attributes) {
+      isRaw = rawTags.has(name)
+      if (isRaw) return
+      if (voidTags.has(name)) return writeVoid(lines, name, lookOf(currentLook(elements), name, attributes), attributes)
+      openElement(elements, name, attributes, (look) => begin({ lines, lists }, { name, attributes, look }))
+    },
+    close(name) {
+      if (isRaw) {
+        isRaw = false
+        return
+      }
+      // Browsers take these two for a line break and for an empty paragraph.
+      if (!closeElement(elements, name) && (name === 'br' || name === 'p')) startBlock(lines, 1)
+    },
+    text(text) {
+      const look = currentLook(elements)
+      if (isRaw || !isShown(look)) return
+      if (look.keepsSpace) writeKept(lines, withoutUnseen(text))
+      else writeWords(lines, withoutUnseen(text))
+    },
+    isFull: () => lines.isFull,
+  })
+  closeAll(elements)
+  return withoutLooseJoiners(finishLines(lines))
+}
+
+/** Number of the next item; undefined in a list without numbers. */
+type List = { next: number | undefined }
+type Page = { readonly lines: Lines; readonly lists: List[] }
+type Element = { readonly name: string; readonly attributes: Attributes; readonly look: Look }
+
+/** Answers what is to be done at the element's end. */
+function begin(page: Page, element: Element): () => void {
+  const { name, look, attributes } = element
+  if (!isShown(look)) return nothing
+  const breaks = spacedTags.has(name) ? 2 : 1
+  const isBlock = breaks === 2 || lineTags.has(name)
+  if (isBlock) startBlock(page.lines, isNestedList(page, name) ? 1 : breaks)
+  const end = beginKind(page, name, attributes)
+  if (!isBlock) return end
+  return () => {
+    end()
+    startBlock(page.lines, isNestedList(page, name) ? 1 : breaks)
+  }
+}
+
+function beginKind(page: Page, name: string, attributes: Attributes): () => void {
+  const { lines } = page
+  switch (name) {
+    case 'a':
+      return beginLink(lines, attributes)
+    case 'ul':
+    case 'menu':
+    case 'dir':
+    case 'ol':
+      return beginList(page, name === 'ol' ? wholeNumber(attributes.get('start'), 1) : undefined)
+    case 'li':
+      return beginItem(page, attributes)
+    case 'blockquote':
+      return enterContainer(lines, '> ', '> ')
+    case 'tr':
+      return enterRow(lines)
+    case 'td':
+    case 'th':
+      startCell(lines)
+      return nothing
+    case 'span':
+      // How fediverse posts mark an address whose end is hidden.
+      return attributes.get('class')?.split(/\s+/).includes('ellipsis') === true
+        ? () => appendText(lines, '…', false)
+        : nothing
+    default:
+      return nothing
+  }
+}
+
+function beginLink(lines: Lines, attributes: Attributes): () => void {
+  const label = record(lines)
+  return () => {
+    const classes = attributes.get('class')?.split(/\s+/) ?? []
+    const more = linkText(label(), attributes.get('href'), classes)
+    if (more !== undefined) appendText(lines, more.text, more.isApart)
+  }
+}
+
+function beginList({ lists }: Page, next: number | undefined): () => void {
+  lists.push({ next })
+  return () => void lists.pop()
+}
+
+function beginItem({ lists, lines }: Page, attributes: Attributes): () => void {
+  const list = lists.at(-1)
+  if (list?.next === undefined) return enterContainer(lines, '- ', '  ')
+  const number = wholeNumber(attributes.get('value'), list.next)
+  list.next = number + 1
+  return enterContainer(lines, `${number}. `, '   ')
+}
+
+function isNestedList({ lists }: Page, name: string): boolean {
+  return lists.length > 0 && /^(?:ul|ol|menu|dir)$/.test(name)
+}
+
+function wholeNumber(text: string | undefined, otherwise: number): number {
+  return text !== undefined && /^-?\d{1,9}$/.test(text.trim()) ? Number(text) : otherwise
+}
+
+function writeVoid(lines: Lines, name: string, look: Look, attributes: Attributes): void {
+  if (!isShown(look)) return
+  if (name === 'br') breakLine(lines)
+  if (name === 'hr') writeRule(lines)
+  if (name === 'img') writeImage(lines, attributes)
+}
+
+function writeRule(lines: Lines): void {
+  startBlock(lines, 2)
+  writeWords(lines, '---')
+  startBlock(lines, 2)
+}
+
+/** Pictures without words, and those that say they only decorate, say nothing to a model either. */
+function writeImage(lines: Lines, attributes: Attributes): void {
+  const alt = withoutUnseen(attributes.get('alt') ?? '')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, maxAltLength)
+    .toWellFormed()
+  const isDecoration =
+    attributes.get('aria-hidden') === 'true' || /^(?:presentation|none)$/.test(attributes.get('role') ?? '')
+  if (alt === '' || isDecoration) return
+  writeWords(lines, shortcode.test(alt) ? alt : `[image: ${alt}]`)
+}

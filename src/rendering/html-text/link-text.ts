@@ -1,0 +1,69 @@
+// What a reader must know about a link besides its label: where it really goes.
+
+const maxShownUrl = 2_000
+const protocols = new Set(['https:', 'http:', 'mailto:', 'tel:'])
+const mention = /^@[\p{L}\p{N}_.-]+$/u
+const hashtag = /^#[\p{L}\p{M}\p{N}_]+$/u
+
+/** What stands behind the label; apart from it with a space, or straight after it. Undefined: the label says it all. */
+export function linkText(
+  label: string,
+  href: string | undefined,
+  classes: readonly string[],
+): { readonly text: string; readonly isApart: boolean } | undefined {
+  const url = linkTarget(href)
+  if (label === '' || url === undefined) return undefined
+  if (hashtag.test(label) && classes.includes('hashtag')) return undefined
+  if (mention.test(label) && (classes.includes('mention') || classes.includes('u-url')))
+    return url.host === '' ? undefined : { text: `@${url.host}`, isApart: false }
+  if (saysSame(label, url)) return undefined
+  const shown = shownUrl(url)
+  return { text: `(${shown.length > maxShownUrl ? `${shown.slice(0, maxShownUrl)}…` : shown})`, isApart: true }
+}
+
+function linkTarget(href: string | undefined): URL | undefined {
+  if (href === undefined || !URL.canParse(href)) return undefined
+  const url = new URL(href)
+  return protocols.has(url.protocol) ? url : undefined
+}
+
+/** User names in an address only deceive, and the lines a mail link would write are nobody's business. */
+function shownUrl(url: URL): string {
+  if (url.protocol === 'mailto:' || url.protocol === 'tel:') return url.protocol + url.pathname
+  const shown = new URL(url)
+  shown.username = ''
+  shown.password = ''
+  return shown.href
+}
+
+/** `x.example` and `https://www.x.example/` go to the same place; so do an address of mail and its link. */
+function saysSame(label: string, url: URL): boolean {
+  if (url.protocol === 'mailto:' || url.protocol === 'tel:') {
+    const bare = (text: string) =>
+      text
+        .replace(/^(?:mailto|tel):/i, '')
+        .replace(/[\s()-]/g, '')
+        .toLowerCase()
+    return bare(label) === bare(shownUrl(url)) || bare(label) === bare(decoded(url.pathname))
+  }
+  const user = /^@([\p{L}\p{N}_.-]+)@([\p{L}\p{N}.:-]+)$/u.exec(label)
+  if (user !== null) return user[2]?.toLowerCase() === url.host && url.href.includes(user[1] ?? '')
+  return comparable(label) === comparable(shownUrl(url)) || comparable(label) === comparable(decoded(shownUrl(url)))
+}
+
+function comparable(text: string): string {
+  return text
+    .trim()
+    .replace(/^https?:\/\//i, '')
+    .replace(/^www\./i, '')
+    .replace(/\/$/, '')
+    .replace(/^[^/?#]+/, (host) => host.toLowerCase())
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
