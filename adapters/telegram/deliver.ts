@@ -56,7 +56,8 @@ export function deliverTelegram(
 }
 
 function saysCredential(settings: TelegramSettings, call: TelegramCall): boolean {
-  const said = 'file' in call ? call.file.name : call.payload.text
+  // Links stand beside the text.
+  const said = 'file' in call ? call.file.name : call.payload.text + JSON.stringify(call.payload.entities ?? [])
   return said.includes(settings.botToken.reveal()) || said.includes(`/bot${botIdOf(settings)}:`)
 }
 

@@ -1,15 +1,14 @@
-// Hop 8: a reply to Bot API calls as data. Plain text without a parse mode, so nothing in it can become markup. Pure.
+// Hop 8: a reply to Bot API calls as data. Formatting goes beside the text as entities, so nothing in the text can become
+// markup. Pure.
 import type { JsonObject, NormalizedResponse } from '../../src/contract/index.ts'
-import { chunkText, plainText } from '../../src/rendering/index.ts'
+import { type EntityPiece, renderEntities, replyTree } from '../../src/rendering/index.ts'
 import { maxTextLength, replyToSchema, type TelegramCall, type TelegramReplyTo } from './wire.ts'
 
-type Entities = NonNullable<Extract<TelegramCall, { method: 'sendMessage' }>['payload']['entities']>
-
-// Telegram honours about a hundred entities per message.
-const maxEntities = 100
 // What Telegram would by itself turn into a notification of somebody or a command to tap (TDLib's own patterns, without
 // names inside links).
 const tappable = /(?<![\w/@])@\w{2,32}(?!\w)|(?<![\w/<>])\/\w{1,64}(?:@\w{3,32})?(?![\w/<>])/g
+// The server refuses longer input before it looks at it, and honours about a hundred entities.
+const limits = { limit: maxTextLength, maxRanges: 100, maxBytes: 32_768, inert: tappable }
 
 export function renderTelegram(
   reply: NormalizedResponse,
@@ -17,15 +16,11 @@ export function renderTelegram(
   mayNotify: ReadonlySet<string> = new Set(),
 ): readonly { readonly call: TelegramCall; readonly primary: boolean }[] {
   const address = replyToSchema.parse(to)
-  const inert = (text: string): Entities => inertSpans(text, mayNotify)
-  const pieces = chunkText(plainText(reply), maxTextLength).flatMap((piece) => thinned(piece, inert))
-  return pieces.map((piece, index) => ({
-    call: sendMessage(piece, inert(piece), address, index === 0),
-    primary: true,
-  }))
+  const pieces = renderEntities(replyTree(reply, { mayNotify }), limits)
+  return pieces.map((piece, index) => ({ call: sendMessage(piece, address, index === 0), primary: true }))
 }
 
-function sendMessage(text: string, entities: Entities, to: TelegramReplyTo, isFirst: boolean): TelegramCall {
+function sendMessage({ text, entities }: EntityPiece, to: TelegramReplyTo, isFirst: boolean): TelegramCall {
   const isReply = isFirst && to.reply_to_message_id !== undefined
   return {
     method: 'sendMessage',
@@ -33,7 +28,7 @@ function sendMessage(text: string, entities: Entities, to: TelegramReplyTo, isFi
       chat_id: Number(to.chat_id),
       text,
       link_preview_options: { is_disabled: true },
-      ...(entities.length === 0 ? {} : { entities }),
+      ...(entities.length === 0 ? {} : { entities: [...entities] }),
       ...(to.business_connection_id === undefined ? {} : { business_connection_id: to.business_connection_id }),
       ...(to.message_thread_id === undefined ? {} : { message_thread_id: Number(to.message_thread_id) }),
       ...(isReply
@@ -41,20 +36,4 @@ function sendMessage(text: string, entities: Entities, to: TelegramReplyTo, isFi
         : {}),
     },
   }
-}
-
-/** Set as code, names and commands keep their text and wake nobody. */
-function inertSpans(text: string, mayNotify: ReadonlySet<string>): Entities {
-  const found = Array.from(text.matchAll(tappable)).filter(([written]) => !mayNotify.has(written.toLowerCase()))
-  return found.map((match) => ({
-    type: 'code',
-    offset: match.index,
-    length: match[0].length,
-  }))
-}
-
-/** A piece with more spans than Telegram honours is split until each half has few enough. */
-function thinned(piece: string, inert: (text: string) => Entities): readonly string[] {
-  if (piece.length < 2 || inert(piece).length <= maxEntities) return [piece]
-  return chunkText(piece, Math.ceil(piece.length / 2)).flatMap((half) => thinned(half, inert))
 }

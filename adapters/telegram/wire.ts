@@ -1,5 +1,6 @@
 // Bot API payloads as far as Parley reads them (core.telegram.org/bots/api); the only home of Telegram's field names.
 import * as z from 'zod'
+import type { Entity } from '../../src/rendering/index.ts'
 
 /** Longest text of one message; Telegram counts code points after parsing, UTF-16 units are never fewer. */
 export const maxTextLength = 4096
@@ -152,7 +153,7 @@ type TextPayload = {
   readonly chat_id: number
   readonly text: string
   readonly link_preview_options: { readonly is_disabled: true }
-  readonly entities?: { readonly type: 'code'; readonly offset: number; readonly length: number }[]
+  readonly entities?: Entity[]
   readonly business_connection_id?: string
 }
 

@@ -10,6 +10,10 @@ export { chunkTree } from './chunk/chunk-tree.ts'
 export type { Fit } from './chunk/fit.ts'
 // Plain text and HTML from outside
 export { chunkText } from './chunk-text.ts'
+// The tree as text with ranges
+export { entitiesHtml } from './entities/entities-html.ts'
+export type { Entity, EntityPiece } from './entities/entity.ts'
+export { type EntityLimits, renderEntities } from './entities/render-entities.ts'
 export { htmlToText } from './html-text/html-to-text.ts'
 // The tree as a mail
 export { quoteText } from './mail/quote-text.ts'
@@ -20,7 +24,10 @@ export { parseMarkdown } from './markdown/parse-markdown.ts'
 // The tree as posts of small, safe HTML
 export { noteLength } from './note/note-length.ts'
 export { type Note, type NoteOptions, renderNote } from './note/render-note.ts'
+export type { FilePart } from './part-line.ts'
 export { partsText, plainText } from './plain-text.ts'
 export { plainTree } from './plain-tree.ts'
+// A reply to the one tree
+export { type ReplyTreeOptions, replyFiles, replyTree } from './reply-tree.ts'
 export { safeHtml } from './safe-html.ts'
 export type * from './tree.ts'

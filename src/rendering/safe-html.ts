@@ -1,6 +1,7 @@
 // HTML from outside as a safe subset (msg 3.4, NM-18): parsed, then written anew from an allow-list; nothing is copied.
 import { Parser } from 'htmlparser2'
 import { maxTextLength } from '../contract/index.ts'
+import { escapeHtml } from './html/escape-html.ts'
 import { safeUrl } from './safe-url.ts'
 
 const allowedTags = new Set('p br b strong i em u s code pre blockquote ul ol li a h1 h2 h3 h4 h5 h6'.split(' '))
@@ -78,7 +79,7 @@ function createWriter(): Writer {
       if (at === -1) return
       for (const tag of openTags.splice(at).reverse()) written.push(`</${tag}>`)
     },
-    text: (text) => void write(escapeText(text)),
+    text: (text) => void write(escapeHtml(text)),
     isFull: () => isFull,
     finish() {
       for (const tag of openTags.splice(0).reverse()) written.push(`</${tag}>`)
@@ -91,9 +92,5 @@ function openingTag(name: string, attributes: Readonly<Record<string, string>>):
   if (!allowedTags.has(name)) return undefined
   if (name !== 'a') return `<${name}>`
   const href = safeUrl(attributes['href'] ?? '')
-  return href === undefined ? undefined : `<a href="${escapeText(href)}">`
-}
-
-function escapeText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+  return href === undefined ? undefined : `<a href="${escapeHtml(href)}">`
 }

@@ -1,4 +1,5 @@
 // The same piece as HTML of the few tags such platforms know, for places that take no ranges and for asking a second opinion.
+import { escapeHtml } from '../html/escape-html.ts'
 import type { Entity, EntityPiece } from './entity.ts'
 
 export function entitiesHtml({ text, entities }: EntityPiece): string {
@@ -6,7 +7,7 @@ export function entitiesHtml({ text, entities }: EntityPiece): string {
   let html = ''
   let at = 0
   const upTo = (end: number) => {
-    html += escapeText(text.slice(at, end))
+    html += escapeHtml(text.slice(at, end))
     at = end
   }
   const closeUntil = (offset: number) => {
@@ -32,9 +33,9 @@ const tags = { bold: 'b', italic: 'i', strikethrough: 's', code: 'code', blockqu
 function openingTag(entity: Entity): string {
   switch (entity.type) {
     case 'text_link':
-      return `<a href="${escapeText(entity.url)}">`
+      return `<a href="${escapeHtml(entity.url)}">`
     case 'pre':
-      return entity.language === undefined ? '<pre>' : `<pre><code class="language-${escapeText(entity.language)}">`
+      return entity.language === undefined ? '<pre>' : `<pre><code class="language-${escapeHtml(entity.language)}">`
     default:
       return `<${tags[entity.type]}>`
   }
@@ -44,8 +45,4 @@ function closingTag(entity: Entity): string {
   if (entity.type === 'text_link') return '</a>'
   if (entity.type === 'pre') return entity.language === undefined ? '</pre>' : '</code></pre>'
   return `</${tags[entity.type]}>`
-}
-
-function escapeText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }

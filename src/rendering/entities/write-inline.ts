@@ -1,6 +1,7 @@
 // Inline nodes into a text with ranges.
-import type { Inline } from '../tree.ts'
-import type { Draft, Range } from './draft.ts'
+import { inlineText } from '../table/inline-text.ts'
+import type { Inline, Link } from '../tree.ts'
+import type { Draft } from './draft.ts'
 
 type MarkType = 'bold' | 'italic' | 'strikethrough'
 const marks: Readonly<Record<'strong' | 'emphasis' | 'delete', MarkType>> = {
@@ -17,6 +18,7 @@ export function writeInline(draft: Draft, nodes: readonly Inline[], scene: Inlin
 }
 
 function writeNode(draft: Draft, node: Inline, scene: InlineScene): void {
+  const start = draft.text.length
   switch (node.type) {
     case 'text':
       draft.text += node.value
@@ -25,35 +27,16 @@ function writeNode(draft: Draft, node: Inline, scene: InlineScene): void {
       draft.text += `\n${scene.indent}`
       break
     case 'mention':
-      covered(
-        draft,
-        (start, end) => ({ type: 'live', start, end }),
-        () => {
-          draft.text += node.name
-        },
-      )
+      draft.text += node.name
+      draft.ranges.push({ type: 'live', start, end: draft.text.length })
       break
     case 'inlineCode':
+      draft.text += node.value
       // A link cannot hold code, and is worth more.
-      if (scene.isLink === true) draft.text += node.value
-      else {
-        covered(
-          draft,
-          (start, end) => ({ type: 'code', start, end }),
-          () => {
-            draft.text += node.value
-          },
-        )
-      }
+      if (scene.isLink !== true) draft.ranges.push({ type: 'code', start, end: draft.text.length })
       break
     case 'link':
-      covered(
-        draft,
-        (start, end) => ({ type: 'text_link', url: node.url, start, end }),
-        () => {
-          writeInline(draft, node.children, { ...scene, isLink: true })
-        },
-      )
+      writeLink(draft, node, scene)
       break
     case 'strong':
     case 'emphasis':
@@ -67,20 +50,23 @@ function writeNode(draft: Draft, node: Inline, scene: InlineScene): void {
 
 /** Bold inside bold is bold once. */
 export function writeMarked(draft: Draft, mark: MarkType, nodes: readonly Inline[], scene: InlineScene): void {
-  if (scene.marks.includes(mark)) writeInline(draft, nodes, scene)
-  else {
-    covered(
-      draft,
-      (start, end) => ({ type: mark, start, end }),
-      () => {
-        writeInline(draft, nodes, { ...scene, marks: [...scene.marks, mark] })
-      },
-    )
+  if (scene.marks.includes(mark)) {
+    writeInline(draft, nodes, scene)
+    return
   }
+  const start = draft.text.length
+  writeInline(draft, nodes, { ...scene, marks: [...scene.marks, mark] })
+  draft.ranges.push({ type: mark, start, end: draft.text.length })
 }
 
-function covered(draft: Draft, rangeOf: (start: number, end: number) => Range, write: () => void): void {
+/** Ranges lead to web pages only; any other address is shown. */
+function writeLink(draft: Draft, { url, children }: Link, scene: InlineScene): void {
   const start = draft.text.length
-  write()
-  if (draft.text.length > start) draft.ranges.push(rangeOf(start, draft.text.length))
+  writeInline(draft, children, { ...scene, isLink: true })
+  if (url.startsWith('http')) {
+    draft.ranges.push({ type: 'text_link', url, start, end: draft.text.length })
+    return
+  }
+  const address = url.slice(url.indexOf(':') + 1)
+  if (!inlineText(children).includes(address)) draft.text += ` (${address})`
 }

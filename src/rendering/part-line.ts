@@ -1,0 +1,32 @@
+// Parts that are no text, as one line of it.
+import type { KnownPart, Part } from '../contract/index.ts'
+
+/** A part whose bytes a channel may send. */
+export type FilePart = Extract<KnownPart, { readonly kind: 'file' | 'artifact' }>
+
+export function fileLine(part: FilePart): string {
+  if (part.kind === 'file') return `[file${suffix(part.name ?? part.mime, part.size)}]`
+  return `[artifact${suffix(part.name ?? part.artifact_type ?? part.mime)}]`
+}
+
+export function placeholderLine({ kind }: Part): string {
+  return `[unsupported content: ${oneLine(String(kind)).slice(0, 64)}]`
+}
+
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+function suffix(name: string | undefined, size?: number): string {
+  const known = [
+    ...(name === undefined ? [] : [oneLine(name).slice(0, 256)]),
+    ...(size === undefined ? [] : [sizeText(size)]),
+  ]
+  return known.length === 0 ? '' : `: ${known.join(', ')}`
+}
+
+function sizeText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`
+  if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} KB`
+  return `${(bytes / 1_000_000).toFixed(1)} MB`
+}
