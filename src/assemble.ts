@@ -1,5 +1,7 @@
 // Puts the gateway together from its configuration and a database. Portable: what differs per runtime is a parameter.
 import type { ToolServers } from './agent/mcp/tool-servers.ts'
+import { type AssembledFiles, assembleAttachments, fileSource, type RuntimeFiles } from './assemble/attachments.ts'
+import { createConnections } from './assemble/connections.ts'
 import type { Config } from './config.ts'
 import {
   createIdSource,
@@ -17,7 +19,6 @@ import { createGateway, type Gateway } from './gateway.ts'
 import { createAccessPolicy } from './identity/access/access-policy.ts'
 import { decideConsent } from './identity/consent/consent.ts'
 import { createEvidenceResolver } from './identity/principal/resolver.ts'
-import { createCallerDesk } from './identity/tokens/callers.ts'
 import { type Committer, createGroupCommit } from './inbound/group-commit.ts'
 import type { InboxStore } from './inbound/inbox-store.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
@@ -37,11 +38,10 @@ import { createPendingActionStore } from './storage/pending-action-store.ts'
 import { createPrincipalStore } from './storage/principal-store.ts'
 import { createReceiptStore } from './storage/receipt-store.ts'
 import { createRunStore } from './storage/run-store.ts'
-import { createTokenStore } from './storage/token-store.ts'
 import { createToolRequestStore } from './storage/tool-request-store.ts'
-import { createRunLog, createSignalStore, createTranscriptStore } from './storage/transcript-store.ts'
+import { createSignalStore, createTranscriptStore } from './storage/transcript-store.ts'
 import { createTurnStore, type LeaseOptions } from './storage/turn-store.ts'
-import { sha256Hex, webHmac } from './verification/index.ts'
+import { sha256Hex } from './verification/index.ts'
 
 export type Runtime = {
   readonly fetch: typeof fetch
@@ -61,12 +61,15 @@ export type Runtime = {
   readonly createToolServers?: (deps: Pick<Runtime, 'fetch' | 'log' | 'monotonicMs'>) => ToolServers
   /** Counts what the hops come to; without one nobody counts. */
   readonly meter?: Meter
+  /** Where bytes are kept. Without it files are refused, and told so. */
+  readonly files?: RuntimeFiles
   readonly failpoint?: Failpoint
 }
 
 export type Assembled = {
   readonly gateway: Gateway
   readonly deps: GatewayDeps
+  readonly files: AssembledFiles
   /** Rings the bell of this work; without one, every bell. */
   readonly wake: (work?: WakingWork) => void
   readonly stop: () => void
@@ -96,11 +99,12 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
   // What we start must be on its way before anybody else may start: under a third of the lease, like the calls.
   const fenceFetch = runtime.fenceFetch ?? (() => runtime.fetch)
   const fetch = fenceFetch((ageMs) => ageMs < turnPolicy.leaseMs / 3)
-  const connections = config.connections.map((each) => createConnection(config, each, database, { ...runtime, fetch }))
-  requireShortCalls(connections, turnPolicy)
-  const tools = reachableTools(config, { ...runtime, fetch })
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes)
   const newId = createIdSource(runtime.now, fillRandom)
+  const files = assembleAttachments(config, database, { ...runtime, newId, fillRandom })
+  const means = { ...runtime, fetch, files: fileSource(files.desk) }
+  const connections = createConnections(config, database, means, turnPolicy)
+  const tools = reachableTools(config, { ...runtime, fetch })
   const { tenant } = config
   const lease = { holder: newId(), leaseMs: turnPolicy.leaseMs, tenant }
   const turns = createTurnStore(database, lease)
@@ -118,6 +122,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     agents: new Map(config.agents.map((agent) => [agent.slug, agent])),
     committer: (runtime.committer ?? createGroupCommit)(createInboxStore(database)),
     ...stores,
+    attachments: files.desk,
     turns,
     runWatch,
     ...identityPorts(config),
@@ -136,6 +141,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
   return {
     gateway: createGateway(deps),
     deps,
+    files,
     wake: (work) => (work === undefined ? ringAll(bells) : bells[work].ring()),
     stop() {
       leases.stop()
@@ -192,41 +198,6 @@ function identityPorts({ ports, trustedIssuers }: Config): Pick<GatewayDeps, Ide
 function chainDeps({ tenant, publicUrl, domain }: Config, database: Database): Pick<GatewayDeps, 'chains' | 'host'> {
   const { origin } = new URL(publicUrl ?? `http://${domain}`)
   return { chains: createChainStore(database, tenant), host: origin }
-}
-
-function createConnection(
-  config: Config,
-  each: Config['connections'][number],
-  database: Database,
-  runtime: Runtime,
-): GatewayConnection {
-  const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
-  const { fetch, now, hmac = webHmac() } = runtime
-  const tokens = createTokenStore(database, config.tenant)
-  const callers = createCallerDesk({ tokens, hash: sha256Hex, isShared: each.isShared })
-  const channelDeps = { connection, fetch, now, hmac, runLog: createRunLog(database), callers }
-  return {
-    key: `${each.channel.channel}/${each.id}`,
-    connection,
-    isShared: each.isShared,
-    adapter: each.channel.create(each.settings, channelDeps),
-    access: each.access,
-    mentionHumans: each.mentionHumans,
-    ...(each.consent === undefined ? {} : { transcriptBasis: each.consent.storeTranscript.trim() }),
-  }
-}
-
-/** Ruling 17: what we start must be over before anybody else may start. */
-function requireShortCalls(connections: readonly GatewayConnection[], policy: TurnPolicy): void {
-  for (const { adapter, connection } of connections) {
-    const { callTimeoutMs } = adapter.capabilities
-    if (callTimeoutMs * 3 <= policy.leaseMs) continue
-    const advice = `raise turns.leaseMs to at least ${callTimeoutMs * 3}`
-    throw new GatewayError(
-      'config_invalid',
-      `[${adapter.channel}] connection "${connection.id}": calls may take ${callTimeoutMs} ms; ${advice}`,
-    )
-  }
 }
 
 /** A server out of reach is told at the start and by name, instead of in the middle of somebody's message. */

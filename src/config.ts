@@ -3,6 +3,8 @@ import * as z from 'zod'
 import { type Agent, defineAgent } from './agent/agent.ts'
 import { demoAgent } from './agent/demo/agent.ts'
 import { openAiCompatible } from './agent/providers/openai-compatible.ts'
+import { siblingProblems } from './config/agent-problems.ts'
+import { type AttachmentConfig, type AttachmentSettings, readAttachments } from './config/attachments.ts'
 import { accessProblems, consentProblems } from './config/connection-problems.ts'
 import {
   type AccessRule,
@@ -37,6 +39,8 @@ export type ParleyConfig = {
   readonly sends?: Partial<SettlePolicy>
   readonly retention?: Partial<RetentionPolicy>
   readonly maxBodyBytes?: number
+  /** Where files are kept, and how large they may be. */
+  readonly attachments?: AttachmentSettings
   /** Whose gateway this is; gateways of several tenants may share one database. `PARLEY_TENANT` says the same. */
   readonly tenant?: string
   /** Other gateways whose evidence about people counts here; needs `ports.attestations`. */
@@ -88,6 +92,7 @@ export type Config = {
   readonly sends: Partial<SettlePolicy>
   readonly retention: RetentionPolicy
   readonly maxBodyBytes: number
+  readonly attachments: AttachmentConfig
   readonly onEvent: Observer | undefined
   readonly ports: ReplaceablePorts
   readonly logLevel: LogLevel
@@ -138,6 +143,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   const connections = configuredConnections(env, file, channels, agents, problems)
   const tenant = readTenant(blankIsAbsent(env)['PARLEY_TENANT'], file.tenant, problems)
   const trustedIssuers = configuredIssuers(file.trustedIssuers ?? [], file.ports?.attestations !== undefined, problems)
+  const attachments = readAttachments(blankIsAbsent(env), file.attachments, problems)
   for (const agent of agents) problems.push(...accessProblems(`agent "${agent.slug}"`, agent.access))
   const retention = { ...defaultRetention, ...file.retention }
   problems.push(...retentionProblems(retention))
@@ -169,23 +175,12 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     sends: file.sends ?? {},
     retention,
     maxBodyBytes: file.maxBodyBytes ?? 1024 * 1024,
+    attachments,
     onEvent: file.onEvent,
     ports: file.ports ?? {},
     logLevel: settings.PARLEY_LOG_LEVEL,
     metrics: settings.PARLEY_METRICS,
   })
-}
-
-function siblingProblems(agents: readonly Agent[]): readonly string[] {
-  const slugs = new Set(agents.map(({ slug }) => slug))
-  return agents.flatMap(({ slug, siblings = [] }) =>
-    siblings
-      .filter((sibling) => sibling === slug || !slugs.has(sibling))
-      .map(
-        (sibling) =>
-          `agent "${slug}": siblings names "${sibling}", which is ${sibling === slug ? 'itself' : 'no agent'}`,
-      ),
-  )
 }
 
 /** Two answers to one question are refused: guessing would open the wrong database. */

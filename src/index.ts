@@ -34,6 +34,7 @@ export { ToolError } from './agent/tools/tool-error.ts'
 export { gatherTools, type ToolSource } from './agent/tools/tool-sources.ts'
 export { tierTools } from './agent/tools/tool-tiers.ts'
 export { type TelegramOptions, telegram } from './channels.ts'
+export { type AttachmentSettings, s3, supabase } from './config/attachments.ts'
 export { defineConfig, type ParleyConfig } from './config.ts'
 // What an agent reads and writes.
 // For adapters: the contract.

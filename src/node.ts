@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { createToolServers } from './agent/mcp/tool-servers.ts'
+import { sweepRound } from './assemble/sweep-round.ts'
 import { type Assembled, assemble, type Runtime } from './assemble.ts'
 import type { Config, DatabaseKind } from './config.ts'
 import { failureFacts, GatewayError, type Log, type Secret } from './contract/index.ts'
@@ -12,7 +13,6 @@ import { newTraceId } from './gateway/trace-id.ts'
 import { createApp } from './http/app.ts'
 import type { AppDeps } from './http/deps.ts'
 import { createGroupCommit, defaultLimits } from './inbound/group-commit.ts'
-import { sweepOnce } from './inbound/retention.ts'
 import { readAdminToken } from './node/admin-token.ts'
 import { busyResponse, createBusyServer } from './node/busy.ts'
 import { readConfigFindings } from './node/config-findings.ts'
@@ -24,6 +24,8 @@ import { createMcpConnect } from './node/mcp/connect.ts'
 import { createNodeMeter, type NodeMeter } from './node/meter.ts'
 import { nodeHmac } from './node/node-hmac.ts'
 import { openDatabase } from './node/open-database.ts'
+import { openFiles } from './node/open-files.ts'
+import { rawUrlOf } from './node/raw-url-of.ts'
 import { explain } from './operator/explain.ts'
 import { createRejections } from './operator/rejections.ts'
 import type { Database, Failpoint } from './storage/database.ts'
@@ -34,7 +36,6 @@ import { createReplayStore } from './storage/replay-store.ts'
 import { createSessionDeskStore } from './storage/session-desk-store.ts'
 import { createSessionStore } from './storage/session-store.ts'
 import { probe } from './storage/statements/probe.ts'
-import { createSweepStore } from './storage/sweep-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
 import { createVitalsStore } from './storage/vitals-store.ts'
 import { cached } from './vitals/cached.ts'
@@ -86,13 +87,16 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   let assembled: Assembled | undefined
   try {
     const meter = createNodeMeter()
-    assembled = assemble(config, opened.database, { ...(await nodeRuntime(options)), meter })
+    // First of all, since the port may be ours to choose: handles of files name it. Until there is an app, callers wait.
+    await listen(server, config)
+    const files = await openFiles(config, addressOf(server, config))
+    assembled = assemble(config, opened.database, { ...(await nodeRuntime(options)), meter, files })
     const app = createApp({ ...appDeps(options, assembled, opened.database, meter), adminToken: admin.token })
     handle = (request, env) => app.fetch(request, env)
-    await listen(server, config)
   } catch (error) {
     // What was begun would keep the process alive without serving anybody.
     assembled?.stop()
+    server.close()
     await opened.close()
     throw error
   }
@@ -135,7 +139,8 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
   const opened = await openDatabase({ config, migrationsFolder, lockServer, mayMigrate: false })
   try {
     const meter = createNodeMeter()
-    const assembled = assemble(config, opened.database, await nodeRuntime(options))
+    const files = await openFiles(config, `http://${hostIn(config)}:${config.port}`)
+    const assembled = assemble(config, opened.database, { ...(await nodeRuntime(options)), files })
     // Whoever may open the database is its operator already; there is no other caller.
     const app = createApp({
       ...appDeps(options, assembled, opened.database, meter),
@@ -215,10 +220,12 @@ function appDeps(
     forget: createForgetStore(database, config.tenant),
     replay: (id, wanted) => replay(assembled.deps, createReplayStore(database, config.tenant), id, wanted),
     wake: assembled.wake,
+    files: assembled.files,
     readReadiness: () => readReadiness(readiness),
     metrics: { access: config.metrics, readSigns, readProcess: meter.read },
     isLoopback,
     headersOf,
+    rawUrlOf,
     now: Date.now,
     maxBodyBytes: config.maxBodyBytes,
     watchMs,
@@ -235,10 +242,8 @@ function startBackground(
 ): { stop: (graceMs: number) => Promise<void> } {
   const deadline = new AbortController()
   const drained = assembled.gateway.drain({ deadline: deadline.signal })
-  const sweepStore = createSweepStore(database, config.tenant)
-  const sweepPolicy = { ...config.retention, idleMs: assembled.deps.turnPolicy.rotateAfterIdleMs }
   const sweeper = setInterval(() => {
-    sweepOnce(sweepStore, sweepPolicy, log).catch((error: unknown) =>
+    sweepRound({ config, database, deps: assembled.deps, log }).catch((error: unknown) =>
       log.warn('sweep_failed', failureFacts(error, 'internal')),
     )
   }, sweepEveryMs)
@@ -264,7 +269,11 @@ function listen(server: Server, { port, host }: Config): Promise<void> {
   })
 }
 
-function addressOf(server: Server, { host }: Config): string {
+function addressOf(server: Server, config: Config): string {
   const { port } = server.address() as AddressInfo
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return `http://${hostIn(config)}:${port}`
+}
+
+function hostIn({ host }: Config): string {
+  return host.includes(':') ? `[${host}]` : host
 }

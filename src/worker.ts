@@ -1,14 +1,14 @@
 // The Workers edge: fetch stores, queue and the clock drain. Nothing here lives longer than an invocation but the code,
 // the configuration, and the knowledge that the schema fits.
 import type { ExecutionContext, MessageBatch } from '@cloudflare/workers-types'
+import { sweepRound } from './assemble/sweep-round.ts'
 import type { ParleyConfig } from './config.ts'
 import { isGatewayError, type Log } from './contract/index.ts'
-import { sweepOnce } from './inbound/retention.ts'
 import { createRejections } from './operator/rejections.ts'
 import type { Failpoint } from './storage/database.ts'
 import { requireSchema } from './storage/schema-version.ts'
-import { createSweepStore } from './storage/sweep-store.ts'
 import { answer, failedAnswer, hiddenAnswer, isHidden } from './worker/answer.ts'
+import { filesOf } from './worker/files.ts'
 import { type Invocation, openInvocation } from './worker/invocation.ts'
 import { createLog } from './worker/log.ts'
 import { readSettings, type WorkerEnv, type WorkerSettings } from './worker/settings.ts'
@@ -48,7 +48,8 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
   const open = (env: WorkerEnv, maxConnections: number, onWork?: () => void): Invocation => {
     const { connectionString } = env.HYPERDRIVE
     const waking = onWork === undefined ? {} : { onWork }
-    return openInvocation(settingsOf(env).config, { connectionString, maxConnections, ...hooks, log, ...waking })
+    const files = filesOf(settingsOf(env).config, env)
+    return openInvocation(settingsOf(env).config, { connectionString, files, maxConnections, ...hooks, log, ...waking })
   }
   const requireKnownSchema = async (invocation: Invocation): Promise<void> => {
     if (isSchemaKnown) return
@@ -85,10 +86,7 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
       context.waitUntil(invocation.end())
     }
   }
-  const sweep: After = ({ database, deps }, { config }) => {
-    const policy = { ...config.retention, idleMs: deps.turnPolicy.rotateAfterIdleMs }
-    return sweepOnce(createSweepStore(database, config.tenant), policy, log)
-  }
+  const sweep: After = ({ database, deps }, { config }) => sweepRound({ config, database, deps, log })
 
   return {
     fetch: (request, env, context) => respond(request, env, context).catch((error) => failedAnswer(error, log)),

@@ -4,6 +4,7 @@ import type { PendingActionStore } from '../agent/approvals/pending-action-store
 import type { JournalStore } from '../agent/journal-store.ts'
 import type { ToolServers } from '../agent/mcp/tool-servers.ts'
 import type { ToolRequestStore } from '../agent/runtime-tools/tool-request-store.ts'
+import type { AttachmentDesk } from '../attachments/desk.ts'
 import type {
   AccessRule,
   Adapter,
@@ -93,6 +94,7 @@ export type GatewayDeps = {
   readonly signals: SignalStore
   readonly journal: JournalStore
   readonly transcripts: TranscriptStore
+  readonly attachments: AttachmentDesk
   readonly outbox: OutboxStore
   readonly pendingActions: PendingActionStore
   readonly audit: AuditStore

@@ -1,6 +1,7 @@
 // What the HTTP surface needs, filled in by the edge.
 import type { Context } from 'hono'
 import type { AgentFacts } from '../agent/agent-facts.ts'
+import type { AssembledFiles } from '../assemble/attachments.ts'
 import type { Config } from '../config.ts'
 import type { Log, Meter, Secret } from '../contract/index.ts'
 import type { ReplayReport, ReplayRequest } from '../gateway/replay.ts'
@@ -38,6 +39,7 @@ export type AppDeps = {
   readonly newTrace: () => string
   readonly replay: (id: string, wanted: ReplayRequest) => Promise<ReplayReport>
   readonly wake: () => void
+  readonly files: AssembledFiles
   /** The first token; those made later are rows. */
   readonly adminToken: Secret
   readonly readReadiness: () => Promise<Readiness>
@@ -53,6 +55,8 @@ export type AppDeps = {
   readonly mayOperate?: (context: Context) => boolean
   /** Where the edge can read them cheaper than from the Request. */
   readonly headersOf?: (context: Context) => Readonly<Record<string, string>>
+  /** The address as it was received, where the edge knows it: nothing resolved, nothing decoded. */
+  readonly rawUrlOf?: (context: Context) => string
   /** Where a request's means end with its answer: keeps them for a stream, until it is closed. */
   readonly keepOpen?: (until: Promise<void>) => void
   readonly now: () => number

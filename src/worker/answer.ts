@@ -57,6 +57,7 @@ export async function answer(
     sessions,
     desk: createSessionDesk(invocation.deps, { sessions, desk: createSessionDeskStore(database, config.tenant) }),
     wake,
+    files: invocation.files,
     // Without a configured token nobody knows this one.
     adminToken: config.adminToken ?? secret(crypto.randomUUID()),
     explain: (id, connection) =>

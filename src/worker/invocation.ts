@@ -1,4 +1,5 @@
 // One invocation: a database client and a gateway of its own, given back when it ends. Isolates share nothing but code.
+import type { RuntimeFiles } from '../assemble/attachments.ts'
 import { type Assembled, assemble, type Runtime } from '../assemble.ts'
 import type { Config } from '../config.ts'
 import { GatewayError, type Log } from '../contract/index.ts'
@@ -9,6 +10,8 @@ import { openHyperdrive } from '../storage/hyperdrive.ts'
 export type InvocationOptions = {
   readonly connectionString: string
   readonly maxConnections: number
+  /** Undefined: files are refused here. */
+  readonly files: RuntimeFiles | undefined
   readonly log: Log
   readonly onWork?: () => void
   readonly failpoint?: Failpoint
@@ -18,7 +21,7 @@ export type Invocation = Assembled & { readonly database: Database; readonly end
 
 export function openInvocation(config: Config, options: InvocationOptions): Invocation {
   const database = openHyperdrive(options)
-  const { log, onWork, failpoint } = options
+  const { log, onWork, failpoint, files } = options
   const assembled = assemble(config, database, {
     fetch: (input, init) => fetch(input, init),
     fenceFetch,
@@ -27,6 +30,7 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
     random: Math.random,
     committer: createSingleCommit,
     log,
+    ...(files === undefined ? {} : { files }),
     ...(onWork === undefined ? {} : { onWork }),
     ...(failpoint === undefined ? {} : { failpoint }),
   })

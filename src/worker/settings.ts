@@ -9,7 +9,7 @@ import type { WakeMessage } from './waker.ts'
 export type WorkerEnv = {
   readonly HYPERDRIVE: Pick<Hyperdrive, 'connectionString'>
   readonly WAKE: Pick<Queue<WakeMessage>, 'send'>
-  /** Reserved for attachments. */
+  /** Holds files, unless the variables of another store are set. */
   readonly ATTACHMENTS?: R2Bucket
 }
 

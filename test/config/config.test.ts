@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { channels, telegram } from '../../src/channels.ts'
+import { s3, supabase } from '../../src/config/attachments.ts'
 import { loadConfig } from '../../src/config.ts'
 
 const botToken = '7000001:AAE-canary-canary-canary-canary-canary'
@@ -154,4 +155,59 @@ test('trusted issuers are read at the start, with every problem, and need somebo
   expect(loadConfig({}, { trustedIssuers: [entry], ports }, channels).trustedIssuers.get('connector.example')).toEqual([
     entry,
   ])
+})
+
+describe('where files are kept', () => {
+  const s3Variables = {
+    PARLEY_S3_ENDPOINT: 'http://127.0.0.1:9000',
+    PARLEY_S3_BUCKET: 'files',
+    PARLEY_S3_ACCESS_KEY_ID: 'key-id',
+    PARLEY_S3_SECRET_ACCESS_KEY: 'canary-secret-key',
+  }
+  const storeOf = (env: Record<string, string>) => loadConfig(env, {}, channels).attachments.store
+
+  test('is left to the runtime, with the limits of the design', () => {
+    const limits = { maxBytes: 25 * 1024 * 1024, uploadsInFlight: 8, handleSeconds: 300, orphanHours: 24 }
+    expect(loadConfig({}, {}, channels).attachments).toEqual({ ...limits, store: undefined })
+  })
+
+  test('is S3 or Supabase when their variables are set, with the secret hidden', () => {
+    expect(storeOf(s3Variables)).toMatchObject({ kind: 's3', region: 'us-east-1', bucket: 'files' })
+    expect(JSON.stringify(storeOf(s3Variables))).not.toContain('canary')
+    const place = { SUPABASE_URL: 'https://x.supabase.co', SUPABASE_SERVICE_KEY: 'canary', SUPABASE_BUCKET: 'files' }
+    expect(storeOf(place)).toMatchObject({ kind: 'supabase', url: 'https://x.supabase.co', bucket: 'files' })
+    expect(problemsOf({ ...s3Variables, ...place })).toContain('name two stores')
+  })
+
+  test.each(Object.keys(s3Variables))('is incomplete without %s, and the start says so', (name) => {
+    const { [name]: _, ...rest } = s3Variables as Record<string, string>
+    expect(problemsOf(rest)).toContain(`${name} is missing`)
+    expect(problemsOf(rest)).toContain('1 problem(s)')
+  })
+
+  test('is what the file says, before the environment', () => {
+    const options = { url: 'https://y.supabase.co', serviceKey: 'canary', bucket: 'other' }
+    const file = { attachments: { store: supabase(options), maxBytes: 1000 } }
+    expect(loadConfig(s3Variables, file, channels).attachments).toMatchObject({
+      store: { kind: 'supabase', bucket: 'other' },
+      maxBytes: 1000,
+    })
+  })
+
+  test.each([
+    [{ PARLEY_S3_ENDPOINT: 'nowhere' }, 'PARLEY_S3_ENDPOINT:'],
+    [{ PARLEY_S3_BUCKET: '../x' }, 'PARLEY_S3_BUCKET: must be the name of a bucket'],
+  ])('is refused where %j makes no sense', (changes, says) => {
+    expect(problemsOf({ ...s3Variables, ...changes })).toContain(says)
+  })
+
+  test('is refused with limits that make no sense, and with a store that is none', () => {
+    expect(problemsOf({}, { attachments: { maxBytes: 0 } })).toContain('attachments.maxBytes')
+    expect(problemsOf({}, { attachments: { handleSeconds: 3600 } })).toContain('attachments.handleSeconds')
+    const none = { attachments: { store: { kind: 'ftp' } } } as unknown as Parameters<typeof loadConfig>[1]
+    expect(problemsOf({}, none)).toContain('must be s3({…}), supabase({…})')
+    expect(() => s3({ endpoint: 'x', bucket: 'files', accessKeyId: 'a', secretAccessKey: 'canary' })).toThrow(
+      'endpoint',
+    )
+  })
 })

@@ -25,10 +25,14 @@ function readByChannels(): readonly string[] {
 }
 
 const readByConfig = [...read('src/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+): z\./gm)].map((match) => match[1] ?? '')
-const known = sorted([...readByConfig, ...readByChannels()])
+const readForFiles = [...read('src/config/attachments.ts').matchAll(/'((?:PARLEY|SUPABASE)_[A-Z0-9_]+)'/g)].map(
+  (match) => match[1] ?? '',
+)
+const known = sorted([...readByConfig, ...readForFiles, ...readByChannels()])
 
 test('the variables are found where they are read', () => {
   expect(known).toEqual(expect.arrayContaining(['PARLEY_PORT', 'DATABASE_URL', 'TELEGRAM_BOT_TOKEN', 'TELEGRAM_ALLOW']))
+  expect(known).toEqual(expect.arrayContaining(['PARLEY_S3_REGION', 'SUPABASE_BUCKET']))
 })
 
 test('.env.example lists exactly the variables that are read, each with a comment', () => {

@@ -41,6 +41,7 @@ export function createTestApp(
     forget: createForgetStore(database, 'default'),
     replay: (id, wanted) => replay(gateway.deps, createReplayStore(database, 'default'), id, wanted),
     wake: gateway.wake,
+    files: gateway.files,
     adminToken: secret(operatorToken),
     explain: (id, connection) =>
       explain({ store: createExplainStore(database, 'default'), agents: ['demo'], rejections }, id, connection),

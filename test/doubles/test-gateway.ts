@@ -6,6 +6,7 @@ import type { Received } from '../../src/gateway/receive.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { loopbackArrival, loopbackSecret } from './loopback/fixtures.ts'
 import { type LoopbackEvent, loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from './loopback/index.ts'
+import { memoryBlobs } from './memory-blobs.ts'
 
 export type LogLine = { readonly level: string; readonly event: string; readonly facts: JsonObject }
 
@@ -57,6 +58,7 @@ export function createTestGateway(
     now: Date.now,
     monotonicMs: () => performance.now(),
     random: () => 0.5,
+    files: { stores: [memoryBlobs()], origin: 'http://parley.localhost' },
     log: { info: write('info'), warn: write('warn'), error: write('error') },
     ...changes,
   })

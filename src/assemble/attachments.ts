@@ -1,0 +1,96 @@
+// Files as configured: the desk over the rows of this database and the stores of this runtime.
+import type { BlobStore } from '../attachments/blob-store.ts'
+import { createAttachmentDesk } from '../attachments/create-desk.ts'
+import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
+import type { AttachmentDesk } from '../attachments/desk.ts'
+import { createS3Store } from '../attachments/drivers/s3/create-s3-store.ts'
+import { createSupabaseStore } from '../attachments/drivers/supabase/create-supabase-store.ts'
+import type { AttachmentPlace } from '../config/attachments.ts'
+import type { Config } from '../config.ts'
+import { type FileSource, GatewayError, type IdSource, type Log } from '../contract/index.ts'
+import { createAttachmentStore } from '../storage/attachment-store.ts'
+import type { Database } from '../storage/database.ts'
+import { createSigningKeys } from '../storage/signing-keys.ts'
+
+/** What a runtime knows about files: the first store takes new ones, the others still hold older ones. */
+export type RuntimeFiles = {
+  readonly stores: readonly [BlobStore, ...BlobStore[]]
+  /** Scheme, host and port under which people reach this gateway. */
+  readonly origin: string
+}
+
+export type AssembledFiles = {
+  readonly desk: AttachmentDesk
+  /** Every descriptor of one object, by the names that handles call it. */
+  readonly byAddress: (bucket: string, path: string) => Promise<readonly AttachmentDescriptor[]>
+  readonly rotateKey: (actor: string) => Promise<void>
+}
+
+type FilesDeps = {
+  readonly files?: RuntimeFiles
+  readonly newId: IdSource
+  readonly fillRandom: (bytes: Uint8Array<ArrayBuffer>) => void
+  readonly now: () => number
+  readonly log: Log
+}
+
+export function assembleAttachments(config: Config, database: Database, deps: FilesDeps): AssembledFiles {
+  const { tenant } = config
+  const { stores, origin } = deps.files ?? { stores: [nowhere] as const, origin: `http://${config.domain}` }
+  const { maxBytes, uploadsInFlight, handleSeconds, orphanHours } = config.attachments
+  const attachments = createAttachmentStore(database, tenant)
+  const keys = createSigningKeys(database, { ...deps, tenant })
+  const desk = createAttachmentDesk({
+    ...deps,
+    ...{ tenant, attachments, keys, stores, publicOrigin: origin },
+    options: {
+      ...{ maxBytes, maxUploads: uploadsInFlight, orphanHours, personSeconds: handleSeconds },
+      agentSeconds: Math.min(60, handleSeconds),
+    },
+  })
+  return {
+    desk,
+    async byAddress(bucket, path) {
+      const store = stores.find((each) => each.bucket === bucket)
+      return store === undefined ? [] : attachments.byAddress({ store: store.name, bucket, path })
+    },
+    rotateKey: keys.rotate,
+  }
+}
+
+/** A store the operator named, or one the host application brought. */
+export function openStore(place: AttachmentPlace | BlobStore, fetch: typeof globalThis.fetch): BlobStore {
+  if (!('kind' in place)) return place
+  switch (place.kind) {
+    case 's3':
+      return createS3Store({ ...place, fetch })
+    case 'supabase':
+      return createSupabaseStore({ projectUrl: place.url, key: place.serviceKey, bucket: place.bucket, fetch })
+  }
+}
+
+/** For channels that send files. */
+export function fileSource({ find, open }: Pick<AttachmentDesk, 'find' | 'open'>): FileSource {
+  return {
+    async open(attachmentId) {
+      const [descriptor] = await find([attachmentId])
+      if (descriptor?.status !== 'ready') return undefined
+      const body = await open(descriptor)
+      if (body === undefined) return undefined
+      const { size, mimeType, path } = descriptor
+      return { body, size, mimeType, name: descriptor.name ?? path.split('/').at(-1) ?? 'file' }
+    },
+  }
+}
+
+/** Where nothing holds bytes: what is sent is refused by name, and the gateway works on. */
+const nowhere: BlobStore = {
+  name: 'nowhere',
+  bucket: 'nowhere',
+  async write() {
+    const advice = 'bind the R2 bucket ATTACHMENTS and set PARLEY_PUBLIC_URL, or set the variables of S3 or Supabase'
+    throw new GatewayError('config_invalid', `[attachments] this gateway has no place for files; ${advice}`)
+  },
+  read: async () => undefined,
+  remove: async () => {},
+}

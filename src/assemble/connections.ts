@@ -1,0 +1,63 @@
+// Connections as configured: each with its adapter, and every adapter with the ports it may use.
+import type { Config } from '../config.ts'
+import { type FileSource, GatewayError, type Hmac } from '../contract/index.ts'
+import type { GatewayConnection, TurnPolicy } from '../gateway/deps.ts'
+import { createCallerDesk } from '../identity/tokens/callers.ts'
+import type { Database } from '../storage/database.ts'
+import { createTokenStore } from '../storage/token-store.ts'
+import { createRunLog } from '../storage/transcript-store.ts'
+import { sha256Hex, webHmac } from '../verification/index.ts'
+
+type Means = {
+  readonly fetch: typeof fetch
+  readonly now: () => number
+  /** Without it: WebCrypto. */
+  readonly hmac?: Hmac
+  readonly files: FileSource
+}
+
+export function createConnections(
+  config: Config,
+  database: Database,
+  means: Means,
+  policy: TurnPolicy,
+): readonly GatewayConnection[] {
+  const connections = config.connections.map((each) => createConnection(config, each, database, means))
+  requireShortCalls(connections, policy)
+  return connections
+}
+
+function createConnection(
+  config: Config,
+  each: Config['connections'][number],
+  database: Database,
+  means: Means,
+): GatewayConnection {
+  const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
+  const { fetch, now, hmac = webHmac(), files } = means
+  const tokens = createTokenStore(database, config.tenant)
+  const callers = createCallerDesk({ tokens, hash: sha256Hex, isShared: each.isShared })
+  const channelDeps = { connection, fetch, now, hmac, runLog: createRunLog(database), callers, files }
+  return {
+    key: `${each.channel.channel}/${each.id}`,
+    connection,
+    isShared: each.isShared,
+    adapter: each.channel.create(each.settings, channelDeps),
+    access: each.access,
+    mentionHumans: each.mentionHumans,
+    ...(each.consent === undefined ? {} : { transcriptBasis: each.consent.storeTranscript.trim() }),
+  }
+}
+
+/** Ruling 17: what we start must be over before anybody else may start. */
+function requireShortCalls(connections: readonly GatewayConnection[], policy: TurnPolicy): void {
+  for (const { adapter, connection } of connections) {
+    const { callTimeoutMs } = adapter.capabilities
+    if (callTimeoutMs * 3 <= policy.leaseMs) continue
+    const advice = `raise turns.leaseMs to at least ${callTimeoutMs * 3}`
+    throw new GatewayError(
+      'config_invalid',
+      `[${adapter.channel}] connection "${connection.id}": calls may take ${callTimeoutMs} ms; ${advice}`,
+    )
+  }
+}

@@ -1,0 +1,14 @@
+// What may be wrong between the agents of one configuration, in words.
+import type { Agent } from '../agent/agent.ts'
+
+export function siblingProblems(agents: readonly Agent[]): readonly string[] {
+  const slugs = new Set(agents.map(({ slug }) => slug))
+  return agents.flatMap(({ slug, siblings = [] }) =>
+    siblings
+      .filter((sibling) => sibling === slug || !slugs.has(sibling))
+      .map(
+        (sibling) =>
+          `agent "${slug}": siblings names "${sibling}", which is ${sibling === slug ? 'itself' : 'no agent'}`,
+      ),
+  )
+}

@@ -1,0 +1,24 @@
+// Where files are kept on this machine: in the store that was configured, else in a folder beside the database.
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openStore, type RuntimeFiles } from '../assemble/attachments.ts'
+import type { BlobStore } from '../attachments/blob-store.ts'
+import type { Config } from '../config.ts'
+import { createFolderStore } from './blob-folder.ts'
+
+/** Not the name that somebody's bucket is likely to have: handles tell stores apart by it. */
+const folderBucket = 'local-files'
+
+export async function openFiles(
+  { dataDir, attachments, publicUrl }: Pick<Config, 'dataDir' | 'attachments' | 'publicUrl'>,
+  listeningAt: string,
+): Promise<RuntimeFiles> {
+  const folder = join(dataDir, 'attachments')
+  const openFolder = (): Promise<BlobStore> => createFolderStore({ folder, bucket: folderBucket })
+  const origin = new URL(publicUrl ?? listeningAt).origin
+  if (attachments.store === undefined) return { stores: [await openFolder()], origin }
+  const store = openStore(attachments.store, fetch)
+  // What was kept before another store was chosen stays where it is.
+  const isFolderInUse = (await stat(folder).catch(() => undefined)) !== undefined
+  return { stores: isFolderInUse ? [store, await openFolder()] : [store], origin }
+}

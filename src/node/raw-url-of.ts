@@ -1,0 +1,9 @@
+// The address of a request as its bytes said it: a Request has resolved dots and escapes by the time anybody reads it.
+import type { IncomingMessage } from 'node:http'
+import type { Context } from 'hono'
+
+export function rawUrlOf(context: Context): string {
+  // The Node server puts the incoming message into the environment of every context.
+  const { incoming } = context.env as { incoming?: IncomingMessage }
+  return incoming?.url ?? context.req.url
+}

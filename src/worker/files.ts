@@ -1,0 +1,21 @@
+// Where files are kept on Workers: in the store whose variables are set, else in the bucket that is bound.
+import { openStore, type RuntimeFiles } from '../assemble/attachments.ts'
+import type { BlobStore } from '../attachments/blob-store.ts'
+import { createR2Store } from '../attachments/drivers/create-r2-store.ts'
+import type { Config } from '../config.ts'
+import type { WorkerEnv } from './settings.ts'
+
+/** What handles call the bucket: the binding does not tell its own name. */
+const boundBucket = 'attachments'
+
+/** Undefined: nothing holds them, or nobody knows under which address they could be handed out. */
+export function filesOf(
+  { attachments, publicUrl }: Pick<Config, 'attachments' | 'publicUrl'>,
+  { ATTACHMENTS: binding }: Pick<WorkerEnv, 'ATTACHMENTS'>,
+): RuntimeFiles | undefined {
+  if (publicUrl === undefined) return undefined
+  const bound = binding === undefined ? [] : [createR2Store({ binding, bucket: boundBucket })]
+  const chosen = attachments.store === undefined ? [] : [openStore(attachments.store, (...args) => fetch(...args))]
+  const [first, ...others]: readonly BlobStore[] = [...chosen, ...bound]
+  return first === undefined ? undefined : { stores: [first, ...others], origin: new URL(publicUrl).origin }
+}
