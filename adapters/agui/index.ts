@@ -44,6 +44,7 @@ function createAgui(runLog: RunLog, callers: CallerDesk, agent: string): Adapter
       authMethods: ['agui-session', 'bearer-token'],
       mentionRelay: { kind: 'none' },
       notifiesByName: false,
+      takesFileUrls: 'own',
       verbs: ['acknowledge'],
     },
     endpoints: [{ path: '/api/v1/agent/run', answer: 'watch' }],

@@ -163,9 +163,9 @@ function filePart({ mimeType, url, data, filename }: BinaryBlock): Part {
   const facts = { mime: mimeType, ...(filename ? { name: filename } : {}) }
   if (data) return inlinePart(data, facts)
   if (!url) throw new UnreadableArrival('attachment_without_url')
-  const isHttps = URL.canParse(url) && new URL(url).protocol === 'https:'
-  if (!isHttps) throw new UnreadableArrival('attachment_url_must_be_https')
-  return { kind: 'file', bytes_ref: { kind: 'url', url }, ...facts }
+  const parsed = bytesRefSchema.safeParse({ kind: 'url', url })
+  if (!parsed.success) throw new UnreadableArrival('attachment_url_must_be_https')
+  return { kind: 'file', bytes_ref: parsed.data, ...facts }
 }
 
 function inlinePart(data: string, facts: { readonly mime: string; readonly name?: string }): Part {

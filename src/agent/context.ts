@@ -9,6 +9,7 @@ import type {
   NormalizedMessage,
   NormalizedResponse,
   Part,
+  SourcedFile,
 } from '../contract/index.ts'
 import type { EndedPause, Pauses } from './approvals/pauses.ts'
 import type { SharedBudgets } from './loop/budget.ts'
@@ -37,6 +38,13 @@ export type StepContext = {
   readonly assertHeld: () => void
 }
 
+/** The files of a conversation, by the id in `part.attachment`. Undefined: gone, or not of this conversation. */
+export type AgentFiles = {
+  readonly open: (id: string) => Promise<SourcedFile | undefined>
+  /** The whole of it in memory; throws where it has more than `maxBytes`. */
+  readonly bytes: (id: string, maxBytes: number) => Promise<Uint8Array | undefined>
+}
+
 export type AgentContext = {
   readonly agent: string
   readonly principal: string
@@ -49,6 +57,8 @@ export type AgentContext = {
   readonly history: readonly HistoricalMessage[]
   /** The stored lines behind `history`, tool calls and results among them. */
   readonly transcript: readonly Envelope[]
+  /** Parts name them and carry a handle that is good for a minute; these are good for as long as the turn runs. */
+  readonly attachments: AgentFiles
   readonly sessionId: string
   /** The messages of this turn as they arrived, each with its own sender and evidence. */
   readonly members: readonly NormalizedMessage[]

@@ -59,6 +59,8 @@ export type Capabilities = {
   readonly notifiesByName?: boolean
   /** A person sits there who can be asked and answers; false where it is left out. */
   readonly isInteractive?: boolean
+  /** `own`: a file's URL in a message may be one that this gateway or its store signed, and counts only as that. */
+  readonly takesFileUrls?: 'own'
   /** Optional verbs this adapter implements; a verb that is not declared is never called. */
   readonly verbs: readonly OptionalVerb[]
 }

@@ -152,6 +152,9 @@ function wrapBarePolicy(input: unknown): unknown {
   return isBare ? { kind: 'policy', policy: input } : input
 }
 
+/** Our own handles are http where the gateway itself is (ruling 10); that one is ours is judged by whoever follows it. */
 function isHttpsUrl(text: string): boolean {
-  return URL.canParse(text) && new URL(text).protocol === 'https:'
+  if (!URL.canParse(text)) return false
+  const { protocol, pathname } = new URL(text)
+  return protocol === 'https:' || (protocol === 'http:' && pathname.startsWith('/storage/v1/object/sign/'))
 }

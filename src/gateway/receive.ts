@@ -17,6 +17,7 @@ import { type AcceptContext, acceptMessage, acceptRemains } from '../inbound/acc
 import { cleanMessage } from '../inbound/clean-message.ts'
 import { controlNames } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import { claimFiles } from './files/claim-files.ts'
 import { withForwarded } from './forwarded.ts'
 import { routeArrival } from './route-arrival.ts'
 import { newTraceId, traceIdOf } from './trace-id.ts'
@@ -64,10 +65,36 @@ async function judge(deps: GatewayDeps, at: GatewayConnection, arrival: RawArriv
       const { reason, remedy } = reception
       return { kind: 'unreadable', reason, ...(remedy === undefined ? {} : { remedy }), acceptances: [acceptance] }
     }
-    case 'read': {
-      return { kind: 'stored', acceptances: await storeArrivals(deps, at, reception.arrivals, entry) }
-    }
+    case 'read':
+      return takeIn(deps, at, arrival, { arrivals: reception.arrivals, entry })
   }
+}
+
+/** All of an arrival or nothing: what refers to files that are not the sender's is not taken, and nothing of it is kept. */
+async function takeIn(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  arrival: RawArrival,
+  { arrivals, entry }: { readonly arrivals: readonly Arrived[]; readonly entry: Entry },
+): Promise<Received> {
+  const claimed: Arrived[] = []
+  for (const arrived of arrivals) {
+    const claim =
+      arrived.kind === 'message' ? await claimFiles(deps, at, arrived) : ({ kind: 'claimed', arrived } as const)
+    if (claim.kind === 'refused') {
+      const { code: reason, remedy } = claim
+      const { subject, deliveryId } = arrived
+      const facts = {
+        ...(subject === undefined ? {} : { subject }),
+        ...(deliveryId === undefined ? {} : { deliveryId }),
+      }
+      const reception: Unreadable = { kind: 'unreadable', reason, remedy, isFinal: true, ...facts }
+      const acceptance = await keepUnreadable(deps, at, arrival, { reception, entry })
+      return { kind: 'unreadable', reason, remedy, acceptances: [acceptance] }
+    }
+    claimed.push(claim.arrived)
+  }
+  return { kind: 'stored', acceptances: await storeArrivals(deps, at, claimed, entry) }
 }
 
 export async function storeArrivals(

@@ -13,7 +13,8 @@ export type RunControl = {
   /** Stops it here, once the database says that somebody did. */
   readonly onStopped: (by: string) => GatewayError
   readonly cause: () => StopCause | undefined
-  readonly hear: () => Promise<Envelope | undefined>
+  /** `bring`: their files are brought before anybody hears of them. */
+  readonly hear: (bring: Parameters<typeof steer>[2]) => Promise<Envelope | undefined>
   readonly end: () => void
 }
 
@@ -55,9 +56,9 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
     recorder,
     onStopped,
     cause: () => stopCause(stopping.signal),
-    async hear() {
+    async hear(bring) {
       if (busy === 'interrupt') await giveWay()
-      return busy === 'steer' ? steer(deps, ready) : undefined
+      return busy === 'steer' ? steer(deps, ready, bring) : undefined
     },
     end,
   }

@@ -19,6 +19,8 @@ import { speakerOf } from './admissions.ts'
 import { unknownAgentReply } from './commands/agents.ts'
 import { runCommand } from './commands/run-command.ts'
 import type { GatewayDeps } from './deps.ts'
+import { openTurnFiles } from './files/open-turn-files.ts'
+import { keepReplyFiles, type ReplyScene } from './files/reply-files.ts'
 import { type Occasion, occasionOf } from './occasion.ts'
 import { createPauses } from './pauses.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
@@ -115,60 +117,86 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
 
 async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): Promise<RunResult> {
   const { agent, control, facts, pauses, occasion } = running
-  const { recorder } = control
   const { historyHead, historyTail } = deps.turnPolicy
   const transcript = await deps.transcripts.window(ready.turn.sessionId, historyHead, historyTail)
-  const history = transcript.map(historyTurn).filter((turn) => turn !== undefined)
-  const lines: Envelope[] = []
-  const extras: NormalizedResponse[] = []
-  const timers: NewTimer[] = []
-  let run: RunEnd | undefined
   const signal = AbortSignal.any([running.lease.signal, AbortSignal.timeout(deps.turnPolicy.deadlineMs)])
-  const usedElsewhere: RunEnd['usage'][] = []
+  const step = createStep(stepDeps(deps, ready, running, signal))
+  const bringing = { deps, ready, step, signal: AbortSignal.any([signal, control.stop]) }
+  const turns = transcript.map(historyTurn).filter((turn) => turn !== undefined)
+  const { files, members, history, bring } = await untilAborted(signal, () => openTurnFiles(bringing, turns))
+  const made: Made = { lines: [], extras: [], timers: [], used: [], run: undefined }
   const given: Omit<AgentContext, 'agents'> = {
     ...givenContext(ready, agent),
+    ...takenFrom(deps, ready, running, made),
+    members,
+    attachments: files,
     who: await whoSpeaks(deps, ready),
     capabilities: deps.capabilities,
     history,
     transcript,
     signal,
     stop: control.stop,
-    step: createStep(stepDeps(deps, ready, running, signal)),
-    schedule: (name, dueInMs, payload) => void timers.push({ id: deps.newId(), name, kind: 'timer', dueInMs, payload }),
+    step,
+    hear: () => control.hear(bring),
+    pause: pauses.pause,
+    ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
+  }
+  const onUsage = (usage: RunEnd['usage']) => void made.used.push(usage)
+  const context = { ...given, agents: turnSiblings({ deps, ready, onUsage }, given) }
+  const work = (): Promise<AgentReply> | AgentReply =>
+    occasion.signal === null
+      ? agent.run(mergeMessages(context.members, [...history]), context)
+      : agent.onSignal?.(occasion.signal, context)
+  const answer = completeReply(await untilAborted(signal, work), facts())
+  const [reply, ...extras] = await keepReplyFiles({ ...given, files, ...replyScene(deps, ready) }, [
+    answer,
+    ...made.extras,
+  ])
+  const waits = pauses.collect()
+  const ended = {
+    reply,
+    extras: extras.filter((extra) => extra !== undefined),
+    lines: made.lines,
+    run: withUsage(made.run ?? pausedEnd(waits) ?? naturalEnd, made.used),
+    events: await control.recorder.rest(),
+  }
+  const participants = transcript.map(participantOf).filter((participant) => participant !== undefined)
+  return { ...nothing, ...waits, ...ended, participants, timers: [...made.timers, ...waits.timers] }
+}
+
+/** What a run leaves behind while it goes on. */
+type Made = {
+  readonly lines: Envelope[]
+  readonly extras: NormalizedResponse[]
+  readonly timers: NewTimer[]
+  readonly used: RunEnd['usage'][]
+  run: RunEnd | undefined
+}
+
+function takenFrom(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  { control, facts }: Running,
+  made: Made,
+): Pick<AgentContext, 'schedule' | 'send' | 'show' | 'emit' | 'finish' | 'record'> {
+  const { recorder } = control
+  return {
+    schedule: (name, dueInMs, payload) =>
+      void made.timers.push({ id: deps.newId(), name, kind: 'timer', dueInMs, payload }),
     send(reply) {
       const extra = completeReply(reply, facts())
-      if (extra !== undefined) extras.push(extra)
+      if (extra !== undefined) made.extras.push(extra)
     },
     show: recorder.show,
     emit(type, metadata) {
       recorder.emit(type, metadata)
       tellRun(deps, ready, type, metadata)
     },
-    hear: control.hear,
     finish(result) {
-      run = runEnd(result, control.cause())
+      made.run = runEnd(result, control.cause())
     },
-    record: (added) => void lines.push(...added),
-    pause: pauses.pause,
-    ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
+    record: (added) => void made.lines.push(...added),
   }
-  const onUsage = (usage: RunEnd['usage']) => void usedElsewhere.push(usage)
-  const context = { ...given, agents: turnSiblings({ deps, ready, onUsage }, given) }
-  const work = (): Promise<AgentReply> | AgentReply =>
-    occasion.signal === null
-      ? agent.run(mergeMessages(context.members, [...history]), context)
-      : agent.onSignal?.(occasion.signal, context)
-  const reply = completeReply(await untilAborted(signal, work), facts())
-  const waits = pauses.collect()
-  const ended = {
-    reply,
-    extras,
-    lines,
-    run: withUsage(run ?? pausedEnd(waits) ?? naturalEnd, usedElsewhere),
-    events: await recorder.rest(),
-  }
-  const participants = transcript.map(participantOf).filter((participant) => participant !== undefined)
-  return { ...nothing, ...waits, ...ended, participants, timers: [...timers, ...waits.timers] }
 }
 
 async function whoSpeaks(deps: GatewayDeps, { members, at, lane }: ReadyTurn): Promise<AgentContext['who']> {
@@ -179,16 +207,20 @@ async function whoSpeaks(deps: GatewayDeps, { members, at, lane }: ReadyTurn): P
 function givenContext(
   ready: ReadyTurn,
   agent: Agent,
-): Pick<AgentContext, 'agent' | 'principal' | 'evidence' | 'sessionId' | 'members' | 'runId' | 'attempt'> {
+): Pick<AgentContext, 'agent' | 'principal' | 'evidence' | 'sessionId' | 'runId' | 'attempt'> {
   return {
     agent: agent.slug,
     principal: ready.turn.principal ?? '',
     evidence: ready.members.at(-1)?.message.sender.identities ?? [],
     sessionId: ready.turn.sessionId,
-    members: ready.members.map((member) => ({ ...member.message, raw: null })),
     runId: runIdOf(ready),
     attempt: ready.turn.attempt,
   }
+}
+
+function replyScene(deps: GatewayDeps, ready: ReadyTurn): Omit<ReplyScene, 'files' | 'step' | 'emit' | 'principal'> {
+  const { attachments, hash } = deps
+  return { attachments, hash, turn: ready.turn, threadId: replyFacts(ready).threadId }
 }
 
 /** What a failed attempt did is worth knowing; that it cannot be stored changes nothing about the failure. */
@@ -232,7 +264,7 @@ function stepDeps(
 }
 
 /** An agent that ignores its signal must not keep its lane: the turn ends without it. */
-function untilAborted(signal: AbortSignal, work: () => Promise<AgentReply> | AgentReply): Promise<AgentReply> {
+function untilAborted<T>(signal: AbortSignal, work: () => Promise<T> | T): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(abortReason(signal))
     if (signal.aborted) return onAbort()

@@ -1,6 +1,8 @@
 // Messages that wait behind a running turn: whether its owner wrote again, and which of them may join it.
 import { steeredType } from '../agent/run-stop.ts'
-import { type Envelope, textOf } from '../contract/index.ts'
+import type { Envelope } from '../contract/index.ts'
+import { partsText } from '../rendering/index.ts'
+import type { Absorbed } from '../sessions/absorb-edits.ts'
 import { userEnvelope } from '../sessions/codec.ts'
 import { mayJoin } from '../sessions/plan-turn.ts'
 import type { WaitingMessage } from '../sessions/turn-store.ts'
@@ -14,7 +16,11 @@ import { runIdOf } from './turn-facts.ts'
  * Takes what its owner wrote meanwhile into the turn, and answers it as one line for the model. Committed before the model
  * hears it: after a crash these are members like the others, and run one by one.
  */
-export async function steer(deps: GatewayDeps, ready: ReadyTurn): Promise<Envelope | undefined> {
+export async function steer(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  bring: (entries: readonly Absorbed[]) => Promise<readonly Absorbed[]>,
+): Promise<Envelope | undefined> {
   const { lane, turn, members } = ready
   const { waiting, decided } = await ownersMessages(deps, ready)
   const joining = mayJoin(
@@ -25,11 +31,13 @@ export async function steer(deps: GatewayDeps, ready: ReadyTurn): Promise<Envelo
   if (joining.length === 0) return undefined
   const rows = joining.map(({ row }, ord) => memberOf(row, ord, turn.principal, decided))
   if (!(await deps.turns.join(lane, turn.id, rows))) return undefined
-  members.push(...joining)
-  const [first] = joining
+  const at = members.push(...joining) - joining.length
+  const brought = await bring(joining)
+  members.splice(at, joining.length, ...brought)
+  const [first] = brought
   if (first === undefined) return undefined
   const line = userEnvelope(first.message, { runId: runIdOf(ready) })
-  const content = joining.map(({ message }) => textOf(message.parts)).join('\n\n')
+  const content = brought.map(({ message }) => partsText(message.parts)).join('\n\n')
   const metadata = { ...line.metadata, type: steeredType, interrupt_action: 'message' }
   return { ...line, type: 'text', content, payload: {}, metadata }
 }

@@ -8,6 +8,7 @@ import {
   type Sender,
   textOf,
 } from '../contract/index.ts'
+import { attachmentMetadata, legacyFiles, storablePart } from './stored-files.ts'
 import type { StoredMessage } from './turn-store.ts'
 
 export type TurnFacts = { readonly runId: string; readonly latencyMs?: number }
@@ -20,6 +21,7 @@ export function userEnvelope(message: StoredMessage, facts: TurnFacts): Envelope
     message_id: message.id,
     sender: reducedSender(message.sender),
     ...handleOf(message.sender),
+    ...attachmentMetadata(message.parts, 'user'),
   }
   return envelope('user', message.parts, metadata, message.received_at)
 }
@@ -30,10 +32,10 @@ export function amendmentEnvelope(
   facts: TurnFacts & { readonly amends: string; readonly event: string },
 ): Envelope {
   const line = userEnvelope(message, facts)
-  const metadata = { ...line.metadata, amends: facts.amends, event: facts.event }
-  return facts.event === 'delete'
-    ? { ...line, content: '', type: 'text', payload: {}, metadata }
-    : { ...line, metadata }
+  const metadata: Envelope['metadata'] = { ...line.metadata, amends: facts.amends, event: facts.event }
+  if (facts.event !== 'delete') return { ...line, metadata }
+  const { attachments: _files, user_message_attachments: _file, ...left } = metadata
+  return { ...line, content: '', type: 'text', payload: {}, metadata: left }
 }
 
 export function assistantEnvelope(
@@ -47,6 +49,7 @@ export function assistantEnvelope(
     message_id: `reply-${facts.runId}`,
     ...(facts.latencyMs === undefined ? {} : { latency_ms: facts.latencyMs }),
     sender: { address: agent, auth_method: 'none', verified: false },
+    ...attachmentMetadata(parts, 'assistant'),
   }
   return envelope('assistant', parts, metadata, facts.at)
 }
@@ -85,6 +88,7 @@ export function historyTurn(stored: Envelope): HistoricalMessage | undefined {
   if (stored.version > envelopeVersion) return undefined
   const parts = (stored.payload['parts'] as Part[] | undefined) ?? [
     { kind: 'text', mime: 'text/plain', content: stored.content },
+    ...legacyFiles(stored.metadata),
   ]
   const id = stored.metadata['message_id']
   return {
@@ -96,7 +100,8 @@ export function historyTurn(stored: Envelope): HistoricalMessage | undefined {
   }
 }
 
-function envelope(role: string, parts: readonly Part[], metadata: Record<string, unknown>, at: string): Envelope {
+function envelope(role: string, given: readonly Part[], metadata: Record<string, unknown>, at: string): Envelope {
+  const parts = given.map(storablePart)
   const only = parts[0]
   const isPlain = parts.length === 1 && only?.kind === 'text' && 'mime' in only && only.mime === 'text/plain'
   return {

@@ -13,6 +13,7 @@ export function loneContext(agent: string, transcript: readonly Envelope[] = [])
     evidence: [],
     history: [],
     transcript,
+    attachments: { open: async () => undefined, bytes: async () => undefined },
     sessionId: 's1',
     members: [],
     runId: 'r1',

@@ -1,5 +1,6 @@
 // The demo agent: needs no key, answers with what it received and how it knows, so that every path can be seen.
-import { type NormalizedMessage, textOf } from '../../contract/index.ts'
+import { isKnownPart, type NormalizedMessage, textOf, textPart } from '../../contract/index.ts'
+import { hexOf } from '../../verification/index.ts'
 import { type Agent, type AgentContext, type AgentReply, defineAgent } from '../agent.ts'
 import { commandOf, demoModel } from './model.ts'
 import { dice, order } from './tools.ts'
@@ -10,8 +11,11 @@ const help = [
   '/order <what> - asks for your approval, then pretends to order it',
   '/story - tells one word by word, for whoever watches the run',
   '/remind <seconds> <text> - wakes this conversation later',
+  '/file <text> - sends it back to you as a small text file; send me files and I say what they are',
   '/fail - fails on purpose, to show the apology',
 ].join('\n')
+
+const maxFileBytes = 64 * 1024 * 1024
 
 const facts = { slug: 'demo', label: 'Demo agent', description: 'Echoes and explains what it received.' }
 
@@ -38,6 +42,8 @@ async function answer(message: NormalizedMessage, context: AgentContext): Promis
       return loop.run(message, context)
     case '/remind':
       return remind(context, rest.split(/\s+/))
+    case '/file':
+      return sendFile(rest)
     case '/fail':
       throw new Error('asked to fail')
     default:
@@ -52,7 +58,31 @@ function remind(context: AgentContext, [seconds = '', ...words]: readonly string
   return `I will remind you in ${delay} s.`
 }
 
-function explain(message: NormalizedMessage, context: AgentContext, text: string): string {
+function sendFile(text: string): AgentReply {
+  if (text === '') return 'Use: /file <text>'
+  const bytes = new TextEncoder().encode(`${text.slice(0, 4000)}\n`)
+  const data_base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+  const bytes_ref = { kind: 'inline', data_base64 } as const
+  return { parts: [textPart('Here it is.'), { kind: 'file', bytes_ref, mime: 'text/plain', name: 'demo.txt' }] }
+}
+
+/** What somebody sent, read byte by byte: so that it can be compared with what they have. */
+async function filesIn({ parts }: NormalizedMessage, { attachments }: AgentContext): Promise<readonly string[]> {
+  const lines: string[] = []
+  for (const part of parts) {
+    if (!isKnownPart(part) || part.kind !== 'file' || part.attachment === undefined) continue
+    const bytes = await attachments.bytes(part.attachment.id, maxFileBytes)
+    const digest = bytes === undefined ? '' : hexOf(await sha256(bytes)).slice(0, 12)
+    lines.push(`File: ${part.name ?? 'without a name'} (${part.mime}, ${part.size} bytes, sha256 ${digest}…).`)
+  }
+  return lines
+}
+
+async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', Uint8Array.from(bytes)))
+}
+
+async function explain(message: NormalizedMessage, context: AgentContext, text: string): Promise<string> {
   const evidence = context.evidence.map((item) => `${item.subject} (${item.assurance}, ${item.method})`).join(', ')
   const kinds = message.parts.map((part) => part.kind).join(', ')
   const merged =
@@ -60,6 +90,7 @@ function explain(message: NormalizedMessage, context: AgentContext, text: string
   return [
     `You said: ${text === '' ? '(no text)' : text}`,
     `From ${message.sender.address}, known by: ${evidence === '' ? 'nothing' : evidence}.`,
+    ...(await filesIn(message, context)),
     `Parts: ${kinds}. Mentions are relayed: ${message.recipient_capabilities.mention_relay.kind}.`,
     `This is turn ${Math.floor(context.history.length / 2) + 1} of our session.${merged}`,
   ].join('\n')

@@ -32,6 +32,8 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
     runs: { ...deps.runs, append: async () => ({ isHeld: false, stoppedBy: null }) },
     runWatch: { watch: () => () => {}, stop: () => {} },
     notify: () => {},
+    // Files were kept by the run that is told again; what today's would keep, its journal does not have.
+    attachments: { ...deps.attachments, store: refuseToStore, use: async () => {} },
     // A replay looks at what waits and decides nothing.
     pendingActions: { ...deps.pendingActions, resolve: refuseToDecide },
     toolRequests: { ...deps.toolRequests, answer: refuseToDecide },
@@ -156,6 +158,10 @@ function turnOf(deps: GatewayDeps, { turn, members }: Stored, lane: HeldLane, pr
 
 function refuseToDecide(): Promise<never> {
   return Promise.reject(new GatewayError('replay_stopped', '[replay] nothing is decided during a replay'))
+}
+
+function refuseToStore(): Promise<never> {
+  return Promise.reject(new GatewayError('replay_stopped', '[replay] no file is stored during a replay'))
 }
 
 function refuseToFetch(): Promise<never> {

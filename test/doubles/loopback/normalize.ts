@@ -89,7 +89,7 @@ function messageOf(scene: Scene): NormalizedMessage {
     thread_id: event.claims?.[0] ?? event.conversation,
     sender: senderOf(scene, recipient),
     recipient,
-    parts: [...(text === '' ? [] : [textPart(text)]), ...event.files.map(filePart)],
+    parts: [...(text === '' && event.files.length > 0 ? [] : [textPart(text)]), ...event.files.map(filePart)],
     recipient_capabilities: { mention_relay: { kind: 'none' } },
     received_via: channel,
     received_at: arrival.receivedAt,

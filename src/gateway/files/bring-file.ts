@@ -1,0 +1,125 @@
+// One file into the store: found where an earlier try left it, else opened at its platform, a few times where that falters.
+import type { IncomingFile, StoreOutcome } from '../../attachments/desk.ts'
+import type { SignedUrlCode } from '../../attachments/signed-url-code.ts'
+import { GatewayError, isGatewayError, type JsonObject, type KnownPart, type OpenedFile } from '../../contract/index.ts'
+import type { StoredMessage } from '../../sessions/turn-store.ts'
+import type { BringScene } from './bring-files.ts'
+import { type FilePart, missingPart, noLongerThere, storedPart } from './file-part.ts'
+import { inlineBody } from './inline-body.ts'
+
+export type Wanted = { readonly id: string; readonly message: StoredMessage; readonly part: FilePart }
+
+const maxTries = 4
+const fileTimeoutMs = 120_000
+
+const refusedBy: Readonly<Record<Extract<OpenedFile, { kind: 'refused' }>['reason'], string>> = {
+  gone: 'not received, it is gone',
+  too_large: 'not received, too large for this channel',
+  not_allowed: 'not received, the channel does not give it out',
+  login_page: 'not received, the channel does not give it out',
+}
+
+const unstorable: Readonly<Partial<Record<SignedUrlCode, string>>> = {
+  SU_TOO_LARGE: 'not received, too large',
+  SU_MIME: 'not received, its bytes are not what its type says',
+  SU_EMPTY: 'not received, it is empty',
+}
+
+export async function bringFile(scene: BringScene, wanted: Wanted): Promise<KnownPart> {
+  const { deps, signal } = scene
+  const { part } = wanted
+  const [known] = await deps.attachments.find([wanted.id])
+  if (known !== undefined) return known.status === 'ready' ? storedPart(part, known) : missingPart(part, noLongerThere)
+  if (part.kind === 'file' && (part.size ?? 0) > deps.attachments.maxBytes)
+    return missingPart(part, unstorable.SU_TOO_LARGE ?? '')
+  for (let tries = 1; tries <= maxTries; tries += 1) {
+    const brought = await tryToBring(scene, wanted)
+    if (brought !== undefined) return brought
+    if (tries < maxTries) await pause(deps.turnPolicy.retryFirstMs * 4 ** (tries - 1), signal)
+  }
+  return missingPart(part, 'not received, the channel did not answer')
+}
+
+/** Undefined: worth another try. */
+async function tryToBring(scene: BringScene, wanted: Wanted): Promise<KnownPart | undefined> {
+  const { deps, ready, signal } = scene
+  const { part } = wanted
+  const opened = await open(scene, part)
+  signal.throwIfAborted()
+  switch (opened.kind) {
+    case 'retry':
+      return undefined
+    case 'refused':
+      return missingPart(part, refusedBy[opened.reason])
+    case 'opened': {
+      const { body, mime, name } = opened
+      const declaredMime = part.mime ?? mime
+      const shownName = part.name ?? name
+      const { thread_id: threadId, received_via: receivedVia, id: nativeId } = wanted.message
+      const stored = await store(scene, {
+        id: wanted.id,
+        body,
+        ...(declaredMime === undefined ? {} : { declaredMime }),
+        ...(shownName === undefined ? {} : { name: shownName }),
+        owner: { principal: ready.turn.principal ?? '', threadId },
+        origin: { receivedVia, nativeId },
+      })
+      await deps.failpoint?.('after:store_file')
+      if (stored === undefined) return undefined
+      if (stored.kind === 'stored') return storedPart(part, stored.descriptor)
+      return missingPart(part, unstorable[stored.code] ?? 'not received')
+    }
+    default:
+      return opened satisfies never
+  }
+}
+
+async function open({ ready, signal }: BringScene, part: FilePart): Promise<OpenedFile> {
+  const { bytes_ref: ref } = part
+  const { openFile } = ready.at.adapter
+  switch (ref.kind) {
+    case 'inline':
+      return { kind: 'opened', body: inlineBody(ref.data_base64) }
+    case 'channel': {
+      if (openFile === undefined) return { kind: 'refused', reason: 'not_allowed' }
+      const inTime = AbortSignal.any([signal, AbortSignal.timeout(fileTimeoutMs)])
+      // What an adapter throws may name what it asked for and with what; nobody hears more than that it failed.
+      return openFile(ref.ref as JsonObject, inTime).catch(() => ({ kind: 'retry', reason: 'open_threw' }))
+    }
+    // What somebody else's URL holds is not fetched; ours were claimed when they came in.
+    case 'url':
+    case 'content_addressed':
+      return { kind: 'refused', reason: 'not_allowed' }
+    default:
+      return ref satisfies never
+  }
+}
+
+/** Undefined: the bytes broke off. That our own store fails is nobody's missing file: the turn waits for it. */
+async function store({ deps, signal }: BringScene, file: IncomingFile): Promise<StoreOutcome | undefined> {
+  try {
+    return await deps.attachments.store(file)
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!isGatewayError(error) || !error.code.startsWith('storage_')) return undefined
+    throw new GatewayError('provider_unavailable', '[gateway] files cannot be stored; see the blob store', {
+      retryable: true,
+      cause: error,
+    })
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', onAbort)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+  })
+}

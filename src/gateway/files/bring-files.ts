@@ -1,0 +1,72 @@
+// Hop 7, before the agent runs: the files of the turn's messages are opened at their platform once and kept. Only here, where
+// every member is admitted: a stranger's message never causes a download.
+import type { AgentContext } from '../../agent/context.ts'
+import type { Json, KnownPart, Part } from '../../contract/index.ts'
+import type { Absorbed } from '../../sessions/absorb-edits.ts'
+import type { GatewayDeps } from '../deps.ts'
+import type { ReadyTurn } from '../prepare-turn.ts'
+import { attachmentIdOf } from './attachment-id.ts'
+import { bringFile } from './bring-file.ts'
+import { attachmentIdsIn, type FilePart, isFilePart } from './file-part.ts'
+
+export type BringScene = {
+  readonly deps: GatewayDeps
+  readonly ready: Pick<ReadyTurn, 'at' | 'turn'>
+  readonly step: AgentContext['step']
+  /** Ends the bringing: lease lost, deadline, or somebody stopped the run. */
+  readonly signal: AbortSignal
+}
+
+const atOnce = 3
+
+/** The same entries with files that are kept, or with words about why not. */
+export async function bringFiles(scene: BringScene, entries: readonly Absorbed[]): Promise<readonly Absorbed[]> {
+  const tasks = entries.flatMap(({ message }, entry) =>
+    message.parts.flatMap((part, index) => (needsBringing(part) ? [{ entry, index, part }] : [])),
+  )
+  const brought = new Map<string, KnownPart>()
+  await inParallel(atOnce, tasks, async ({ entry, index, part }) => {
+    const of = entries[entry]
+    if (of !== undefined) brought.set(`${entry}:${index}`, await journaled(scene, of, index, part))
+  })
+  const whole = entries.map((each, entry) => {
+    const parts = each.message.parts.map((part, index) => brought.get(`${entry}:${index}`) ?? part)
+    return tasks.length === 0 ? each : { ...each, message: { ...each.message, parts } }
+  })
+  await inUse(scene, whole)
+  return whole
+}
+
+function needsBringing(part: Part): part is FilePart {
+  return isFilePart(part) && part.attachment === undefined
+}
+
+/**
+ * A step like any other (ruling 16): finished, it is not done again by a later try, by a member of a split turn or in a
+ * replay; broken off, it is, and finds by its id what it had stored.
+ */
+async function journaled(scene: BringScene, entry: Absorbed, index: number, part: FilePart): Promise<KnownPart> {
+  const { deps, step } = scene
+  // An edit may have put another file in its place; it is another one then.
+  const id = await attachmentIdOf(deps.hash, ['in', deps.tenant, entry.row.id, index, part.bytes_ref as Json])
+  const bring = (): Promise<Json> => bringFile(scene, { id, message: entry.message, part }) as Promise<Json>
+  // The journal gives back the part that was put into it.
+  return (await step('parley/file', bring, { idempotent: true, args: id })) as KnownPart
+}
+
+/** From now on they live as long as the message and the session that refer to them. */
+async function inUse({ deps, ready }: BringScene, entries: readonly Absorbed[]): Promise<void> {
+  for (const { row, message } of entries) {
+    const ids = attachmentIdsIn(message.parts)
+    const by = { inboxId: row.id, sessionId: ready.turn.sessionId || null }
+    if (ids.length > 0) await deps.attachments.use(ids, by)
+  }
+}
+
+async function inParallel<T>(limit: number, items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let item = items[next++]; item !== undefined; item = items[next++]) await work(item)
+  }
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker))
+}

@@ -1,0 +1,93 @@
+// Hop 8, before rendering: files of a reply are kept, so that rows hold ids and never bytes, and are the agent's to send.
+import type { AgentContext } from '../../agent/context.ts'
+import type { Json, KnownPart, NormalizedResponse, Part } from '../../contract/index.ts'
+import type { GatewayDeps } from '../deps.ts'
+import { attachmentIdOf } from './attachment-id.ts'
+import { attachmentIdsIn, type FilePart, isFilePart, missingPart, storedPart } from './file-part.ts'
+import { inlineBody } from './inline-body.ts'
+import type { FilesScene, TurnFiles } from './turn-files.ts'
+
+export type ReplyScene = FilesScene & {
+  readonly files: TurnFiles
+  readonly step: AgentContext['step']
+  readonly hash: GatewayDeps['hash']
+  readonly turn: { readonly id: string; readonly sessionId: string }
+  readonly emit: AgentContext['emit']
+}
+
+/** The replies of a turn in order, each as it can be stored and sent. */
+export async function keepReplyFiles<Reply extends NormalizedResponse | undefined>(
+  scene: ReplyScene,
+  replies: readonly Reply[],
+): Promise<readonly Reply[]> {
+  const kept: Reply[] = []
+  for (const [index, reply] of replies.entries()) {
+    if (reply === undefined || !reply.parts.some(isFilePart)) kept.push(reply)
+    else kept.push({ ...reply, parts: await keepParts(scene, reply.parts, index) })
+  }
+  return kept
+}
+
+async function keepParts(scene: ReplyScene, parts: readonly Part[], reply: number): Promise<Part[]> {
+  const kept: Part[] = []
+  for (const [index, part] of parts.entries()) {
+    kept.push(isFilePart(part) ? await keepPart(scene, part, [reply, index]) : part)
+  }
+  const ids = attachmentIdsIn(kept)
+  const sessionId = scene.turn.sessionId || null
+  if (ids.length > 0) await scene.attachments.use(ids, { inboxId: null, sessionId })
+  return kept
+}
+
+async function keepPart(scene: ReplyScene, part: FilePart, place: readonly number[]): Promise<Part> {
+  const { bytes_ref: ref, attachment } = part
+  if (attachment !== undefined) {
+    const descriptor = await scene.files.find(attachment.id)
+    return descriptor === undefined ? refused(scene, part, 'not_yours') : storedPart(part, descriptor)
+  }
+  switch (ref.kind) {
+    case 'inline':
+      return keepInline(scene, part, ref.data_base64, place)
+    case 'url':
+      return claimOrLink(scene, part, ref.url)
+    case 'content_addressed':
+    case 'channel':
+      return refused(scene, part, 'no_such_file')
+    default:
+      return ref satisfies never
+  }
+}
+
+/** The same bytes at the same place of the same turn are the same file, however often the turn is tried. */
+async function keepInline(scene: ReplyScene, part: FilePart, data: string, place: readonly number[]): Promise<Part> {
+  const { principal, threadId, turn } = scene
+  const id = await attachmentIdOf(scene.hash, ['out', turn.id, [...place], data])
+  const keep = async (): Promise<Json> => {
+    const stored = await scene.attachments.store({
+      id,
+      body: inlineBody(data),
+      ...(part.mime === undefined ? {} : { declaredMime: part.mime }),
+      ...(part.name === undefined ? {} : { name: part.name }),
+      owner: { principal, threadId },
+      origin: { receivedVia: 'agent', nativeId: null },
+    })
+    if (stored.kind === 'stored') return storedPart(part, stored.descriptor) as Json
+    return missingPart(part, `not sent, ${stored.code}`) as Json
+  }
+  // The journal gives back the part that was put into it.
+  return (await scene.step('parley/reply-file', keep, { idempotent: true, args: id })) as KnownPart
+}
+
+/** An agent may hand back the handle it was given. Anybody else's address is for people to follow, and nothing is fetched. */
+async function claimOrLink(scene: ReplyScene, part: FilePart, url: string): Promise<Part> {
+  const { principal, threadId } = scene
+  const claimed = await scene.attachments.claim(url, { principal, threadId })
+  if (claimed.kind === 'claimed') return storedPart(part, claimed.descriptor)
+  if (claimed.code !== 'SU_HOST') return refused(scene, part, claimed.code)
+  return { kind: 'link', url, ...(part.name === undefined ? {} : { title: part.name }) }
+}
+
+function refused({ emit }: ReplyScene, part: FilePart, reason: string): Part {
+  emit('reply_file_refused', { reason })
+  return missingPart(part, 'not available')
+}

@@ -1,0 +1,62 @@
+// Files in the transcript: which stored object a line refers to (msg 14.1, ruling 53), and never where its bytes can be had.
+import { isKnownPart, type KnownPart, type Part, textPart } from '../contract/index.ts'
+
+type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
+
+/** One stored file, as a line's metadata names it; seed 002 knows the first three fields. */
+type StoredRef = { readonly bucket: string; readonly path: string; readonly mime_type: string }
+
+/** Bytes, addresses and what only a channel understands stay out of the transcript: such a file is named in words. */
+export function storablePart(part: Part): Part {
+  if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return part
+  const { bytes_ref, attachment } = part
+  if (attachment === undefined || bytes_ref.kind !== 'content_addressed') return textPart(`[file${named(part)}]`)
+  const { algo, digest } = bytes_ref
+  return { ...part, bytes_ref: { kind: 'content_addressed', algo, digest } }
+}
+
+/** The seed's single object where there is one attachment; all of them in any case. */
+export function attachmentMetadata(parts: readonly Part[], role: 'user' | 'assistant'): Record<string, unknown> {
+  const attachments = parts.flatMap((part) => referenceOf(part) ?? [])
+  const [first, second] = attachments
+  if (first === undefined) return {}
+  const { bucket, path, mime_type } = first
+  const isAlone = role === 'user' && second === undefined
+  return { attachments, ...(isAlone ? { user_message_attachments: { bucket, path, mime_type } } : {}) }
+}
+
+/** Files that a line names in its metadata alone: written by the original, which knew one object and no ids. */
+export function legacyFiles(metadata: Readonly<Record<string, unknown>>): readonly Part[] {
+  const given = metadata['user_message_attachments']
+  const refs: readonly unknown[] = Array.isArray(given) ? given : given === undefined ? [] : [given]
+  return refs.filter(isStoredRef).map(({ bucket, path, mime_type }) => ({
+    kind: 'file',
+    // Whose it was nobody wrote down: it is shown by name and opened for nobody.
+    bytes_ref: { kind: 'channel', ref: { bucket, path } },
+    mime: mime_type,
+    name: path.split('/').at(-1) ?? path,
+  }))
+}
+
+function referenceOf(part: Part): (StoredRef & Readonly<Record<string, unknown>>) | undefined {
+  if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return undefined
+  const { attachment, bytes_ref, mime = 'application/octet-stream', name } = part
+  if (attachment === undefined) return undefined
+  return {
+    ...attachment,
+    mime_type: mime,
+    ...(part.kind === 'file' && part.size !== undefined ? { size: part.size } : {}),
+    ...(bytes_ref.kind === 'content_addressed' ? { sha256: bytes_ref.digest } : {}),
+    ...(name === undefined ? {} : { name }),
+  }
+}
+
+function isStoredRef(value: unknown): value is StoredRef {
+  if (typeof value !== 'object' || value === null) return false
+  return ['bucket', 'path', 'mime_type'].every((key) => typeof Reflect.get(value, key) === 'string')
+}
+
+function named({ name, mime }: FilePart): string {
+  const shown = name ?? mime
+  return shown === undefined ? '' : ` ${shown.slice(0, 256)}`
+}
