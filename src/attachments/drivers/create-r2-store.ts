@@ -2,7 +2,7 @@
 import type { BlobStore, ByteRange } from '../blob-store.ts'
 import { assertKey } from './object-key.ts'
 import { type BodyPart, readParts } from './read-parts.ts'
-import { storeFailure, storeTimeouts } from './store-request.ts'
+import { mayHaveHappened, storeFailure, storeTimeouts } from './store-request.ts'
 
 type R2Metadata = { readonly httpMetadata: { readonly contentType: string } }
 type R2Part = { readonly partNumber: number; readonly etag: string }
@@ -77,7 +77,7 @@ async function writeObject(
     else await uploadInParts(await within(binding.createMultipartUpload(key, metadata)), within, first.value, parts)
   } catch (error) {
     await parts.return()
-    await within(binding.delete(key)).catch(() => {})
+    if (mayHaveHappened(error)) await within(binding.delete(key)).catch(() => {})
     throw storeFailure('a write did not end well', error)
   }
 }

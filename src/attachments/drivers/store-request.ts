@@ -86,3 +86,10 @@ export function storeFailure(what: string, error: unknown): GatewayError {
     retryable: true,
   })
 }
+
+/** The store was asked and did not say no: an answer that was lost may have been a yes. */
+export function mayHaveHappened(error: unknown): boolean {
+  if (!isGatewayError(error, 'storage_unavailable')) return false
+  const status = error.details['status']
+  return typeof status !== 'number' || status >= 500
+}

@@ -4,9 +4,10 @@ import type { Secret } from '../../../contract/index.ts'
 import { hexOf } from '../../../verification/index.ts'
 import type { BlobStore, ByteRange } from '../../blob-store.ts'
 import { assertKey } from '../object-key.ts'
+import { rangedBody } from '../ranged-body.ts'
 import { readParts } from '../read-parts.ts'
 import { signedDisposition } from '../signed-disposition.ts'
-import { drain, storeRequest, storeTimeouts, unexpected } from '../store-request.ts'
+import { drain, mayHaveHappened, storeRequest, storeTimeouts, unexpected } from '../store-request.ts'
 import { uploadInParts } from './upload-in-parts.ts'
 
 export type S3StoreOptions = {
@@ -79,8 +80,7 @@ async function writeObject(
     else await uploadInParts(send, key, headers, first.value, parts)
   } catch (error) {
     await parts.return()
-    // An answer that was lost may have been a yes.
-    await send({ method: 'DELETE', key }).then(drain, () => {})
+    if (mayHaveHappened(error)) await send({ method: 'DELETE', key }).then(drain, () => {})
     throw error
   }
 }
@@ -98,7 +98,8 @@ async function readObject(
 ): Promise<ReadableStream<Uint8Array> | undefined> {
   const headers: Record<string, string> = range === undefined ? {} : { range: `bytes=${range.start}-${range.end}` }
   const response = await send({ method: 'GET', key, headers })
-  if (response.status === (range === undefined ? 200 : 206)) return response.body ?? new Blob([]).stream()
+  if (range !== undefined && response.status === 206) return rangedBody(response, range)
+  if (range === undefined && response.status === 200) return response.body ?? new Blob([]).stream()
   if (response.status !== 404) throw await unexpected(response, 'a read')
   await drain(response)
   return undefined

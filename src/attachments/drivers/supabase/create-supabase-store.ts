@@ -2,9 +2,10 @@
 import type { Secret } from '../../../contract/index.ts'
 import type { BlobStore, ByteRange } from '../../blob-store.ts'
 import { assertKey } from '../object-key.ts'
+import { rangedBody } from '../ranged-body.ts'
 import { readParts } from '../read-parts.ts'
 import { isShownInPlace } from '../signed-disposition.ts'
-import { drain, storeRequest, storeTimeouts, unexpected } from '../store-request.ts'
+import { drain, mayHaveHappened, storeRequest, storeTimeouts, unexpected } from '../store-request.ts'
 import { uploadResumably } from './upload-resumably.ts'
 
 export type SupabaseStoreOptions = {
@@ -59,8 +60,7 @@ async function writeObject(send: SupabaseClient, object: NewObject, body: Readab
     else await uploadResumably(send, object, first.value, parts)
   } catch (error) {
     await parts.return()
-    // An answer that was lost may have been a yes.
-    await removeObject(send, object.path).catch(() => {})
+    if (mayHaveHappened(error)) await removeObject(send, object.path).catch(() => {})
     throw error
   }
 }
@@ -83,7 +83,8 @@ async function readObject(
 ): Promise<ReadableStream<Uint8Array> | undefined> {
   const headers: Record<string, string> = range === undefined ? {} : { range: `bytes=${range.start}-${range.end}` }
   const response = await send(`/object/authenticated/${path}`, { method: 'GET', headers })
-  if (response.status === (range === undefined ? 200 : 206)) return response.body ?? new Blob([]).stream()
+  if (range !== undefined && response.status === 206) return rangedBody(response, range)
+  if (range === undefined && response.status === 200) return response.body ?? new Blob([]).stream()
   if (await isMissing(response)) return undefined
   throw await unexpected(response, 'a read')
 }
