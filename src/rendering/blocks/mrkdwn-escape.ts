@@ -19,7 +19,7 @@ export function withoutBackticks(text: string): string {
 
 /** Names of everybody are live where an app asks for names to be found. */
 export function inertBroadcasts(text: string): string {
-  return text.replace(/(?<![\p{L}\p{N}._%+-])@(?=(?:channel|here|everyone)\b)/giu, `@${zeroWidth}`)
+  return text.replace(/(?<![A-Za-z0-9])@(?=(?:channel|here|everyone)\b)/gi, `@${zeroWidth}`)
 }
 
 const marks = ['*', '_', '~'] as const

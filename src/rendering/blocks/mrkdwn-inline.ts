@@ -2,7 +2,7 @@
 import { inlineText } from '../table/inline-text.ts'
 import type { Inline } from '../tree.ts'
 import { limits } from './limits.ts'
-import { escapeLiteral, escapeText, withoutBackticks } from './mrkdwn-escape.ts'
+import { escapeLiteral, escapeText, inertBroadcasts, withoutBackticks } from './mrkdwn-escape.ts'
 import { type BlocksOptions, nativeIdOf, splitBroadcasts } from './options.ts'
 
 type Mark = '*' | '_' | '~'
@@ -44,7 +44,9 @@ function nodeText(node: Inline, around: Around, options: BlocksOptions): string 
     case 'delete':
       return wrapped('~', node.children, around, options)
     case 'inlineCode':
-      return node.value.trim() === '' ? node.value : `\`${escapeLiteral(withoutBackticks(node.value))}\``
+      return node.value.trim() === ''
+        ? node.value
+        : `\`${escapeLiteral(inertBroadcasts(withoutBackticks(node.value)))}\``
     case 'break':
       return '\n'
     case 'link':

@@ -1,22 +1,14 @@
 // The tree in the platform's old markup, for fields that accept nothing else.
 import { chunkTree } from '../chunk/chunk-tree.ts'
+import { sumOfBlocks } from '../sum-of-blocks.ts'
 import { tableAsCode } from '../table/table-as-code.ts'
 import type { Block, List, ListItem, Root } from '../tree.ts'
-import { escapeLiteral } from './mrkdwn-escape.ts'
+import { escapeLiteral, inertBroadcasts } from './mrkdwn-escape.ts'
 import { mrkdwnBold, mrkdwnInline } from './mrkdwn-inline.ts'
 import type { BlocksOptions } from './options.ts'
 
 export function renderMrkdwn(root: Root, limit: number, options: BlocksOptions = {}): readonly string[] {
-  const sizes = new WeakMap<Block, number>()
-  const sizeOf = (blocks: readonly Block[]): number => {
-    let size = 0
-    for (const block of blocks) {
-      const own = sizes.get(block) ?? blockText(block, options).length
-      sizes.set(block, own)
-      size += own + seam.length
-    }
-    return size
-  }
+  const sizeOf = sumOfBlocks((block) => blockText(block, options).length + seam.length)
   return chunkTree(root, { limit: limit + seam.length, sizeOf })
     .map((piece) => blocksText(piece.children, options))
     .filter((text) => text.trim() !== '')
@@ -64,7 +56,7 @@ function quoted(text: string): string {
 
 /** A fence inside would end ours. */
 function fenced(value: string): string {
-  return `\`\`\`\n${escapeLiteral(value).replace(/`(?=``)/g, '`\u200b')}\n\`\`\``
+  return `\`\`\`\n${escapeLiteral(inertBroadcasts(value)).replace(/`(?=``)/g, '`\u200b')}\n\`\`\``
 }
 
 function listText(list: List, options: BlocksOptions): string {

@@ -1,5 +1,6 @@
 // Which of the platform's blocks carries a block of the tree, and how many characters it counts for.
 import type { Json, JsonObject } from '../../contract/index.ts'
+import { sumOfBlocks } from '../sum-of-blocks.ts'
 import { lineText } from '../table/inline-text.ts'
 import type { Block, Heading, Inline } from '../tree.ts'
 import { limits } from './limits.ts'
@@ -65,15 +66,8 @@ const counted: ReadonlySet<string> = new Set(['text', 'url', 'user_id', 'range']
 const tableWeight = limits.message / limits.tableCharacters
 const seam = 2
 
-/** Remembers each block, so that a long answer is written once and not once for each try. */
 export function createSizeOf(options: BlocksOptions): (blocks: readonly Block[]) => number {
-  const known = new WeakMap<Block, number>()
-  const sizeOfBlock = (block: Block): number => {
-    const size = known.get(block) ?? measure(block, options)
-    known.set(block, size)
-    return size
-  }
-  return (blocks) => blocks.reduce((size, block) => size + sizeOfBlock(block) + seam, 0)
+  return sumOfBlocks((block) => measure(block, options) + seam)
 }
 
 function measure(block: Block, options: BlocksOptions): number {

@@ -1,5 +1,6 @@
 // The tree as posts of a thread, each as long as other servers accept, numbered where there is more than one (mail 3.6).
 import { chunkTree } from '../chunk/chunk-tree.ts'
+import { sumOfBlocks } from '../sum-of-blocks.ts'
 import type { Block, Root } from '../tree.ts'
 import { type HrefOf, noteHtml } from './note-html.ts'
 import { noteLength } from './note-length.ts'
@@ -33,8 +34,9 @@ function thread(root: Root, limit: number, hrefOf: HrefOf): readonly (readonly B
 }
 
 function pieces(root: Root, limit: number, hrefOf: HrefOf): readonly (readonly Block[])[] {
-  const { sizeOf, bytesOf } = createMeasures(hrefOf)
-  return chunkTree(root, { limit: limit + seam, sizeOf, costOf: bytesOf, maxCost: maxHtmlBytes })
+  const sizeOf = sumOfBlocks((block) => noteLength(noteText([block])) + seam)
+  const costOf = sumOfBlocks((block) => new TextEncoder().encode(noteHtml([block], hrefOf)).length)
+  return chunkTree(root, { limit: limit + seam, sizeOf, costOf, maxCost: maxHtmlBytes })
     .map(({ children }) => children)
     .filter((blocks) => noteText(blocks).trim() !== '')
 }
@@ -50,26 +52,4 @@ function numbered(blocks: readonly Block[], number: string): readonly Block[] {
   const last = blocks.at(-1)
   if (last?.type !== 'paragraph') return [...blocks, { type: 'paragraph', children: [{ type: 'text', value: number }] }]
   return [...blocks.slice(0, -1), { ...last, children: [...last.children, { type: 'text', value: ` ${number}` }] }]
-}
-
-type Measures = {
-  readonly sizeOf: (blocks: readonly Block[]) => number
-  readonly bytesOf: (blocks: readonly Block[]) => number
-}
-
-function createMeasures(hrefOf: HrefOf): Measures {
-  const encoder = new TextEncoder()
-  const remembered = (measure: (block: Block) => number) => {
-    const known = new WeakMap<Block, number>()
-    return (blocks: readonly Block[]): number =>
-      blocks.reduce((sum, block) => {
-        const size = known.get(block) ?? measure(block)
-        known.set(block, size)
-        return sum + size
-      }, 0)
-  }
-  return {
-    sizeOf: remembered((block) => noteLength(noteText([block])) + seam),
-    bytesOf: remembered((block) => encoder.encode(noteHtml([block], hrefOf)).length),
-  }
 }
