@@ -23,9 +23,10 @@ export function finished(
   const moved = draft.ranges.map((range) => ({ ...range, start: range.start - lead, end: range.end - lead }))
   const ranges = inert === undefined ? moved : [...moved, ...inertRanges(text, moved, inert)]
   const holes = ranges.filter(({ type }) => solid.has(type)).toSorted(byStart)
+  const blockStarts = new Set(ranges.flatMap(({ type, start }) => (type === 'pre' ? [start] : [])))
   const entities = ranges
     .flatMap((range) => (soft.has(range.type) && holes.length > 0 ? without(range, holes) : [range]))
-    .flatMap((range) => entityOf(text, range))
+    .flatMap((range) => entityOf(text, range, blockStarts))
   return { text, entities: entities.toSorted((one, other) => one.offset - other.offset || other.length - one.length) }
 }
 
@@ -60,11 +61,11 @@ function without(range: Range, holes: readonly Range[]): readonly Range[] {
 }
 
 /** Without white space at its ends; nothing where nothing is left. */
-function entityOf(text: string, range: Range): readonly Entity[] {
+function entityOf(text: string, range: Range, blockStarts: ReadonlySet<number>): readonly Entity[] {
   let start = Math.max(0, range.start)
   let end = Math.min(text.length, range.end)
-  // Of code only what hangs over is cut: its indentation is part of it.
-  while (range.type !== 'pre' && start < end && text.charAt(start).trim() === '') start += 1
+  // Of code only what hangs over is cut: its indentation is part of it, also of what begins with it.
+  while (start < end && text.charAt(start).trim() === '' && !blockStarts.has(start)) start += 1
   while (start < end && text.charAt(end - 1).trim() === '') end -= 1
   if (start >= end) return []
   const place = { offset: start, length: end - start }

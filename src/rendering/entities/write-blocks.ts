@@ -6,8 +6,8 @@ import type { Block, Code, List, ListItem, Table } from '../tree.ts'
 import type { Draft } from './draft.ts'
 import { writeInline, writeMarked } from './write-inline.ts'
 
-/** `indent` begins every line but the first; `isQuoted` tells of a quote around. */
-type BlockScene = { readonly indent: string; readonly isQuoted: boolean }
+/** `indent` begins every line but the first; `isQuoted` tells of a quote around; where `isPlain`, no range will be seen. */
+type BlockScene = { readonly indent: string; readonly isQuoted: boolean; readonly isPlain: boolean }
 
 // Wider tables break their lines on a narrow screen and stop being tables.
 const maxTableWidth = 60
@@ -23,13 +23,13 @@ export function writeBlocks(draft: Draft, blocks: readonly Block[], scene: Block
 function writeBlock(draft: Draft, block: Block, scene: BlockScene): void {
   switch (block.type) {
     case 'paragraph':
-      writeInline(draft, block.children, { indent: scene.indent, marks: [] })
+      writeInline(draft, block.children, { ...scene, marks: [] })
       break
     case 'heading':
-      writeMarked(draft, 'bold', block.children, { indent: scene.indent, marks: [] })
+      writeMarked(draft, 'bold', block.children, { ...scene, marks: [] })
       break
     case 'code':
-      writeCode(draft, block)
+      writeCode(draft, block, scene)
       break
     case 'blockquote':
       writeQuote(draft, block.children, scene)
@@ -48,14 +48,17 @@ function writeBlock(draft: Draft, block: Block, scene: BlockScene): void {
   }
 }
 
-function writeCode(draft: Draft, { value, lang }: Code): void {
-  // Code stands at the margin: an indented first line would be out of step with the others.
+function writeCode(draft: Draft, { value, lang }: Code, { indent, isPlain }: BlockScene): void {
+  if (isPlain) {
+    draft.text += value.replaceAll('\n', `\n${indent}`)
+    return
+  }
+  // Code in a range stands at the margin: an indented first line would be out of step with the others.
   const margin = draft.text.lastIndexOf('\n') + 1
   if (draft.text.slice(margin).trim() === '') draft.text = draft.text.slice(0, margin)
   const start = draft.text.length
   draft.text += value
-  const end = draft.text.length
-  if (end > start) draft.ranges.push({ type: 'pre', ...(lang === undefined ? {} : { language: lang }), start, end })
+  draft.ranges.push({ type: 'pre', ...(lang === undefined ? {} : { language: lang }), start, end: draft.text.length })
 }
 
 /** One quote is a range; a quote inside it shows its mark. */
@@ -65,8 +68,11 @@ function writeQuote(draft: Draft, children: readonly Block[], scene: BlockScene)
     writeBlocks(draft, children, { ...scene, indent: `${scene.indent}> ` }, '\n')
     return
   }
-  const start = draft.text.length
+  const written = draft.ranges.length
+  let start = draft.text.length
   writeBlocks(draft, children, { ...scene, isQuoted: true })
+  // Code that comes first has moved to the margin, and a range may not begin inside another.
+  for (const range of draft.ranges.slice(written)) start = Math.min(start, range.start)
   draft.ranges.push({ type: 'blockquote', start, end: draft.text.length })
 }
 
