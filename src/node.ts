@@ -10,6 +10,7 @@ import { failureFacts, GatewayError, type Log, type Secret } from './contract/in
 import { replay } from './gateway/replay.ts'
 import { createSessionDesk } from './gateway/session-desk.ts'
 import { newTraceId } from './gateway/trace-id.ts'
+import { createApiCallers } from './http/api-callers.ts'
 import { createApp } from './http/app.ts'
 import type { AppDeps } from './http/deps.ts'
 import { createGroupCommit, defaultLimits } from './inbound/group-commit.ts'
@@ -28,6 +29,7 @@ import { openFiles } from './node/open-files.ts'
 import { rawUrlOf } from './node/raw-url-of.ts'
 import { explain } from './operator/explain.ts'
 import { createRejections } from './operator/rejections.ts'
+import { createCallerAccess } from './storage/caller-access.ts'
 import type { Database, Failpoint } from './storage/database.ts'
 import { createExplainStore } from './storage/explain-store.ts'
 import { createForgetStore } from './storage/forget-store.ts'
@@ -36,6 +38,7 @@ import { createReplayStore } from './storage/replay-store.ts'
 import { createSessionDeskStore } from './storage/session-desk-store.ts'
 import { createSessionStore } from './storage/session-store.ts'
 import { probe } from './storage/statements/probe.ts'
+import { createThreadStore } from './storage/thread-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
 import { createVitalsStore } from './storage/vitals-store.ts'
 import { cached } from './vitals/cached.ts'
@@ -221,6 +224,8 @@ function appDeps(
     replay: (id, wanted) => replay(assembled.deps, createReplayStore(database, config.tenant), id, wanted),
     wake: assembled.wake,
     files: assembled.files,
+    callers: createApiCallers({ ...deps, readAccess: createCallerAccess(database, config.tenant) }),
+    threads: createThreadStore(database, config.tenant),
     readReadiness: () => readReadiness(readiness),
     metrics: { access: config.metrics, readSigns, readProcess: meter.read },
     isLoopback,

@@ -4,10 +4,13 @@ import { failureFacts, isGatewayError, type RawArrival, type TransportAnswer } f
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { Received } from '../gateway/receive.ts'
 import { addAdminRoutes } from './admin.ts'
+import { addAttachmentRoutes } from './attachments.ts'
 import type { AppDeps } from './deps.ts'
 import { addHealthRoutes } from './health.ts'
+import { addHistoryRoute } from './history.ts'
 import { readBody } from './read-body.ts'
-import { errorAnswer, failureAnswer, hookAnswer, notFound, text, tooLarge, watchRefusal } from './status.ts'
+import { errorAnswer, failureAnswer, hookAnswer, notFound, respond, text, tooLarge, watchRefusal } from './status.ts'
+import { addStorageRoutes } from './storage.ts'
 
 const welcome = `Parley is running. Its guide is README.md in the checkout.
 
@@ -31,6 +34,9 @@ export function createApp(deps: AppDeps): Hono {
     }
   }
   app.get('/', () => respond(text(200, welcome)))
+  addAttachmentRoutes(app, deps)
+  addStorageRoutes(app, deps)
+  addHistoryRoute(app, deps)
   addHealthRoutes(app, deps)
   addAdminRoutes(app, deps)
   app.notFound(() => respond(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are')))
@@ -83,10 +89,6 @@ async function readArrival(deps: AppDeps, context: Context): Promise<RawArrival 
     receivedAt: new Date(deps.now()).toISOString(),
     isLoopback: deps.isLoopback(context),
   }
-}
-
-function respond({ status, headers, body }: TransportAnswer): Response {
-  return new Response(body ?? null, { status, ...(headers === undefined ? {} : { headers }) })
 }
 
 function unknownHook(): TransportAnswer {

@@ -16,8 +16,10 @@ import type { Explained } from '../operator/explain.ts'
 import type { Rejections } from '../operator/rejections.ts'
 import type { DeliveryStore } from '../outbox/delivery-store.ts'
 import type { SessionStore } from '../sessions/session-store.ts'
+import type { ThreadStore } from '../sessions/thread-store.ts'
 import type { Readiness } from '../vitals/readiness.ts'
 import type { VitalSign } from '../vitals/vitals-store.ts'
+import type { ApiCallers } from './api-callers.ts'
 
 export type AppDeps = {
   readonly gateway: Gateway
@@ -40,6 +42,9 @@ export type AppDeps = {
   readonly replay: (id: string, wanted: ReplayRequest) => Promise<ReplayReport>
   readonly wake: () => void
   readonly files: AssembledFiles
+  /** Who calls a route of the API that takes no message. */
+  readonly callers: ApiCallers
+  readonly threads: ThreadStore
   /** The first token; those made later are rows. */
   readonly adminToken: Secret
   readonly readReadiness: () => Promise<Readiness>

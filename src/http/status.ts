@@ -1,4 +1,5 @@
 // Outcomes to HTTP, as tables. No status number stands anywhere else.
+import type { SignedUrlCode } from '../attachments/signed-url-code.ts'
 import type { ErrorCode, RejectReason, TransportAnswer } from '../contract/index.ts'
 import type { Received } from '../gateway/receive.ts'
 
@@ -32,6 +33,7 @@ const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSec
   schema_missing: { status: 503, retryAfterSeconds: 30 },
   schema_too_new: { status: 503, retryAfterSeconds: 30 },
   storage_refused_row: { status: 422 },
+  config_invalid: { status: 501 },
   unauthorized: { status: 401 },
   forbidden: { status: 403 },
   not_found: { status: 404 },
@@ -40,6 +42,32 @@ const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSec
   content_erased: { status: 410 },
   consent_missing: { status: 403 },
 }
+
+/** Why a file, or a handle of one, is refused (msg 14.7). What is not theirs to know about is not there. */
+const refusedFiles: Readonly<Record<SignedUrlCode, number>> = {
+  SU_SCHEME: 400,
+  SU_HOST: 400,
+  SU_CREDENTIALS: 400,
+  SU_PATH_ENCODING: 400,
+  SU_TRAVERSAL: 400,
+  SU_FORM: 400,
+  SU_DUP_PARAM: 400,
+  SU_EMPTY: 400,
+  SU_TOKEN_MALFORMED: 401,
+  SU_EXPIRED: 401,
+  SU_TOKEN_MISMATCH: 403,
+  SU_SCOPE: 403,
+  SU_OWNER: 403,
+  SU_BUCKET: 404,
+  SU_PREFIX: 404,
+  SU_UNKNOWN_OBJECT: 404,
+  SU_BLOCKED: 404,
+  SU_TOO_LARGE: 413,
+  SU_MIME: 415,
+}
+
+/** Parts of a file, and files that are known already (RFC 9110). */
+export const fileStatus = { whole: 200, part: 206, notModified: 304, unsatisfiable: 416 } as const
 
 /** Names what was turned away, for `parley explain`. */
 const traceHeader = 'x-parley-trace'
@@ -78,6 +106,34 @@ export function failureAnswer(code: ErrorCode | 'internal', message: string): Tr
   const answer = errorAnswer(entry?.status ?? 500, code, message)
   const seconds = entry?.retryAfterSeconds
   return seconds === undefined ? answer : { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } }
+}
+
+/** The size is said in the unit people say it in. */
+export function fileRefused(
+  { code, remedy }: { readonly code: SignedUrlCode; readonly remedy: string },
+  maxBytes: number,
+): TransportAnswer {
+  const limit = `${Math.floor((maxBytes / 1024 / 1024) * 10) / 10} MB`
+  const words = code === 'SU_TOO_LARGE' ? `the file is too large; send at most ${limit} (${maxBytes} bytes)` : remedy
+  const answer = errorAnswer(refusedFiles[code], code, words)
+  return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } }
+}
+
+export function unsupportedType(): TransportAnswer {
+  return errorAnswer(
+    415,
+    'unsupported_media_type',
+    'send multipart/form-data with one file, as curl -F file=@name does',
+  )
+}
+
+export function created(body: unknown): TransportAnswer {
+  const answer = json(201, body)
+  return { ...answer, headers: { ...answer.headers, 'cache-control': 'private, no-store' } }
+}
+
+export function respond({ status, headers, body }: TransportAnswer): Response {
+  return new Response(body ?? null, { status, ...(headers === undefined ? {} : { headers }) })
 }
 
 /** Red, with the first problem as the error and all of them in the body. */

@@ -1,5 +1,5 @@
 // What was read about all senders of a lane, given to each message as far as it is about its own.
-import { nothingStored, type StoredAccess } from '../contract/index.ts'
+import { nothingStored, type PolicySender, type StoredAccess } from '../contract/index.ts'
 import type { StoredMessage } from '../sessions/turn-store.ts'
 
 /** As the statement answers: `told` names who was told something at the door within the hour. */
@@ -9,10 +9,13 @@ export function withAccess<Row extends { readonly message: StoredMessage | null 
   rows: readonly Row[],
   lane: LaneAccess,
 ): readonly (Row & { readonly access: StoredAccess })[] {
-  return rows.map((row) => ({ ...row, access: row.message === null ? nothingStored : aboutSender(row.message, lane) }))
+  return rows.map((row) => ({
+    ...row,
+    access: row.message === null ? nothingStored : aboutSender(row.message.sender, lane),
+  }))
 }
 
-function aboutSender({ sender }: StoredMessage, { grants, links, pairings, told }: LaneAccess): StoredAccess {
+export function aboutSender(sender: PolicySender, { grants, links, pairings, told }: LaneAccess): StoredAccess {
   const shown = new Set((sender.identities ?? []).map(({ subject }) => subject))
   const own = links.filter((link) => shown.has(link.subject))
   const names = new Set([...shown, ...own.map((link) => link.principal)])

@@ -3,10 +3,12 @@ import { GatewayError, isGatewayError, type Log, secret } from '../contract/inde
 import { replay } from '../gateway/replay.ts'
 import { createSessionDesk } from '../gateway/session-desk.ts'
 import { newTraceId } from '../gateway/trace-id.ts'
+import { createApiCallers } from '../http/api-callers.ts'
 import { createApp } from '../http/app.ts'
 import { errorAnswer, failureAnswer, notFound } from '../http/status.ts'
 import { explain } from '../operator/explain.ts'
 import type { Rejections } from '../operator/rejections.ts'
+import { createCallerAccess } from '../storage/caller-access.ts'
 import { createExplainStore } from '../storage/explain-store.ts'
 import { createForgetStore } from '../storage/forget-store.ts'
 import { createDeliveryStore, createReceiptStore } from '../storage/receipt-store.ts'
@@ -14,6 +16,7 @@ import { createReplayStore } from '../storage/replay-store.ts'
 import { createSessionDeskStore } from '../storage/session-desk-store.ts'
 import { createSessionStore } from '../storage/session-store.ts'
 import { probe } from '../storage/statements/probe.ts'
+import { createThreadStore } from '../storage/thread-store.ts'
 import { createTokenStore } from '../storage/token-store.ts'
 import { createVitalsStore } from '../storage/vitals-store.ts'
 import { type ReadinessDeps, readReadiness } from '../vitals/readiness.ts'
@@ -58,6 +61,8 @@ export async function answer(
     desk: createSessionDesk(invocation.deps, { sessions, desk: createSessionDeskStore(database, config.tenant) }),
     wake,
     files: invocation.files,
+    callers: createApiCallers({ ...invocation.deps, readAccess: createCallerAccess(database, config.tenant) }),
+    threads: createThreadStore(database, config.tenant),
     // Without a configured token nobody knows this one.
     adminToken: config.adminToken ?? secret(crypto.randomUUID()),
     explain: (id, connection) =>

@@ -1,6 +1,7 @@
 // The API of a gateway at work, asked as a caller does: from this machine or from elsewhere, with whatever headers.
 import { aguiChannel } from '../../adapters/agui/index.ts'
 import { type Agent, defineAgent } from '../../src/agent/agent.ts'
+import type { Runtime } from '../../src/assemble.ts'
 import type { NormalizedMessage } from '../../src/contract/index.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { putToWork } from './at-work.ts'
@@ -27,12 +28,19 @@ export type Api = {
   /** What the agent was given, oldest first. */
   readonly heard: readonly NormalizedMessage[]
   readonly run: (runId: string, call?: ApiCall) => Promise<ApiAnswer>
+  /** Any other route, as it is answered. */
+  readonly request: (path: string, init?: RequestInit, from?: Pick<ApiCall, 'token' | 'isHere'>) => Promise<Response>
   /** An operator's route, from this machine. */
   readonly operate: (method: string, path: string, body?: object, token?: string) => Promise<ApiAnswer>
   readonly stop: () => Promise<void>
 }
 
-export function startApi(database: Database, agents?: readonly Agent[], watchMs = 30_000): Api {
+export function startApi(
+  database: Database,
+  agents?: readonly Agent[],
+  watchMs = 30_000,
+  changes: Partial<Runtime> = {},
+): Api {
   const heard: NormalizedMessage[] = []
   const listener = defineAgent({
     slug: 'demo',
@@ -42,7 +50,7 @@ export function startApi(database: Database, agents?: readonly Agent[], watchMs 
     },
   })
   const config = { agents: agents ?? [listener], connections: [{ channel: 'agui', id: 'demo', settings: {} }] }
-  const gateway = createTestGateway(database, config, {}, [aguiChannel])
+  const gateway = createTestGateway(database, config, changes, [aguiChannel])
   const here = { 'x-test-here': 'yes' }
   const app = createTestApp(gateway, database, {
     watchMs,
@@ -73,6 +81,12 @@ export function startApi(database: Database, agents?: readonly Agent[], watchMs 
           body: sent,
         }),
       )
+    },
+    async request(path, init = {}, { token, isHere = false } = {}) {
+      const headers = new Headers(init.headers)
+      if (isHere) headers.set('x-test-here', 'yes')
+      if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
+      return app.request(path, { ...init, headers })
     },
     async operate(method, path, body, token = operatorToken) {
       const headers = { ...here, authorization: `Bearer ${token}` }

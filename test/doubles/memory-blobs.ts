@@ -1,30 +1,27 @@
-// A place for bytes in this process: a blob store that forgets, and that a test can look into.
+// A blob store in memory, whose objects a test can look at.
+import type { RuntimeFiles } from '../../src/assemble/attachments.ts'
 import type { BlobStore } from '../../src/attachments/blob-store.ts'
 
-export type MemoryBlobs = BlobStore & { readonly objects: Map<string, Uint8Array> }
+export type MemoryBlobs = RuntimeFiles & { readonly objects: Map<string, Uint8Array> }
 
-export function memoryBlobs(name = 'memory', bucket = 'agent-files'): MemoryBlobs {
+export function memoryBlobs(origin = 'https://parley.example'): MemoryBlobs {
   const objects = new Map<string, Uint8Array>()
-  return {
-    name,
-    bucket,
-    objects,
+  const store: BlobStore = {
+    name: 'memory',
+    bucket: 'agent-files',
     async write(key, body) {
-      objects.set(key, new Uint8Array(await new Response(body).arrayBuffer()))
+      objects.set(
+        key,
+        new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer()),
+      )
     },
     async read(key, range) {
       const bytes = objects.get(key)
       if (bytes === undefined) return undefined
-      const asked = range === undefined ? bytes : bytes.subarray(range.start, range.end + 1)
-      return new ReadableStream({
-        start(controller) {
-          controller.enqueue(asked)
-          controller.close()
-        },
-      })
+      const part = range === undefined ? bytes : bytes.subarray(range.start, range.end + 1)
+      return new Blob([Uint8Array.from(part)]).stream()
     },
-    async remove(key) {
-      objects.delete(key)
-    },
+    remove: async (key) => void objects.delete(key),
   }
+  return { stores: [store], origin, objects }
 }

@@ -3,10 +3,12 @@ import { secret } from '../../src/contract/index.ts'
 import { replay } from '../../src/gateway/replay.ts'
 import { createSessionDesk } from '../../src/gateway/session-desk.ts'
 import { newTraceId } from '../../src/gateway/trace-id.ts'
+import { createApiCallers } from '../../src/http/api-callers.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { AppDeps } from '../../src/http/deps.ts'
 import { explain } from '../../src/operator/explain.ts'
 import { createRejections } from '../../src/operator/rejections.ts'
+import { createCallerAccess } from '../../src/storage/caller-access.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
 import { createForgetStore } from '../../src/storage/forget-store.ts'
@@ -14,6 +16,7 @@ import { createDeliveryStore } from '../../src/storage/receipt-store.ts'
 import { createReplayStore } from '../../src/storage/replay-store.ts'
 import { createSessionDeskStore } from '../../src/storage/session-desk-store.ts'
 import { createSessionStore } from '../../src/storage/session-store.ts'
+import { createThreadStore } from '../../src/storage/thread-store.ts'
 import { createTokenStore } from '../../src/storage/token-store.ts'
 import type { TestGateway } from './test-gateway.ts'
 
@@ -42,6 +45,8 @@ export function createTestApp(
     replay: (id, wanted) => replay(gateway.deps, createReplayStore(database, 'default'), id, wanted),
     wake: gateway.wake,
     files: gateway.files,
+    callers: createApiCallers({ ...gateway.deps, readAccess: createCallerAccess(database, 'default') }),
+    threads: createThreadStore(database, 'default'),
     adminToken: secret(operatorToken),
     explain: (id, connection) =>
       explain({ store: createExplainStore(database, 'default'), agents: ['demo'], rejections }, id, connection),

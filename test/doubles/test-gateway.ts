@@ -58,7 +58,7 @@ export function createTestGateway(
     now: Date.now,
     monotonicMs: () => performance.now(),
     random: () => 0.5,
-    files: { stores: [memoryBlobs()], origin: 'http://parley.localhost' },
+    files: memoryBlobs(),
     log: { info: write('info'), warn: write('warn'), error: write('error') },
     ...changes,
   })

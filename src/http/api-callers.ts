@@ -1,0 +1,101 @@
+// Who calls a route of the API that takes no message: judged as if they had sent one, so that what is theirs here is theirs
+// there. The adapter behind the run route verifies, the gateway's own policy admits; nothing is stored.
+import type { ArrivedMessage, PolicySender, RawArrival, RejectReason, StoredAccess } from '../contract/index.ts'
+import { admit } from '../gateway/admissions.ts'
+import type { GatewayConnection, GatewayDeps } from '../gateway/deps.ts'
+import type { WaitingMessage } from '../sessions/turn-store.ts'
+
+export const runPath = '/api/v1/agent/run'
+
+export type ApiCaller = {
+  readonly at: GatewayConnection
+  /** What they proved, and whom that makes them: an operator may have linked the two. */
+  readonly subject: string
+  readonly principal: string
+}
+
+export type CallerVerdict =
+  | { readonly kind: 'admitted'; readonly caller: ApiCaller }
+  | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly connection: string }
+  /** Verified, and not let in by whoever runs this gateway. */
+  | { readonly kind: 'refused' }
+  /** Nobody answers the API here. */
+  | { readonly kind: 'absent' }
+
+export type CallerRequest = Pick<RawArrival, 'headers' | 'receivedAt' | 'isLoopback'>
+
+export interface ApiCallers {
+  identify(request: CallerRequest): Promise<CallerVerdict>
+}
+
+type Deps = Pick<GatewayDeps, 'connections' | 'access' | 'principals' | 'agents' | 'chains' | 'host'> & {
+  readonly readAccess: (sender: PolicySender, connection: string) => Promise<StoredAccess>
+}
+
+/** What a caller would have to send to be heard. Nobody reads it but the adapter that judges its headers. */
+const nothingSaid = new TextEncoder().encode(
+  JSON.stringify({ threadId: 'none', runId: 'none', messages: [{ id: 'none', role: 'user', content: 'none' }] }),
+)
+
+export function createApiCallers(deps: Deps): ApiCallers {
+  const at = deps.connections.find(({ adapter }) => adapter.endpoints.some(({ path }) => path === runPath))
+  return {
+    async identify(request) {
+      if (at === undefined) return { kind: 'absent' }
+      const rejected = (reason: RejectReason): CallerVerdict => ({ kind: 'rejected', reason, connection: at.key })
+      if (isForeignPage(request.headers)) return rejected('not_allowed_here')
+      const reception = await at.adapter.receive(
+        { ...request, headers: headersThatCount(request.headers), bytes: nothingSaid },
+        at.connection,
+      )
+      if (reception.kind === 'rejected') return rejected(reception.reason)
+      const [arrived] = reception.kind === 'read' ? reception.arrivals : []
+      if (arrived?.kind !== 'message' || arrived.subject === undefined) return rejected('malformed_request')
+      return admitted(deps, at, arrived, arrived.subject)
+    },
+  }
+}
+
+async function admitted(
+  deps: Deps,
+  at: GatewayConnection,
+  { message, agent }: ArrivedMessage,
+  subject: string,
+): Promise<CallerVerdict> {
+  const access = await deps.readAccess(message.sender, at.key)
+  const { raw: _raw, ...stored } = message
+  const row: WaitingMessage = {
+    ...{ id: '', agent, subject, obligation: null, event: 'new', editOf: null, messageId: message.id, message: stored },
+    ...{
+      replyTo: {},
+      bytes: 0,
+      attempts: 0,
+      solo: false,
+      parentTurn: null,
+      traceId: '',
+      tombstone: null,
+      original: null,
+    },
+    access,
+  }
+  const admission = await admit(deps, at, row, agent)
+  if (admission.kind !== 'admitted') return { kind: 'refused' }
+  return { kind: 'admitted', caller: { at, subject, principal: admission.principal } }
+}
+
+/** Not the chain of agents: it counts a visit, and asking for a file is none. */
+function headersThatCount({
+  authorization,
+  origin,
+}: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return {
+    'content-type': 'application/json',
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(origin === undefined ? {} : { origin }),
+  }
+}
+
+/** A page elsewhere can make a browser on this machine ask without saying from where; browsers tell it in this header. */
+function isForeignPage({ authorization, ...headers }: Readonly<Record<string, string>>): boolean {
+  return authorization === undefined && headers['sec-fetch-site'] === 'cross-site'
+}

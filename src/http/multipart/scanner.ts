@@ -1,0 +1,85 @@
+// A stream cut at a delimiter, however its chunks fall: never more in memory than one chunk and the delimiter's length.
+import { GatewayError } from '../../contract/index.ts'
+
+export type Scanner = {
+  /** Bytes up to the delimiter, piece by piece; undefined once it has been passed. */
+  readonly piece: () => Promise<Uint8Array | undefined>
+  /** The next bytes, as many as asked for. */
+  readonly take: (count: number) => Promise<Uint8Array>
+  /** Everything before the first `mark`, which is passed over; refuses more than `max` bytes. */
+  readonly until: (mark: Uint8Array, max: number) => Promise<Uint8Array>
+}
+
+/** `before`: what counts as having come before the first byte. */
+export function createScanner(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  delimiter: Uint8Array,
+  before: Uint8Array,
+): Scanner {
+  let held = before
+  const more = async (): Promise<void> => {
+    const { done, value } = await reader.read()
+    if (done) throw malformed('the body ends too early')
+    held = held.byteLength === 0 ? value : joined(held, value)
+  }
+  const cut = (at: number): Uint8Array => {
+    const taken = held.subarray(0, at)
+    held = held.subarray(at)
+    return taken
+  }
+  return {
+    async piece() {
+      for (;;) {
+        const at = indexOf(held, delimiter, 0)
+        if (at === 0) {
+          cut(delimiter.byteLength)
+          return undefined
+        }
+        // What is left could be the beginning of a delimiter that the next chunk goes on with.
+        const safe = at > 0 ? at : held.byteLength - delimiter.byteLength + 1
+        if (safe > 0) return cut(safe)
+        await more()
+      }
+    },
+    async take(count) {
+      while (held.byteLength < count) await more()
+      return cut(count)
+    },
+    async until(mark, max) {
+      let from = 0
+      for (;;) {
+        const at = indexOf(held, mark, from)
+        if (at > max || (at === -1 && held.byteLength > max + mark.byteLength)) throw malformed('a header is too long')
+        if (at !== -1) {
+          const found = cut(at)
+          cut(mark.byteLength)
+          return found
+        }
+        from = Math.max(0, held.byteLength - mark.byteLength + 1)
+        await more()
+      }
+    },
+  }
+}
+
+export function malformed(what: string): GatewayError {
+  return new GatewayError('bad_request', `${what}; send multipart/form-data with one file, as curl -F file=@name does`)
+}
+
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const both = new Uint8Array(first.byteLength + second.byteLength)
+  both.set(first)
+  both.set(second, first.byteLength)
+  return both
+}
+
+function indexOf(bytes: Uint8Array, wanted: Uint8Array, from: number): number {
+  const first = wanted[0] ?? 0
+  const last = bytes.byteLength - wanted.byteLength
+  for (let at = bytes.indexOf(first, from); at !== -1 && at <= last; at = bytes.indexOf(first, at + 1)) {
+    let same = 1
+    while (same < wanted.byteLength && bytes[at + same] === wanted[same]) same += 1
+    if (same === wanted.byteLength) return at
+  }
+  return -1
+}

@@ -1,0 +1,57 @@
+// What is left of a body once the answer is known. A sender who is still sending hears nothing until somebody has listened,
+// so a refusal first lets a bounded rest pass by; a longer one ends with the connection.
+
+export type UnreadRest = {
+  readonly reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+  /** The answer, once as much as may be has been passed over; with the connection's end where there is more. */
+  readonly spare: (answer: Response) => Promise<Response>
+  readonly discard: () => Promise<boolean>
+  readonly release: () => void
+}
+
+const maxMs = 5_000
+
+export function unreadRest(body: ReadableStream<Uint8Array> | null, maxBytes: number): UnreadRest {
+  const reader = body?.getReader()
+  const discard = async (): Promise<boolean> => {
+    if (reader === undefined) return true
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), maxMs)
+    })
+    try {
+      return await Promise.race([passOver(reader, maxBytes), late])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  return {
+    reader,
+    discard,
+    async spare(answer) {
+      if (await discard()) return answer
+      await reader?.cancel().catch(() => {})
+      const headers = new Headers(answer.headers)
+      headers.set('connection', 'close')
+      return new Response(answer.body, { status: answer.status, headers })
+    },
+    release() {
+      reader?.releaseLock()
+    },
+  }
+}
+
+/** True: there was no more than that. */
+async function passOver(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<boolean> {
+  try {
+    for (let passed = 0; passed <= maxBytes; ) {
+      const { done, value } = await reader.read()
+      if (done) return true
+      passed += value.byteLength
+    }
+  } catch {
+    // The sender is gone: nobody waits for the rest.
+    return true
+  }
+  return false
+}
