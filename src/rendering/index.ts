@@ -4,6 +4,7 @@
 export type { BlocksOptions } from './blocks/options.ts'
 export { policyBlocks } from './blocks/policy-blocks.ts'
 export { type BlocksMessage, renderBlocks } from './blocks/render-blocks.ts'
+export { renderMarkdownText } from './blocks/render-markdown-text.ts'
 export { renderMrkdwn } from './blocks/render-mrkdwn.ts'
 // The tree in pieces a platform accepts
 export { chunkTree } from './chunk/chunk-tree.ts'
@@ -21,13 +22,20 @@ export { type MailBody, renderMail } from './mail/render-mail.ts'
 export { createLazyTree } from './markdown/lazy-tree.ts'
 // Text to the one tree
 export { parseMarkdown } from './markdown/parse-markdown.ts'
+// The tree as Markdown
+export { renderMarkdown, writeMarkdown } from './markdown/write-markdown.ts'
 // The tree as posts of small, safe HTML
 export { noteLength } from './note/note-length.ts'
 export { type Note, type NoteOptions, renderNote } from './note/render-note.ts'
 export type { FilePart } from './part-line.ts'
+// The tree as plain text
+export { renderPlain } from './plain/render-plain.ts'
 export { partsText, plainText } from './plain-text.ts'
 export { plainTree } from './plain-tree.ts'
 // A reply to the one tree
 export { type ReplyTreeOptions, replyFiles, replyTree } from './reply-tree.ts'
 export { safeHtml } from './safe-html.ts'
+// A text that is still growing
+export { type SealedChunks, sealChunks } from './stream/seal-chunks.ts'
+export { streamTree } from './stream/stream-tree.ts'
 export type * from './tree.ts'

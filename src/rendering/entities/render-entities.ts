@@ -30,7 +30,7 @@ export function renderEntities(root: Root, limits: EntityLimits): readonly Entit
 
 function writtenPiece(blocks: readonly Block[], inert: RegExp | undefined): EntityPiece {
   const draft: Draft = { text: '', ranges: [] }
-  writeBlocks(draft, blocks, { indent: '', isQuoted: false })
+  writeBlocks(draft, blocks, { indent: '', isQuoted: false, isPlain: false })
   return finished(draft, inert)
 }
 

@@ -1,4 +1,5 @@
 // Inline nodes into a text with ranges.
+import { safeUrl } from '../safe-url.ts'
 import { inlineText } from '../table/inline-text.ts'
 import type { Inline, Link } from '../tree.ts'
 import type { Draft } from './draft.ts'
@@ -10,8 +11,15 @@ const marks: Readonly<Record<'strong' | 'emphasis' | 'delete', MarkType>> = {
   delete: 'strikethrough',
 }
 
-/** What surrounds the nodes: `indent` begins every new line, `marks` are the ranges that are open, `isLink` tells of a link. */
-export type InlineScene = { readonly indent: string; readonly marks: readonly MarkType[]; readonly isLink?: boolean }
+export type InlineScene = {
+  /** Begins every new line. */
+  readonly indent: string
+  /** The ranges that are open around the nodes. */
+  readonly marks: readonly MarkType[]
+  readonly isLink?: boolean
+  /** No range will be seen. */
+  readonly isPlain: boolean
+}
 
 export function writeInline(draft: Draft, nodes: readonly Inline[], scene: InlineScene): void {
   for (const node of nodes) writeNode(draft, node, scene)
@@ -59,14 +67,15 @@ export function writeMarked(draft: Draft, mark: MarkType, nodes: readonly Inline
   draft.ranges.push({ type: mark, start, end: draft.text.length })
 }
 
-/** Ranges lead to web pages only; any other address is shown. */
+/** Ranges lead to web pages only; any other address is shown. Plain text shows them all. */
 function writeLink(draft: Draft, { url, children }: Link, scene: InlineScene): void {
   const start = draft.text.length
   writeInline(draft, children, { ...scene, isLink: true })
-  if (url.startsWith('http')) {
+  if (url.startsWith('http') && !scene.isPlain) {
     draft.ranges.push({ type: 'text_link', url, start, end: draft.text.length })
     return
   }
-  const address = url.slice(url.indexOf(':') + 1)
-  if (!inlineText(children).includes(address)) draft.text += ` (${address})`
+  const address = url.startsWith('http') ? url : url.slice(url.indexOf(':') + 1)
+  const label = inlineText(children)
+  if (!label.includes(address) && safeUrl(label) !== url) draft.text += ` (${address})`
 }

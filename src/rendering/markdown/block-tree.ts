@@ -54,9 +54,9 @@ export function readBlocks(tokens: readonly Token[], building: Building, sink: B
       sink.rest(line)
       return
     } else if (token.type === 'inline') {
-      const inline = inlineTree(token, building)
-      nodes += countOf(inline)
       const frame = frames.at(-1)
+      const inline = inlineTree(token, building, frame?.token.type === 'heading_open')
+      nodes += countOf(inline)
       if (frame !== undefined) frame.inline = inline
     } else if (token.type === 'reference_definition')
       sink.definition({ label: labelOf(token), line: token.map?.[0] ?? 0 })
@@ -105,7 +105,7 @@ function closedBlock(frame: Frame): Block | undefined {
     case 'paragraph_open':
       return inline.length === 0 ? undefined : { type: 'paragraph', children: inline }
     case 'heading_open':
-      return { type: 'heading', depth: depthOf(token), children: inline.map(onOneLine) }
+      return { type: 'heading', depth: depthOf(token), children: inline }
     case 'blockquote_open':
       return children.length === 0 ? undefined : { type: 'blockquote', children }
     case 'bullet_list_open':
@@ -143,23 +143,17 @@ function depthOf({ tag }: Token): Heading['depth'] {
   return depths.find((depth) => tag === `h${depth}`) ?? 6
 }
 
-function onOneLine(node: Inline): Inline {
-  if (node.type === 'break') return { type: 'text', value: ' ' }
-  return 'children' in node ? { ...node, children: node.children.map(onOneLine) } : node
-}
-
-const task = /^\[([ xX])\][ \t\u00a0]+(?=\S)/
+const task = /^\[([ xX])\][ \t\u00a0]+/
 
 function listItem({ children }: Frame): ListItem {
   const [first, ...rest] = children
-  const start = first?.type === 'paragraph' ? first.children[0] : undefined
+  const [start, ...others] = first?.type === 'paragraph' ? first.children : []
   const box = start?.type === 'text' ? task.exec(start.value) : null
-  if (first?.type !== 'paragraph' || start?.type !== 'text' || box === null) {
-    return { type: 'listItem', checked: null, children }
-  }
-  const words: Inline = { type: 'text', value: start.value.slice(box[0].length) }
-  const named = { type: 'paragraph', children: [words, ...first.children.slice(1)] } as const
-  return { type: 'listItem', checked: box[1] !== ' ', children: [named, ...rest] }
+  if (start?.type !== 'text' || box === null) return { type: 'listItem', checked: null, children }
+  const left = start.value.slice(box[0].length)
+  const words: readonly Inline[] = left === '' ? others : [{ type: 'text', value: left }, ...others]
+  if (words.length === 0) return { type: 'listItem', checked: null, children }
+  return { type: 'listItem', checked: box[1] !== ' ', children: [{ type: 'paragraph', children: words }, ...rest] }
 }
 
 function countOf(nodes: readonly Inline[]): number {

@@ -46,6 +46,8 @@ export function createInlineBuilder(textNodes: (words: string) => readonly Inlin
     node(node) {
       if (node.type === 'break') pending = pending.trimEnd()
       flush()
+      // An empty line inside a paragraph would end it.
+      if (node.type === 'break' && isAtLineStart(top().children)) return
       append(top().children, node)
     },
     open(mark, url = '') {
@@ -58,9 +60,15 @@ export function createInlineBuilder(textNodes: (words: string) => readonly Inlin
     finish() {
       while (frames.length > 0) close()
       flush()
+      if (root.children.at(-1)?.type === 'break') root.children.pop()
       return root.children
     },
   }
+}
+
+function isAtLineStart(nodes: readonly Inline[]): boolean {
+  const last = nodes.at(-1)
+  return last === undefined || last.type === 'break'
 }
 
 function closeMark(mark: Mark, { url, children }: Frame, into: Inline[]): void {

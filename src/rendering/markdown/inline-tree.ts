@@ -14,13 +14,20 @@ export type Building = {
   readonly used: Set<string>
 }
 
-export function inlineTree(inline: Token, building: Building): readonly Inline[] {
+/** On one line, and in a label, a line end is a space. */
+export function inlineTree(inline: Token, building: Building, isOneLine: boolean): readonly Inline[] {
   const { mayNotify } = building
   const builder = createInlineBuilder((words) =>
     mayNotify.size > 0 && words.includes('@') ? withMentions(words, mayNotify) : [{ type: 'text', value: words }],
   )
-  if (inline.children === null) addLines(inline.content, builder)
-  else for (const token of inline.children) addToken(token, builder, building)
+  const addBreak = () => (isOneLine || builder.isInLink() ? builder.words(' ') : builder.node({ type: 'break' }))
+  if (inline.children === null) addLines(inline.content, builder, addBreak)
+  else {
+    for (const token of inline.children) {
+      if (token.type === 'softbreak' || token.type === 'hardbreak') addBreak()
+      else addToken(token, builder, building)
+    }
+  }
   return builder.finish()
 }
 
@@ -28,9 +35,9 @@ export function labelOf(token: Token): string {
   return String(token.meta?.['label'] ?? '')
 }
 
-function addLines(text: string, builder: InlineBuilder): void {
+function addLines(text: string, builder: InlineBuilder, addBreak: () => void): void {
   for (const [index, line] of text.split('\n').entries()) {
-    if (index > 0) builder.node({ type: 'break' })
+    if (index > 0) addBreak()
     builder.words(line)
   }
 }
@@ -44,7 +51,6 @@ function addToken(token: Token, builder: InlineBuilder, building: Building): voi
   else if (token.type === 'text') builder.words(token.content)
   else if (token.type === 'text_special') builder.words(withoutHidden(token.content))
   else if (token.type === 'code_inline') builder.node({ type: 'inlineCode', value: token.content })
-  else if (token.type === 'softbreak' || token.type === 'hardbreak') builder.node({ type: 'break' })
   else if (token.type === 'note_name') builder.words(`[${numberOf(building.notes, labelOf(token))}]`)
   else if (token.type === 'image') addImage(token, builder, building)
   else if (token.type === 'link_open') {

@@ -1,0 +1,69 @@
+// Inline nodes as one row of words, marks and finished pieces, each knowing what it stands beside.
+import type { Inline, Link } from '../tree.ts'
+
+export type Segment =
+  | { readonly kind: 'words'; readonly text: string }
+  /** Written already; `first` and `last` are how it begins and ends. */
+  | { readonly kind: 'piece'; readonly node: Extract<Inline, { type: 'inlineCode' | 'break' }> | Link }
+  | {
+      readonly kind: 'mark'
+      readonly type: 'strong' | 'emphasis' | 'delete'
+      readonly isOpening: boolean
+      readonly id: number
+    }
+
+export function segmentsOf(nodes: readonly Inline[]): readonly Segment[] {
+  const segments: Segment[] = []
+  let marks = 0
+  const read = (children: readonly Inline[]) => {
+    for (const node of children) {
+      switch (node.type) {
+        case 'text':
+          segments.push({ kind: 'words', text: node.value })
+          break
+        case 'mention':
+          segments.push({ kind: 'words', text: node.name })
+          break
+        case 'inlineCode':
+        case 'break':
+        case 'link':
+          segments.push({ kind: 'piece', node })
+          break
+        case 'strong':
+        case 'emphasis':
+        case 'delete': {
+          marks += 1
+          const id = marks
+          segments.push({ kind: 'mark', type: node.type, isOpening: true, id })
+          read(node.children)
+          segments.push({ kind: 'mark', type: node.type, isOpening: false, id })
+          break
+        }
+        default:
+          node satisfies never
+      }
+    }
+  }
+  read(nodes)
+  return segments
+}
+
+/** What a parser sees beside a mark: white space (also the end of the text), punctuation or a letter. */
+export type Beside = 'space' | 'punctuation' | 'letter'
+
+export function besideOf(segment: Segment | undefined, end: 'first' | 'last'): Beside {
+  if (segment === undefined) return 'space'
+  if (segment.kind === 'mark') return 'punctuation'
+  if (segment.kind === 'piece') return segment.node.type === 'break' ? 'space' : 'punctuation'
+  const character = end === 'first' ? firstOf(segment.text) : lastOf(segment.text)
+  if (/^\s?$/.test(character)) return 'space'
+  return /[\p{P}\p{S}]/u.test(character) ? 'punctuation' : 'letter'
+}
+
+export function firstOf(text: string): string {
+  return String.fromCodePoint(...(text === '' ? [] : [text.codePointAt(0) ?? 0]))
+}
+
+export function lastOf(text: string): string {
+  return /[\ud800-\udbff][\udc00-\udfff]$/.exec(text)?.[0] ?? text.slice(-1)
+}
