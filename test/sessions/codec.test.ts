@@ -90,3 +90,88 @@ test('a line of a newer release is left out of the history, not misread', () => 
   // What a release to come may write beside us.
   expect(historyTurn({ ...line, version: 2 as 1 })).toBeUndefined()
 })
+
+const stored = (id: string, name: string): Part => ({
+  kind: 'file',
+  bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: 'a'.repeat(64) },
+  mime: 'image/jpeg',
+  name,
+  size: 3,
+  attachment: { id, bucket: 'agent-files', path: `agent-inputs/u/t/r/${name}` },
+})
+const one = stored('018f0000-0000-7000-8000-000000000001', 'img.jpg')
+const two = stored('018f0000-0000-7000-8000-000000000002', 'other.jpg')
+const said: Part = { kind: 'text', mime: 'text/plain', content: '帮我看看这张图' }
+
+test('one attachment is stored as seed 002 stores it, beside our own list, and reads back as it was', () => {
+  const line = userEnvelope(aMessage({ parts: [said, one] }), facts)
+  const { user_message_attachments, attachments } = line.metadata
+  expect({ user_message_attachments }).toEqual({
+    user_message_attachments: {
+      bucket: 'agent-files',
+      path: 'agent-inputs/u/t/r/img.jpg',
+      mime_type: 'image/jpeg',
+    },
+  })
+  expect(attachments).toEqual([
+    {
+      id: '018f0000-0000-7000-8000-000000000001',
+      bucket: 'agent-files',
+      path: 'agent-inputs/u/t/r/img.jpg',
+      mime_type: 'image/jpeg',
+      size: 3,
+      sha256: 'a'.repeat(64),
+      name: 'img.jpg',
+    },
+  ])
+  expect(historyTurn(line)?.parts).toEqual([said, one])
+})
+
+test('SU-24 two attachments are both there, and the key for one is not written', () => {
+  const line = userEnvelope(aMessage({ parts: [one, said, two] }), facts)
+  expect(line.metadata).not.toHaveProperty('user_message_attachments')
+  expect(line.metadata['attachments']).toMatchObject([{ name: 'img.jpg' }, { name: 'other.jpg' }])
+  expect(historyTurn(line)?.parts).toEqual([one, said, two])
+})
+
+test("a reply's files are listed, and are nobody's upload", () => {
+  const line = assistantEnvelope('@demo@parley.localhost', [one], { ...facts, at: '2026-11-16T12:00:01.000Z' })
+  expect(line.metadata).toMatchObject({ attachments: [{ name: 'img.jpg' }] })
+  expect(line.metadata).not.toHaveProperty('user_message_attachments')
+})
+
+test.each([
+  ['an object', (ref: object) => ref],
+  ['an array', (ref: object) => [ref]],
+])('SU-25 a line of the original that names its file as %s is read with that file', (_name, as) => {
+  const line = userEnvelope(aMessage({ parts: [said] }), facts)
+  const ref = { bucket: 'agent-files', path: 'agent-inputs/u/t/r/img.jpg', mime_type: 'image/jpeg' }
+  const legacy = { ...line, metadata: { ...line.metadata, user_message_attachments: as(ref) } }
+  expect(historyTurn(legacy)?.parts).toMatchObject([said, { kind: 'file', mime: 'image/jpeg', name: 'img.jpg' }])
+  const broken = { ...line, metadata: { ...line.metadata, user_message_attachments: as({ bucket: 'x' }) } }
+  expect(historyTurn(broken)?.parts).toEqual([said])
+})
+
+const references: readonly (readonly [string, Extract<Part, { kind: 'file' }>['bytes_ref']])[] = [
+  ['bytes', { kind: 'inline', data_base64: 'c2VjcmV0' }],
+  ['an address', { kind: 'url', url: 'https://secret.example/x?token=secret' }],
+  ["a channel's own reference", { kind: 'channel', ref: { file_id: 'secret' } }],
+  ['a digest with an address', { kind: 'content_addressed', algo: 'sha256', digest: 'a'.repeat(64) }],
+]
+test.each(references)('%s of a file never becomes part of a transcript', (_name, bytes_ref) => {
+  const part: Part = { kind: 'file', bytes_ref, name: 'x.txt' }
+  const line = userEnvelope(aMessage({ parts: [said, part] }), facts)
+  expect(JSON.stringify(line)).not.toMatch(/secret|c2VjcmV0/)
+  expect(historyTurn(line)?.parts).toEqual([said, { kind: 'text', mime: 'text/plain', content: '[file x.txt]' }])
+})
+
+test('an address beside a digest is left out, also of a file that is kept', () => {
+  const url = 'https://secret.example/x?token=secret'
+  const part = { ...one, bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: 'a'.repeat(64), url } } as Part
+  expect(JSON.stringify(userEnvelope(aMessage({ parts: [part] }), facts))).not.toContain('secret')
+})
+
+test('a withdrawal names no file either', () => {
+  const line = amendmentEnvelope(aMessage({ parts: [one] }), { ...facts, amends: 'm1', event: 'delete' })
+  expect(JSON.stringify(line)).not.toContain('img.jpg')
+})

@@ -66,6 +66,7 @@ async function tryToBring(scene: BringScene, wanted: Wanted): Promise<KnownPart 
       })
       await deps.failpoint?.('after:store_file')
       if (stored === undefined) return undefined
+      if (stored.kind === 'nowhere') return missingPart(part, 'not received, this gateway keeps no files')
       if (stored.kind === 'stored') return storedPart(part, stored.descriptor)
       return missingPart(part, unstorable[stored.code] ?? 'not received')
     }
@@ -95,12 +96,15 @@ async function open({ ready, signal }: BringScene, part: FilePart): Promise<Open
   }
 }
 
+type Stored = StoreOutcome | { readonly kind: 'nowhere' } | undefined
+
 /** Undefined: the bytes broke off. That our own store fails is nobody's missing file: the turn waits for it. */
-async function store({ deps, signal }: BringScene, file: IncomingFile): Promise<StoreOutcome | undefined> {
+async function store({ deps, signal }: BringScene, file: IncomingFile): Promise<Stored> {
   try {
     return await deps.attachments.store(file)
   } catch (error) {
     signal.throwIfAborted()
+    if (isGatewayError(error, 'config_invalid')) return { kind: 'nowhere' }
     if (!isGatewayError(error) || !error.code.startsWith('storage_')) return undefined
     throw new GatewayError('provider_unavailable', '[gateway] files cannot be stored; see the blob store', {
       retryable: true,

@@ -1,11 +1,22 @@
 // Hop 8, before rendering: files of a reply are kept, so that rows hold ids and never bytes, and are the agent's to send.
 import type { AgentContext } from '../../agent/context.ts'
-import type { Json, KnownPart, NormalizedResponse, Part } from '../../contract/index.ts'
+import type { IncomingFile, StoreOutcome } from '../../attachments/desk.ts'
+import {
+  GatewayError,
+  isGatewayError,
+  type Json,
+  type KnownPart,
+  type NormalizedResponse,
+  type Part,
+} from '../../contract/index.ts'
 import type { GatewayDeps } from '../deps.ts'
 import { attachmentIdOf } from './attachment-id.ts'
 import { attachmentIdsIn, type FilePart, isFilePart, missingPart, storedPart } from './file-part.ts'
 import { inlineBody } from './inline-body.ts'
 import type { FilesScene, TurnFiles } from './turn-files.ts'
+
+/** This gateway has no place for files. */
+type NotKept = { readonly kind: 'refused'; readonly code: undefined }
 
 export type ReplyScene = FilesScene & {
   readonly files: TurnFiles
@@ -63,7 +74,7 @@ async function keepInline(scene: ReplyScene, part: FilePart, data: string, place
   const { principal, threadId, turn } = scene
   const id = await attachmentIdOf(scene.hash, ['out', turn.id, [...place], data])
   const keep = async (): Promise<Json> => {
-    const stored = await scene.attachments.store({
+    const stored = await store(scene, {
       id,
       body: inlineBody(data),
       ...(part.mime === undefined ? {} : { declaredMime: part.mime }),
@@ -72,10 +83,24 @@ async function keepInline(scene: ReplyScene, part: FilePart, data: string, place
       origin: { receivedVia: 'agent', nativeId: null },
     })
     if (stored.kind === 'stored') return storedPart(part, stored.descriptor) as Json
-    return missingPart(part, `not sent, ${stored.code}`) as Json
+    return missingPart(part, stored.code === undefined ? 'not available' : `not sent, ${stored.code}`) as Json
   }
   // The journal gives back the part that was put into it.
   return (await scene.step('parley/reply-file', keep, { idempotent: true, args: id })) as KnownPart
+}
+
+/** Of what the step comes to, only an outage may be tried again: the words of the answer are the agent's and are there. */
+async function store({ attachments }: ReplyScene, file: IncomingFile): Promise<StoreOutcome | NotKept> {
+  try {
+    return await attachments.store(file)
+  } catch (error) {
+    if (isGatewayError(error, 'config_invalid')) return { kind: 'refused', code: undefined }
+    if (isGatewayError(error, 'replay_stopped')) throw error
+    throw new GatewayError('provider_unavailable', '[gateway] files cannot be stored; see the blob store', {
+      retryable: true,
+      cause: error,
+    })
+  }
 }
 
 /** An agent may hand back the handle it was given. Anybody else's address is for people to follow, and nothing is fetched. */
