@@ -1,0 +1,80 @@
+// Tokens that are meant to be live pass through the Markdown writer as characters nobody can write, and come out as tokens.
+import type { Block, Inline, Root } from '../tree.ts'
+import { type BlocksOptions, nativeIdOf, splitBroadcasts } from './options.ts'
+
+// From the private use area; in any text of the tree they are taken out first.
+const user = '\ue000'
+const everybody = '\ue001'
+const end = '\ue002'
+const reserved = /[\ue000-\ue002]/g
+const written = /(\ue000|\ue001|&#5734[45];)([A-Za-z0-9]+)(?:\ue002|&#57346;)/g
+
+export function liveTokens(root: Root, options: BlocksOptions): Root {
+  return { type: 'root', children: root.children.map((block) => inBlock(block, options)) }
+}
+
+export function withTokens(markdown: string): string {
+  return markdown.replace(written, (_, mark: string, id: string) =>
+    mark === user || mark === '&#57344;' ? `<@${id}>` : `<!${id}>`,
+  )
+}
+
+function inBlock(block: Block, options: BlocksOptions): Block {
+  switch (block.type) {
+    case 'paragraph':
+    case 'heading':
+      return { ...block, children: inInlines(block.children, options) }
+    case 'blockquote':
+      return { ...block, children: block.children.map((child) => inBlock(child, options)) }
+    case 'list': {
+      const inItem = (child: Block) => inBlock(child, options)
+      return { ...block, children: block.children.map((item) => ({ ...item, children: item.children.map(inItem) })) }
+    }
+    case 'code':
+      return { ...block, value: block.value.replace(reserved, '') }
+    case 'table': {
+      const rows = block.children.map((row) => ({
+        ...row,
+        children: row.children.map((cell) => ({ ...cell, children: inInlines(cell.children, options) })),
+      }))
+      return { ...block, children: rows }
+    }
+    case 'thematicBreak':
+      return block
+    default:
+      return block satisfies never
+  }
+}
+
+function inInlines(children: readonly Inline[], options: BlocksOptions): readonly Inline[] {
+  return children.map((node) => inInline(node, options))
+}
+
+function inInline(node: Inline, options: BlocksOptions): Inline {
+  switch (node.type) {
+    case 'text':
+      return { type: 'text', value: withBroadcasts(node.value.replace(reserved, ''), options) }
+    case 'inlineCode':
+      return { type: 'inlineCode', value: node.value.replace(reserved, '') }
+    case 'strong':
+    case 'emphasis':
+    case 'delete':
+      return { ...node, children: inInlines(node.children, options) }
+    case 'link':
+      // A label notifies nobody.
+      return { ...node, children: inInlines(node.children, {}) }
+    case 'break':
+      return node
+    case 'mention': {
+      const id = nativeIdOf(node.name, options)
+      return { type: 'text', value: id === undefined ? node.name.replace(reserved, '') : user + id + end }
+    }
+    default:
+      return node satisfies never
+  }
+}
+
+function withBroadcasts(text: string, options: BlocksOptions): string {
+  const pieces = splitBroadcasts(text, options)
+  return pieces.map((piece, index) => (index % 2 === 0 ? piece : everybody + piece + end)).join('')
+}
