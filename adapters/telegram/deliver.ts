@@ -47,8 +47,7 @@ export function deliverTelegram(
       const upload = await openUpload(call, deps.files)
       if (upload.kind !== 'opened') return upload
       // The client's types name a polyfill for old runtimes; its web build takes the platform's own signal.
-      const sent = upload.send(api, attempt.signal as unknown as ClientSignal)
-      return { kind: 'delivered', vendorId: await sent.finally(upload.end) }
+      return { kind: 'delivered', vendorId: await upload.send(api, attempt.signal as unknown as ClientSignal) }
     } catch (error) {
       return outcomeOf(error, call)
     }

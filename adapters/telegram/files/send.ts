@@ -8,10 +8,8 @@ type ClientSignal = NonNullable<Parameters<Api['raw']['getMe']>[0]>
 
 export type Upload = {
   readonly kind: 'opened'
-  /** The number Telegram gave the message. */
+  /** The number Telegram gave the message. Lets go of bytes that were not taken. */
   readonly send: (api: Api, signal: ClientSignal) => Promise<string>
-  /** Lets go of bytes that were not taken. */
-  readonly end: () => Promise<void>
 }
 
 /** What cannot be sent is refused before any call (slack S88). */
@@ -28,14 +26,17 @@ export async function openUpload(call: FileCall, files: FileSource | undefined):
   const file = new InputFile(chunksOf(reader), headerValue(call.file.name))
   return {
     kind: 'opened',
-    end,
     async send(api, signal) {
-      const { payload } = call
-      const sent =
-        call.method === 'sendPhoto'
-          ? await api.raw.sendPhoto({ ...payload, photo: file }, signal)
-          : await api.raw.sendDocument({ ...payload, document: file }, signal)
-      return String(sent.message_id)
+      const { payload, method } = call
+      try {
+        const sent =
+          method === 'sendPhoto'
+            ? await api.raw.sendPhoto({ ...payload, photo: file }, signal)
+            : await api.raw.sendDocument({ ...payload, document: file }, signal)
+        return String(sent.message_id)
+      } finally {
+        await end()
+      }
     },
   }
 }
