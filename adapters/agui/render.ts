@@ -1,12 +1,14 @@
 // Hop 8: the reply becomes the last event of its run, and the request that watches it gets it as JSON. Pure.
-import type {
-  Acceptance,
-  JsonObject,
-  NormalizedResponse,
-  TransportAnswer,
-  WatchResult,
+import {
+  type Acceptance,
+  isKnownPart,
+  type JsonObject,
+  type NormalizedResponse,
+  type TransportAnswer,
+  textPart,
+  type WatchResult,
 } from '../../src/contract/index.ts'
-import { plainText } from '../../src/rendering/index.ts'
+import { parseMarkdown, plainText, writeMarkdown } from '../../src/rendering/index.ts'
 import type { AguiCall } from './wire.ts'
 
 type Problem = { readonly status: number; readonly message: string; readonly remedy: string }
@@ -56,7 +58,7 @@ export function renderAnswer(acceptances: readonly Acceptance[], result: WatchRe
 /** Not refused: the run is kept. The same run asked for again waits for its answer once its sender is let in. */
 function heldAnswer({ response, reason }: Extract<WatchResult, { kind: 'held' }>): TransportAnswer {
   if (response === null) return json(202, { status: reason })
-  const messages = [{ role: 'assistant', content: plainText(response) }]
+  const messages = [{ role: 'assistant', content: contentOf(response) }]
   return json(202, { threadId: response.thread_id, status: reason, messages })
 }
 
@@ -65,9 +67,19 @@ function answerBody(response: NormalizedResponse, runId: string): JsonObject {
     threadId: response.thread_id,
     runId,
     status: response.status,
-    messages: [{ role: 'assistant', content: plainText(response) }],
+    messages: [{ role: 'assistant', content: contentOf(response) }],
     response: asJson(response),
   }
+}
+
+/** Markdown is read and written anew, so that what is shown is only what it says; plain text stays as it is. */
+function contentOf(response: NormalizedResponse): string {
+  const parts = response.parts.map((part) =>
+    isKnownPart(part) && part.kind === 'text' && part.mime === 'text/markdown'
+      ? textPart(writeMarkdown(parseMarkdown(part.content)))
+      : part,
+  )
+  return plainText({ ...response, parts })
 }
 
 function problem(code: string, { status, message, remedy }: Problem): TransportAnswer {

@@ -1,4 +1,6 @@
-// Text that is no Markdown as a tree: paragraphs and line ends as they are written, every character kept.
+// Text that is no Markdown as a tree: paragraphs and line ends as they are written, every character
+// kept, and addresses as links that say themselves.
+import { withAddresses } from './bare-address.ts'
 import { withMentions } from './markdown/mentions.ts'
 import { shownText } from './shown-text.ts'
 import type { Block, Inline, Root } from './tree.ts'
@@ -29,11 +31,15 @@ export function plainBlocks(text: string, mayNotify = nobody): readonly Block[] 
     if (line.trim() === '' || lines === maxLines) finish()
     if (line.trim() === '') continue
     if (lines > 0) children.push({ type: 'break' })
-    const words = line.trimEnd()
-    if (mayNotify.size > 0 && words.includes('@')) children.push(...withMentions(words, mayNotify))
-    else children.push({ type: 'text', value: words })
+    children.push(...lineNodes(line.trimEnd(), mayNotify))
     lines += 1
   }
   finish()
   return blocks
+}
+
+function lineNodes(line: string, mayNotify: ReadonlySet<string>): readonly Inline[] {
+  const textNodes = (words: string): readonly Inline[] =>
+    mayNotify.size > 0 && words.includes('@') ? withMentions(words, mayNotify) : [{ type: 'text', value: words }]
+  return line.includes('://') ? withAddresses(line, textNodes) : textNodes(line)
 }

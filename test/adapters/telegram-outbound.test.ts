@@ -27,7 +27,9 @@ type Payload = { chat_id: number; text: string; entities?: { type: string; offse
 const sizes = (text: string) => render(text).map(({ payload }) => payload.text.length)
 const spans = (text: string) =>
   render(text).flatMap(({ payload }) =>
-    (payload.entities ?? []).map(({ offset, length }) => payload.text.slice(offset, offset + length)),
+    (payload.entities ?? [])
+      .filter(({ type }) => type === 'code')
+      .map(({ offset, length }) => payload.text.slice(offset, offset + length)),
   )
 
 describe('rendering', () => {
@@ -70,9 +72,11 @@ describe('rendering', () => {
     ['T54 code with backticks and tags', '````\n```\n</code>\n````'],
     ['T67 an image', '![x](https://beacon.example/p.png)'],
   ])('%s goes out verbatim, without a parse mode', (_name, text) => {
-    expect(render(text)).toEqual([
-      { method: 'sendMessage', payload: { chat_id: 5, text, link_preview_options: { is_disabled: true } } },
-    ])
+    const [call, ...others] = render(text)
+    expect(others).toEqual([])
+    expect(call?.payload).toMatchObject({ text, link_preview_options: { is_disabled: true } })
+    expect(call?.payload).not.toHaveProperty('parse_mode')
+    expect(spans(text)).toEqual([])
   })
 
   test('T66 names and commands are covered, everything else is left alone', () => {
