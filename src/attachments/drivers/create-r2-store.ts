@@ -1,5 +1,6 @@
 // Files in an R2 bucket that is bound to a Worker. No credentials: the binding is the permission.
 import type { BlobStore, ByteRange } from '../blob-store.ts'
+import { inTime } from '../in-time.ts'
 import { assertKey } from './object-key.ts'
 import { type BodyPart, readParts } from './read-parts.ts'
 import { mayHaveHappened, storeFailure, storeTimeouts } from './store-request.ts'
@@ -41,7 +42,11 @@ export function createR2Store({
   name = 'r2',
   timeoutMs = storeTimeouts.timeoutMs,
 }: R2StoreOptions): BlobStore {
-  const within = <Result>(work: Promise<Result>) => inTime(work, timeoutMs)
+  const late = () => storeFailure('it did not answer in time', undefined)
+  const within = <Result>(work: Promise<Result>) =>
+    inTime(work, timeoutMs, late).catch((error: unknown) => {
+      throw storeFailure('it could not be reached', error)
+    })
   return {
     name,
     bucket,
@@ -100,18 +105,4 @@ async function uploadInParts(
 
 function offsetOf({ start, end }: ByteRange): { readonly offset: number; readonly length: number } {
   return { offset: start, length: end - start + 1 }
-}
-
-async function inTime<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(storeFailure('it did not answer in time', undefined)), timeoutMs)
-  })
-  try {
-    return await Promise.race([work, late])
-  } catch (error) {
-    throw storeFailure('it could not be reached', error)
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -1,5 +1,5 @@
 // A file's name for people to read. It is never part of a path, and nothing about it decides anything.
-import { cleanName } from '../../contract/index.ts'
+import { cleanText } from '../../contract/index.ts'
 
 const maxLength = 200
 const separators = /[/\\\u2215\u2044\u29f8\uff0f\uff3c:]/
@@ -15,7 +15,7 @@ export function cleanFileName(name: string | undefined): string | null {
       .slice(-4 * maxLength)
       .split(separators)
       .findLast((segment) => segment.trim() !== '') ?? ''
-  const shown = cleanName(
+  const shown = cleanText(
     last
       .replace(/[\r\n\t]+/g, ' ')
       .replace(invisible, '')
@@ -29,5 +29,6 @@ export function cleanFileName(name: string | undefined): string | null {
 function shortened(name: string): string {
   if (name.length <= maxLength) return name
   const ending = /\.[A-Za-z0-9]{1,10}$/.exec(name)?.[0] ?? ''
-  return `${name.slice(0, maxLength - ending.length).replace(/[\ud800-\udbff]$/, '')}${ending}`
+  const front = name.slice(0, maxLength - ending.length).replace(/[\ud800-\udbff]$/, '')
+  return `${front.replace(/[.\s]+$/, '')}${ending}`
 }

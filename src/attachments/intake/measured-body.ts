@@ -1,7 +1,8 @@
 // A body on its way to a store: looked at, counted, capped and hashed while it flows, never held.
 import { sha256 } from '@noble/hashes/sha2.js'
-import { GatewayError } from '../../contract/index.ts'
+import { GatewayError, isGatewayError } from '../../contract/index.ts'
 import { hexOf } from '../../verification/index.ts'
+import { inTime } from '../in-time.ts'
 import { sniffBytes } from '../sniff/sniff.ts'
 
 export type BodyLimits = {
@@ -38,12 +39,15 @@ export async function measureBody(
   const deadline = now() + limits.totalMs
   const state: { size: number; fault: BodyFault | undefined } = { size: 0, fault: undefined }
   const next = async (): Promise<Uint8Array | undefined> => {
-    const waitMs = Math.min(limits.idleMs, deadline - now())
-    const chunk = await inTime(reader, waitMs).catch((cause: unknown) => {
+    const leftMs = deadline - now()
+    // Bytes that are there already win over any timer; so the clock is asked as well.
+    const reading = leftMs > 0 ? reader.read() : Promise.reject(silence())
+    const read = await inTime(reading, Math.min(limits.idleMs, leftMs), silence).catch((cause: unknown) => {
       state.fault = { kind: 'broken', error: brokenBody(cause) }
       throw state.fault.error
     })
-    if (chunk === undefined) return undefined
+    if (read.done) return undefined
+    const chunk = read.value
     state.size += chunk.byteLength
     if (state.size > limits.maxBytes) {
       state.fault = { kind: 'too_large' }
@@ -95,22 +99,6 @@ function streamOf(
   )
 }
 
-/** One read, or an error when the sender is silent for too long. */
-async function inTime(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  waitMs: number,
-): Promise<Uint8Array | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('no bytes in time')), Math.max(0, waitMs))
-  })
-  try {
-    return (await Promise.race([reader.read(), late])).value
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
 function joined(chunks: readonly Uint8Array[], limit: number): Uint8Array {
   const size = Math.min(
     limit,
@@ -127,9 +115,12 @@ function joined(chunks: readonly Uint8Array[], limit: number): Uint8Array {
   return whole
 }
 
+const silence = () => new Error('no bytes in time')
+
+/** What the network says about a broken body may quote where it came from, so it is not passed on. */
 function brokenBody(cause: unknown): GatewayError {
+  if (isGatewayError(cause)) return cause
   return new GatewayError('bad_request', '[attachments] the file did not arrive whole; send it again', {
     retryable: true,
-    cause,
   })
 }

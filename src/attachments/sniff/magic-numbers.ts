@@ -93,13 +93,17 @@ function programType(head: Uint8Array): string | undefined {
   return isProgram ? 'application/vnd.microsoft.portable-executable' : undefined
 }
 
-/** MPEG audio without a tag in front begins with a frame: eleven set bits, then version, layer and rates that exist. */
+/**
+ * MPEG audio without a tag in front begins with a frame: eleven set bits, then version, layer and rates that exist. Layer I is
+ * left out: nobody uses it, and it would swallow the byte order mark of UTF-16.
+ */
 function frameType(head: Uint8Array): string | undefined {
   const [first = 0, second = 0, third = 0] = head
   if (first !== 0xff || (second & 0xe0) !== 0xe0 || head.length < 4) return undefined
   const layer = (second >> 1) & 3
   if (layer === 0) return (second & 0xf6) === 0xf0 ? 'audio/aac' : undefined
-  const isFrame = ((second >> 3) & 3) !== 1 && third >> 4 !== 15 && third >> 4 !== 0 && ((third >> 2) & 3) !== 3
+  const isFrame =
+    layer !== 3 && ((second >> 3) & 3) !== 1 && third >> 4 !== 15 && third >> 4 !== 0 && ((third >> 2) & 3) !== 3
   return isFrame ? 'audio/mpeg' : undefined
 }
 

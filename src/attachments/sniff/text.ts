@@ -9,7 +9,7 @@ export function isText(head: Uint8Array): boolean {
   if (encoding === undefined && head.some(isBinaryControl)) return false
   try {
     // `stream` leaves the bytes of an unfinished last character for later instead of failing on them.
-    const text = new TextDecoder(encoding ?? 'utf-8', { fatal: true }).decode(head, { stream: true })
+    const text = new TextDecoder(encoding ?? 'utf-8', { fatal: true, ignoreBOM: false }).decode(head, { stream: true })
     return encoding === undefined || !/[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/.test(text)
   } catch {
     return false

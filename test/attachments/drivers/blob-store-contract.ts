@@ -156,13 +156,13 @@ export function blobStoreContract(
       expect(await everything()).toEqual(before)
     })
 
-    test.skipIf(liveBytes === undefined)('holds a part of a 25 MiB file at a time, up and down', async () => {
+    if (liveBytes === undefined) return
+    test('holds a part of a 25 MiB file at a time, up and down', async () => {
       const { store } = scene
-      const live = liveBytes ?? (async () => 0)
-      const before = await live()
+      const before = await liveBytes()
       let peak = 0
       const look = async (given: number) => {
-        if (given % mebibyte === 0) peak = Math.max(peak, (await live()) - before)
+        if (given % mebibyte === 0) peak = Math.max(peak, (await liveBytes()) - before)
       }
       await store.write('agent-inputs/a.bin', patterned(25 * mebibyte, 64 * 1024, look), { mimeType })
       const reader = (await store.read('agent-inputs/a.bin'))?.getReader()

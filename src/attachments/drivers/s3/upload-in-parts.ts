@@ -54,7 +54,7 @@ async function complete(send: S3Client, { key, uploadId }: Place, tags: readonly
     key,
     query: `?uploadId=${encodeURIComponent(uploadId)}`,
     headers: { 'content-type': 'application/xml' },
-    body: new TextEncoder().encode(xml),
+    body: Uint8Array.from(new TextEncoder().encode(xml)),
   })
   if (!response.ok) throw await unexpected(response, 'the end of an upload')
   // S3 may begin to answer yes and then say no in the body.

@@ -1,0 +1,13 @@
+// A wait with an end. The work itself goes on alone when it is late.
+
+export async function inTime<Result>(work: Promise<Result>, ms: number, late: () => Error): Promise<Result> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const end = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(late()), Math.max(0, ms))
+  })
+  try {
+    return await Promise.race([work, end])
+  } finally {
+    if (timer !== undefined) clearTimeout(timer)
+  }
+}
