@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import {
   createIdSource,
   GatewayError,
+  type GuardedFetch,
   type Hmac,
   type Log,
   type Meter,
@@ -49,6 +50,8 @@ export type Runtime = {
   readonly fenceFetch?: (mayLeave: (ageMs: number) => boolean) => typeof fetch
   readonly now: () => number
   readonly monotonicMs: () => number
+  /** For addresses that somebody sent us. Without it: over `fetch`, which pins nothing. */
+  readonly guardedFetch?: GuardedFetch
   /** Without it: WebCrypto. */
   readonly hmac?: Hmac
   readonly random: () => number

@@ -19,6 +19,7 @@ import { busyResponse, createBusyServer } from './node/busy.ts'
 import { readConfigFindings } from './node/config-findings.ts'
 import { offerControl } from './node/data-dir-lock.ts'
 import { createFencedFetch, prepareFencedFetch } from './node/fenced-fetch.ts'
+import { createPinnedFetch } from './node/guarded-fetch.ts'
 import { headersOf } from './node/headers-of.ts'
 import { isLoopback } from './node/loopback.ts'
 import { createMcpConnect } from './node/mcp/connect.ts'
@@ -170,6 +171,7 @@ async function nodeRuntime({ log, failpoint }: StartOptions): Promise<Runtime> {
   return {
     fetch,
     fenceFetch: (mayLeave) => createFencedFetch(mayLeave, monotonicMs),
+    guardedFetch: createPinnedFetch(),
     now: Date.now,
     monotonicMs,
     hmac: nodeHmac(),

@@ -1,15 +1,17 @@
 // Connections as configured: each with its adapter, and every adapter with the ports it may use.
 import type { Config } from '../config.ts'
-import { type FileSource, GatewayError, type Hmac } from '../contract/index.ts'
+import { type FileSource, GatewayError, type GuardedFetch, type Hmac } from '../contract/index.ts'
 import type { GatewayConnection, TurnPolicy } from '../gateway/deps.ts'
 import { createCallerDesk } from '../identity/tokens/callers.ts'
 import type { Database } from '../storage/database.ts'
 import { createTokenStore } from '../storage/token-store.ts'
 import { createRunLog } from '../storage/transcript-store.ts'
-import { sha256Hex, webHmac } from '../verification/index.ts'
+import { createUnpinnedFetch, sha256Hex, webHmac } from '../verification/index.ts'
 
 type Means = {
   readonly fetch: typeof fetch
+  /** Without it: over `fetch`, with what cannot be judged there refused. */
+  readonly guardedFetch?: GuardedFetch
   readonly now: () => number
   /** Without it: WebCrypto. */
   readonly hmac?: Hmac
@@ -34,10 +36,11 @@ function createConnection(
   means: Means,
 ): GatewayConnection {
   const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
-  const { fetch, now, hmac = webHmac(), files } = means
+  const { fetch, now, hmac = webHmac(), files, guardedFetch = createUnpinnedFetch(fetch) } = means
   const tokens = createTokenStore(database, config.tenant)
   const callers = createCallerDesk({ tokens, hash: sha256Hex, isShared: each.isShared })
-  const channelDeps = { connection, fetch, now, hmac, runLog: createRunLog(database), callers, files }
+  const runLog = createRunLog(database)
+  const channelDeps = { connection, fetch, guardedFetch, now, hmac, runLog, callers, files }
   return {
     key: `${each.channel.channel}/${each.id}`,
     connection,

@@ -2,6 +2,7 @@
 import type * as z from 'zod'
 import type { Adapter, Connection } from './adapter.ts'
 import type { CallerDesk } from './caller.ts'
+import type { GuardedFetch } from './guarded-fetch.ts'
 import type { JsonObject } from './json.ts'
 import type { AssuranceClass } from './mint-evidence.ts'
 
@@ -73,7 +74,10 @@ export type SourcedFile = {
 /** What an adapter is given; the named ports are there for the channels that declare their use. */
 export type ChannelDeps = {
   readonly connection: Connection
+  /** For hosts the operator named. */
   readonly fetch: typeof fetch
+  /** For addresses that somebody sent. */
+  readonly guardedFetch?: GuardedFetch
   readonly now: () => number
   readonly hmac: Hmac
   readonly runLog?: RunLog

@@ -70,31 +70,22 @@ async function judge(deps: GatewayDeps, at: GatewayConnection, arrival: RawArriv
   }
 }
 
-/** All of an arrival or nothing: what refers to files that are not the sender's is not taken, and nothing of it is kept. */
+/** What refers to files that are not the sender's is not taken, and nothing of it is kept. */
 async function takeIn(
   deps: GatewayDeps,
   at: GatewayConnection,
   arrival: RawArrival,
   { arrivals, entry }: { readonly arrivals: readonly Arrived[]; readonly entry: Entry },
 ): Promise<Received> {
-  const claimed: Arrived[] = []
-  for (const arrived of arrivals) {
-    const claim =
-      arrived.kind === 'message' ? await claimFiles(deps, at, arrived) : ({ kind: 'claimed', arrived } as const)
-    if (claim.kind === 'refused') {
-      const { code: reason, remedy } = claim
-      const { subject, deliveryId } = arrived
-      const facts = {
-        ...(subject === undefined ? {} : { subject }),
-        ...(deliveryId === undefined ? {} : { deliveryId }),
-      }
-      const reception: Unreadable = { kind: 'unreadable', reason, remedy, isFinal: true, ...facts }
-      const acceptance = await keepUnreadable(deps, at, arrival, { reception, entry })
-      return { kind: 'unreadable', reason, remedy, acceptances: [acceptance] }
-    }
-    claimed.push(claim.arrived)
-  }
-  return { kind: 'stored', acceptances: await storeArrivals(deps, at, claimed, entry) }
+  const claimed = await claimFiles(deps, at, arrivals)
+  if (claimed.kind === 'claimed')
+    return { kind: 'stored', acceptances: await storeArrivals(deps, at, claimed.arrivals, entry) }
+  const { code: reason, remedy } = claimed
+  const { subject, deliveryId } = claimed.of
+  const facts = { ...(subject === undefined ? {} : { subject }), ...(deliveryId === undefined ? {} : { deliveryId }) }
+  const reception: Unreadable = { kind: 'unreadable', reason, remedy, isFinal: true, ...facts }
+  const acceptance = await keepUnreadable(deps, at, arrival, { reception, entry })
+  return { kind: 'unreadable', reason, remedy, acceptances: [acceptance] }
 }
 
 export async function storeArrivals(

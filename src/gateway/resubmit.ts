@@ -1,6 +1,7 @@
 // The second chance: a dead message is queued again; an arrival that could not be read is read by today's code.
 import type { RawArrival } from '../contract/index.ts'
 import type { GatewayDeps } from './deps.ts'
+import { claimFiles } from './files/claim-files.ts'
 import { storeArrivals } from './receive.ts'
 import { newTraceId } from './trace-id.ts'
 
@@ -13,7 +14,9 @@ export async function resubmit(deps: GatewayDeps, inboxId: string, by: string): 
   // Nothing is kept of an arrival that named a chain of callers and became no message: what is here named none.
   const reception = reread(arrivalOf(remains.raw, deps.now()), at.connection, { subject: remains.subject })
   if (reception?.kind !== 'read') return false
-  const acceptances = await storeArrivals(deps, at, reception.arrivals, {
+  const claimed = await claimFiles(deps, at, reception.arrivals)
+  if (claimed.kind === 'refused') return false
+  const acceptances = await storeArrivals(deps, at, claimed.arrivals, {
     trace: newTraceId(deps),
     startedAt: deps.monotonicMs(),
   })

@@ -37,6 +37,7 @@ const hidden = {
   vendorError: canary('vendor-error'),
   garbage: canary('garbage'),
   applyInput: canary('apply-input'),
+  filePath: canary('file-path'),
 } as const
 
 /** What people said; to be seen only by the agent, the vendor, and where `showsText` says so. */
@@ -130,10 +131,17 @@ describeOnPostgres('canaries', (adminUrl) => {
     answers.push(answer.body)
     return answer.status
   }
-  const say = (words: string, from = { id: 7, is_bot: false, first_name: hidden.senderName }) => {
+  const say = (words: string, from = { id: 7, is_bot: false, first_name: hidden.senderName }, more = {}) => {
     const id = nextId++
     const date = Math.floor(Date.now() / 1000)
-    const message = { message_id: id, date, chat: { id: -id, type: 'group', title: 'Test' }, from, text: words }
+    const message = {
+      message_id: id,
+      date,
+      chat: { id: -id, type: 'group', title: 'Test' },
+      from,
+      text: words,
+      ...more,
+    }
     return post(JSON.stringify({ update_id: 1000 + id, message }), { 'content-type': 'application/json' })
   }
   const books = async () => {
@@ -233,6 +241,13 @@ describeOnPostgres('canaries', (adminUrl) => {
     expect(await say(`${text} hello`)).toBe(200)
     await settled()
     expect(api.sent.map((sent) => sent.text).join()).toContain(text)
+    // A file is fetched with the token in its address, from a path that only the vendor and we know.
+    api.files.set('photo', { bytes: new TextEncoder().encode(text), path: `documents/${hidden.filePath}` })
+    for (const fault of [undefined, htmlBadGateway, { kind: 'drop', when: 'before' } as const]) {
+      api.failAlways('file', fault)
+      await say(text, undefined, { document: { file_id: 'photo', file_name: 'a.txt' } })
+      await settled()
+    }
     expect(await say(`${text} let me in`, { id: 8, is_bot: false, first_name: hidden.strangerName })).toBe(200)
     for (const fault of [
       apiFault(400, `Bad Request: ${hidden.vendorError}`),

@@ -1,37 +1,55 @@
 // Hops 3-4: a signed URL in a message becomes the stored file it stands for, or the message is not taken. The URL goes no further.
-import type { ArrivedMessage, Part } from '../../contract/index.ts'
+import type { Arrived, ArrivedMessage, Part } from '../../contract/index.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { type FilePart, isFilePart, storedPart } from './file-part.ts'
 
-export type ClaimedArrival =
-  | { readonly kind: 'claimed'; readonly arrived: ArrivedMessage }
+export type Claimed =
+  | { readonly kind: 'claimed'; readonly arrivals: readonly Arrived[] }
   /** `code` of msg 14.7. */
-  | { readonly kind: 'refused'; readonly code: string; readonly remedy: string }
+  | { readonly kind: 'refused'; readonly of: ArrivedMessage; readonly code: string; readonly remedy: string }
 
 type UrlPart = FilePart & { readonly bytes_ref: { readonly kind: 'url' } }
 
 /** Whoever proved nothing owns nothing. */
 const nobody = ''
 
+/** All of an arrival or nothing. */
 export async function claimFiles(
   deps: Pick<GatewayDeps, 'attachments'>,
   { adapter }: Pick<GatewayConnection, 'adapter'>,
-  arrived: ArrivedMessage,
-): Promise<ClaimedArrival> {
-  const { parts } = arrived.message
-  if (adapter.capabilities.takesFileUrls !== 'own' || !parts.some(isUrlPart)) return { kind: 'claimed', arrived }
-  const owner = { principal: arrived.subject ?? nobody, threadId: arrived.message.thread_id }
-  const claimed: Part[] = []
-  for (const part of parts) {
-    if (!isUrlPart(part)) {
-      claimed.push(part)
+  arrivals: readonly Arrived[],
+): Promise<Claimed> {
+  const takesUrls = adapter.capabilities.takesFileUrls === 'own'
+  const claimed: Arrived[] = []
+  for (const arrived of arrivals) {
+    if (arrived.kind !== 'message' || !arrived.message.parts.some(isFilePart)) {
+      claimed.push(arrived)
       continue
     }
-    const outcome = await deps.attachments.claim(part.bytes_ref.url, owner)
-    if (outcome.kind === 'refused') return { kind: 'refused', code: outcome.code, remedy: outcome.remedy }
-    claimed.push(storedPart(part, outcome.descriptor))
+    const parts: Part[] = []
+    for (const given of arrived.message.parts) {
+      const part = withoutClaims(given)
+      const outcome =
+        takesUrls && isUrlPart(part) ? await claimOne(deps, arrived, part) : { kind: 'kept' as const, part }
+      if (outcome.kind === 'refused') return { ...outcome, of: arrived }
+      parts.push(outcome.part)
+    }
+    claimed.push({ ...arrived, message: { ...arrived.message, parts } })
   }
-  return { kind: 'claimed', arrived: { ...arrived, message: { ...arrived.message, parts: claimed } } }
+  return { kind: 'claimed', arrivals: claimed }
+}
+
+async function claimOne({ attachments }: Pick<GatewayDeps, 'attachments'>, arrived: ArrivedMessage, part: UrlPart) {
+  const owner = { principal: arrived.subject ?? nobody, threadId: arrived.message.thread_id }
+  const outcome = await attachments.claim(part.bytes_ref.url, owner)
+  return outcome.kind === 'refused' ? outcome : { kind: 'kept' as const, part: storedPart(part, outcome.descriptor) }
+}
+
+/** Which stored file a part stands for is found here and never believed: a name of one is no right to it. */
+function withoutClaims(part: Part): Part {
+  if (!isFilePart(part) || part.attachment === undefined) return part
+  const { attachment: _claimed, ...rest } = part
+  return rest
 }
 
 function isUrlPart(part: Part): part is UrlPart {
