@@ -13,7 +13,7 @@ export function chunkTree(root: Root, fit: Fit): readonly Root[] {
   const measured = loadOf(fit)
   const load: Load = (blocks) =>
     lengthOfAll(blocks, maxLength) > maxLength ? Number.POSITIVE_INFINITY : measured(blocks)
-  const room: Room = { load, alone: load, maxLength, isEmpty: true }
+  const room: Room = { load, alone: load, maxLength, guess: 1, isEmpty: true }
   const pieces: Root[] = []
   let window: readonly Block[] = []
   let at = 0
@@ -21,7 +21,7 @@ export function chunkTree(root: Root, fit: Fit): readonly Root[] {
     const count = countToFill(window, root.children, at, maxLength)
     window = [...window, ...root.children.slice(at, at + count)]
     at += count
-    const taken = takeBlocks(window, room) ?? loosenedFirst(window)
+    const taken = takeBlocks(window, { ...room, guess: sizeOfPiece(pieces.at(-1)) }) ?? loosenedFirst(window)
     if (!taken.head.every(isBlank)) pieces.push({ type: 'root', children: taken.head })
     window = taken.rest
   }
@@ -43,4 +43,10 @@ function loosenedFirst([first, ...others]: readonly Block[]): ReturnType<typeof 
   if (first === undefined) return { head: [], rest: [] }
   const { head, rest } = loosened(first)
   return { head, rest: [...rest, ...others] }
+}
+
+function sizeOfPiece(piece: Root | undefined): number {
+  const last = piece?.children.at(-1)
+  const inside = last?.type === 'list' || last?.type === 'table' ? last.children.length : 0
+  return Math.max(1, inside, piece?.children.length ?? 1)
 }

@@ -18,19 +18,20 @@ export function loadOf({ limit, sizeOf, costOf, maxCost }: Fit): Load {
   return (blocks) => Math.max(sizeOf(blocks) / limit, costOf(blocks) / maxCost)
 }
 
-/** The greatest count that is accepted, where every smaller one is too. */
-export function mostThat(max: number, isAccepted: (count: number) => boolean): number {
+/** The greatest count that is accepted, where every smaller one is too. A good guess saves most of the asking. */
+export function mostThat(max: number, guess: number, isAccepted: (count: number) => boolean): number {
   let accepted = 0
   let refused = max + 1
-  // From small to large: what is far too much is never measured.
-  for (let step = 1; accepted + step < refused; step *= 2) {
-    if (isAccepted(accepted + step)) accepted += step
-    else refused = accepted + step
+  const ask = (count: number) => {
+    if (isAccepted(count)) accepted = count
+    else refused = count
   }
-  while (refused - accepted > 1) {
-    const middle = (accepted + refused) >> 1
-    if (isAccepted(middle)) accepted = middle
-    else refused = middle
+  if (max > 0) ask(Math.min(Math.max(1, guess), max))
+  // Away from the guess in growing steps, and then between the two nearest answers.
+  const isUp = accepted > 0
+  for (let step = 1; refused - accepted > 1 && (isUp ? refused > max : accepted === 0); step *= 2) {
+    ask(isUp ? Math.min(accepted + step, max) : Math.max(refused - step, 1))
   }
+  while (refused - accepted > 1) ask((accepted + refused) >> 1)
   return accepted
 }

@@ -11,7 +11,7 @@ export type CodeRoom = {
 
 export function splitCode(code: Code, { fits, maxLength, isForced }: CodeRoom): readonly [Code, Code] | undefined {
   const window = code.value.slice(0, maxLength)
-  const length = mostThat(window.length, (count) => fits({ ...code, value: window.slice(0, count) }))
+  const length = mostThat(window.length, maxLength >> 1, (count) => fits({ ...code, value: window.slice(0, count) }))
   if (length === 0) return undefined
   const newline = code.value.lastIndexOf('\n', length)
   if (newline > 0) return parts(code, newline, newline + 1)

@@ -16,7 +16,7 @@ export type InlineRoom = {
 export function splitInline(nodes: readonly Inline[], room: InlineRoom): InlineSplit | undefined {
   const window = inlineWindow(nodes, room.maxLength)
   const { text } = window
-  const length = mostThat(text.length, (count) => room.fits(upTo(nodes, count)))
+  const length = mostThat(text.length, room.maxLength >> 1, (count) => room.fits(upTo(nodes, count)))
   if (length === 0) return undefined
   if (length === text.length) return { head: nodes, rest: [] }
   const cut = bestCut(window, length, room.isForced)

@@ -16,6 +16,8 @@ export type Room = {
   readonly alone: Load
   /** No text longer than this can fit. */
   readonly maxLength: number
+  /** How many blocks, items or rows went into the message before. */
+  readonly guess: number
   /** The message is empty: waiting for another one gains nothing. */
   readonly isEmpty: boolean
 }
@@ -41,7 +43,7 @@ export function takeBlocks(blocks: readonly Block[], room: Room): Taken | undefi
 }
 
 function countThatFits(blocks: readonly Block[], room: Room): number {
-  const count = mostThat(blocks.length, (some) => room.load(blocks.slice(0, some)) <= fill)
+  const count = mostThat(blocks.length, room.guess, (some) => room.load(blocks.slice(0, some)) <= fill)
   // One block that fills a message nearly whole is still whole.
   return count === 0 && room.load(blocks.slice(0, 1)) <= 1 ? 1 : count
 }
@@ -99,7 +101,7 @@ function tearList(list: List, room: Room): Taken | undefined {
     start: list.start + from,
     children: list.children.slice(from, to),
   })
-  const count = mostThat(list.children.length, (items) => room.load([some(0, items)]) <= 1)
+  const count = mostThat(list.children.length, room.guess, (items) => room.load([some(0, items)]) <= 1)
   const next = list.children[count]
   if (next !== undefined && room.alone([some(count, count + 1)]) > 1) {
     const wrap = (children: readonly Block[]): readonly Block[] => {
@@ -120,7 +122,7 @@ function tearTable(table: Table, room: Room): Taken | undefined {
   const [header, ...rows] = table.children
   if (header === undefined) return undefined
   const some = (from: number, to?: number): Table => ({ ...table, children: [header, ...rows.slice(from, to)] })
-  const count = rows.length === 0 ? 0 : mostThat(rows.length, (few) => room.load([some(0, few)]) <= 1)
+  const count = rows.length === 0 ? 0 : mostThat(rows.length, room.guess, (few) => room.load([some(0, few)]) <= 1)
   if (count > 0) return { head: [some(0, count)], rest: count === rows.length ? [] : [some(count)] }
   // Not even one row fits a message of its own.
   return room.alone([some(0, 1)]) > 1 ? tear(tableAsList(table), room) : undefined
