@@ -1,8 +1,6 @@
 // Port: a place for bytes. Drivers: a folder, S3 and what speaks like it, Supabase Storage, an R2 binding.
 // Keys are ours, of [A-Za-z0-9._/-], never reused; a driver knows nothing of owners.
 
-export type BlobFacts = { readonly size: number; readonly mimeType: string }
-
 /** `end` is inclusive, as in a Range header. */
 export type ByteRange = { readonly start: number; readonly end: number }
 

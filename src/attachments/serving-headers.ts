@@ -57,7 +57,7 @@ function disposition({ mimeType, name, path }: ServedFile): string {
 }
 
 /** RFC 6266: a plain name for old readers, then the true one. Only characters that end neither of them stay as they are. */
-export function fileNameParameters(name: string): string {
+function fileNameParameters(name: string): string {
   const plain = name.replace(/[^A-Za-z0-9 ._()-]/g, '_').slice(0, 200)
   return `filename="${plain}"; filename*=UTF-8''${extendedValue(name)}`
 }

@@ -17,7 +17,7 @@ export const bob: AttachmentOwner = { principal: 'person:bob', threadId: 'thread
 /** The seed's own example, letter for letter. */
 export const seedUrl = 'https://xxx.supabase.co/storage/v1/object/sign/agent-files/agent-inputs/u/t/r/img.jpg?token=xxx'
 export const seedObject = { store: 'supabase', bucket: 'agent-files', path: 'agent-inputs/u/t/r/img.jpg' }
-export const s3Object = { store: 's3', bucket: 'agent-inbox', path: 'agent-inputs/u/t/r/img.jpg' }
+const s3Object = { store: 's3', bucket: 'agent-inbox', path: 'agent-inputs/u/t/r/img.jpg' }
 
 const neverFetch: typeof fetch = () => Promise.reject(new Error('a URL from a message was fetched'))
 const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: secret('of nobody') }

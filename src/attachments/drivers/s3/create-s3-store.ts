@@ -8,6 +8,7 @@ import { rangedBody } from '../ranged-body.ts'
 import { readParts } from '../read-parts.ts'
 import { signedDisposition } from '../signed-disposition.ts'
 import { drain, mayHaveHappened, storeRequest, storeTimeouts, unexpected } from '../store-request.ts'
+import type { S3Call, S3Client } from './s3-client.ts'
 import { uploadInParts } from './upload-in-parts.ts'
 
 export type S3StoreOptions = {
@@ -25,16 +26,6 @@ export type S3StoreOptions = {
   readonly timeoutMs?: number
   readonly idleMs?: number
 }
-
-export type S3Call = {
-  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
-  readonly key: string
-  readonly query?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: Uint8Array<ArrayBuffer>
-}
-
-export type S3Client = (call: S3Call) => Promise<Response>
 
 /** S3 takes no part but the last below 5 MiB. */
 const partBytes = 8 * 1024 * 1024

@@ -2,7 +2,7 @@
 import { GatewayError } from '../../../contract/index.ts'
 import type { BodyPart } from '../read-parts.ts'
 import { drain, unexpected } from '../store-request.ts'
-import type { S3Client } from './create-s3-store.ts'
+import type { S3Client } from './s3-client.ts'
 
 type Place = { readonly key: string; readonly uploadId: string }
 

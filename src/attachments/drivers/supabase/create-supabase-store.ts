@@ -6,6 +6,7 @@ import { rangedBody } from '../ranged-body.ts'
 import { readParts } from '../read-parts.ts'
 import { isShownInPlace } from '../signed-disposition.ts'
 import { drain, mayHaveHappened, storeRequest, storeTimeouts, unexpected } from '../store-request.ts'
+import type { SupabaseClient } from './supabase-client.ts'
 import { uploadResumably } from './upload-resumably.ts'
 
 export type SupabaseStoreOptions = {
@@ -21,8 +22,6 @@ export type SupabaseStoreOptions = {
   readonly timeoutMs?: number
   readonly idleMs?: number
 }
-
-export type SupabaseClient = (path: string, init: RequestInit) => Promise<Response>
 
 /** The size its resumable uploads want for every part but the last; below it one request is the recommended way. */
 const partBytes = 6 * 1024 * 1024

@@ -2,7 +2,7 @@
 // that is still arriving has none yet. We resume nothing; it is here for its bounded parts.
 import type { BodyPart } from '../read-parts.ts'
 import { drain, unexpected } from '../store-request.ts'
-import type { SupabaseClient } from './create-supabase-store.ts'
+import type { SupabaseClient } from './supabase-client.ts'
 
 export type UploadFacts = { readonly bucket: string; readonly key: string; readonly mimeType: string }
 
