@@ -2,9 +2,9 @@
 import type { JsonObject } from '../../contract/index.ts'
 import { chunkTree } from '../chunk/chunk-tree.ts'
 import type { Block, Root } from '../tree.ts'
+import { fallbackText } from './fallback-text.ts'
 import { limits } from './limits.ts'
 import type { BlocksOptions } from './options.ts'
-import { renderMrkdwn } from './render-mrkdwn.ts'
 import { splitLongTables } from './table-block.ts'
 import { createSizeOf, platformBlocks, type Vehicle, vehicleOf } from './vehicle.ts'
 
@@ -16,12 +16,6 @@ export function renderBlocks(root: Root, options: BlocksOptions = {}): readonly 
     .flatMap((piece) => sendable(piece.children, options))
     .map((children) => ({ text: fallbackText(children, options), blocks: platformBlocks(children, options) }))
     .filter(({ text, blocks }) => text !== '' && blocks.length > 0)
-}
-
-/** The beginning of the same words; the blocks hold them all. */
-function fallbackText(children: readonly Block[], options: BlocksOptions): string {
-  const [first = '', second] = renderMrkdwn({ type: 'root', children }, limits.fallback - 2, options)
-  return second === undefined ? first : `${first} …`
 }
 
 /** At most fifty blocks and one table in a message; a heading stays with what it is the heading of. */

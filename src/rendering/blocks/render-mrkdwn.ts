@@ -10,13 +10,14 @@ import type { BlocksOptions } from './options.ts'
 export function renderMrkdwn(root: Root, limit: number, options: BlocksOptions = {}): readonly string[] {
   const sizeOf = sumOfBlocks((block) => blockText(block, options).length + seam.length)
   return chunkTree(root, { limit: limit + seam.length, sizeOf })
-    .map((piece) => blocksText(piece.children, options))
+    .map((piece) => mrkdwnText(piece.children, options))
     .filter((text) => text.trim() !== '')
 }
 
 const seam = '\n\n'
 
-function blocksText(blocks: readonly Block[], options: BlocksOptions): string {
+/** In one piece. */
+export function mrkdwnText(blocks: readonly Block[], options: BlocksOptions): string {
   return blocks
     .map((block) => blockText(block, options))
     .filter((text) => text !== '')
@@ -30,7 +31,7 @@ function blockText(block: Block, options: BlocksOptions): string {
     case 'heading':
       return mrkdwnBold(block.children, options)
     case 'blockquote':
-      return quoted(blocksText(block.children, options))
+      return quoted(mrkdwnText(block.children, options))
     case 'list':
       return listText(block, options)
     case 'code':

@@ -109,3 +109,39 @@ test('slack:C11 a limit of one character ends', () => {
   const pieces = renderMrkdwn(parseMarkdown('# ab\n\n- **c** & `d`'), 1)
   expect(pieces.join('').replaceAll('&amp;', '&')).toMatch(/a.*b.*c.*&.*d/)
 })
+
+describe('the text beside the blocks', () => {
+  const textOf = (markdown: string) => messagesOf(markdown).map(({ text }) => text)
+
+  test('is the same words where they are short', () => {
+    expect(textOf('# Hi\n\n**you** & [me](https://e.example/)')).toEqual([
+      '*Hi*\n\n*you* &amp; <https://e.example/|me>',
+    ])
+  })
+
+  test('is the beginning of them where they are long, with no token torn', () => {
+    for (let length = 2940; length < 3000; length += 1) {
+      const [text = ''] = textOf(`${'x'.repeat(length)}[a](https://e.example/path)<<<<<<<< ${filler(200)}`)
+      expect(text.length).toBeLessThanOrEqual(3000)
+      expect(text).toMatch(/ …$/)
+      expect(text.replace(/<https:\/\/e\.example\/path\|a>|&lt;/g, '')).not.toMatch(/[<>&]/)
+    }
+  })
+})
+
+test.each(['*a', '(* ', '[', '<!channel> ', '`', '| '])(
+  '100 KB of %j take time that grows with their length',
+  (mark) => {
+    const timeOf = (length: number) => {
+      const root = parseMarkdown(mark.repeat(length / mark.length))
+      const started = performance.now()
+      const messages = renderBlocks(root)
+      const time = performance.now() - started
+      expect(messages.flatMap(refusals)).toEqual([])
+      return time
+    }
+    timeOf(20_000)
+    // Five times as long; quadratic would be twenty-five times the time.
+    expect(timeOf(100_000)).toBeLessThan(Math.max(500, timeOf(20_000) * 15))
+  },
+)
