@@ -25,6 +25,8 @@ export type ModelAgentOptions = {
   readonly modelTimeoutMs?: number
   /** How often and how fast a provider is asked again before the turn itself waits for it. */
   readonly modelRetries?: RetryOptions
+  /** Pictures that people send are shown to the model; without it they are named, like any file. For models of the AI SDK. */
+  readonly files?: boolean
   readonly tools?: readonly Tool[]
   /** Servers whose tools it may use besides its own, as `<server>/<tool>`. */
   readonly mcpServers?: readonly McpServerConfig[]
@@ -55,6 +57,7 @@ export const modelAgentKeys: readonly string[] = Object.keys({
   maxOutputTokens: 1,
   modelTimeoutMs: 1,
   modelRetries: 1,
+  files: 1,
   tools: 1,
   mcpServers: 1,
   toolPolicy: 1,

@@ -16,6 +16,7 @@ import type { NamedLines } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { linesBefore, namedLines, spokenLine } from './model-view.ts'
 import { outputForm } from './output-schema.ts'
+import { picturePayload } from './pictures.ts'
 import { aiSdkModel } from './providers/ai-sdk.ts'
 import { withOutputForm } from './providers/structured-output.ts'
 import { type RetryPolicy, withRetries } from './providers/with-retries.ts'
@@ -91,8 +92,8 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
   }
   return {
     async run(message, context) {
-      const { sender, parts, channel } = message
-      const lines = [...linesBefore(options, sender, context), spokenLine({ role: 'user', sender, parts })]
+      const { sender, channel } = message
+      const lines = [...linesBefore(options, sender, context), heardLine(options, message)]
       const facts = turnFacts(message, context)
       const given = { known: lines.length, facts, sender, clientTools: channel?.client_tools ?? [] }
       const start = { ...namedLines(lines, channel?.room_kind), ...given }
@@ -107,6 +108,12 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       return converse(equipped, { ...start, ...namedLines(start.lines, room) }, context)
     },
   }
+}
+
+/** What the turn is about, with its pictures where the model takes them. */
+function heardLine({ files }: ModelAgentOptions, { sender, parts }: NormalizedMessage): Envelope {
+  const spoken = spokenLine({ role: 'user', sender, parts })
+  return files === true ? { ...spoken, payload: picturePayload(parts) } : spoken
 }
 
 /** What it was told by its developer, of a room with several people, and of its place in a chain of agents. */
@@ -167,7 +174,7 @@ function linesOf({ messages, final_content }: ConversationResult, given: number)
 }
 
 /** A model's answer is a step like any other: after a crash it is read from the journal, not asked for again. */
-function journaled(model: Model, { step, stop }: SignalContext): Model {
+function journaled(model: Model, { step, stop, attachments }: SignalContext): Model {
   return async (request) => {
     const { messages, tools, system, turn } = request
     // What the answer depends on; where a line comes from and when is not among it.
@@ -176,7 +183,8 @@ function journaled(model: Model, { step, stop }: SignalContext): Model {
     let isAsked = false
     const work = async ({ signal }: { signal: AbortSignal }) => {
       isAsked = true
-      return (await model({ ...request, signal: AbortSignal.any([signal, stop]) })) as Journaled
+      const means = { signal: AbortSignal.any([signal, stop]), readFile: attachments.bytes }
+      return (await model({ ...request, ...means })) as Journaled
     }
     const answer = (await step(`model turn ${turn}`, work, { idempotent: true, args })) as ModelTurn
     // Whoever watches has just been told to start over.

@@ -23,6 +23,8 @@ export type ModelRequest = {
   readonly structuredOutput?: StructuredOutputRequest
   /** Index in `messages` after which a cache marker may be set. */
   readonly cacheBreakpointAfter?: number
+  /** The bytes of a file that a line names, at most so many. Absent: there are none to be had. */
+  readonly readFile?: (id: string, maxBytes: number) => Promise<Uint8Array | undefined>
   readonly signal: AbortSignal
   /** Text as it grows. Absent: nobody watches. */
   readonly onDelta?: (delta: string) => void

@@ -2,6 +2,7 @@
 // like one stays text.
 import { jsonSchema, type LanguageModel, Output, streamText, type ToolSet, tool } from 'ai'
 import type { Model, ModelRequest, ModelTurn } from '../loop/model.ts'
+import { loadPictures } from '../pictures.ts'
 import type { RequestedCall, ToolDeclaration } from '../tools/tool.ts'
 import { toModelMessages } from './to-model-messages.ts'
 
@@ -20,11 +21,12 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Mo
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: Reflect.get(globalThis, 'AI_SDK_LOG_WARNINGS') ?? false })
   return async (request) => {
     const names = safeNames(request.tools)
+    const pictures = await loadPictures(request)
     const silence = watchSilence(options.modelTimeoutMs ?? defaultTimeoutMs)
     const stream = streamText({
       model,
       ...(request.system === undefined ? {} : { system: request.system }),
-      messages: toModelMessages(request.messages, (name) => names.get(name) ?? name),
+      messages: toModelMessages(request.messages, (name) => names.get(name) ?? name, pictures),
       tools: toolSet(request.tools, names),
       ...outputOf(request),
       maxRetries: 0,

@@ -1,6 +1,7 @@
 // Envelopes as the AI SDK wants them: the calls of one turn in one message, their results in the next.
 import type { JSONValue, ModelMessage } from 'ai'
 import type { Envelope } from '../../contract/index.ts'
+import { type LoadedPicture, picturesIn } from '../pictures.ts'
 
 export type SafeName = (toolName: string) => string
 
@@ -8,7 +9,11 @@ type Assistant = Extract<ModelMessage, { role: 'assistant' }>
 type AssistantPart = Exclude<Assistant['content'], string>[number]
 type ToolPart = Extract<ModelMessage, { role: 'tool' }>['content'][number]
 
-export function toModelMessages(messages: readonly Envelope[], safeName: SafeName): ModelMessage[] {
+export function toModelMessages(
+  messages: readonly Envelope[],
+  safeName: SafeName,
+  pictures: ReadonlyMap<string, LoadedPicture> = new Map(),
+): ModelMessage[] {
   const out: ModelMessage[] = []
   let turn: unknown
   for (const message of messages) {
@@ -23,7 +28,7 @@ export function toModelMessages(messages: readonly Envelope[], safeName: SafeNam
       case 'text':
       case 'multimodal_part':
       case 'final_result':
-        addText(out, message)
+        addText(out, message, pictures)
         // Text of the same turn stands before its calls; after anybody's words another turn begins.
         turn = undefined
         break
@@ -50,11 +55,21 @@ function addCall(out: ModelMessage[], part: AssistantPart, isSameTurn: boolean):
   else addAssistant(out, part)
 }
 
-function addText(out: ModelMessage[], message: Envelope): void {
+function addText(out: ModelMessage[], message: Envelope, pictures: ReadonlyMap<string, LoadedPicture>): void {
   const text = textOf(message)
   if (text === '') return
   if (message.role === 'assistant') addAssistant(out, { type: 'text', text })
-  else out.push({ role: 'user', content: message.role === 'system' ? `[note] ${text}` : text })
+  else if (message.role === 'system') out.push({ role: 'user', content: `[note] ${text}` })
+  else out.push({ role: 'user', content: withPictures(text, message, pictures) })
+}
+
+type UserContent = Extract<ModelMessage, { role: 'user' }>['content']
+
+function withPictures(text: string, { payload }: Envelope, pictures: ReadonlyMap<string, LoadedPicture>): UserContent {
+  const shown = picturesIn(payload).flatMap(({ id }) => pictures.get(id) ?? [])
+  if (shown.length === 0) return text
+  const files = shown.map(({ mime, bytes }) => ({ type: 'file' as const, data: bytes, mediaType: mime }))
+  return [{ type: 'text', text }, ...files]
 }
 
 function addAssistant(out: ModelMessage[], part: AssistantPart): void {
