@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type EntityPiece, renderEntities } from '../../../src/rendering/index.ts'
-import { rangedPieces } from '../../rendering/corpus/faces.ts'
+import { rangedPieces } from '../../rendering/corpus/faces/entities-face.ts'
 import { anyTree } from '../../rendering/tree-arbitrary.ts'
 import { describeBeside } from '../peer.ts'
 import { comesAlive, differences } from './judge-piece.ts'

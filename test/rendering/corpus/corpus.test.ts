@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseMarkdown } from '../../../src/rendering/index.ts'
 import { corpusAnswers } from './answers.ts'
-import { faces } from './faces.ts'
+import { faces } from './faces/faces.ts'
 import { addresses, missingWord } from './reading.ts'
 
 const answers = corpusAnswers(join(import.meta.dirname, 'answers'))
@@ -15,7 +15,7 @@ test('the corpus has more than two hundred answers, each with a name of its own'
 })
 
 describe.each(Object.entries(faces))('%s', { timeout: 60_000 }, (_, face) => {
-  const shown = answers.map(({ name, markdown }) => ({ name, markdown, ...face(markdown) }))
+  const shown = answers.map(({ name, markdown }) => ({ name, markdown, ...face.show(markdown) }))
 
   test('is within every limit and well formed', () => {
     expect(shown.filter(({ refused }) => refused.length > 0).map(({ name, refused }) => [name, refused])).toEqual([])
@@ -27,11 +27,12 @@ describe.each(Object.entries(faces))('%s', { timeout: 60_000 }, (_, face) => {
   })
 
   test('leads wherever the answer leads', () => {
-    const lost = shown.map(({ name, markdown, reachable }) => [
-      name,
-      [...addresses(parseMarkdown(markdown))].filter((url) => !reachable.includes(url.replace(/^(?:mailto|tel):/, ''))),
-    ])
-    expect(lost.filter(([, urls]) => urls?.length !== 0)).toEqual([])
+    const lost = shown.map(({ name, markdown, visible, targets }) => {
+      const reachable = [...targets, visible].join('\n')
+      const urls = [...addresses(parseMarkdown(markdown))]
+      return [name, urls.filter((url) => !reachable.includes(url.replace(/^(?:mailto|tel):/, '')))] as const
+    })
+    expect(lost.filter(([, urls]) => urls.length > 0)).toEqual([])
   })
 
   test('calls nobody', () => {
@@ -39,6 +40,6 @@ describe.each(Object.entries(faces))('%s', { timeout: 60_000 }, (_, face) => {
   })
 
   test('is the same when it is rendered again', () => {
-    for (const { name, markdown, ...once } of shown) expect(face(markdown), name).toEqual(once)
+    for (const { name, markdown, ...once } of shown) expect(face.show(markdown), name).toEqual(once)
   })
 })

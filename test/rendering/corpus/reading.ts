@@ -113,6 +113,8 @@ function inlineText(nodes: readonly Inline[]): string {
         case 'mention':
           return node.name
         case 'link':
+          // A face may show the address there.
+          return ` ${inlineText(node.children)} `
         case 'strong':
         case 'emphasis':
         case 'delete':
