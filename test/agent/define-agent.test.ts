@@ -9,7 +9,7 @@ const define = (changes: object) => defineAgent({ ...base, ...changes } as Model
 
 const known = [
   ...['slug', 'label', 'description', 'help', 'busy', 'access', 'provenance', 'siblings'],
-  ...['instructions', 'model', 'temperature', 'maxOutputTokens', 'modelTimeoutMs', 'modelRetries'],
+  ...['instructions', 'model', 'temperature', 'maxOutputTokens', 'modelTimeoutMs', 'modelRetries', 'files'],
   ...['tools', 'mcpServers', 'toolPolicy', 'actionPolicy', 'budgets', 'maxTurns', 'completionPolicy', 'shouldContinue'],
   ...['preToolMediator', 'toolCallRules', 'history', 'compaction', 'output', 'onEvent'],
 ].join(', ')
