@@ -1,5 +1,6 @@
 // The tree as posts of a thread, each as long as other servers accept, numbered where there is more than one (mail 3.6).
 import { chunkTree } from '../chunk/chunk-tree.ts'
+import type { Fit } from '../chunk/fit.ts'
 import { sumOfBlocks } from '../sum-of-blocks.ts'
 import type { Block, Root } from '../tree.ts'
 import { type HrefOf, noteHtml } from './note-html.ts'
@@ -16,29 +17,44 @@ const maxHtmlBytes = 48 * 1024
 
 export function renderNote(root: Root, options: NoteOptions = {}): readonly Note[] {
   const { limit = defaultLimit, hrefOf = () => undefined } = options
-  const pieces = thread(noteTree(root), limit, hrefOf)
-  return pieces.map((blocks) => ({ html: noteHtml(blocks, hrefOf), plainLength: noteLength(noteText(blocks)) }))
+  const posts = thread(noteTree(root), limit, createMeasures(hrefOf))
+  return posts.map((blocks) => ({ html: noteHtml(blocks, hrefOf), plainLength: noteLength(noteText(blocks)) }))
 }
 
 /** The numbers need room of their own, and how many digits they have is known only when the pieces are. */
-function thread(root: Root, limit: number, hrefOf: HrefOf): readonly (readonly Block[])[] {
-  const whole = pieces(root, limit, hrefOf)
-  if (whole.length <= 1) return whole
+function thread(root: Root, limit: number, measures: Measures): readonly (readonly Block[])[] {
+  const { sizeOf, costOf } = measures
+  if (sizeOf(root.children) <= limit + seam && costOf(root.children) <= maxHtmlBytes)
+    return pieces(root, limit, measures)
   for (let digits = 1; ; digits += 1) {
     const room = Math.max(1, limit - longestNumber(digits))
-    const parts = pieces(root, room, hrefOf)
+    const parts = pieces(root, room, measures)
+    if (parts.length === 1) return parts
     if (String(parts.length).length <= digits) {
       return parts.map((part, index) => numbered(part, `(${index + 1}/${parts.length})`))
     }
   }
 }
 
-function pieces(root: Root, limit: number, hrefOf: HrefOf): readonly (readonly Block[])[] {
-  const sizeOf = sumOfBlocks((block) => noteLength(noteText([block])) + seam)
-  const costOf = sumOfBlocks((block) => new TextEncoder().encode(noteHtml([block], hrefOf)).length)
-  return chunkTree(root, { limit: limit + seam, sizeOf, costOf, maxCost: maxHtmlBytes })
+function pieces(root: Root, limit: number, measures: Measures): readonly (readonly Block[])[] {
+  return chunkTree(root, { limit: limit + seam, ...measures, maxCost: maxHtmlBytes })
     .map(({ children }) => children)
     .filter((blocks) => noteText(blocks).trim() !== '')
+}
+
+type Measures = Required<Pick<Fit, 'sizeOf' | 'costOf'>>
+
+function createMeasures(hrefOf: HrefOf): Measures {
+  return {
+    sizeOf: sumOfBlocks((block) => noteLength(noteText([block])) + seam),
+    costOf: sumOfBlocks((block) => bytesOf(noteHtml([block], hrefOf))),
+  }
+}
+
+const onlyAscii = /^[\x00-\x7f]*$/
+
+function bytesOf(html: string): number {
+  return onlyAscii.test(html) ? html.length : new TextEncoder().encode(html).length
 }
 
 const seam = 2

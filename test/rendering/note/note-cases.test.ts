@@ -131,8 +131,11 @@ describe('a thread', () => {
     expect(second).toContain(`<ol start="${first.split('<li>').length}">`)
   })
 
-  test('mail:AP-136 of 40 KB stays under 60 KB each', () => {
-    const notes = renderNote(parseMarkdown('**"&** '.repeat(6000)), { limit: 50_000 })
+  test.each([
+    ['marks', '**"&** '.repeat(6000)],
+    ['wide characters', '中文中文\n\n'.repeat(6000)],
+  ])('mail:AP-136 of 40 KB of %s stays under 60 KB each', (_, markdown) => {
+    const notes = renderNote(parseMarkdown(markdown), { limit: 50_000 })
     expect(notes.length).toBeGreaterThan(1)
     for (const { html } of notes) expect(new TextEncoder().encode(html).length).toBeLessThan(60_000)
   })
