@@ -91,7 +91,7 @@ export const anyTree: fc.Arbitrary<Root> = fc
   .map((children) => ({ type: 'root', children }))
 
 /** How often each numbered word stands in a text. */
-export function countWords(text: string): ReadonlyMap<string, number> {
+function countWords(text: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const [found] of text.matchAll(/word\d+/g)) counts.set(found, (counts.get(found) ?? 0) + 1)
   return counts

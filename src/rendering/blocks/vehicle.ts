@@ -76,7 +76,7 @@ function measure(block: Block, options: BlocksOptions): number {
 }
 
 /** What people read and where links lead; the names of fields are not counted. */
-export function charactersIn(json: Json): number {
+function charactersIn(json: Json): number {
   if (json === null || typeof json !== 'object') return 0
   if (Array.isArray(json)) return json.reduce<number>((sum, item: Json) => sum + charactersIn(item), 0)
   let sum = 0

@@ -31,7 +31,7 @@ function nodeText(node: Inline): string {
 }
 
 /** A link without a label shows its address. */
-export function linkLabel({ url, children }: Link): string {
+function linkLabel({ url, children }: Link): string {
   const label = inlineText(children)
   return label.trim() === '' ? url : label
 }

@@ -1,7 +1,7 @@
 // The links below inline nodes, for faces that must show a label without its address.
 import type { Inline, Link, Table } from '../tree.ts'
 
-export function linksIn(children: readonly Inline[]): readonly Link[] {
+function linksIn(children: readonly Inline[]): readonly Link[] {
   return children.flatMap((node) => {
     if (node.type === 'link') return [node]
     return 'children' in node ? linksIn(node.children) : []

@@ -26,7 +26,7 @@ export function refusals({ text, blocks }: BlocksMessage): readonly string[] {
 }
 
 /** All words people see. */
-export function shownIn(json: Json): readonly string[] {
+function shownIn(json: Json): readonly string[] {
   return nodesIn(json).flatMap((node) => [node['text'], node['url']].filter(isString))
 }
 
