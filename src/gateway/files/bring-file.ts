@@ -1,11 +1,21 @@
 // One file into the store: found where an earlier try left it, else opened at its platform, a few times where that falters.
+import type { AgentContext } from '../../agent/context.ts'
 import type { IncomingFile, StoreOutcome } from '../../attachments/desk.ts'
 import type { SignedUrlCode } from '../../attachments/signed-url-code.ts'
 import { GatewayError, isGatewayError, type JsonObject, type KnownPart, type OpenedFile } from '../../contract/index.ts'
 import type { StoredMessage } from '../../sessions/turn-store.ts'
-import type { BringScene } from './bring-files.ts'
+import type { GatewayDeps } from '../deps.ts'
+import type { ReadyTurn } from '../prepare-turn.ts'
 import { type FilePart, missingPart, noLongerThere, storedPart } from './file-part.ts'
 import { inlineBody } from './inline-body.ts'
+
+export type BringScene = {
+  readonly deps: GatewayDeps
+  readonly ready: Pick<ReadyTurn, 'at' | 'turn'>
+  readonly step: AgentContext['step']
+  /** Ends the bringing: lease lost, deadline, or somebody stopped the run. */
+  readonly signal: AbortSignal
+}
 
 export type Wanted = { readonly id: string; readonly message: StoredMessage; readonly part: FilePart }
 

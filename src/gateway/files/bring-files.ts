@@ -1,21 +1,10 @@
 // Hop 7, before the agent runs: the files of the turn's messages are opened at their platform once and kept. Only here, where
 // every member is admitted: a stranger's message never causes a download.
-import type { AgentContext } from '../../agent/context.ts'
 import type { Json, KnownPart, Part } from '../../contract/index.ts'
 import type { Absorbed } from '../../sessions/absorb-edits.ts'
-import type { GatewayDeps } from '../deps.ts'
-import type { ReadyTurn } from '../prepare-turn.ts'
 import { attachmentIdOf } from './attachment-id.ts'
-import { bringFile } from './bring-file.ts'
+import { type BringScene, bringFile } from './bring-file.ts'
 import { attachmentIdsIn, type FilePart, isFilePart } from './file-part.ts'
-
-export type BringScene = {
-  readonly deps: GatewayDeps
-  readonly ready: Pick<ReadyTurn, 'at' | 'turn'>
-  readonly step: AgentContext['step']
-  /** Ends the bringing: lease lost, deadline, or somebody stopped the run. */
-  readonly signal: AbortSignal
-}
 
 const atOnce = 3
 

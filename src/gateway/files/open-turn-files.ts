@@ -3,7 +3,8 @@ import type { HistoricalMessage, NormalizedMessage, Part } from '../../contract/
 import type { Absorbed } from '../../sessions/absorb-edits.ts'
 import type { ReadyTurn } from '../prepare-turn.ts'
 import { replyFacts } from '../turn-facts.ts'
-import { type BringScene, bringFiles } from './bring-files.ts'
+import type { BringScene } from './bring-file.ts'
+import { bringFiles } from './bring-files.ts'
 import { isFilePart } from './file-part.ts'
 import { createTurnFiles, handedHistory, type TurnFiles } from './turn-files.ts'
 
