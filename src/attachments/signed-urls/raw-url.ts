@@ -58,7 +58,7 @@ function readPath(
   path: string,
 ): { readonly segments: readonly string[] } | { readonly code: SignedUrlCode } {
   if (hasTraversal(path)) return { code: 'SU_TRAVERSAL' }
-  if (/[\\\u0000-\u0020\u007f]|%(?![0-9a-f]{2})|%(?:00|2f|5c)/i.test(path)) return { code: 'SU_PATH_ENCODING' }
+  if (/[\\\u0000-\u0020\u007f]|%(?![0-9a-f]{2})/i.test(path)) return { code: 'SU_PATH_ENCODING' }
   if (!URL.canParse(raw) || new URL(raw).pathname !== path) return { code: 'SU_PATH_ENCODING' }
   const segments = path.slice(1).split('/').map(decodedOnce)
   const isClean = segments.every((each) => each !== undefined && each !== '' && !forbiddenInSegment.test(each))
