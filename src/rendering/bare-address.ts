@@ -2,7 +2,7 @@
 import { safeUrl } from './safe-url.ts'
 import type { Inline } from './tree.ts'
 
-const scheme = /(?<![\p{L}\p{N}_])https?$/iu
+const scheme = /(?<![A-Za-z0-9_])https?$/i
 // White space and characters that end a sentence in scripts without spaces are never part of an address as people write it.
 const rest = /:\/\/[^\s<>"`\u3000-\u303f\uff01-\uff0f\uff1a-\uff1f\u201c\u201d]{1,4000}/y
 const trailing = "?!.,:;*_~'|]"

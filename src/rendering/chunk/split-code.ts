@@ -16,7 +16,8 @@ export function splitCode(code: Code, { fits, maxLength, isForced }: CodeRoom): 
   const newline = code.value.lastIndexOf('\n', length)
   if (newline > 0) return parts(code, newline, newline + 1)
   if (!isForced) return undefined
-  const cut = graphemeBoundary(code.value, length)
+  const space = code.value.lastIndexOf(' ', length - 1) + 1
+  const cut = space * 2 > length ? space : graphemeBoundary(code.value, length)
   return parts(code, cut, cut)
 }
 

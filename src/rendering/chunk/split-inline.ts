@@ -19,21 +19,25 @@ export function splitInline(nodes: readonly Inline[], room: InlineRoom): InlineS
   const length = mostThat(text.length, room.maxLength >> 1, (count) => room.fits(upTo(nodes, count)))
   if (length === 0) return undefined
   if (length === text.length) return { head: nodes, rest: [] }
-  const cut = bestCut(window, length, room.isForced)
+  const cut = bestCut(window, length, room)
   if (cut === undefined) return undefined
   const end = text.slice(0, cut).trimEnd().length
   const start = text.length - text.slice(cut).trimStart().length
   return { head: upTo(nodes, end === 0 ? cut : end), rest: from(nodes, start) }
 }
 
-function bestCut({ text, whole }: InlineWindow, length: number, isForced: boolean): number | undefined {
+function bestCut(
+  { text, whole }: InlineWindow,
+  length: number,
+  { isForced, maxLength }: InlineRoom,
+): number | undefined {
   for (let room = length; ; ) {
     const cut = cutPoint(text, room)
     const torn = whole.find(({ start, end }) => start < cut && cut < end)
     if (torn === undefined) return isForced || isBetweenWords(text, cut) || room < length ? cut : undefined
-    // It would not fit anywhere, or nothing stands before it.
-    const isTooLong = torn.end - torn.start > length
-    if (torn.start === 0 || (isTooLong && torn.start * 4 < length)) return isForced ? cut : undefined
+    // Nothing can be put before it: torn only where its own words are too long, not where its address is.
+    const isTooLong = torn.end - torn.start > maxLength >> 1
+    if (torn.start === 0 || (isTooLong && torn.start * 4 < length)) return isForced && isTooLong ? cut : undefined
     if (isAtSpace(text, torn.start)) return torn.start
     room = torn.start
   }

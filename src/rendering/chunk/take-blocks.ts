@@ -34,7 +34,7 @@ export function takeBlocks(blocks: readonly Block[], room: Room): Taken | undefi
   if (next === undefined) return { head: lead, rest: [] }
   const isFirst = lead.every(isHeading)
   if (room.alone([next]) > 1 ? isFirst || room.load(lead) < wellFilled : isFirst && room.isEmpty) {
-    const torn = tear(next, { ...withLead(room, lead), isEmpty: room.isEmpty && isFirst })
+    const torn = tear(next, { ...withLead(room, lead), isEmpty: room.isEmpty && count === 0 })
     if (torn !== undefined) return { head: [...lead, ...torn.head], rest: [...torn.rest, ...blocks.slice(count + 1)] }
   }
   // A heading waits for what it stands above, unless nothing could ever join it.

@@ -27,7 +27,14 @@ export function finished(
   const entities = ranges
     .flatMap((range) => (soft.has(range.type) && holes.length > 0 ? without(range, holes) : [range]))
     .flatMap((range) => entityOf(text, range, blockStarts))
-  return { text, entities: entities.toSorted((one, other) => one.offset - other.offset || other.length - one.length) }
+  return { text, entities: entities.toSorted(outerFirst) }
+}
+
+/** Of two ranges over the same words, the one that may hold the other. */
+const ranks: readonly string[] = ['blockquote', 'bold', 'italic', 'strikethrough', 'text_link', 'code', 'pre']
+
+function outerFirst(one: Entity, other: Entity): number {
+  return one.offset - other.offset || other.length - one.length || ranks.indexOf(one.type) - ranks.indexOf(other.type)
 }
 
 function byStart(one: Range, other: Range): number {

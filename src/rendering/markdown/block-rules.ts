@@ -9,8 +9,8 @@ type BlockState = Parameters<BlockRule>[0]
 /** Quotes, lists and items inside each other; what is deeper is text. */
 const maxContainers = 16
 
-const maxTokens = 20_000
-const maxRows = 2000
+const maxTokens = 12_000
+const maxRows = 1200
 
 const definition = /\[(?:[^\\[\]]|\\.){1,999}\]:\s{0,99}<?(?:https?:\/\/|mailto:|tel:)/iy
 

@@ -1,20 +1,22 @@
 // Inline nodes as one row of words, marks and finished pieces, each knowing what it stands beside.
 import type { Inline, Link } from '../tree.ts'
 
+type MarkType = 'strong' | 'emphasis' | 'delete'
+
 export type Segment =
   | { readonly kind: 'words'; readonly text: string }
   /** Written already; `first` and `last` are how it begins and ends. */
   | { readonly kind: 'piece'; readonly node: Extract<Inline, { type: 'inlineCode' | 'break' }> | Link }
   | {
       readonly kind: 'mark'
-      readonly type: 'strong' | 'emphasis' | 'delete'
+      readonly type: MarkType
       readonly isOpening: boolean
       readonly id: number
     }
 
 export function segmentsOf(nodes: readonly Inline[]): readonly Segment[] {
   const segments: Segment[] = []
-  let marks = 0
+  const open = new Set<MarkType>()
   const read = (children: readonly Inline[]) => {
     for (const node of children) {
       switch (node.type) {
@@ -32,10 +34,11 @@ export function segmentsOf(nodes: readonly Inline[]): readonly Segment[] {
         case 'strong':
         case 'emphasis':
         case 'delete': {
-          marks += 1
-          const id = marks
-          segments.push({ kind: 'mark', type: node.type, isOpening: true, id })
+          const id = open.has(node.type) ? undefined : openedMark(segments, node.type)
+          open.add(node.type)
           read(node.children)
+          if (id === undefined) break
+          open.delete(node.type)
           segments.push({ kind: 'mark', type: node.type, isOpening: false, id })
           break
         }
@@ -46,6 +49,18 @@ export function segmentsOf(nodes: readonly Inline[]): readonly Segment[] {
   }
   read(nodes)
   return segments
+}
+
+/** Where the same mark was closed right before, it goes on. */
+function openedMark(segments: Segment[], type: MarkType): number {
+  const last = segments.at(-1)
+  if (last?.kind === 'mark' && last.type === type && !last.isOpening) {
+    segments.pop()
+    return last.id
+  }
+  const id = segments.length
+  segments.push({ kind: 'mark', type, isOpening: true, id })
+  return id
 }
 
 /** What a parser sees beside a mark: white space (also the end of the text), punctuation or a letter. */

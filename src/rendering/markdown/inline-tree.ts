@@ -38,7 +38,7 @@ export function labelOf(token: Token): string {
 function addLines(text: string, builder: InlineBuilder, addBreak: () => void): void {
   for (const [index, line] of text.split('\n').entries()) {
     if (index > 0) addBreak()
-    builder.words(line)
+    builder.words(index > 0 ? line.trimStart() : line)
   }
 }
 

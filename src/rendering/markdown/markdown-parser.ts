@@ -38,13 +38,18 @@ function createParser(): MarkdownIt {
 const suspiciousLength = 2000
 const maxBrackets = 1000
 
+// Without any of these there is nothing to read but words.
+const inlineMarks = /[\\`*_~[<&]|:\/\//
+
+/** Without children a token is its words. */
 function parseInline(md: MarkdownIt, token: Token, env: Record<string, unknown>): void {
   const children = token.children ?? []
-  if (token.content.length > suspiciousLength && isNoise(token.content)) token.children = null
+  const isNoise = token.content.length > suspiciousLength && isMadeOfMarks(token.content)
+  if (isNoise || !inlineMarks.test(token.content)) token.children = null
   else md.inline.parse(token.content, md, env, children)
 }
 
-function isNoise(text: string): boolean {
+function isMadeOfMarks(text: string): boolean {
   let brackets = 0
   let marks = 0
   for (let index = 0; index < text.length; index += 1) {

@@ -62,16 +62,24 @@ function listMarkdown(list: List, isOther: boolean): string {
   return list.children.map((item, index) => itemMarkdown(item, mark(index))).join('\n')
 }
 
-function itemMarkdown({ checked, children }: ListItem, mark: string): string {
+function itemMarkdown({ checked: box, children: blocks }: ListItem, mark: string): string {
+  // A box stands before words; where there are none it is one itself.
+  const hasWords = blocks[0]?.type === 'paragraph' && blocks[0].children.length > 0
+  const checked = hasWords ? box : null
+  const children = box === null || hasWords ? blocks : [boxOf(box), ...blocks]
   const [first, second] = children
   const isTight = first?.type === 'paragraph' && children.length === 2 && second?.type === 'list' && canFollow(second)
   const body = isTight
     ? `${inlineMarkdown(first.children)}\n${blocksMarkdown(children.slice(1))}`
     : blocksMarkdown(children)
-  const box = checked === null ? '' : checked ? '[x] ' : '[ ] '
+  const written = checked === null ? '' : checked ? '[x] ' : '[ ] '
   const words = checked === null ? body.replace(/^\[(?=[ xX]\]\s)/, '\\[') : body
   const indent = ' '.repeat(mark.length)
-  return `${mark}${box}${linesOf(words, (line) => (line === '' ? '' : indent + line)).slice(indent.length)}`.trimEnd()
+  return `${mark}${written}${linesOf(words, (line) => (line === '' ? '' : indent + line)).slice(indent.length)}`.trimEnd()
+}
+
+function boxOf(checked: boolean): Block {
+  return { type: 'paragraph', children: [{ type: 'text', value: checked ? '☑' : '☐' }] }
 }
 
 /** Only a list that begins at one and says something may follow a line of words at once (CommonMark 5.3). */

@@ -21,12 +21,20 @@ export function closedInline(text: string): string {
 }
 
 function closed(text: string, open: readonly Open[]): string {
-  // A mark that nothing follows would stand there by itself.
+  const left = [...open]
   let whole = text
-  for (const { marker } of open.toReversed()) {
-    whole = whole.endsWith(marker) ? whole.slice(0, -marker.length).trimEnd() : whole + marker
+  // A mark that nothing follows would stand there by itself.
+  for (let last = left.at(-1); last !== undefined && last.at + last.marker.length >= whole.length; last = left.at(-1)) {
+    whole = whole.slice(0, last.at).trimEnd()
+    left.pop()
   }
-  return whole
+  return (
+    whole +
+    left
+      .map(({ marker }) => marker)
+      .toReversed()
+      .join('')
+  )
 }
 
 function openCode(text: string): Open | undefined {
@@ -94,6 +102,7 @@ function closing(open: Open[], run: string): string {
 }
 
 function opening(open: Open[], run: string, at: number): void {
-  if (run.length === 3 && run !== '~~~') open.push({ marker: run.slice(0, 1), at }, { marker: run.slice(1), at })
+  if (run.length === 3 && run !== '~~~')
+    open.push({ marker: run.slice(0, 1), at }, { marker: run.slice(1), at: at + 1 })
   else open.push({ marker: run, at })
 }

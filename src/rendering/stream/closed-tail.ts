@@ -43,9 +43,10 @@ function isPartOfFence(line: string, fence: string): boolean {
 
 /** Where the block of rows at the end begins. */
 function tableStart(lines: readonly string[]): number | undefined {
-  let start = lines.length
+  const end = lines.at(-1) === '' ? lines.length - 1 : lines.length
+  let start = end
   while (start > 0 && /^\s*(?:>\s?)*\|/.test(lines[start - 1] ?? '')) start -= 1
-  return start === lines.length ? undefined : start
+  return start === end ? undefined : start
 }
 
 /** A table shows once its rule is complete, row by row. */

@@ -5,7 +5,7 @@ import { parseMarkdown } from '../markdown/parse-markdown.ts'
 import { shownText } from '../shown-text.ts'
 import type { Block, Root } from '../tree.ts'
 import { growingText } from './growing-text.ts'
-import { isOpenFence, type Segment, segmentsOf } from './segments.ts'
+import { type Segment, segmentsOf } from './segments.ts'
 import { streamTree } from './stream-tree.ts'
 
 export type SealedChunks = { readonly sealed: readonly Root[]; readonly open: Root | undefined }
@@ -51,14 +51,15 @@ function isFull(blocks: readonly Block[], fit: Fit, next: Segment | undefined): 
 
 type Growing = { readonly segment: Segment; readonly next: number }
 
+const fenced = /^\n*(?:```|~~~)/
+
 /** Only code longer than a message is sealed while it grows: nothing that comes can change how its lines are cut. */
-function openBlocks(rest: readonly Block[], growing: Growing, fit: Fit, sealed: Root[]): readonly Block[] {
-  const { segment, next } = growing
-  if (isOpenFence(segment.source)) {
-    const lines = parseMarkdown(segment.source.slice(0, segment.source.lastIndexOf('\n') + 1)).children
-    if (lines.length === 1 && loadOf(fit)(lines) > 1) return sealedUpTo([...rest, ...lines], fit, sealed)
-  }
-  return joined(rest, counted(streamTree(segment.source, { isFinal: false }).children, segment, next))
+function openBlocks(rest: readonly Block[], { segment, next }: Growing, fit: Fit, sealed: Root[]): readonly Block[] {
+  const { source } = segment
+  const blocks = streamTree(source, { isFinal: false }).children
+  const [code] = fenced.test(source) ? parseMarkdown(source.slice(0, source.lastIndexOf('\n') + 1)).children : []
+  if (code?.type !== 'code' || loadOf(fit)([code]) <= 1) return joined(rest, counted(blocks, segment, next))
+  return [...sealedUpTo([...rest, code], fit, sealed), ...blocks.slice(1)]
 }
 
 function root(children: readonly Block[]): Root {

@@ -33,13 +33,6 @@ export function segmentsOf(text: string): readonly Segment[] {
   return [...segments, { source: text.slice(start), isNextItem }]
 }
 
-/** A fence at the margin that is still open at the end. */
-export function isOpenFence(source: string): boolean {
-  let fence: string | undefined
-  for (const { line } of linesOf(source)) fence = fenceAfter(line, fence)
-  return fence !== undefined && /^(?:```|~~~)/.test(source)
-}
-
 function markOf(line: string): string | undefined {
   const match = item.exec(line)
   return match?.[1] ?? match?.[2]
