@@ -8,6 +8,7 @@ import { type Asked, readArguments } from './arguments.ts'
 import { loopSubjects, runLoopScenario } from './loop.ts'
 import { policySubjects, runPolicy } from './policy.ts'
 import { wasQuiet } from './quiet.ts'
+import { renderSubjects, runRender } from './render.ts'
 import { tableOf, verdictLine } from './report.ts'
 import type { Say, Scenario, ScenarioResults } from './scenario.ts'
 import { judge, summarize } from './summary.ts'
@@ -16,6 +17,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   accept: { subjects: acceptSubjects, run: accept },
   loop: { subjects: loopSubjects, run: runLoopScenario },
   policy: { subjects: policySubjects, run: runPolicy },
+  render: { subjects: renderSubjects, run: runRender },
 }
 
 const usage = `npm run bench -- <scenario> [options]
@@ -23,6 +25,7 @@ const usage = `npm run bench -- <scenario> [options]
   accept             what it costs to take a signed webhook in: ${acceptSubjects.join(',')}
   loop               what a turn costs beside what the agent does: ${loopSubjects.join(',')}
   policy             what it costs to know who speaks and whether they may
+  render             what it costs to render an answer, beside others: ${renderSubjects.join(',')}
 
   --rounds <n>       rounds after the warm-up (5)
   --seconds <n>      length of one run (2); of accept only

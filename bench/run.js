@@ -4,8 +4,16 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { onModernNode } from '../bin/modern-node.js'
 import { bundle, root } from '../scripts/bundle.js'
+import { installWorkspace } from '../scripts/install-workspace.js'
 
 await onModernNode(async () => {
+  // Only this scenario has rivals; they are the bench's own packages.
+  const problem = process.argv.includes('render') ? await installWorkspace('bench', console.error) : undefined
+  if (problem !== undefined) {
+    console.error(`the rivals cannot be had: ${problem}`)
+    process.exitCode = 3
+    return
+  }
   const outfile = 'dist/bench.js'
   try {
     await bundle({ entry: 'bench/subject.ts', outfile: 'dist/bench-subject.js' })

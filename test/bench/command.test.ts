@@ -52,8 +52,30 @@ describe('npm run bench', () => {
     expect(lines.filter((line) => line['type'] === 'verdict')).toMatchObject([{ subject: '1000 rules', aim: 50 }])
   })
 
+  test('measures rendering beside the renderers of others', { timeout: 300_000 }, async ({ skip }) => {
+    const subjects = ['parse', 'mrkdwn', 'slackify-markdown']
+    const { code, output, complaint } = await run([
+      'render',
+      '--rounds',
+      '1',
+      '--json',
+      '--subjects',
+      subjects.join(','),
+    ])
+    if (code === 3) skip(complaint)
+    expect(code, complaint).toBe(0)
+    const lines: Record<string, unknown>[] = output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const samples = lines.filter((line) => line['type'] === 'sample')
+    expect(samples.map(({ subject }) => subject)).toEqual(subjects)
+    for (const each of samples) expect(each['cpuMicrosPerKb']).toBeGreaterThan(0)
+    expect(lines.filter((line) => line['type'] === 'verdict')).toMatchObject([{ subject: 'mrkdwn', aim: 1 }])
+  })
+
   test.each([
-    [['nonsense'], 'name one scenario: accept, loop'],
+    [['nonsense'], 'name one scenario: accept, loop, policy, render'],
     [['loop', '--subjects', 'floor'], 'no subject "floor"; there are alone, pglite, postgres'],
     [['accept', '--subjects', 'floor,rocket'], 'no subject "rocket"'],
     [['accept', '--rounds', '0'], '--rounds must be a whole number from 1 to 50'],
