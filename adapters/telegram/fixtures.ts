@@ -34,7 +34,8 @@ function payloadOf(call: JsonObject): Readonly<Record<string, unknown>> {
 /** No parse mode, so tags stay letters; names and commands are covered by code spans, so nobody can tap them. */
 function isInert(calls: readonly JsonObject[]): boolean {
   return calls.map(payloadOf).every((payload) => {
-    const spans = Array.isArray(payload['entities']) ? payload['entities'].length : 0
+    const entities = Array.isArray(payload['entities']) ? payload['entities'] : []
+    const spans = entities.filter((each) => typeof each === 'object' && each !== null && each['type'] === 'code').length
     const tappable = String(payload['text']).match(/(?:@admin|\/delete_all)\b/g)?.length ?? 0
     return payload['parse_mode'] === undefined && spans === tappable
   })

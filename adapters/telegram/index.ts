@@ -72,6 +72,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       receivedVia: 'telegram',
       authMethods: ['telegram-secret-token'],
       mentionRelay: { kind: 'none' },
+      coversNames: true,
       isInteractive: true,
       verbs: ['openFile'],
     },

@@ -57,6 +57,8 @@ export type Capabilities = {
   readonly mentionRelay: MentionRelay
   /** False where naming somebody in a text reaches nobody. */
   readonly notifiesByName?: boolean
+  /** `render` itself keeps every name outside `mayNotify` from reaching anybody, so the words stay as they are written. */
+  readonly coversNames?: boolean
   /** A person sits there who can be asked and answers; false where it is left out. */
   readonly isInteractive?: boolean
   /** `own`: a file's URL in a message may be one that this gateway or its store signed, and counts only as that. */

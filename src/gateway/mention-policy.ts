@@ -21,13 +21,14 @@ export type Mentionable = {
 export function mentionable(scene: MentionScene, reply: NormalizedResponse): Mentionable {
   // Where a name reaches nobody the words are left alone.
   if (scene.at.adapter.capabilities.notifiesByName === false) return { reply, mayNotify: new Set() }
+  const isCovered = scene.at.adapter.capabilities.coversNames === true
   const fateOf = policyOf(scene)
   const mayNotify = new Set<string>()
   const parts = reply.parts.map((part): Part => {
     if (!isKnownPart(part) || part.kind !== 'text') return part
     const { text, live } = defuseMentions(part.content, fateOf)
     for (const name of live) mayNotify.add(name)
-    return text === part.content ? part : { ...part, content: text }
+    return isCovered || text === part.content ? part : { ...part, content: text }
   })
   return { reply: { ...reply, parts }, mayNotify }
 }

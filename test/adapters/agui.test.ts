@@ -171,6 +171,16 @@ describe('the answer', () => {
     expect(answer([duplicate], answered)).toEqual([200, body])
   })
 
+  test('says Markdown anew and plain text as it is', () => {
+    const content = '**Status:** [x](javascript:alert(1)) <b>\n- `a`'
+    const said = (mime: 'text/plain' | 'text/markdown') => {
+      const response = { ...reply, parts: [{ kind: 'text' as const, mime, content }] }
+      return answer([accepted], { kind: 'answered', response, runId: 'r1' })[1].messages[0].content
+    }
+    expect(said('text/plain')).toBe(content)
+    expect(said('text/markdown')).toBe('**Status:** x \\<b>\n\n- `a`')
+  })
+
   test.each<[string, number, object, Parameters<NonNullable<typeof adapter.acknowledge>>]>([
     ['pending is 202', 202, { status: 'pending' }, [[accepted], { kind: 'pending' }]],
     [

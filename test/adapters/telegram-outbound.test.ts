@@ -79,6 +79,30 @@ describe('rendering', () => {
     expect(spans(text)).toEqual([])
   })
 
+  test('Markdown goes out as entities, pictures as links, and a name that may be called stays live', () => {
+    const content = '## Hi @ann\n\n- **a** `b`\n- [c](https://e.com/x) ![d](https://e.com/y)\n\n@bob'
+    const reply = replySaying('', { parts: [{ kind: 'text', mime: 'text/markdown', content }] })
+    const calls = adapterFor(kit).render(reply, { chat_id: '5' }, new Set(['@ann']))
+    expect(calls.map(({ call }) => call)).toEqual([
+      {
+        method: 'sendMessage',
+        payload: {
+          chat_id: 5,
+          text: 'Hi @ann\n\n• a b\n• c d\n\n@bob',
+          link_preview_options: { is_disabled: true },
+          entities: [
+            { type: 'bold', offset: 0, length: 7 },
+            { type: 'bold', offset: 11, length: 1 },
+            { type: 'code', offset: 13, length: 1 },
+            { type: 'text_link', offset: 17, length: 1, url: 'https://e.com/x' },
+            { type: 'text_link', offset: 19, length: 1, url: 'https://e.com/y' },
+            { type: 'code', offset: 22, length: 4 },
+          ],
+        },
+      },
+    ])
+  })
+
   test('T66 names and commands are covered, everything else is left alone', () => {
     expect(
       spans('/delete_all @admin, mail me@example.com or see https://e.com/@user, /etc/hosts, a/b and </b>'),
@@ -194,7 +218,14 @@ describe('delivering', () => {
       `https://api.telegram.org/file/bot${token}/photos/a.jpg`,
       'https://api.telegram.org/bot7000001:ABC/x',
     ]
-    for (const leak of leaks) expect(await send(undefined, `see ${leak}`)).toEqual(refused('text_contains_credential'))
+    for (const leak of leaks) {
+      expect(await send(undefined, `see ${leak}`)).toEqual(refused('text_contains_credential'))
+      const parts = [{ kind: 'text', mime: 'text/markdown', content: `[see](${leak})` }] as const
+      const [linked] = adapter().render(replySaying('', { parts: [...parts] }), { chat_id: '5' })
+      expect(await adapter().deliver(linked?.call as JsonObject, attemptAt(1))).toEqual(
+        refused('text_contains_credential'),
+      )
+    }
     expect(api.calls).toEqual([])
   })
 

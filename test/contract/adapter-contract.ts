@@ -51,6 +51,7 @@ function clausesBehind({ capabilities }: Adapter): readonly Clause[] {
   if (capabilities.idempotentSend === 'client-id') needed.push('deliver: the idempotency key is the same on every try')
   if (capabilities.idempotentSend === 'lookup')
     needed.push('verb: reconcile finds what arrived and misses what did not')
+  if (capabilities.coversNames === true) needed.push('render: hostile markup is inert')
   for (const verb of capabilities.verbs) {
     if (verb === 'acknowledge') needed.push('verb: acknowledge answers every acceptance')
     else if (verb === 'reconcile') needed.push('verb: reconcile finds what arrived and misses what did not')

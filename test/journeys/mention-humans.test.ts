@@ -9,7 +9,6 @@ import { createTestGateway, settleUntil, type TestGateway } from '../doubles/tes
 import { describeOnEachDatabase } from '../setup/each-database.ts'
 
 const secret = 'a-webhook-secret-of-forty-characters-xyz'
-const joiner = '\u2060'
 const transcript = statement(
   'test_said',
   "select envelope ->> 'content' as said from messages where envelope ->> 'role' = 'assistant'",
@@ -54,7 +53,7 @@ describeOnEachDatabase('a name in a reply', (database) => {
     await settleUntil(gateway, () => sent().length > before)
   }
   const sent = () => api.payloads('sendMessage') as unknown as { text: string; entities?: readonly Entity[] }[]
-  /** Names the platform would notify: outside code, and not taken apart. */
+  /** Names the platform would notify: outside code. */
   const notified = () => {
     const { text = '', entities = [] } = sent().at(-1) ?? {}
     return Array.from(text.matchAll(/(?<![\w/@])@\w{2,32}/g))
@@ -76,7 +75,7 @@ describeOnEachDatabase('a name in a reply', (database) => {
     start(says)
     await say({ id: 7, username: 'ada_l' })
     expect(notified()).toEqual(['@Ada_L'])
-    expect(sent().at(-1)?.text).toBe(says.replace('@bob', `@${joiner}bob`).replace('@every', `@${joiner}every`))
+    expect(sent().at(-1)?.text).toBe(says)
     await say({ id: 8, username: 'bob_x' })
     expect(notified()).toEqual(['@Ada_L', '@bob_x'])
     await say({ id: 9 })
