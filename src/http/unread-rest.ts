@@ -10,6 +10,8 @@ export type UnreadRest = {
 }
 
 const maxMs = 5_000
+/** Times the largest file that is taken: most senders of one that is too large are heard out. */
+const patience = 4
 
 export function unreadRest(body: ReadableStream<Uint8Array> | null, maxBytes: number): UnreadRest {
   const reader = body?.getReader()
@@ -20,7 +22,7 @@ export function unreadRest(body: ReadableStream<Uint8Array> | null, maxBytes: nu
       timer = setTimeout(() => resolve(false), maxMs)
     })
     try {
-      return await Promise.race([passOver(reader, maxBytes), late])
+      return await Promise.race([passOver(reader, maxBytes * patience), late])
     } finally {
       clearTimeout(timer)
     }

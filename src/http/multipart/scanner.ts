@@ -35,8 +35,7 @@ export function createScanner(
           cut(delimiter.byteLength)
           return undefined
         }
-        // What is left could be the beginning of a delimiter that the next chunk goes on with.
-        const safe = at > 0 ? at : held.byteLength - delimiter.byteLength + 1
+        const safe = at > 0 ? at : beginningOf(delimiter, held)
         if (safe > 0) return cut(safe)
         await more()
       }
@@ -64,6 +63,17 @@ export function createScanner(
 
 export function malformed(what: string): GatewayError {
   return new GatewayError('bad_request', `${what}; send multipart/form-data with one file, as curl -F file=@name does`)
+}
+
+/** Where the bytes end in what could become the wanted ones, once there are more; their length, if nowhere. Mostly nothing is left to copy. */
+function beginningOf(wanted: Uint8Array, bytes: Uint8Array): number {
+  const from = Math.max(0, bytes.byteLength - wanted.byteLength + 1)
+  for (let at = from; at < bytes.byteLength; at += 1) {
+    let same = 0
+    while (at + same < bytes.byteLength && bytes[at + same] === wanted[same]) same += 1
+    if (at + same === bytes.byteLength) return at
+  }
+  return bytes.byteLength
 }
 
 function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
