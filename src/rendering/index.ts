@@ -1,4 +1,5 @@
-// The rendering door: what adapters may use to turn a reply into text their channel accepts.
+// The rendering door: what adapters may use to turn a reply into text their channel accepts. A reply becomes one tree, the tree
+// is cut into pieces a platform takes, and each platform has its face. By folder:
 
 // The tree as blocks of a chat platform, with its old markup and its buttons
 export type { BlocksOptions } from './blocks/options.ts'
@@ -9,20 +10,19 @@ export { renderMrkdwn } from './blocks/render-mrkdwn.ts'
 // The tree in pieces a platform accepts
 export { chunkTree } from './chunk/chunk-tree.ts'
 export type { Fit } from './chunk/fit.ts'
-// Plain text and HTML from outside
 export { chunkText } from './chunk-text.ts'
 // The tree as text with ranges
 export { entitiesHtml } from './entities/entities-html.ts'
 export type { Entity, EntityPiece } from './entities/entity.ts'
 export { type EntityLimits, renderEntities } from './entities/render-entities.ts'
+// HTML from outside as text
 export { htmlToText } from './html-text/html-to-text.ts'
 // The tree as a mail
 export { quoteText } from './mail/quote-text.ts'
 export { type MailBody, renderMail } from './mail/render-mail.ts'
+// Markdown to the tree, at once or when it is asked for, and the tree as Markdown
 export { createLazyTree } from './markdown/lazy-tree.ts'
-// Text to the one tree
 export { parseMarkdown } from './markdown/parse-markdown.ts'
-// The tree as Markdown
 export { renderMarkdown, writeMarkdown } from './markdown/write-markdown.ts'
 // The tree as posts of small, safe HTML
 export { noteLength } from './note/note-length.ts'
@@ -30,12 +30,14 @@ export { type Note, type NoteOptions, renderNote } from './note/render-note.ts'
 export type { FilePart } from './part-line.ts'
 // The tree as plain text
 export { renderPlain } from './plain/render-plain.ts'
+// A reply as it was written, as text or as a tree
 export { partsText, plainText } from './plain-text.ts'
 export { plainTree } from './plain-tree.ts'
-// A reply to the one tree
 export { type ReplyTreeOptions, replyFiles, replyTree } from './reply-tree.ts'
+// HTML from outside as a safe subset
 export { safeHtml } from './safe-html.ts'
 // A text that is still growing
 export { type SealedChunks, sealChunks } from './stream/seal-chunks.ts'
 export { streamTree } from './stream/stream-tree.ts'
+// The tree itself
 export type * from './tree.ts'
