@@ -1,6 +1,6 @@
 // A reply as one plain text, its Markdown as it was written: for models, logs and channels that show text as it is (hop 8).
 import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
-import { htmlWords } from './html-words.ts'
+import { htmlToText } from './html-text/html-to-text.ts'
 import { fileLine, oneLine, placeholderLine } from './part-line.ts'
 import { shownText } from './shown-text.ts'
 import { statusWords } from './status-words.ts'
@@ -22,7 +22,7 @@ export function partsText(parts: readonly Part[]): string {
 function knownPartText(part: KnownPart): string {
   switch (part.kind) {
     case 'text':
-      return part.mime === 'text/html' ? htmlWords(part.content) : part.content
+      return part.mime === 'text/html' ? htmlToText(part.content) : part.content
     case 'link':
       return linkText(part.url, part.title)
     case 'file':

@@ -1,7 +1,7 @@
 // A reply as one tree (msg 11.3): every kind of part in reading order, then what its status says.
 import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
 import { isBlank } from './chunk/text-length.ts'
-import { htmlWords } from './html-words.ts'
+import { htmlToText } from './html-text/html-to-text.ts'
 import { parseMarkdown } from './markdown/parse-markdown.ts'
 import { type FilePart, fileLine, oneLine, placeholderLine } from './part-line.ts'
 import { plainTree } from './plain-tree.ts'
@@ -69,7 +69,7 @@ function textBlocks(
     case 'text/markdown':
       return parseMarkdown(content, options).children
     case 'text/html':
-      return plainTree(htmlWords(content), options).children
+      return plainTree(htmlToText(content), options).children
     case 'text/plain':
       return plainTree(content, options).children
     default:

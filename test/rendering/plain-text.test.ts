@@ -53,7 +53,7 @@ describe('a part', () => {
     [
       'HTML text without its tags',
       { kind: 'text', mime: 'text/html', content: '<p>a &lt;b&gt; <i>c</i></p>d' },
-      'a <b> c\nd',
+      'a <b> c\n\nd',
     ],
     ['a link', { kind: 'link', url: 'https://e.com/x', title: 'The page' }, 'The page (https://e.com/x)'],
     ['a link without a title', { kind: 'link', url: 'https://e.com/x' }, 'https://e.com/x'],

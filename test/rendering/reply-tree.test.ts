@@ -20,7 +20,11 @@ describe('a part', () => {
   test.each<[string, Part, string]>([
     ['plain text as it is', { kind: 'text', mime: 'text/plain', content: '**a**\r\n- b' }, '**a**\n- b'],
     ['Markdown for what it says', { kind: 'text', mime: 'text/markdown', content: '**a**\n- b' }, 'a\n\n• b'],
-    ['HTML for its words', { kind: 'text', mime: 'text/html', content: '<p>a &lt;b&gt; <i>c</i></p>d' }, 'a <b> c\nd'],
+    [
+      'HTML for its words',
+      { kind: 'text', mime: 'text/html', content: '<p>a &lt;b&gt; <i>c</i></p>d' },
+      'a <b> c\n\nd',
+    ],
     ['a link', { kind: 'link', url: 'https://e.com/x', title: 'The  page' }, 'The page (https://e.com/x)'],
     ['a link without a title', { kind: 'link', url: 'https://e.com/x' }, 'https://e.com/x'],
     ['a dangerous link', { kind: 'link', url: 'javascript:alert(1)', title: 'Click' }, 'Click'],

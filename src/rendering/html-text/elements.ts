@@ -28,7 +28,7 @@ const tableTags = names('table caption thead tbody tfoot tr td th')
 const otherSpecialTags = names('button object template marquee applet td th thead tbody tfoot')
 
 /** An ordinary end tag does not reach through these to an element around them. */
-export function isSpecial(name: string): boolean {
+function isSpecial(name: string): boolean {
   return spacedTags.has(name) || lineTags.has(name) || otherSpecialTags.has(name)
 }
 
