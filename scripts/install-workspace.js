@@ -16,7 +16,7 @@ const flags = [
 ]
 
 /** True when exactly what the lock file names was installed here, on this kind of machine. */
-export function isInstalled(folder) {
+function isInstalled(folder) {
   try {
     return readFileSync(stampOf(folder), 'utf8') === fingerprint(folder)
   } catch {

@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { parseMarkdown } from '../../../src/rendering/index.ts'
 import { faces } from '../corpus/faces/faces.ts'
-import type { Face, Shown } from '../corpus/faces/shown.ts'
+import type { Shown } from '../corpus/faces/shown.ts'
 import { missingWord } from '../corpus/reading.ts'
+import { isLinear } from '../linear-time.ts'
 import { attacks, floods, slowFloods } from './attacks.ts'
 
 const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
@@ -43,7 +44,13 @@ describe('markup without end', () => {
 
   test.each(slowFloods)('costs time that grows with it: $what', { timeout: 60_000 }, ({ make }) => {
     const [half, whole] = [make(50_000), make(100_000)]
-    const slow = timed.filter(([, face]) => !isLinear(face, half, whole))
+    const slow = timed.filter(
+      ([, face]) =>
+        !isLinear(
+          () => face.render(half),
+          () => face.render(whole),
+        ),
+    )
     expect(slow.map(([name]) => name)).toEqual([])
   })
 
@@ -56,28 +63,3 @@ describe('markup without end', () => {
     expect(harmed.filter(([, found]) => found.length > 0)).toEqual([])
   })
 })
-
-/** Twice as much in four times the time and some milliseconds: what grows with the square needs more. The least of three. */
-function isLinear(face: Face, half: string, whole: string): boolean {
-  let [short, long] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-  for (let tries = 0; tries < 3; tries += 1) {
-    short = Math.min(
-      short,
-      cpuMs(() => face.render(half)),
-    )
-    long = Math.min(
-      long,
-      cpuMs(() => face.render(whole)),
-    )
-    if (long < short * 4 + 250) return true
-  }
-  return false
-}
-
-/** Not by the clock: somebody else's work must not count. */
-function cpuMs(work: () => unknown): number {
-  const before = process.cpuUsage()
-  work()
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1000
-}
