@@ -43,8 +43,11 @@ describeBeside('S3', s3Peers, (peers) => {
   blobStoreContract(
     'S3',
     async () => {
-      const own = await startS3Server(peers())
-      return { store: storeAt(own), everything: own.keys, close: own.close }
+      const store = storeAt(server)
+      const close = async () => {
+        for (const key of await server.keys()) await store.remove(key)
+      }
+      return { store, everything: server.keys, close }
     },
     { liveBytes },
   )
