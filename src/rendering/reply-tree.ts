@@ -5,6 +5,7 @@ import { htmlToText } from './html-text/html-to-text.ts'
 import { parseMarkdown } from './markdown/parse-markdown.ts'
 import { type FilePart, fileLine, oneLine, placeholderLine } from './part-line.ts'
 import { plainTree } from './plain-tree.ts'
+import { type Policy, policyAction } from './policy-action.ts'
 import { safeUrl } from './safe-url.ts'
 import { shownText } from './shown-text.ts'
 import { statusWords } from './status-words.ts'
@@ -52,7 +53,7 @@ function knownPartBlocks(part: KnownPart, options: ReplyTreeOptions): readonly B
     case 'artifact':
       return options.showsFiles === false ? [] : [paragraph(fileLine(part))]
     case 'policy':
-      return plainTree(part.policy.message).children
+      return policyTree(part.policy)
     case 'tool_call':
       // Internal: it leaves no trace.
       return []
@@ -75,6 +76,14 @@ function textBlocks(
     default:
       return mime satisfies never
   }
+}
+
+/** What is asked, and below it where to go. */
+function policyTree(policy: Policy): readonly Block[] {
+  const asked = plainTree(policy.message).children
+  const action = policyAction(policy)
+  if (action === undefined) return asked
+  return [...asked, { type: 'paragraph', children: [linkNode(action.url, action.label)] }]
 }
 
 function linkNode(address: string, title: string | undefined): Inline {

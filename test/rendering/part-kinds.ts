@@ -132,7 +132,8 @@ export const kinds: readonly Kind[] = [
   },
   {
     name: 'policy',
-    about: 'What it asks; as blocks with a button, whose value is the id of the state and nothing else.',
+    about:
+      'What it asks and where to go, if that is https; as blocks a button, whose value is the id of the state and no more.',
     part: {
       kind: 'policy',
       policy: {
@@ -144,9 +145,18 @@ export const kinds: readonly Kind[] = [
       },
     },
     cells: {
-      ...words('Please pay first.'),
       blocks:
         '[{"type":"section","text":{"type":"mrkdwn","text":"Please pay first.","verbatim":true},"accessory":{"type":"button","action_id":"policy","text":{"type":"plain_text","text":"Pay","emoji":false},"url":"https://agent.example/pay","value":"st_1"}}]',
+      mrkdwn: 'Please pay first.\n\n<https://agent.example/pay|Pay>',
+      'markdown text': 'Please pay first.\n\n[Pay](https://agent.example/pay)',
+      entities:
+        'Please pay first.\n\nPay {"type":"text_link","offset":19,"length":3,"url":"https://agent.example/pay"}',
+      'mail html':
+        '<p>Please pay first.</p><p><a href="https://agent.example/pay" rel="noopener noreferrer">Pay</a></p>',
+      'mail text': 'Please pay first.\n\nPay [1]\n\n[1] https://agent.example/pay',
+      note: '<p>Please pay first.</p><p><a href="https://agent.example/pay" rel="nofollow noopener noreferrer" target="_blank">Pay</a></p>',
+      markdown: 'Please pay first.\n\n[Pay](https://agent.example/pay)',
+      plain: 'Please pay first.\n\nPay (https://agent.example/pay)',
     },
   },
   {
