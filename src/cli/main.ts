@@ -1,6 +1,7 @@
 // The command line. Prints for people, or JSON for programs; ends with a code that says how it went.
 import { agentsCommand } from './agents.ts'
 import { approvalsCommands } from './approvals.ts'
+import { attachmentsCommands } from './attachments.ts'
 import { auditCommands } from './audit.ts'
 import { booksCommand } from './books.ts'
 import { deadCommands } from './dead.ts'
@@ -36,6 +37,7 @@ const root = {
     approvalsCommands,
     toolRequestsCommands,
     sessionsCommands,
+    attachmentsCommands,
     pairingsCommands,
     grantsCommands,
     principalsCommands,

@@ -3,6 +3,7 @@
 import type { Context, Hono } from 'hono'
 import { GatewayError, type Page } from '../contract/index.ts'
 import { addApprovalRoutes } from './admin-approvals.ts'
+import { addAdminAttachmentRoutes } from './admin-attachments.ts'
 import { addAuditRoutes } from './admin-audit.ts'
 import { addGrantRoutes } from './admin-grants.ts'
 import { addPairingRoutes } from './admin-pairings.ts'
@@ -24,6 +25,23 @@ import { addSessionDeskRoutes } from './session-desk.ts'
 
 const failedStates = ['unknown', 'refused', 'dead'] as const
 const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending', 'retry', 'delivered', 'cancelled']
+
+/** Each below a path of its own. */
+const more: readonly ((app: Hono, deps: AppDeps) => void)[] = [
+  addRunRoutes,
+  addTokenRoutes,
+  addAuditRoutes,
+  addRejectedRoute,
+  addApprovalRoutes,
+  addToolRequestRoutes,
+  addSessionRoutes,
+  addAdminAttachmentRoutes,
+  addPairingRoutes,
+  addGrantRoutes,
+  addPrincipalRoutes,
+  addSessionDeskRoutes,
+  addForgetRoute,
+]
 
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {
   app.use('/admin/*', (context, next) => noteRefusedCallers(deps, context, next))
@@ -70,18 +88,7 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
     })
     return context.json({ replay: replayed })
   })
-  addRunRoutes(app, deps)
-  addTokenRoutes(app, deps)
-  addAuditRoutes(app, deps)
-  addRejectedRoute(app, deps)
-  addApprovalRoutes(app, deps)
-  addToolRequestRoutes(app, deps)
-  addSessionRoutes(app, deps)
-  addPairingRoutes(app, deps)
-  addGrantRoutes(app, deps)
-  addPrincipalRoutes(app, deps)
-  addSessionDeskRoutes(app, deps)
-  addForgetRoute(app, deps)
+  for (const add of more) add(app, deps)
 }
 
 async function done(deps: AppDeps, context: Context, action: string, isDone: boolean): Promise<Response> {

@@ -1,0 +1,34 @@
+// Files over HTTP, for operators: what there is, whose it is, one taken back, and a new key for handles.
+import type { Hono } from 'hono'
+import { GatewayError } from '../contract/index.ts'
+import type { AppDeps } from './deps.ts'
+import { actorIn, noteAct } from './note-act.ts'
+import { idOf, idPageOf, nextOf } from './query.ts'
+
+export function addAdminAttachmentRoutes(app: Hono, deps: Pick<AppDeps, 'files' | 'audit'>): void {
+  const { desk, rotateKey } = deps.files
+  app.get('/admin/attachments', async (context) => {
+    const page = idPageOf(context)
+    const found = await desk.list(page)
+    return context.json({ attachments: found, next: nextOf(found, page.limit, (each) => each.id) })
+  })
+  app.post('/admin/attachments/rotate-key', async (context) => {
+    await rotateKey(actorIn(context))
+    return context.json({ ok: true })
+  })
+  app.get('/admin/attachments/:id', async (context) => {
+    const [attachment] = await desk.find([idOf(context)])
+    if (attachment === undefined) throw noAttachment()
+    return context.json({ attachment })
+  })
+  app.delete('/admin/attachments/:id', async (context) => {
+    const id = idOf(context)
+    if (await desk.remove(id, actorIn(context))) return context.json({ ok: true })
+    await noteAct(deps, context, { action: 'attachment.delete', outcome: 'refused', code: 'not_found', objectId: id })
+    throw noAttachment()
+  })
+}
+
+function noAttachment(): GatewayError {
+  return new GatewayError('not_found', 'no such file, or it is deleted already; list them with GET /admin/attachments')
+}
