@@ -37,14 +37,14 @@ type FilesDeps = {
 export function assembleAttachments(config: Config, database: Database, deps: FilesDeps): AssembledFiles {
   const { tenant } = config
   const { stores, origin } = deps.files ?? { stores: [nowhere] as const, origin: `http://${config.domain}` }
-  const { maxBytes, uploadsInFlight, handleSeconds, orphanHours } = config.attachments
+  const { maxBytes, uploadsInFlight, handleSeconds, orphanHours, handles } = config.attachments
   const attachments = createAttachmentStore(database, tenant)
   const keys = createSigningKeys(database, { ...deps, tenant })
   const desk = createAttachmentDesk({
     ...deps,
     ...{ tenant, attachments, keys, stores, publicOrigin: origin },
     options: {
-      ...{ maxBytes, maxUploads: uploadsInFlight, orphanHours, personSeconds: handleSeconds },
+      ...{ maxBytes, maxUploads: uploadsInFlight, orphanHours, personSeconds: handleSeconds, handles },
       agentSeconds: Math.min(60, handleSeconds),
     },
   })

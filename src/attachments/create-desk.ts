@@ -37,6 +37,8 @@ export type AttachmentOptions = {
   /** How long a handle is good for (msg 14.6). */
   readonly personSeconds: number
   readonly agentSeconds: number
+  /** Whose URLs are handed out: ours, or those of a store that signs its own. */
+  readonly handles: 'own' | 'store'
   /** Uploaded and never mentioned in a message: removed after so long. */
   readonly orphanHours: number
   readonly sweepLimit: number
@@ -50,6 +52,7 @@ const defaults: AttachmentOptions = {
   totalMs: 600_000,
   personSeconds: 300,
   agentSeconds: 60,
+  handles: 'own',
   orphanHours: 24,
   sweepLimit: 100,
 }
@@ -78,8 +81,8 @@ export function createAttachmentDesk(deps: AttachmentDeskDeps): AttachmentDesk {
 }
 
 async function handleFor(
-  deps: Pick<AttachmentDeskDeps, 'keys' | 'tenant' | 'now' | 'publicOrigin'>,
-  { personSeconds, agentSeconds }: AttachmentOptions,
+  deps: Pick<AttachmentDeskDeps, 'keys' | 'tenant' | 'now' | 'publicOrigin' | 'stores'>,
+  { personSeconds, agentSeconds, handles }: AttachmentOptions,
   descriptor: AttachmentDescriptor,
   reader: HandleReader,
 ): Promise<AttachmentHandle> {
@@ -88,6 +91,11 @@ async function handleFor(
     throw new GatewayError('forbidden', '[attachments] this file belongs to somebody else; ask as its owner')
   }
   const seconds = reader.kind === 'person' ? personSeconds : agentSeconds
+  const { signUrl } = storeOf(deps.stores, descriptor)
+  if (handles === 'store' && signUrl !== undefined) {
+    const expiresAt = new Date(deps.now() + seconds * 1000).toISOString()
+    return { url: await signUrl(descriptor.path, seconds), expiresAt }
+  }
   const { token, expiresAtMs } = await signHandle(deps, descriptor, reader, seconds)
   const url = `${deps.publicOrigin}${handlePath}/${descriptor.bucket}/${descriptor.path}?token=${token}`
   return { url, expiresAt: new Date(expiresAtMs).toISOString() }

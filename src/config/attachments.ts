@@ -43,6 +43,8 @@ export type AttachmentSettings = {
   readonly uploadsInFlight?: number
   /** How long a handle is good for. */
   readonly handleSeconds?: number
+  /** `store`: URLs that the store signs itself, so that bytes do not pass the gateway. Without it: the gateway's own. */
+  readonly handles?: 'own' | 'store'
   /** After how long an upload goes that no message refers to. */
   readonly orphanHours?: number
 }
@@ -51,7 +53,7 @@ export type AttachmentConfig = Required<Omit<AttachmentSettings, 'store'>> & {
   readonly store: AttachmentPlace | BlobStore | undefined
 }
 
-export const defaultMaxBytes = 25 * 1024 * 1024
+const defaultMaxBytes = 25 * 1024 * 1024
 
 const wholeNumber = (max: number) => z.number().int().min(1).max(max)
 
@@ -63,6 +65,7 @@ const settingsSchema = z.strictObject({
   uploadsInFlight: wholeNumber(100).default(8),
   // A URL that can be passed on should be worth little by then (msg 14.6).
   handleSeconds: wholeNumber(300).default(300),
+  handles: z.enum(['own', 'store'], 'must be own or store').default('own'),
   orphanHours: wholeNumber(24 * 365).default(24),
 })
 

@@ -168,7 +168,7 @@ describe('where files are kept', () => {
 
   test('is left to the runtime, with the limits of the design', () => {
     const limits = { maxBytes: 25 * 1024 * 1024, uploadsInFlight: 8, handleSeconds: 300, orphanHours: 24 }
-    expect(loadConfig({}, {}, channels).attachments).toEqual({ ...limits, store: undefined })
+    expect(loadConfig({}, {}, channels).attachments).toEqual({ ...limits, handles: 'own', store: undefined })
   })
 
   test('is S3 or Supabase when their variables are set, with the secret hidden', () => {

@@ -2,6 +2,7 @@
 import { aguiChannel } from '../../adapters/agui/index.ts'
 import { type Agent, defineAgent } from '../../src/agent/agent.ts'
 import type { Runtime } from '../../src/assemble.ts'
+import type { ParleyConfig } from '../../src/config.ts'
 import type { NormalizedMessage } from '../../src/contract/index.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { putToWork } from './at-work.ts'
@@ -40,6 +41,7 @@ export function startApi(
   agents?: readonly Agent[],
   watchMs = 30_000,
   changes: Partial<Runtime> = {},
+  more: Pick<ParleyConfig, 'attachments'> = {},
 ): Api {
   const heard: NormalizedMessage[] = []
   const listener = defineAgent({
@@ -49,7 +51,8 @@ export function startApi(
       return `${context.principal} was heard, after ${message.history?.length ?? 0} lines`
     },
   })
-  const config = { agents: agents ?? [listener], connections: [{ channel: 'agui', id: 'demo', settings: {} }] }
+  const connections = [{ channel: 'agui', id: 'demo', settings: {} }]
+  const config = { ...more, agents: agents ?? [listener], connections }
   const gateway = createTestGateway(database, config, changes, [aguiChannel])
   const here = { 'x-test-here': 'yes' }
   const app = createTestApp(gateway, database, {
