@@ -102,7 +102,8 @@ function judge(deps: GuardedFetchDeps, url: string, { hosts, origins }: GuardedF
   })
 }
 
-function isRedirect({ status, type }: Response): boolean {
+/** Some runtimes show a redirect as it came, others only that there was one; not all of them know that word. */
+function isRedirect({ status, type }: { readonly status: number; readonly type: string }): boolean {
   return type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status)
 }
 

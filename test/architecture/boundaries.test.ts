@@ -11,8 +11,7 @@ const cleanTree: Readonly<Record<string, string>> = {
   'src/contract/index.ts': "import * as z from 'zod'\nexport { textOf } from './parts.ts'\nexport type Id = z.ZodType",
   'src/contract/parts.ts': "export const textOf = () => ''",
   'src/verification/index.ts': "import type { Id } from '../contract/index.ts'\nimport 'jose'\nexport type Key = Id",
-  'src/rendering/index.ts':
-    "import { textOf } from '../contract/index.ts'\nimport 'markdown-it'\nexport { textOf }",
+  'src/rendering/index.ts': "import { textOf } from '../contract/index.ts'\nimport 'markdown-it'\nexport { textOf }",
   'src/inbound/accept.ts': "import { textOf } from '../contract/index.ts'\nexport const accept = textOf",
   'src/outbox/enqueue.ts': "import '../rendering/index.ts'\nexport const enqueue = 1",
   'src/storage/inbox-store.ts':

@@ -20,7 +20,10 @@ const older = statement(
   `with s as (update sessions set last_activity_at = now() - interval '91 days')
    update attachments set used_at = now() - interval '91 days'`,
 )
-const unkept = statement('test_unkept', `update sessions set is_kept = false, status = 'closed', expires_at = now() - interval '1 second'`)
+const unkept = statement(
+  'test_unkept',
+  `update sessions set is_kept = false, status = 'closed', expires_at = now() - interval '1 second'`,
+)
 const rows = statement('test_rows', 'select count(*)::int as n from attachments')
 
 describeOnEachDatabase('a file', (database) => {
