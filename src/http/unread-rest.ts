@@ -17,10 +17,8 @@ export function unreadRest(body: ReadableStream<Uint8Array> | null, maxBytes: nu
   const reader = body?.getReader()
   const discard = async (): Promise<boolean> => {
     if (reader === undefined) return true
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<false>((resolve) => {
-      timer = setTimeout(() => resolve(false), maxMs)
-    })
+    const { promise: late, resolve } = Promise.withResolvers<false>()
+    const timer = setTimeout(() => resolve(false), maxMs)
     try {
       return await Promise.race([passOver(reader, maxBytes * patience), late])
     } finally {

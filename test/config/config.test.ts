@@ -167,7 +167,7 @@ describe('where files are kept', () => {
   const storeOf = (env: Record<string, string>) => loadConfig(env, {}, channels).attachments.store
 
   test('is left to the runtime, with the limits of the design', () => {
-    const limits = { maxBytes: 25 * 1024 * 1024, uploadsInFlight: 8, handleSeconds: 300, orphanHours: 24 }
+    const limits = { maxBytes: 25 * 1024 * 1024, uploadsInFlight: 8, handleSeconds: 300, orphanHours: 24, handles: 'own' }
     expect(loadConfig({}, {}, channels).attachments).toEqual({ ...limits, handles: 'own', store: undefined })
   })
 
