@@ -1,4 +1,5 @@
 // Files from the command line, beside a running gateway and without one: what the routes did is what the commands show.
+import { get } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createHome, type Home, type Running } from './parley.ts'
 
@@ -47,3 +48,28 @@ test('a new key: what was signed before is honoured for its time, and it works w
   expect((await home.parley(['attachments', 'rotate-key', '--json'])).stdout).toBe('{"ok":true}\n')
   gateway = await home.start()
 }, 180_000)
+
+/** As a client that resolves nothing sends it. */
+function rawGet(path: string): Promise<{ status: number; code: string }> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(gateway.url)
+    get({ hostname, port, path }, async (response) => {
+      const text = Buffer.concat(await response.toArray()).toString()
+      resolve({ status: response.statusCode ?? 0, code: JSON.parse(text).error.code })
+    }).on('error', reject)
+  })
+}
+
+test('a handle is judged as it was received, before anybody resolves or decodes its path', async () => {
+  const { url, path } = await upload('a third poem', 'three.txt')
+  const { search } = new URL(url)
+  const object = '/storage/v1/object/sign/local-files'
+  const refused = { status: 400, code: expect.stringMatching(/^SU_(TRAVERSAL|PATH_ENCODING)$/) }
+  for (const raw of [
+    `${object}/x/../${path}`,
+    `${object}/%2e%2e/local-files/${path}`,
+    `${object}/${path.replace('/', '%2f')}`,
+  ])
+    expect(await rawGet(`${raw}${search}`)).toEqual(refused)
+  expect((await fetch(url)).status).toBe(200)
+})

@@ -1,5 +1,7 @@
 // Files over the API: up as a form, down by handle, and nobody else's by any name (seed 002, msg 13.7, 14, 17.12).
 import { afterEach, expect, test } from 'vitest'
+import { sweepRound } from '../../src/assemble/sweep-round.ts'
+import { loadConfig } from '../../src/config.ts'
 import { statement } from '../../src/storage/database.ts'
 import { type Api, startApi } from '../doubles/api.ts'
 import { memoryBlobs } from '../doubles/memory-blobs.ts'
@@ -170,6 +172,35 @@ describeOnEachDatabase('files over the API', (database) => {
     expect(await codeOf(await send(two))).toEqual([400, 'bad_request'])
     const left = await database().query(statement('test_left', `select 1 from attachments where status = 'ready'`), [])
     expect(left).toEqual([])
+  })
+
+  test('are refused by name, with what to set, where nothing holds them', async () => {
+    // The same as on a runtime that was given no place for them.
+    blobs = memoryBlobs()
+    api = startApi(database(), undefined, 30_000, { files: undefined } as unknown as Parameters<typeof startApi>[3])
+    const response = await send(form(new Blob([png])))
+    expect([response.status, (await response.json()).error]).toEqual([
+      501,
+      { code: 'config_invalid', remedy: expect.stringContaining('PARLEY_PUBLIC_URL') },
+    ])
+  })
+
+  test('leave the store with the sweeper, once nobody used them', async () => {
+    start()
+    await sent()
+    const { deps } = api.gateway
+    const { retention } = loadConfig({}, {}, [])
+    const round = () =>
+      sweepRound({ config: { retention, tenant: 'default' }, database: database(), deps, log: deps.log })
+    await round()
+    expect(blobs.objects.size).toBe(1)
+    await database().query(
+      statement('test_aged', `update attachments set created_at = now() - interval '25 hours'`),
+      [],
+    )
+    await round()
+    expect(blobs.objects.size).toBe(0)
+    expect(api.gateway.logged).toContainEqual({ level: 'info', event: 'attachments_swept', facts: { count: 1 } })
   })
 
   test('remember the thread they were sent for', async () => {

@@ -2,6 +2,7 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, test } from 'vitest'
+import { filesOf } from '../../../src/worker/files.ts'
 import type { WorkerEnv } from '../../../src/worker/settings.ts'
 import { readSettings } from '../../../src/worker/settings.ts'
 import { createWorker } from '../../../src/worker.ts'
@@ -94,5 +95,17 @@ describeInWorkerd('the settings of a Worker', () => {
     expect((await get('/healthz', { HYPERDRIVE: env.EMPTY })).status).toBe(200)
     expect((await get('/readyz', { HYPERDRIVE: env.EMPTY })).status).toBe(503)
     for (const hidden of [botToken, webhookSecret]) expect(lines.join()).not.toContain(hidden)
+  })
+
+  test('keep files in the bound bucket where the public address is known, before it in a store that is set, else nowhere', () => {
+    const filesWith = (changes: object) => filesOf(readSettings({ ...env, ...changes } as WorkerEnv, {}).config, env)
+    const names = (changes: object) => filesWith(changes)?.stores.map(({ name, bucket }) => `${name}/${bucket}`)
+    const publicUrl = { PARLEY_PUBLIC_URL: 'https://bot.example.org/x' }
+    expect(filesWith({})).toBeUndefined()
+    expect(names(publicUrl)).toEqual(['r2/attachments'])
+    expect(filesWith(publicUrl)?.origin).toBe('https://bot.example.org')
+    const supabase = { SUPABASE_URL: 'https://x.supabase.co', SUPABASE_SERVICE_KEY: 'key', SUPABASE_BUCKET: 'files' }
+    expect(names({ ...publicUrl, ...supabase })).toEqual(['supabase/files', 'r2/attachments'])
+    expect(problemsOf({ SUPABASE_URL: 'https://x.supabase.co' })).toContain('SUPABASE_BUCKET is missing')
   })
 })
