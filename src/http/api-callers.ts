@@ -5,7 +5,7 @@ import { admit } from '../gateway/admissions.ts'
 import type { GatewayConnection, GatewayDeps } from '../gateway/deps.ts'
 import type { WaitingMessage } from '../sessions/turn-store.ts'
 
-export const runPath = '/api/v1/agent/run'
+const runPath = '/api/v1/agent/run'
 
 export type ApiCaller = {
   readonly at: GatewayConnection
