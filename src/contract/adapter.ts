@@ -5,7 +5,7 @@ import { GatewayError } from './errors.ts'
 import type { JsonObject } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
 import type { Acceptance, DeliveryOutcome, LookupOutcome, TransportAnswer, Verdict } from './outcomes.ts'
-import type { NormalizedResponse, StreamChunk } from './response.ts'
+import type { NormalizedResponse } from './response.ts'
 
 /** What came in, before anybody judged it. */
 export type RawArrival = {
@@ -94,6 +94,8 @@ export type Attempt = {
   readonly clientId: string
   /** Set when an earlier try may have arrived, so that the text can say so. */
   readonly isMaybeRepeat: boolean
+  /** Vendor id of the live message this call finishes, where one was opened and is there. */
+  readonly liveReference?: string
   readonly signal: AbortSignal
 }
 
@@ -111,7 +113,9 @@ export type WatchResult =
 export interface OptionalVerbs {
   acknowledge?(acceptances: readonly Acceptance[], result: WatchResult | undefined): TransportAnswer
   reconcile?(call: JsonObject, attempt: Attempt): Promise<LookupOutcome>
-  live?(reference: string, chunk: StreamChunk, attempt: Attempt): Promise<DeliveryOutcome>
+  /** Shows a reply while it grows (ruling 19). */
+  readonly live?: LiveVerbs
+  /** Where the adapter fetches what arrives. Held by one process at a time (ruling 24). */
   source?(cursor: string | undefined, signal: AbortSignal): AsyncIterable<SourceBatch>
   serve?(request: Request): Promise<Response | undefined>
   transient?(to: JsonObject, what: 'typing'): Promise<void>
@@ -132,8 +136,41 @@ export type OpenedFile =
   | { readonly kind: 'refused'; readonly reason: 'gone' | 'too_large' | 'not_allowed' | 'login_page' }
   | { readonly kind: 'retry'; readonly reason: string }
 
-/** Arrivals pulled together; the cursor moves only after they are committed. */
-export type SourceBatch = { readonly arrivals: readonly RawArrival[]; readonly cursor: string }
+/** Arrivals pulled together; the cursor moves, and `acknowledge` is called, only after they are committed. */
+export type SourceBatch = {
+  readonly arrivals: readonly RawArrival[]
+  readonly cursor: string
+  /** For transports that want an answer to each: the answers in the order of the arrivals. */
+  acknowledge?(answers: readonly TransportAnswer[]): Promise<void>
+}
+
+/**
+ * A live message: opened by an outbox row, whose vendor id is the reference of every frame; frames are shown at most once and
+ * outside the books; the reply's first call, rendered with `hasLive`, is an edit of it when it is delivered.
+ */
+export interface LiveVerbs {
+  /** Least time between two frames of one message. */
+  readonly everyMs: number
+  /** The call that opens it with the words so far. Undefined: not in this place. */
+  open(to: JsonObject, text: string): JsonObject | undefined
+  frame(frame: LiveFrame): Promise<FrameOutcome>
+}
+
+export type LiveFrame = {
+  readonly reference: string
+  readonly to: JsonObject
+  /** All words so far, Markdown as the model writes it. */
+  readonly text: string
+  /** What the last frame that was shown, or the opening, showed. */
+  readonly shown: string
+  readonly signal: AbortSignal
+}
+
+/** `over`: no more frames for this message; the final reply still comes. */
+export type FrameOutcome =
+  | { readonly kind: 'shown' }
+  | { readonly kind: 'later'; readonly afterMs: number }
+  | { readonly kind: 'over'; readonly reason: string }
 
 /** What an adapter author writes. */
 export interface AdapterDefinition<Payload, Call extends JsonObject> extends OptionalVerbs {
@@ -152,6 +189,8 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
     reply: NormalizedResponse,
     to: JsonObject,
     mayNotify: ReadonlySet<string>,
+    /** A live message may be open: the first call of words finishes it, if `Attempt.liveReference` says so. */
+    hasLive: boolean,
   ): readonly { readonly call: Call; readonly primary: boolean }[]
   deliver(call: Call, attempt: Attempt): Promise<DeliveryOutcome>
 }
@@ -164,7 +203,12 @@ export interface Adapter extends OptionalVerbs {
   receive(arrival: RawArrival, connection: Connection): Promise<Reception>
   /** Reads what was kept of an earlier, genuine arrival. Never called with anything from outside. */
   readonly reread: ((arrival: RawArrival, connection: Connection, kept: KeptFacts) => Reception | undefined) | undefined
-  render(reply: NormalizedResponse, to: JsonObject, mayNotify?: ReadonlySet<string>): readonly RenderedCall[]
+  render(
+    reply: NormalizedResponse,
+    to: JsonObject,
+    mayNotify?: ReadonlySet<string>,
+    hasLive?: boolean,
+  ): readonly RenderedCall[]
   deliver(call: JsonObject, attempt: Attempt): Promise<DeliveryOutcome>
 }
 
@@ -179,7 +223,7 @@ export function defineAdapter<Payload, Call extends JsonObject>(definition: Adap
       return verdict.kind === 'genuine' ? read(definition, verdict.payload, arrival, connection) : verdict
     },
     reread: payloadOf === undefined ? undefined : rereader(definition, payloadOf),
-    render: (reply, to, mayNotify = new Set()) => definition.render(reply, to, mayNotify),
+    render: (reply, to, mayNotify = new Set(), hasLive = false) => definition.render(reply, to, mayNotify, hasLive),
     // The call was made by this adapter's own render and stored as JSON; only it knows the shape.
     deliver: (call, attempt) => definition.deliver(call as Call, attempt),
   }

@@ -71,6 +71,23 @@ export type SourcedFile = {
   readonly name: string
 }
 
+/** One account an app was installed into, as its platform names it. `credentials` are sealed at rest. */
+export type Installation = {
+  readonly account: string
+  readonly credentials: JsonObject
+  readonly facts: JsonObject
+  readonly status: 'active' | 'broken' | 'removed'
+}
+
+/** Store port: the accounts a connection was installed into, for channels where one app serves many. */
+export interface Installations {
+  find(account: string): Promise<Installation | undefined>
+  save(installation: Installation): Promise<void>
+  /** Credentials are erased at once; the row stays for explaining. */
+  end(account: string, status: 'broken' | 'removed', reason: string): Promise<void>
+  list(): Promise<readonly Installation[]>
+}
+
 /** What an adapter is given; the named ports are there for the channels that declare their use. */
 export type ChannelDeps = {
   readonly connection: Connection
@@ -81,6 +98,7 @@ export type ChannelDeps = {
   readonly now: () => number
   readonly hmac: Hmac
   readonly runLog?: RunLog
+  readonly installations?: Installations
   /** Files that replies carry. */
   readonly files?: FileSource
   /** For channels whose callers bring tokens. */
