@@ -1,7 +1,7 @@
 // The only file in src that names adapters. A new channel is one folder and one line here.
 import { aguiChannel } from '../adapters/agui/index.ts'
 import { telegramChannel } from '../adapters/telegram/index.ts'
-import type { ChannelDefinition } from './contract/index.ts'
+import type { ChannelCommands, ChannelDefinition } from './contract/index.ts'
 
 export { type TelegramOptions, telegram } from '../adapters/telegram/index.ts'
 
@@ -11,3 +11,6 @@ export const channels: readonly ChannelDefinition[] = [aguiChannel, telegramChan
 const localChannels: readonly ChannelDefinition[] = [aguiChannel]
 
 export const publicChannels: readonly ChannelDefinition[] = channels.filter((each) => !localChannels.includes(each))
+
+/** What channels add to the command line. */
+export const channelCommands: readonly ChannelCommands[] = []

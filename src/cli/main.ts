@@ -1,9 +1,11 @@
 // The command line. Prints for people, or JSON for programs; ends with a code that says how it went.
+import { channelCommands } from '../channels.ts'
 import { agentsCommand } from './agents.ts'
 import { approvalsCommands } from './approvals.ts'
 import { attachmentsCommands } from './attachments.ts'
 import { auditCommands } from './audit.ts'
 import { booksCommand } from './books.ts'
+import { channelGroup } from './channel-commands.ts'
 import { deadCommands } from './dead.ts'
 import { deliveriesCommands } from './deliveries.ts'
 import { explainCommand } from './explain.ts'
@@ -44,6 +46,7 @@ const root = {
     tokensCommands,
     auditCommands,
     forgetCommand,
+    ...channelCommands.map(channelGroup),
   ],
 }
 
