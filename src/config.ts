@@ -5,6 +5,7 @@ import { demoAgent } from './agent/demo/agent.ts'
 import { openAiCompatible } from './agent/providers/openai-compatible.ts'
 import { siblingProblems } from './config/agent-problems.ts'
 import { type AttachmentConfig, type AttachmentSettings, readAttachments } from './config/attachments.ts'
+import { readAttention } from './config/attention.ts'
 import { accessProblems, consentProblems } from './config/connection-problems.ts'
 import {
   type AccessRule,
@@ -22,6 +23,7 @@ import type { AccessPolicy } from './identity/access/access-policy.ts'
 import type { UserHas } from './identity/access/capabilities.ts'
 import type { ConsentPolicy } from './identity/consent/consent.ts'
 import type { PrincipalResolver } from './identity/principal/resolver.ts'
+import type { Attention } from './identity/routing/attention.ts'
 import { readTenant } from './identity/tenant.ts'
 import type { AttestationVerifier } from './identity/trust/admit-forwarded.ts'
 import { configuredIssuers } from './identity/trust/configured-issuers.ts'
@@ -69,6 +71,7 @@ export type ConfiguredConnection = {
   readonly isShared: boolean
   readonly access: AccessRule
   readonly mentionHumans: MentionHumans
+  readonly attention: Attention
   readonly consent: ConsentGrant | undefined
   readonly channel: ChannelDefinition
   readonly settings: unknown
@@ -236,6 +239,7 @@ function configuredConnections(
         isShared: each.agent === undefined && agents.length > 1,
         access: each.access ?? channel.defaultAccess,
         mentionHumans: each.mentionHumans ?? 'participants',
+        attention: readAttention(each, problems),
         consent: each.consent,
         channel,
         settings: each.settings,

@@ -2,6 +2,7 @@
 import {
   type AccessRule,
   type Adapter,
+  type AttentionSettings,
   type ChannelDefinition,
   type ChannelDeps,
   type ConnectionConfig,
@@ -37,6 +38,7 @@ export type TelegramOptions = {
   readonly agent?: string
   readonly access?: AccessRule
   readonly mentionHumans?: MentionHumans
+  readonly attention?: AttentionSettings
   readonly consent?: ConsentGrant
   readonly botToken: string
   readonly webhookSecret: string | readonly string[]
@@ -46,13 +48,14 @@ export type TelegramOptions = {
 }
 
 export function telegram(options: TelegramOptions): ConnectionConfig {
-  const { id = 'default', agent, access, mentionHumans, consent, ...settings } = options
+  const { id = 'default', agent, access, mentionHumans, attention, consent, ...settings } = options
   return {
     channel: 'telegram',
     id,
     ...(agent === undefined ? {} : { agent }),
     ...(access === undefined ? {} : { access }),
     ...(mentionHumans === undefined ? {} : { mentionHumans }),
+    ...(attention === undefined ? {} : { attention }),
     ...(consent === undefined ? {} : { consent }),
     settings,
   }

@@ -48,6 +48,7 @@ function createConnection(
     adapter: each.channel.create(each.settings, channelDeps),
     access: each.access,
     mentionHumans: each.mentionHumans,
+    attention: each.attention,
     ...(each.consent === undefined ? {} : { transcriptBasis: each.consent.storeTranscript.trim() }),
   }
 }

@@ -30,6 +30,19 @@ export type AccessEntry = {
 /** Which people a reply may notify by naming them (ruling 47). */
 export type MentionHumans = 'nobody' | 'participants' | 'anyone'
 
+/** When an agent answers in a room (docs/attention.md). */
+export type AttentionMode = 'always' | 'mention' | 'thread' | 'ambient'
+
+/** How an agent listens in rooms; what is said to it alone it always answers. */
+export type AttentionSettings = {
+  /** Without it: `mention`. */
+  readonly mode?: AttentionMode
+  /** Rooms with a mode of their own, by the platform's id of the room. */
+  readonly places?: Readonly<Record<string, AttentionMode>>
+  /** How much of what it overheard an agent is shown when it is next addressed; at most 100 messages. */
+  readonly remember?: number
+}
+
 /** One account on one channel as the operator wrote it down; `settings` is read by that channel's schema only. */
 export type ConnectionConfig = {
   readonly channel: string
@@ -39,6 +52,7 @@ export type ConnectionConfig = {
   readonly access?: AccessRule
   /** Without it: people who are in the conversation already. */
   readonly mentionHumans?: MentionHumans
+  readonly attention?: AttentionSettings
   readonly consent?: ConsentGrant
   readonly settings: unknown
 }

@@ -39,6 +39,8 @@ export type { Capabilities, MentionRelay, OptionalVerb, RateLimit, RecipientCapa
 export type {
   AccessEntry,
   AccessRule,
+  AttentionMode,
+  AttentionSettings,
   ChannelDefinition,
   ChannelDeps,
   ConnectionConfig,

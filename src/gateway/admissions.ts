@@ -11,13 +11,15 @@ import { type AccessDecision, type AccessScene, roleGrants, roleHere } from '../
 import { refusalWords } from '../identity/pairing/door-words.ts'
 import { isForOtherAgent } from '../identity/principal/bearer-principal.ts'
 import type { ResolvedPrincipal } from '../identity/principal/resolver.ts'
+import { isAddressed } from '../identity/routing/attention.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
 import type { Ground, HeldLane, WaitingMessage } from '../sessions/turn-store.ts'
 import { admitChain } from './admit-chain.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import { inattention } from './inattention.ts'
 
 type AdmissionDeps = Pick<GatewayDeps, 'access' | 'principals' | 'agents' | 'chains' | 'host'>
-type Waiting = Pick<HeldLane, 'messages' | 'agent'>
+type Waiting = Pick<HeldLane, 'messages' | 'agent' | 'takesPart'>
 
 /** In one conversation nobody is told more than once an hour, and so many strangers not at all. */
 const maxToldAll = 20
@@ -31,9 +33,12 @@ export async function admissions(
 ): Promise<ReadonlyMap<string, Admission>> {
   const decided = new Map<string, Admission>()
   const held = new Map<string, number>()
+  let { takesPart } = lane
   for (const row of lane.messages) {
-    const admission = await admit(deps, at, withHeld(row, held), lane.agent)
+    const allowed = await admit(deps, at, withHeld(row, held), lane.agent)
+    const admission = allowed.kind === 'admitted' ? (inattention(deps, at, row, takesPart) ?? allowed) : allowed
     decided.set(row.id, admission)
+    takesPart ||= admission.kind === 'admitted' && row.event === 'new'
     const id = admission.kind === 'held' ? admission.pairing?.id : undefined
     if (id !== undefined) held.set(id, (held.get(id) ?? 0) + 1)
   }
@@ -173,9 +178,9 @@ export function isWatched({ adapter }: Pick<GatewayConnection, 'adapter'>): bool
 
 /** Said to somebody who spoke to us: not into a room that happens to be overheard, and not over and over. */
 function mayTell({ message, access }: Pick<WaitingMessage, 'message' | 'access'>): boolean {
-  return isAddressed(message) && access.told === 0 && access.toldAll < maxToldAll
+  return isSaidToUs(message) && access.told === 0 && access.toldAll < maxToldAll
 }
 
-function isAddressed({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
-  return channel === undefined || channel.room_kind === 'dm' || channel.addressed !== 'none'
+function isSaidToUs({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
+  return channel === undefined || channel.room_kind === 'dm' || isAddressed(channel)
 }

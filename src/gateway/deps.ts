@@ -25,6 +25,7 @@ import type { ConsentStore } from '../identity/consent/consent-store.ts'
 import type { PairingStore } from '../identity/pairing/pairing-store.ts'
 import type { PrincipalStore } from '../identity/principal/principal-store.ts'
 import type { PrincipalResolver } from '../identity/principal/resolver.ts'
+import type { Attention } from '../identity/routing/attention.ts'
 import type { AttestationVerifier } from '../identity/trust/admit-forwarded.ts'
 import type { TrustedIssuers } from '../identity/trust/trusted-issuers.ts'
 import type { Committer } from '../inbound/group-commit.ts'
@@ -51,6 +52,7 @@ export type GatewayConnection = {
   readonly adapter: Adapter
   readonly access: AccessRule
   readonly mentionHumans: MentionHumans
+  readonly attention: Attention
   /** The operator's ground for keeping transcripts, if there is one. */
   readonly transcriptBasis?: string
 }

@@ -36,8 +36,21 @@ export function routeArrival(
   return isUnknown ? { ...sticky, isSticky: false, obligation: unknownAgent } : sticky
 }
 
+/** Whether it begins with the name of an agent of ours, where several answer. */
+export function namesAgent(
+  deps: Pick<GatewayDeps, 'agents'>,
+  { isShared, connection }: Pick<GatewayConnection, 'isShared' | 'connection'>,
+  message: Pick<NormalizedMessage, 'parts' | 'channel'>,
+): boolean {
+  if (!isShared) return false
+  const { agent: defaultAgent, domain } = connection
+  const agents = new Set(deps.agents.keys())
+  const routed = routeAgent({ mentions: addressing(message), defaultAgent, agents, domains: new Set([domain]) })
+  return routed.kind === 'routed' && routed.reason === 'mention'
+}
+
 /** The mentions a message begins with, without those the platform itself knows to be somebody: its own account, a person. */
-function addressing(message: NormalizedMessage): readonly TextMention[] {
+function addressing(message: Pick<NormalizedMessage, 'parts' | 'channel'>): readonly TextMention[] {
   const command = message.channel?.command ?? controlCommandOf(message, controlNames)
   const text = command?.args ?? textOf(message.parts)
   if (!/^[\s,]*@/.test(text)) return []

@@ -50,7 +50,7 @@ export async function hasOwnersMessage(deps: GatewayDeps, ready: ReadyTurn): Pro
 async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn) {
   if (turn.principal === null) return { waiting: [], decided: new Map() }
   const messages = addressRows(at, lane.agent, await deps.turns.waiting(lane))
-  const decided = await admissions(deps, at, { messages, agent: lane.agent })
+  const decided = await admissions(deps, at, { messages, agent: lane.agent, takesPart: true })
   const isOwners = (row: WaitingMessage): boolean => {
     const admission = decided.get(row.id)
     return row.event === 'new' && admission?.kind === 'admitted' && admission.principal === turn.principal

@@ -41,6 +41,8 @@ const words: Readonly<Record<string, string>> = {
   connection_closed: 'the connection is closed to everybody',
   agent_closed: 'the agent is closed to everybody',
   forgotten: 'its sender was forgotten; what it said is gone',
+  not_addressed: 'it was said in a room and not to the agent, which listens there for its name, replies and commands',
+  ambient: 'the agent only listens in that room, and answers nothing there',
   no_decision: 'no access decision was made',
   from_self: 'the gateway itself had sent it',
   withdrawn: 'its author deleted it before anybody had read it',

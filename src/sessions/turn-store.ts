@@ -34,7 +34,7 @@ export type WaitingMessage = {
   /** An edit or a delete of this message that arrived before it. */
   readonly tombstone: { readonly event: string; readonly parts: StoredMessage['parts'] | null } | null
   /** For edits and deletes: the original, if it was ever stored. */
-  readonly original: { readonly id: string; readonly subject: string | null } | null
+  readonly original: { readonly id: string; readonly subject: string | null; readonly reason: string | null } | null
   /** What is written down about its sender. */
   readonly access: StoredAccess
 }
@@ -72,6 +72,8 @@ export type HeldLane = Hold & {
   readonly agent: string
   readonly sessionId: string | null
   readonly idleMs: number
+  /** The agent was asked here before, and answered or chose not to. */
+  readonly takesPart: boolean
   readonly replyTo: JsonObject
   readonly openTurn: OpenTurn | null
   /** The open turn's members, or, without one, what waits next and can be read by this release. */

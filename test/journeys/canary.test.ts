@@ -9,6 +9,7 @@ import { createApp } from '../../src/http/app.ts'
 import type { AppDeps } from '../../src/http/deps.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '../doubles/database-proxy.ts'
 import { type GatewayChild, runParley, startGatewayChild } from '../doubles/gateway-child.ts'
+import { namingBot } from '../doubles/naming-bot.ts'
 import { readPrometheusText } from '../doubles/prometheus-text.ts'
 import { apiFault, htmlBadGateway, rateLimited, startTelegramApi } from '../doubles/telegram-api.ts'
 import { clonedDatabase } from '../setup/cloned-database.ts'
@@ -140,6 +141,7 @@ describeOnPostgres('canaries', (adminUrl) => {
       chat: { id: -id, type: 'group', title: 'Test' },
       from,
       text: words,
+      entities: namingBot(hidden.botToken),
       ...more,
     }
     return post(JSON.stringify({ update_id: 1000 + id, message }), { 'content-type': 'application/json' })
@@ -248,7 +250,8 @@ describeOnPostgres('canaries', (adminUrl) => {
       await say(text, undefined, { document: { file_id: 'photo', file_name: 'a.txt' } })
       await settled()
     }
-    expect(await say(`${text} let me in`, { id: 8, is_bot: false, first_name: hidden.strangerName })).toBe(200)
+    const stranger = { id: 8, is_bot: false, first_name: hidden.strangerName }
+    expect(await say(`${text} let me in`, stranger, { entities: [] })).toBe(200)
     for (const fault of [
       apiFault(400, `Bad Request: ${hidden.vendorError}`),
       apiFault(401, `Unauthorized ${hidden.vendorError} ${hidden.botToken}`),

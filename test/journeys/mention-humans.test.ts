@@ -4,6 +4,7 @@ import { telegram, telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agent/agent.ts'
 import type { MentionHumans } from '../../src/contract/index.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
+import { namingBot } from '../doubles/naming-bot.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../doubles/telegram-api.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
@@ -42,6 +43,7 @@ describeOnEachDatabase('a name in a reply', (database) => {
       chat: { id: -77, type: 'group', title: 'Test' },
       from: { is_bot: false, first_name: 'Somebody', ...from },
       text: 'hello',
+      entities: namingBot(),
     }
     const before = sent().length
     await gateway.gateway.receive(at, {

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { namingBot } from '../doubles/naming-bot.ts'
 import { type ParleyProcess, startParley } from '../doubles/parley-process.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../doubles/telegram-api.ts'
@@ -51,6 +52,7 @@ describe('a model in a group', () => {
       chat: { id: -5, type: 'group', title: 'Test' },
       from: { is_bot: false, ...from },
       text,
+      entities: namingBot(),
     }
     await fetch(`${parley.url}/hooks/telegram/default`, {
       method: 'POST',

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { namingBot } from '../doubles/naming-bot.ts'
 import { startTelegramApi, testBotToken } from '../doubles/telegram-api.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -59,6 +60,7 @@ describe('the gateway as a process', () => {
         // A group of its own for every update: Telegram's limit of one message a second holds per chat.
         chat: { id: -id, type: 'group', title: 'Test' },
         from: { id: 7, is_bot: false, first_name: 'Ada' },
+        entities: namingBot(),
         ...message,
       },
     })

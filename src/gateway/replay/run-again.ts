@@ -131,6 +131,8 @@ function laneOf(deps: GatewayDeps, stored: Stored, messages: readonly WaitingMes
     agent: messages.at(-1)?.agent ?? stored.agent,
     sessionId,
     idleMs: 0,
+    // It was answered here, or would have been.
+    takesPart: true,
     replyTo,
     openTurn: null,
     messages,

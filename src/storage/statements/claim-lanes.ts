@@ -21,7 +21,7 @@ export const messageColumns = `
     where s.tenant = x.tenant and s.connection = x.connection and s.message_id = x.message_id
       and s.subject = coalesce(x.subject, '')) as tombstone,
   case when x.edit_of is not null then
-    (select json_build_object('id', o.id, 'subject', o.subject) from inbox o
+    (select json_build_object('id', o.id, 'subject', o.subject, 'reason', o.reason) from inbox o
       where o.tenant = x.tenant and o.connection = x.connection and o.message_id = x.edit_of
         and o.event = 'new' and o.agent = x.agent order by o.seq limit 1) end as original`
 
@@ -50,6 +50,7 @@ held as (
 select h.conversation_id as "conversationId", h.tenant, h.connection, h.epoch::float8 as epoch, c.agent,
   c.session_id as "sessionId", coalesce(c.reply_to, '{}') as "replyTo",
   (extract(epoch from now() - c.last_activity_at) * 1000)::float8 as "idleMs",
+  exists (select 1 from turns t where t.conversation_id = h.conversation_id and t.kind in ('messages', 'signal')) as "takesPart",
   (select json_build_object('id', t.id, 'kind', t.kind, 'attempt', t.attempt, 'failures', t.failures, 'sessionId', t.session_id,
       'parentTurn', t.parent_turn, 'principal', t.principal, 'runId', t.run_id, 'traceId', t.trace_id,
       'outageMs', (extract(epoch from now() - t.outage_since) * 1000)::float8)

@@ -9,6 +9,7 @@ import type { createApp } from '../../../src/http/app.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { type AtWork, createDoor, putToWork, until } from '../../doubles/at-work.ts'
 import type { LoopbackEvent } from '../../doubles/loopback/index.ts'
+import { namingBot } from '../../doubles/naming-bot.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../../doubles/telegram-api.ts'
 import { createTestApp, operatorToken } from '../../doubles/test-app.ts'
 import {
@@ -88,7 +89,8 @@ describeOnEachDatabase('what belongs to Alice', (database) => {
   ) => {
     const id = nextUpdate++
     const date = Math.floor(Date.now() / 1000)
-    const message = { message_id: id, date, chat, from: { id: from.id, is_bot: false, first_name: 'X' }, text }
+    const sender = { id: from.id, is_bot: false, first_name: 'X' }
+    const message = { message_id: id, date, chat, from: sender, text, entities: namingBot() }
     const headers = { 'x-telegram-bot-api-secret-token': signedBy }
     return gateway.gateway.receive(connection('telegram/default'), arrival({ update_id: id, message }, headers))
   }

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApp } from '../../../src/http/app.ts'
 import type { AppDeps } from '../../../src/http/deps.ts'
 import { type GatewayChild, startGatewayChild } from '../../doubles/gateway-child.ts'
+import { namingBot } from '../../doubles/naming-bot.ts'
 import { apiFault, rateLimited, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import { clonedDatabase } from '../../setup/cloned-database.ts'
 import { describeOnPostgres, type TestDatabase } from '../../setup/databases.ts'
@@ -115,6 +116,7 @@ describeOnPostgres('two tenants', (adminUrl) => {
       chat: { id: -id, type: 'group', title: 'Room' },
       from: { id: from, is_bot: false, first_name: secrets.sender },
       text: words,
+      entities: namingBot(secrets.botToken),
     },
   })
   const deliver = (tenant: Tenant, body: object) => {

@@ -1,0 +1,66 @@
+// Whether what was said in a room is for the agent to answer (hop 6). Told by the place and by how it was addressed, never
+// by which channel it is.
+import type { AttentionMode, ChannelContext } from '../../contract/index.ts'
+
+/** How an agent listens on one connection. */
+export type Attention = {
+  readonly mode: AttentionMode
+  /** By the platform's id of the room. */
+  readonly places: ReadonlyMap<string, AttentionMode>
+  /** Undefined: nothing was said about it, and only what was heard in ambient places is shown. */
+  readonly remember: number | undefined
+}
+
+/** Why a message that may be said gets no answer. */
+export type Unheeded = 'not_addressed' | 'ambient'
+
+export const unheededReasons: readonly Unheeded[] = ['not_addressed', 'ambient']
+
+export function isUnheeded(reason: string | null): reason is Unheeded {
+  return unheededReasons.some((each) => each === reason)
+}
+
+export type Heard = {
+  readonly channel: Pick<ChannelContext, 'room_kind' | 'addressed' | 'external_conversation_id'> | undefined
+  /** It names an agent of ours, or wants an answer of its own whoever it names. */
+  readonly isClaimed: boolean
+  /** The agent has answered in this conversation before. */
+  readonly takesPart: boolean
+}
+
+/** Undefined: it is for the agent. */
+export function unheeded(attention: Attention, { channel, isClaimed, takesPart }: Heard): Unheeded | undefined {
+  if (!isRoom(channel)) return undefined
+  const mode = modeOf(attention, channel)
+  switch (mode) {
+    case 'always':
+      return undefined
+    case 'ambient':
+      return 'ambient'
+    case 'mention':
+      return isClaimed || isAddressed(channel) ? undefined : 'not_addressed'
+    case 'thread':
+      return isClaimed || isAddressed(channel) || (takesPart && channel.addressed === 'thread')
+        ? undefined
+        : 'not_addressed'
+    default: {
+      const unknown: never = mode
+      return unknown
+    }
+  }
+}
+
+type Channel = NonNullable<Heard['channel']>
+
+/** A mere thread is none: whoever writes in one speaks to everybody in it. */
+export function isAddressed({ addressed }: Pick<Channel, 'addressed'>): boolean {
+  return addressed !== 'none' && addressed !== 'thread'
+}
+
+function isRoom(channel: Heard['channel']): channel is Channel {
+  return channel?.room_kind === 'group' || channel?.room_kind === 'channel'
+}
+
+function modeOf({ mode, places }: Attention, { external_conversation_id: place }: Channel): AttentionMode {
+  return (place === null ? undefined : places.get(place)) ?? mode
+}
