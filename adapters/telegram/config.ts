@@ -43,6 +43,8 @@ export const telegramSettingsSchema = z.strictObject({
     .regex(/^@?[A-Za-z0-9_]{3,32}$/, 'must be the bot’s user name, such as my_bot; correct TELEGRAM_BOT_USERNAME')
     .transform((name) => name.replace(/^@/, ''))
     .optional(),
+  /** How much is said in one group before Telegram would refuse more. */
+  groupMessagesPerMinute: z.int().min(1).max(1000).default(20),
   /** What Telegram is known to tolerate; only its own retry_after is authoritative. */
   limits: limitsSchema.default({
     connection: { count: 30, perMs: 1000 },

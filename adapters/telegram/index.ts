@@ -12,13 +12,15 @@ import {
   type MentionHumans,
 } from '../../src/contract/index.ts'
 import { botIdOf, type TelegramSettings, telegramFromEnvironment, telegramSettingsSchema } from './config.ts'
-import { callTimeoutMs, deliverTelegram } from './deliver.ts'
+import { callTimeoutMs } from './deliver/api.ts'
+import { deliverTelegram } from './deliver/call.ts'
+import { createGroupPace } from './deliver/pace.ts'
 import { openTelegramFile } from './files/open.ts'
 import { renderWithFiles } from './files/render.ts'
-import { normalizeTelegram } from './normalize.ts'
-import { renderTelegram } from './render.ts'
+import { normalizeTelegram } from './normalize/update.ts'
+import { renderTelegram } from './render/reply.ts'
 import { verifyTelegram } from './verify.ts'
-import { maxTextLength, type TelegramCall } from './wire.ts'
+import { maxTextLength, type TelegramCall } from './wire/call.ts'
 
 // Telegram drops an update 24 hours after its date; the hour more is for clocks and slow tries.
 const horizonMs = 25 * 60 * 60 * 1000
@@ -63,6 +65,7 @@ export function telegram(options: TelegramOptions): ConnectionConfig {
 
 function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter {
   const bot = { id: botIdOf(settings), username: settings.botUsername }
+  const pace = createGroupPace(deps.now, settings.groupMessagesPerMinute)
   return defineAdapter<Uint8Array, TelegramCall>({
     channel: 'telegram',
     capabilities: {
@@ -83,7 +86,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
     payloadOf: (arrival) => arrival.bytes,
     normalize: (payload, arrival, connection) => normalizeTelegram(bot, payload, arrival, connection),
     render: deps.files === undefined ? renderTelegram : renderWithFiles,
-    deliver: deliverTelegram(settings, deps),
+    deliver: deliverTelegram(settings, deps, pace),
     openFile: openTelegramFile(settings, deps),
   })
 }

@@ -157,10 +157,10 @@ describe('delivering', () => {
     [
       '400 migrated',
       apiFault(400, 'Bad Request: group chat was upgraded to a supergroup chat', { migrate_to_chat_id: -100 }),
-      refused('chat_migrated'),
+      { kind: 'retry', reason: 'chat_migrated', afterMs: 0 },
     ],
     ['400 parse error', apiFault(400, "Bad Request: can't parse entities"), refused('render_rejected')],
-    ['413', apiFault(413, 'Request Entity Too Large'), refused('telegram_413')],
+    ['413', apiFault(413, 'Request Entity Too Large'), refused('file_too_large')],
     ['500 as JSON', apiFault(500, 'Internal Server Error'), unknown('telegram_500')],
     ['502 as HTML', htmlBadGateway, unknown('no_readable_answer')],
     ['T59 a connection dropped before the work', { kind: 'drop', when: 'before' }, unknown('no_readable_answer')],

@@ -1,12 +1,5 @@
-// Telegram's quirks: the cases of slack 8.5-8.7 (T…) and msg 17.4 (TG-…) that the adapter alone decides. Not here, and why:
-//   T04 T10 T11, T05 and TG-04 beyond the key   turns, retries and claims belong to the core (test/inbound, test/journeys)
-//   T13            the adapter answers no transport itself; the statuses stand in src/http
-//   T07 T08        albums are merged in the consumer, which does not exist yet; each item is a message of its own
-//   T09 T32 T39-T41 T63 T70-T72  clicks, guest queries, membership and stop buttons: stored as ignored, see "not yet read"
-//   T20 T36 T55 T56 T64 T65      entities, rich messages and the fallback ladder come with the Markdown tree
-//   T33 T34        need what was stored before (content hash, conversation alias)
-//   T61 T62        no live output yet         T69 T73  no files, no Mini Apps yet
-//   TG-09 TG-10    ruling 8: relay is fixed per connection, and bot-to-bot mode is not offered yet
+// Telegram's quirks: what the adapter alone decides when it reads. The ids are cases of slack 8.5-8.7 (T…) and msg 17.4 (TG-…); where
+// each of them stands is listed in test/conformance/telegram/coverage.ts.
 import { describe, expect, test } from 'vitest'
 import { fixtures } from '../../adapters/telegram/fixtures.ts'
 import { telegram, telegramChannel } from '../../adapters/telegram/index.ts'
@@ -403,9 +396,8 @@ describe('content', () => {
 describe('not yet read', () => {
   test.each<[string, object, boolean]>([
     ['T43 an unknown update', { future_update: { a: 1 } }, false],
-    ['T32 a guest message', { guest_message: { message_id: 1 } }, false],
-    ['T39 T40 a click', { callback_query: { id: '1', data: 'x' } }, false],
-    ['T41 our membership', { my_chat_member: {} }, false],
+    ['a click that cannot be read', { callback_query: { id: '1', data: 'x' } }, false],
+    ['a membership that cannot be read', { my_chat_member: {} }, false],
     ['a poll answer, which is noise', { poll_answer: {} }, true],
     ['noise beside something unknown', { poll_answer: {}, future_update: {} }, false],
     ['an update without content', {}, false],

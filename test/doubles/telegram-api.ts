@@ -30,7 +30,9 @@ export type TelegramApi = Pick<ScriptedServer, 'calls' | 'unexpected' | 'failNex
 export const testBotToken = '7000001:AAE-test-token-of-the-double-000000000'
 
 const methods = new Set([
-  ...['sendMessage', 'editMessageText', 'sendPhoto', 'sendDocument', 'getFile', 'getMe', 'setWebhook'],
+  ...['sendMessage', 'editMessageText', 'editMessageReplyMarkup', 'sendPhoto', 'sendDocument', 'getFile', 'getMe'],
+  ...['answerCallbackQuery', 'answerGuestQuery', 'setWebhook', 'deleteWebhook', 'getWebhookInfo', 'setMyCommands'],
+  ...['getUpdates'],
 ])
 const maxDownload = 20 * 1024 * 1024
 

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import type { GuardedFetch, JsonObject, OpenedFile } from '../../../src/contract/index.ts'
 import { createUnpinnedFetch } from '../../../src/verification/index.ts'
 import type { TelegramSettings } from '../config.ts'
-import { type ClientSignal, telegramApi } from '../deliver.ts'
+import { clientSignal, telegramApi } from '../deliver/api.ts'
 
 /** A server of one's own gives away two gigabytes; whoever stores the file counts for themselves. */
 const maxBytes = 2_000_000_000
@@ -25,8 +25,7 @@ export function openTelegramFile(
     if (!parsed.success) return refused('gone')
     try {
       const { file_id, mime } = parsed.data
-      // The client's types name a polyfill for old runtimes; its web build takes the platform's own signal.
-      const file = await api.raw.getFile({ file_id }, signal as unknown as ClientSignal)
+      const file = await api.raw.getFile({ file_id }, clientSignal(signal))
       const path = safePath(file.file_path)
       if (path === undefined) return refused('not_allowed')
       return await download(guarded, settings, { path, mime, size: file.file_size, signal })

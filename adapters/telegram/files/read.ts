@@ -1,6 +1,7 @@
 // Hop 3: the file a message carries, as far as Telegram says what it is. Its bytes stay where they are. Pure.
 import { cleanText, type KnownPart } from '../../../src/contract/index.ts'
-import { type FileField, fileFields, fileSchema, type TelegramFile, type TelegramMessage } from '../wire.ts'
+import { type FileField, fileFields, fileSchema, type TelegramFile } from '../wire/file.ts'
+import type { TelegramMessage } from '../wire/message.ts'
 
 /** Undefined: it carries none, or none that can be asked for. */
 export function filePartOf(message: TelegramMessage): KnownPart | undefined {

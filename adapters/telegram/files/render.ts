@@ -1,7 +1,7 @@
 // Hop 8: a reply with files to its text and one upload for each file that Telegram takes. Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
-import { renderTelegram } from '../render.ts'
-import { type FileCall, replyToSchema, type TelegramCall } from '../wire.ts'
+import { renderTelegram } from '../render/reply.ts'
+import { type FileCall, replyToSchema, type TelegramCall } from '../wire/call.ts'
 
 /** What the Bot API takes from a bot, and of that as a picture (slack 3.13). */
 export const maxUploadBytes = 50_000_000
@@ -16,12 +16,16 @@ export function renderWithFiles(
   reply: NormalizedResponse,
   to: JsonObject,
   mayNotify: ReadonlySet<string>,
+  hasLive: boolean,
 ): readonly Rendered[] {
-  const files = reply.parts.flatMap((part) => fileOf(part, to) ?? [])
-  if (files.length === 0) return renderTelegram(reply, to, mayNotify)
+  const { guest_query_id: guest } = replyToSchema.parse(to)
+  // A guest may not write to the chat, so files are named in the one answer it has.
+  const files = guest === undefined ? reply.parts.flatMap((part) => fileOf(part, to) ?? []) : []
+  if (files.length === 0) return renderTelegram(reply, to, mayNotify, hasLive)
   const parts = reply.parts.filter((part) => fileOf(part, to) === undefined)
-  const isSilent = reply.status === 'completed' && parts.every((part) => part.kind === 'tool_call')
-  const text = isSilent ? [] : renderTelegram({ ...reply, parts }, to, mayNotify)
+  // A live message is finished by words, whatever comes after it.
+  const isSilent = !hasLive && reply.status === 'completed' && parts.every((part) => part.kind === 'tool_call')
+  const text = isSilent ? [] : renderTelegram({ ...reply, parts }, to, mayNotify, hasLive)
   return [...text, ...files.map((call) => ({ call, primary: true }))]
 }
 

@@ -1,10 +1,9 @@
 // Hop 8: a stored file goes out as one upload, streamed from where it is kept.
 import { type Api, InputFile } from 'grammy/web'
 import type { DeliveryOutcome, FileSource } from '../../../src/contract/index.ts'
-import type { FileCall } from '../wire.ts'
+import type { ClientSignal } from '../deliver/api.ts'
+import type { FileCall } from '../wire/call.ts'
 import { maxUploadBytes } from './render.ts'
-
-type ClientSignal = NonNullable<Parameters<Api['raw']['getMe']>[0]>
 
 export type Upload = {
   readonly kind: 'opened'

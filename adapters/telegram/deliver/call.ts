@@ -1,0 +1,138 @@
+// Hop 8: one Bot API call to what became of it. One call an attempt; what may be tried in another form is said to be a retry.
+import type { Api } from 'grammy/web'
+import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
+import { botIdOf, type TelegramSettings } from '../config.ts'
+import { openUpload } from '../files/send.ts'
+import { maxTextLength, type TelegramCall, type TextCall } from '../wire/call.ts'
+import { clientSignal, telegramApi } from './api.ts'
+import { chatOf, createLadder, type Ladder } from './ladder.ts'
+import { isUnmodified, outcomeOf, wayOn } from './outcome.ts'
+import type { GroupPace } from './pace.ts'
+
+const repeatMark = 'Possibly sent before:\n'
+
+export function deliverTelegram(
+  settings: TelegramSettings,
+  deps: Pick<ChannelDeps, 'fetch' | 'files'>,
+  pace: GroupPace,
+): (call: TelegramCall, attempt: Attempt) => Promise<DeliveryOutcome> {
+  const api = telegramApi(settings, deps)
+  const ladder = createLadder()
+  return async (given, attempt) => {
+    if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
+    const call = ladder.due(attempt.outboxId, given)
+    if (saysCredential(settings, call)) return { kind: 'refused', reason: 'text_contains_credential' }
+    const edited = call.method === 'sendMessage' && call.finishesLive === true ? attempt.liveReference : undefined
+    const waitMs = isSaying(call) && edited === undefined ? pace.waitMs(chatOf(call) ?? 0) : 0
+    if (waitMs > 0) return { kind: 'retry', reason: 'group_limit', afterMs: waitMs, scope: 'conversation' }
+    try {
+      const sent = await make(api, call, { deps, attempt, edited })
+      if (sent.kind === 'delivered') ladder.done(attempt.outboxId)
+      if (isSaying(call)) pace.count(chatOf(call) ?? 0)
+      return sent
+    } catch (error) {
+      if (isUnmodified(error)) return { kind: 'delivered', ...editedId(call, edited) }
+      return (
+        nextForm(ladder, attempt, call, { error, isEdit: edited !== undefined }) ??
+        outcomeOf(error, call, edited !== undefined)
+      )
+    }
+  }
+}
+
+function isSaying({ method }: TelegramCall): boolean {
+  return method === 'sendMessage' || method === 'sendPhoto' || method === 'sendDocument'
+}
+
+/** Undefined: there is no other form, or it was tried. */
+function nextForm(
+  ladder: Ladder,
+  { outboxId }: Attempt,
+  call: TelegramCall,
+  { error, isEdit }: { readonly error: unknown; readonly isEdit: boolean },
+): DeliveryOutcome | undefined {
+  const way = wayOn(error, call, isEdit)
+  if (way === undefined) return undefined
+  if (way.kind === 'step') {
+    if (ladder.has(outboxId, way.step)) return undefined
+    ladder.take(outboxId, way.step)
+    return { kind: 'retry', reason: way.reason, afterMs: 0 }
+  }
+  const from = chatOf(call)
+  if (from === undefined || from === way.to) return undefined
+  ladder.move(from, way.to)
+  return { kind: 'retry', reason: 'chat_migrated', afterMs: 0 }
+}
+
+/** Links stand beside the text and on buttons, so all of a call is looked at. */
+function saysCredential(settings: TelegramSettings, call: TelegramCall): boolean {
+  const said = JSON.stringify(call)
+  return said.includes(settings.botToken.reveal()) || said.includes(`/bot${botIdOf(settings)}:`)
+}
+
+type Making = {
+  readonly deps: Pick<ChannelDeps, 'files'>
+  readonly attempt: Attempt
+  /** The live message this call finishes. */
+  readonly edited: string | undefined
+}
+
+async function make(api: Api, call: TelegramCall, { deps, attempt, edited }: Making): Promise<DeliveryOutcome> {
+  const signal = clientSignal(attempt.signal)
+  switch (call.method) {
+    case 'sendMessage':
+      if (edited !== undefined) return finish(api, call, edited, attempt)
+      return delivered(await api.raw.sendMessage(marked(call.payload, attempt.isMaybeRepeat), signal))
+    case 'editMessageText':
+      await api.raw.editMessageText(call.payload, signal)
+      return delivered(call.payload)
+    case 'sendPhoto':
+    case 'sendDocument': {
+      const upload = await openUpload(call, deps.files)
+      return upload.kind === 'opened' ? { kind: 'delivered', vendorId: await upload.send(api, signal) } : upload
+    }
+    case 'answerCallbackQuery':
+      await api.raw.answerCallbackQuery(call.payload, signal)
+      return { kind: 'delivered' }
+    case 'editMessageReplyMarkup':
+      await api.raw.editMessageReplyMarkup(call.payload, signal)
+      return { kind: 'delivered' }
+    case 'answerGuestQuery': {
+      const { guest_query_id, text, entities } = call.payload
+      const content = {
+        message_text: text,
+        ...(entities === undefined ? {} : { entities }),
+        link_preview_options: { is_disabled: true },
+      }
+      const result = { type: 'article', id: '1', title: 'Answer', input_message_content: content } as const
+      await api.raw.answerGuestQuery({ guest_query_id, result }, signal)
+      return { kind: 'delivered' }
+    }
+    default:
+      return call satisfies never
+  }
+}
+
+/** The growing message becomes the reply; where it stands and what it answers it has said when it was opened. */
+async function finish(api: Api, { payload }: TextCall, reference: string, attempt: Attempt): Promise<DeliveryOutcome> {
+  const { message_thread_id: _topic, reply_parameters: _answered, ...words } = payload
+  const message_id = Number(reference)
+  await api.raw.editMessageText({ ...words, message_id }, clientSignal(attempt.signal))
+  return delivered({ message_id })
+}
+
+function editedId(call: TelegramCall, edited: string | undefined): { readonly vendorId?: string } {
+  if (edited !== undefined) return { vendorId: edited }
+  return call.method === 'editMessageText' ? { vendorId: String(call.payload.message_id) } : {}
+}
+
+function delivered({ message_id }: { readonly message_id: number }): DeliveryOutcome {
+  return { kind: 'delivered', vendorId: String(message_id) }
+}
+
+/** A repeat says so where there is room; entities move along with the text. */
+function marked(payload: TextCall['payload'], isMaybeRepeat: boolean): TextCall['payload'] {
+  if (!isMaybeRepeat || payload.text.length + repeatMark.length > maxTextLength) return payload
+  const entities = payload.entities?.map((entity) => ({ ...entity, offset: entity.offset + repeatMark.length }))
+  return { ...payload, text: repeatMark + payload.text, ...(entities === undefined ? {} : { entities }) }
+}

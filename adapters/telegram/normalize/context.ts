@@ -1,0 +1,62 @@
+// The routing facts of an arrival and the frame every message of ours has (ruling 3). Pure.
+import type { ChannelContext, NormalizedMessage } from '../../../src/contract/index.ts'
+import { maxTextLength } from '../wire/call.ts'
+import type { TelegramChat } from '../wire/message.ts'
+import { type Author, senderOf } from './author.ts'
+import { recipientOf, type Scene } from './scene.ts'
+
+export type ContextFacts = Pick<ChannelContext, 'addressed' | 'event'> & {
+  readonly chat: TelegramChat
+  readonly author: Author
+  readonly messageId: string | null
+  readonly mentions?: ChannelContext['mentions']
+  readonly targetId?: string
+  readonly command?: ChannelContext['command']
+}
+
+export function contextOf({ connection }: Scene, facts: ContextFacts): ChannelContext {
+  const { chat, author, messageId, addressed, event, mentions = [], targetId, command } = facts
+  const isPrivate = chat.type === 'private'
+  return {
+    connector_id: connection.id,
+    external_provider: 'telegram',
+    external_conversation_id: chat.id,
+    external_message_id: messageId,
+    sender_id: author.id,
+    room_kind: isPrivate ? 'dm' : chat.type === 'channel' ? 'channel' : 'group',
+    from_self: false,
+    addressed,
+    visibility: isPrivate ? 'direct' : chat.username === undefined ? 'private' : 'public',
+    mentions,
+    event,
+    ...(targetId === undefined ? {} : { target_id: targetId }),
+    ...(command === undefined ? {} : { command }),
+  }
+}
+
+export type MessageFacts = Pick<NormalizedMessage, 'id' | 'thread_id' | 'parts'> & {
+  readonly inReplyTo?: string
+  readonly chat: TelegramChat
+  readonly author: Author
+  readonly channel: ChannelContext
+}
+
+export function normalizedMessage(scene: Scene, facts: MessageFacts): NormalizedMessage {
+  const { id, thread_id, inReplyTo, parts, author, chat, channel } = facts
+  return {
+    id,
+    thread_id,
+    ...(inReplyTo === undefined ? {} : { in_reply_to: inReplyTo }),
+    sender: senderOf(scene, author, chat),
+    recipient: recipientOf(scene.connection),
+    parts,
+    recipient_capabilities: {
+      mention_relay: { kind: 'none' },
+      rendering: { max_text_chars: maxTextLength, streaming: 'edit', files: true, buttons: true },
+    },
+    received_via: 'telegram',
+    received_at: scene.arrival.receivedAt,
+    raw: scene.raw,
+    channel,
+  }
+}

@@ -1,0 +1,47 @@
+// What a message says, in reading order: where it comes from, what it answers, its file or other content, its words. Pure.
+import { cleanName, type KnownPart, textPart } from '../../../src/contract/index.ts'
+import { filePartOf } from '../files/read.ts'
+import type { TelegramMessage, TelegramOrigin } from '../wire/message.ts'
+import { parentOf } from '../wire/words.ts'
+import { contentPartOf } from './content.ts'
+import type { BotFacts } from './scene.ts'
+
+const maxContext = 500
+
+/** Empty: nothing was said. */
+export function partsOf(bot: BotFacts, message: TelegramMessage): readonly KnownPart[] {
+  const content = filePartOf(message) ?? contentPartOf(message)
+  const words = message.text ?? message.caption ?? ''
+  const said = [...(content === undefined ? [] : [content]), ...(words.trim() === '' ? [] : [textPart(words)])]
+  return said.length === 0 ? [] : [...frameOf(bot, message).map((text) => textPart(text)), ...said]
+}
+
+/** Words of others, marked as such: they are not what the sender asks for. */
+function frameOf(bot: BotFacts, message: TelegramMessage): readonly string[] {
+  const { forward_origin: origin, quote, external_reply: external } = message
+  const parent = parentOf(message)
+  // What we said ourselves the agent remembers; what others said it may never have seen.
+  const answered = parent === undefined || parent.from?.id === bot.id ? undefined : (parent.text ?? parent.caption)
+  const context = quote?.text ?? answered
+  return [
+    ...(origin === undefined ? [] : [`[forwarded from ${nameOf(origin)}]`]),
+    ...(external === undefined ? [] : [`[in reply to ${nameOf(external.origin)}, elsewhere]`]),
+    ...(quote === undefined && parent !== undefined && answered !== undefined
+      ? [`[in reply to ${writerOf(parent)}]`]
+      : []),
+    ...(context === undefined ? [] : [cut(context).replace(/^/gm, '> ')]),
+  ]
+}
+
+function writerOf(parent: NonNullable<TelegramMessage['reply_to_message']>): string {
+  return cleanName(parent.sender_chat?.title ?? parent.from?.first_name ?? '') || 'somebody'
+}
+
+function nameOf({ sender_user, sender_user_name, sender_chat, chat }: TelegramOrigin): string {
+  const name = sender_user?.first_name ?? sender_user_name ?? (sender_chat ?? chat)?.title
+  return cleanName(name ?? '') || 'somebody else'
+}
+
+function cut(text: string): string {
+  return text.length > maxContext ? `${text.slice(0, maxContext).toWellFormed()}…` : text
+}

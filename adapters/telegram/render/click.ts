@@ -1,0 +1,38 @@
+// The answer to a press on a button: a word to whoever pressed, and the buttons gone once there is nothing left to decide. Pure.
+import type { NormalizedResponse } from '../../../src/contract/index.ts'
+import { replyTree } from '../../../src/rendering/index.ts'
+import { type BareCall, maxToastLength, type TelegramCall, type TelegramReplyTo } from '../wire/call.ts'
+import { piecesOf, textCall } from './text.ts'
+
+type Rendered = { readonly call: TelegramCall; readonly primary: boolean }
+type Click = NonNullable<TelegramReplyTo['reply_to_click']>
+
+// The words of a decision that was taken, here or before; any other answer leaves the question open for those it is for.
+const settled = /^(?:Approved|Rejected): |already decided|may have been decided|has expired|no longer the action/
+
+/** Long answers come as a message too: a press is told two hundred characters and no more. */
+export function clickCalls(reply: NormalizedResponse, to: TelegramReplyTo, click: Click): readonly Rendered[] {
+  const pieces = piecesOf(replyTree(reply))
+  const words = pieces.map(({ text }) => text).join('\n')
+  const isSettled = reply.status === 'completed' && settled.test(words)
+  const isShort = words.length <= maxToastLength
+  const toast: TelegramCall = {
+    method: 'answerCallbackQuery',
+    payload: {
+      callback_query_id: click.id,
+      ...(isShort ? { text: words } : {}),
+      ...(isShort && !isSettled ? { show_alert: true } : {}),
+    },
+  }
+  const said = isShort ? [] : pieces.map((piece, index) => ({ call: textCall(piece, to, index === 0), primary: true }))
+  const bare = isSettled ? bareCall(to, click) : undefined
+  return [{ call: toast, primary: isShort }, ...said, ...(bare === undefined ? [] : [{ call: bare, primary: false }])]
+}
+
+function bareCall({ chat_id, business_connection_id: business }: TelegramReplyTo, click: Click): BareCall | undefined {
+  const method = 'editMessageReplyMarkup'
+  if (click.inline_message_id !== undefined) return { method, payload: { inline_message_id: click.inline_message_id } }
+  if (click.message_id === undefined) return undefined
+  const card = { chat_id: Number(chat_id), message_id: Number(click.message_id) }
+  return { method, payload: { ...card, ...(business === undefined ? {} : { business_connection_id: business }) } }
+}

@@ -1,0 +1,43 @@
+// Words as pieces Telegram takes. Formatting goes beside the text as entities, so nothing in the text can become markup. Pure.
+import { type EntityPiece, type Root, renderEntities } from '../../../src/rendering/index.ts'
+import { maxTextLength, type TelegramReplyTo, type TextCall, type TextPayload } from '../wire/call.ts'
+
+// What Telegram would by itself turn into a notification of somebody or a command to tap, and never less than TDLib's own
+// patterns find (test/interop/tdlib).
+const tappable = /(?<![\p{L}\p{N}_])@\w{2,32}(?!\w)|(?<![\p{L}\p{N}_/<>])\/\w{1,64}(?:@\w{3,32})?(?![\p{L}\p{N}_/<>])/gu
+// The server refuses longer input before it looks at it, and honours about a hundred entities.
+const limits = { limit: maxTextLength, maxRanges: 100, maxBytes: 32_768, inert: tappable }
+
+export function piecesOf(tree: Root): readonly EntityPiece[] {
+  return renderEntities(tree, limits)
+}
+
+/** The words alone, with nothing in them that could be tapped; as long as they were. */
+export function withoutEntities(text: string): string {
+  return text.replace(tappable, (name) => name.replaceAll('@', '\uff20').replaceAll('/', '\u2044'))
+}
+
+export function textPayload({ text, entities }: EntityPiece, to: TelegramReplyTo): TextPayload {
+  return {
+    chat_id: Number(to.chat_id),
+    text,
+    link_preview_options: { is_disabled: true },
+    ...(entities.length === 0 ? {} : { entities: [...entities] }),
+    ...(to.business_connection_id === undefined ? {} : { business_connection_id: to.business_connection_id }),
+  }
+}
+
+/** Only the first piece points at what it answers. */
+export function textCall(piece: EntityPiece, to: TelegramReplyTo, isFirst: boolean): TextCall {
+  const answered = isFirst ? (to.reply_to_message_id ?? to.reply_to_click?.message_id) : undefined
+  return {
+    method: 'sendMessage',
+    payload: {
+      ...textPayload(piece, to),
+      ...(to.message_thread_id === undefined ? {} : { message_thread_id: Number(to.message_thread_id) }),
+      ...(answered === undefined
+        ? {}
+        : { reply_parameters: { message_id: Number(answered), allow_sending_without_reply: true } }),
+    },
+  }
+}
