@@ -22,10 +22,13 @@ export function createApp(deps: AppDeps): Hono {
   const app = new Hono()
   app.post('/hooks/:channel/:connection', async (context) => {
     const { channel, connection } = context.req.param()
-    const at = deps.gateway.connections.find(
-      (each) => each.connection.id === connection && each.adapter.channel === channel,
-    )
+    const at = findConnection(deps, channel, connection)
     return at === undefined ? respond(unknownHook()) : respond(await hook(deps, at, context))
+  })
+  app.get('/hooks/:channel/:connection/*', async (context) => {
+    const { channel, connection } = context.req.param()
+    const at = findConnection(deps, channel, connection)
+    return (await at?.adapter.serve?.(context.req.raw)) ?? respond(unknownHook())
   })
   for (const at of deps.gateway.connections) {
     for (const endpoint of at.adapter.endpoints) {
@@ -42,6 +45,10 @@ export function createApp(deps: AppDeps): Hono {
   app.notFound(() => respond(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are')))
   app.onError((error) => respond(failure(deps, error)))
   return app
+}
+
+function findConnection(deps: AppDeps, channel: string, id: string): GatewayConnection | undefined {
+  return deps.gateway.connections.find((each) => each.connection.id === id && each.adapter.channel === channel)
 }
 
 async function hook(deps: AppDeps, at: GatewayConnection, context: Context): Promise<TransportAnswer> {
