@@ -33,6 +33,7 @@ import { createDueStore } from './storage/due-store.ts'
 import { createGrantStore } from './storage/grant-store.ts'
 import { createInboxStore } from './storage/inbox-store.ts'
 import { createJournalStore } from './storage/journal-store.ts'
+import { createLiveStore } from './storage/live-store.ts'
 import { createOutboxStore } from './storage/outbox-store.ts'
 import { createPairingStore, type PeopleOptions } from './storage/pairing-store.ts'
 import { createPendingActionStore } from './storage/pending-action-store.ts'
@@ -95,6 +96,7 @@ const defaultTurnPolicy: TurnPolicy = {
   rotateCommands: ['new', 'reset'],
   historyHead: 2,
   historyTail: 20,
+  liveAfterMs: 300,
 }
 
 export function assemble(config: Config, database: Database, runtime: Runtime): Assembled {
@@ -155,7 +157,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
 }
 
 type Stores =
-  | ('receipts' | 'runs' | 'signals' | 'journal' | 'transcripts' | 'outbox')
+  | ('receipts' | 'runs' | 'signals' | 'journal' | 'transcripts' | 'outbox' | 'live')
   | ('pendingActions' | 'toolRequests' | 'people' | 'nextDueMs' | 'consents' | 'audit')
 
 function createStores(
@@ -170,6 +172,7 @@ function createStores(
     journal: createJournalStore(database, lease),
     transcripts: createTranscriptStore(database, tenant),
     outbox: createOutboxStore(database, lease),
+    live: createLiveStore(database, lease),
     audit: createAuditStore(database, tenant),
     pendingActions: createPendingActionStore(database),
     toolRequests: createToolRequestStore(database),
@@ -255,6 +258,7 @@ function createBells(onWork: Runtime['onWork']): GatewayDeps['bells'] {
     ends: createBell(),
     timers: createBell(),
     events: createBell(),
+    live: createBell(),
   }
 }
 

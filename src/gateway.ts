@@ -125,6 +125,7 @@ function sendPump(
     async run({ lane, claimedAt }) {
       await dispatchLane(dispatch, lane, claimedAt)
       deps.bells.ends.ring()
+      deps.bells.live.ring()
     },
   }
 }

@@ -161,7 +161,7 @@ export type LiveFrame = {
   readonly to: JsonObject
   /** All words so far, Markdown as the model writes it. */
   readonly text: string
-  /** What the last frame that was shown, or the opening, showed. */
+  /** What the last frame that was shown, or the opening, showed. After a take-over nobody knows: then it is no beginning of `text`. */
   readonly shown: string
   readonly signal: AbortSignal
 }

@@ -1,8 +1,11 @@
 // A call on its way into the outbox; written by the turn that made it, in the same commit as its transcript.
 import type { JsonObject } from './json.ts'
 
-/** Why a call is made: the answer, an extra message, an apology for a dead turn, or a notice about a failed part. */
-export type CallPurpose = 'reply' | 'message' | 'apology' | 'notice'
+/**
+ * Why a call is made: the answer, an extra message, an apology for a dead turn, a notice about a failed part, opening a live
+ * message, or saying the final text of one once more after a take-over.
+ */
+export type CallPurpose = 'reply' | 'message' | 'apology' | 'notice' | 'live' | 'assertion'
 
 export type QueuedCall = {
   readonly id: string
@@ -16,4 +19,8 @@ export type QueuedCall = {
   readonly clientId: string
   readonly notBefore: string | null
   readonly expiresAt: string | null
+  /** Not before so long after its commit. */
+  readonly delayMs?: number
+  /** Client id of the live message that it finishes, if that was delivered. */
+  readonly liveReference?: string
 }

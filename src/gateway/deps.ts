@@ -30,6 +30,7 @@ import type { AttestationVerifier } from '../identity/trust/admit-forwarded.ts'
 import type { TrustedIssuers } from '../identity/trust/trusted-issuers.ts'
 import type { Committer } from '../inbound/group-commit.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
+import type { LiveStore } from '../outbox/live-store.ts'
 import type { OutboxStore } from '../outbox/outbox-store.ts'
 import type { SettlePolicy } from '../outbox/settle.ts'
 import type { Bell } from '../pump.ts'
@@ -75,6 +76,8 @@ export type TurnPolicy = {
   readonly rotateCommands: readonly string[]
   readonly historyHead: number
   readonly historyTail: number
+  /** From the first words of a reply until it is shown while it grows; what is over by then is shown whole. */
+  readonly liveAfterMs: number
 }
 
 export type People = {
@@ -98,6 +101,7 @@ export type GatewayDeps = {
   readonly transcripts: TranscriptStore
   readonly attachments: AttachmentDesk
   readonly outbox: OutboxStore
+  readonly live: LiveStore
   readonly pendingActions: PendingActionStore
   readonly audit: AuditStore
   readonly toolRequests: ToolRequestStore
@@ -126,6 +130,8 @@ export type GatewayDeps = {
     readonly timers: Bell
     /** Run events were stored. */
     readonly events: Bell
+    /** Calls were settled: a live message may be there. */
+    readonly live: Bell
   }
   /** fetch for effects: asks right before a request leaves whether it still may. */
   readonly fenceFetch: (mayLeave: (ageMs: number) => boolean) => typeof fetch

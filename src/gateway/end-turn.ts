@@ -1,5 +1,5 @@
 // The end of a turn: its answer, its silence, its death with an apology, or its return to the lane.
-import { apology } from '../agent/reply.ts'
+import { apology, completeReply } from '../agent/reply.ts'
 import { type Envelope, isGatewayError, type QueuedCall } from '../contract/index.ts'
 import { backoffMs } from '../outbox/backoff.ts'
 import { type Outgoing, renderCalls } from '../outbox/enqueue.ts'
@@ -23,7 +23,7 @@ export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, result: RunResu
   const scene = { agents: deps.agents, at: ready.at, participants }
   // What is stored is what was said; only what leaves is made safe.
   const safe = outgoing.map(({ reply, purpose }) => ({ ...mentionable(scene, reply), purpose }))
-  const calls = render(deps, ready, safe)
+  const calls = render(deps, endingLive(ready, result), result.reply === undefined ? [...safe, ...left(ready)] : safe)
   const isReplied = calls.some((call) => call.primary)
   const at = new Date(deps.now()).toISOString()
   const said = outgoing.map(({ reply }) =>
@@ -44,6 +44,20 @@ export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, result: RunResu
     requests: result.requests,
     resolved: result.resolved,
   }
+}
+
+/** A question is changed by whoever answers it, and must not come back after that. */
+function endingLive(ready: ReadyTurn, { actions, requests }: RunResult): ReadyTurn {
+  if (ready.live === undefined || (actions.length === 0 && requests.length === 0)) return ready
+  const { clientId, text } = ready.live
+  return { ...ready, live: { clientId, text } }
+}
+
+/** What was shown while it grew, and is no answer after all, stays as it is and grows no more. */
+function left(ready: ReadyTurn): readonly Outgoing[] {
+  if (ready.live === undefined) return []
+  const reply = completeReply(ready.live.text || 'There is no answer to this.', replyFacts(ready))
+  return reply === undefined ? [] : [{ reply, purpose: 'notice' }]
 }
 
 /** A dead turn commits its apology together with its state. */
@@ -159,6 +173,7 @@ export function emptyEnd(ready: ReadyTurn): TurnEnd {
     resolved: null,
     pairing: null,
     ground: null,
+    hasLive: ready.live !== undefined,
   }
 }
 
@@ -170,6 +185,7 @@ export function render(deps: GatewayDeps, ready: ReadyTurn, outgoing: readonly O
     origin: turn.id,
     orderKey: lane.conversationId,
     to: lane.replyTo,
+    live: ready.live,
   }
   return renderCalls(context, outgoing)
 }

@@ -1,5 +1,6 @@
 // Hops 5-6: a held lane becomes a turn: identified, admitted, merged, opened or resumed. Undefined: nothing to run.
 import type { JsonObject, NormalizedMessage } from '../contract/index.ts'
+import type { LiveEnd } from '../outbox/enqueue.ts'
 import { type Absorbed, absorbEdits } from '../sessions/absorb-edits.ts'
 import { planTurn, type TurnPlan } from '../sessions/plan-turn.ts'
 import { endsPause } from '../sessions/signal-store.ts'
@@ -29,6 +30,10 @@ export type ReadyTurn = {
   readonly members: Absorbed[]
   readonly signal: WaitingSignal | null
   readonly edit: WaitingMessage | null
+  /** It does not run: its members do, one by one. */
+  readonly splitBecause?: string
+  /** Its live message, known when it ends. */
+  readonly live?: LiveEnd | undefined
 }
 
 export async function prepareTurn(
@@ -68,14 +73,13 @@ async function resume(
   const { entries } = absorbEdits(lane.messages)
   const members = turn.kind === 'signal' || turn.kind === 'amendment' ? [] : [...entries]
   // From the second attempt on members run one by one, so that only the guilty one dies (ruling 15).
+  const edit = turn.kind === 'amendment' ? (lane.messages[0] ?? null) : null
+  const ready = { lane: answering(lane, lane.signal), at, turn, members, signal: lane.signal, edit }
   if (members.length > 1 && !(await isStopped(deps, turn))) {
-    await deps.turns.split(lane, turn.id, 0, 'interrupted')
-    return undefined
+    return { ...ready, splitBecause: 'interrupted' }
   }
   if (!(await deps.turns.resume(lane, turn.id))) return undefined
-  const resumed = { ...turn, attempt: turn.attempt + 1 }
-  const edit = turn.kind === 'amendment' ? (lane.messages[0] ?? null) : null
-  return { lane: answering(lane, lane.signal), at, turn: resumed, members, signal: lane.signal, edit }
+  return { ...ready, turn: { ...turn, attempt: turn.attempt + 1 } }
 }
 
 /** Of a stopped run nothing runs again, in company or alone. */

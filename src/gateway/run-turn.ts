@@ -58,12 +58,15 @@ const nothing = {
   participants: [],
 } as const
 
-export async function runAgent(
-  deps: GatewayDeps,
-  ready: ReadyTurn,
-  lease: Lease,
-  isStopping: () => boolean,
-): Promise<RunResult> {
+/** What a run is given beside its turn. */
+export type RunMeans = {
+  readonly lease: Lease
+  readonly isStopping: () => boolean
+  /** Shows words while the reply grows. */
+  readonly show: (delta: string) => void
+}
+
+export async function runAgent(deps: GatewayDeps, ready: ReadyTurn, means: RunMeans): Promise<RunResult> {
   if (ready.turn.kind === 'control') return { ...nothing, reply: await runCommand(deps, ready), run: naturalEnd }
   const agent = deps.agents.get(ready.lane.agent)
   if (agent === undefined)
@@ -81,13 +84,11 @@ export async function runAgent(
   // Asked for when it is needed: the message a reply answers may have joined the turn on the way.
   const facts = () => ({ ...replyFacts(ready), ...occasion.reply })
   if (occasion.signal !== null) tellResumed(deps, ready, occasion.signal)
-  return runControlled(deps, ready, { agent, lease, isStopping, facts, occasion })
+  return runControlled(deps, ready, { ...means, agent, facts, occasion })
 }
 
-type Start = {
+type Start = RunMeans & {
   readonly agent: Agent
-  readonly lease: Lease
-  readonly isStopping: () => boolean
   readonly facts: () => ReplyFacts
   readonly occasion: Extract<Occasion, { kind: 'agent' }>
 }
@@ -176,7 +177,7 @@ type Made = {
 function takenFrom(
   deps: GatewayDeps,
   ready: ReadyTurn,
-  { control, facts }: Running,
+  { control, facts, show }: Running,
   made: Made,
 ): Pick<AgentContext, 'schedule' | 'send' | 'show' | 'emit' | 'finish' | 'record'> {
   const { recorder } = control
@@ -187,7 +188,10 @@ function takenFrom(
       const extra = completeReply(reply, facts())
       if (extra !== undefined) made.extras.push(extra)
     },
-    show: recorder.show,
+    show(delta) {
+      recorder.show(delta)
+      show(delta)
+    },
     emit(type, metadata) {
       recorder.emit(type, metadata)
       tellRun(deps, ready, type, metadata)

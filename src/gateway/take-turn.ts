@@ -1,12 +1,14 @@
 // Hops 5-8 for one held lane, from the claim to the commit that ends its turn.
 import { type ChannelEvent, failureFacts, type LogFacts } from '../contract/index.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
-import type { HeldLane } from '../sessions/turn-store.ts'
+import type { HeldLane, TurnEnd } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import { doorEnd } from './door-turn.ts'
 import { amendmentEnd, answeredEnd, deadEnd, judgeFailure } from './end-turn.ts'
+import { followLive, type LiveMessage } from './live-message.ts'
 import { prepareTurn, type ReadyTurn } from './prepare-turn.ts'
 import { runAgent } from './run-turn.ts'
+import { splitTurn } from './split-turn.ts'
 import { runIdOf } from './turn-facts.ts'
 
 export type ClaimedLane = { readonly lane: HeldLane; readonly claimedAt: number }
@@ -34,33 +36,46 @@ export async function takeTurn(
 }
 
 async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStopping: () => boolean): Promise<void> {
+  if (ready.splitBecause !== undefined) return void (await splitTurn(deps, ready, 0, ready.splitBecause))
   if (ready.turn.kind === 'amendment') return complete(deps, ready, amendmentEnd(ready))
-  if (ready.turn.attempt > deps.turnPolicy.maxAttempts)
-    return complete(deps, ready, deadEnd(deps, ready, 'interrupted_too_often'))
   if (ready.turn.kind === 'door') return endAtDoor(deps, ready)
+  const live = followLive(deps, ready, lease)
+  if (ready.turn.attempt > deps.turnPolicy.maxAttempts)
+    return end(deps, ready, live, (ended) => deadEnd(deps, ended, 'interrupted_too_often'))
   notify(deps, ready, 'channel.processing_started')
   try {
-    const result = await runAgent(deps, ready, lease, isStopping).finally(() =>
+    const result = await runAgent(deps, ready, { lease, isStopping, show: live.show }).finally(() =>
       notify(deps, ready, 'channel.processing_ended'),
     )
-    await complete(deps, ready, answeredEnd(deps, ready, result, Math.round(tookMs(deps, ready))))
+    await end(deps, ready, live, (ended) => answeredEnd(deps, ended, result, Math.round(tookMs(deps, ready))))
   } catch (error) {
-    await fail(deps, ready, error)
+    await fail(deps, ready, error, live)
   }
+}
+
+/** Nothing grows any more when the final words are written down. */
+async function end(
+  deps: GatewayDeps,
+  ready: TimedTurn,
+  live: LiveMessage,
+  make: (ended: TimedTurn) => TurnEnd,
+): Promise<void> {
+  const ended = { ...ready, live: await live.end() }
+  await complete(deps, ended, make(ended))
 }
 
 /** Let in meanwhile: the message goes back to its place and runs like any other. */
 async function endAtDoor(deps: GatewayDeps, ready: TimedTurn): Promise<void> {
   try {
     const end = await doorEnd(deps, ready)
-    if (end === undefined) await deps.turns.split(ready.lane, ready.turn.id, 0, 'admitted')
+    if (end === undefined) await deps.turns.split(ready.lane, ready.turn.id, { delayMs: 0, code: 'admitted' })
     else await complete(deps, ready, end)
   } catch (error) {
     await fail(deps, ready, error)
   }
 }
 
-async function complete(deps: GatewayDeps, ready: TimedTurn, end: ReturnType<typeof amendmentEnd>): Promise<void> {
+async function complete(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd): Promise<void> {
   const isWritten = await deps.turns.complete(ready.lane, end)
   if (!isWritten) deps.log.warn('turn_fenced', { ...factsOf(ready), epoch: ready.lane.epoch })
   else {
@@ -74,7 +89,8 @@ async function complete(deps: GatewayDeps, ready: TimedTurn, end: ReturnType<typ
   if (end.state !== 'replied') deps.bells.ends.ring()
 }
 
-async function fail(deps: GatewayDeps, ready: TimedTurn, error: unknown): Promise<void> {
+async function fail(deps: GatewayDeps, begun: TimedTurn, error: unknown, live?: LiveMessage): Promise<void> {
+  const ready = { ...begun, live: await live?.end() }
   const { connection } = ready.lane
   const step = judgeFailure(deps, ready, error)
   const facts = failureFacts(error, 'agent_failed')
@@ -94,7 +110,7 @@ async function fail(deps: GatewayDeps, ready: TimedTurn, error: unknown): Promis
       return
     case 'split':
       deps.meter.turnEnded(connection, 'split', tookMs(deps, ready))
-      await deps.turns.split(ready.lane, ready.turn.id, step.delayMs, step.code)
+      await splitTurn(deps, ready, step.delayMs, step.code)
       return
     case 'dead':
       return complete(deps, ready, deadEnd(deps, ready, step.reason))

@@ -45,10 +45,12 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
     return
   }
   let delayMs = 0
-  for (const call of lane.calls) {
+  const opened = new Map<string, string>()
+  for (const claimed of lane.calls) {
+    const call = withLive(claimed, opened)
     const ageMs = deps.monotonicMs() - claimedAt
     if (ageMs + adapter.capabilities.callTimeoutMs >= deps.leaseMs * 0.9) break
-    const step = await dispatchCall(deps, adapter, lane, call, claimedAt)
+    const step = await dispatchCall(deps, adapter, lane, call, { claimedAt, opened })
     if (step.go === 'lost') {
       deps.log.warn('send_fenced', sendFacts(lane, call))
       deps.meter.sent(lane.connection, 'fenced', '')
@@ -62,12 +64,24 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
   await deps.outbox.release(lane, delayMs)
 }
 
+/** What was opened in this hold, after the rows were read, is there too. */
+function withLive(call: OpenCall, opened: ReadonlyMap<string, string>): OpenCall {
+  const reference = call.finishes === null ? undefined : opened.get(call.finishes)
+  return reference === undefined ? call : { ...call, liveReference: reference }
+}
+
+type Holding = {
+  readonly claimedAt: number
+  /** Live messages by the client id of their row. */
+  readonly opened: Map<string, string>
+}
+
 async function dispatchCall(
   deps: DispatchDeps,
   adapter: Adapter,
   lane: HeldSendLane,
   call: OpenCall,
-  claimedAt: number,
+  { claimedAt, opened }: Holding,
 ): Promise<Step> {
   if (call.waitMs > 0) return { go: 'stop', delayMs: call.waitMs }
   const early = await settleWithoutSending(deps, adapter, call)
@@ -79,6 +93,7 @@ async function dispatchCall(
     early === undefined ? await trySending(deps, adapter, call, claimedAt) : { ...untried, settlement: early }
   const whole = withNotice(deps, adapter, lane, call, tried.settlement)
   if (!(await deps.outbox.settle(lane, call, whole))) return { go: 'lost' }
+  if (call.purpose === 'live' && whole.vendorId !== null) opened.set(call.clientId, whole.vendorId)
   tellSettled(deps, sendFacts(lane, call), { ...tried, settlement: whole })
   if (whole.isFinal && whole.retryInMs <= 0 && !whole.cancelLater) return { go: 'on' }
   return { go: 'stop', delayMs: whole.retryInMs }
@@ -104,6 +119,8 @@ async function settleWithoutSending(
   call: OpenCall,
 ): Promise<Settlement | undefined> {
   if (call.isExpired) return settleDead(call, 'expired')
+  // Without the message it would edit it were a second one.
+  if (call.purpose === 'assertion' && call.liveReference === null) return settleDead(call, 'live_message_gone')
   if (call.state === 'sending') {
     return settleOutcome(
       call,
@@ -153,6 +170,7 @@ async function withAttempt<T>(adapter: Adapter, call: OpenCall, work: (attempt: 
       number: call.attempt + 1,
       clientId: call.clientId,
       isMaybeRepeat: call.maybeRepeat,
+      ...(call.liveReference === null ? {} : { liveReference: call.liveReference }),
       signal: abort.signal,
     })
   } finally {

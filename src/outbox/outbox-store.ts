@@ -25,6 +25,10 @@ export type OpenCall = {
   readonly replyTo: JsonObject | null
   readonly hasLaterParts: boolean
   readonly traceId: string
+  /** Client id of the live message it finishes. */
+  readonly finishes: string | null
+  /** Vendor id of that, where it was delivered. */
+  readonly liveReference: string | null
 }
 
 /** A lane's next calls, as far as this release can read them. */

@@ -41,7 +41,7 @@ export function settleOutcome(
     case 'delivered':
       return { ...start, state: 'delivered', isFinal: true, vendorId: outcome.vendorId ?? null }
     case 'refused':
-      return failed(start, 'refused', outcome.reason)
+      return failed(start, call, 'refused', outcome.reason)
     case 'retry':
       return retry(start, call, outcome, policy, random)
     case 'unknown':
@@ -75,7 +75,7 @@ export function settleLookup(
 }
 
 export function settleDead(call: OpenCall, reason: string): Settlement {
-  return failed({ ...untouched, maybeRepeat: call.maybeRepeat }, 'dead', reason)
+  return failed({ ...untouched, maybeRepeat: call.maybeRepeat }, call, 'dead', reason)
 }
 
 function retry(
@@ -85,7 +85,7 @@ function retry(
   policy: SettlePolicy,
   random: () => number,
 ): Settlement {
-  if (call.ageMs > policy.giveUpAfterMs) return failed(start, 'dead', `gave_up:${outcome.reason}`)
+  if (call.ageMs > policy.giveUpAfterMs) return failed(start, call, 'dead', `gave_up:${outcome.reason}`)
   const backoff = backoffMs(call.attempt + 1, policy.backoff, random)
   const retryInMs = Math.max(outcome.afterMs ?? 0, outcome.afterMs === undefined ? backoff : 0)
   const pause = outcome.afterMs === undefined ? null : { scope: outcome.scope ?? 'conversation', ms: outcome.afterMs }
@@ -99,7 +99,8 @@ function unknown(
   capabilities: Capabilities,
   policy: SettlePolicy,
 ): Settlement {
-  switch (capabilities.idempotentSend) {
+  // An edit of a message that is there may be repeated, whatever a new message may.
+  switch (call.liveReference ? 'edit' : capabilities.idempotentSend) {
     case 'client-id':
     case 'edit':
       // The vendor recognises the repetition; sending again is how we find out.
@@ -113,7 +114,7 @@ function unknown(
     case 'lookup':
       return { ...start, state: 'unknown', reason, retryInMs: policy.reconcileAfterMs }
     case 'none':
-      return policy.retryUnknown === 'once' && !call.maybeRepeat
+      return policy.retryUnknown === 'once' && !call.maybeRepeat && call.purpose !== 'live'
         ? { ...start, reason, maybeRepeat: true, retryInMs: policy.reconcileAfterMs }
         : finalUnknown(start, reason, policy)
   }
@@ -130,6 +131,8 @@ function finalUnknown(start: Settlement, reason: string, policy: SettlePolicy): 
   }
 }
 
-function failed(start: Settlement, state: 'refused' | 'dead', reason: string): Settlement {
-  return { ...start, state, isFinal: true, reason, cancelLater: true, inboxReason: `delivery_${state}` }
+/** What follows a live message that could not be opened is the answer, which needs none. */
+function failed(start: Settlement, call: OpenCall, state: 'refused' | 'dead', reason: string): Settlement {
+  const cancelLater = call.purpose !== 'live'
+  return { ...start, state, isFinal: true, reason, cancelLater, inboxReason: `delivery_${state}` }
 }

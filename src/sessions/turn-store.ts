@@ -239,6 +239,16 @@ export type TurnEnd = {
   readonly pairing: NewPairing | null
   /** For a turn at the door: what its end rests on. */
   readonly ground: Ground | null
+  /** A live message was opened in its course. */
+  readonly hasLive: boolean
+}
+
+export type TurnSplit = {
+  readonly delayMs: number
+  /** Why, for whoever asks later. */
+  readonly code: string
+  /** Where a live message was opened: what is said in its place. */
+  readonly calls?: readonly QueuedCall[]
 }
 
 /**
@@ -259,8 +269,7 @@ export interface TurnStore {
   /** Takes waiting messages into the running turn, all or none. */
   join(hold: Hold, turnId: string, members: readonly NewMember[]): Promise<boolean>
   resume(hold: Hold, turnId: string): Promise<boolean>
-  /** `code` says why, for whoever asks later. */
-  split(hold: Hold, turnId: string, delayMs: number, code: string): Promise<boolean>
+  split(hold: Hold, turnId: string, split: TurnSplit): Promise<boolean>
   /** Gives the lane back with its turn still open. */
   release(hold: Hold, delayMs: number, cause: ReleaseCause, code?: string): Promise<boolean>
   complete(hold: Hold, end: TurnEnd): Promise<boolean>

@@ -4,9 +4,25 @@ import type { Database, Statement } from './database.ts'
 import { readableRows } from './row-version.ts'
 import { type LaneAccess, withAccess } from './spread-access.ts'
 import { claimControlLanes, claimLanes } from './statements/claim-lanes.ts'
-import { completeTurn, endDoorTurn, endedUnder, pauseTurn } from './statements/complete-turn.ts'
+import {
+  completeLiveTurn,
+  completeTurn,
+  endDoorTurn,
+  endedUnder,
+  pauseLiveTurn,
+  pauseTurn,
+} from './statements/complete-turn.ts'
 import { joinTurn, waitingMessages } from './statements/join-turn.ts'
-import { lockLane, openTurn, recountLane, releaseLane, renewLanes, resumeTurn, splitTurn } from './statements/turns.ts'
+import {
+  lockLane,
+  openTurn,
+  recountLane,
+  releaseLane,
+  renewLanes,
+  resumeTurn,
+  splitLiveTurn,
+  splitTurn,
+} from './statements/turns.ts'
 import { storableJson } from './storable-json.ts'
 
 /** Whoever claims, for how long, and in which tenant: nobody is given another tenant's work. */
@@ -45,9 +61,10 @@ export function createTurnStore(database: Database, options: LeaseOptions): Turn
     async resume(hold, turnId) {
       return isHeld(await database.query<Held>(resumeTurn, [hold.conversationId, holder, hold.epoch, turnId]))
     },
-    async split(hold, turnId, delayMs, code) {
-      const params = [hold.conversationId, holder, hold.epoch, turnId, delayMs, code]
-      return isHeld(await database.query<Held>(splitTurn, params))
+    async split(hold, turnId, { delayMs, code, calls }) {
+      const said = storableJson(calls ?? [])
+      const params = [hold.conversationId, holder, hold.epoch, turnId, delayMs, code, said]
+      return isHeld(await database.query<Held>(calls === undefined ? splitTurn : splitLiveTurn, params))
     },
     async release(hold, delayMs, cause, code) {
       const params = [hold.conversationId, holder, hold.epoch, delayMs, cause, code ?? null]
@@ -80,7 +97,9 @@ export function createTurnStore(database: Database, options: LeaseOptions): Turn
 /** Most turns wait for nothing and let everybody in: they are spared the tables of those that do not. */
 function completionOf(end: TurnEnd): Statement {
   if (end.ground !== null) return endDoorTurn
-  return end.actions.length > 0 || end.requests.length > 0 || end.resolved !== null ? pauseTurn : completeTurn
+  const isPause = end.actions.length > 0 || end.requests.length > 0 || end.resolved !== null
+  if (end.hasLive) return isPause ? pauseLiveTurn : completeLiveTurn
+  return isPause ? pauseTurn : completeTurn
 }
 
 function createClaims(

@@ -22,6 +22,7 @@ export function silentEnd(turn: NewTurn, changes: Partial<TurnEnd> = {}): TurnEn
     resolved: null,
     pairing: null,
     ground: null,
+    hasLive: false,
     ...changes,
   }
 }

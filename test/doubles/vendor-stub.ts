@@ -51,6 +51,7 @@ function fileOf(path: string, files: VendorStub['files']): VendorReply {
 
 function routeOf({ method, path }: VendorRequest): string | undefined {
   if (method === 'POST' && path === '/messages') return 'send'
+  if (method === 'POST' && path === '/typing') return 'typing'
   if (method === 'GET' && path.startsWith('/files/')) return 'file'
   if (method === 'GET' && path.startsWith('/messages?reference=')) return 'lookup'
   return method === 'PUT' && path.startsWith('/messages/') ? 'edit' : undefined
@@ -61,6 +62,8 @@ function carryOut(route: string, { path, body }: VendorRequest, mailbox: Mailbox
   switch (route) {
     case 'send':
       return send(fields, mailbox)
+    case 'typing':
+      return { status: 200, body: {} }
     case 'edit':
       return edit(decodeURIComponent(path.slice('/messages/'.length)), fields, mailbox)
     default:

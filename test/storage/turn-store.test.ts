@@ -75,7 +75,7 @@ describeOnEachDatabase('the turn queue', (database) => {
     await claimOne(workerB())
     expect(await workerA().complete(first, silentEnd(turn))).toBe(false)
     expect(await workerA().release(first, 0, 'failed')).toBe(false)
-    expect(await workerA().split(first, turn.id, 0, 'agent_failed')).toBe(false)
+    expect(await workerA().split(first, turn.id, { delayMs: 0, code: 'agent_failed' })).toBe(false)
     expect(await workerA().resume(first, turn.id)).toBe(false)
     expect(await workerA().renew([first])).toEqual(new Set())
     expect(await database().query(states, [])).toMatchObject([{ state: 'in_turn' }])
@@ -126,7 +126,7 @@ describeOnEachDatabase('the turn queue', (database) => {
     await fill('c1.a', 'c1.b')
     const held = await claimOne(workerA())
     const turn = await open(workerA(), held)
-    expect(await workerA().split(held, turn.id, 0, 'agent_failed')).toBe(true)
+    expect(await workerA().split(held, turn.id, { delayMs: 0, code: 'agent_failed' })).toBe(true)
     const next = await claimOne(workerA())
     expect(next.messages.map((row) => [row.messageId, row.solo, row.parentTurn])).toEqual([
       ['c1.a', true, turn.id],

@@ -99,7 +99,7 @@ async function runToItsEnd(deps: GatewayDeps, ready: ReadyTurn, stop: AbortSigna
   // Nobody else wants this turn: the lease only carries the stop.
   const lease: Lease = { signal: stop, isHeld: () => true, assertHeld: () => {}, end: () => {} }
   try {
-    const result = await runAgent(deps, ready, lease, () => false)
+    const result = await runAgent(deps, ready, { lease, isStopping: () => false, show() {} })
     return accountOf(answeredEnd(deps, ready, result, 0))
   } catch (error) {
     if (isGatewayError(error, 'replay_stopped')) return without('stopped', error.message)

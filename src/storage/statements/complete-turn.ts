@@ -1,10 +1,10 @@
 // The end of a turn, in one commit: transcript, outbox rows, timers, the members' fate, and the lane given back.
 // Fenced like every statement of a turn: $1 conversation, $2 holder, $3 epoch. $4 the end as JSON. $5 whether to NOTIFY.
 import { statement } from '../database.ts'
-import { rowVersion } from '../row-version.ts'
 import { auditedMessages } from './audit-lines.ts'
 import { emptyLine } from './empty-line.ts'
 import { remembered } from './history.ts'
+import { liveTurnCalls, turnCalls } from './turn-calls.ts'
 import { wakeNote } from './wake-note.ts'
 
 /** Most turns wait for nothing: they are spared the two tables. */
@@ -97,9 +97,9 @@ const doorMembers = `
     pairing_id = (select id from pairing),
     turn_id = case when ${isPaired} then x.turn_id end, turn_order = case when ${isPaired} then x.turn_order end`
 
-type Completion = { readonly extra: string; readonly members: string; readonly mayTell: string }
+type Completion = { readonly extra: string; readonly members: string; readonly calls: string }
 
-const completion = ({ extra, members, mayTell }: Completion): string => `
+const completion = ({ extra, members, calls }: Completion): string => `
 with lane as materialized (
   select l.conversation_id from lanes l
   where l.conversation_id = $1 and l.holder = $2 and l.epoch = $3 for update
@@ -143,23 +143,7 @@ forgotten as (
 unattached as (
   delete from attachments a
   where a.inbox_id = any(array(select x.id::uuid from turn, given g, json_array_elements_text(g.erased) as x(id)))
-),
-sent as (
-  insert into outbox (id, tenant, connection, conversation_id, turn_id, origin, ordinal, order_key, "primary", purpose, v,
-    call, client_id, state, not_before, expires_at, trace_id)
-  select c.id, turn.tenant, turn.connection, turn.conversation_id, turn.id, turn.id, c.ordinal, c."orderKey", c."primary",
-    c.purpose, ${rowVersion}, c.call, c."clientId", 'queued', c."notBefore", c."expiresAt", turn.trace_id
-  from turn, given g, json_to_recordset(g.calls) as c(
-    id uuid, ordinal int, "orderKey" text, "primary" boolean, purpose text, call jsonb, "clientId" text,
-    "notBefore" timestamptz, "expiresAt" timestamptz)${mayTell}
-  order by c.ordinal
-  returning tenant, connection, order_key
-),
-ordered as (
-  insert into send_lanes (tenant, connection, order_key, pending)
-  select tenant, connection, order_key, count(*) from sent group by 1, 2, 3 order by 1, 2, 3
-  on conflict (tenant, connection, order_key) do update set pending = send_lanes.pending + excluded.pending
-),
+),${calls}
 scheduled as (
   insert into timers (id, tenant, conversation_id, origin, name, kind, payload, due_at)
   select t.id, turn.tenant, turn.conversation_id, turn.id, t.name, t.kind, t.payload, now() + t."dueInMs" * interval '1 ms'
@@ -199,11 +183,20 @@ woken as (
 )
 select (select count(*)::int from turn) as ended, (select count(*)::int from lane) as held from woken`
 
-export const completeTurn = statement('complete_turn', completion({ extra: '', members, mayTell: '' }))
-export const pauseTurn = statement('pause_turn', completion({ extra: pauses, members, mayTell: '' }))
+export const completeTurn = statement('complete_turn', completion({ extra: '', members, calls: turnCalls('') }))
+export const pauseTurn = statement('pause_turn', completion({ extra: pauses, members, calls: turnCalls('') }))
+/** The same for turns that opened a live message. */
+export const completeLiveTurn = statement(
+  'complete_live_turn',
+  completion({ extra: '', members, calls: liveTurnCalls('') }),
+)
+export const pauseLiveTurn = statement(
+  'pause_live_turn',
+  completion({ extra: pauses, members, calls: liveTurnCalls('') }),
+)
 export const endDoorTurn = statement(
   'end_door_turn',
-  completion({ extra: atDoor, members: doorMembers, mayTell: ` where ${isPaired}` }),
+  completion({ extra: atDoor, members: doorMembers, calls: turnCalls(` where ${isPaired}`) }),
 )
 
 /** $1 turn, $2 epoch. Whether it ended while this holder had it: the commit we never heard about, not a successor's. */

@@ -42,7 +42,7 @@ with revived as (
     maybe_repeat = maybe_repeat or state = 'unknown', reason = 'resent_by_operator',
     history = ${remembered('outbox', `'what', 'resent_by_operator', 'attempt', attempt`)}
   where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead', 'cancelled') and settled_at is not null
-     and call <> '{"erased":true}'
+     and call <> '{"erased":true}' and purpose <> 'live'
   returning id, tenant, connection, conversation_id, trace_id, order_key, turn_id, "primary"
 ),
 queued as (

@@ -37,8 +37,12 @@ select h.tenant, h.connection, h.order_key as "orderKey", h.epoch::float8 as epo
       coalesce(o.expires_at < now(), false) as "isExpired",
       (extract(epoch from now() - o.created_at) * 1000)::float8 as "ageMs",
       (select c.reply_to from conversations c where c.id = o.conversation_id) as "replyTo",
-      exists (select 1 from outbox p where p.origin = o.origin and p.ordinal > o.ordinal and p.settled_at is null)
-        as "hasLaterParts"
+      exists (select 1 from outbox p where p.origin = o.origin and p.ordinal > o.ordinal and p.order_key = o.order_key
+        and p.settled_at is null) as "hasLaterParts",
+      o.live_reference as finishes,
+      case when o.live_reference is not null then (
+        select p.vendor_id from outbox p where p.origin = o.origin and p.ordinal = 0 and p.purpose = 'live'
+          and p.state = 'delivered') end as "liveReference"
     from outbox o
     where o.tenant = h.tenant and o.connection = h.connection and o.order_key = h.order_key and o.settled_at is null
     order by o.seq limit $4) w), '[]') as calls

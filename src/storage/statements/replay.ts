@@ -53,7 +53,8 @@ select p.tenant, p.connection, p.agent, p.conversation_id as "conversationId", p
     select l.depth, j.step, j.args_hash as "argsHash", j.state, j.result, j.error
     from line l join journal j on j.turn_id = l.id order by l.depth, j.started_at) w), '[]') as steps,
   coalesce((select json_agg(w) from (
-    select o.purpose, o."primary", o.call from outbox o where o.origin = p.turn_id order by o.ordinal) w), '[]') as calls,
+    select o.purpose, o."primary", o.call from outbox o
+    where o.origin = p.turn_id and o.purpose not in ('live', 'assertion') order by o.ordinal) w), '[]') as calls,
   coalesce((select json_agg(m.name order by m.name) from timers m where m.origin = p.turn_id), '[]') as timers,
   coalesce((select json_agg(l.envelope order by l.seq) from (
     (select seq, envelope from messages where session_id = p.session and seq < $2 and created_at < p.began_at

@@ -6,6 +6,7 @@ import { rowVersion } from '../row-version.ts'
 import { auditedMessages } from './audit-lines.ts'
 import { remembered } from './history.ts'
 import { turnedBy, turnedThread } from './own-thread.ts'
+import { liveTurnCalls, turnCalls } from './turn-calls.ts'
 
 const lane = `lane as materialized (
   select conversation_id, tenant from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update)`
@@ -158,11 +159,13 @@ members as (update inbox x set attempts = x.attempts + 1 from turn where x.turn_
 select count(*)::int as held from turn`,
 )
 
-/** $4 turn, $5 delay in ms, $6 code of what made it necessary. Members go back to the queue and run alone from now on. */
-export const splitTurn = statement(
-  'split_turn',
-  `
+/**
+ * $4 turn, $5 delay in ms, $6 code of what made it necessary, $7 what is said about it (JSON). Members go back to the queue and
+ * run alone from now on.
+ */
+const split = (calls: string): string => `
 with ${lane},
+given as (select $7::text::json as calls),
 turn as (
   update turns t set state = 'split', ended_at = now(),
     history = ${remembered(
@@ -170,8 +173,9 @@ turn as (
       `'what', 'split', 'attempt', t.attempt, 'code', $6::text, 'members',
       (select jsonb_agg(x.id order by x.turn_order) from inbox x where x.turn_id = t.id and x.state = 'in_turn')`,
     )}
-  from lane where t.id = $4 and t.state = 'running' returning t.id
-),
+  from lane where t.id = $4 and t.state = 'running'
+  returning t.id, t.tenant, t.connection, t.conversation_id, t.trace_id
+),${calls}
 members as (
   update inbox x set state = 'queued', turn_id = null, turn_order = null, solo = true, parent_turn = turn.id
   from turn where x.turn_id = turn.id and x.state = 'in_turn'
@@ -183,8 +187,11 @@ freed as (
   update lanes l set turn_id = null, lease_until = null, holder = null, next_at = now() + $5::float8 * interval '1 ms'
   from turn where l.conversation_id = $1
 )
-select count(*)::int as held from turn`,
-)
+select count(*)::int as held from turn`
+
+export const splitTurn = statement('split_turn', split(turnCalls('')))
+/** The same for a turn that opened a live message. */
+export const splitLiveTurn = statement('split_live_turn', split(liveTurnCalls('')))
 
 /**
  * $4 delay in ms, $5 cause, $6 code. The turn stays open; only a failure counts against it. A holder that never began the

@@ -17,6 +17,12 @@ export const loopbackSettingsSchema = z.strictObject({
     .positive()
     .default(24 * 60 * 60 * 1000),
   maxTextLength: z.number().int().positive().default(1000),
+  /** The platform lets messages be edited: replies are shown while they grow, at most so often. */
+  liveEveryMs: z.number().int().positive().exactOptional(),
+  /** The platform shows that somebody is typing. */
+  typing: z.boolean().default(false),
+  /** Events are fetched from the platform, in batches of this size. */
+  pullBatch: z.number().int().positive().exactOptional(),
   limits: z.object({ connection: rateSchema.exactOptional(), conversation: rateSchema.exactOptional() }).default({}),
 })
 

@@ -85,9 +85,10 @@ export function openLoopbackFile({ fetch, settings }: Pick<Deps, 'fetch' | 'sett
 }
 
 function requestFor({ settings, sendClass }: Deps, call: JsonObject, attempt: Attempt): [string, RequestInit] {
-  const isEdit = sendClass === 'edit'
+  const edited = attempt.liveReference ?? (sendClass === 'edit' ? attempt.clientId : undefined)
+  const isEdit = edited !== undefined
   const hasId = sendClass === 'client-id' || sendClass === 'lookup'
-  const url = `${settings.vendorUrl}/messages${isEdit ? `/${encodeURIComponent(attempt.clientId)}` : ''}`
+  const url = `${settings.vendorUrl}/messages${isEdit ? `/${encodeURIComponent(edited)}` : ''}`
   const body = {
     ...call,
     ...(hasId ? { clientId: attempt.clientId } : {}),

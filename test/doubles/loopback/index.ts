@@ -1,7 +1,8 @@
 // The loopback channel: an adapter of the same shape as the real ones, in one variant per class of idempotent sending.
-import { type ChannelDefinition, defineAdapter, GatewayError } from '../../../src/contract/index.ts'
+import { type ChannelDefinition, defineAdapter, GatewayError, type JsonObject } from '../../../src/contract/index.ts'
 import { loopbackFromEnvironment, loopbackSettingsSchema } from './config.ts'
 import { deliverLoopback, openLoopbackFile, reconcileLoopback, type SendClass } from './deliver.ts'
+import { loopbackLive, showTyping } from './live.ts'
 import { normalizeLoopback } from './normalize.ts'
 import { renderLoopback } from './render.ts'
 import { verifyLoopback } from './verify.ts'
@@ -43,7 +44,11 @@ function loopbackChannel(sendClass: SendClass): ChannelDefinition {
           authMethods: ['loopback-hmac'],
           mentionRelay: { kind: 'none' },
           isInteractive: true,
-          verbs: sendClass === 'lookup' ? ['reconcile', 'openFile'] : ['openFile'],
+          verbs: [
+            ...(sendClass === 'lookup' ? (['reconcile', 'openFile'] as const) : (['openFile'] as const)),
+            ...(settings.liveEveryMs === undefined ? [] : (['live'] as const)),
+            ...(settings.typing ? (['transient'] as const) : []),
+          ],
         },
         verify: (arrival) => verifyLoopback(hmac, settings.secret, now, arrival),
         payloadOf: (arrival) => arrival.bytes,
@@ -51,6 +56,8 @@ function loopbackChannel(sendClass: SendClass): ChannelDefinition {
         render: (reply, to) => renderLoopback(settings.maxTextLength, reply, to),
         deliver: (call, attempt) => deliverLoopback(deps, call, attempt),
         openFile: openLoopbackFile(deps),
+        ...(settings.liveEveryMs === undefined ? {} : { live: loopbackLive(deps, settings.liveEveryMs) }),
+        ...(settings.typing ? { transient: (to: JsonObject) => showTyping(deps, to) } : {}),
         ...(sendClass === 'lookup' ? { reconcile: (_call, attempt) => reconcileLoopback(deps, attempt) } : {}),
       })
     },

@@ -1,0 +1,157 @@
+// A reply shown while it grows (ruling 19). Its row is opened under the turn's fence and sent like any other; once that has
+// arrived, frames follow: outside the books, one at a time, each with all words so far, none without the lease.
+import type { JsonObject, LiveVerbs } from '../contract/index.ts'
+import type { LiveEnd } from '../outbox/enqueue.ts'
+import { type Bell, createBell } from '../pump.ts'
+import type { Lease } from '../sessions/lease-keeper.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { isFirstTry } from './run-control.ts'
+import { sleep } from './sleep.ts'
+
+export type LiveMessage = {
+  readonly show: (delta: string) => void
+  /** Somebody can see it grow. */
+  readonly isShown: () => boolean
+  /** No frame is under way or leaves after this. Undefined: the turn has no live message. */
+  readonly end: () => Promise<LiveEnd | undefined>
+}
+
+/** Words beyond this are shown by the final reply. */
+const maxTextLength = 100_000
+/** Where nobody knows what was shown last; no text begins with it. */
+const unknownWords = '\u0000'
+
+const none: LiveMessage = { show() {}, isShown: () => false, end: async () => undefined }
+
+type Growing = {
+  readonly live: LiveVerbs
+  readonly lease: Lease
+  readonly words: Bell
+  readonly over: AbortController
+  readonly ended: Promise<void>
+  text: string
+  shown: string
+  mayBeOpen: boolean
+  isShown: boolean
+}
+
+export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): LiveMessage {
+  const { live } = ready.at.adapter
+  if (live === undefined || (ready.turn.kind !== 'messages' && ready.turn.kind !== 'signal')) return none
+  const { promise: ended, resolve: tellEnd } = Promise.withResolvers<void>()
+  const state: Growing = {
+    ...{ live, lease, words: createBell(), over: new AbortController(), ended },
+    ...{ text: '', shown: '', mayBeOpen: !isFirstTry(ready), isShown: false },
+  }
+  let following: Promise<void> | undefined
+  let ending: Promise<LiveEnd | undefined> | undefined
+  const finish = async (): Promise<LiveEnd | undefined> => {
+    state.over.abort()
+    state.words.ring()
+    tellEnd()
+    // An adapter that does not keep its own time must not keep the final reply either.
+    const patience = new AbortController()
+    await Promise.race([following, sleep(ready.at.adapter.capabilities.callTimeoutMs * 1.5, patience.signal)])
+    patience.abort()
+    return state.mayBeOpen ? liveEndOf(deps, ready, state.text) : undefined
+  }
+  return {
+    show(delta) {
+      if (state.over.signal.aborted || state.text.length >= maxTextLength) return
+      state.text += delta
+      following ??= follow(deps, ready, state).catch(() => deps.log.warn('live_failed', factsOf(ready)))
+      state.words.ring()
+    },
+    isShown: () => state.isShown,
+    end: () => (ending ??= finish()),
+  }
+}
+
+/** What the rows say about the live message of a turn, for whoever ends it. */
+export async function liveEndOf(
+  deps: Pick<GatewayDeps, 'live' | 'turnPolicy'>,
+  ready: Pick<ReadyTurn, 'at' | 'lane' | 'turn'>,
+  text: string,
+): Promise<LiveEnd | undefined> {
+  const row = await deps.live.find(ready.turn.id)
+  if (row === undefined) return undefined
+  const { clientId, reference } = row
+  // Whoever had the turn before may have a frame on its way that has not arrived yet.
+  const isTakenOver = ready.lane.openTurn !== null && reference !== null
+  const againAfterMs = deps.turnPolicy.leaseMs + ready.at.adapter.capabilities.callTimeoutMs
+  return { clientId, text, ...(isTakenOver ? { againAfterMs } : {}) }
+}
+
+async function follow(deps: GatewayDeps, ready: ReadyTurn, state: Growing): Promise<void> {
+  await sleep(deps.turnPolicy.liveAfterMs, state.over.signal)
+  const call = state.over.signal.aborted ? undefined : state.live.open(ready.lane.replyTo, state.text)
+  if (call === undefined || !state.lease.isHeld()) return
+  const reference = await openRow(deps, ready, state, call)
+  if (reference === undefined) return
+  state.isShown = true
+  let notBefore = deps.monotonicMs() + state.live.everyMs
+  for (;;) {
+    await sleep(notBefore - deps.monotonicMs(), state.over.signal)
+    while (state.text === state.shown && !state.over.signal.aborted) await state.words.wait(deps.turnPolicy.pollMs)
+    if (state.over.signal.aborted || !state.lease.isHeld()) return
+    const delayMs = await showFrame(deps, ready, state, reference)
+    if (delayMs === undefined) return
+    notBefore = deps.monotonicMs() + delayMs
+  }
+}
+
+/** The vendor's id of the message, as soon as the row was delivered; undefined: there is none to grow. */
+async function openRow(
+  deps: GatewayDeps,
+  { lane, turn }: ReadyTurn,
+  state: Growing,
+  call: JsonObject,
+): Promise<string | undefined> {
+  const opening = state.text
+  state.mayBeOpen = true
+  const row = { id: deps.newId(), turnId: turn.id, orderKey: lane.conversationId, call, clientId: `${turn.id}:0` }
+  const opened = await deps.live.open(lane, row)
+  if (opened === 'lease_lost') return undefined
+  state.shown = opened === 'opened' ? opening : unknownWords
+  deps.bells.sends.ring()
+  while (!state.over.signal.aborted) {
+    const found = await deps.live.find(turn.id)
+    if (found === undefined || found.isSettled) return found?.reference ?? undefined
+    await Promise.race([deps.bells.live.wait(deps.turnPolicy.pollMs), state.ended])
+  }
+  return undefined
+}
+
+/** Milliseconds until the next one; undefined: there is none. */
+async function showFrame(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  state: Growing,
+  reference: string,
+): Promise<number | undefined> {
+  const { everyMs, frame } = state.live
+  const { text, shown, lease } = state
+  const signal = AbortSignal.any([lease.signal, AbortSignal.timeout(ready.at.adapter.capabilities.callTimeoutMs)])
+  try {
+    const outcome = await frame({ reference, to: ready.lane.replyTo, text, shown, signal })
+    switch (outcome.kind) {
+      case 'shown':
+        state.shown = text
+        return everyMs
+      case 'later':
+        return Math.max(everyMs, outcome.afterMs)
+      case 'over':
+        deps.log.info('live_over', { ...factsOf(ready), reason: outcome.reason })
+        return undefined
+    }
+  } catch {
+    // It may have been shown or not; the next one says everything again.
+    state.shown = unknownWords
+    return everyMs * 4
+  }
+}
+
+function factsOf({ lane, turn }: ReadyTurn): { connection: string; trace: string; turn: string } {
+  return { connection: lane.connection, trace: turn.traceId, turn: turn.id }
+}
