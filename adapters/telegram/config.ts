@@ -24,15 +24,16 @@ const webhookSecretSchema = secretSchema(
   'must be 32 to 256 characters of A-Z a-z 0-9 _ -; set TELEGRAM_WEBHOOK_SECRET (openssl rand -hex 32)',
 )
 
-export const telegramSettingsSchema = z.strictObject({
+const settingsSchema = z.strictObject({
   botToken: tokenSchema,
-  /** Two during a rotation: the old one and the new one. */
+  /** Who begins: Telegram calls us, or we ask it. */
+  mode: z
+    .enum(['webhook', 'polling'], { error: 'must be webhook or polling; correct TELEGRAM_MODE' })
+    .default('webhook'),
+  /** Two during a rotation: the old one and the new one. Of no use to a bot that polls. */
   webhookSecret: z.preprocess(
-    (given) => (Array.isArray(given) ? given : [given]),
-    z
-      .array(webhookSecretSchema)
-      .min(1, 'must hold one secret; set TELEGRAM_WEBHOOK_SECRET')
-      .max(2, 'must hold at most two secrets'),
+    (given) => (Array.isArray(given) ? given : given === undefined ? [] : [given]),
+    z.array(webhookSecretSchema).max(2, 'must hold at most two secrets'),
   ),
   apiRoot: z
     .url({ protocol: /^https?$/, error: 'must be an http(s) URL; correct TELEGRAM_API_ROOT' })
@@ -52,6 +53,11 @@ export const telegramSettingsSchema = z.strictObject({
   }),
 })
 
+export const telegramSettingsSchema = settingsSchema.refine(
+  ({ mode, webhookSecret }) => mode === 'polling' || webhookSecret.length > 0,
+  { path: ['webhookSecret'], error: 'must hold one secret; set TELEGRAM_WEBHOOK_SECRET, or TELEGRAM_MODE=polling' },
+)
+
 /** Checked settings of one bot. */
 export type TelegramSettings = z.output<typeof telegramSettingsSchema>
 
@@ -65,14 +71,18 @@ export function telegramFromEnvironment(
 ): EnvironmentReading | undefined {
   const token = env['TELEGRAM_BOT_TOKEN'] || undefined
   const webhookSecrets = env['TELEGRAM_WEBHOOK_SECRET'] || undefined
+  const mode = env['TELEGRAM_MODE'] || undefined
   if (token === undefined && webhookSecrets === undefined) return undefined
   if (token === undefined) return { missing: ['TELEGRAM_BOT_TOKEN'] }
-  if (webhookSecrets === undefined) return { missing: ['TELEGRAM_WEBHOOK_SECRET'] }
+  if (webhookSecrets === undefined && mode !== 'polling') return { missing: ['TELEGRAM_WEBHOOK_SECRET'] }
   const access = accessFrom(env['TELEGRAM_ALLOW'])
   return {
     settings: {
       botToken: secret(token),
-      webhookSecret: webhookSecrets.split(',').map((text) => secret(text.trim())),
+      ...(mode === undefined ? {} : { mode }),
+      webhookSecret: (webhookSecrets ?? '')
+        .split(',')
+        .flatMap((text) => (text.trim() === '' ? [] : secret(text.trim()))),
       ...(env['TELEGRAM_API_ROOT'] ? { apiRoot: env['TELEGRAM_API_ROOT'] } : {}),
       ...(env['TELEGRAM_BOT_USERNAME'] ? { botUsername: env['TELEGRAM_BOT_USERNAME'] } : {}),
     },

@@ -10,6 +10,7 @@ import {
   defineAdapter,
   GatewayError,
   type MentionHumans,
+  secret,
 } from '../../src/contract/index.ts'
 import { botIdOf, type TelegramSettings, telegramFromEnvironment, telegramSettingsSchema } from './config.ts'
 import { callTimeoutMs } from './deliver/api.ts'
@@ -17,9 +18,11 @@ import { deliverTelegram } from './deliver/call.ts'
 import { createGroupPace } from './deliver/pace.ts'
 import { openTelegramFile } from './files/open.ts'
 import { renderWithFiles } from './files/render.ts'
+import { liveTelegram } from './live.ts'
 import { normalizeTelegram } from './normalize/update.ts'
 import { renderTelegram } from './render/reply.ts'
-import { verifyTelegram } from './verify.ts'
+import { pollTelegram } from './source.ts'
+import { secretHeader, verifyTelegram } from './verify.ts'
 import { maxTextLength, type TelegramCall } from './wire/call.ts'
 
 // Telegram drops an update 24 hours after its date; the hour more is for clocks and slow tries.
@@ -43,10 +46,13 @@ export type TelegramOptions = {
   readonly attention?: AttentionSettings
   readonly consent?: ConsentGrant
   readonly botToken: string
-  readonly webhookSecret: string | readonly string[]
+  readonly mode?: 'webhook' | 'polling'
+  /** Needed unless the bot polls. */
+  readonly webhookSecret?: string | readonly string[]
   readonly apiRoot?: string
   readonly botUsername?: string
   readonly limits?: TelegramSettings['limits']
+  readonly groupMessagesPerMinute?: number
 }
 
 export function telegram(options: TelegramOptions): ConnectionConfig {
@@ -65,6 +71,10 @@ export function telegram(options: TelegramOptions): ConnectionConfig {
 
 function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter {
   const bot = { id: botIdOf(settings), username: settings.botUsername }
+  const isPolling = settings.mode === 'polling'
+  const ownSecret = isPolling ? randomSecret() : ''
+  // What a polling bot fetches carries a secret that only this process knows: nothing else may come in.
+  const secrets = isPolling ? [secret(ownSecret)] : settings.webhookSecret
   const pace = createGroupPace(deps.now, settings.groupMessagesPerMinute)
   return defineAdapter<Uint8Array, TelegramCall>({
     channel: 'telegram',
@@ -80,15 +90,21 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       mentionRelay: { kind: 'none' },
       coversNames: true,
       isInteractive: true,
-      verbs: ['openFile'],
+      verbs: ['openFile', 'live', ...(isPolling ? (['source'] as const) : [])],
     },
-    verify: async (arrival) => verifyTelegram(settings.webhookSecret, arrival),
+    verify: async (arrival) => verifyTelegram(secrets, arrival),
     payloadOf: (arrival) => arrival.bytes,
     normalize: (payload, arrival, connection) => normalizeTelegram(bot, payload, arrival, connection),
     render: deps.files === undefined ? renderTelegram : renderWithFiles,
     deliver: deliverTelegram(settings, deps, pace),
     openFile: openTelegramFile(settings, deps),
+    live: liveTelegram(settings, deps, pace),
+    ...(isPolling ? { source: pollTelegram(settings, { ...deps, headers: { [secretHeader]: ownSecret } }) } : {}),
   })
+}
+
+function randomSecret(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 function checkedSettings(settings: unknown): TelegramSettings {

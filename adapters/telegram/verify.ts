@@ -2,7 +2,7 @@
 import type { RawArrival, Secret, Verdict } from '../../src/contract/index.ts'
 import { equalInConstantTime } from '../../src/verification/index.ts'
 
-const secretHeader = 'x-telegram-bot-api-secret-token'
+export const secretHeader = 'x-telegram-bot-api-secret-token'
 
 /** Telegram signs nothing: the header authenticates the delivery, so the payload stays bytes until it is right. */
 export function verifyTelegram(secrets: readonly Secret[], arrival: RawArrival): Verdict<Uint8Array> {

@@ -21,6 +21,8 @@ export type TelegramApi = Pick<ScriptedServer, 'calls' | 'unexpected' | 'failNex
   readonly apiRoot: string
   readonly token: string
   readonly files: Map<string, HostedFile>
+  /** What waits for whoever polls; confirmed by the next offset, and then forgotten. */
+  readonly updates: { update_id: number }[]
   /** Messages as they stand in the chats now, in the order of sending. */
   readonly sent: readonly SentMessage[]
   /** Payloads of the calls of one method, whether or not they were carried out. */
@@ -42,6 +44,7 @@ export async function startTelegramApi(
   const token = options.token ?? testBotToken
   const sent: SentMessage[] = []
   const files = new Map<string, HostedFile>()
+  const updates: { update_id: number }[] = []
   const server = await startScriptedServer(
     {
       notFound: { ok: false, error_code: 404, description: 'Not Found' },
@@ -53,6 +56,7 @@ export async function startTelegramApi(
       apply(route, { path, body }) {
         if (route === 'file') return hostedFile(path, token, files)
         if (!path.startsWith(`/bot${token}/`)) return refusal(401, 'Unauthorized')
+        if (route === 'getUpdates') return accepted(waiting(asFields(body), updates))
         if (route === 'getFile') return getFile(asFields(body), files)
         if (route === 'sendPhoto' || route === 'sendDocument') return sendFile(route, String(body), sent)
         return carryOut(route, asFields(body), sent)
@@ -61,7 +65,13 @@ export async function startTelegramApi(
     options.port,
   )
   const payloads = (method: string) => server.calls.filter(({ route }) => route === method).map(payloadOf)
-  return { ...server, apiRoot: server.origin, token, sent, files, payloads }
+  return { ...server, apiRoot: server.origin, token, sent, files, updates, payloads }
+}
+
+function waiting(payload: Record<string, unknown>, updates: { update_id: number }[]): readonly unknown[] {
+  const offset = Number(payload['offset'] ?? 0)
+  updates.splice(0, updates.length, ...updates.filter(({ update_id }) => update_id >= offset))
+  return updates.slice(0, Number(payload['limit'] ?? 100))
 }
 
 function carryOut(method: string, payload: Record<string, unknown>, sent: SentMessage[]): VendorReply {
@@ -70,6 +80,8 @@ function carryOut(method: string, payload: Record<string, unknown>, sent: SentMe
       return sendMessage(payload, sent)
     case 'editMessageText':
       return editMessageText(payload, sent)
+    case 'getWebhookInfo':
+      return accepted({ url: '', has_custom_certificate: false, pending_update_count: 0 })
     case 'getMe':
       return accepted({ id: 7000001, is_bot: true, first_name: 'Gateway', username: 'gw_bot' })
     default:

@@ -1,0 +1,79 @@
+// Polling (ruling 24): our own getUpdates loop. The offset moves only when the batch before was committed, so that a crash
+// repeats updates and never loses one.
+import { GrammyError } from 'grammy/web'
+import { type ChannelDeps, GatewayError, type RawArrival, type SourceBatch } from '../../src/contract/index.ts'
+import type { TelegramSettings } from './config.ts'
+import { clientSignal, telegramApi } from './deliver/api.ts'
+import { allowedUpdates } from './wire/fields.ts'
+
+/** Telegram holds a request no longer than this. */
+const longPollSeconds = 50
+const firstPauseMs = 1000
+const maxPauseMs = 30_000
+
+export type SourceDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
+  /** How arrivals of ours are told from what anybody sends to the webhook's path. */
+  readonly headers: RawArrival['headers']
+}
+
+export function pollTelegram(
+  settings: TelegramSettings,
+  deps: SourceDeps,
+): (cursor: string | undefined, signal: AbortSignal) => AsyncIterable<SourceBatch> {
+  const api = telegramApi(settings, deps, (longPollSeconds + 10) * 1000)
+  return async function* poll(cursor, signal) {
+    let last = cursor === undefined ? undefined : Number(cursor)
+    let pauseMs = firstPauseMs
+    while (!signal.aborted) {
+      const offset = last === undefined ? {} : { offset: last + 1 }
+      const asked = { ...offset, timeout: longPollSeconds, limit: 100, allowed_updates: allowedUpdates }
+      try {
+        const updates = await api.raw.getUpdates(asked, clientSignal(signal))
+        pauseMs = firstPauseMs
+        if (updates.length === 0) continue
+        last = Math.max(...updates.map((update) => update.update_id))
+        yield { arrivals: updates.map((update) => arrivalOf(update, deps)), cursor: String(last) }
+      } catch (error) {
+        if (signal.aborted) return
+        const waitMs = pauseAfter(error, pauseMs)
+        pauseMs = Math.min(pauseMs * 2, maxPauseMs)
+        await pause(waitMs, signal)
+      }
+    }
+  }
+}
+
+function arrivalOf(update: unknown, { now, headers }: SourceDeps): RawArrival {
+  const bytes = new TextEncoder().encode(JSON.stringify(update))
+  return { bytes, headers, receivedAt: new Date(now()).toISOString(), isLoopback: false }
+}
+
+/** What no waiting cures is thrown. Nothing of the client's error is: it carries the token. */
+function pauseAfter(error: unknown, pauseMs: number): number {
+  if (!(error instanceof GrammyError)) return pauseMs
+  const { error_code: code, parameters } = error
+  if (code === 401 || code === 404) {
+    throw new GatewayError('config_invalid', '[telegram] the token is not valid any more; set TELEGRAM_BOT_TOKEN anew')
+  }
+  if (code === 409) {
+    const remedy = 'stop the other one, or run: parley telegram connect --polling'
+    throw new GatewayError(
+      'config_invalid',
+      `[telegram] somebody else polls this bot, or its webhook is set; ${remedy}`,
+    )
+  }
+  return code === 429 ? (parameters.retry_after ?? 1) * 1000 : pauseMs
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(done, ms)
+    function done(): void {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    signal.addEventListener('abort', done)
+  })
+}

@@ -1,0 +1,192 @@
+// Replies that grow: slack 3.11 and the cases of 8.7 about it, against a stand-in for the Bot API with a clock of our own.
+import { fixtures } from '../../../adapters/telegram/fixtures.ts'
+import type { Adapter, FrameOutcome, JsonObject } from '../../../src/contract/index.ts'
+import {
+  apiFault,
+  htmlBadGateway,
+  rateLimited,
+  startTelegramApi,
+  type TelegramApi,
+} from '../../doubles/telegram-api.ts'
+import type { Case } from '../conform.ts'
+import { attemptAt, kit, parts } from './scene.ts'
+
+type Bench = { readonly api: TelegramApi; readonly adapter: Adapter; readonly wait: (ms: number) => void }
+
+async function growing<T>(run: (bench: Bench) => Promise<T>): Promise<T> {
+  const api = await startTelegramApi()
+  let now = kit.now
+  const { connection } = kit
+  const deps = { connection, fetch, now: () => now, hmac: { sha256: () => new Uint8Array() } }
+  const adapter = fixtures.definition.create(fixtures.settings(api.apiRoot), deps)
+  const wait = (ms: number): void => {
+    now += ms
+  }
+  try {
+    return await run({ api, adapter, wait })
+  } finally {
+    await api.close()
+  }
+}
+
+const markdown = (content: string): object => ({ kind: 'text', mime: 'text/markdown', content })
+
+async function opened({ adapter }: Bench, to: JsonObject, text: string): Promise<string> {
+  const outcome = await adapter.deliver(adapter.live?.open(to, text) ?? {}, attemptAt(1))
+  return outcome.kind === 'delivered' ? (outcome.vendorId ?? '') : ''
+}
+
+type Shown = { readonly text: string; readonly shown?: string; readonly to?: JsonObject }
+
+async function frame(
+  { adapter }: Bench,
+  { text, shown = '', to = { chat_id: '5' } }: Shown,
+): Promise<FrameOutcome | undefined> {
+  return adapter.live?.frame({ reference: '1', to, text, shown, signal: new AbortController().signal })
+}
+
+const group = { chat_id: '-5' }
+
+export const liveCases: readonly Case[] = [
+  {
+    id: 'T61',
+    claim: 'a reply grows by editing one message, in groups and in private chats; no draft is ever sent',
+    differs: 'a draft has no id that a final reply could finish, so a message that is edited is used everywhere',
+    run: () =>
+      growing(async (bench) => {
+        await opened(bench, { chat_id: '5' }, 'Hel')
+        const outcome = await frame(bench, { text: 'Hello **wor', shown: 'Hel' })
+        const [edit] = bench.api.payloads('editMessageText')
+        return [outcome, edit?.['text'], edit?.['entities'], bench.adapter.live?.everyMs]
+      }),
+    equals: [{ kind: 'shown' }, 'Hello wor', [{ type: 'bold', offset: 6, length: 3 }], 1200],
+  },
+  {
+    id: 'T61a',
+    claim: 'in a group frames are three seconds apart, and leave room for replies',
+    run: () =>
+      growing(async (bench) => {
+        await opened(bench, group, 'a')
+        const outcomes: unknown[] = [await frame(bench, { text: 'ab', to: group })]
+        bench.wait(1000)
+        outcomes.push(await frame(bench, { text: 'abc', to: group }))
+        for (let shown = 2; shown < 15; shown += 1) {
+          bench.wait(3000)
+          await frame(bench, { text: `abc${shown}`, to: group })
+        }
+        bench.wait(3000)
+        outcomes.push(await frame(bench, { text: 'late', to: group }))
+        return outcomes
+      }),
+    equals: [{ kind: 'shown' }, { kind: 'later', afterMs: 2000 }, { kind: 'later', afterMs: 17_000 }],
+  },
+  {
+    id: 'T62',
+    claim: 'the final reply is an edit of the live message with the full text; what does not fit follows',
+    run: () =>
+      growing(async (bench) => {
+        const reference = await opened(bench, { chat_id: '5' }, 'x')
+        const all = bench.adapter.render(parts(markdown(`${'word '.repeat(1200)}`)), { chat_id: '5' }, new Set(), true)
+        for (const [at, { call }] of all.entries()) {
+          await bench.adapter.deliver(call, attemptAt(1, { outboxId: `o${at}`, liveReference: reference }))
+        }
+        return bench.api.sent.map(({ message_id, text }) => [message_id, text.length])
+      }),
+    equals: [
+      [1, 4094],
+      [2, 1904],
+    ],
+  },
+  {
+    id: 'T62a',
+    claim: 'an edit of the live message whose answer was lost is made again; one that is gone is sent anew',
+    run: () =>
+      growing(async (bench) => {
+        const reference = await opened(bench, { chat_id: '5' }, 'x')
+        const [last] = bench.adapter.render(parts(markdown('all')), { chat_id: '5' }, new Set(), true)
+        const finish = () => bench.adapter.deliver(last?.call ?? {}, attemptAt(1, { liveReference: reference }))
+        bench.api.failNext('editMessageText', htmlBadGateway, apiFault(400, 'Bad Request: message to edit not found'))
+        return [await finish(), await finish(), await finish(), bench.api.sent.map(({ text }) => text)]
+      }),
+    equals: [
+      { kind: 'retry', reason: 'no_readable_answer' },
+      { kind: 'retry', reason: 'message_not_editable', afterMs: 0 },
+      { kind: 'delivered', vendorId: '2' },
+      ['x', 'all'],
+    ],
+  },
+  {
+    id: 'T62b',
+    claim: 'without a live message the same call is a message',
+    run: () =>
+      growing(async (bench) => {
+        const [last] = bench.adapter.render(parts(markdown('all')), { chat_id: '5' }, new Set(), true)
+        await bench.adapter.deliver(last?.call ?? {}, attemptAt(1))
+        return [bench.api.payloads('sendMessage').length, bench.api.payloads('editMessageText').length]
+      }),
+    equals: [1, 0],
+  },
+  {
+    id: 'T57',
+    claim: 'a frame that changes nothing is shown, whether we see it or Telegram does',
+    run: () =>
+      growing(async (bench) => {
+        await opened(bench, { chat_id: '5' }, 'same')
+        const unasked = await frame(bench, { text: 'same', shown: 'same' })
+        return [
+          unasked,
+          await frame(bench, { text: 'same', shown: '\u0000' }),
+          bench.api.payloads('editMessageText').length,
+        ]
+      }),
+    equals: [{ kind: 'shown' }, { kind: 'shown' }, 1],
+  },
+  {
+    id: 'T61b',
+    claim: 'limits and faults put a frame off, what stays refused ends them',
+    run: () =>
+      growing(async (bench) => {
+        await opened(bench, { chat_id: '5' }, 'x')
+        const faults = [
+          rateLimited(7),
+          rateLimited(280),
+          htmlBadGateway,
+          apiFault(403, 'Forbidden: bot was blocked by the user'),
+        ]
+        const outcomes: unknown[] = []
+        for (const [at, fault] of faults.entries()) {
+          bench.api.failNext('editMessageText', fault)
+          outcomes.push(await frame(bench, { text: `x${at}` }))
+        }
+        return outcomes
+      }),
+    equals: [
+      { kind: 'later', afterMs: 7000 },
+      { kind: 'over', reason: 'rate_limited' },
+      { kind: 'later', afterMs: 3000 },
+      { kind: 'over', reason: 'telegram_403' },
+    ],
+  },
+  {
+    id: 'T50',
+    claim: 'a frame never exceeds one message, and the last that fits ends them',
+    run: () =>
+      growing(async (bench) => {
+        await opened(bench, { chat_id: '5' }, 'x')
+        const [long, longer] = ['y'.repeat(5000), 'y'.repeat(6000)]
+        const first = await frame(bench, { text: long, shown: 'x' })
+        return [first, await frame(bench, { text: longer, shown: long }), bench.api.sent[0]?.text.length]
+      }),
+    equals: [{ kind: 'shown' }, { kind: 'over', reason: 'message_is_full' }, 4096],
+  },
+  {
+    id: 'T32c',
+    claim: 'a guest’s answer and the answer to a press do not grow',
+    run: () =>
+      growing(async ({ adapter }) => [
+        adapter.live?.open({ chat_id: '5', guest_query_id: 'g' }, 'x'),
+        adapter.live?.open({ chat_id: '5', reply_to_click: { id: 'q' } }, 'x'),
+      ]),
+    equals: [undefined, undefined],
+  },
+]
