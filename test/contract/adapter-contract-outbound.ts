@@ -16,6 +16,7 @@ export function declareOutboundClauses(fixtures: AdapterFixtures, clause: Declar
   declareRenderClauses(fixtures, clause)
   declareDeliverClauses(fixtures, clause)
   declareVerbClauses(fixtures, clause)
+  declareLiveClause(fixtures, clause)
 }
 
 export function replySaying(text: string, changes: Partial<NormalizedResponse> = {}): NormalizedResponse {
@@ -159,7 +160,8 @@ function declareVerbClauses(fixtures: AdapterFixtures, clause: DeclareClause): v
         adapter.reconcile?.(firstCall(fixtures, adapter, 'x'), attemptAt(1)),
       )
     expect(await look({ kind: 'answer', ...expected(fixtures.vendor?.success) })).toMatchObject({ kind: 'found' })
-    expect(await look({ kind: 'answer', status: 404, body: '{}' })).toEqual({ kind: 'absent' })
+    const absent = fixtures.vendor?.absent ?? { status: 404, body: '{}' }
+    expect(await look({ kind: 'answer', ...absent })).toEqual({ kind: 'absent' })
     expect(await look({ kind: 'answer', status: 500, body: '{}' })).toMatchObject({ kind: 'undecided' })
     expect(await look({ kind: 'drop', when: 'before' })).toMatchObject({ kind: 'undecided' })
   })
@@ -176,6 +178,29 @@ function declareVerbClauses(fixtures: AdapterFixtures, clause: DeclareClause): v
       const status = adapter.acknowledge?.([acceptance], undefined).status ?? 0
       expect(status >= 200 && status < 600 && !(status >= 300 && status < 400), JSON.stringify(acceptance)).toBe(true)
     }
+  })
+}
+
+/** Where there is no such verb there is nothing to keep. */
+function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  clause('verb: live finishes in place what it opened', async () => {
+    if (adapterFor(fixtures).live === undefined) return
+    const success: Fault = { kind: 'answer', ...expected(fixtures.vendor?.success) }
+    await withVendor(fixtures, success, async (_send, server, _origins, adapter) => {
+      const opening = adapter.live?.open(fixtures.replyTo, 'first words')
+      if (opening === undefined) return expect.unreachable('no live message in the place of the fixtures')
+      const opened = await adapter.deliver(JSON.parse(JSON.stringify(opening)), attemptAt(1))
+      expect(opened).toMatchObject({ kind: 'delivered', vendorId: expect.any(String) })
+      const reference = opened.kind === 'delivered' ? (opened.vendorId ?? '') : ''
+      const [last] = adapter.render(replySaying('all the words'), fixtures.replyTo, new Set(), true)
+      const before = server.calls.length
+      const call: JsonObject = JSON.parse(JSON.stringify(last?.call))
+      const finished = await adapter.deliver(call, attemptAt(1, { liveReference: reference }))
+      expect(finished).toMatchObject({ kind: 'delivered' })
+      const calls = server.calls.slice(before).map((each) => JSON.stringify(each))
+      expect(calls.at(-1)).toContain(reference)
+      expect(calls.filter((each) => each.includes(reference))).toEqual(calls)
+    })
   })
 }
 

@@ -56,6 +56,7 @@ function clausesBehind({ capabilities }: Adapter): readonly Clause[] {
     if (verb === 'acknowledge') needed.push('verb: acknowledge answers every acceptance')
     else if (verb === 'reconcile') needed.push('verb: reconcile finds what arrived and misses what did not')
     else if (verb === 'openFile') needed.push(fileClause)
+    else if (verb === 'live') needed.push('verb: live finishes in place what it opened')
     else expect.unreachable(`verb ${verb} has no clause in the kit yet; write it first`)
   }
   return needed

@@ -44,6 +44,7 @@ export const clauses = [
   'deliver: the idempotency key is the same on every try',
   'verb: reconcile finds what arrived and misses what did not',
   'verb: acknowledge answers every acceptance',
+  'verb: live finishes in place what it opened',
   'verb: openFile gives the bytes, or says why not, and never how it asked',
   'deliver: a file is one upload, and none where there is nothing to upload',
   'truth: every declared capability has a clause that runs',
@@ -93,6 +94,8 @@ export type AdapterFixtures = {
     readonly rateLimit: VendorAnswer
     readonly serverFault: VendorAnswer
     readonly refusal: VendorAnswer
+    /** What a look for something that did not arrive shows; 404 where nothing is said. */
+    readonly absent?: VendorAnswer
     /** What this channel makes of an answer that may or may not mean "done". */
     readonly ambiguous: 'unknown' | 'retry'
   }

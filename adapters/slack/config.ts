@@ -1,0 +1,118 @@
+// Settings of a Slack app connection, from parley.config.ts or from the environment (before hop 1).
+import * as z from 'zod'
+import { type AccessRule, type EnvironmentReading, type Secret, secret } from '../../src/contract/index.ts'
+
+const rateSchema = z.object({ count: z.number().int().positive(), perMs: z.number().int().positive() }).readonly()
+const limitsSchema = z
+  .object({ connection: rateSchema.exactOptional(), conversation: rateSchema.exactOptional() })
+  .readonly()
+
+/** Takes a string or an already wrapped secret, so that checking twice does no harm. */
+function secretSchema(pattern: RegExp, problem: string): z.ZodType<Secret, unknown> {
+  return z
+    .union([z.string(), z.custom<Secret>(isSecret)], { error: problem })
+    .transform((given) => (typeof given === 'string' ? secret(given) : given))
+    .refine((wrapped) => pattern.test(wrapped.reveal()), problem)
+}
+
+const signingSecretSchema = secretSchema(
+  /^[\x21-\x2b\x2d-\x7e]{16,256}$/,
+  'must be the Signing Secret of the app’s Basic Information page; set SLACK_SIGNING_SECRET',
+)
+
+const originSchema = z
+  .url({ protocol: /^https?$/, error: 'must be http(s) origins' })
+  .transform((url) => new URL(url).origin)
+
+const idSchema = (what: string) => z.string().regex(/^[A-Z0-9]{2,32}$/, `must be ${what}`)
+
+export const slackSettingsSchema = z.strictObject({
+  botToken: secretSchema(
+    /^xox[be][a-z0-9.]*-[\w.-]{4,512}$/i,
+    'must be the Bot User OAuth Token, xoxb-…; set SLACK_BOT_TOKEN',
+  ),
+  /** Two during a rotation: the old one and the new one. */
+  signingSecret: z.preprocess(
+    (given) => (Array.isArray(given) ? given : [given]),
+    z
+      .array(signingSecretSchema)
+      .min(1, 'must hold one secret; set SLACK_SIGNING_SECRET')
+      .max(4, 'must hold at most four secrets'),
+  ),
+  /** Only for Socket Mode. */
+  appToken: secretSchema(/^xapp-[\w-]{4,512}$/, 'must be an app-level token, xapp-…; set SLACK_APP_TOKEN').optional(),
+  apiUrl: z
+    .url({ protocol: /^https?$/, error: 'must be an http(s) URL; correct SLACK_API_URL' })
+    .transform((url) => (url.endsWith('/') ? url : `${url}/`))
+    .default('https://slack.com/api/'),
+  /** Where files come from and go to; the first completes addresses that name no host. */
+  fileOrigins: z.array(originSchema).min(1, 'must name one origin').default(['https://files.slack.com']),
+  /** Slack says both with every event; they are needed only where something stands in for Slack. */
+  botUserId: idSchema('the bot’s user id, U… or W…').optional(),
+  appId: idSchema('the app’s id, A…').optional(),
+  /** Bots that are listened to, by user id, bot id or app id. */
+  allowBots: z.array(idSchema('ids of bots, U…, B… or A…')).default([]),
+  /** Names an agent may write, and whom they call: `{ reviewer: 'U123' }`. */
+  names: z.record(z.string(), idSchema('a user id, U… or W…')).default({}),
+  /** The app's own slash command, of which the first word may be a command of the gateway. */
+  slashCommand: z
+    .string()
+    .regex(/^\/?[a-z0-9_-]{1,31}$/, 'must be a command such as parley')
+    .transform((name) => name.replace(/^\//, ''))
+    .default('parley'),
+  /** About one message a second per channel (Slack's own Retry-After wins). */
+  limits: limitsSchema.default({ conversation: { count: 1, perMs: 1000 } }),
+})
+
+/** Checked settings of one app. */
+export type SlackSettings = z.output<typeof slackSettingsSchema>
+
+/** Origins that may see bytes of files: the named ones, and the API's own where the operator moved it. */
+export function fileOriginsOf({ fileOrigins, apiUrl }: SlackSettings): readonly string[] {
+  const { origin } = new URL(apiUrl)
+  return origin === 'https://slack.com' ? fileOrigins : [...fileOrigins, origin]
+}
+
+export function slackFromEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+): EnvironmentReading | undefined {
+  const token = env['SLACK_BOT_TOKEN'] || undefined
+  const signingSecrets = env['SLACK_SIGNING_SECRET'] || undefined
+  const appToken = env['SLACK_APP_TOKEN'] || undefined
+  if (token === undefined && signingSecrets === undefined && appToken === undefined) return undefined
+  const missing = [
+    ...(token === undefined ? ['SLACK_BOT_TOKEN'] : []),
+    ...(signingSecrets === undefined ? ['SLACK_SIGNING_SECRET'] : []),
+  ]
+  if (token === undefined || signingSecrets === undefined) return { missing }
+  const access = accessFrom(env['SLACK_ALLOW'])
+  return {
+    settings: {
+      botToken: secret(token),
+      signingSecret: signingSecrets.split(',').map((text) => secret(text.trim())),
+      ...(appToken === undefined ? {} : { appToken: secret(appToken) }),
+      ...(env['SLACK_API_URL'] ? { apiUrl: env['SLACK_API_URL'] } : {}),
+    },
+    ...(access === undefined ? {} : { access }),
+  }
+}
+
+/** People as `T123/U456`, everybody of a workspace as `T123/*`, everybody as `*`. */
+function accessFrom(list: string | undefined): AccessRule | undefined {
+  const entries = (list ?? '').split(',').flatMap((entry) => entry.trim() || [])
+  if (entries.length === 0) return undefined
+  if (entries.includes('*')) return { mode: 'public', allow: [] }
+  const whole = entries.filter((entry) => entry.endsWith('/*'))
+  const people = entries.filter((entry) => !entry.endsWith('/*'))
+  return {
+    mode: 'allow_list',
+    allow: people.map((person) => `slack:${person}`),
+    ...(whole.length === 0
+      ? {}
+      : { rules: whole.map((entry) => ({ effect: 'allow', subject_prefix: `slack:${entry.slice(0, -1)}` })) }),
+  }
+}
+
+function isSecret(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'reveal' in value && typeof value.reveal === 'function'
+}

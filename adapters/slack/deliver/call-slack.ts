@@ -1,0 +1,98 @@
+// One Web API call to what came back, as a closed union. Errors of the client carry addresses and bodies, so none leaves here.
+import type { Logger, WebAPIPlatformError } from '@slack/web-api'
+import type { ChannelDeps, Secret } from '../../../src/contract/index.ts'
+import type { SlackSettings } from '../config.ts'
+
+export const callTimeoutMs = 9000
+
+export type Answer =
+  | { readonly kind: 'ok'; readonly data: Readonly<Record<string, unknown>> }
+  /** Slack answered, and said no in a word of its own. */
+  | { readonly kind: 'error'; readonly error: string }
+  | { readonly kind: 'limited'; readonly afterMs: number }
+  | { readonly kind: 'http'; readonly status: number }
+  /** Not a byte of the call has left. */
+  | { readonly kind: 'unsent' }
+  /** Nothing that could be read came back. */
+  | { readonly kind: 'lost' }
+
+export type CallSlack = (
+  token: Secret,
+  method: string,
+  args: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+) => Promise<Answer>
+
+// Failures of the dialling itself.
+const notSent: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
+const defaultWaitMs = 30_000
+const ignore = (): void => {}
+
+type WebApi = typeof import('@slack/web-api')
+
+/** The client would write bodies and addresses; what matters of an answer is returned. */
+function silent({ LogLevel }: WebApi): Logger {
+  const words = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+  return { ...words, setLevel: ignore, setName: ignore, getLevel: () => LogLevel.ERROR }
+}
+
+/**
+ * A client is made for every call: it holds one token and one signal, and nothing of it is shared, so that no call can be made
+ * in another installation's name (the client writes its token into headers it is given: slack 2.7).
+ */
+export function createCallSlack(settings: Pick<SlackSettings, 'apiUrl'>, deps: Pick<ChannelDeps, 'fetch'>): CallSlack {
+  return async (token, method, args, signal) => {
+    let status = 0
+    // With the first call, so that a gateway without this channel never loads it.
+    const api = await import('@slack/web-api')
+    const client = new api.WebClient(token.reveal(), {
+      slackApiUrl: settings.apiUrl,
+      logger: silent(api),
+      retryConfig: { retries: 0 },
+      rejectRateLimitedCalls: true,
+      allowAbsoluteUrls: false,
+      timeout: callTimeoutMs,
+      // A plain function, because workerd refuses its fetch as a method; and it knows no redirect called 'error'.
+      fetch: async (url, init) => {
+        const { signal: timeout, ...rest } = init ?? {}
+        const signals = timeout === undefined ? [signal] : [signal, timeout]
+        const response = await deps.fetch(url, { ...rest, redirect: 'manual', signal: AbortSignal.any(signals) })
+        status = response.status
+        return response
+      },
+    })
+    try {
+      return { kind: 'ok', data: { ...(await client.apiCall(method, { ...args })) } }
+    } catch (error) {
+      return answerOf(api, error, status)
+    }
+  }
+}
+
+function answerOf(api: WebApi, error: unknown, status: number): Answer {
+  if (error instanceof api.WebAPIRateLimitedError) return { kind: 'limited', afterMs: error.retryAfter * 1000 }
+  // Without a readable Retry-After the client gives up in words.
+  if (status === 429) return { kind: 'limited', afterMs: defaultWaitMs }
+  if (error instanceof api.WebAPIHTTPError) return { kind: 'http', status: error.statusCode }
+  if (error instanceof api.WebAPIPlatformError) return platformAnswer(error.data)
+  if (error instanceof api.WebAPIRequestError && wasNotSent(error.original)) return { kind: 'unsent' }
+  return { kind: 'lost' }
+}
+
+function platformAnswer(data: WebAPIPlatformError['data']): Answer {
+  const { error } = data
+  if (error === 'ratelimited' || error === 'rate_limited') {
+    return { kind: 'limited', afterMs: (data.response_metadata?.retryAfter ?? defaultWaitMs / 1000) * 1000 }
+  }
+  // A body that is no JSON is given as if it were the error.
+  return typeof error === 'string' && /^[a-z][a-z0-9_]{1,63}$/.test(error) ? { kind: 'error', error } : { kind: 'lost' }
+}
+
+function wasNotSent({ cause }: Error): boolean {
+  if (cause instanceof AggregateError) return cause.errors.every((each) => notSent.has(codeOf(each)))
+  return notSent.has(codeOf(cause))
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+}

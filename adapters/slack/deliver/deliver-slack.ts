@@ -1,0 +1,75 @@
+// Hop 8: one call to what became of it. A post carries our client id as metadata, so that it can be found again.
+import type { Attempt, ChannelDeps, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
+import type { SlackSettings } from '../config.ts'
+import { uploadFile } from '../files/upload.ts'
+import { finishLive, startLive } from '../live.ts'
+import type { SlackCall } from '../wire.ts'
+import { absenceErrors } from './outcome-of.ts'
+import type { LiveState, SlackPorts } from './ports.ts'
+import { type Send, settled, withPlainWords } from './send-message.ts'
+
+/** Everybody in the workspace can read it: an id of ours and nothing else. */
+const metadataType = 'parley_message'
+
+export function metadataOf(clientId: string): JsonObject {
+  return { event_type: metadataType, event_payload: { client_id: clientId } }
+}
+
+export function deliverSlack(
+  settings: SlackSettings,
+  deps: Pick<ChannelDeps, 'fetch' | 'files'>,
+  ports: SlackPorts,
+): (call: SlackCall, attempt: Attempt) => Promise<DeliveryOutcome> {
+  return async (call, attempt) => {
+    if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
+    if (saysCredential(settings, call)) return { kind: 'refused', reason: 'text_contains_credential' }
+    const held = await ports.tokenOf(call.account)
+    if (held.kind !== 'token') return { kind: held.kind === 'gone' ? 'refused' : 'retry', reason: held.reason }
+    const send: Send = (method, args) => ports.call(held.token, method, args, attempt.signal)
+    if (call.method === 'upload') return uploadFile({ settings, deps, send }, call, attempt.signal)
+    return sendCall(call, attempt, { send, live: ports.live })
+  }
+}
+
+type Means = { readonly send: Send; readonly live: LiveState }
+type Message = Exclude<SlackCall, { method: 'upload' }>
+
+async function sendCall(call: Message, attempt: Attempt, { send, live }: Means): Promise<DeliveryOutcome> {
+  switch (call.method) {
+    case 'chat.postMessage': {
+      const { liveReference } = attempt
+      const finished =
+        call.live === true && liveReference !== undefined
+          ? await finishLive(send, call, liveReference, live)
+          : undefined
+      return finished ?? post(call, attempt, send)
+    }
+    case 'chat.startStream':
+      return startLive({ send, live, post: (message) => post(message, attempt, send) }, call)
+    case 'chat.update':
+      return settled(await withPlainWords(send, call.method, call.payload), true, call.payload.ts)
+    case 'chat.postEphemeral':
+      return settled(await withPlainWords(send, call.method, call.payload), false)
+    default:
+      return call satisfies never
+  }
+}
+
+async function post(
+  { payload, fallbackUser }: Extract<SlackCall, { method: 'chat.postMessage' }>,
+  attempt: Attempt,
+  send: Send,
+): Promise<DeliveryOutcome> {
+  const extras = { unfurl_links: false, unfurl_media: false, metadata: metadataOf(attempt.clientId) }
+  const answer = await withPlainWords(send, 'chat.postMessage', { ...payload, ...extras })
+  const isAbsent = answer.kind === 'error' && absenceErrors.has(answer.error)
+  if (!isAbsent || fallbackUser === undefined) return settled(answer, false)
+  // A command was given where the bot is not: whoever gave it is answered alone.
+  const { thread_ts: _thread, ...direct } = { ...payload, ...extras, channel: fallbackUser }
+  return settled(await withPlainWords(send, 'chat.postMessage', direct), false)
+}
+
+function saysCredential({ botToken, appToken, signingSecret }: SlackSettings, call: SlackCall): boolean {
+  const said = JSON.stringify(call)
+  return [botToken, appToken, ...signingSecret].some((each) => each !== undefined && said.includes(each.reveal()))
+}

@@ -1,0 +1,23 @@
+// Hop 8: a message that is sent, in blocks or, where Slack does not take them, in plain words.
+import type { DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { MessagePayload } from '../wire.ts'
+import type { Answer } from './call-slack.ts'
+import { blockErrors, outcomeOf } from './outcome-of.ts'
+import { wordsOfBlocks } from './plain-blocks.ts'
+
+/** One call with the right token and signal. */
+export type Send = (method: string, args: Readonly<Record<string, unknown>>) => Promise<Answer>
+
+/** Blocks that are not taken are said in plain words, once; a refusal has changed nothing. */
+export async function withPlainWords(send: Send, method: string, payload: MessagePayload): Promise<Answer> {
+  const answer = await send(method, payload)
+  if (answer.kind !== 'error' || !blockErrors.has(answer.error) || payload.blocks === undefined) return answer
+  const { blocks, ...rest } = payload
+  return send(method, { ...rest, text: wordsOfBlocks(blocks) || payload.text })
+}
+
+export function settled(answer: Answer, isRepeatable: boolean, knownId?: string): DeliveryOutcome {
+  if (answer.kind !== 'ok') return outcomeOf(answer, isRepeatable)
+  const id = answer.data['ts'] ?? answer.data['message_ts'] ?? knownId
+  return typeof id === 'string' ? { kind: 'delivered', vendorId: id } : { kind: 'delivered' }
+}

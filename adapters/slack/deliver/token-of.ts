@@ -1,0 +1,15 @@
+// Whose token a call is made with: the one in the settings, unless an installation's own is handed in.
+import type { Secret } from '../../../src/contract/index.ts'
+
+export type TokenAnswer =
+  | { readonly kind: 'token'; readonly token: Secret }
+  /** The app is not installed there, or not any more. */
+  | { readonly kind: 'gone'; readonly reason: string }
+  | { readonly kind: 'retry'; readonly reason: string }
+
+/** Asked for every call, so that no two installations ever share one. */
+export type TokenOf = (account: string) => Promise<TokenAnswer>
+
+export function ownToken({ botToken }: { readonly botToken: Secret }): TokenOf {
+  return async () => ({ kind: 'token', token: botToken })
+}

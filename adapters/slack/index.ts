@@ -1,0 +1,143 @@
+// The Slack channel: what it can do, and its verbs bound to one app's settings.
+import {
+  type Adapter,
+  type ChannelDefinition,
+  type ChannelDeps,
+  type ConnectionConfig,
+  defineAdapter,
+  GatewayError,
+  type RawArrival,
+  UnreadableArrival,
+  type Verdict,
+} from '../../src/contract/index.ts'
+import { type SlackSettings, slackFromEnvironment, slackSettingsSchema } from './config.ts'
+import { callTimeoutMs, createCallSlack } from './deliver/call-slack.ts'
+import { deliverSlack } from './deliver/deliver-slack.ts'
+import { createLiveState } from './deliver/ports.ts'
+import { reconcileSlack } from './deliver/reconcile-slack.ts'
+import { ownToken } from './deliver/token-of.ts'
+import { createLearnBotUser, type LearnBotUser } from './discovery.ts'
+import { openSlackFile } from './files/open.ts'
+import { liveSlack } from './live.ts'
+import { normalizeSlack } from './normalize/normalize-slack.ts'
+import type { AppFacts } from './normalize/scene.ts'
+import { renderSlack } from './render.ts'
+import { payloadOfKept, type SlackPayload, verifySlack } from './verify.ts'
+import { envelopeSchema, maxTextLength, type SlackCall } from './wire.ts'
+
+// Slack tries an event again within the hour, and delayed ones for a day; the hour more is for clocks.
+const horizonMs = 25 * 60 * 60 * 1000
+
+export const slackChannel: ChannelDefinition = {
+  channel: 'slack',
+  defaultConnectionId: 'default',
+  defaultAccess: { mode: 'pairing', allow: [] },
+  settingsSchema: slackSettingsSchema,
+  fromEnvironment: slackFromEnvironment,
+  create: (settings, deps) => createSlack(checkedSettings(settings), deps),
+}
+
+/** What an operator writes into parley.config.ts for one app. */
+export type SlackOptions = Partial<Omit<ConnectionConfig, 'channel' | 'settings'>> & {
+  readonly botToken: string
+  readonly signingSecret: string | readonly string[]
+  readonly appToken?: string
+  readonly apiUrl?: string
+  readonly fileOrigins?: readonly string[]
+  readonly botUserId?: string
+  readonly appId?: string
+  readonly allowBots?: readonly string[]
+  readonly names?: Readonly<Record<string, string>>
+  readonly slashCommand?: string
+  readonly limits?: SlackSettings['limits']
+}
+
+export function slack(options: SlackOptions): ConnectionConfig {
+  const { id = 'default', agent, access, mentionHumans, attention, consent, ...settings } = options
+  return {
+    channel: 'slack',
+    id,
+    ...(agent === undefined ? {} : { agent }),
+    ...(access === undefined ? {} : { access }),
+    ...(mentionHumans === undefined ? {} : { mentionHumans }),
+    ...(attention === undefined ? {} : { attention }),
+    ...(consent === undefined ? {} : { consent }),
+    settings,
+  }
+}
+
+/** What was verified, and who the bot is where the event itself does not say it. */
+type Judged = { readonly payload: SlackPayload; readonly botUserId: string | undefined }
+
+function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
+  const call = createCallSlack(settings, deps)
+  const tokenOf = ownToken(settings)
+  const ports = { call, tokenOf, live: createLiveState() }
+  const names = new Map(Object.entries(settings.names).map(([name, id]) => [name.toLowerCase(), id]))
+  const app: AppFacts = {
+    botUserId: settings.botUserId,
+    appId: settings.appId,
+    allowBots: new Set(settings.allowBots),
+    slashCommand: settings.slashCommand,
+    relaysNames: names.size > 0,
+  }
+  const facts = { names, sendsFiles: deps.files !== undefined }
+  const learn = createLearnBotUser(ports, deps.now)
+  return defineAdapter<Judged, SlackCall>({
+    channel: 'slack',
+    capabilities: {
+      maxTextLength,
+      // Every post carries our id as metadata, and can be read back by it.
+      idempotentSend: 'lookup',
+      callTimeoutMs,
+      horizonMs,
+      limits: settings.limits,
+      receivedVia: 'slack',
+      authMethods: ['slack-signature'],
+      mentionRelay: { kind: names.size > 0 ? 'inline' : 'none' },
+      coversNames: true,
+      isInteractive: true,
+      verbs: ['reconcile', 'live', 'openFile'],
+    },
+    verify: async (arrival) => judged(await verifySlack(deps, settings.signingSecret, arrival), settings, learn),
+    payloadOf: (arrival: RawArrival) => ({ payload: payloadOfKept(arrival.bytes), botUserId: undefined }),
+    normalize({ payload, botUserId }, arrival, connection) {
+      if (payload.kind === 'unreadable') throw new UnreadableArrival(payload.reason)
+      const known = botUserId === undefined ? app : { ...app, botUserId }
+      return normalizeSlack({ app: known, arrival, connection }, payload.value)
+    },
+    render: (reply, to, mayNotify, hasLive) => renderSlack(facts, reply, to, { mayNotify, hasLive }),
+    deliver: deliverSlack(settings, deps, ports),
+    // Calls were made by this adapter's own render and stored as JSON.
+    reconcile: (posted, attempt) => reconcileSlack(ports)(posted as SlackCall, attempt),
+    live: liveSlack(ports, deps.now),
+    openFile: openSlackFile(settings, deps, ports),
+  })
+}
+
+async function judged(
+  verdict: Verdict<SlackPayload>,
+  settings: SlackSettings,
+  learn: LearnBotUser,
+): Promise<Verdict<Judged>> {
+  if (verdict.kind !== 'genuine') return verdict
+  const { payload } = verdict
+  const asks = settings.botUserId === undefined && payload.kind === 'read' && payload.value['type'] === 'event_callback'
+  const account = asks ? accountToAsk(payload.value) : undefined
+  const botUserId = account === undefined ? undefined : await learn(account)
+  return { kind: 'genuine', payload: { payload, botUserId } }
+}
+
+/** Undefined: the event says who the bot is, as Slack's own do. */
+function accountToAsk(value: unknown): string | undefined {
+  const { data } = envelopeSchema.safeParse(value)
+  const isSaid = data?.authorizations?.some(({ is_bot, user_id }) => is_bot === true && user_id !== undefined) === true
+  return isSaid ? undefined : data?.team_id
+}
+
+function checkedSettings(settings: unknown): SlackSettings {
+  const parsed = slackSettingsSchema.safeParse(settings)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
+  throw new GatewayError('config_invalid', `[slack] ${problems.join('; ')}`)
+}

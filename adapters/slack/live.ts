@@ -1,0 +1,164 @@
+// A reply while it grows (slack 2.10): a native stream in a thread, else a message that is edited. One message either way: a
+// stream that nears its end is stopped and then edited, so nothing continues elsewhere.
+import type { DeliveryOutcome, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
+import { renderBlocks, streamTree } from '../../src/rendering/index.ts'
+import type { Answer } from './deliver/call-slack.ts'
+import { editErrors } from './deliver/outcome-of.ts'
+import type { LiveState, SlackPorts } from './deliver/ports.ts'
+import { type Send, settled, withPlainWords } from './deliver/send-message.ts'
+import { type MessagePayload, maxTextLength, replyToSchema, type SlackCall, type SlackReplyTo } from './wire.ts'
+
+/** Slack ends a stream about five minutes after it began, also a busy one. */
+const streamMs = 4 * 60 * 1000
+/** `chat.update` is a method of fifty calls a minute. */
+const editEveryMs = 1200
+/** Room for what making tokens inert adds. */
+const maxLiveLength = maxTextLength - 1000
+const maxRemembered = 10_000
+
+const notHere: ReadonlySet<string> = new Set([
+  ...['unknown_method', 'method_deprecated', 'feature_not_enabled', 'missing_scope', 'channel_type_not_supported'],
+  ...[
+    'method_not_supported_for_channel_type',
+    'not_allowed_token_type',
+    'invalid_arguments',
+    'missing_recipient_user_id',
+  ],
+])
+
+export function liveSlack(ports: SlackPorts, now: () => number): LiveVerbs {
+  return {
+    everyMs: editEveryMs,
+    open: (to, text) => openLive(ports.live, replyToSchema.parse(to), text),
+    frame: (frame) => showFrame(ports, now, frame),
+  }
+}
+
+function openLive({ withoutStreams }: LiveState, to: SlackReplyTo, text: string): JsonObject | undefined {
+  // The answer to a click belongs to its card.
+  if (to.reply_to_card !== undefined || text.length > maxLiveLength) return undefined
+  const { account, channel, thread_ts, team_id } = to
+  const org = team_id === undefined ? {} : { team_id }
+  if (thread_ts === undefined || withoutStreams.has(account)) {
+    const payload = { ...messageOf(text), channel, ...(thread_ts === undefined ? {} : { thread_ts }), ...org }
+    return { method: 'chat.postMessage', account, payload } satisfies SlackCall
+  }
+  return {
+    method: 'chat.startStream',
+    account,
+    payload: {
+      channel,
+      thread_ts,
+      markdown_text: inert(wholePairs(text)),
+      ...(to.reply_to_user === undefined ? {} : { recipient_user_id: to.reply_to_user }),
+      ...(to.reply_to_team === undefined ? {} : { recipient_team_id: to.reply_to_team }),
+      ...org,
+    },
+  } satisfies SlackCall
+}
+
+type StartMeans = {
+  readonly send: Send
+  readonly live: LiveState
+  readonly post: (call: Extract<SlackCall, { method: 'chat.postMessage' }>) => Promise<DeliveryOutcome>
+}
+
+/** Where there are no streams the words are posted; the refusal has shown nothing. */
+export async function startLive(
+  { send, live, post }: StartMeans,
+  call: Extract<SlackCall, { method: 'chat.startStream' }>,
+): Promise<DeliveryOutcome> {
+  const answer = await send(call.method, call.payload)
+  if (answer.kind !== 'error' || !notHere.has(answer.error)) return settled(answer, false)
+  live.withoutStreams.add(call.account)
+  const { channel, thread_ts, team_id, markdown_text } = call.payload
+  const payload = { ...messageOf(markdown_text), channel, thread_ts, ...(team_id === undefined ? {} : { team_id }) }
+  return post({ method: 'chat.postMessage', account: call.account, payload })
+}
+
+async function showFrame(
+  { call, tokenOf, live }: SlackPorts,
+  now: () => number,
+  frame: LiveFrame,
+): Promise<FrameOutcome> {
+  const to = replyToSchema.parse(frame.to)
+  const text = wholePairs(frame.text)
+  if (text.length > maxLiveLength) return { kind: 'over', reason: 'too_long_for_one_message' }
+  const held = await tokenOf(to.account)
+  if (held.kind !== 'token') return { kind: 'over', reason: held.reason }
+  const send: Send = (method, args) => call(held.token, method, args, frame.signal)
+  const added = delta(wholePairs(frame.shown), text)
+  if (added === '') return { kind: 'shown' }
+  const isStream =
+    to.thread_ts !== undefined && !live.withoutStreams.has(to.account) && !live.ended.has(frame.reference)
+  const isYoung = now() - Number(frame.reference) * 1000 < streamMs
+  if (isStream && isYoung && added !== undefined) {
+    const answer = await send('chat.appendStream', { ...placeOf(to, frame.reference), markdown_text: added })
+    if (answer.kind !== 'error') return shownBy(answer)
+  }
+  if (isStream) await endStream(send, to, frame.reference, live)
+  return shownBy(await withPlainWords(send, 'chat.update', { ...messageOf(text), ...placeOf(to, frame.reference) }))
+}
+
+/** What is to be appended; undefined where the words before it have changed. */
+function delta(shown: string, text: string): string | undefined {
+  const before = inert(shown)
+  const whole = inert(text)
+  return whole.startsWith(before) ? whole.slice(before.length) : undefined
+}
+
+function shownBy(answer: Answer): FrameOutcome {
+  if (answer.kind === 'ok') return { kind: 'shown' }
+  if (answer.kind === 'limited') return { kind: 'later', afterMs: answer.afterMs }
+  if (answer.kind === 'error') return { kind: 'over', reason: answer.error }
+  // It may have been shown: the next frame brings all words in any case, as an edit if they do not fit together.
+  return { kind: 'over', reason: 'no_readable_answer' }
+}
+
+/** The last word on a live message: the whole reply in its place. Undefined: it is not there, so the reply is posted. */
+export async function finishLive(
+  send: Send,
+  { payload, account }: Extract<SlackCall, { method: 'chat.postMessage' }>,
+  reference: string,
+  live: LiveState,
+): Promise<DeliveryOutcome | undefined> {
+  const { thread_ts, ...rest } = payload
+  const to = { channel: payload.channel, ...(payload.team_id === undefined ? {} : { team_id: payload.team_id }) }
+  const mayStream = thread_ts !== undefined && !live.withoutStreams.has(account) && !live.ended.has(reference)
+  if (mayStream) await endStream(send, to, reference, live)
+  const answer = await withPlainWords(send, 'chat.update', { ...rest, ...placeOf(to, reference) })
+  if (answer.kind === 'error' && editErrors.has(answer.error)) return undefined
+  return settled(answer, true, reference)
+}
+
+/** Stopping what has stopped is refused, and that is as good. */
+async function endStream(send: Send, to: Where, reference: string, live: LiveState): Promise<void> {
+  const answer = await send('chat.stopStream', placeOf(to, reference))
+  if (answer.kind !== 'ok' && answer.kind !== 'error') return
+  if (live.ended.size >= maxRemembered) live.ended.clear()
+  live.ended.add(reference)
+}
+
+type Where = Pick<SlackReplyTo, 'channel' | 'team_id'>
+
+function placeOf({ channel, team_id }: Where, ts: string): { channel: string; ts: string; team_id?: string } {
+  return { channel, ts, ...(team_id === undefined ? {} : { team_id }) }
+}
+
+function messageOf(text: string): Pick<MessagePayload, 'text' | 'blocks'> {
+  const message = renderBlocks(streamTree(text, { isFinal: false }))[0]
+  return message === undefined ? { text: '…' } : { text: message.text, blocks: message.blocks }
+}
+
+/** Half a character waits for its other half. */
+function wholePairs(text: string): string {
+  return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text
+}
+
+/**
+ * Tokens of the platform and names are broken by a zero-width space, each as soon as its second character is there: so what was
+ * sent before stays the beginning of what is sent now.
+ */
+function inert(text: string): string {
+  return text.replace(/<(?=[!@#])/g, '<\u200b').replace(/(?<![\p{L}\p{N}_])@(?=[a-z])/giu, '@\u200b')
+}

@@ -1,0 +1,163 @@
+// Hop 3: a message event, its edit or its withdrawal. `message` and `app_mention` are twins and share one key. Pure.
+import { type Arrived, type ArrivedMessage, type ChannelContext, textPart } from '../../../src/contract/index.ts'
+import { type SlackEvent, type SlackMessage, spokenSubtypes, systemSubtypes } from '../wire.ts'
+import { type Said, saidIn } from './message-parts.ts'
+import * as scenes from './scene.ts'
+
+type Change = {
+  readonly event: 'new' | 'edit' | 'delete'
+  readonly message: SlackMessage
+  /** Tells one amendment from the next; the same on redelivery. */
+  readonly version: string
+}
+
+export function fromMessage(scene: scenes.Scene, event: SlackEvent): Arrived {
+  const change = changeOf(event)
+  if (typeof change === 'string') return ignored(scene, change)
+  const reason = reasonToIgnore(scene, event, change.message)
+  const author = authorOf(scene, change.message)
+  if (reason !== undefined || author === undefined) return ignored(scene, reason ?? 'no_author', author)
+  const said: Said =
+    change.event === 'delete'
+      ? { parts: [textPart('')], named: [] }
+      : saidIn(change.message, scene.place.account, scene.place.botUserId)
+  if (said.parts.length === 0) return ignored(scene, 'no_content', author)
+  return arrivedMessage({ ...scene, event, change, author, said })
+}
+
+/** A change of something, or why there is none. */
+function changeOf(event: SlackEvent): Change | string {
+  const { subtype, message, previous_message: previous } = event
+  if (subtype === undefined || spokenSubtypes.has(subtype)) return { event: 'new', message: event, version: '0' }
+  if (systemSubtypes.has(subtype)) return 'system_message'
+  if (subtype === 'message_replied') return 'thread_notice'
+  if (subtype === 'message_deleted') {
+    const gone = previous ?? message
+    const ts = event.deleted_ts ?? gone?.ts
+    return gone === undefined || ts === undefined
+      ? 'no_author'
+      : { event: 'delete', message: { ...gone, ts }, version: `deleted:${ts}` }
+  }
+  if (subtype !== 'message_changed' || message === undefined) return 'unsupported_subtype'
+  // A message with replies is not deleted but replaced by a stone.
+  if (message.subtype === 'tombstone') {
+    const gone = previous ?? message
+    return { event: 'delete', message: { ...gone, ts: message.ts }, version: `deleted:${message.ts}` }
+  }
+  const isReworded = previous === undefined ? message.edited !== undefined : isDifferent(message, previous)
+  if (!isReworded) return 'preview_only'
+  return { event: 'edit', message, version: message.edited?.ts ?? event.event_ts ?? event.ts }
+}
+
+/** Previews of links change a message too, and nobody said anything new. */
+function isDifferent(message: SlackMessage, previous: SlackMessage): boolean {
+  return message.text !== previous.text || message.edited?.ts !== previous.edited?.ts
+}
+
+function reasonToIgnore({ app, place }: scenes.Scene, event: SlackEvent, message: SlackMessage): string | undefined {
+  const shown = [event, event.message, event.previous_message, message]
+  if (shown.some((each) => each !== undefined && isOwn(place, each))) return 'own_message'
+  if (message.user === 'USLACK' || systemSubtypes.has(message.subtype ?? '')) return 'system_message'
+  if (!isBot(message)) return undefined
+  if (message.streaming_state === 'in_progress') return 'still_streaming'
+  const ids = [message.user, message.bot_id, message.app_id, message.bot_profile?.app_id]
+  return ids.some((each) => each !== undefined && app.allowBots.has(each)) ? undefined : 'from_bot'
+}
+
+type Marked = Pick<SlackMessage, 'user' | 'bot_id' | 'app_id' | 'bot_profile' | 'subtype'>
+
+function isOwn({ botUserId, appId }: scenes.Place, { user, app_id, bot_profile }: Marked): boolean {
+  if (botUserId !== undefined && user === botUserId) return true
+  return appId !== undefined && (app_id === appId || bot_profile?.app_id === appId)
+}
+
+function isBot({ bot_id, bot_profile, subtype }: Marked): boolean {
+  return bot_id !== undefined || bot_profile !== undefined || subtype === 'bot_message'
+}
+
+function authorOf({ place }: scenes.Scene, message: SlackMessage): scenes.Author | undefined {
+  const id = message.user ?? message.bot_id
+  if (id === undefined) return undefined
+  const profile = message.user_profile
+  return {
+    id,
+    ...scenes.homeOf(place, message.user_team ?? message.source_team),
+    isBot: isBot(message),
+    isGuest: profile?.is_restricted === true || profile?.is_ultra_restricted === true,
+    username: profile?.name ?? '',
+    name: profile?.display_name || profile?.real_name || message.bot_profile?.name || '',
+  }
+}
+
+type MessageScene = scenes.Scene & {
+  readonly event: SlackEvent
+  readonly change: Change
+  readonly author: scenes.Author
+  readonly said: Said
+}
+
+function arrivedMessage(scene: MessageScene): ArrivedMessage {
+  const { place, event, author, said, connection, arrival } = scene
+  const { message, version, event: kind } = scene.change
+  const { channel } = event
+  const room = scenes.roomKind(channel, event.channel_type)
+  const thread = scenes.threadOf(room, message.thread_ts, message.ts)
+  const threadId = scenes.threadId(place, channel, thread)
+  const originalId = `${place.account}:${channel}:${message.ts}`
+  const isReply = message.thread_ts !== undefined && message.thread_ts !== message.ts
+  const context = contextOf(scene, room, originalId)
+  return {
+    kind: 'message',
+    message: {
+      id: kind === 'new' ? originalId : `${originalId}:${version}`,
+      thread_id: threadId,
+      ...(isReply ? { in_reply_to: `${place.account}:${channel}:${message.thread_ts}` } : {}),
+      sender: scenes.senderOf(scene, author, { channel, isMention: context.addressed === 'mention' }),
+      recipient: scenes.recipientOf(connection),
+      parts: [...said.parts],
+      recipient_capabilities: scenes.capabilitiesOf(scene.app),
+      received_via: 'slack',
+      received_at: arrival.receivedAt,
+      raw: scene.raw,
+      channel: context,
+    },
+    agent: connection.agent,
+    semanticId: originalId,
+    version,
+    isSenderChosenId: false,
+    deliveryId: scene.deliveryId,
+    subject: scenes.subjectOf(author),
+    thread: { candidates: [threadId], vouched: true, fresh: threadId },
+    replyTo: scenes.replyToOf(place, channel, thread, author),
+    platformAt: scenes.instantOf(kind === 'new' ? message.ts : (event.event_ts ?? event.ts)),
+  }
+}
+
+function contextOf(scene: MessageScene, room: 'dm' | 'group' | 'channel', originalId: string): ChannelContext {
+  const { event, change, author, said, place } = scene
+  const isCalled = said.named.some(({ userId }) => userId === place.botUserId) || event.type === 'app_mention'
+  const { thread_ts: root, ts } = change.message
+  const isInThread = root !== undefined && root !== '' && root !== ts
+  const parentIsUs = place.botUserId !== undefined && change.message.parent_user_id === place.botUserId
+  return {
+    ...scenes.contextOf(scene, {
+      external_conversation_id: event.channel,
+      external_message_id: change.message.ts,
+      sender_id: author.id,
+      room_kind: room,
+    }),
+    addressed: room === 'dm' ? 'dm' : isCalled ? 'mention' : parentIsUs ? 'reply' : isInThread ? 'thread' : 'none',
+    mentions: said.named.map(({ text, userId }) => ({
+      text,
+      subject: `slack:${scenes.homeOf(place, undefined).home}/${userId}`,
+    })),
+    event: change.event,
+    ...(change.event === 'new' ? {} : { target_id: originalId }),
+  }
+}
+
+function ignored(scene: scenes.Scene, reason: string, author?: scenes.Author): Arrived {
+  const { deliveryId, raw } = scene
+  const subject = author === undefined ? {} : { subject: scenes.subjectOf(author) }
+  return { kind: 'ignored', reason, isNoise: reason === 'thread_notice', deliveryId, ...subject, raw }
+}

@@ -1,0 +1,144 @@
+// Hop 8: a reply to Web API calls as data: words as blocks, approvals as cards with buttons, files as uploads. Pure.
+import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../src/contract/index.ts'
+import {
+  type BlocksMessage,
+  plainTree,
+  policyBlocks,
+  renderBlocks,
+  renderPlain,
+  replyTree,
+} from '../../src/rendering/index.ts'
+import { fileCall, isSendable } from './files/render.ts'
+import { approvalBlock, type MessagePayload, replyToSchema, type SlackCall, type SlackReplyTo } from './wire.ts'
+
+export type RenderFacts = {
+  /** Whom a name calls, by the name in small letters. */
+  readonly names: ReadonlyMap<string, string>
+  readonly sendsFiles: boolean
+}
+
+type Rendered = { readonly call: SlackCall; readonly primary: boolean }
+type PolicyPart = Extract<Part, { kind: 'policy' }>
+
+/** What the gateway says when a decision was taken, and nothing else: only then the buttons go. */
+const decided = /^(?:Approved|Rejected): /
+
+export function renderSlack(
+  facts: RenderFacts,
+  reply: NormalizedResponse,
+  to: JsonObject,
+  how: { readonly mayNotify: ReadonlySet<string>; readonly hasLive: boolean },
+): readonly Rendered[] {
+  const address = replyToSchema.parse(to)
+  const messages = wordsOf(facts, reply, how.mayNotify)
+  const cards = reply.parts.flatMap((part) => (isCard(part) ? [cardOf(part)] : []))
+  const files = facts.sendsFiles ? reply.parts.filter(isSendable).map((part) => fileCall(part, address)) : []
+  const said = messages.map((message, index) => callFor(address, message, how.hasLive && index === 0))
+  const asked = cards.map((card) => callFor({ ...address, reply_to_card: undefined }, card, false))
+  return [...said, ...asked, ...files].map((call) => ({ call, primary: true }))
+}
+
+/** The words of a reply; none where cards or files say it all. */
+function wordsOf(
+  { names, sendsFiles }: RenderFacts,
+  reply: NormalizedResponse,
+  mayNotify: ReadonlySet<string>,
+): readonly BlocksMessage[] {
+  const parts = reply.parts.filter((part) => !isCard(part) && !(sendsFiles && isSendable(part)))
+  const isElsewhere = parts.length < reply.parts.length
+  const isPlain = reply.status === 'completed' || reply.status === 'input_required'
+  if (isElsewhere && isPlain && parts.every((part) => part.kind === 'tool_call')) return []
+  const status = isElsewhere && isPlain ? 'completed' : reply.status
+  const tree = replyTree({ ...reply, parts, status }, { mayNotify })
+  return renderBlocks(tree, { userIdOf: (name) => userIdOf(names, name) })
+}
+
+/** A name the operator wrote down, or the address we gave somebody, which begins with their id. */
+function userIdOf(names: ReadonlyMap<string, string>, name: string): string | undefined {
+  const [local = '', domain] = name.replace(/^@/, '').split('@')
+  const id = /^([uw][a-z0-9]{5,31})\.[a-z0-9]+$/i.exec(local)?.[1]
+  const isOurs = domain?.startsWith('slack.') === true
+  return names.get(local.toLowerCase()) ?? (isOurs ? id?.toUpperCase() : undefined)
+}
+
+function callFor(to: SlackReplyTo, message: BlocksMessage, isLive: boolean): SlackCall {
+  const { account, reply_to_card: card, reply_to_user: clicker } = to
+  const payload = payloadOf(to, message)
+  if (card === undefined || clicker === undefined) {
+    return {
+      method: 'chat.postMessage',
+      account,
+      payload,
+      ...(isLive ? { live: true } : {}),
+      ...(to.user === undefined ? {} : { fallbackUser: to.user }),
+    }
+  }
+  if (!decided.test(message.text))
+    return { method: 'chat.postEphemeral', account, payload: { ...payload, user: clicker } }
+  const { thread_ts: _thread, ...place } = payload
+  return { method: 'chat.update', account, payload: { ...place, ...decidedCard(to, message), ts: card } }
+}
+
+function payloadOf({ channel, thread_ts, team_id }: SlackReplyTo, { text, blocks }: BlocksMessage): MessagePayload {
+  return {
+    channel,
+    text,
+    ...(blocks.length === 0 ? {} : { blocks }),
+    ...(thread_ts === undefined ? {} : { thread_ts }),
+    ...(team_id === undefined ? {} : { team_id }),
+  }
+}
+
+/** What was asked stays above what was decided, and by whom; the buttons are gone. */
+function decidedCard(
+  { reply_to_question: question, reply_to_user: user }: SlackReplyTo,
+  message: BlocksMessage,
+): Pick<MessagePayload, 'text' | 'blocks'> {
+  const asked = question === undefined ? [] : (renderBlocks(plainTree(question))[0]?.blocks ?? [])
+  const by: JsonObject = { type: 'context', elements: [{ type: 'mrkdwn', text: `by <@${user ?? ''}>` }] }
+  return { text: message.text, blocks: [...asked, ...message.blocks, by] }
+}
+
+function isCard(part: Part): part is PolicyPart {
+  return isKnownPart(part) && part.kind === 'policy'
+}
+
+function cardOf({ policy }: PolicyPart): BlocksMessage {
+  const { message, code } = policy
+  const words = typeof message === 'string' ? message : ''
+  if (policy['kind'] !== 'approval_required' || typeof code !== 'string') {
+    return { text: plain(words), blocks: policyBlocks(policy) }
+  }
+  const question = questionOf(words, policy['expires_at'])
+  return {
+    text: plain(question),
+    blocks: [...(renderBlocks(plainTree(question))[0]?.blocks ?? []), buttonsFor(code)],
+  }
+}
+
+/** Buttons take the place of the line that says what to reply. */
+function questionOf(message: string, expiresAt: unknown): string {
+  const lines = message.split('\n').filter((line) => !/^Reply \/approve /.test(line))
+  const until = typeof expiresAt === 'string' ? [`Expires ${expiresAt.slice(0, 16).replace('T', ' ')} UTC`] : []
+  return [...lines, ...until].join('\n')
+}
+
+function plain(text: string): string {
+  return renderPlain(plainTree(text), { limit: 3000 })[0] ?? ''
+}
+
+function buttonsFor(code: string): JsonObject {
+  const button = (action: string, label: string, style: string): JsonObject => ({
+    type: 'button',
+    action_id: action,
+    text: { type: 'plain_text', text: label, emoji: false },
+    style,
+    // Nothing but the code the question is found by: the terms stay with us.
+    value: code,
+  })
+  return {
+    type: 'actions',
+    block_id: approvalBlock,
+    elements: [button('approve', 'Approve', 'primary'), button('reject', 'Reject', 'danger')],
+  }
+}

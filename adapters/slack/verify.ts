@@ -1,0 +1,103 @@
+// Hop 2: Slack signs the raw bytes with the app's signing secret and a time. Nothing of the body is believed before that holds.
+import type { Hmac, RawArrival, Secret, Verdict } from '../../src/contract/index.ts'
+import { judgeClockSkew, parseBoundedJson, verifyHmacSha256 } from '../../src/verification/index.ts'
+
+/** What the bytes hold, once they are known to be Slack's. */
+export type SlackPayload =
+  | { readonly kind: 'read'; readonly value: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'unreadable'; readonly reason: string }
+
+const tolerance = { maxAgeMs: 300_000, maxAheadMs: 300_000 }
+const timePattern = /^\d{9,11}$/
+const signaturePattern = /^v0=[0-9a-f]{64}$/
+const jsonType = 'application/json'
+const formType = 'application/x-www-form-urlencoded'
+/** A certificate check is a few words; nothing longer is looked at without a signature. */
+const maxCheckBytes = 4096
+
+type VerifyDeps = { readonly hmac: Hmac; readonly now: () => number }
+
+export async function verifySlack(
+  deps: VerifyDeps,
+  secrets: readonly Secret[],
+  arrival: RawArrival,
+): Promise<Verdict<SlackPayload>> {
+  const type = mediaType(arrival)
+  if (type === formType && isCertificateCheck(arrival)) return { kind: 'handshake', answer: { status: 200, body: '' } }
+  const refusal = await judgeSignature(deps, secrets, arrival)
+  if (refusal !== undefined) return refusal
+  if (type !== jsonType && type !== formType) return { kind: 'rejected', reason: 'malformed_request' }
+  const payload = type === jsonType ? readJson(arrival.bytes) : readForm(arrival.bytes)
+  if (payload.kind === 'read' && payload.value['type'] === 'url_verification') return handshake(payload.value)
+  return { kind: 'genuine', payload }
+}
+
+/** Reads what was judged genuine when it came: JSON as it was kept, or the form it came as. */
+export function payloadOfKept(bytes: Uint8Array): SlackPayload {
+  const json = readJson(bytes)
+  return json.kind === 'read' ? json : readForm(bytes)
+}
+
+function mediaType({ headers }: RawArrival): string {
+  return (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+}
+
+/** Unsigned by design: answered with nothing, and nothing else in it is read. */
+function isCertificateCheck({ bytes }: RawArrival): boolean {
+  if (bytes.length > maxCheckBytes) return false
+  return new URLSearchParams(new TextDecoder().decode(bytes)).get('ssl_check') === '1'
+}
+
+type Rejected = Extract<Verdict<never>, { kind: 'rejected' }>
+
+async function judgeSignature(
+  { hmac, now }: VerifyDeps,
+  secrets: readonly Secret[],
+  { bytes, headers }: RawArrival,
+): Promise<Rejected | undefined> {
+  const time = headers['x-slack-request-timestamp']
+  const signature = headers['x-slack-signature']
+  if (time === undefined || signature === undefined || time === '' || signature === '') {
+    return { kind: 'rejected', reason: 'missing_credential' }
+  }
+  // Other forms would be signed as they stand and then mean no time at all.
+  if (!timePattern.test(time) || !signaturePattern.test(signature)) return { kind: 'rejected', reason: 'bad_signature' }
+  const skew = judgeClockSkew(Number(time) * 1000, now(), tolerance)
+  if (skew !== 'fresh') return { kind: 'rejected', reason: skew }
+  const signed = signedBytes(time, bytes)
+  let isRight = false
+  // Every secret is tried, so that the time does not tell which of two was right.
+  for (const secret of secrets) {
+    isRight = (await verifyHmacSha256(hmac, signed, signature, secret.reveal(), { expectedPrefix: 'v0=' })) || isRight
+  }
+  return isRight ? undefined : { kind: 'rejected', reason: 'bad_signature' }
+}
+
+function signedBytes(time: string, body: Uint8Array): Uint8Array {
+  const head = new TextEncoder().encode(`v0:${time}:`)
+  const whole = new Uint8Array(head.length + body.length)
+  whole.set(head)
+  whole.set(body, head.length)
+  return whole
+}
+
+function handshake({ challenge }: Readonly<Record<string, unknown>>): Verdict<SlackPayload> {
+  if (typeof challenge !== 'string') return { kind: 'genuine', payload: { kind: 'unreadable', reason: 'no_challenge' } }
+  // As JSON, so that no browser reads it as a page.
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'x-content-type-options': 'nosniff' }
+  return { kind: 'handshake', answer: { status: 200, headers, body: JSON.stringify({ challenge }) } }
+}
+
+function readJson(bytes: Uint8Array): SlackPayload {
+  const json = parseBoundedJson(bytes)
+  return json.ok ? { kind: 'read', value: json.value } : { kind: 'unreadable', reason: json.reason }
+}
+
+/** An interaction is JSON in the field `payload`; a slash command is the form itself. */
+function readForm(bytes: Uint8Array): SlackPayload {
+  const fields = new URLSearchParams(new TextDecoder().decode(bytes))
+  const payload = fields.get('payload')
+  if (payload !== null) return readJson(new TextEncoder().encode(payload))
+  const value = Object.fromEntries(fields)
+  return 'command' in value ? { kind: 'read', value } : { kind: 'unreadable', reason: 'unknown_form' }
+}
