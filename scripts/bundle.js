@@ -47,7 +47,8 @@ export async function bundle({ entry, outfile, runtime = 'node', rowVersionBy = 
   const { build } = await import('esbuild')
   const result = await build(settings)
   const files = {}
-  const inputs = [...Object.keys(result.metafile.inputs), ...steering, outfile]
+  const read = Object.keys(result.metafile.inputs).filter((path) => !path.startsWith('node-module:'))
+  const inputs = [...read, ...steering, outfile]
   for (const path of inputs) files[path] = await hashOf(join(root, path))
   await writeFile(stampFile, JSON.stringify({ settings: fingerprint(settings), files }))
   return 'built'
