@@ -7,6 +7,8 @@ export type Load = {
   readonly requests: readonly Buffer[]
   readonly connections: number
   readonly seconds: number
+  /** `ok`: the status is all it says. */
+  readonly says: 'accepted' | 'ok'
 }
 
 export type LoadResult = {
@@ -20,7 +22,7 @@ const headEnd = Buffer.from('\r\n\r\n')
 const accepted = Buffer.from('"accepted"')
 
 /** Ends at the deadline or with the last request. Rejects at the first answer that is not an acceptance. */
-export async function runLoad({ port, requests, connections, seconds }: Load): Promise<LoadResult> {
+export async function runLoad({ port, requests, connections, seconds, says }: Load): Promise<LoadResult> {
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)))
   const started = performance.now()
   const deadline = started + seconds * 1000
@@ -32,7 +34,7 @@ export async function runLoad({ port, requests, connections, seconds }: Load): P
     return requests[next - 1]
   }
   try {
-    await Promise.all(sockets.map((socket) => converse(socket, take, latenciesMs)))
+    await Promise.all(sockets.map((socket) => converse(socket, { take, says, latenciesMs })))
     return { answered: latenciesMs.length, seconds: (performance.now() - started) / 1000, latenciesMs }
   } finally {
     for (const socket of sockets) socket.destroy()
@@ -50,7 +52,13 @@ function open(port: number): Promise<Socket> {
   })
 }
 
-function converse(socket: Socket, take: () => Buffer | undefined, latenciesMs: number[]): Promise<void> {
+type Talk = {
+  readonly take: () => Buffer | undefined
+  readonly says: Load['says']
+  readonly latenciesMs: number[]
+}
+
+function converse(socket: Socket, { take, says, latenciesMs }: Talk): Promise<void> {
   return new Promise((resolve, reject) => {
     let sentAt = 0
     let received: Buffer = Buffer.alloc(0)
@@ -72,7 +80,7 @@ function converse(socket: Socket, take: () => Buffer | undefined, latenciesMs: n
       if (end === 'unknown') return reject(new Error('the subject answered without a content-length'))
       if (end === 'incomplete' || received.length < end) return undefined
       latenciesMs.push(performance.now() - sentAt)
-      if (!isAccepted(received)) return reject(new Error(`not accepted: ${firstLine(received)}`))
+      if (!isAccepted(received, says)) return reject(new Error(`not accepted: ${firstLine(received)}`))
       received = Buffer.alloc(0)
       return send()
     })
@@ -89,8 +97,8 @@ function answerEnd(received: Buffer): number | 'incomplete' | 'unknown' {
 }
 
 /** A refusal or a duplicate is answered faster than a stored message; counting it would flatter the subject. */
-function isAccepted(answer: Buffer): boolean {
-  return answer.toString('latin1', 9, 12) === '200' && answer.includes(accepted)
+function isAccepted(answer: Buffer, says: Load['says']): boolean {
+  return answer.toString('latin1', 9, 12) === '200' && (says === 'ok' || answer.includes(accepted))
 }
 
 function firstLine(answer: Buffer): string {

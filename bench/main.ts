@@ -3,21 +3,22 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { acceptSubjects, connectionCounts, runAccept } from './accept.ts'
+import { acceptSubjects, runAccept } from './accept.ts'
 import { type Asked, readArguments } from './arguments.ts'
 import { loopSubjects, runLoopScenario } from './loop.ts'
+import { platformSubjects, runPlatform } from './platforms.ts'
 import { policySubjects, runPolicy } from './policy.ts'
 import { wasQuiet } from './quiet.ts'
 import { renderSubjects, runRender } from './render.ts'
-import { tableOf, verdictLine } from './report.ts'
-import type { Say, Scenario, ScenarioResults } from './scenario.ts'
-import { judge, summarize } from './summary.ts'
+import { verdictLine } from './report.ts'
+import type { Scenario, ScenarioResults } from './scenario.ts'
 
 const scenarios: Readonly<Record<string, Scenario>> = {
-  accept: { subjects: acceptSubjects, run: accept },
+  accept: { subjects: acceptSubjects, run: runAccept },
   loop: { subjects: loopSubjects, run: runLoopScenario },
   policy: { subjects: policySubjects, run: runPolicy },
   render: { subjects: renderSubjects, run: runRender },
+  telegram: { subjects: platformSubjects.telegram, run: runPlatform('telegram') },
 }
 
 const usage = `npm run bench -- <scenario> [options]
@@ -26,13 +27,14 @@ const usage = `npm run bench -- <scenario> [options]
   loop               what a turn costs beside what the agent does: ${loopSubjects.join(',')}
   policy             what it costs to know who speaks and whether they may
   render             what it costs to render an answer, beside others: ${renderSubjects.join(',')}
+  telegram           what it costs to take an update in, beside libraries that keep nothing: ${platformSubjects.telegram.join(',')}
 
   --rounds <n>       rounds after the warm-up (5)
-  --seconds <n>      length of one run (2); of accept only
+  --seconds <n>      length of one run (2); not of loop, policy and render
   --subjects <list>  some of the scenario's (all)
   --json             JSON lines instead of tables
   --check            exit code 1 when an aim is missed
-  --profile <folder> write a CPU profile of every subject into the folder; of accept only
+  --profile <folder> write a CPU profile of every subject into the folder; likewise
   --help             this text
 
 Everything runs on this machine and on 127.0.0.1. Without --json the JSON lines go to a file in bench/results/.`
@@ -58,13 +60,6 @@ async function main(): Promise<number> {
   return asked.check && results.verdicts.some((verdict) => !verdict.isMet) ? 1 : 0
 }
 
-async function accept(asked: Asked, say: Say): Promise<ScenarioResults> {
-  const results = await runAccept(asked, say)
-  const summaries = summarize(results.samples)
-  const tables = connectionCounts.map((connections) => tableOf(summaries, connections)).join('\n\n')
-  return { ...results, summaries, verdicts: judge(summaries, connectionCounts[0]), tables }
-}
-
 async function tell(asked: Asked, results: ScenarioResults): Promise<void> {
   const { samples, summaries, verdicts, tables } = results
   const machine = machineFacts(asked, results)
@@ -82,7 +77,7 @@ async function tell(asked: Asked, results: ScenarioResults): Promise<void> {
   await mkdir(resultsFolder, { recursive: true })
   await writeFile(file, `${lines.join('\n')}\n`)
   console.log(`\n${machine.cores} x ${machine.processor}, Node ${machine.node}, PostgreSQL ${machine.postgres}`)
-  const length = asked.scenario === 'accept' ? ` of ${asked.seconds} s` : ''
+  const length = ['accept', 'telegram'].includes(asked.scenario) ? ` of ${asked.seconds} s` : ''
   console.log(`load average ${machine.loadAverage}, ${asked.rounds} rounds${length}\n`)
   console.log(`${tables}\n`)
   const busy = samples.filter((sample) => !wasQuiet(sample.idleBefore)).length

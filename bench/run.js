@@ -7,8 +7,9 @@ import { bundle, root } from '../scripts/bundle.js'
 import { installWorkspace } from '../scripts/install-workspace.js'
 
 await onModernNode(async () => {
-  // Only this scenario has rivals; they are the bench's own packages.
-  const problem = process.argv.includes('render') ? await installWorkspace('bench', console.error) : undefined
+  // Only these scenarios have rivals; they are the bench's own packages.
+  const hasRivals = ['render', 'telegram'].some((scenario) => process.argv.includes(scenario))
+  const problem = hasRivals ? await installWorkspace('bench', console.error) : undefined
   if (problem !== undefined) {
     console.error(`the rivals cannot be had: ${problem}`)
     process.exitCode = 3

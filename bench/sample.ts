@@ -1,11 +1,12 @@
 // One run: a burst of signed requests at one subject, and what it cost the subject and its database.
 
 import { runLoad } from './load.ts'
+import { requestsOf } from './platforms/requests-of.ts'
 import type { BenchPostgres } from './postgres.ts'
 import { waitForQuiet } from './quiet.ts'
-import { signedRequests } from './requests.ts'
 import { quantile } from './statistics.ts'
 import type { SubjectProcess } from './subject-process.ts'
+import type { Wire } from './subject-settings.ts'
 
 export type Sample = {
   readonly subject: string
@@ -29,6 +30,9 @@ export type Sample = {
 
 export type Run = {
   readonly name: string
+  readonly wire: Wire
+  /** What its answers say: rivals have no word for it but the status. */
+  readonly says: 'accepted' | 'ok'
   readonly process: SubjectProcess
   readonly connections: number
   readonly round: number
@@ -46,11 +50,12 @@ let runs = 0
 export async function takeSample(run: Run): Promise<Sample> {
   runs += 1
   const count = Math.min(maxRequests, Math.ceil(run.perSecond * run.seconds))
-  const requests = signedRequests(`${run.name}-${runs}`, count)
+  const requests = requestsOf(run.wire)(`${run.name}-${runs}`, count)
   const idleBefore = await waitForQuiet(run.round === 0 ? 0 : maxQuietMs)
   const before = await run.process.figures()
   const databaseBefore = await run.postgres?.cpuMicros()
-  const load = await runLoad({ port: run.process.port, requests, connections: run.connections, seconds: run.seconds })
+  const { connections, seconds, says } = run
+  const load = await runLoad({ port: run.process.port, requests, connections, seconds, says })
   const databaseAfter = await run.postgres?.cpuMicros()
   const after = await run.process.figures()
   const statements = difference(after.statements, before.statements)

@@ -6,10 +6,16 @@ export const adminToken = 'admin-token-of-the-bench'
 /** What stands behind the gateway; `nothing` answers every commit at once. */
 export type Storage = 'nothing' | 'postgres' | 'pglite'
 
+/** Whose webhooks they are. */
+export type Wire = 'loopback' | 'telegram'
+
 export type SubjectSettings =
   | { readonly kind: 'floor' }
+  /** `apiUrl`: where it finds the platform's own interface. */
+  | { readonly kind: 'rival'; readonly name: string; readonly wire: Wire; readonly apiUrl: string }
   | {
       readonly kind: 'gateway'
+      readonly wire: Wire
       readonly storage: Storage
       /** Whether turns are taken and replies are sent while messages come in. */
       readonly drains: boolean
@@ -22,6 +28,8 @@ export type Subject = {
   readonly port: number
   readonly statements: ReadonlyMap<string, number>
   readonly sends: () => number
+  /** How many messages its handler was given, where it is not ours. */
+  readonly handled?: () => number
   readonly stop: () => Promise<void>
 }
 
@@ -32,6 +40,7 @@ export type Figures = {
   /** Statements by name. */
   readonly statements: Readonly<Record<string, number>>
   readonly sends: number
+  readonly handled: number
 }
 
 export type FromSubject =

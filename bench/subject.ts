@@ -9,6 +9,7 @@ import {
 } from './subject-settings.ts'
 import { startFloor } from './subjects/floor.ts'
 import { startGateway } from './subjects/gateway.ts'
+import { startRival } from './subjects/rival.ts'
 
 // The driver wrote this very type into the variable.
 const settings = JSON.parse(process.env[settingsVariable] ?? '') as SubjectSettings
@@ -21,14 +22,31 @@ function tellFigures(subject: Subject): void {
   // All threads of the process: what the collector and the thread pool do for a request belongs to it.
   const { user, system } = process.cpuUsage()
   const statements = Object.fromEntries(subject.statements)
-  const figures = { cpuMicros: user + system, rssBytes: process.memoryUsage.rss(), statements, sends: subject.sends() }
+  const figures = {
+    cpuMicros: user + system,
+    rssBytes: process.memoryUsage.rss(),
+    statements,
+    sends: subject.sends(),
+    handled: subject.handled?.() ?? 0,
+  }
   tell({ type: 'figures', figures })
+}
+
+function start(): Promise<Subject> {
+  switch (settings.kind) {
+    case 'floor':
+      return startFloor()
+    case 'rival':
+      return startRival(settings)
+    case 'gateway':
+      return startGateway(settings)
+  }
 }
 
 async function main(): Promise<void> {
   // From the first moment on: nobody would ever end a subject that comes up without its driver.
   process.on('disconnect', () => process.exit(1))
-  const subject = settings.kind === 'floor' ? await startFloor() : await startGateway(settings)
+  const subject = await start()
   process.on('message', (message: ToSubject) => {
     if (message.type === 'figures') tellFigures(subject)
     else void subject.stop().finally(() => process.exit(0))

@@ -1,5 +1,6 @@
 // Parley as a subject: the whole gateway as the command starts it, on the channel whose signature is the floor's.
 import { fileURLToPath } from 'node:url'
+import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import type { ChannelDefinition } from '../../src/contract/index.ts'
@@ -7,12 +8,19 @@ import { createLog } from '../../src/node/log.ts'
 import { openDatabase } from '../../src/node/open-database.ts'
 import { startNode } from '../../src/node.ts'
 import { loopbackClientId } from '../../test/doubles/loopback/index.ts'
+import { telegramAccount } from '../platforms/telegram.ts'
 import { secret } from '../requests.ts'
-import { adminToken, type Subject, type SubjectSettings } from '../subject-settings.ts'
+import { adminToken, type Subject, type SubjectSettings, type Wire } from '../subject-settings.ts'
 import { countedDatabase } from './counted-database.ts'
 import { databaseOfNothing } from './database-of-nothing.ts'
 
 type GatewaySettings = Extract<SubjectSettings, { kind: 'gateway' }>
+
+const nowhere = 'http://127.0.0.1:9'
+const accounts: Readonly<Record<Wire, { readonly channel: ChannelDefinition; readonly settings: object }>> = {
+  loopback: { channel: loopbackClientId, settings: { secret, vendorUrl: nowhere } },
+  telegram: { channel: telegramChannel, settings: { ...telegramAccount, apiRoot: nowhere } },
+}
 
 export async function startGateway(settings: GatewaySettings): Promise<Subject> {
   const statements = new Map<string, number>()
@@ -22,7 +30,7 @@ export async function startGateway(settings: GatewaySettings): Promise<Subject> 
     return Response.json({ id: `v${sends}` })
   }
   const running = await startNode({
-    config: configFor(settings, withVendor(loopbackClientId, vendor)),
+    config: configFor(settings, vendor),
     // The bundle lies in dist, beside the folder of the migrations.
     migrationsFolder: fileURLToPath(new URL('../drizzle', import.meta.url)),
     log: createLog('warn'),
@@ -40,20 +48,22 @@ export async function startGateway(settings: GatewaySettings): Promise<Subject> 
   }
 }
 
-function configFor({ drains, databaseUrl, dataDir }: GatewaySettings, channel: ChannelDefinition): Config {
+function configFor({ wire, drains, databaseUrl, dataDir }: GatewaySettings, vendor: typeof fetch): Config {
+  const { channel, settings } = accounts[wire]
   const environment = {
     PARLEY_PORT: '0',
     PARLEY_DATA_DIR: dataDir,
     PARLEY_ADMIN_TOKEN: adminToken,
     DATABASE_URL: databaseUrl,
   }
+  const access = { mode: 'public', allow: [] } as const
   const file = {
     agents: [defineAgent({ slug: 'bench', run: () => 'seen' })],
-    connections: [{ channel: channel.channel, id: 'bench', settings: { secret, vendorUrl: 'http://127.0.0.1:9' } }],
+    connections: [{ channel: channel.channel, id: 'bench', access, settings }],
     // Without slots nothing is claimed: messages wait in their lanes, and what is measured is accepting alone.
     turns: drains ? {} : { slots: 0, sendSlots: 0 },
   }
-  return loadConfig(environment, file, [channel])
+  return loadConfig(environment, file, [withVendor(channel, vendor)])
 }
 
 /** The platform's own interface, answering at once and inside the process: no reply costs the machine a connection. */

@@ -1,0 +1,34 @@
+// Scenarios `telegram` and `slack`: what it costs to take a platform's own webhooks in and keep them, beside libraries that
+// keep nothing.
+import type { Asked } from './arguments.ts'
+import { type Beside, besideTable, compare, judgeBeside } from './platforms/compare.ts'
+import type { Say, ScenarioResults } from './scenario.ts'
+import { connectionCounts, runTaking, type Taking } from './taking.ts'
+
+const gateways: Taking['gateways'] = {
+  noop: { storage: 'nothing', drains: false },
+  postgres: { storage: 'postgres', drains: false },
+  pglite: { storage: 'pglite', drains: false },
+}
+
+type Platform = 'telegram'
+
+/** Aims: a sixth of Chat SDK's CPU, while it keeps nothing and we do. */
+const beside: Readonly<Record<Platform, Beside>> = {
+  telegram: { 'chat-sdk': 1 / 6, grammy: null },
+}
+
+export const platformSubjects: Readonly<Record<Platform, readonly string[]>> = {
+  telegram: [...Object.keys(beside.telegram), ...Object.keys(gateways)],
+}
+
+export function runPlatform(platform: Platform): (asked: Asked, say: Say) => Promise<ScenarioResults> {
+  return async (asked, say) => {
+    const rivals = Object.keys(beside[platform])
+    const results = await runTaking({ wire: platform, gateways, rivals, warmRequests: 3_000 }, asked, say)
+    const summaries = compare(results.samples, rivals)
+    const tables = connectionCounts.map((connections) => besideTable(summaries, connections, rivals)).join('\n\n')
+    const verdicts = judgeBeside(summaries, connectionCounts[0], beside[platform])
+    return { ...results, summaries, verdicts, tables }
+  }
+}

@@ -1,0 +1,38 @@
+// What the libraries of others ask a platform for before they hand a message on: who the bot is, who a person is. It runs
+// with the driver, so that answering costs no subject anything.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { telegramAccount } from './telegram.ts'
+
+const bot = {
+  id: Number(telegramAccount.botToken.split(':')[0]),
+  is_bot: true,
+  first_name: 'Bench',
+  username: telegramAccount.botUsername,
+}
+/** By method; whatever else is asked for succeeds and says nothing. */
+const answers: Readonly<Record<string, object>> = {
+  getMe: { ok: true, result: bot },
+  getWebhookInfo: { ok: true, result: { url: 'https://127.0.0.1/', pending_update_count: 0 } },
+}
+const nothing = { ok: true, result: true }
+
+export async function startPlatformApi(): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+  const server = createServer((request, response) => {
+    const method = new URL(request.url ?? '/', 'http://127.0.0.1').pathname.split('/').at(-1) ?? ''
+    request.resume()
+    request.on('end', () => {
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify(answers[method] ?? nothing))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async stop() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}

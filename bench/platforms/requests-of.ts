@@ -1,0 +1,15 @@
+// Which webhooks a scenario sends.
+import { signedRequests } from '../requests.ts'
+import type { Wire } from '../subject-settings.ts'
+import { telegramRequests } from './telegram.ts'
+
+type Requests = (run: string, count: number) => readonly Buffer[]
+
+const requests: Readonly<Record<Wire, Requests>> = {
+  loopback: signedRequests,
+  telegram: telegramRequests,
+}
+
+export function requestsOf(wire: Wire): Requests {
+  return requests[wire]
+}
