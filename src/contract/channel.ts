@@ -39,8 +39,6 @@ export type AttentionSettings = {
   readonly mode?: AttentionMode
   /** Rooms with a mode of their own, by the platform's id of the room. */
   readonly places?: Readonly<Record<string, AttentionMode>>
-  /** How much of what it overheard an agent is shown when it is next addressed; at most 100 messages. */
-  readonly remember?: number
 }
 
 /** One account on one channel as the operator wrote it down; `settings` is read by that channel's schema only. */

@@ -7,14 +7,12 @@ export type Attention = {
   readonly mode: AttentionMode
   /** By the platform's id of the room. */
   readonly places: ReadonlyMap<string, AttentionMode>
-  /** Undefined: nothing was said about it, and only what was heard in ambient places is shown. */
-  readonly remember: number | undefined
 }
 
 /** Why a message that may be said gets no answer. */
 export type Unheeded = 'not_addressed' | 'ambient'
 
-export const unheededReasons: readonly Unheeded[] = ['not_addressed', 'ambient']
+const unheededReasons: readonly Unheeded[] = ['not_addressed', 'ambient']
 
 export function isUnheeded(reason: string | null): reason is Unheeded {
   return unheededReasons.some((each) => each === reason)
