@@ -22,6 +22,7 @@ import { decideConsent } from './identity/consent/consent.ts'
 import { createEvidenceResolver } from './identity/principal/resolver.ts'
 import { type Committer, createGroupCommit } from './inbound/group-commit.ts'
 import type { InboxStore } from './inbound/inbox-store.ts'
+import type { SourceStore } from './inbound/source-store.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
 import { type Bell, createBell } from './pump.ts'
 import { createLeaseKeeper } from './sessions/lease-keeper.ts'
@@ -40,6 +41,7 @@ import { createPendingActionStore } from './storage/pending-action-store.ts'
 import { createPrincipalStore } from './storage/principal-store.ts'
 import { createReceiptStore } from './storage/receipt-store.ts'
 import { createRunStore } from './storage/run-store.ts'
+import { createSourceStore } from './storage/source-store.ts'
 import { createToolRequestStore } from './storage/tool-request-store.ts'
 import { createSignalStore, createTranscriptStore } from './storage/transcript-store.ts'
 import { createTurnStore, type LeaseOptions } from './storage/turn-store.ts'
@@ -74,6 +76,8 @@ export type Assembled = {
   readonly gateway: Gateway
   readonly deps: GatewayDeps
   readonly files: AssembledFiles
+  /** For an edge that stays: connections that pull. */
+  readonly sources: SourceStore
   /** Rings the bell of this work; without one, every bell. */
   readonly wake: (work?: WakingWork) => void
   readonly stop: () => void
@@ -116,8 +120,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
   const leases = createLeaseKeeper({ ...runtime, turns, leaseMs: turnPolicy.leaseMs })
   const bells = createBells(runtime.onWork)
   const stores = createStores(database, { ...lease, newId })
-  const { runs } = stores
-  const runWatch = createRunWatch({ runs, everyMs: turnPolicy.pollMs })
+  const runWatch = createRunWatch({ runs: stores.runs, everyMs: turnPolicy.pollMs })
   const deps: GatewayDeps = {
     ...runtime,
     tenant,
@@ -147,6 +150,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     gateway: createGateway(deps),
     deps,
     files,
+    sources: createSourceStore(database, lease),
     wake: (work) => (work === undefined ? ringAll(bells) : bells[work].ring()),
     stop() {
       leases.stop()

@@ -28,6 +28,7 @@ import { nodeHmac } from './node/node-hmac.ts'
 import { openDatabase } from './node/open-database.ts'
 import { openFiles } from './node/open-files.ts'
 import { rawUrlOf } from './node/raw-url-of.ts'
+import { createNodeSources, type NodeSources } from './node/sources.ts'
 import { explain } from './operator/explain.ts'
 import { createRejections } from './operator/rejections.ts'
 import { createCallerAccess } from './storage/caller-access.ts'
@@ -89,13 +90,16 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const opened = await open({ ...options, lockServer })
   const server = createServer(listener)
   let assembled: Assembled | undefined
+  let sources: NodeSources
   try {
     const meter = createNodeMeter()
     // First of all, since the port may be ours to choose: handles of files name it. Until there is an app, callers wait.
     await listen(server, config)
     const files = await openFiles(config, addressOf(server, config))
     assembled = assemble(config, opened.database, { ...(await nodeRuntime(options)), meter, files })
-    const app = createApp({ ...appDeps(options, assembled, opened.database, meter), adminToken: admin.token })
+    sources = createNodeSources(assembled)
+    const parts = { meter, sources: sources.signs }
+    const app = createApp({ ...appDeps(options, assembled, opened.database, parts), adminToken: admin.token })
     handle = (request, env) => app.fetch(request, env)
   } catch (error) {
     // What was begun would keep the process alive without serving anybody.
@@ -108,6 +112,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const closeControl = config.databaseUrl === undefined ? undefined : await offerControl(config.dataDir, lockServer)
   const unlisten = await opened.database.listen(assembled.wake)
   const background = startBackground(assembled, opened.database, config, options.log)
+  sources.start()
   const { stop: stopLeases, closeTools } = assembled
   options.log.info('gateway_started', { database: opened.database.kind, count: config.connections.length })
   return {
@@ -117,6 +122,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     async stop(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
+      await inTime(graceMs, sources.stop()).catch(() => {})
       await background.stop(graceMs)
       server.closeAllConnections()
       await closed
@@ -147,7 +153,7 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
     const assembled = assemble(config, opened.database, { ...(await nodeRuntime(options)), files })
     // Whoever may open the database is its operator already; there is no other caller.
     const app = createApp({
-      ...appDeps(options, assembled, opened.database, meter),
+      ...appDeps(options, assembled, opened.database, { meter }),
       adminToken,
       isLoopback: () => true,
     })
@@ -189,7 +195,7 @@ function appDeps(
   { config, log, failpoint }: StartOptions,
   assembled: Assembled,
   database: Database,
-  meter: NodeMeter,
+  { meter, sources }: { readonly meter: NodeMeter } & Pick<ReadinessDeps, 'sources'>,
 ): Omit<AppDeps, 'adminToken'> {
   const agents = config.agents.map((agent) => agent.slug)
   const { deps, gateway } = assembled
@@ -204,6 +210,7 @@ function appDeps(
     readSigns,
     loops: () => ({ ...gateway.pumpAges(), leases: deps.leases.ageMs() }),
     connections: gateway.connections.map((each) => each.key),
+    ...(sources === undefined ? {} : { sources }),
     monotonicMs: deps.monotonicMs,
     patienceMs: Math.max(loopPatienceMs, deps.turnPolicy.leaseMs),
   }

@@ -11,6 +11,7 @@ import { migrate } from '../storage/migrate.ts'
 import { openPglite } from '../storage/pglite.ts'
 import { openPostgres } from '../storage/postgres.ts'
 import { requireSchema } from '../storage/schema-version.ts'
+import { freeSources } from '../storage/statements/sources.ts'
 import { freeLanes, freeSendLanes } from '../storage/statements/turns.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'
@@ -45,7 +46,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase
 
 /** The folder's lock says that whoever worked here before is dead: what it held goes on at once. */
 async function freeWhatTheDeadHeld(database: Database): Promise<void> {
-  for (const free of [freeLanes, freeSendLanes]) await database.query(free, [])
+  for (const free of [freeLanes, freeSendLanes, freeSources]) await database.query(free, [])
 }
 
 async function open(options: OpenOptions): Promise<OpenedDatabase> {

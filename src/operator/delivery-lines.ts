@@ -10,10 +10,16 @@ export function deliveryLines(delivery: DeliveryFacts, { deliveries }: Facts): r
   return [...tries, ...now(delivery, what)]
 }
 
+const names: Readonly<Record<string, string>> = {
+  message: 'an extra message',
+  live: 'the growing reply',
+  assertion: 'the final text, said once more after a take-over,',
+}
+
 /** `the reply`, `part 2 of 3 of the reply`, `the apology`. */
 export function callName(delivery: DeliveryFacts, all: readonly DeliveryFacts[]): string {
   const alike = all.filter((each) => each.turnId === delivery.turnId && each.purpose === delivery.purpose)
-  const name = delivery.purpose === 'message' ? 'an extra message' : `the ${delivery.purpose}`
+  const name = names[delivery.purpose] ?? `the ${delivery.purpose}`
   return alike.length === 1 ? name : `part ${alike.indexOf(delivery) + 1} of ${alike.length} of ${name}`
 }
 

@@ -18,6 +18,13 @@ export type ConnectionVitals = {
   readonly oldestDueCallAge: number | null
 }
 
+/** `standby`: another process pulls. `failing`: tried again, nothing lost; `code` says why. */
+export type SourceVitals = {
+  readonly connection: string
+  readonly state: 'standby' | 'pulling' | 'failing'
+  readonly code?: string
+}
+
 export type Readiness = {
   readonly problems: readonly Problem[]
   readonly detail: {
@@ -29,6 +36,8 @@ export type Readiness = {
     readonly lastOutboundAge: number | null
     readonly lag: number | null
     readonly connections: readonly ConnectionVitals[]
+    /** Connections that pull, as this process sees them. */
+    readonly sources?: readonly SourceVitals[]
   }
 }
 
@@ -40,6 +49,7 @@ export type ReadinessDeps = {
   /** Milliseconds since the last round; null: there is no such loop here. */
   readonly loops: () => Readonly<Record<PumpName | 'leases', number | null>>
   readonly connections: readonly string[]
+  readonly sources?: () => readonly SourceVitals[]
   readonly monotonicMs: () => number
   /** Longest silence of a loop that still counts as work. */
   readonly patienceMs: number
@@ -54,6 +64,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
     orNothing(deps.readSigns()),
   ])
   const loops = deps.loops()
+  const sources = deps.sources?.() ?? []
   const stalled = Object.entries(loops).filter(([, age]) => age !== null && age > deps.patienceMs)
   const lines = deps.connections.map((connection) => connectionVitals(signs ?? [], connection))
   return {
@@ -74,6 +85,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
         lines.flatMap((line) => [line.oldestWaitingAge, line.oldestDueCallAge]),
       ),
       connections: lines,
+      ...(sources.length === 0 ? {} : { sources }),
     },
   }
 }

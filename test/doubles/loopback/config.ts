@@ -21,8 +21,6 @@ export const loopbackSettingsSchema = z.strictObject({
   liveEveryMs: z.number().int().positive().exactOptional(),
   /** The platform shows that somebody is typing. */
   typing: z.boolean().default(false),
-  /** Events are fetched from the platform, in batches of this size. */
-  pullBatch: z.number().int().positive().exactOptional(),
   limits: z.object({ connection: rateSchema.exactOptional(), conversation: rateSchema.exactOptional() }).default({}),
 })
 

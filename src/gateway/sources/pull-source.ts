@@ -1,0 +1,82 @@
+// One hold of one source: batches are received in order, committed, and only then is the place moved and the platform told.
+import { GatewayError, isGatewayError, type RawArrival, type TransportAnswer } from '../../contract/index.ts'
+import type { SourceHold, SourceStore } from '../../inbound/source-store.ts'
+import type { GatewayConnection, GatewayDeps } from '../deps.ts'
+import type { Received } from '../receive.ts'
+
+/** What the edge brings: the way in, and what a transport is answered. */
+export type SourceHands = {
+  readonly receive: (at: GatewayConnection, arrival: RawArrival) => Promise<Received>
+  readonly answerOf: (at: GatewayConnection, received: Received) => TransportAnswer
+  /** For what can never be stored: it would come again for ever and keep out all that follows. */
+  readonly refusal: (error: GatewayError) => TransportAnswer
+}
+
+type PullDeps = Pick<GatewayDeps, 'turnPolicy' | 'monotonicMs' | 'log'> &
+  SourceHands & { readonly sources: SourceStore }
+
+export type Pull = {
+  readonly hold: SourceHold
+  readonly cursor: string | undefined
+  readonly claimedAt: number
+  readonly stop: AbortSignal
+  readonly onBatch: () => void
+}
+
+export async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pull): Promise<void> {
+  const { hold, cursor, stop, onBatch } = pull
+  const kept = keepHold(deps, pull)
+  const signal = AbortSignal.any([stop, kept.lost])
+  try {
+    for await (const batch of at.adapter.source?.(cursor, signal) ?? []) {
+      const answers: TransportAnswer[] = []
+      // One after the other: what was said first is stored first.
+      for (const arrival of batch.arrivals) {
+        kept.lost.throwIfAborted()
+        answers.push(await take(deps, at, arrival))
+      }
+      if (!(await deps.sources.advance(hold, batch.cursor))) throw holdLost()
+      await batch.acknowledge?.(answers)
+      onBatch()
+      if (signal.aborted) break
+    }
+    kept.lost.throwIfAborted()
+  } finally {
+    kept.end()
+    // Whoever comes next need not wait; if it was lost or cannot be given back, its time runs out.
+    await deps.sources.release(hold).catch(() => false)
+  }
+}
+
+async function take(deps: PullDeps, at: GatewayConnection, arrival: RawArrival): Promise<TransportAnswer> {
+  try {
+    return deps.answerOf(at, await deps.receive(at, arrival))
+  } catch (error) {
+    if (!isGatewayError(error, 'storage_refused_row')) throw error
+    deps.log.error('source_skipped', { connection: at.key, code: error.code })
+    return deps.refusal(error)
+  }
+}
+
+/** Renewed in time, and known by our own clock to be over before anybody else may pull. */
+function keepHold(
+  { sources, turnPolicy: { leaseMs }, monotonicMs }: PullDeps,
+  { hold, claimedAt }: Pull,
+): { readonly lost: AbortSignal; readonly end: () => void } {
+  const lost = new AbortController()
+  let renewedAt = claimedAt
+  const renew = async (): Promise<void> => {
+    const askedAt = monotonicMs()
+    if (await sources.renew(hold)) renewedAt = askedAt
+    else lost.abort(holdLost())
+  }
+  const timer = setInterval(() => {
+    if (monotonicMs() - renewedAt >= leaseMs * 0.6) lost.abort(holdLost())
+    else renew().catch(() => {})
+  }, leaseMs / 5)
+  return { lost: lost.signal, end: () => clearInterval(timer) }
+}
+
+function holdLost(): GatewayError {
+  return new GatewayError('lease_lost', '[sources] another process pulls from here now; this one waits')
+}

@@ -1,0 +1,75 @@
+// What arrives where nobody calls us: for each connection that pulls, one process holds the source, hands over what came, and
+// moves on only when all of it is committed (ruling 24).
+import { failureFacts } from '../../contract/index.ts'
+import type { SourceStore } from '../../inbound/source-store.ts'
+import { backoffMs } from '../../outbox/backoff.ts'
+import type { GatewayConnection, GatewayDeps } from '../deps.ts'
+import { sleep } from '../sleep.ts'
+import { pullSource, type SourceHands } from './pull-source.ts'
+
+/** `standby`: another process pulls. `failing`: it is tried again; nothing of it was acknowledged. */
+export type SourceSign = {
+  readonly connection: string
+  readonly state: 'standby' | 'pulling' | 'failing'
+  readonly code?: string
+}
+
+export type RunningSources = {
+  readonly signs: () => readonly SourceSign[]
+  /** Ends the pulling and gives the holds back; what is under way is committed or comes again. */
+  readonly stop: () => Promise<void>
+}
+
+export type SourcesDeps = Pick<GatewayDeps, 'connections' | 'turnPolicy' | 'monotonicMs' | 'random' | 'log'> &
+  SourceHands & { readonly sources: SourceStore }
+
+const backoff = { firstMs: 500, maxMs: 30_000 } as const
+
+export function runSources(deps: SourcesDeps): RunningSources {
+  const stopping = new AbortController()
+  const signs = new Map<string, SourceSign>()
+  const running = deps.connections
+    .filter((at) => at.adapter.source !== undefined)
+    .map((at) => runSource(deps, at, { stop: stopping.signal, tell: (sign) => void signs.set(at.key, sign) }))
+  return {
+    signs: () => [...signs.values()],
+    async stop() {
+      stopping.abort()
+      await Promise.all(running)
+    },
+  }
+}
+
+type Watch = { readonly stop: AbortSignal; readonly tell: (sign: SourceSign) => void }
+
+async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell }: Watch): Promise<void> {
+  const connection = at.key
+  let failures = 0
+  while (!stop.aborted) {
+    const claimedAt = deps.monotonicMs()
+    try {
+      const held = await deps.sources.claim(connection)
+      if (held === undefined) {
+        tell({ connection, state: 'standby' })
+        await sleep(deps.turnPolicy.pollMs, stop)
+        continue
+      }
+      tell({ connection, state: 'pulling' })
+      const onBatch = (): void => {
+        failures = 0
+        tell({ connection, state: 'pulling' })
+      }
+      const hold = { connection, epoch: held.epoch }
+      await pullSource(deps, at, { hold, cursor: held.cursor ?? undefined, claimedAt, stop, onBatch })
+      if (!stop.aborted) await sleep(deps.turnPolicy.pollMs, stop)
+    } catch (error) {
+      if (stop.aborted) return
+      failures += 1
+      const facts = failureFacts(error, 'internal')
+      const delayMs = backoffMs(failures, backoff, deps.random)
+      deps.log.warn('source_failed', { connection, ...facts, attempt: failures, delayMs })
+      tell({ connection, state: 'failing', code: facts.code ?? 'internal' })
+      await sleep(delayMs, stop)
+    }
+  }
+}

@@ -1,0 +1,29 @@
+// Connections that pull, on the edge that stays: what came is received like a webhook, and answered by the same table.
+import type { Assembled } from '../assemble.ts'
+import { type RunningSources, runSources, type SourceSign } from '../gateway/sources/run-sources.ts'
+import { failureAnswer, hookAnswer } from '../http/status.ts'
+
+export type NodeSources = {
+  readonly start: () => void
+  readonly signs: () => readonly SourceSign[]
+  readonly stop: () => Promise<void>
+}
+
+export function createNodeSources({ gateway, deps, sources }: Assembled): NodeSources {
+  let running: RunningSources | undefined
+  return {
+    start() {
+      running ??= runSources({
+        ...deps,
+        sources,
+        receive: gateway.receive,
+        answerOf: ({ adapter }, received) =>
+          (received.kind === 'stored' ? adapter.acknowledge?.(received.acceptances, undefined) : undefined) ??
+          hookAnswer(received),
+        refusal: (error) => failureAnswer(error.code, error.message),
+      })
+    },
+    signs: () => running?.signs() ?? [],
+    stop: async () => running?.stop(),
+  }
+}
