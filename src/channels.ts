@@ -2,6 +2,7 @@
 import { aguiChannel } from '../adapters/agui/index.ts'
 import { slackChannel } from '../adapters/slack/index.ts'
 import { telegramChannel } from '../adapters/telegram/index.ts'
+import { telegramCommands } from '../adapters/telegram/install/commands.ts'
 import type { ChannelCommands, ChannelDefinition } from './contract/index.ts'
 
 export { type SlackOptions, slack } from '../adapters/slack/index.ts'
@@ -15,4 +16,4 @@ const localChannels: readonly ChannelDefinition[] = [aguiChannel]
 export const publicChannels: readonly ChannelDefinition[] = channels.filter((each) => !localChannels.includes(each))
 
 /** What channels add to the command line. */
-export const channelCommands: readonly ChannelCommands[] = []
+export const channelCommands: readonly ChannelCommands[] = [telegramCommands]

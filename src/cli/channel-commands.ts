@@ -1,26 +1,36 @@
 // `parley <channel> …`: the commands that channels bring themselves; the command line only knows their shape.
 import type { ArgsDef } from 'citty'
-import { type ChannelCommand, type ChannelCommands, type CommandFlags, isGatewayError } from '../contract/index.ts'
+import {
+  type ChannelCommand,
+  type ChannelCommands,
+  type CommandDesk,
+  type CommandFlags,
+  isGatewayError,
+} from '../contract/index.ts'
 import { command, type Group, type Node } from './command.ts'
-import { wrongUsage } from './exit.ts'
+import { CommandError, exitCodes, wrongUsage } from './exit.ts'
+import { configArg, loadFromDisk } from './load.ts'
 import { jsonArg, print } from './output.ts'
 
 export function channelGroup({ channel, description, commands }: ChannelCommands): Group {
   const examples = commands.flatMap((each) => each.examples.slice(0, 1))
-  return { name: channel, description, examples, commands: commands.map(channelCommand) }
+  return { name: channel, description, examples, commands: commands.map((each) => channelCommand(channel, each)) }
 }
 
-function channelCommand({ name, description, examples, flags, run }: ChannelCommand): Node {
+function channelCommand(channel: string, { name, description, examples, flags, run }: ChannelCommand): Node {
   // The flags of a channel's command are the same data as those of ours.
-  const args = { ...flags, ...jsonArg } as ArgsDef
+  const args = { ...flags, ...configArg, ...jsonArg } as ArgsDef
   return command({
     name,
     description,
     examples,
     args,
     async run(given) {
-      const { value, text } = await inUsage(() => run(given as CommandFlags))
+      const { config } = given
+      const desk = deskFor(channel, typeof config === 'string' ? config : undefined)
+      const { value, text, problem } = await inUsage(() => run(given as CommandFlags, desk))
       print(given['json'] === true, value, text)
+      if (problem !== undefined) throw new CommandError(exitCodes.failed, 'check_failed', problem)
     },
   })
 }
@@ -30,5 +40,17 @@ async function inUsage<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     throw isGatewayError(error) && error.code === 'bad_request' ? wrongUsage(error.message) : error
+  }
+}
+
+function deskFor(channel: string, file: string | undefined): CommandDesk {
+  return {
+    environment: process.env,
+    fetch,
+    async settings(connection, instead = {}) {
+      const { connections, publicUrl } = await loadFromDisk(file, instead)
+      const found = connections.find((each) => each.channel.channel === channel && each.id === connection)
+      return found === undefined ? undefined : { settings: found.settings, publicUrl }
+    },
   }
 }

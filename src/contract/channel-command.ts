@@ -10,6 +10,20 @@ export type CommandFlag = {
 
 export type CommandFlags = Readonly<Record<string, string | boolean | undefined>>
 
+/** What a command may look at: the configuration of its own channel, and the network. */
+export interface CommandDesk {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly fetch: typeof fetch
+  /** Of one connection, checked; undefined where there is none. `instead` stands for variables that are not set. */
+  settings(
+    connection: string,
+    instead?: Readonly<Record<string, string>>,
+  ): Promise<{ readonly settings: unknown; readonly publicUrl: string | undefined } | undefined>
+}
+
+/** `problem`: it was done or looked at, and something is wrong all the same. */
+export type CommandResult = { readonly value: Json; readonly text: string; readonly problem?: string }
+
 /** `parley <channel> <name>`. */
 export interface ChannelCommand {
   readonly name: string
@@ -17,7 +31,7 @@ export interface ChannelCommand {
   readonly examples: readonly string[]
   readonly flags: Readonly<Record<string, CommandFlag>>
   /** What is printed: for programs and for people. Throws `bad_request` where a flag says something impossible. */
-  run(flags: CommandFlags): Promise<{ readonly value: Json; readonly text: string }>
+  run(flags: CommandFlags, desk: CommandDesk): Promise<CommandResult>
 }
 
 /** All commands of one channel. */

@@ -54,7 +54,14 @@ export type {
   RunLog,
   SourcedFile,
 } from './channel.ts'
-export type { ChannelCommand, ChannelCommands, CommandFlag, CommandFlags } from './channel-command.ts'
+export type {
+  ChannelCommand,
+  ChannelCommands,
+  CommandDesk,
+  CommandFlag,
+  CommandFlags,
+  CommandResult,
+} from './channel-command.ts'
 export type { ChannelContext, ClientContext } from './channel-context.ts'
 export { channelContextSchema, clientContext } from './channel-context.ts'
 export { cleanName } from './clean-name.ts'

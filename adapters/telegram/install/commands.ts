@@ -1,0 +1,125 @@
+// `parley telegram …`: tells Telegram where this bot is, and asks it how the bot stands.
+import {
+  type ChannelCommand,
+  type ChannelCommands,
+  type CommandDesk,
+  type CommandFlags,
+  type CommandResult,
+  GatewayError,
+} from '../../../src/contract/index.ts'
+import { allowedUpdates } from '../wire/fields.ts'
+import { ask, type Bench, openBench } from './bot-api.ts'
+import { reportOn } from './report.ts'
+
+const secretName = 'TELEGRAM_WEBHOOK_SECRET'
+const ports: ReadonlySet<string> = new Set(['', '80', '88', '8443'])
+
+/** What people are offered when they type a slash. */
+const menu = [
+  { command: 'help', description: 'what I can do' },
+  { command: 'stop', description: 'stop what I am doing for you' },
+  { command: 'status', description: 'what I am doing, and what waits' },
+  { command: 'new', description: 'start a fresh session' },
+  { command: 'approve', description: 'let me do what I asked you about' },
+  { command: 'reject', description: 'keep me from it' },
+]
+
+const connectionFlag = {
+  connection: { type: 'string', description: 'Id of the connection', valueHint: 'id', default: 'default' },
+} as const
+
+const connect: ChannelCommand = {
+  name: 'connect',
+  description: 'Set webhook, secret and commands of the bot, or switch to polling, and check them.',
+  examples: ['parley telegram connect --url https://bots.example.org', 'parley telegram connect --polling'],
+  flags: {
+    url: {
+      type: 'string',
+      description: 'Where Telegram reaches the gateway (default: PARLEY_PUBLIC_URL)',
+      valueHint: 'https://…',
+    },
+    polling: { type: 'boolean', description: 'The gateway asks Telegram; nothing needs to be reachable' },
+    ...connectionFlag,
+  },
+  async run(flags, desk) {
+    const id = textOf(flags, 'connection') ?? 'default'
+    const made = isMissingSecret(flags, desk) ? newSecret() : undefined
+    const bench = await openBench(desk, id, made === undefined ? wanted(flags) : { [secretName]: made })
+    await ask('getMe', () => bench.api.getMe())
+    const url = bench.settings.mode === 'polling' ? undefined : webhookUrl(textOf(flags, 'url') ?? bench.publicUrl, id)
+    await register(bench, url)
+    await ask('setMyCommands', () => bench.api.setMyCommands(menu))
+    const report = await reportOn(bench, url, Date.now())
+    const notes = [
+      ...(made === undefined ? [] : [`Put this into the gateway's environment and restart it: ${secretName}=${made}`]),
+      ...(flags['polling'] === true && desk.environment['TELEGRAM_MODE'] !== 'polling'
+        ? ['Put this into the gateway’s environment and restart it: TELEGRAM_MODE=polling']
+        : []),
+    ]
+    return withNotes(report, notes)
+  },
+}
+
+const check: ChannelCommand = {
+  name: 'check',
+  description: 'Ask Telegram how the bot stands: who it is, where it delivers, what waits, what failed.',
+  examples: ['parley telegram check', 'parley telegram check --json'],
+  flags: connectionFlag,
+  async run(flags, desk) {
+    const id = textOf(flags, 'connection') ?? 'default'
+    const bench = await openBench(desk, id)
+    const isPolling = bench.settings.mode === 'polling' || bench.publicUrl === undefined
+    return reportOn(bench, isPolling ? undefined : `${bench.publicUrl}/hooks/telegram/${id}`, Date.now())
+  },
+}
+
+export const telegramCommands: ChannelCommands = {
+  channel: 'telegram',
+  description: 'Set up the Telegram bot.',
+  commands: [connect, check],
+}
+
+/** Polling forgets the webhook, and with it nothing that waits. */
+async function register({ api, settings }: Bench, url: string | undefined): Promise<void> {
+  if (url === undefined) {
+    await ask('deleteWebhook', () => api.deleteWebhook({ drop_pending_updates: false }))
+    return
+  }
+  const [first] = settings.webhookSecret
+  const secret_token = first?.reveal() ?? ''
+  await ask('setWebhook', () => api.setWebhook(url, { secret_token, allowed_updates: allowedUpdates }))
+}
+
+function webhookUrl(base: string | undefined, id: string): string {
+  if (base === undefined)
+    throw new GatewayError('bad_request', 'where does Telegram reach the gateway? give --url, or --polling')
+  const url = URL.canParse(base) ? new URL(base) : undefined
+  if (url === undefined || url.protocol !== 'https:' || !ports.has(url.port))
+    throw new GatewayError('bad_request', 'Telegram delivers to https only, on port 443, 80, 88 or 8443; correct --url')
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}/hooks/telegram/${encodeURIComponent(id)}`
+}
+
+/** Only the environment's own bot can be without one: a configuration file does not load without it. */
+function isMissingSecret(flags: CommandFlags, { environment }: CommandDesk): boolean {
+  const isPolling = flags['polling'] === true || environment['TELEGRAM_MODE'] === 'polling'
+  return !isPolling && Boolean(environment['TELEGRAM_BOT_TOKEN']) && !environment[secretName]
+}
+
+function wanted(flags: CommandFlags): Readonly<Record<string, string>> {
+  return flags['polling'] === true ? { TELEGRAM_MODE: 'polling' } : {}
+}
+
+function newSecret(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+function withNotes(report: CommandResult, notes: readonly string[]): CommandResult {
+  if (notes.length === 0) return report
+  const value = { report: report.value, next: [...notes] }
+  return { ...report, value, text: [report.text, '', ...notes].join('\n') }
+}
+
+function textOf(flags: CommandFlags, name: string): string | undefined {
+  const value = flags[name]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
