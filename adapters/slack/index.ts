@@ -15,13 +15,15 @@ import { callTimeoutMs, createCallSlack } from './deliver/call-slack.ts'
 import { deliverSlack } from './deliver/deliver-slack.ts'
 import { createLiveState } from './deliver/ports.ts'
 import { reconcileSlack } from './deliver/reconcile-slack.ts'
-import { ownToken } from './deliver/token-of.ts'
 import { createLearnBotUser, type LearnBotUser } from './discovery.ts'
 import { openSlackFile } from './files/open.ts'
+import { createAccounts } from './install/accounts.ts'
 import { liveSlack } from './live.ts'
 import { normalizeSlack } from './normalize/normalize-slack.ts'
 import type { AppFacts } from './normalize/scene.ts'
 import { renderSlack } from './render.ts'
+import { createOwnArrivals } from './source/own-arrivals.ts'
+import { socketSource } from './source/socket-source.ts'
 import { payloadOfKept, type SlackPayload, verifySlack } from './verify.ts'
 import { envelopeSchema, maxTextLength, type SlackCall } from './wire.ts'
 
@@ -39,7 +41,10 @@ export const slackChannel: ChannelDefinition = {
 
 /** What an operator writes into parley.config.ts for one app. */
 export type SlackOptions = Partial<Omit<ConnectionConfig, 'channel' | 'settings'>> & {
-  readonly botToken: string
+  /** Of the one workspace the app is for. */
+  readonly botToken?: string
+  /** In place of it: the app is installed by workspaces themselves. */
+  readonly install?: { readonly clientId: string; readonly clientSecret: string; readonly redirectUrl: string }
   readonly signingSecret: string | readonly string[]
   readonly appToken?: string
   readonly apiUrl?: string
@@ -71,8 +76,9 @@ type Judged = { readonly payload: SlackPayload; readonly botUserId: string | und
 
 function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
   const call = createCallSlack(settings, deps)
-  const tokenOf = ownToken(settings)
-  const ports = { call, tokenOf, live: createLiveState() }
+  const accounts = createAccounts(settings, deps)
+  const own = createOwnArrivals()
+  const ports = { call, tokenOf: accounts.tokenOf, live: createLiveState() }
   const names = new Map(Object.entries(settings.names).map(([name, id]) => [name.toLowerCase(), id]))
   const app: AppFacts = {
     botUserId: settings.botUserId,
@@ -97,9 +103,17 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
       mentionRelay: { kind: names.size > 0 ? 'inline' : 'none' },
       coversNames: true,
       isInteractive: true,
-      verbs: ['reconcile', 'live', 'openFile'],
+      verbs: [
+        ...(['reconcile', 'live', 'openFile'] as const),
+        ...(settings.appToken === undefined ? [] : (['source'] as const)),
+        ...(accounts.serve === undefined ? [] : (['serve'] as const)),
+      ],
     },
-    verify: async (arrival) => judged(await verifySlack(deps, settings.signingSecret, arrival), settings, learn),
+    async verify(arrival) {
+      const verdict = own.has(arrival) ? genuine(arrival) : await verifySlack(deps, settings.signingSecret, arrival)
+      if (verdict.kind === 'genuine' && verdict.payload.kind === 'read') await accounts.note(app, verdict.payload.value)
+      return judged(verdict, settings, learn)
+    },
     payloadOf: (arrival: RawArrival) => ({ payload: payloadOfKept(arrival.bytes), botUserId: undefined }),
     normalize({ payload, botUserId }, arrival, connection) {
       if (payload.kind === 'unreadable') throw new UnreadableArrival(payload.reason)
@@ -112,7 +126,16 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
     reconcile: (posted, attempt) => reconcileSlack(ports)(posted as SlackCall, attempt),
     live: liveSlack(ports, deps.now),
     openFile: openSlackFile(settings, deps, ports),
+    ...(settings.appToken === undefined
+      ? {}
+      : { source: socketSource({ ...settings, appToken: settings.appToken }, { ...deps, own }) }),
+    ...(accounts.serve === undefined ? {} : { serve: accounts.serve }),
   })
+}
+
+/** Came over the socket that our own token opened: what is in it needs no signature. */
+function genuine({ bytes }: RawArrival): Verdict<SlackPayload> {
+  return { kind: 'genuine', payload: payloadOfKept(bytes) }
 }
 
 async function judged(

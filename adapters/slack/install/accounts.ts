@@ -1,0 +1,30 @@
+// Whose app it is: one workspace's, with its token in the settings, or that of every workspace that installed it.
+import { type Adapter, type ChannelDeps, GatewayError } from '../../../src/contract/index.ts'
+import type { SlackSettings } from '../config.ts'
+import { ownToken, type TokenOf } from '../deliver/token-of.ts'
+import type { AppFacts } from '../normalize/scene.ts'
+import { endRemoved } from './removal.ts'
+import { serveInstall } from './serve-install.ts'
+import { createTokenDesk } from './tokens.ts'
+
+export type Accounts = {
+  readonly tokenOf: TokenOf
+  /** Takes note of what a genuine payload says about its installation, before anything else is done with it. */
+  readonly note: (app: AppFacts, payload: unknown) => Promise<void>
+  readonly serve: Adapter['serve']
+}
+
+export function createAccounts(settings: SlackSettings, deps: ChannelDeps): Accounts {
+  const { botToken, install, apiUrl } = settings
+  const { installations } = deps
+  if (botToken !== undefined) return { tokenOf: ownToken({ botToken }), note: async () => {}, serve: undefined }
+  if (install === undefined || installations === undefined)
+    throw new GatewayError('config_invalid', '[slack] there is no store for installations; set SLACK_BOT_TOKEN instead')
+  const oauth = { ...install, apiUrl }
+  const ports = { fetch: deps.fetch, now: deps.now, installations }
+  return {
+    tokenOf: createTokenDesk(oauth, ports).tokenOf,
+    note: (app, payload) => endRemoved(installations, app, payload),
+    serve: serveInstall(oauth, ports),
+  }
+}

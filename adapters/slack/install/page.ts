@@ -1,0 +1,25 @@
+// The few words a browser sees during an install. Nothing in them comes from the request, and a page can load nothing.
+
+const headers = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+}
+
+export type Page = { readonly status: number; readonly title: string; readonly words: string }
+
+export function pageResponse({ status, title, words }: Page, more: Readonly<Record<string, string>> = {}): Response {
+  const html = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title></head>
+<body><h1>${escaped(title)}</h1><p>${escaped(words)}</p></body>
+</html>
+`
+  return new Response(html, { status, headers: { ...headers, ...more } })
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`)
+}

@@ -1,0 +1,33 @@
+// The two events that end an installation. They arrive when its token is dead already, so nothing is asked of Slack.
+import * as z from 'zod'
+import type { Installations } from '../../../src/contract/index.ts'
+import { type AppFacts, placeOfEvent } from '../normalize/scene.ts'
+import { envelopeSchema, type SlackEnvelope } from '../wire.ts'
+
+const ids = z.array(z.string()).catch([])
+const removalSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('app_uninstalled') }),
+  z.object({ type: z.literal('tokens_revoked'), tokens: z.object({ bot: ids }).catch({ bot: [] }) }),
+])
+
+/** Ends what the event says has ended, and only that: a person's token that was revoked leaves the bot's alone (S29). */
+export async function endRemoved(installations: Installations, app: AppFacts, payload: unknown): Promise<void> {
+  const envelope = envelopeSchema.safeParse(payload)
+  if (!envelope.success || envelope.data.type !== 'event_callback') return
+  const event = removalSchema.safeParse(envelope.data.event)
+  const account = event.success ? accountOf(app, envelope.data) : undefined
+  const found = account === undefined ? undefined : await installations.find(account)
+  if (!event.success || found === undefined || found.status === 'removed') return
+  const { data } = event
+  const isOver = data.type === 'app_uninstalled' || data.tokens.bot.includes(String(found.facts['bot_user_id']))
+  if (isOver) await installations.end(found.account, 'removed', data.type)
+}
+
+/** Undefined where it names nobody: it is kept as unreadable then, and ends nothing. */
+function accountOf(app: AppFacts, envelope: SlackEnvelope): string | undefined {
+  try {
+    return placeOfEvent(app, envelope).account
+  } catch {
+    return undefined
+  }
+}

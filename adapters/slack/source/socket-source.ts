@@ -1,0 +1,128 @@
+// Socket Mode as a source (ruling 24): envelopes in, acknowledged only after they are committed; reconnects by itself.
+import { type Adapter, type ChannelDeps, GatewayError, type SourceBatch } from '../../../src/contract/index.ts'
+import { answerTo, requestOf } from './envelope.ts'
+import type { OwnArrivals } from './own-arrivals.ts'
+import { openSocket, type SocketSettings, type Taken } from './socket.ts'
+
+export type SocketSourceDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
+  readonly own: OwnArrivals
+  /** First pause before another try to connect; doubled up to half a minute. */
+  readonly firstPauseMs?: number
+}
+
+/** More than this is left unacknowledged: Slack delivers it again when we are less busy. */
+const maxWaiting = 1_000
+const maxBatch = 100
+const longestPauseMs = 30_000
+/** A connection that lived so long was a good one; the next failure is the first again. */
+const goodAfterMs = 10_000
+
+/** Answers of `apps.connections.open` that no waiting will change. */
+const refusals =
+  /invalid_auth|not_authed|account_inactive|token_revoked|token_expired|not_allowed_token_type|missing_scope/
+
+export function socketSource(settings: SocketSettings, deps: SocketSourceDeps): NonNullable<Adapter['source']> {
+  return async function* envelopes(_cursor, signal) {
+    const waiting: Taken[] = []
+    let bell = Promise.withResolvers<void>()
+    const line = keepConnected(settings, deps, signal, (taken) => {
+      if (waiting.length < maxWaiting) waiting.push(taken)
+      bell.resolve()
+    })
+    // Told by the throw below; the promise is never without somebody who listens.
+    line.failed.catch(() => bell.resolve())
+    signal.addEventListener('abort', () => bell.resolve(), { once: true })
+    try {
+      while (!signal.aborted) {
+        if (waiting.length > 0) yield batchOf(waiting.splice(0, maxBatch), deps)
+        else {
+          await Promise.race([bell.promise, line.failed])
+          bell = Promise.withResolvers()
+        }
+      }
+    } finally {
+      await line.close()
+    }
+  }
+}
+
+function batchOf(taken: readonly Taken[], { own, now }: SocketSourceDeps): SourceBatch {
+  const receivedAt = new Date(now()).toISOString()
+  return {
+    arrivals: taken.map(({ envelope }) => own.add({ ...requestOf(envelope), receivedAt, isLoopback: false })),
+    // Slack keeps the place itself: what is not acknowledged comes again.
+    cursor: '',
+    async acknowledge(answers) {
+      for (const [at, { envelope, send }] of taken.entries()) {
+        const answer = answers[at]
+        const text = answer === undefined ? undefined : answerTo(envelope, answer)
+        if (text !== undefined) send(text)
+      }
+    },
+  }
+}
+
+type Line = {
+  /** Rejects when Slack refuses us for good; never settles otherwise. */
+  readonly failed: Promise<never>
+  readonly close: () => Promise<void>
+}
+
+function keepConnected(
+  settings: SocketSettings,
+  deps: SocketSourceDeps,
+  signal: AbortSignal,
+  take: (taken: Taken) => void,
+): Line {
+  const failed = Promise.withResolvers<never>()
+  const closing = new AbortController()
+  const stopped = AbortSignal.any([signal, closing.signal])
+  const done = connectUntil(settings, deps, stopped, take).catch((error: unknown) => failed.reject(error))
+  return {
+    failed: failed.promise,
+    async close() {
+      closing.abort()
+      await done
+    },
+  }
+}
+
+async function connectUntil(
+  settings: SocketSettings,
+  deps: SocketSourceDeps,
+  stopped: AbortSignal,
+  take: (taken: Taken) => void,
+): Promise<void> {
+  const ended = new Promise<void>((resolve) => stopped.addEventListener('abort', () => resolve(), { once: true }))
+  const open = new Set<() => Promise<void>>()
+  let failures = 0
+  while (!stopped.aborted) {
+    const since = deps.now()
+    try {
+      const socket = await openSocket(settings, deps, take)
+      open.add(socket.close)
+      await Promise.race([socket.over, ended])
+      failures = deps.now() - since < goodAfterMs ? failures + 1 : 0
+    } catch (error) {
+      if (refusals.test(String(error instanceof Error ? error.message : ''))) throw refused(error)
+      failures += 1
+    }
+    await pause(pauseMs(failures, deps.firstPauseMs ?? 500), ended)
+  }
+  await Promise.all([...open].map((close) => close()))
+}
+
+function refused(cause: unknown): GatewayError {
+  const remedy = 'make a token with the scope connections:write under Basic Information and set SLACK_APP_TOKEN'
+  return new GatewayError('config_invalid', `[slack] the app-level token was refused; ${remedy}`, { cause })
+}
+
+function pauseMs(failures: number, firstMs: number): number {
+  return failures === 0 ? 0 : Math.min(firstMs * 2 ** (failures - 1), longestPauseMs)
+}
+
+async function pause(ms: number, ended: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  await Promise.race([ended, new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))])
+  if (timer !== undefined) clearTimeout(timer)
+}
