@@ -45,7 +45,7 @@ const offsets = (api: TelegramApi): readonly unknown[] => api.payloads('getUpdat
 
 export const pollingCases: readonly Case[] = [
   {
-    id: 'T05',
+    id: 'T05e',
     claim: 'what was fetched and not committed is fetched again',
     run: () =>
       polling(async (bench) => {
@@ -80,7 +80,7 @@ export const pollingCases: readonly Case[] = [
     equals: [[undefined], 11, 50, true],
   },
   {
-    id: 'T01',
+    id: 'T01a',
     claim: 'what is polled is genuine, and the webhook’s path is closed to everybody',
     run: () =>
       polling(async (bench) => {
@@ -100,7 +100,7 @@ export const pollingCases: readonly Case[] = [
     ],
   },
   {
-    id: 'T02',
+    id: 'T02a',
     claim: 'a bot that polls needs no secret, any other one does',
     run: () => {
       const { webhookSecret: _none, ...settings } = kit.settings('http://127.0.0.1:9')
@@ -116,7 +116,7 @@ export const pollingCases: readonly Case[] = [
     expected: [false, true, false, { settings: { mode: 'polling', webhookSecret: [] } }],
   },
   {
-    id: 'T13',
+    id: 'T05b',
     claim: 'a second poller and a revoked token stop with a reason that shows no token',
     run: () =>
       polling(async (bench) => {
@@ -137,7 +137,7 @@ export const pollingCases: readonly Case[] = [
     ],
   },
   {
-    id: 'T13a',
+    id: 'T05c',
     claim: 'faults and limits are waited out, and nothing is lost',
     run: () =>
       polling(async (bench) => {
@@ -149,7 +149,7 @@ export const pollingCases: readonly Case[] = [
     equals: [1, 3],
   },
   {
-    id: 'T13b',
+    id: 'T05d',
     claim: 'whoever is told to stop stops while it waits for Telegram',
     run: () =>
       polling(async (bench) => {

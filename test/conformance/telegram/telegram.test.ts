@@ -1,10 +1,12 @@
 // The cases of slack 8.5-8.7, 8.9 and msg 17.4, as rows.
 import { conform } from '../conform.ts'
+import { ingressCases } from './ingress-cases.ts'
 import { liveCases } from './live-cases.ts'
 import { normalizationCases } from './normalization-cases.ts'
 import { outboundCases } from './outbound-cases.ts'
 import { pollingCases } from './polling-cases.ts'
 
+conform('Telegram at the door', ingressCases)
 conform('Telegram polled', pollingCases)
 conform('Telegram in', normalizationCases)
 conform('Telegram out', outboundCases)

@@ -1,0 +1,78 @@
+// Every case of slack 8.5-8.7, those of 8.9 that concern Telegram, and msg 17.4, and where it stands: run under its id, run by the core's
+// own tests under another name, run with the outcome we chose instead, or left out with its reason. coverage.test.ts holds it to this.
+
+export type Coverage =
+  | { readonly kind: 'covered'; readonly id: string; readonly file: string }
+  | { readonly kind: 'differs'; readonly id: string; readonly file: string; readonly why: string }
+  /** `claim`: part of the name of the test that shows it. */
+  | { readonly kind: 'core'; readonly id: string; readonly file: string; readonly claim: string }
+  | { readonly kind: 'left out'; readonly id: string; readonly reason: string }
+
+const reading = 'adapters/telegram.test.ts'
+const sending = 'adapters/telegram-outbound.test.ts'
+const files = 'adapters/telegram-files.test.ts'
+const here = 'conformance/telegram'
+
+export const coverage: readonly Coverage[] = [
+  ...covered(reading, 'T01 T02 T03 T05 T06 T12 T21 T22 T23 T24 T25 T26 T27 T28 T29 T30 T31 T37 T38 T42 T43 T44 T45'),
+  ...covered(reading, 'TG-01 TG-02 TG-03 TG-04 TG-05 TG-06 TG-07 TG-08 TG-11 TG-14'),
+  ...covered(sending, 'T50 T51 T52 T53 T54 T57 T58 T59 T60 T66 T67 T68 TG-12 TG-13'),
+  ...covered(files, 'T69'),
+  ...covered(`${here}/ingress-cases.ts`, 'T13 X01 X07'),
+  ...covered(`${here}/normalization-cases.ts`, 'T09 T32 T35 T36 T39 T40 T63'),
+  ...covered(`${here}/outbound-cases.ts`, 'T56 T70 T71'),
+  ...covered(`${here}/live-cases.ts`, 'T62'),
+
+  differs('T33', `${here}/normalization-cases.ts`, 'what an edit changed is known only where the original is stored'),
+  differs(
+    'T34',
+    `${here}/outbound-cases.ts`,
+    'what is sent follows the group; the conversation itself begins anew at the new id',
+  ),
+  differs(
+    'T41',
+    `${here}/normalization-cases.ts`,
+    'membership is recorded; Telegram itself refuses what is sent to a closed chat',
+  ),
+  differs(
+    'T61',
+    `${here}/live-cases.ts`,
+    'a draft has no id that a final reply could finish: one message is edited everywhere',
+  ),
+
+  core('T04', 'journeys/turns.test.ts', 'lets only the poison die'),
+  core('T10', 'journeys/turns.test.ts', 'merges what one person said while the agent was busy, in order'),
+  core('T11', 'runtime/journey.ts', 'apologises once for an agent that keeps failing, and goes on'),
+  core('T55', 'interop/tdlib/corpus.test.ts', 'every piece is taken, and has the same text and the same ranges'),
+  core('T72', 'journeys/approvals.test.ts', 'has expired'),
+  core('X02', 'journeys/telegram.test.ts', 'goes on after kill -9 where it was, without answering anything twice'),
+  core('X03', 'adapters/telegram-outbound.test.ts', 'a connection dropped after the work'),
+  core('X05', 'journeys/canary.test.ts', 'none of the secrets is anywhere'),
+  core('X06', 'runtime/journey.ts', 'answers a signed update in its chat, once, however often it is delivered'),
+
+  leftOut('T07', 'a turn begins with the first item: the gateway has no way yet to wait for what belongs to a message'),
+  leftOut('T08', 'as T07; a late item is a message of its own'),
+  leftOut('T20', 'agents are given the words people wrote, not their formatting'),
+  leftOut('T64', 'rich messages are not sent: entities carry all formatting we render'),
+  leftOut('T65', 'rich Markdown is not sent'),
+  leftOut('T73', 'there are no Mini Apps'),
+  leftOut('TG-09', 'ruling 8: relay is fixed per connection, and a bot-to-bot mode is not offered'),
+  leftOut('TG-10', 'ruling 8, as TG-09'),
+  leftOut('X04', 'Telegram signs no time; the case is about another platform'),
+]
+
+function covered(file: string, ids: string): readonly Coverage[] {
+  return ids.split(' ').map((id) => ({ kind: 'covered', id, file }))
+}
+
+function differs(id: string, file: string, why: string): Coverage {
+  return { kind: 'differs', id, file, why }
+}
+
+function core(id: string, file: string, claim: string): Coverage {
+  return { kind: 'core', id, file, claim }
+}
+
+function leftOut(id: string, reason: string): Coverage {
+  return { kind: 'left out', id, reason }
+}

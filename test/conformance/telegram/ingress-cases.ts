@@ -1,0 +1,90 @@
+// Cases of slack 8.5 and 8.9 that this channel and the core decide together: answers to Telegram, copies, words of decisions.
+import { fixtures } from '../../../adapters/telegram/fixtures.ts'
+import { resolutionWords } from '../../../src/agent/approvals/resolution-words.ts'
+import type { ErrorCode } from '../../../src/contract/index.ts'
+import { failureAnswer, hookAnswer } from '../../../src/http/status.ts'
+import { dedupeKey } from '../../../src/inbound/dedupe-key.ts'
+import { adapterFor } from '../../contract/adapter-fixtures.ts'
+import type { Case } from '../conform.ts'
+import { arrivals, calls, kit, parts, saying } from './scene.ts'
+
+const failures: readonly ErrorCode[] = [
+  ...(['storage_unavailable', 'storage_overloaded', 'stopping', 'schema_missing', 'schema_too_new'] as const),
+  ...(['storage_refused_row', 'config_invalid', 'lease_lost'] as const),
+]
+
+const line = {
+  ...{ action_id: 'x', summary: 'delete it', status: 'accepted', agent: 'demo', resolvers: 'other', hash: 'h' },
+  resolution_metadata: {},
+}
+type Resolution = Parameters<typeof resolutionWords>[0]
+/** The words are what is looked at; of the action only what they say of it is here. */
+const words = (resolution: object): string => resolutionWords(resolution as Resolution)
+const refused = (reason: string): string => words({ kind: 'refused', reason, action: line })
+const removesButtons = (said: string): boolean =>
+  calls(parts(saying(said)), { chat_id: '5', reply_to_click: { id: 'q', message_id: '7' } }).some(
+    (call) => call['method'] === 'editMessageReplyMarkup',
+  )
+
+export const ingressCases: readonly Case[] = [
+  {
+    id: 'T13',
+    claim: 'a webhook is never answered 410 or sent elsewhere, whatever happens',
+    run: () => {
+      const rejected = (['missing_credential', 'wrong_credential', 'malformed_request'] as const).map((reason) =>
+        hookAnswer({ kind: 'rejected', reason, trace: '' }),
+      )
+      const stored = hookAnswer({ kind: 'stored', acceptances: [] })
+      const unreadable = hookAnswer({ kind: 'unreadable', reason: 'invalid_json', acceptances: [] })
+      const failed = failures.map((code) => failureAnswer(code, ''))
+      return [...rejected, stored, unreadable, ...failed]
+        .map(({ status }) => status)
+        .filter((status) => status === 410 || (status >= 300 && status < 400))
+    },
+    equals: [],
+  },
+  {
+    id: 'X01',
+    claim: 'every captured update has the same key when it comes again, and no two have one',
+    run: async () => {
+      const keys = async () =>
+        (await Promise.all(fixtures.captured.map(({ payload }) => arrivals(payload))))
+          .flat()
+          .flatMap((each) => (each.kind === 'message' ? [dedupeKey(each)] : []))
+      const [once, again] = [await keys(), await keys()]
+      return [JSON.stringify(once) === JSON.stringify(again), new Set(once).size === once.length, once.length > 5]
+    },
+    equals: [true, true, true],
+  },
+  {
+    id: 'X07',
+    claim: 'without live messages, files and buttons a plain text is one plain call',
+    run: () => adapterFor(kit).render(parts(saying('hello')), { chat_id: '5' }),
+    equals: [
+      {
+        call: {
+          method: 'sendMessage',
+          payload: { chat_id: 5, text: 'hello', link_preview_options: { is_disabled: true } },
+        },
+        primary: true,
+      },
+    ],
+  },
+  {
+    id: 'T71e',
+    claim: 'the gateway’s own words of a decision take the buttons off, those of a denial do not',
+    run: () => ({
+      accepted: removesButtons(words({ kind: 'resolved', action: line })),
+      rejected: removesButtons(words({ kind: 'resolved', action: { ...line, status: 'rejected' } })),
+      already: removesButtons(refused('already_resolved')),
+      expired: removesButtons(refused('expired')),
+      changed: removesButtons(refused('changed')),
+      notAllowed: removesButtons(refused('not_allowed')),
+      notFound: removesButtons(refused('not_found')),
+    }),
+    equals: {
+      ...{ accepted: true, rejected: true, already: true, expired: true, changed: true },
+      ...{ notAllowed: false, notFound: false },
+    },
+  },
+]
