@@ -1,6 +1,7 @@
 // The only file in src that names adapters. A new channel is one folder and one line here.
 import { aguiChannel } from '../adapters/agui/index.ts'
 import { slackChannel } from '../adapters/slack/index.ts'
+import { slackCommands } from '../adapters/slack/install/commands.ts'
 import { telegramChannel } from '../adapters/telegram/index.ts'
 import { telegramCommands } from '../adapters/telegram/install/commands.ts'
 import type { ChannelCommands, ChannelDefinition } from './contract/index.ts'
@@ -16,4 +17,4 @@ const localChannels: readonly ChannelDefinition[] = [aguiChannel]
 export const publicChannels: readonly ChannelDefinition[] = channels.filter((each) => !localChannels.includes(each))
 
 /** What channels add to the command line. */
-export const channelCommands: readonly ChannelCommands[] = [telegramCommands]
+export const channelCommands: readonly ChannelCommands[] = [slackCommands, telegramCommands]

@@ -1,0 +1,45 @@
+// `parley slack …`: what an operator needs to set up the app.
+import type { ChannelCommand, ChannelCommands, CommandFlags, Json } from '../../../src/contract/index.ts'
+import { slackManifest } from './manifest.ts'
+
+const manifestCommand: ChannelCommand = {
+  name: 'manifest',
+  description: 'Print an app manifest to paste at api.slack.com/apps, "Create New App", "From a manifest".',
+  examples: [
+    'parley slack manifest --url https://bots.example.org',
+    'parley slack manifest --socket',
+    'parley slack manifest --socket --command /helpdesk --name Helpdesk > manifest.json',
+  ],
+  flags: {
+    url: { type: 'string', description: 'Where Slack reaches the gateway', valueHint: 'https://…' },
+    socket: { type: 'boolean', description: 'Events come over Socket Mode; nothing needs to be reachable' },
+    command: { type: 'string', description: 'The slash command', valueHint: '/word', default: '/parley' },
+    name: { type: 'string', description: 'What people see', valueHint: 'name', default: 'Parley' },
+    connection: { type: 'string', description: 'Id of the connection', valueHint: 'id', default: 'default' },
+    org: { type: 'boolean', description: 'May be installed into a whole Enterprise organization' },
+  },
+  async run(flags) {
+    const manifest = slackManifest({
+      name: textOf(flags, 'name') ?? 'Parley',
+      url: textOf(flags, 'url'),
+      isSocketMode: flags['socket'] === true,
+      command: textOf(flags, 'command') ?? '/parley',
+      connection: textOf(flags, 'connection') ?? 'default',
+      isOrgWide: flags['org'] === true,
+    })
+    // Everything in a manifest is JSON; its readonly lists are only a stricter type of it.
+    const value = manifest as unknown as Json
+    return { value, text: JSON.stringify(value, null, 2) }
+  },
+}
+
+function textOf(flags: CommandFlags, name: string): string | undefined {
+  const value = flags[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+export const slackCommands: ChannelCommands = {
+  channel: 'slack',
+  description: 'Set up the Slack app.',
+  commands: [manifestCommand],
+}
