@@ -36,7 +36,7 @@ export const envelopeSchema = z.looseObject({
   event_id: maybe(z.string().min(1).max(128)),
   is_ext_shared_channel: lenient(z.boolean()),
   authorizations: lenient(z.array(authorizationSchema)),
-  event: z.unknown(),
+  event: z.unknown().optional(),
 })
 
 export type SlackEnvelope = z.infer<typeof envelopeSchema>

@@ -1,0 +1,130 @@
+// slack 8.1 and 8.3, where the whole gateway decides: what is stored once, and what the request is answered with.
+import { fixtures } from '../../../adapters/slack/fixtures.ts'
+import { slackChannel } from '../../../adapters/slack/index.ts'
+import { defineAgent } from '../../../src/agent/agent.ts'
+import { hookAnswer } from '../../../src/http/status.ts'
+import type { Database } from '../../../src/storage/database.ts'
+import { createTestApp } from '../../doubles/test-app.ts'
+import { createTestGateway } from '../../doubles/test-gateway.ts'
+import type { Case } from '../conform.ts'
+import { bot, bytesOf, message } from './scene.ts'
+
+let used = 0
+
+/** A gateway with two apps; ids and times are its own, so that cases share a database. */
+function scene(database: () => Database) {
+  const seconds = Math.floor(Date.now() / 1000)
+  used += 1
+  const ts = `${seconds}.${String(used).padStart(6, '0')}`
+  const settings = { ...fixtures.settings('http://127.0.0.1:9') }
+  const access = { mode: 'public', allow: [] } as const
+  const agent = defineAgent({ slug: 'demo', run: () => 'done' })
+  const connections = ['first', 'second'].map((id) => ({ channel: 'slack', id: `${id}${used}`, access, settings }))
+  const gateway = createTestGateway(database(), { agents: [agent], connections }, {}, [slackChannel])
+  const send = async (
+    payload: unknown,
+    { connection = 0, ...headers }: { connection?: number; [name: string]: unknown } = {},
+  ) => {
+    const at = gateway.gateway.connections[connection]
+    if (at === undefined) throw new Error('no such connection')
+    const arrival = await fixtures.sign(bytesOf(payload), { at: Date.now() })
+    const received = await gateway.gateway.receive(at, {
+      ...arrival,
+      headers: { ...arrival.headers, ...(headers as Record<string, string>) },
+      receivedAt: new Date().toISOString(),
+    })
+    const outcomes = received.kind === 'stored' ? received.acceptances.map(({ kind }) => kind) : [received.kind]
+    return { status: hookAnswer(received).status, outcomes }
+  }
+  return { ts, gateway, send, path: `/hooks/slack/first${used}` }
+}
+
+const accepted = { status: 200, outcomes: ['accepted'] }
+const duplicate = { status: 200, outcomes: ['duplicate'] }
+
+export function acceptCases(database: () => Database): readonly Case[] {
+  const once = (ts: string, id: string, fields: object = {}) =>
+    message({ ts, event_ts: ts, text: `<@${bot}> hello`, ...fields }, { event_id: id })
+  return [
+    {
+      id: 'S01',
+      claim: 'a valid body is answered 200 and stored once',
+      run: () => {
+        const { send, ts } = scene(database)
+        return send(once(ts, 'Ev1'))
+      },
+      equals: accepted,
+    },
+    {
+      id: 'S07',
+      claim: 'a body over the limit is answered 413 before its signature is looked at; one at the limit is processed',
+      run: async () => {
+        const { gateway, path, ts } = scene(database)
+        const body = JSON.stringify(once(ts, 'Ev1', { padding: 'x'.repeat(2000) }))
+        const post = async (maxBodyBytes: number) => {
+          const { headers } = await fixtures.sign(bytesOf(body), { at: Date.now() })
+          const app = createTestApp(gateway, database(), { maxBodyBytes })
+          return (await app.request(path, { method: 'POST', body, headers })).status
+        }
+        return [await post(bytesOf(body).length - 1), await post(bytesOf(body).length)]
+      },
+      equals: [413, 200],
+    },
+    {
+      id: 'S16',
+      claim: 'the same event three times is one message',
+      run: async () => {
+        const { send, ts } = scene(database)
+        const event = once(ts, 'Ev1')
+        const retry = (number: string) =>
+          send(event, { 'x-slack-retry-num': number, 'x-slack-retry-reason': 'http_timeout' })
+        return [await send(event), await retry('1'), await retry('2')]
+      },
+      equals: [accepted, duplicate, duplicate],
+    },
+    {
+      id: 'S17',
+      claim: 'a retry of a delivery nobody saw is taken',
+      run: () => {
+        const { send, ts } = scene(database)
+        return send(once(ts, 'Ev1'), { 'x-slack-retry-num': '1', 'x-slack-retry-reason': 'http_timeout' })
+      },
+      equals: accepted,
+    },
+    {
+      id: 'S18',
+      claim: 'of two at the same moment one is taken',
+      run: async () => {
+        const { send, ts } = scene(database)
+        const both = await Promise.all([send(once(ts, 'Ev1')), send(once(ts, 'Ev1'))])
+        return both.flatMap(({ outcomes }) => outcomes).toSorted()
+      },
+      equals: ['accepted', 'duplicate'],
+    },
+    {
+      id: 'S19',
+      claim: 'the same event id from two apps is two messages',
+      run: async () => {
+        const { send, ts } = scene(database)
+        return [await send(once(ts, 'Ev1')), await send(once(ts, 'Ev1'), { connection: 1 })]
+      },
+      equals: [accepted, accepted],
+    },
+    {
+      id: 'S40',
+      claim: 'message and app_mention of one text are one message, in either order',
+      run: async () => {
+        const outcomes: unknown[] = []
+        for (const kinds of [
+          ['message', 'app_mention'],
+          ['app_mention', 'message'],
+        ]) {
+          const { send, ts } = scene(database)
+          for (const [index, type] of kinds.entries()) outcomes.push(await send(once(ts, `Ev${index}`, { type })))
+        }
+        return outcomes
+      },
+      equals: [accepted, duplicate, accepted, duplicate],
+    },
+  ]
+}
