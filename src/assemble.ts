@@ -2,6 +2,7 @@
 import type { ToolServers } from './agent/mcp/tool-servers.ts'
 import { type AssembledFiles, assembleAttachments, fileSource, type RuntimeFiles } from './assemble/attachments.ts'
 import { createConnections } from './assemble/connections.ts'
+import type { SealKeys } from './assemble/seal.ts'
 import type { Config } from './config.ts'
 import {
   createIdSource,
@@ -69,6 +70,8 @@ export type Runtime = {
   readonly meter?: Meter
   /** Where bytes are kept. Without it files are refused, and told so. */
   readonly files?: RuntimeFiles
+  /** What credentials are sealed with. Without it: as configured. */
+  readonly sealKeys?: SealKeys
   readonly failpoint?: Failpoint
 }
 

@@ -7,6 +7,7 @@ import { siblingProblems } from './config/agent-problems.ts'
 import { type AttachmentConfig, type AttachmentSettings, readAttachments } from './config/attachments.ts'
 import { readAttention } from './config/attention.ts'
 import { accessProblems, consentProblems } from './config/connection-problems.ts'
+import { sealKeyAdvice, sealKeyForm, sealKeysIn } from './config/seal-keys.ts'
 import {
   type AccessRule,
   type ChannelDefinition,
@@ -87,6 +88,7 @@ export type Config = {
   readonly database: { readonly kind: DatabaseKind; readonly isChosen: boolean }
   readonly databaseUrl: Secret | undefined
   readonly adminToken: Secret | undefined
+  readonly sealKeys: readonly Secret[]
   readonly tenant: string
   readonly trustedIssuers: TrustedIssuers
   readonly agents: readonly Agent[]
@@ -122,6 +124,7 @@ const environmentSchema = z.object({
   PARLEY_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   PARLEY_DATA_DIR: z.string().min(1).default('.parley'),
   PARLEY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+  PARLEY_SEAL_KEY: z.string().regex(sealKeyForm, sealKeyAdvice).optional(),
   PARLEY_TENANT: z.string().optional(),
   PARLEY_DATABASE: z.enum(databaseKinds, `must be one of ${databaseKinds.join(', ')}`).optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
@@ -170,6 +173,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     },
     databaseUrl: optionalSecret(settings.DATABASE_URL),
     adminToken: optionalSecret(settings.PARLEY_ADMIN_TOKEN),
+    sealKeys: sealKeysIn(settings.PARLEY_SEAL_KEY),
     tenant,
     trustedIssuers,
     agents,

@@ -28,6 +28,7 @@ import { nodeHmac } from './node/node-hmac.ts'
 import { openDatabase } from './node/open-database.ts'
 import { openFiles } from './node/open-files.ts'
 import { rawUrlOf } from './node/raw-url-of.ts'
+import { readSealKeys } from './node/seal-key.ts'
 import { createNodeSources, type NodeSources } from './node/sources.ts'
 import { explain } from './operator/explain.ts'
 import { createRejections } from './operator/rejections.ts'
@@ -171,7 +172,7 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
   }
 }
 
-async function nodeRuntime({ log, failpoint }: StartOptions): Promise<Runtime> {
+async function nodeRuntime({ config, log, failpoint }: StartOptions): Promise<Runtime> {
   const monotonicMs = (): number => performance.now()
   await prepareFencedFetch()
   return {
@@ -181,6 +182,7 @@ async function nodeRuntime({ log, failpoint }: StartOptions): Promise<Runtime> {
     now: Date.now,
     monotonicMs,
     hmac: nodeHmac(),
+    sealKeys: () => readSealKeys(config.sealKeys, config.dataDir),
     random: Math.random,
     createToolServers: (deps) => createToolServers({ ...deps, connect: createMcpConnect(deps.fetch) }),
     // After the sockets that are ready have been read.

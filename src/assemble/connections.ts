@@ -1,12 +1,15 @@
 // Connections as configured: each with its adapter, and every adapter with the ports it may use.
+import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
 import { type FileSource, GatewayError, type GuardedFetch, type Hmac } from '../contract/index.ts'
 import type { GatewayConnection, TurnPolicy } from '../gateway/deps.ts'
 import { createCallerDesk } from '../identity/tokens/callers.ts'
 import type { Database } from '../storage/database.ts'
+import { createInstallations, type Seal } from '../storage/installation-store.ts'
 import { createTokenStore } from '../storage/token-store.ts'
 import { createRunLog } from '../storage/transcript-store.ts'
 import { createUnpinnedFetch, sha256Hex, webHmac } from '../verification/index.ts'
+import { createSeal, type SealKeys } from './seal.ts'
 
 type Means = {
   readonly fetch: typeof fetch
@@ -16,6 +19,8 @@ type Means = {
   /** Without it: WebCrypto. */
   readonly hmac?: Hmac
   readonly files: FileSource
+  /** Without it: as configured. */
+  readonly sealKeys?: SealKeys
 }
 
 export function createConnections(
@@ -24,7 +29,8 @@ export function createConnections(
   means: Means,
   policy: TurnPolicy,
 ): readonly GatewayConnection[] {
-  const connections = config.connections.map((each) => createConnection(config, each, database, means))
+  const seal = createSeal(means.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
+  const connections = config.connections.map((each) => createConnection(config, each, database, { ...means, seal }))
   requireShortCalls(connections, policy)
   return connections
 }
@@ -33,16 +39,19 @@ function createConnection(
   config: Config,
   each: Config['connections'][number],
   database: Database,
-  means: Means,
+  means: Means & { readonly seal: Seal },
 ): GatewayConnection {
   const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
   const { fetch, now, hmac = webHmac(), files, guardedFetch = createUnpinnedFetch(fetch) } = means
   const tokens = createTokenStore(database, config.tenant)
   const callers = createCallerDesk({ tokens, hash: sha256Hex, isShared: each.isShared })
   const runLog = createRunLog(database)
-  const channelDeps = { connection, fetch, guardedFetch, now, hmac, runLog, callers, files }
+  const key = `${each.channel.channel}/${each.id}`
+  const { tenant } = config
+  const installations = createInstallations(database, { tenant, connection: key, agent: each.agent, seal: means.seal })
+  const channelDeps = { connection, fetch, guardedFetch, now, hmac, runLog, callers, files, installations }
   return {
-    key: `${each.channel.channel}/${each.id}`,
+    key,
     connection,
     isShared: each.isShared,
     adapter: each.channel.create(each.settings, channelDeps),

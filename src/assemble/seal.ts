@@ -1,0 +1,74 @@
+// Credentials at rest: AES-256-GCM with the operator's key. Several keys may open; the first one closes, so keys can change.
+import { GatewayError } from '../contract/index.ts'
+import type { Seal } from '../storage/installation-store.ts'
+
+/** 32 bytes each, the newest first. */
+export type SealKeys = () => Promise<readonly Uint8Array<ArrayBuffer>[]>
+
+type Key = { readonly id: string; readonly key: CryptoKey }
+
+const ivBytes = 12
+const utf8 = new TextEncoder()
+
+export function createSeal(readKeys: SealKeys): Seal {
+  let keys: Promise<readonly Key[]> | undefined
+  const known = (): Promise<readonly Key[]> => {
+    keys ??= readKeys()
+      .then((all) => Promise.all(all.map(importKey)))
+      .catch((error: unknown) => {
+        keys = undefined
+        throw error
+      })
+    return keys
+  }
+  return {
+    async close(text, about) {
+      const [first] = await known()
+      if (first === undefined)
+        throw new GatewayError(
+          'config_invalid',
+          '[installations] there is no key to seal credentials with; set PARLEY_SEAL_KEY (openssl rand -hex 32)',
+        )
+      const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
+      const closed = await crypto.subtle.encrypt(algorithm(iv, about), first.key, utf8.encode(text))
+      return `v1.${first.id}.${base64(iv)}.${base64(new Uint8Array(closed))}`
+    },
+    async open(sealed, about) {
+      const [version, id = '', iv = '', closed = ''] = sealed.split('.')
+      const found = (await known()).find((each) => each.id === id)
+      if (version !== 'v1' || found === undefined) throw wrongKey(id)
+      try {
+        const opened = await crypto.subtle.decrypt(algorithm(bytesOf(iv), about), found.key, bytesOf(closed))
+        return new TextDecoder().decode(opened)
+      } catch {
+        throw wrongKey(id)
+      }
+    },
+  }
+}
+
+function algorithm(iv: Uint8Array<ArrayBuffer>, about: string): AesGcmParams {
+  return { name: 'AES-GCM', iv, additionalData: utf8.encode(about) }
+}
+
+/** Its name is a hash of it, so that a replica with another key can say which one is missing. */
+async function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<Key> {
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  const id = [...hash.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  return { id, key: await crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt']) }
+}
+
+function wrongKey(id: string): GatewayError {
+  return new GatewayError(
+    'config_invalid',
+    `[installations] stored credentials do not open; add the key ${id} they were sealed with to PARLEY_SEAL_KEY, or install anew`,
+  )
+}
+
+function base64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+}
+
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
+}

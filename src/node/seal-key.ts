@@ -1,0 +1,54 @@
+// The keys that credentials are sealed with: from the environment, from the data folder, or made there when first needed.
+import { randomBytes } from 'node:crypto'
+import { link, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sealKeyBytes } from '../config/seal-keys.ts'
+import { GatewayError, type Secret, secret } from '../contract/index.ts'
+import { makeDataDir } from './data-dir.ts'
+
+export async function readSealKeys(
+  configured: readonly Secret[],
+  dataDir: string,
+): Promise<readonly Uint8Array<ArrayBuffer>[]> {
+  // Also beside a configured one: what it sealed before still opens.
+  const stored = await storedKey(dataDir)
+  const known = [...configured, ...(stored === undefined ? [] : [stored])]
+  if (known.length > 0) return known.map(sealKeyBytes)
+  await makeDataDir(dataDir)
+  return [sealKeyBytes(await putNewKey(dataDir))]
+}
+
+async function storedKey(dataDir: string): Promise<Secret | undefined> {
+  const text = await readFile(pathIn(dataDir), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw unreadable(dataDir)
+  })
+  if (text === undefined) return undefined
+  if (!/^[0-9a-f]{64}$/i.test(text.trim())) throw unreadable(dataDir)
+  return secret(text.trim())
+}
+
+/** Whole or not at all; of processes that start together, one makes it. */
+async function putNewKey(dataDir: string): Promise<Secret> {
+  const draft = `${pathIn(dataDir)}.${randomBytes(6).toString('hex')}`
+  await writeFile(draft, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 })
+  try {
+    await link(draft, pathIn(dataDir))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    await rm(draft, { force: true })
+  }
+  const stored = await storedKey(dataDir)
+  if (stored === undefined) throw unreadable(dataDir)
+  return stored
+}
+
+function unreadable(dataDir: string): GatewayError {
+  const advice = 'restore it from a backup, or set PARLEY_SEAL_KEY and install anew'
+  return new GatewayError('config_invalid', `[installations] the key in ${pathIn(dataDir)} cannot be read; ${advice}`)
+}
+
+function pathIn(dataDir: string): string {
+  return join(dataDir, 'seal-key')
+}
