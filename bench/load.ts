@@ -19,6 +19,7 @@ export type LoadResult = {
 
 const answerTimeoutMs = 20_000
 const headEnd = Buffer.from('\r\n\r\n')
+const lastChunk = Buffer.from('\r\n0\r\n\r\n')
 const accepted = Buffer.from('"accepted"')
 
 /** Ends at the deadline or with the last request. Rejects at the first answer that is not an acceptance. */
@@ -77,7 +78,7 @@ function converse(socket: Socket, { take, says, latenciesMs }: Talk): Promise<vo
     socket.on('data', (chunk) => {
       received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
       const end = answerEnd(received)
-      if (end === 'unknown') return reject(new Error('the subject answered without a content-length'))
+      if (end === 'unknown') return reject(new Error('the subject does not say how long its answer is'))
       if (end === 'incomplete' || received.length < end) return undefined
       latenciesMs.push(performance.now() - sentAt)
       if (!isAccepted(received, says)) return reject(new Error(`not accepted: ${firstLine(received)}`))
@@ -92,7 +93,13 @@ function converse(socket: Socket, { take, says, latenciesMs }: Talk): Promise<vo
 function answerEnd(received: Buffer): number | 'incomplete' | 'unknown' {
   const head = received.indexOf(headEnd)
   if (head === -1) return 'incomplete'
-  const declared = /\r\ncontent-length: (\d+)/i.exec(received.toString('latin1', 0, head))?.[1]
+  const text = received.toString('latin1', 0, head)
+  if (/\r\ntransfer-encoding: chunked/i.test(text)) {
+    // The line end that closes the head may be the one before the last chunk.
+    const last = received.indexOf(lastChunk, head + headEnd.length - 2)
+    return last === -1 ? 'incomplete' : last + lastChunk.length
+  }
+  const declared = /\r\ncontent-length: (\d+)/i.exec(text)?.[1]
   return declared === undefined ? 'unknown' : head + headEnd.length + Number(declared)
 }
 

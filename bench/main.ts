@@ -18,6 +18,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   loop: { subjects: loopSubjects, run: runLoopScenario },
   policy: { subjects: policySubjects, run: runPolicy },
   render: { subjects: renderSubjects, run: runRender },
+  slack: { subjects: platformSubjects.slack, run: runPlatform('slack') },
   telegram: { subjects: platformSubjects.telegram, run: runPlatform('telegram') },
 }
 
@@ -27,6 +28,7 @@ const usage = `npm run bench -- <scenario> [options]
   loop               what a turn costs beside what the agent does: ${loopSubjects.join(',')}
   policy             what it costs to know who speaks and whether they may
   render             what it costs to render an answer, beside others: ${renderSubjects.join(',')}
+  slack              what it costs to take an event in, beside libraries that keep nothing: ${platformSubjects.slack.join(',')}
   telegram           what it costs to take an update in, beside libraries that keep nothing: ${platformSubjects.telegram.join(',')}
 
   --rounds <n>       rounds after the warm-up (5)
@@ -77,7 +79,7 @@ async function tell(asked: Asked, results: ScenarioResults): Promise<void> {
   await mkdir(resultsFolder, { recursive: true })
   await writeFile(file, `${lines.join('\n')}\n`)
   console.log(`\n${machine.cores} x ${machine.processor}, Node ${machine.node}, PostgreSQL ${machine.postgres}`)
-  const length = ['accept', 'telegram'].includes(asked.scenario) ? ` of ${asked.seconds} s` : ''
+  const length = ['accept', 'slack', 'telegram'].includes(asked.scenario) ? ` of ${asked.seconds} s` : ''
   console.log(`load average ${machine.loadAverage}, ${asked.rounds} rounds${length}\n`)
   console.log(`${tables}\n`)
   const busy = samples.filter((sample) => !wasQuiet(sample.idleBefore)).length

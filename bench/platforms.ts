@@ -11,15 +11,17 @@ const gateways: Taking['gateways'] = {
   pglite: { storage: 'pglite', drains: false },
 }
 
-type Platform = 'telegram'
+type Platform = 'telegram' | 'slack'
 
-/** Aims: a sixth of Chat SDK's CPU, while it keeps nothing and we do. */
+/** Aims: a sixth of Chat SDK's CPU and no more than Bolt's, while they keep nothing and we do. */
 const beside: Readonly<Record<Platform, Beside>> = {
   telegram: { 'chat-sdk': 1 / 6, grammy: null },
+  slack: { 'chat-sdk': 1 / 6, bolt: 1 },
 }
 
 export const platformSubjects: Readonly<Record<Platform, readonly string[]>> = {
   telegram: [...Object.keys(beside.telegram), ...Object.keys(gateways)],
+  slack: [...Object.keys(beside.slack), ...Object.keys(gateways)],
 }
 
 export function runPlatform(platform: Platform): (asked: Asked, say: Say) => Promise<ScenarioResults> {

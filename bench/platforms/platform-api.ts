@@ -2,6 +2,7 @@
 // with the driver, so that answering costs no subject anything.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { slackAccount } from './slack.ts'
 import { telegramAccount } from './telegram.ts'
 
 const bot = {
@@ -13,6 +14,12 @@ const bot = {
 /** By method; whatever else is asked for succeeds and says nothing. */
 const answers: Readonly<Record<string, object>> = {
   getMe: { ok: true, result: bot },
+  'auth.test': { ok: true, user_id: slackAccount.botUserId, bot_id: 'B0PARLEY1', team_id: 'T0PARLEY1', user: 'bench' },
+  'users.info': {
+    ok: true,
+    user: { id: 'U0PERSON000', name: 'ada', real_name: 'Ada', profile: { display_name: 'Ada' } },
+  },
+  'conversations.info': { ok: true, channel: { id: 'C0ROOM0000', name: 'lamps', is_channel: true } },
   getWebhookInfo: { ok: true, result: { url: 'https://127.0.0.1/', pending_update_count: 0 } },
 }
 const nothing = { ok: true, result: true }

@@ -1,5 +1,6 @@
 // Chat SDK with its state in memory, behind a plain server that makes a Request of every call as its documentation shows; the
 // handler does nothing. What it remembers is gone with the process.
+import { createSlackAdapter } from '@chat-adapter/slack'
 import { createMemoryState } from '@chat-adapter/state-memory'
 import { createTelegramAdapter } from '@chat-adapter/telegram'
 import { Chat } from 'chat'
@@ -8,10 +9,12 @@ import { listen } from './listen.js'
 const adapters = {
   telegram: ({ botToken, webhookSecret, botUsername, apiUrl }) =>
     createTelegramAdapter({ botToken, secretToken: webhookSecret, userName: botUsername, apiUrl, mode: 'webhook' }),
+  slack: ({ botToken, signingSecret, botUserId, apiUrl }) =>
+    createSlackAdapter({ botToken, signingSecret, botUserId, apiUrl: `${apiUrl}/` }),
 }
 
 export async function start(options) {
-  const { wire, botUsername } = options
+  const { wire, botUsername = 'bench' } = options
   let handled = 0
   const count = async () => {
     handled += 1

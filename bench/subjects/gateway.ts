@@ -1,5 +1,6 @@
 // Parley as a subject: the whole gateway as the command starts it, on the channel whose signature is the floor's.
 import { fileURLToPath } from 'node:url'
+import { slackChannel } from '../../adapters/slack/index.ts'
 import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
@@ -8,6 +9,7 @@ import { createLog } from '../../src/node/log.ts'
 import { openDatabase } from '../../src/node/open-database.ts'
 import { startNode } from '../../src/node.ts'
 import { loopbackClientId } from '../../test/doubles/loopback/index.ts'
+import { slackAccount } from '../platforms/slack.ts'
 import { telegramAccount } from '../platforms/telegram.ts'
 import { secret } from '../requests.ts'
 import { adminToken, type Subject, type SubjectSettings, type Wire } from '../subject-settings.ts'
@@ -20,6 +22,7 @@ const nowhere = 'http://127.0.0.1:9'
 const accounts: Readonly<Record<Wire, { readonly channel: ChannelDefinition; readonly settings: object }>> = {
   loopback: { channel: loopbackClientId, settings: { secret, vendorUrl: nowhere } },
   telegram: { channel: telegramChannel, settings: { ...telegramAccount, apiRoot: nowhere } },
+  slack: { channel: slackChannel, settings: { ...slackAccount, apiUrl: nowhere } },
 }
 
 export async function startGateway(settings: GatewaySettings): Promise<Subject> {

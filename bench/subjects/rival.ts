@@ -1,15 +1,21 @@
 // A library of others as a subject: loaded from its own packages when it is asked for, never bundled.
+import { slackAccount, slackPath } from '../platforms/slack.ts'
 import { telegramAccount, telegramPath } from '../platforms/telegram.ts'
-import type { Subject, SubjectSettings } from '../subject-settings.ts'
+import type { Subject, SubjectSettings, Wire } from '../subject-settings.ts'
 
 type RivalSettings = Extract<SubjectSettings, { kind: 'rival' }>
 type Rival = { readonly port: number; readonly handled: () => number; readonly stop: () => Promise<void> }
 type Start = (options: object) => Promise<Rival>
 
+const accounts: Readonly<Partial<Record<Wire, object>>> = {
+  telegram: { ...telegramAccount, path: telegramPath },
+  slack: { ...slackAccount, path: slackPath },
+}
+
 export async function startRival({ name, wire, apiUrl }: RivalSettings): Promise<Subject> {
   // The bundle lies in dist.
   const file = new URL(`../bench/rivals/${name}.js`, import.meta.url).href
   const { start }: { start: Start } = await import(file)
-  const rival = await start({ wire, apiUrl, path: telegramPath, ...telegramAccount })
+  const rival = await start({ wire, apiUrl, ...accounts[wire] })
   return { ...rival, statements: new Map(), sends: () => 0 }
 }
