@@ -19,6 +19,21 @@ export function loadPeer<Module>(name: string, load: (require: NodeJS.Require) =
   }
 }
 
+/** The same for packages that can only be imported; `load` gets an `import` that finds the packages of this folder. */
+export async function importPeer<Module>(
+  name: string,
+  load: (importHere: (specifier: string) => Promise<unknown>) => Promise<Module>,
+): Promise<Peer<Module>> {
+  const notInstalled = process.env['PARLEY_INTEROP_PROBLEM']
+  if (notInstalled !== undefined) return { problem: notInstalled }
+  try {
+    return { module: await load((specifier) => import(/* @vite-ignore */ specifier)) }
+  } catch (error) {
+    const text = error instanceof Error ? error.message : 'it gave no reason'
+    return { problem: `${name} does not load; npm test installs it: ${text.split('\n')[0]}` }
+  }
+}
+
 /** A suite beside the peer. Without it every test of the suite is there under its name, as skipped. */
 export function describeBeside<Module>(
   name: string,
