@@ -7,8 +7,10 @@ import { piecesOf, textCall } from './text.ts'
 type Rendered = { readonly call: TelegramCall; readonly primary: boolean }
 type Click = NonNullable<TelegramReplyTo['reply_to_click']>
 
-// The words of a decision that was taken, here or before; any other answer leaves the question open for those it is for.
-const settled = /^(?:Approved|Rejected): |already decided|may have been decided|has expired|no longer the action/
+// The words of a decision that was taken, here or before, or that is over. Any other answer leaves the buttons to those they are for:
+// a code that nobody knows may have been made up, for any message.
+const settled =
+  /^(?:(?:Approved|Rejected): |This (?:was already decided|request for approval has expired|is no longer))/
 
 /** Long answers come as a message too: a press is told two hundred characters and no more. */
 export function clickCalls(reply: NormalizedResponse, to: TelegramReplyTo, click: Click): readonly Rendered[] {

@@ -1,0 +1,123 @@
+// A story on Telegram: a question with buttons, presses by those who may and may not decide, and the answer that follows.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import * as z from 'zod'
+import { telegramChannel } from '../../adapters/telegram/index.ts'
+import { defineAgent } from '../../src/agent/agent.ts'
+import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
+import { defineTool } from '../../src/agent/tools/define-tool.ts'
+import { statement } from '../../src/storage/database.ts'
+import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
+import { startTelegramApi, type TelegramApi } from '../doubles/telegram-api.ts'
+import { createTestGateway, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
+import { describeOnEachDatabase } from '../setup/each-database.ts'
+
+const webhookSecret = 'a-webhook-secret-of-forty-characters-xyz'
+const group = { id: -77, type: 'supergroup', title: 'Engines' }
+const states = statement('test_states', 'select state, count(*)::int as count from inbox group by state')
+const unsent = statement('test_unsent', `select count(*)::int as count from outbox where settled_at is null`)
+
+describeOnEachDatabase('an approval on Telegram', (database) => {
+  let api: TelegramApi
+  let server: ScriptedModelServer
+  let gateway: TestGateway
+  let updates = 0
+  const paid: number[] = []
+  const pay = defineTool({
+    name: 'bank/pay',
+    description: 'Pays.',
+    parameters: z.object({ amount: z.number() }),
+    action_policy: 'preview',
+    approval: { summary: ({ amount }) => `pay ${amount} EUR` },
+    execute: ({ amount }) => {
+      paid.push(amount)
+      return { paid: amount }
+    },
+  })
+
+  beforeEach(async () => {
+    paid.length = 0
+    api = await startTelegramApi()
+    server = await startScriptedModel()
+    const settings = {
+      ...{ botToken: api.token, webhookSecret, apiRoot: api.apiRoot, botUsername: 'gw_bot' },
+      limits: { conversation: { count: 100, perMs: 1000 } },
+    }
+    const access = { mode: 'public' as const, allow: [] }
+    gateway = createTestGateway(
+      database(),
+      {
+        agents: [
+          defineAgent({
+            slug: 'demo',
+            model: openAiCompatible({ baseUrl: server.baseUrl, model: 'scripted' }),
+            tools: [pay],
+          }),
+        ],
+        connections: [{ channel: 'telegram', id: 'default', access, settings }],
+      },
+      {},
+      [telegramChannel],
+    )
+  })
+  afterEach(async () => {
+    gateway.stop()
+    expect(api.unexpected).toEqual([])
+    await api.close()
+    await server.close()
+  })
+
+  const receive = async (update: object): Promise<void> => {
+    const [at] = gateway.gateway.connections
+    if (at === undefined) return expect.unreachable('no connection')
+    updates += 1
+    const bytes = new TextEncoder().encode(JSON.stringify({ update_id: updates, ...update }))
+    const headers = { 'x-telegram-bot-api-secret-token': webhookSecret }
+    await gateway.gateway.receive(at, { bytes, headers, receivedAt: new Date().toISOString(), isLoopback: false })
+  }
+  const person = (id: number) => ({ id, is_bot: false, first_name: `P${id}` })
+  const press = async (data: string, from: number, id: string) => {
+    const message = { message_id: 1, date: 0, chat: group }
+    await receive({ callback_query: { id, from: person(from), chat_instance: 'c', message, data } })
+    await settleUntil(gateway, () =>
+      api.payloads('answerCallbackQuery').some((each) => each['callback_query_id'] === id),
+    )
+  }
+  const buttons = () => {
+    const markup = api.payloads('sendMessage')[0]?.['reply_markup'] as {
+      inline_keyboard: { callback_data: string }[][]
+    }
+    return markup.inline_keyboard[0]?.map((button) => button.callback_data) ?? []
+  }
+  const toast = (id: string) => api.payloads('answerCallbackQuery').find((each) => each['callback_query_id'] === id)
+
+  test('is asked with buttons, decided by a press, and answered once', async () => {
+    server.script({ calls: [{ id: 'pay-1', name: 'bank__pay', arguments: '{"amount":12}' }] }, { text: 'Paid 12 EUR.' })
+    const said = { text: '@gw_bot pay my rent', entities: [{ type: 'mention', offset: 0, length: 7 }] }
+    const date = Math.floor(Date.now() / 1000)
+    await receive({ message: { message_id: 40, date, chat: group, from: person(5), ...said } })
+    await settleUntil(gateway, () => api.sent.length === 1)
+    const [approve = ''] = buttons()
+    expect(approve).toMatch(/^a:[0-9a-f]{6}$/)
+
+    await press('a:000000', 5, 'forged')
+    expect(toast('forged')?.['text']).toContain('Nothing with the code 000000 waits')
+    expect(paid).toEqual([])
+    expect(api.payloads('editMessageReplyMarkup')).toEqual([])
+
+    await press(approve, 5, 'right')
+    expect(toast('right')).toEqual({ callback_query_id: 'right', text: 'Approved: pay 12 EUR. I go on with it.' })
+    await settleUntil(gateway, () => api.sent.some(({ text }) => text.includes('Paid 12 EUR.')))
+    expect(paid).toEqual([12])
+    await settleUntil(gateway, async () => (await database().query<{ count: number }>(unsent, []))[0]?.count === 0)
+    expect(api.payloads('editMessageReplyMarkup')).toEqual([{ chat_id: -77, message_id: 1 }])
+
+    await press(approve, 6, 'late')
+    expect(toast('late')?.['text']).toContain('may have been decided')
+    expect(paid).toEqual([12])
+    expect(api.sent.filter(({ text }) => text.includes('Paid 12 EUR.'))).toHaveLength(1)
+    await settleUntil(gateway, async () => {
+      const rows = await database().query<{ state: string }>(states, [])
+      return rows.every(({ state }) => state === 'answered')
+    })
+  })
+})
