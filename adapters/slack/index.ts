@@ -15,6 +15,7 @@ import { callTimeoutMs, createCallSlack } from './deliver/call-slack.ts'
 import { deliverSlack } from './deliver/deliver-slack.ts'
 import { createLiveState } from './deliver/ports.ts'
 import { reconcileSlack } from './deliver/reconcile-slack.ts'
+import { showStatus } from './deliver/show-status.ts'
 import { createLearnBotUser, type LearnBotUser } from './discovery.ts'
 import { openSlackFile } from './files/open.ts'
 import { createAccounts } from './install/accounts.ts'
@@ -104,7 +105,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
       coversNames: true,
       isInteractive: true,
       verbs: [
-        ...(['reconcile', 'live', 'openFile'] as const),
+        ...(['reconcile', 'live', 'transient', 'openFile'] as const),
         ...(settings.appToken === undefined ? [] : (['source'] as const)),
         ...(accounts.serve === undefined ? [] : (['serve'] as const)),
       ],
@@ -125,6 +126,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
     // Calls were made by this adapter's own render and stored as JSON.
     reconcile: (posted, attempt) => reconcileSlack(ports)(posted as SlackCall, attempt),
     live: liveSlack(ports, deps.now),
+    transient: showStatus(ports, deps.now),
     openFile: openSlackFile(settings, deps, ports),
     ...(settings.appToken === undefined
       ? {}

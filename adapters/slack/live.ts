@@ -92,9 +92,11 @@ async function showFrame(
   const isStream =
     to.thread_ts !== undefined && !live.withoutStreams.has(to.account) && !live.ended.has(frame.reference)
   const isYoung = now() - Number(frame.reference) * 1000 < streamMs
-  if (isStream && isYoung && added !== undefined) {
+  if (isStream && isYoung && added !== undefined && !live.doubtful.has(frame.reference)) {
     const answer = await send('chat.appendStream', { ...placeOf(to, frame.reference), markdown_text: added })
-    if (answer.kind !== 'error') return shownBy(answer)
+    if (answer.kind === 'ok' || answer.kind === 'limited') return shownBy(answer)
+    // Perhaps it was shown all the same: writing the whole cannot show anything twice.
+    remember(live.doubtful, frame.reference)
   }
   if (isStream) await endStream(send, to, frame.reference, live)
   return shownBy(await withPlainWords(send, 'chat.update', { ...messageOf(text), ...placeOf(to, frame.reference) }))
@@ -111,8 +113,7 @@ function shownBy(answer: Answer): FrameOutcome {
   if (answer.kind === 'ok') return { kind: 'shown' }
   if (answer.kind === 'limited') return { kind: 'later', afterMs: answer.afterMs }
   if (answer.kind === 'error') return { kind: 'over', reason: answer.error }
-  // It may have been shown: the next frame brings all words in any case, as an edit if they do not fit together.
-  return { kind: 'over', reason: 'no_readable_answer' }
+  return { kind: 'later', afterMs: editEveryMs }
 }
 
 /** The last word on a live message: the whole reply in its place. Undefined: it is not there, so the reply is posted. */
@@ -135,8 +136,12 @@ export async function finishLive(
 async function endStream(send: Send, to: Where, reference: string, live: LiveState): Promise<void> {
   const answer = await send('chat.stopStream', placeOf(to, reference))
   if (answer.kind !== 'ok' && answer.kind !== 'error') return
-  if (live.ended.size >= maxRemembered) live.ended.clear()
-  live.ended.add(reference)
+  remember(live.ended, reference)
+}
+
+function remember(references: Set<string>, reference: string): void {
+  if (references.size >= maxRemembered) references.clear()
+  references.add(reference)
 }
 
 type Where = Pick<SlackReplyTo, 'channel' | 'team_id'>

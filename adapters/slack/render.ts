@@ -34,7 +34,10 @@ export function renderSlack(
   const cards = reply.parts.flatMap((part) => (isCard(part) ? [cardOf(part)] : []))
   const files = facts.sendsFiles ? reply.parts.filter(isSendable).map((part) => fileCall(part, address)) : []
   const said = messages.map((message, index) => callFor(address, message, how.hasLive && index === 0))
-  const asked = cards.map((card) => callFor({ ...address, reply_to_card: undefined }, card, false))
+  const isFirst = (index: number): boolean => messages.length === 0 && index === 0
+  const asked = cards.map((card, index) =>
+    callFor({ ...address, reply_to_card: undefined }, card, how.hasLive && isFirst(index)),
+  )
   return [...said, ...asked, ...files].map((call) => ({ call, primary: true }))
 }
 

@@ -183,6 +183,15 @@ function declareVerbClauses(fixtures: AdapterFixtures, clause: DeclareClause): v
 
 /** Where there is no such verb there is nothing to keep. */
 function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  clause('verb: transient is one call at most, and nobody waits for it', async () => {
+    if (adapterFor(fixtures).transient === undefined) return
+    const success: Fault = { kind: 'answer', ...expected(fixtures.vendor?.success) }
+    await withVendor(fixtures, success, async (_send, server, origins, adapter) => {
+      await adapter.transient?.(fixtures.replyTo, 'typing')
+      expect(server.calls).toHaveLength(1)
+      expect([...origins]).toEqual([server.origin])
+    })
+  })
   clause('verb: live finishes in place what it opened', async () => {
     if (adapterFor(fixtures).live === undefined) return
     const success: Fault = { kind: 'answer', ...expected(fixtures.vendor?.success) }

@@ -45,6 +45,7 @@ export const clauses = [
   'verb: reconcile finds what arrived and misses what did not',
   'verb: acknowledge answers every acceptance',
   'verb: live finishes in place what it opened',
+  'verb: transient is one call at most, and nobody waits for it',
   'verb: openFile gives the bytes, or says why not, and never how it asked',
   'deliver: a file is one upload, and none where there is nothing to upload',
   'truth: every declared capability has a clause that runs',

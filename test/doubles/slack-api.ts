@@ -35,7 +35,7 @@ export type SlackApi = Pick<
 const methods = new Set([
   ...['auth.test', 'chat.postMessage', 'chat.update', 'chat.postEphemeral', 'files.info'],
   ...['chat.startStream', 'chat.appendStream', 'chat.stopStream', 'conversations.history', 'conversations.replies'],
-  ...['files.getUploadURLExternal', 'files.completeUploadExternal'],
+  ...['files.getUploadURLExternal', 'files.completeUploadExternal', 'assistant.threads.setStatus'],
 ])
 
 type State = {
@@ -95,6 +95,8 @@ function carryOut(state: State, route: string, { path, body }: VendorRequest): V
     case 'upload':
       state.uploads.push(String(body))
       return { status: 200, body: 'OK' }
+    case 'assistant.threads.setStatus':
+      return ok({})
     case 'auth.test':
       return ok({ user_id: 'U0PARLEY1', team_id: 'T0PARLEY1' })
     case 'files.getUploadURLExternal':

@@ -14,8 +14,10 @@ export type LiveState = {
   readonly withoutStreams: Set<string>
   /** Messages that are no streams any more. */
   readonly ended: Set<string>
+  /** Messages of which it is not known what they show: from here on they are written as a whole. */
+  readonly doubtful: Set<string>
 }
 
 export function createLiveState(): LiveState {
-  return { withoutStreams: new Set(), ended: new Set() }
+  return { withoutStreams: new Set(), ended: new Set(), doubtful: new Set() }
 }

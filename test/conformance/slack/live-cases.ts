@@ -188,6 +188,46 @@ export const liveCases: readonly Case[] = [
     equals: [{ kind: 'later', afterMs: 2000 }, { kind: 'shown' }, ['one two three']],
   },
   {
+    id: 'S82d',
+    claim: 'a frame whose answer was lost is followed by the whole text, so that nothing is there twice',
+    run: () =>
+      live('one', async (scene) => {
+        scene.api.failNext('chat.appendStream', { kind: 'drop', when: 'after' })
+        return [await scene.frame('one two', 'one'), textsOf(scene)]
+      }),
+    equals: [{ kind: 'shown' }, ['one two']],
+  },
+  {
+    id: 'S87',
+    claim: 'the status is said again before two minutes are over, and not at every sign',
+    run: async () => {
+      let now = Date.now()
+      return withApi(
+        async (api, adapter) => {
+          for (let seconds = 0; seconds < 180; seconds += 4) {
+            await adapter.transient?.(place, 'typing')
+            now += 4000
+          }
+          return api.methods()
+        },
+        { deps: { now: () => now } },
+      )
+    },
+    equals: Array.from({ length: 3 }, () => 'assistant.threads.setStatus'),
+    differs: 'Slack itself takes it away with the reply, or with the apology',
+  },
+  {
+    id: 'S87a',
+    claim: 'where it is refused it is not asked for again',
+    run: () =>
+      withApi(async (api, adapter) => {
+        api.failAlways('assistant.threads.setStatus', apiError('missing_scope'))
+        for (const thread of ['1.1', '1.2']) await adapter.transient?.({ ...place, thread_ts: thread }, 'typing')
+        return api.methods().length
+      }),
+    equals: 1,
+  },
+  {
     id: 'S81a',
     claim: 'a token that arrives in two frames is broken all the same',
     run: () =>
