@@ -104,6 +104,7 @@ const defaultTurnPolicy: TurnPolicy = {
   historyHead: 2,
   historyTail: 20,
   liveAfterMs: 300,
+  typingAfterMs: 1_000,
 }
 
 export function assemble(config: Config, database: Database, runtime: Runtime): Assembled {

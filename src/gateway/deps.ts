@@ -78,6 +78,8 @@ export type TurnPolicy = {
   readonly historyTail: number
   /** From the first words of a reply until it is shown while it grows; what is over by then is shown whole. */
   readonly liveAfterMs: number
+  /** After how long people are shown that somebody is at work. */
+  readonly typingAfterMs: number
 }
 
 export type People = {

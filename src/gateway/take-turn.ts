@@ -10,6 +10,7 @@ import { prepareTurn, type ReadyTurn } from './prepare-turn.ts'
 import { runAgent } from './run-turn.ts'
 import { splitTurn } from './split-turn.ts'
 import { runIdOf } from './turn-facts.ts'
+import { showTyping } from './typing.ts'
 
 export type ClaimedLane = { readonly lane: HeldLane; readonly claimedAt: number }
 
@@ -43,10 +44,12 @@ async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStop
   if (ready.turn.attempt > deps.turnPolicy.maxAttempts)
     return end(deps, ready, live, (ended) => deadEnd(deps, ended, 'interrupted_too_often'))
   notify(deps, ready, 'channel.processing_started')
+  const stopTyping = showTyping(deps, ready, { lease, live })
   try {
-    const result = await runAgent(deps, ready, { lease, isStopping, show: live.show }).finally(() =>
-      notify(deps, ready, 'channel.processing_ended'),
-    )
+    const result = await runAgent(deps, ready, { lease, isStopping, show: live.show }).finally(() => {
+      stopTyping()
+      notify(deps, ready, 'channel.processing_ended')
+    })
     await end(deps, ready, live, (ended) => answeredEnd(deps, ended, result, Math.round(tookMs(deps, ready))))
   } catch (error) {
     await fail(deps, ready, error, live)
