@@ -100,7 +100,7 @@ export function slackFromEnvironment(
   const signingSecrets = env['SLACK_SIGNING_SECRET'] || undefined
   const appToken = env['SLACK_APP_TOKEN'] || undefined
   if (token === undefined && signingSecrets === undefined && appToken === undefined) return undefined
-  const install = token === undefined ? installFrom(env) : undefined
+  const install = installFrom(env)
   const missing = [
     ...(token === undefined && install === undefined ? ['SLACK_BOT_TOKEN'] : []),
     ...(signingSecrets === undefined ? ['SLACK_SIGNING_SECRET'] : []),
@@ -120,10 +120,11 @@ export function slackFromEnvironment(
 
 /** Undefined unless the environment says that workspaces may install the app. */
 function installFrom(env: Readonly<Record<string, string | undefined>>): object | undefined {
-  const { SLACK_CLIENT_ID: clientId, SLACK_CLIENT_SECRET: clientSecret, PARLEY_PUBLIC_URL: origin } = env
-  if (!clientId || !clientSecret) return undefined
-  const redirectUrl =
-    env['SLACK_REDIRECT_URL'] || `${(origin ?? '').replace(/\/+$/, '')}/hooks/slack/default/oauth_redirect`
+  const clientId = env['SLACK_CLIENT_ID'] || undefined
+  const clientSecret = env['SLACK_CLIENT_SECRET'] || undefined
+  if (clientId === undefined || clientSecret === undefined) return undefined
+  const origin = (env['PARLEY_PUBLIC_URL'] ?? '').replace(/\/+$/, '')
+  const redirectUrl = env['SLACK_REDIRECT_URL'] || `${origin}/hooks/slack/default/oauth_redirect`
   return { clientId, clientSecret: secret(clientSecret), redirectUrl }
 }
 
