@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
+import { createReplayStore } from '../../src/storage/replay-store.ts'
 import { createDoor, until } from '../doubles/at-work.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
@@ -95,6 +96,19 @@ describeOnEachDatabase('a live message', (database) => {
       await until(async () => (await database().query(lanes, [])).length === 0)
     },
   )
+
+  test('is told again by a replay as the one answer it became', async () => {
+    const gateway = start(async (_message, { show, step }) => {
+      show('words')
+      await step('seen', async () => until(() => texts().length > 0).then(() => 'seen'))
+      return 'all the words'
+    })
+    await gateway.deliver({ id: 'm1', from: 'ada', text: 'go' })
+    await until(isEnded)
+    const [turn] = await gateway.gateway.runs.list({ limit: 1, before: null, status: null })
+    const stored = await createReplayStore(database(), 'default').find(turn?.id ?? '', 2, 20)
+    expect(stored).toMatchObject({ hasLive: true, calls: [{ purpose: 'reply', primary: true }] })
+  })
 
   test('is not opened by an answer that is there soon enough', async () => {
     const gateway = start(

@@ -44,6 +44,8 @@ export type Stored = {
   readonly signal: WaitingSignal | null
   readonly steps: readonly RecordedStep[]
   readonly calls: readonly SentCall[]
+  /** Its reply grew before it was final. */
+  readonly hasLive: boolean
   /** Names of the timers the turn set. */
   readonly timers: readonly string[]
   /** The transcript as it stood before. */

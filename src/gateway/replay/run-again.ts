@@ -38,7 +38,9 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
     pendingActions: { ...deps.pendingActions, resolve: refuseToDecide },
     toolRequests: { ...deps.toolRequests, answer: refuseToDecide },
   }
-  const today = await runToItsEnd(safeDeps, prepared.ready, stop.signal)
+  // What finishes a growing reply may be written otherwise than what stands alone.
+  const ready = stored.hasLive ? { ...prepared.ready, live: { clientId: '', text: '' } } : prepared.ready
+  const today = await runToItsEnd(safeDeps, ready, stop.signal)
   return { today, steps: recorded.report(), notes: prepared.notes }
 }
 

@@ -55,6 +55,7 @@ select p.tenant, p.connection, p.agent, p.conversation_id as "conversationId", p
   coalesce((select json_agg(w) from (
     select o.purpose, o."primary", o.call from outbox o
     where o.origin = p.turn_id and o.purpose not in ('live', 'assertion') order by o.ordinal) w), '[]') as calls,
+  exists (select 1 from outbox o where o.origin = p.turn_id and o.purpose = 'live') as "hasLive",
   coalesce((select json_agg(m.name order by m.name) from timers m where m.origin = p.turn_id), '[]') as timers,
   coalesce((select json_agg(l.envelope order by l.seq) from (
     (select seq, envelope from messages where session_id = p.session and seq < $2 and created_at < p.began_at
