@@ -39,7 +39,7 @@ export const loopbackFixtures: readonly AdapterFixtures[] = variants.map((defini
   definition,
   connection,
   now,
-  settings: (vendorOrigin) => ({ secret: loopbackSecret, vendorUrl: vendorOrigin }),
+  settings: (vendorOrigin) => ({ secret: loopbackSecret, vendorUrl: vendorOrigin, liveEveryMs: 50, typing: true }),
   secrets: { secret: loopbackSecret },
   environment: { LOOPBACK_SECRET: loopbackSecret, LOOPBACK_VENDOR_URL: 'http://127.0.0.1:9' },
   sign,
