@@ -16,6 +16,7 @@ import { botIdOf, type TelegramSettings, telegramFromEnvironment, telegramSettin
 import { callTimeoutMs } from './deliver/api.ts'
 import { deliverTelegram } from './deliver/call.ts'
 import { createGroupPace } from './deliver/pace.ts'
+import { showTyping } from './deliver/typing.ts'
 import { openTelegramFile } from './files/open.ts'
 import { renderWithFiles } from './files/render.ts'
 import { liveTelegram } from './live.ts'
@@ -90,7 +91,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       mentionRelay: { kind: 'none' },
       coversNames: true,
       isInteractive: true,
-      verbs: ['openFile', 'live', ...(isPolling ? (['source'] as const) : [])],
+      verbs: ['openFile', 'live', 'transient', ...(isPolling ? (['source'] as const) : [])],
     },
     verify: async (arrival) => verifyTelegram(secrets, arrival),
     payloadOf: (arrival) => arrival.bytes,
@@ -99,6 +100,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
     deliver: deliverTelegram(settings, deps, pace),
     openFile: openTelegramFile(settings, deps),
     live: liveTelegram(settings, deps, pace),
+    transient: showTyping(settings, deps),
     ...(isPolling ? { source: pollTelegram(settings, { ...deps, headers: { [secretHeader]: ownSecret } }) } : {}),
   })
 }

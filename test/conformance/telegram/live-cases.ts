@@ -189,4 +189,25 @@ export const liveCases: readonly Case[] = [
       ]),
     equals: [undefined, undefined],
   },
+  {
+    id: 'T58b',
+    claim: 'typing is shown in its topic, and not while Telegram asks for quiet; a fault is nobody’s business',
+    run: () =>
+      growing(async (bench) => {
+        const type = (to: JsonObject) => bench.adapter.transient?.(to, 'typing')
+        await type({ chat_id: '-5', message_thread_id: '9' })
+        bench.api.failNext('sendChatAction', rateLimited(30))
+        await type(group)
+        await type(group)
+        bench.wait(31_000)
+        await type(group)
+        await type({ chat_id: '5', guest_query_id: 'g' })
+        return bench.api.payloads('sendChatAction')
+      }),
+    equals: [
+      { chat_id: -5, message_thread_id: 9, action: 'typing' },
+      { chat_id: -5, action: 'typing' },
+      { chat_id: -5, action: 'typing' },
+    ],
+  },
 ]

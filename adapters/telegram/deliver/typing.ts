@@ -1,0 +1,32 @@
+// "… is typing": at most once, outside the books. What Telegram says to it changes nothing, but a wait it asks for is kept.
+import { GrammyError } from 'grammy/web'
+import type { ChannelDeps, JsonObject } from '../../../src/contract/index.ts'
+import type { TelegramSettings } from '../config.ts'
+import { replyToSchema } from '../wire/call.ts'
+import { clientSignal, telegramApi } from './api.ts'
+
+const timeoutMs = 3000
+
+export function showTyping(
+  settings: TelegramSettings,
+  deps: Pick<ChannelDeps, 'fetch' | 'now'>,
+): (to: JsonObject, what: 'typing') => Promise<void> {
+  const api = telegramApi(settings, deps, timeoutMs)
+  let quietUntil = 0
+  return async (to, what) => {
+    const { chat_id, message_thread_id: topic, business_connection_id: business, ...rest } = replyToSchema.parse(to)
+    // A guest may not show itself in the chat, and whoever pressed a button is told at once.
+    if (rest.guest_query_id !== undefined || rest.reply_to_click !== undefined || deps.now() < quietUntil) return
+    const place = {
+      chat_id: Number(chat_id),
+      ...(topic === undefined ? {} : { message_thread_id: Number(topic) }),
+      ...(business === undefined ? {} : { business_connection_id: business }),
+    }
+    try {
+      await api.raw.sendChatAction({ ...place, action: what }, clientSignal(AbortSignal.timeout(timeoutMs)))
+    } catch (error) {
+      const seconds = error instanceof GrammyError ? (error.parameters.retry_after ?? 0) : 0
+      quietUntil = deps.now() + seconds * 1000
+    }
+  }
+}
