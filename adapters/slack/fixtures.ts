@@ -165,6 +165,5 @@ export const fixtures = {
   skips: {
     'deliver: a file is one upload, and none where there is nothing to upload':
       'an upload is three calls at two hosts: S88 and S89 in test/conformance/slack',
-    'verb: acknowledge answers every acceptance': 'Slack wants no body back',
   },
 }

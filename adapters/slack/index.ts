@@ -81,13 +81,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
   const own = createOwnArrivals()
   const ports = { call, tokenOf: accounts.tokenOf, live: createLiveState() }
   const names = new Map(Object.entries(settings.names).map(([name, id]) => [name.toLowerCase(), id]))
-  const app: AppFacts = {
-    botUserId: settings.botUserId,
-    appId: settings.appId,
-    allowBots: new Set(settings.allowBots),
-    slashCommand: settings.slashCommand,
-    relaysNames: names.size > 0,
-  }
+  const app = appFacts(settings)
   const facts = { names, sendsFiles: deps.files !== undefined }
   const learn = createLearnBotUser(ports, deps.now)
   return defineAdapter<Judged, SlackCall>({
@@ -105,7 +99,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
       coversNames: true,
       isInteractive: true,
       verbs: [
-        ...(['reconcile', 'live', 'transient', 'openFile'] as const),
+        ...(['acknowledge', 'reconcile', 'live', 'transient', 'openFile'] as const),
         ...(settings.appToken === undefined ? [] : (['source'] as const)),
         ...(accounts.serve === undefined ? [] : (['serve'] as const)),
       ],
@@ -121,6 +115,8 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
       const known = botUserId === undefined ? app : { ...app, botUserId }
       return normalizeSlack({ app: known, arrival, connection }, payload.value)
     },
+    // A body would be shown to whoever gave a command.
+    acknowledge: () => ({ status: 200 }),
     render: (reply, to, mayNotify, hasLive) => renderSlack(facts, reply, to, { mayNotify, hasLive }),
     deliver: deliverSlack(settings, deps, ports),
     // Calls were made by this adapter's own render and stored as JSON.
@@ -133,6 +129,11 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
       : { source: socketSource({ ...settings, appToken: settings.appToken }, { ...deps, own }) }),
     ...(accounts.serve === undefined ? {} : { serve: accounts.serve }),
   })
+}
+
+function appFacts({ botUserId, appId, allowBots, slashCommand, names }: SlackSettings): AppFacts {
+  const relaysNames = Object.keys(names).length > 0
+  return { botUserId, appId, allowBots: new Set(allowBots), slashCommand, relaysNames }
 }
 
 /** Came over the socket that our own token opened: what is in it needs no signature. */

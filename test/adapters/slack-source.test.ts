@@ -246,6 +246,10 @@ test('through the adapter an envelope is genuine, and the same words over HTTP a
   const arrival = batch?.arrivals[0]
   if (arrival === undefined) throw new Error('nothing came')
   expect(await adapter.receive(arrival, connection)).toMatchObject({ kind: 'read', arrivals: [{ kind: 'message' }] })
+  // Nothing of ours is shown to whoever gave a command or pressed a button.
+  expect(adapter.acknowledge?.([{ kind: 'accepted', inboxId: 'i', flagged: false }], undefined)).toEqual({
+    status: 200,
+  })
   const copied = { ...arrival, bytes: arrival.bytes.slice() }
   const rejected = { kind: 'rejected', reason: 'missing_credential' }
   expect(await adapter.receive(copied, connection)).toEqual(rejected)
