@@ -53,7 +53,7 @@ function begin(settings: OauthSettings, states: InstallStates): Response {
   return new Response(null, { status: 302, headers: { ...headers, 'referrer-policy': 'no-referrer' } })
 }
 
-export function authorizeUrl({ apiUrl, clientId, redirectUrl }: OauthSettings, state: string): string {
+function authorizeUrl({ apiUrl, clientId, redirectUrl }: OauthSettings, state: string): string {
   const url = new URL('/oauth/v2/authorize', apiUrl)
   url.searchParams.set('client_id', clientId)
   url.searchParams.set('scope', botScopes.join(','))

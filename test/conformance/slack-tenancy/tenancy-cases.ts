@@ -20,7 +20,7 @@ import type { Case } from '../conform.ts'
 type Scene = { readonly adapter: Adapter; readonly installations: MemoryInstallations; readonly slack: SlackWorkspaces }
 
 /** A scene of its own for each case. */
-export async function inScene<T>(work: (scene: Scene) => Promise<T>): Promise<T> {
+async function inScene<T>(work: (scene: Scene) => Promise<T>): Promise<T> {
   const slack = await startSlackWorkspaces()
   const installations = memoryInstallations(
     ...['T0ONE', 'T0TWO', 'E0ORG', 'T0NINE'].map((account) => installed(account)),
