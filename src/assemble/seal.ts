@@ -47,7 +47,8 @@ export function createSeal(readKeys: SealKeys): Seal {
   }
 }
 
-function algorithm(iv: Uint8Array<ArrayBuffer>, about: string): AesGcmParams {
+/** The runtimes call its type by different names. */
+function algorithm(iv: Uint8Array<ArrayBuffer>, about: string) {
   return { name: 'AES-GCM', iv, additionalData: utf8.encode(about) }
 }
 

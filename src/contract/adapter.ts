@@ -59,6 +59,8 @@ export type ArrivedMessage = {
   readonly replyTo: JsonObject
   /** Set where the message wants an answer of its own and must not be merged: a command, a click, a run, a task. */
   readonly obligation?: string
+  /** More that belongs to it may follow within this time: a conversation that is idle waits so long before it takes a turn. */
+  readonly settleMs?: number
   /** Refuse instead of queueing behind a busy conversation. */
   readonly isExclusive?: boolean
   readonly platformAt?: string
@@ -72,6 +74,8 @@ export type ArrivedNothing = {
   readonly deliveryId: string
   /** Whose it is, where its delivery proves that: so that it can be forgotten with them. */
   readonly subject?: string | undefined
+  /** The platform says that a thread goes by another name from now on: what comes under it joins the same conversation. */
+  readonly renamed?: { readonly from: string; readonly to: string }
   readonly raw: unknown
 }
 

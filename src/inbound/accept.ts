@@ -44,7 +44,7 @@ export async function acceptMessage(
 }
 
 /** What is left of an arrival; `content` tells apart what has no delivery id of its own. */
-export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw'> & {
+export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw' | 'renamed'> & {
   readonly state: 'ignored' | 'dead'
   readonly content: string
   /** Who had proven to be its sender, if that was known before it could not be read. */
@@ -64,6 +64,8 @@ export async function acceptRemains(deps: AcceptDeps, remains: Remains, context:
     dedupe: remainsKey(remains.key ?? remains.deliveryId),
     content: cleanText(remains.content),
     deliveryId: cleanText(remains.deliveryId).slice(0, 512),
+    // The names of a thread that got another one: the statement gives its conversations that name too.
+    candidates: remains.renamed === undefined ? [] : [remains.renamed.from, remains.renamed.to],
     raw: remains.raw === null ? null : redactRaw(remains.raw),
     bytes: JSON.stringify(remains.raw ?? null).length,
   }
@@ -126,6 +128,7 @@ function messageDraft(
     fresh: thread.fresh,
     replyToken: thread.replyToken ?? null,
     isExclusive: !isControl && (arrived.isExclusive ?? false),
+    settleMs: isControl ? 0 : (arrived.settleMs ?? 0),
     routing: route === undefined ? null : draftRouting(arrived, route),
   }
 }
@@ -176,6 +179,7 @@ function emptyDraft(deps: AcceptDeps, { connection, connectionKey, horizonMs, tr
     fresh: '',
     replyToken: null,
     isExclusive: false,
+    settleMs: 0,
     routing: null,
     copies: 0,
     conversationId: deps.newId(),

@@ -33,6 +33,8 @@ export type InboxDraft = {
   readonly fresh: string
   readonly replyToken: string | null
   readonly isExclusive: boolean
+  /** How long its conversation waits for what belongs to it. */
+  readonly settleMs: number
   /** Null where one agent alone answers. */
   readonly routing: DraftRouting | null
   /** Deliveries of the same message that wait beside it and share its outcome. */

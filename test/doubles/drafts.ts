@@ -68,6 +68,7 @@ export function aDraft(changes: Partial<InboxDraft> = {}): InboxDraft {
     fresh: 'fresh',
     replyToken: null,
     isExclusive: false,
+    settleMs: 0,
     routing: null,
     copies: 0,
     conversationId: randomUUID(),

@@ -1,5 +1,12 @@
 // Hop 3: one message somebody wrote, new or edited. Pure.
-import type { Arrived, ArrivedMessage, ChannelContext, JsonObject, KnownPart } from '../../../src/contract/index.ts'
+import type {
+  Arrived,
+  ArrivedMessage,
+  ArrivedNothing,
+  ChannelContext,
+  JsonObject,
+  KnownPart,
+} from '../../../src/contract/index.ts'
 import { serviceFields } from '../wire/fields.ts'
 import type { TelegramMessage } from '../wire/message.ts'
 import { type Command, commandOf, parentOf, topicOf, wordsOf } from '../wire/words.ts'
@@ -9,6 +16,9 @@ import { partsOf } from './parts.ts'
 import { type BotFacts, chatKeyOf, type Scene, threadOf } from './scene.ts'
 
 type Event = 'new' | 'edit'
+
+/** Items of an album come one by one; the next is rarely further away than this. */
+const albumMs = 800
 
 export function fromMessage(scene: Scene, message: TelegramMessage, event: Event): Arrived {
   const author = authorOf(message)
@@ -20,7 +30,23 @@ export function fromMessage(scene: Scene, message: TelegramMessage, event: Event
   const { deliveryId, raw } = scene
   const subject = author === undefined ? {} : { subject: author.subject }
   const isNoise = reason === 'live_location'
-  return { kind: 'ignored', reason: reason ?? missing, isNoise, deliveryId, ...subject, raw }
+  const renamed = renamedBy(scene.bot, message)
+  const given = renamed === undefined ? reason : 'chat_migrated'
+  return {
+    kind: 'ignored',
+    reason: given ?? missing,
+    isNoise,
+    deliveryId,
+    ...subject,
+    ...(renamed && { renamed }),
+    raw,
+  }
+}
+
+/** A group that became a supergroup has another id; both chats are told of it. */
+function renamedBy(bot: BotFacts, { chat, ...message }: TelegramMessage): ArrivedNothing['renamed'] {
+  const { migrate_from_chat_id: from = chat.id, migrate_to_chat_id: to = chat.id } = message
+  return from === to ? undefined : { from: threadOf(bot, from, undefined), to: threadOf(bot, to, undefined) }
 }
 
 function reasonToIgnore({ bot }: Scene, message: TelegramMessage, event: Event): string | undefined {
@@ -79,6 +105,7 @@ function arrivedMessage(scene: Scene, message: TelegramMessage, { event, author,
     replyTo: replyToOf(message, topic),
     // An edited command amends what was said; it is not given a second time.
     ...(command === undefined || event === 'edit' ? {} : { obligation: 'command' }),
+    ...(message.media_group_id === undefined || event === 'edit' ? {} : { settleMs: albumMs }),
     platformAt: new Date(changedAt * 1000).toISOString(),
   }
 }

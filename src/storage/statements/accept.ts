@@ -6,6 +6,7 @@
 //   joined    the first thread a draft may join: vouched for by the platform, or its sender already takes part
 //   opened    conversations that had to be opened; a stranger's thread id opens his own, never somebody else's
 //   inserted  the rows themselves; whoever loses a race for the same key gets nothing back
+//   renamed   threads that go by another name from now on: their conversation gets that name too
 //   queued    the lanes, one upsert per conversation in a fixed order, so that two replicas cannot deadlock
 //   turned    whom a sender talks with from now on, in a fixed order as well; a thread itself turns once they are let in
 //   repeated  how often known messages came again, also within this batch; nothing to do for a new one
@@ -29,7 +30,7 @@ with inp as materialized (
     content text, recipient text, subject text, obligation text, "messageId" text, "deliveryId" text, event text,
     "editOf" text, message jsonb, raw jsonb, "replyTo" jsonb, bytes int, "platformAt" timestamptz, "horizonMs" float8,
     "traceId" text, candidates json, "isVouched" boolean, fresh text, "replyToken" text, "isExclusive" boolean,
-    routing jsonb, "conversationId" uuid, v int, copies int)
+    "settleMs" float8, routing jsonb, "conversationId" uuid, v int, copies int)
 ),
 known as materialized (
   select i.ord, x.id, x.is_forgotten from inp i cross join lateral (
@@ -126,11 +127,26 @@ inserted as (
   on conflict (dedupe_key, content_hash) do nothing
   returning id, tenant, connection, conversation_id, subject, state, flagged
 ),
+renamed as (
+  insert into conversation_aliases (tenant, connection, agent, external_id, conversation_id)
+  select i.tenant, i.connection, i.agent, i.candidates ->> 1, a.conversation_id from inp i cross join lateral (
+    select a.conversation_id from conversation_aliases a
+    where a.tenant = i.tenant and a.connection = i.connection and a.agent = i.agent and a.external_id = i.candidates ->> 0
+    limit 1) a
+  where i.kind = 'remains' and json_array_length(i.candidates) = 2
+  on conflict do nothing
+),
 queued as (
-  insert into lanes (conversation_id, tenant, connection, pending)
-  select conversation_id, min(tenant), min(connection), count(*) from inserted where state = 'queued'
-  group by conversation_id order by conversation_id
-  on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
+  insert into lanes (conversation_id, tenant, connection, pending, next_at)
+  select n.conversation_id, min(n.tenant), min(n.connection), count(*), now() + max(coalesce(i."settleMs", 0)) * interval '1 ms'
+  from inserted n join inp i on i.id = n.id where n.state = 'queued'
+  group by n.conversation_id order by n.conversation_id
+  on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending,
+    -- What waits already waits for nobody; what is being gathered is gathered a little longer, three seconds in all.
+    next_at = case when excluded.next_at > now() and (lanes.pending = 0 or lanes.next_at > now())
+      then least(greatest(lanes.next_at, excluded.next_at), interval '3 s' + coalesce((
+        select q.received_at from inbox q where q.conversation_id = lanes.conversation_id and q.state = 'queued'
+        order by q.seq limit 1), now())) else lanes.next_at end
   returning 1
 ),
 turned as (

@@ -22,13 +22,9 @@ export const coverage: readonly Coverage[] = [
   ...covered(`${here}/normalization-cases.ts`, 'T09 T32 T35 T36 T39 T40 T63'),
   ...covered(`${here}/outbound-cases.ts`, 'T56 T70 T71'),
   ...covered(`${here}/live-cases.ts`, 'T62'),
+  ...covered('journeys/telegram-albums.test.ts', 'T07 T08 T34'),
 
   differs('T33', `${here}/normalization-cases.ts`, 'what an edit changed is known only where the original is stored'),
-  differs(
-    'T34',
-    `${here}/outbound-cases.ts`,
-    'what is sent follows the group; the conversation itself begins anew at the new id',
-  ),
   differs(
     'T41',
     `${here}/normalization-cases.ts`,
@@ -50,8 +46,6 @@ export const coverage: readonly Coverage[] = [
   core('X05', 'journeys/canary.test.ts', 'none of the secrets is anywhere'),
   core('X06', 'runtime/journey.ts', 'answers a signed update in its chat, once, however often it is delivered'),
 
-  leftOut('T07', 'a turn begins with the first item: the gateway has no way yet to wait for what belongs to a message'),
-  leftOut('T08', 'as T07; a late item is a message of its own'),
   leftOut('T20', 'agents are given the words people wrote, not their formatting'),
   leftOut('T64', 'rich messages are not sent: entities carry all formatting we render'),
   leftOut('T65', 'rich Markdown is not sent'),
