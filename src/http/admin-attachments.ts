@@ -6,24 +6,23 @@ import { actorIn, noteAct } from './note-act.ts'
 import { idOf, idPageOf, nextOf } from './query.ts'
 
 export function addAdminAttachmentRoutes(app: Hono, deps: Pick<AppDeps, 'files' | 'audit'>): void {
-  const { desk, rotateKey } = deps.files
   app.get('/admin/attachments', async (context) => {
     const page = idPageOf(context)
-    const found = await desk.list(page)
+    const found = await deps.files.desk.list(page)
     return context.json({ attachments: found, next: nextOf(found, page.limit, (each) => each.id) })
   })
   app.post('/admin/attachments/rotate-key', async (context) => {
-    await rotateKey(actorIn(context))
+    await deps.files.rotateKey(actorIn(context))
     return context.json({ ok: true })
   })
   app.get('/admin/attachments/:id', async (context) => {
-    const [attachment] = await desk.find([idOf(context)])
+    const [attachment] = await deps.files.desk.find([idOf(context)])
     if (attachment === undefined) throw noAttachment()
     return context.json({ attachment })
   })
   app.delete('/admin/attachments/:id', async (context) => {
     const id = idOf(context)
-    if (await desk.remove(id, actorIn(context))) return context.json({ ok: true })
+    if (await deps.files.desk.remove(id, actorIn(context))) return context.json({ ok: true })
     await noteAct(deps, context, { action: 'attachment.delete', outcome: 'refused', code: 'not_found', objectId: id })
     throw noAttachment()
   })

@@ -1,5 +1,5 @@
 // Files from the command line, beside a running gateway and without one: what the routes did is what the commands show.
-import { get } from 'node:http'
+import { get, type IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createHome, type Home, type Running } from './parley.ts'
 
@@ -50,14 +50,13 @@ test('a new key: what was signed before is honoured for its time, and it works w
 }, 180_000)
 
 /** As a client that resolves nothing sends it. */
-function rawGet(path: string): Promise<{ status: number; code: string }> {
-  return new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(gateway.url)
-    get({ hostname, port, path }, async (response) => {
-      const text = Buffer.concat(await response.toArray()).toString()
-      resolve({ status: response.statusCode ?? 0, code: JSON.parse(text).error.code })
-    }).on('error', reject)
+async function rawGet(path: string): Promise<{ status: number; code: string }> {
+  const { hostname, port } = new URL(gateway.url)
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    get({ hostname, port, path }, resolve).on('error', reject)
   })
+  const text = Buffer.concat(await response.toArray()).toString()
+  return { status: response.statusCode ?? 0, code: JSON.parse(text).error.code }
 }
 
 test('a handle is judged as it was received, before anybody resolves or decodes its path', async () => {

@@ -167,8 +167,14 @@ describe('where files are kept', () => {
   const storeOf = (env: Record<string, string>) => loadConfig(env, {}, channels).attachments.store
 
   test('is left to the runtime, with the limits of the design', () => {
-    const limits = { maxBytes: 25 * 1024 * 1024, uploadsInFlight: 8, handleSeconds: 300, orphanHours: 24, handles: 'own' }
-    expect(loadConfig({}, {}, channels).attachments).toEqual({ ...limits, handles: 'own', store: undefined })
+    const limits = {
+      maxBytes: 25 * 1024 * 1024,
+      uploadsInFlight: 8,
+      handleSeconds: 300,
+      orphanHours: 24,
+      handles: 'own',
+    }
+    expect(loadConfig({}, {}, channels).attachments).toEqual({ ...limits, store: undefined })
   })
 
   test('is S3 or Supabase when their variables are set, with the secret hidden', () => {

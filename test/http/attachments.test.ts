@@ -106,7 +106,7 @@ describeOnEachDatabase('files over the API', (database) => {
     expect(await codeOf(await follow(url))).toEqual([404, 'not_found'])
   })
 
-  test('belong to whoever sent them: this machine, or the holder of a token with the scope run', async () => {
+  test('msg:SU-22 belong to whoever sent them: this machine, or the holder of a token with the scope run', async () => {
     start()
     const ada = (await madeToken(database(), { principal: 'test:ada', scopes: ['run'] })).clear
     const bob = (await madeToken(database(), { principal: 'test:bob', scopes: ['run'] })).clear

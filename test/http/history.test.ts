@@ -47,7 +47,7 @@ describeOnEachDatabase('the history of a thread', (database) => {
     url: expect.stringContaining('/storage/v1/object/sign/agent-files/'),
   }
 
-  test('is exactly what the seed says, with another URL at every read that leads to the same bytes', async () => {
+  test('msg:SU-19 is exactly what the seed says, with another URL at every read that leads to the same bytes', async () => {
     start()
     const url = await upload(png)
     await say('msg-1', [{ type: 'text', text: '帮我看看这张图' }, binary(url)])
@@ -87,7 +87,7 @@ describeOnEachDatabase('the history of a thread', (database) => {
     })
   })
 
-  test('shows one file that is gone as unavailable, and the others as they are', async () => {
+  test('msg:SU-21 shows one file that is gone as unavailable, and the others as they are', async () => {
     start()
     const [kept, lost] = [await upload(png), await upload(Uint8Array.from([...png, 9]))]
     await say('msg-1', [binary(kept), binary(lost), { type: 'text', text: 'two' }])
@@ -100,7 +100,7 @@ describeOnEachDatabase('the history of a thread', (database) => {
     expect((await messages())[0]?.content).toEqual([gone, gone, { type: 'text', text: 'two' }])
   })
 
-  test('is of nobody else, whatever they call their own thread', async () => {
+  test('msg:SU-20 is of nobody else, whatever they call their own thread', async () => {
     start()
     const [ada, bob] = await Promise.all(
       ['test:ada', 'test:bob'].map(async (principal) => ({

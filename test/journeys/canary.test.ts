@@ -175,6 +175,11 @@ describeOnPostgres('canaries', (adminUrl) => {
     expect(list.actions).not.toHaveLength(0)
     return (await Promise.all(list.actions.map((each) => asOperator(`/admin/approvals/${each.action_id}`)))).join('\n')
   }
+  const everyFile = async () => {
+    const list = JSON.parse(await asOperator('/admin/attachments')) as { attachments: { id: string }[] }
+    expect(list.attachments).not.toHaveLength(0)
+    return (await Promise.all(list.attachments.map(({ id }) => asOperator(`/admin/attachments/${id}`)))).join('\n')
+  }
   const everyStory = async () => {
     const sql = postgres(clone.url, { max: 1, onnotice: () => {} })
     const inbox = await sql<{ id: string }[]>`select id from inbox`
@@ -211,6 +216,21 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /admin/tool-requests', read: () => asOperator('/admin/tool-requests') },
     // None is asked for here; what it shows is for whoever runs the tool, parameters included.
     { name: 'GET /admin/tool-requests/:id', read: async () => (await request('/admin/tool-requests/none')).body },
+    { name: 'GET /admin/attachments', read: () => asOperator('/admin/attachments') },
+    { name: 'GET /admin/attachments/:id', read: everyFile },
+    // Nobody's file by that name, and no handle: what they show of one's own is in the tests of files.
+    {
+      name: 'GET /api/v1/agent/attachments/signed-url',
+      read: async () => (await request(`/api/v1/agent/attachments/signed-url?bucket=b&path=p`)).body,
+    },
+    {
+      name: 'GET /storage/v1/object/sign/*',
+      read: async () => (await request('/storage/v1/object/sign/local-files/agent-inputs/x.txt?token=x')).body,
+    },
+    {
+      name: 'GET /api/v1/agent/history',
+      read: async () => (await request('/api/v1/agent/history?threadId=none')).body,
+    },
     { name: 'GET /admin/pairings', read: () => asOperator('/admin/pairings') },
     { name: 'GET /admin/grants', read: () => asOperator('/admin/grants?state=all') },
     { name: 'GET /admin/principals', read: () => asOperator('/admin/principals') },

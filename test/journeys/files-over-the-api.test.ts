@@ -63,7 +63,7 @@ describeOnEachDatabase('a signed URL in a run', (database) => {
     expect(shown.split('token=').slice(1)).toEqual([expect.stringMatching(/^\[redacted\]/)])
   })
 
-  test('SU-12 the same run under a newer URL of the same file is the same run', async () => {
+  test('msg:SU-12 the same run under a newer URL of the same file is the same run', async () => {
     start()
     const first = await upload()
     await run('run-1', first.url)
@@ -98,7 +98,7 @@ describeOnEachDatabase('a signed URL in a run', (database) => {
     expect(api.heard).toEqual([])
   })
 
-  test("SU-13 somebody else's file is refused, whoever signed for it, and so is one of another thread", async () => {
+  test("msg:SU-13 somebody else's file is refused, whoever signed for it, and so is one of another thread", async () => {
     start()
     const theirs = (await madeToken(database(), { principal: 'test:bob', scopes: ['run'] })).clear
     const { url } = await upload()

@@ -1,6 +1,6 @@
 // The books against counters kept outside: 2xx seen by the platform, messages seen by the vendor, per connection.
 import { type Ledger, readLedger } from './ledger.ts'
-import { type BooksLine, listLimit, type Operator } from './operator.ts'
+import { type BooksLine, interrupted, listLimit, type Operator } from './operator.ts'
 import { keyOf, type Platform, type Update } from './platform.ts'
 import { check, equal, fact, type Line, zero } from './proof.ts'
 import type { Scene } from './scene.ts'
@@ -42,11 +42,18 @@ export async function audit(scene: Scene, expected: Expectations = {}): Promise<
   return { lines, ledger }
 }
 
-/** A reminder may be missing only where its own delivery ended unknown, and there the operator sees that one. */
+/**
+ * A reminder may be missing only where its own delivery ended unknown, or where its turn was given up after one kill too many;
+ * the operator sees the one among the deliveries and the other among the runs.
+ */
 async function missingWakes(ledger: Ledger, operator: Operator): Promise<readonly Line[]> {
   const unknown = (await operator.failedDeliveries()).filter((line) => line.state === 'unknown')
+  const givenUp = await operator.interruptedRuns()
   const count = new Map<string, number>()
-  for (const { connection } of unknown) count.set(connection, (count.get(connection) ?? 0) + 1)
+  const add = (connection: string, by: number) => count.set(connection, (count.get(connection) ?? 0) + by)
+  for (const { connection } of [...unknown, ...givenUp]) add(connection, 1)
+  // Of the runs that were given up, those of messages explain a dead message and no reminder.
+  for (const [key, reason] of ledger.deadReason) if (reason === interrupted) add(key.split('/')[0] ?? '', -1)
   const unexplained = ledger.missingWakes.filter((key) => {
     const connection = key.split('/')[0] ?? ''
     const left = count.get(connection) ?? 0
@@ -55,8 +62,9 @@ async function missingWakes(ledger: Ledger, operator: Operator): Promise<readonl
   })
   return [
     fact('deliveries that ended unknown', unknown.length),
+    fact('runs given up after too many kills', givenUp.length),
     fact('reminders missing', ledger.missingWakes.length),
-    zero('reminders missing without an unknown delivery', unexplained.length),
+    zero('reminders missing that nobody is shown', unexplained.length),
   ]
 }
 

@@ -20,6 +20,11 @@ export type DeliveryLine = {
   readonly settledAt: string | null
 }
 
+type RunLine = { readonly connection: string; readonly stopReason: string | null }
+
+/** Why a turn ends dead that was begun too often and never finished. */
+export const interrupted = 'interrupted_too_often'
+
 export type Delivery = { readonly call: Readonly<Record<string, unknown>> }
 
 export type Operator = {
@@ -28,6 +33,8 @@ export type Operator = {
   readonly failedDeliveries: () => Promise<readonly DeliveryLine[]>
   /** One delivery with the call itself. */
   readonly delivery: (id: string) => Promise<Delivery>
+  /** Runs that were given up because their process died under them again and again. */
+  readonly interruptedRuns: () => Promise<readonly { readonly connection: string }[]>
   /** Whether a run that goes on has shown words already. */
   readonly hasShown: () => Promise<boolean>
   /** Nothing in flight, and no call waiting to be sent, apologies and reminders included. */
@@ -61,6 +68,10 @@ export function createOperator(url: () => string): Operator {
     dead: () => read<DeadLine>(`/admin/dead?limit=${listLimit}`, 'dead'),
     failedDeliveries: async () => (await deliveries('unknown,refused,dead')).filter((line) => line.settledAt !== null),
     delivery: async (id) => (await get<{ readonly delivery: Delivery }>(`/admin/deliveries/${id}`)).delivery,
+    async interruptedRuns() {
+      const failed = await read<RunLine>(`/admin/runs?status=failed&limit=${listLimit}`, 'runs')
+      return failed.filter((run) => run.stopReason === interrupted)
+    },
     async hasShown() {
       const { runs } = await get<{ readonly runs: readonly { readonly id: string }[] }>('/admin/runs?status=running')
       const pages = runs.map(({ id }) => get<{ events: readonly { type: string }[] }>(`/admin/runs/${id}/events`))

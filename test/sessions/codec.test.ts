@@ -127,7 +127,7 @@ test('one attachment is stored as seed 002 stores it, beside our own list, and r
   expect(historyTurn(line)?.parts).toEqual([said, one])
 })
 
-test('SU-24 two attachments are both there, and the key for one is not written', () => {
+test('msg:SU-24 two attachments are both there, and the key for one is not written', () => {
   const line = userEnvelope(aMessage({ parts: [one, said, two] }), facts)
   expect(line.metadata).not.toHaveProperty('user_message_attachments')
   expect(line.metadata['attachments']).toMatchObject([{ name: 'img.jpg' }, { name: 'other.jpg' }])
@@ -143,7 +143,7 @@ test("a reply's files are listed, and are nobody's upload", () => {
 test.each([
   ['an object', (ref: object) => ref],
   ['an array', (ref: object) => [ref]],
-])('SU-25 a line of the original that names its file as %s is read with that file', (_name, as) => {
+])('msg:SU-25 a line of the original that names its file as %s is read with that file', (_name, as) => {
   const line = userEnvelope(aMessage({ parts: [said] }), facts)
   const ref = { bucket: 'agent-files', path: 'agent-inputs/u/t/r/img.jpg', mime_type: 'image/jpeg' }
   const legacy = { ...line, metadata: { ...line.metadata, user_message_attachments: as(ref) } }

@@ -11,7 +11,7 @@ import { type Send, settled, withPlainWords } from './send-message.ts'
 /** Everybody in the workspace can read it: an id of ours and nothing else. */
 const metadataType = 'parley_message'
 
-export function metadataOf(clientId: string): JsonObject {
+function metadataOf(clientId: string): JsonObject {
   return { event_type: metadataType, event_payload: { client_id: clientId } }
 }
 

@@ -20,7 +20,7 @@ export function decodeText(wire: string): Decoded {
 }
 
 /** One pass, so that `&amp;lt;` is the letters `&lt;`. */
-export function unescaped(text: string): string {
+function unescaped(text: string): string {
   return text.replace(/&(amp|lt|gt);/g, (_, name: string) => (name === 'amp' ? '&' : name === 'lt' ? '<' : '>'))
 }
 

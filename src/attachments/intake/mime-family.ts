@@ -6,7 +6,8 @@ type Family = 'image' | 'media' | 'text' | 'archive' | 'document' | 'font' | 'pr
 const unmistakable = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'])
 
 const named: Readonly<Record<string, readonly Family[]>> = {
-  'image/svg+xml': ['image', 'text'],
+  // A picture by name, and markup that runs: whoever declares pixels did not send this.
+  'image/svg+xml': ['text'],
   'application/pdf': ['document'],
   'application/rtf': ['document', 'text'],
   'text/rtf': ['document', 'text'],

@@ -96,9 +96,9 @@ describe('parsing a signed URL', () => {
 
   test('costs the length of what it is given, however long', () => {
     for (const piece of ['%', '/', '../', '%2e', '&token=', 'a']) {
-      const begun = performance.now()
+      const begun = process.cpuUsage().user / 1000
       expect(parseSignedUrl(`${prefix}${piece.repeat(1_000_000)}`, places).kind).toBe('refused')
-      expect(performance.now() - begun).toBeLessThan(1000)
+      expect(process.cpuUsage().user / 1000 - begun).toBeLessThan(1000)
     }
   })
 })

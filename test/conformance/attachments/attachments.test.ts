@@ -1,4 +1,5 @@
 // The conformance cases of signed URLs and attachments (msg 17.12), and the list of those that need a listener or a turn.
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { bytesOf, fileOf, openTestDesk } from '../../attachments/doubles/test-desk.ts'
 import { type Case, conform } from '../conform.ts'
@@ -6,7 +7,15 @@ import { signedUrlCases } from './signed-url-cases.ts'
 import { ann, ownedScene, s3Url, seedUrl, signature, supabaseUrl } from './signed-url-scene.ts'
 
 /** They are about routes, histories and turns, and run where those are. */
-const elsewhere = ['SU-19', 'SU-20', 'SU-21', 'SU-22', 'SU-24', 'SU-25', 'SU-27']
+const elsewhere: Readonly<Record<string, string>> = {
+  'SU-19': 'http/history.test.ts',
+  'SU-20': 'http/history.test.ts',
+  'SU-21': 'http/history.test.ts',
+  'SU-22': 'http/attachments.test.ts',
+  'SU-24': 'sessions/codec.test.ts',
+  'SU-25': 'sessions/codec.test.ts',
+  'SU-27': 'node/guarded-fetch.test.ts',
+}
 
 const fileCases: readonly Case[] = [
   {
@@ -67,7 +76,11 @@ describe('the conformance suite of attachments', () => {
   const run = [...new Set([...signedUrlCases, ...fileCases].map(({ id }) => id.replace(/[a-z]$/, '')))]
 
   test(`runs ${run.length} of ${specified.length} cases here; the others are run by routes and turns`, () => {
-    expect([...run, ...elsewhere].toSorted()).toEqual(specified)
+    expect([...run, ...Object.keys(elsewhere)].toSorted()).toEqual(specified)
+  })
+
+  test.each(Object.entries(elsewhere))('%s is run by test/%s', (id, file) => {
+    expect(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')).toContain(`'msg:${id} `)
   })
 })
 

@@ -6,7 +6,7 @@ import { attemptAt } from '../../contract/adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor } from '../../contract/adapter-fixtures.ts'
 
 export const kit: AdapterFixtures = fixtures
-export const adapter: Adapter = adapterFor(kit)
+const adapter: Adapter = adapterFor(kit)
 export const ada = { id: 5_000_000_000, is_bot: false, first_name: 'Ada', username: 'ada' }
 export const us = { id: 7_000_001, is_bot: true, first_name: 'Gateway', username: 'gw_bot' }
 export const group = { id: -1_002_345_678_901, type: 'supergroup', title: 'Engines' }

@@ -1,10 +1,10 @@
 // Hostile markup on every face: it is read as words, leads nowhere it should not, calls nobody, and costs linear time.
 import { describe, expect, test } from 'vitest'
 import { parseMarkdown } from '../../../src/rendering/index.ts'
+import { isLinear } from '../../doubles/linear-time.ts'
 import { faces } from '../corpus/faces/faces.ts'
 import type { Shown } from '../corpus/faces/shown.ts'
 import { missingWord } from '../corpus/reading.ts'
-import { isLinear } from '../linear-time.ts'
 import { attacks, floods, slowFloods } from './attacks.ts'
 
 const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/

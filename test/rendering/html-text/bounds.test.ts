@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { htmlToText } from '../../../src/rendering/index.ts'
-import { cpuMs, isLinear } from '../linear-time.ts'
+import { cpuMs, isLinear } from '../../doubles/linear-time.ts'
 
 const mebibyte = 1024 * 1024
 

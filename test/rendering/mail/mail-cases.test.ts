@@ -170,7 +170,7 @@ test('quoted words stand behind marks, forty lines of them at most', () => {
 })
 
 function timeOf(work: () => unknown): number {
-  const started = performance.now()
+  const started = process.cpuUsage().user / 1000
   work()
-  return performance.now() - started
+  return process.cpuUsage().user / 1000 - started
 }
