@@ -89,16 +89,16 @@ async function showFrame(
   const send: Send = (method, args) => call(held.token, method, args, frame.signal)
   const added = delta(wholePairs(frame.shown), text)
   if (added === '') return { kind: 'shown' }
-  const isStream =
-    to.thread_ts !== undefined && !live.withoutStreams.has(to.account) && !live.ended.has(frame.reference)
+  const mark = markOf(to.account, frame.reference)
+  const isStream = to.thread_ts !== undefined && !live.withoutStreams.has(to.account) && !live.ended.has(mark)
   const isYoung = now() - Number(frame.reference) * 1000 < streamMs
-  if (isStream && isYoung && added !== undefined && !live.doubtful.has(frame.reference)) {
+  if (isStream && isYoung && added !== undefined && !live.doubtful.has(mark)) {
     const answer = await send('chat.appendStream', { ...placeOf(to, frame.reference), markdown_text: added })
     if (answer.kind === 'ok' || answer.kind === 'limited') return shownBy(answer)
     // Perhaps it was shown all the same: writing the whole cannot show anything twice.
-    remember(live.doubtful, frame.reference)
+    remember(live.doubtful, mark)
   }
-  if (isStream) await endStream(send, to, frame.reference, live)
+  if (isStream && (await hasEnded(send, to, frame.reference))) remember(live.ended, mark)
   return shownBy(await withPlainWords(send, 'chat.update', { ...messageOf(text), ...placeOf(to, frame.reference) }))
 }
 
@@ -125,18 +125,23 @@ export async function finishLive(
 ): Promise<DeliveryOutcome | undefined> {
   const { thread_ts, ...rest } = payload
   const to = { channel: payload.channel, ...(payload.team_id === undefined ? {} : { team_id: payload.team_id }) }
-  const mayStream = thread_ts !== undefined && !live.withoutStreams.has(account) && !live.ended.has(reference)
-  if (mayStream) await endStream(send, to, reference, live)
+  const mayStream =
+    thread_ts !== undefined && !live.withoutStreams.has(account) && !live.ended.has(markOf(account, reference))
+  if (mayStream && (await hasEnded(send, to, reference))) remember(live.ended, markOf(account, reference))
   const answer = await withPlainWords(send, 'chat.update', { ...rest, ...placeOf(to, reference) })
   if (answer.kind === 'error' && editErrors.has(answer.error)) return undefined
   return settled(answer, true, reference)
 }
 
 /** Stopping what has stopped is refused, and that is as good. */
-async function endStream(send: Send, to: Where, reference: string, live: LiveState): Promise<void> {
+async function hasEnded(send: Send, to: Where, reference: string): Promise<boolean> {
   const answer = await send('chat.stopStream', placeOf(to, reference))
-  if (answer.kind !== 'ok' && answer.kind !== 'error') return
-  remember(live.ended, reference)
+  return answer.kind === 'ok' || answer.kind === 'error'
+}
+
+/** Two workspaces may have messages of the same name. */
+function markOf(account: string, reference: string): string {
+  return `${account}/${reference}`
 }
 
 function remember(references: Set<string>, reference: string): void {

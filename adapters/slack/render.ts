@@ -30,8 +30,11 @@ export function renderSlack(
   how: { readonly mayNotify: ReadonlySet<string>; readonly hasLive: boolean },
 ): readonly Rendered[] {
   const address = replyToSchema.parse(to)
-  const messages = wordsOf(facts, reply, how.mayNotify)
   const cards = reply.parts.flatMap((part) => (isCard(part) ? [cardOf(part)] : []))
+  const words = wordsOf(facts, reply, how.mayNotify)
+  // A message that grew is finished by words, also where files say it all: then by their names.
+  const isLeftOpen = how.hasLive && words.length === 0 && cards.length === 0
+  const messages = isLeftOpen ? renderBlocks(replyTree(reply)) : words
   const files = facts.sendsFiles ? reply.parts.filter(isSendable).map((part) => fileCall(part, address)) : []
   const said = messages.map((message, index) => callFor(address, message, how.hasLive && index === 0))
   const isFirst = (index: number): boolean => messages.length === 0 && index === 0

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createCallSlack } from '../../adapters/slack/deliver/call-slack.ts'
 import { fixtures } from '../../adapters/slack/fixtures.ts'
 import { slack, slackChannel } from '../../adapters/slack/index.ts'
+import { renderSlack } from '../../adapters/slack/render.ts'
 import { type JsonObject, secret } from '../../src/contract/index.ts'
 import {
   ada,
@@ -224,5 +225,16 @@ describe('the settings', () => {
       JSON.stringify(adapterWith().render(replySaying(`${name} look`), place, may))
     expect(shown(new Set([name]))).toContain('"user_id":"U0ADA0001"')
     expect(shown(new Set())).not.toContain('"user_id"')
+  })
+
+  test('a reply of files alone names them in the message that grew, so that none is left open', () => {
+    const attachment = { id: '018f0000-0000-7000-8000-000000000001', bucket: 'b', path: 'p.txt' }
+    const digest = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
+    const reply = replySaying('', { parts: [{ kind: 'file', bytes_ref: digest, name: 'p.txt', attachment }] })
+    const facts = { names: new Map(), sendsFiles: true }
+    const methods = (hasLive: boolean) =>
+      renderSlack(facts, reply, place, { mayNotify: new Set(), hasLive }).map(({ call }) => call.method)
+    expect(methods(false)).toEqual(['upload'])
+    expect(methods(true)).toEqual(['chat.postMessage', 'upload'])
   })
 })

@@ -23,7 +23,6 @@ export const botScopes = [
   'groups:history',
   'im:history',
   'mpim:history',
-  'reactions:write',
 ] as const
 
 const botEvents = [
