@@ -140,7 +140,8 @@ function sample(
   return takeSample({
     name,
     wire: taking.wire,
-    says: isRival ? 'ok' : 'accepted',
+    // That platform shows an answer's body to people, so it gets none; the rows are counted by whoever has some.
+    says: isRival || taking.wire === 'slack' ? 'ok' : 'accepted',
     process,
     ...point,
     seconds: asked.seconds,

@@ -227,6 +227,11 @@ describeOnPostgres('canaries', (adminUrl) => {
       name: 'GET /storage/v1/object/sign/*',
       read: async () => (await request('/storage/v1/object/sign/local-files/agent-inputs/x.txt?token=x')).body,
     },
+    // A channel that serves pages shows them there; this one serves none.
+    {
+      name: 'GET /hooks/:channel/:connection/*',
+      read: async () => (await request('/hooks/telegram/default/install')).body,
+    },
     {
       name: 'GET /api/v1/agent/history',
       read: async () => (await request('/api/v1/agent/history?threadId=none')).body,
