@@ -1,19 +1,12 @@
 // Settings of a Telegram bot connection, from parley.config.ts or from the environment (before hop 1).
 import * as z from 'zod'
-import { type AccessRule, type EnvironmentReading, type Secret, secret } from '../../src/contract/index.ts'
-
-const rateSchema = z.object({ count: z.number().int().positive(), perMs: z.number().int().positive() }).readonly()
-const limitsSchema = z
-  .object({ connection: rateSchema.exactOptional(), conversation: rateSchema.exactOptional() })
-  .readonly()
-
-/** Takes a string or an already wrapped secret, so that checking twice does no harm. */
-function secretSchema(pattern: RegExp, problem: string): z.ZodType<Secret, unknown> {
-  return z
-    .union([z.string(), z.custom<Secret>(isSecret)], { error: problem })
-    .transform((given) => (typeof given === 'string' ? secret(given) : given))
-    .refine((wrapped) => pattern.test(wrapped.reveal()), problem)
-}
+import {
+  type AccessRule,
+  type EnvironmentReading,
+  limitsSchema,
+  secret,
+  secretSchema,
+} from '../../src/contract/index.ts'
 
 const tokenSchema = secretSchema(
   /^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$/,
@@ -95,8 +88,4 @@ function accessFrom(list: string | undefined): AccessRule | undefined {
   if (entries.length === 0) return undefined
   if (entries.includes('*')) return { mode: 'public', allow: [] }
   return { mode: 'allow_list', allow: entries.map((id) => `telegram:${id}`) }
-}
-
-function isSecret(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'reveal' in value && typeof value.reveal === 'function'
 }
