@@ -8,7 +8,7 @@ import { textLine } from './messages/create.ts'
 import { type NamedLines, nameSpeakers } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 
-type Spoken = Pick<HistoricalMessage, 'role' | 'sender' | 'parts'>
+type Spoken = Pick<HistoricalMessage, 'role' | 'sender' | 'parts' | 'overheard'>
 
 /** The policy sees turns of people and agent; without one the model sees its tool calls and their results as well. */
 export function linesBefore(
@@ -20,9 +20,10 @@ export function linesBefore(
   return history({ history: context.history, current: { role: 'user', sender } }).messages.map(spokenLine)
 }
 
-export function spokenLine({ role, sender, parts }: Spoken): Envelope {
+export function spokenLine({ role, sender, parts, overheard }: Spoken): Envelope {
   const { address, display_name } = sender
-  return textLine(role, partsText(parts), { sender: { address, display_name } })
+  const how = overheard === true ? { overheard } : {}
+  return textLine(role, partsText(parts), { sender: { address, display_name }, ...how })
 }
 
 export function namedLines(lines: readonly Envelope[], roomKind: unknown): NamedLines {

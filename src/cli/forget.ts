@@ -54,6 +54,7 @@ const words: Readonly<Record<keyof Removed, string>> = {
   receipts: 'messages (their receipts stay, empty, so that a redelivery is known)',
   inFlight: 'of these still waiting or being answered',
   lines: 'lines of transcripts',
+  overheard: 'messages that rooms remembered',
   conversations: 'conversations',
   sharedConversations: 'conversations with others, which go on without them',
   sessions: 'sessions',

@@ -24,6 +24,11 @@ export const channelContextSchema = z.object({
     .transform((kind) => kind ?? null),
   from_self: z.boolean().default(false),
   addressed: z.enum(['mention', 'reply', 'dm', 'thread', 'command', 'none']).default('none'),
+  /**
+   * For what is said in the room itself where that begins a thread of its own: what the room's main line is called, so that
+   * what was said there before belongs to it.
+   */
+  main_line: z.string().min(1).max(512).optional(),
   visibility: z.enum(['public', 'unlisted', 'followers', 'direct', 'private']).default('private'),
   mentions: z.array(z.object({ text: z.string(), subject: z.string().optional() })).default([]),
   event: z.enum(['new', 'edit', 'delete']).default('new'),

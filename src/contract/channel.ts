@@ -39,6 +39,18 @@ export type AttentionSettings = {
   readonly mode?: AttentionMode
   /** Rooms with a mode of their own, by the platform's id of the room. */
   readonly places?: Readonly<Record<string, AttentionMode>>
+  /** What is said around it and not to it, kept for a while for the next time it is asked. False: nothing. */
+  readonly remember?: RoomMemory | false
+}
+
+/** How much of a room's talk is remembered; the oldest is dropped first. */
+export type RoomMemory = {
+  /** How many messages a turn is given. Without it: 20. */
+  readonly messages?: number
+  /** For how long they are kept. Without it: 60. */
+  readonly minutes?: number
+  /** How much text a turn is given. Without it: 16 KiB. */
+  readonly bytes?: number
 }
 
 /** One account on one channel as the operator wrote it down; `settings` is read by that channel's schema only. */

@@ -51,6 +51,7 @@ export type {
   Installation,
   Installations,
   MentionHumans,
+  RoomMemory,
   RunLog,
   SourcedFile,
 } from './channel.ts'

@@ -13,6 +13,8 @@ export const historicalMessageSchema = z.object({
   sender: senderSchema,
   parts: z.array(partSchema),
   timestamp: z.string(),
+  /** Said in the room around the agent and not to it: something to know, nothing to follow. */
+  overheard: z.literal(true).optional(),
 })
 
 export const normalizedMessageSchema = z.object({

@@ -36,7 +36,9 @@ export async function admissions(
   let { takesPart } = lane
   for (const row of lane.messages) {
     const allowed = await admit(deps, at, withHeld(row, held), lane.agent)
-    const admission = allowed.kind === 'admitted' ? (inattention(deps, at, row, takesPart) ?? allowed) : allowed
+    const { principal } = allowed.kind === 'admitted' ? allowed : { principal: undefined }
+    const unheeded = principal === undefined ? undefined : inattention(deps, at, row, { takesPart, principal })
+    const admission = unheeded ?? allowed
     decided.set(row.id, admission)
     takesPart ||= admission.kind === 'admitted' && row.event === 'new'
     const id = admission.kind === 'held' ? admission.pairing?.id : undefined

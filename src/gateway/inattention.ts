@@ -1,6 +1,7 @@
 // Who may speak is not always spoken with: what a room says among itself ends here, by rule (hop 6, ruling 29).
-import { isUnheeded, unheeded } from '../identity/routing/attention.ts'
-import type { Admission } from '../sessions/plan-turn.ts'
+import { isRoom, isUnheeded, unheeded } from '../identity/routing/attention.ts'
+import type { Recall } from '../sessions/overheard.ts'
+import type { Admission, Hearing } from '../sessions/plan-turn.ts'
 import { noGround, type WaitingMessage } from '../sessions/turn-store.ts'
 import { isControl } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
@@ -11,10 +12,40 @@ export function inattention(
   deps: Pick<GatewayDeps, 'agents'>,
   at: GatewayConnection,
   row: WaitingMessage,
-  takesPart: boolean,
+  { takesPart, principal }: { readonly takesPart: boolean; readonly principal: string },
 ): Admission | undefined {
   const reason = row.event === 'new' ? unheededNow(deps, at, row, takesPart) : unheededBefore(row)
-  return reason === undefined ? undefined : { ...noGround, kind: 'refused', reason, mustTell: false }
+  if (reason === undefined) return undefined
+  return { ...noGround, kind: 'refused', reason, mustTell: false, overheard: hearing(at, row, principal) }
+}
+
+/** Only words of those who may speak come here: a stranger's are kept for nobody. */
+function hearing({ attention }: GatewayConnection, { message }: WaitingMessage, principal: string): Hearing {
+  const { remember } = attention
+  if (remember === null) return { memory: null }
+  const { minutes, bytes: maxBytes } = remember
+  return { memory: { ...roomOf(message), principal, minutes, maxBytes } }
+}
+
+/** What a turn that begins is given of the talk around it. A session that begins on command leaves it behind. */
+export function recallFor(
+  { attention }: GatewayConnection,
+  { message }: WaitingMessage,
+  isRotation: boolean,
+): { readonly recall?: Recall } {
+  const { remember } = attention
+  if (remember === null || !isRoom(message.channel)) return {}
+  const { messages, bytes } = remember
+  return { recall: { ...roomOf(message), messages: isRotation ? 0 : messages, bytes } }
+}
+
+function roomOf({ channel, thread_id }: WaitingMessage['message']): Pick<Recall, 'room' | 'mainLine'> {
+  return { room: channel?.external_conversation_id ?? thread_id, mainLine: channel?.main_line ?? null }
+}
+
+/** A message that is taken back is remembered no longer, whoever remembers it. */
+export function unheardBy({ event, original }: WaitingMessage): { readonly unheard?: string } {
+  return event === 'delete' && original !== null && isUnheeded(original.reason) ? { unheard: original.id } : {}
 }
 
 function unheededNow(

@@ -18,6 +18,7 @@ import { addressRows } from './address-lane.ts'
 import { admissions } from './admissions.ts'
 import { isControl } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import { recallFor, unheardBy } from './inattention.ts'
 import { decideKeeping } from './keeping.ts'
 import { newTraceId } from './trace-id.ts'
 
@@ -98,9 +99,13 @@ async function openForMessages(
   const members = plan.kind === 'run' ? [...plan.members] : []
   const rows = plan.kind === 'run' ? members.flatMap((member) => [member.row, ...member.edits]) : [plan.edit]
   const lead = members.at(-1)?.row
+  const isRotated = lead !== undefined && isRotation(deps, lead.message)
+  const kind = kindOf(plan)
   const turn = await newTurn(deps, at, lane, {
-    kind: kindOf(plan),
-    isRotated: lead !== undefined && isRotation(deps, lead.message),
+    kind,
+    isRotated,
+    ...(lead !== undefined && kind === 'messages' ? recallFor(at, lead, isRotated) : {}),
+    ...(plan.kind === 'amend' ? unheardBy(plan.edit) : {}),
     parentTurn: lead?.parentTurn ?? null,
     principal: plan.principal,
     runId: lead?.message.channel?.run_id ?? null,

@@ -118,8 +118,9 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
 
 async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): Promise<RunResult> {
   const { agent, control, facts, pauses, occasion } = running
-  const { historyHead, historyTail } = deps.turnPolicy
-  const transcript = await deps.transcripts.window(ready.turn.sessionId, historyHead, historyTail)
+  const { historyHead: head, historyTail: tail } = deps.turnPolicy
+  const around = ready.at.attention.remember?.messages ?? 0
+  const transcript = await deps.transcripts.window(ready.turn.sessionId, { head, tail, around })
   const signal = AbortSignal.any([running.lease.signal, AbortSignal.timeout(deps.turnPolicy.deadlineMs)])
   const step = createStep(stepDeps(deps, ready, running, signal))
   const bringing = { deps, ready, step, signal: AbortSignal.any([signal, control.stop]) }

@@ -45,6 +45,8 @@ export type MessageFacts = {
   readonly lane: LaneFacts | null
   /** What it waits, or waited, for; null: its sender was known. */
   readonly pairing: PairingFacts | null
+  /** Said around the agent: until when it is remembered, and the turns that were given it. */
+  readonly memory: { readonly until: string | null; readonly turns: readonly UsedBy[] }
   readonly platformAt: string | null
   readonly receivedAt: string
   readonly endedAt: string | null
@@ -66,6 +68,8 @@ export type Evidence = {
     readonly assurance: string
   }[]
 }
+
+export type UsedBy = { readonly id: string; readonly at: string }
 
 export type PairingFacts = {
   readonly code: string
@@ -101,6 +105,8 @@ export type TurnFacts = {
   readonly startedAt: string
   readonly outageSince: string | null
   readonly endedAt: string | null
+  /** How many messages it was given that were said around the agent. */
+  readonly overheard: number
   readonly members: readonly MemberFacts[]
   readonly steps: readonly StepFacts[]
   readonly history: readonly TurnEvent[]

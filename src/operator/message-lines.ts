@@ -1,6 +1,7 @@
 // Hops 2-6 in words: how a message came in, who sent it, how often, and who let it through.
 import { decisionLines } from './decision-lines.ts'
 import type { EditFacts, Evidence, Facts, LaneFacts, MessageFacts } from './explain-store.ts'
+import { memoryLines } from './memory-lines.ts'
 import { pairingLines } from './pairing-lines.ts'
 import { reasonWords, ruleWords } from './reason-words.ts'
 import { between } from './span-words.ts'
@@ -16,6 +17,7 @@ export function messageLines(message: MessageFacts, facts: Facts): readonly Stor
     ...logged,
     // What the receipt knows and the log does not: its end without a decision of its own, or one from before there was a log.
     ...decided(message, facts).filter(({ title }) => !logged.some((each) => each.title === title)),
+    ...memoryLines(message),
     ...waiting(message),
     ...facts.edits.map((edit) => edited(edit, message)),
   ]

@@ -23,7 +23,10 @@ function amendment(turn: TurnFacts): readonly StoryLine[] {
   ]
 }
 
-function began({ startedAt, members, signal, attempt, history }: TurnFacts, message: MessageFacts | null): StoryLine {
+function began(
+  { startedAt, members, signal, attempt, history, overheard }: TurnFacts,
+  message: MessageFacts | null,
+): StoryLine {
   if (signal !== null) return line(startedAt, 'Turn', `began because of a ${signal}, not because of a message.`)
   const waited = message === null ? '' : ` ${between(message.receivedAt, startedAt)} after the message was received`
   const split = history.find((event) => event.what === 'split')
@@ -35,7 +38,9 @@ function began({ startedAt, members, signal, attempt, history }: TurnFacts, mess
         ? ''
         : `, with ${split.members.length} messages of one sender taken as one`
   const cut = history.length >= 20 && attempt > 1 ? ' Only its last twenty events are known.' : ''
-  return line(startedAt, 'Turn', `began${waited}${company}.${cut}`)
+  const talk = overheard === 1 ? 'one message' : `${overheard} messages`
+  const knew = overheard === 0 ? '' : ` The agent was given ${talk} said around it before.`
+  return line(startedAt, 'Turn', `began${waited}${company}.${knew}${cut}`)
 }
 
 function step({ name, state, error, startedAt, finishedAt }: StepFacts): StoryLine {

@@ -26,6 +26,12 @@ export function userEnvelope(message: StoredMessage, facts: TurnFacts): Envelope
   return envelope('user', message.parts, metadata, message.received_at)
 }
 
+/** A line of what was said around the agent and not to it: no run is about it. */
+export function overheardEnvelope(message: StoredMessage): Envelope {
+  const metadata = { message_id: message.id, sender: reducedSender(message.sender), overheard: true }
+  return envelope('user', message.parts, metadata, message.received_at)
+}
+
 /** The line an edit or a delete leaves behind: the original stays, the amendment says what it became. */
 export function amendmentEnvelope(
   message: StoredMessage,
@@ -61,7 +67,8 @@ export type Participant = Pick<Sender, 'address' | 'verified'> & { readonly hand
 export function participantOf({ role, metadata }: Envelope): Participant | undefined {
   // Written by this codec; a line from elsewhere names nobody.
   const sender = metadata['sender'] as Sender | undefined
-  if (role !== 'user' || typeof sender?.address !== 'string') return undefined
+  // Whoever was only overheard did not speak with the agent.
+  if (role !== 'user' || typeof sender?.address !== 'string' || metadata['overheard'] === true) return undefined
   const { handle } = metadata
   return {
     address: sender.address,
@@ -97,6 +104,7 @@ export function historyTurn(stored: Envelope): HistoricalMessage | undefined {
     sender,
     parts,
     timestamp: stored.created_at ?? '',
+    ...(stored.metadata['overheard'] === true ? { overheard: true } : {}),
   }
 }
 

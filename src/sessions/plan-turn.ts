@@ -1,7 +1,16 @@
 // Hop 5: from what waits in a lane to the next turn. Pure: the same rows give the same plan after any crash.
 import type { JsonObject, OpenPairing } from '../contract/index.ts'
 import { type Absorbed, absorbEdits } from './absorb-edits.ts'
-import { type Disposition, type Ground, type HeldLane, noGround, type WaitingMessage } from './turn-store.ts'
+import { overheardEnvelope } from './codec.ts'
+import type { Remembered } from './overheard.ts'
+import {
+  type Disposition,
+  type Ground,
+  type HeldLane,
+  noGround,
+  type StoredMessage,
+  type WaitingMessage,
+} from './turn-store.ts'
 
 /** What hop 6 says of a message. */
 export type Admission = Ground &
@@ -15,8 +24,21 @@ export type Admission = Ground &
         readonly pairedWith: string
         readonly mustTell: boolean
       }
-    | { readonly kind: 'refused'; readonly reason: string; readonly mustTell: boolean }
+    | {
+        readonly kind: 'refused'
+        readonly reason: string
+        readonly mustTell: boolean
+        /** It may be said, and is not for the agent. */
+        readonly overheard?: Hearing
+      }
   )
+
+/** How it is remembered; null: not at all. */
+export type Hearing = {
+  readonly memory:
+    | (Pick<Remembered, 'room' | 'mainLine' | 'principal' | 'minutes'> & { readonly maxBytes: number })
+    | null
+}
 
 export type MergeLimits = { readonly maxMessages: number; readonly maxBytes: number }
 
@@ -48,7 +70,7 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
   for (const entry of entries) {
     const { row } = entry
     const admission = admissions.get(row.id) ?? noDecision
-    const ending = earlyEnd(row, admission)
+    const ending = earlyEnd(entry, admission)
     if (ending === 'door') {
       // Whoever stands outside keeps nobody from being answered; they are told once nobody is left to answer.
       atDoor ??= entry
@@ -76,7 +98,7 @@ const noDecision: Admission = { ...noGround, kind: 'refused', reason: 'no_decisi
 
 type Ending = Omit<Disposition, 'id'>
 
-function earlyEnd(row: WaitingMessage, admission: Admission): Ending | 'door' | undefined {
+function earlyEnd({ row, message }: Absorbed, admission: Admission): Ending | 'door' | undefined {
   const refused = (reason: string, tombstone = false): Ending => ({
     ...noGround,
     state: 'refused',
@@ -93,10 +115,23 @@ function earlyEnd(row: WaitingMessage, admission: Admission): Ending | 'door' | 
   if (admission.kind === 'admitted') return undefined
   const { accessRule, subject, evidence } = admission
   if (admission.mustTell) return 'door'
-  if (admission.kind === 'refused') return { ...refused(admission.reason), accessRule, subject, evidence }
+  if (admission.kind === 'refused') {
+    const { reason, overheard } = admission
+    const heard = overheard === undefined ? {} : { overheard: { memory: remembered(row, message, overheard) } }
+    return { ...refused(reason), accessRule, subject, evidence, ...heard }
+  }
   const { pairing } = admission
   if (pairing === null) return 'door'
   return { ...refused('pairing_required'), state: 'held', pairingId: pairing.id, accessRule, subject, evidence }
+}
+
+/** As it reads after its edits. What is longer than all that a turn is given is not kept for one. */
+function remembered(row: WaitingMessage, message: StoredMessage, { memory }: Hearing): Remembered | null {
+  if (memory === null) return null
+  const { maxBytes, ...kept } = memory
+  const envelope = overheardEnvelope(row.editOf === null ? message : { ...message, id: row.editOf })
+  const bytes = new TextEncoder().encode(JSON.stringify([envelope.content, envelope.payload])).length
+  return bytes > maxBytes ? null : { ...kept, original: row.original?.id ?? null, envelope, bytes }
 }
 
 /** A command, a click, a run or a task wants its own answer; so does what failed in company before (rulings 14, 15). */

@@ -2,6 +2,8 @@
 import type { Envelope } from '../contract/index.ts'
 
 export interface TranscriptStore {
-  /** The first `head` lines and the last `tail` lines, oldest first, none twice. */
-  window(sessionId: string, head: number, tail: number): Promise<readonly Envelope[]>
+  /** The first `head` lines and the last `tail` lines, oldest first, none twice. Overheard ones beside them: the last `around`. */
+  window(sessionId: string, lines: TranscriptLines): Promise<readonly Envelope[]>
 }
+
+export type TranscriptLines = { readonly head: number; readonly tail: number; readonly around: number }

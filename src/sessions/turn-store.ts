@@ -9,6 +9,7 @@ import type {
   QueuedCall,
   StoredAccess,
 } from '../contract/index.ts'
+import type { Overheard, Recall } from './overheard.ts'
 
 /** What every later write must carry: it fails once somebody else holds the lane. */
 export type Hold = { readonly conversationId: string; readonly epoch: number }
@@ -101,6 +102,8 @@ export type Disposition = Ground & {
   readonly tombstone: boolean
   /** Where it is held: the pairing that decides about it. */
   readonly pairingId: string | null
+  /** Said around the agent and not to it: its receipt keeps nothing of it. */
+  readonly overheard?: Overheard
 }
 
 export type NewMember = Ground & {
@@ -152,6 +155,9 @@ export type NewTurn = {
   readonly signalId: string | null
   /** The turn whose paused run this one goes on with. */
   readonly resumes: string | null
+  readonly recall?: Recall
+  /** The receipt of something overheard that its author takes back. */
+  readonly unheard?: string
 }
 
 export type NewTimer = {

@@ -12,6 +12,7 @@ import {
   forgetChains,
   forgetContent,
   forgetLimits,
+  forgetOverheard,
   forgetPairings,
   forgetReceipts,
   forgetSignals,
@@ -33,6 +34,18 @@ const chainDays = 2
 /** A session may be long: few at a time, and the rest in the next minute. */
 const sessionsPerRound = 20
 const maxRounds = 50
+const talkPerRound = 2_000
+
+/** What is promised to be gone goes at once, however much a busy hour left. */
+async function forgetTalk(database: Database, tenant: string): Promise<number> {
+  let swept = 0
+  for (let round = 0; round < maxRounds; round += 1) {
+    const rows = await database.query(forgetOverheard, [talkPerRound, tenant])
+    swept += rows.length
+    if (rows.length < talkPerRound) break
+  }
+  return swept
+}
 
 type Drift = { readonly conversationId: string; readonly pending: number; readonly actual: number }
 
@@ -65,6 +78,7 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
       }
       swept += (await database.query(forgetAudit, [auditDays, batch, tenant])).length
       swept += (await database.query(forgetLimits, [batch, tenant])).length
+      swept += await forgetTalk(database, tenant)
       swept += (await database.query(forgetChains, [chainDays, batch, tenant])).length
       swept += (await database.query(sweepForgotten, [batch, tenant])).length
       await database.query(foldTallies, [changesPerFold])

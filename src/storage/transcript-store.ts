@@ -9,8 +9,9 @@ import { storableJson } from './storable-json.ts'
 
 export function createTranscriptStore(database: Database, tenant: string): TranscriptStore {
   return {
-    async window(sessionId, head, tail) {
-      const rows = await database.query<{ envelope: Envelope }>(transcriptWindow, [sessionId, head, tail, tenant])
+    async window(sessionId, { head, tail, around }) {
+      const params = [sessionId, head, tail, tenant, around]
+      const rows = await database.query<{ envelope: Envelope }>(transcriptWindow, params)
       return rows.map((row) => row.envelope)
     },
   }

@@ -1,5 +1,5 @@
 // Hop 5's port on SQL. The holder is this process; the lease length is the store's.
-import type { HeldLane, TurnEnd, TurnStore, WaitingMessage } from '../sessions/turn-store.ts'
+import type { Disposition, HeldLane, NewTurn, TurnEnd, TurnStore, WaitingMessage } from '../sessions/turn-store.ts'
 import type { Database, Statement } from './database.ts'
 import { readableRows } from './row-version.ts'
 import { type LaneAccess, withAccess } from './spread-access.ts'
@@ -15,6 +15,7 @@ import {
 import { joinTurn, waitingMessages } from './statements/join-turn.ts'
 import {
   lockLane,
+  openRoomTurn,
   openTurn,
   recountLane,
   releaseLane,
@@ -48,7 +49,7 @@ export function createTurnStore(database: Database, options: LeaseOptions): Turn
     ...createClaims(database, options),
     ...createJoins(database, holder),
     async open(lane, turn, dispositions) {
-      const rows = await database.query<Held>(openTurn, [
+      const rows = await database.query<Held>(opening(turn, dispositions), [
         lane.conversationId,
         holder,
         lane.epoch,
@@ -92,6 +93,12 @@ export function createTurnStore(database: Database, options: LeaseOptions): Turn
         return counted?.pending !== lane.pending
       }),
   }
+}
+
+/** Most turns are nowhere near a room. */
+function opening(turn: NewTurn | null, dispositions: readonly Disposition[]): Statement {
+  const isInRoom = turn?.recall !== undefined || turn?.unheard !== undefined
+  return isInRoom || dispositions.some(({ overheard }) => overheard !== undefined) ? openRoomTurn : openTurn
 }
 
 /** Most turns wait for nothing and let everybody in: they are spared the tables of those that do not. */

@@ -137,6 +137,7 @@ function arrived(scene: scenes.Scene, order: Order): ArrivedMessage {
         addressed: 'command',
         mentions: [],
         event: 'new',
+        ...(room === 'dm' || thread !== undefined ? {} : { main_line: threadId }),
         command,
       },
     },

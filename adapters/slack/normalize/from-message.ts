@@ -152,6 +152,7 @@ function contextOf(scene: MessageScene, room: 'dm' | 'group' | 'channel', origin
       subject: `slack:${scenes.homeOf(place, undefined).home}/${userId}`,
     })),
     event: change.event,
+    ...(room === 'dm' || isInThread ? {} : { main_line: scenes.threadId(place, event.channel, undefined) }),
     ...(change.event === 'new' ? {} : { target_id: originalId }),
   }
 }

@@ -106,10 +106,15 @@ function mergeRoles(turns: readonly HistoricalMessage[]): readonly HistoricalMes
   const groups: HistoricalMessage[][] = []
   for (const turn of turns) {
     const last = groups.at(-1)
-    if (last?.[0]?.role === turn.role) last.push(turn)
+    if (last?.[0]?.role === turn.role && !isOverheard(turn) && !isOverheard(last[0])) last.push(turn)
     else groups.push([turn])
   }
   return groups.flatMap(mergeGroup)
+}
+
+/** What was said around the agent never becomes part of what somebody said to it. */
+function isOverheard({ overheard }: HistoricalMessage): boolean {
+  return overheard === true
 }
 
 function mergeGroup(group: readonly HistoricalMessage[]): readonly HistoricalMessage[] {

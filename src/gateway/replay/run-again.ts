@@ -27,7 +27,7 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
   const safeDeps: GatewayDeps = {
     ...deps,
     journal: recorded.journal,
-    transcripts: { window: async () => stored.history },
+    transcripts: { window: async (_, { around }) => lastOverheard(stored.history, around) },
     fenceFetch: () => refuseToFetch,
     runs: { ...deps.runs, append: async () => ({ isHeld: false, stoppedBy: null }) },
     runWatch: { watch: () => () => {}, stop: () => {} },
@@ -42,6 +42,13 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
   const ready = stored.hasLive ? { ...prepared.ready, live: { clientId: '', text: '' } } : prepared.ready
   const today = await runToItsEnd(safeDeps, ready, stop.signal)
   return { today, steps: recorded.report(), notes: prepared.notes }
+}
+
+/** All that was overheard is there; the run was shown the last of it. */
+function lastOverheard(history: Stored['history'], around: number): Stored['history'] {
+  const isOverheard = ({ metadata }: Stored['history'][number]): boolean => metadata['overheard'] === true
+  const shown = new Set(history.filter(isOverheard).slice(-around || history.length))
+  return history.filter((line) => !isOverheard(line) || shown.has(line))
 }
 
 async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: Stored): Promise<Ready | Ended> {

@@ -8,6 +8,8 @@ export type Removed = {
   readonly inFlight: number
   /** Lines of transcripts: deleted, or emptied where others take part. */
   readonly lines: number
+  /** What rooms remembered of theirs. */
+  readonly overheard: number
   readonly conversations: number
   /** Conversations that go on without them. */
   readonly sharedConversations: number
@@ -50,6 +52,7 @@ export interface ForgetStore {
   eraseTurns(names: readonly string[], conversation: string): Promise<Part>
   /** Nothing removed: something new has come meanwhile. */
   leave(names: readonly string[], conversation: string): Promise<Part>
+  eraseOverheard(names: readonly string[]): Promise<Part>
   erasePairings(names: readonly string[]): Promise<Part>
   eraseReceipts(names: readonly string[], after: string | null): Promise<ReceiptPage>
   countReceipts(names: readonly string[], after: string | null): Promise<ReceiptPage>

@@ -25,7 +25,7 @@ export type Forgotten = {
 export const nothingRemoved: Removed = {
   ...{ receipts: 0, inFlight: 0, lines: 0, conversations: 0, sharedConversations: 0, sessions: 0, turns: 0, calls: 0 },
   ...{ unsent: 0, waits: 0, timers: 0, grants: 0, pairings: 0, tokens: 0, consents: 0, tombstones: 0, chains: 0 },
-  ...{ links: 0, principals: 0, attachments: 0 },
+  ...{ links: 0, principals: 0, attachments: 0, overheard: 0 },
 }
 
 export function addRemoved(sum: Removed, part: Part): Removed {
@@ -44,6 +44,8 @@ export async function forgetPerson({ store, monotonicMs }: ForgetDeps, wish: For
   let place: ForgetPlace | null = from ?? { phase: 'conversations', after: null }
   // Before their conversations: whoever lets them in meanwhile would bring what was held back into one that is gone.
   if (from === null) add(await store.erasePairings(names))
+  // The same for whoever asks the agent meanwhile, in a room where they were overheard.
+  if (from === null) add(await store.eraseOverheard(names))
   do {
     place = await step(store, names, place, add)
   } while (place !== null && monotonicMs() - startedAt < budgetMs)
@@ -84,6 +86,7 @@ async function step(
   add(page.removed)
   if (page.next !== null) return { phase, after: page.next }
   await untilNothing(add, () => store.eraseAttachments(names))
+  add(await store.eraseOverheard(names))
   add(await store.eraseWritten(names))
   return null
 }

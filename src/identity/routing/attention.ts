@@ -1,12 +1,17 @@
 // Whether what was said in a room is for the agent to answer (hop 6). Told by the place and by how it was addressed, never
 // by which channel it is.
-import type { AttentionMode, ChannelContext } from '../../contract/index.ts'
+import type { AttentionMode, ChannelContext, RoomMemory } from '../../contract/index.ts'
+
+/** So many are kept of one room at most, its threads included. */
+export const maxRemembered = 200
 
 /** How an agent listens on one connection. */
 export type Attention = {
   readonly mode: AttentionMode
   /** By the platform's id of the room. */
   readonly places: ReadonlyMap<string, AttentionMode>
+  /** What is said around the agent and not to it. Null: nothing of it is kept. */
+  readonly remember: Required<RoomMemory> | null
 }
 
 /** Why a message that may be said gets no answer. */
@@ -55,7 +60,7 @@ export function isAddressed({ addressed }: Pick<Channel, 'addressed'>): boolean 
   return addressed !== 'none' && addressed !== 'thread'
 }
 
-function isRoom(channel: Heard['channel']): channel is Channel {
+export function isRoom(channel: Heard['channel']): channel is Channel {
   return channel?.room_kind === 'group' || channel?.room_kind === 'channel'
 }
 

@@ -32,6 +32,10 @@ unkept as (
       select $5::text union all select l.subject from identity_links l where l.tenant = $1 and l.principal = $5))
     and k.tenant = $1 and k.id = s.consent_id and k.reason = 'explicit_consent'
 ),
+unremembered as (
+  delete from overheard o using said
+  where not said.is_allowed and said.operation in ('store_transcript', 'store_memory') and o.tenant = $1 and o.principal = $5
+),
 audited as (
   insert into audit_log (tenant, action, outcome, rule, principal_id, connection, agent)
   select $1, 'consent', case when said.is_allowed then 'given' else 'withdrawn' end, said.operation, met.id, $6, $7

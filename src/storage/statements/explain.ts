@@ -88,6 +88,10 @@ const message = `select x.id, x.connection, x.agent, x.kind, x.event, x.message_
     (select json_build_object('code', p.code, 'status', p.status, 'agent', p.agent, 'createdAt', ${iso('p.created_at')},
         'expiresAt', ${iso('p.expires_at')}, 'decidedAt', ${iso('p.decided_at')}, 'decidedBy', p.decided_by)
       from pairings p where p.tenant = x.tenant and p.id = x.pairing_id) as pairing,
+    json_build_object(
+      'until', (select ${iso('o.expires_at')} from overheard o where o.inbox_id = x.id and o.expires_at > now()),
+      'turns', coalesce((select json_agg(json_build_object('id', k.turn_id, 'at', ${iso('k.created_at')}) order by k.created_at)
+        from messages k where k.inbox_id = x.id and k.role = 'overheard' and k.turn_id is not null), '[]')) as memory,
     ${iso('x.platform_at')} as "platformAt", ${iso('x.received_at')} as "receivedAt", ${iso('x.ended_at')} as "endedAt",
     x.turn_id as "turnId", x.attempts, x.trace_id as "traceId"
   from inbox x left join conversations c on c.id = x.conversation_id
@@ -97,6 +101,8 @@ const turn = `select t.id, t.kind, t.state, t.reason, t.agent, t.attempt, t.fail
     t.run_id as "runId", ${iso('t.started_at')} as "startedAt", ${iso('t.outage_since')} as "outageSince",
     ${iso('t.ended_at')} as "endedAt", t.history,
     (select s.kind || ' ' || s.name from signals s where s.turn_id = t.id order by s.seq limit 1) as signal,
+    (select count(*)::int from messages k
+      where k.session_id = t.session_id and k.turn_id = t.id and k.role = 'overheard') as overheard,
     coalesce((select json_agg(json_build_object('id', m.id, 'messageId', m.message_id, 'event', m.event,
         'state', m.state) order by m.turn_order) from inbox m where m.turn_id = t.id), '[]') as members,
     coalesce((select json_agg(json_build_object('name', j.step, 'state', j.state, 'error', j.error,

@@ -16,6 +16,15 @@ held as (
 select (select count(*)::int from gone) as pairings, (select count(*)::int from held) as "inFlight"`,
 )
 
+/** Looked through as a whole: of a room there are never many, and they are there for a while only. */
+export const forgetOverheard = statement(
+  'forget_their_talk',
+  `
+with gone as (
+  delete from overheard o where o.tenant = $1 and (${isTheirs('o.subject')} or ${isTheirs('o.principal')}) returning 1)
+select count(*)::int as overheard from gone`,
+)
+
 const page = `
 page as materialized (
   select x.id, x.ended_at is not null and (${isTheirs('x.subject')} or ${isTheirs('x.principal')}) as is_theirs
@@ -137,6 +146,7 @@ select (select count(*)::int from theirs where is_alone) as conversations,
   (select count(*)::int from mine join timers t on t.origin = mine.id) as timers,
   (select count(*)::int from attachments a where a.tenant = $1 and (${isTheirs('a.owner')} or a.session_id in (
     select s.id from theirs join sessions s on s.conversation_id = theirs.id where theirs.is_alone))) as attachments,
+  (select count(*)::int from overheard o where o.tenant = $1 and (${isTheirs('o.subject')} or ${isTheirs('o.principal')})) as overheard,
   (select count(*)::int from grants g where g.tenant = $1 and ${isTheirs('g.subject')}) as grants,
   (select count(*)::int from pairings p where p.tenant = $1 and ${isTheirs('p.subject')}) as pairings,
   (select count(*)::int from tokens t where t.tenant = $1 and ${isTheirs('t.principal')}) as tokens,

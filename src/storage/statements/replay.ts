@@ -1,8 +1,10 @@
 // Everything a replay reads, in one statement. $1 id of a message, a turn or a delivery; $2, $3 transcript lines from the
 // start and from the end; $4 tenant. The transcript is cut where it stood when the turn began, or when the message came.
+import { maxRemembered } from '../../identity/routing/attention.ts'
 import { statement } from '../database.ts'
 import { messageColumns } from './claim-lanes.ts'
 import { storedAccess } from './stored-access.ts'
+import { windowLines } from './transcript.ts'
 
 const members = `from inbox x
     where x.turn_id = p.turn_id or (p.turn_id is null and x.id = p.inbox_id) order by x.turn_order, x.seq`
@@ -57,11 +59,13 @@ select p.tenant, p.connection, p.agent, p.conversation_id as "conversationId", p
     where o.origin = p.turn_id and o.purpose not in ('live', 'assertion') order by o.ordinal) w), '[]') as calls,
   exists (select 1 from outbox o where o.origin = p.turn_id and o.purpose = 'live') as "hasLive",
   coalesce((select json_agg(m.name order by m.name) from timers m where m.origin = p.turn_id), '[]') as timers,
-  coalesce((select json_agg(l.envelope order by l.seq) from (
-    (select seq, envelope from messages where session_id = p.session and seq < $2 and created_at < p.began_at
-      order by seq limit $2)
-    union all
-    (select seq, envelope from messages where session_id = p.session and seq >= $2 and created_at < p.began_at
-      order by seq desc limit $3)) l), '[]') as history
+  coalesce((select json_agg(l.envelope order by l.seq) from (${windowLines({
+    session: 'p.session',
+    head: '$2',
+    tail: '$3',
+    around: `${maxRemembered}`,
+    // What it overheard was written down when it began.
+    where: `(m.created_at < p.began_at or (m.turn_id = p.turn_id and m.role = 'overheard'))`,
+  })}) l), '[]') as history
 from placed p`,
 )

@@ -92,6 +92,15 @@ old as materialized (
 delete from audit_log l using old where l.seq = old.seq returning 1 as swept`,
 )
 
+/** $1 batch, $2 tenant. What a room's talk is remembered for is over; whoever takes something of it right now has it first. */
+export const forgetOverheard = statement(
+  'forget_overheard',
+  `
+with old as materialized (
+  select inbox_id from overheard where tenant = $2 and expires_at < now() order by expires_at limit $1 for update skip locked)
+delete from overheard o using old where o.inbox_id = old.inbox_id returning 1 as swept`,
+)
+
 /** $1 batch, $2 tenant. Buckets that are full again say nothing any more. */
 export const forgetLimits = statement(
   'forget_limits',

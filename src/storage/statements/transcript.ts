@@ -1,16 +1,41 @@
-// The transcript, read by window. $1 session, $2 lines from the start, $3 lines from the end, $4 tenant.
+// The transcript, read by window. $1 session, $2 lines from the start, $3 lines from the end, $4 tenant, $5 lines overheard.
 import { statement } from '../database.ts'
+
+type Window = {
+  readonly session: string
+  readonly head: string
+  readonly tail: string
+  /** How many lines of what was said around the agent. */
+  readonly around: string
+  /** SQL: what else is asked of a line `m`. */
+  readonly where: string
+}
+
+/**
+ * The lines of a window, with their numbers. What was only overheard stands where it was said and takes no place of what was
+ * said to the agent; there is never more of it between two turns than one turn is given.
+ */
+export const windowLines = ({ session, head, tail, around, where }: Window): string => {
+  const lines = (more: string) =>
+    `select m.seq, m.envelope from messages m where m.session_id = ${session} and ${where}${more}`
+  const said = `m.role <> 'overheard'`
+  return `
+  with first_lines as materialized (${lines(` and ${said}`)} order by m.seq limit ${head}),
+  last_lines as materialized (${lines(` and ${said} and m.seq > coalesce((select max(f.seq) from first_lines f), -1)`)}
+    order by m.seq desc limit ${tail}),
+  overheard_lines as materialized (
+    -- Of a long session only the end is looked through.
+    ${lines(` and m.role = 'overheard' and m.seq > (
+      select case when count(*) < ${tail} then -1 else min(l.seq) end from last_lines l)`)}
+    order by m.seq desc limit ${around})
+  select * from first_lines union all select * from last_lines union all select * from overheard_lines`
+}
 
 export const transcriptWindow = statement(
   'transcript_window',
   `
-select envelope from (
-  (select seq, envelope from messages where session_id = $1 and tenant = $4 and seq < $2 order by seq limit $2)
-  union all
-  (select seq, envelope from (
-     select seq, envelope from messages where session_id = $1 and tenant = $4 and seq >= $2
-     order by seq desc limit $3) latest)
-) lines order by seq`,
+select envelope from (${windowLines({ session: '$1', head: '$2', tail: '$3', around: '$5', where: 'm.tenant = $4' })}) lines
+order by seq`,
 )
 
 /** $1 run, $2 key, $3 event. The same key again changes nothing. Held while it is written: a run that is gone gets no log. */

@@ -5,6 +5,7 @@ import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
 import { auditedMessages } from './audit-lines.ts'
 import { remembered } from './history.ts'
+import { overhears } from './overhear.ts'
 import { turnedBy, turnedThread } from './own-thread.ts'
 import { liveTurnCalls, turnCalls } from './turn-calls.ts'
 
@@ -21,34 +22,21 @@ const isWaiting = (rows: string): string =>
 const keeping = `json_to_record(coalesce(g.keeping, '{}')) as k(
     id uuid, "isAllowed" boolean, reason text, audit jsonb, "expiresInMs" float8)`
 
-/** $4 turn, $5 dispositions (JSON), $6 members (JSON). Without a turn the lane is given back at once. */
-export const openTurn = statement(
-  'open_turn',
-  `
+type Rooms = {
+  readonly given: string
+  readonly lines: string
+  readonly disposed: string
+  readonly emptied: string
+  readonly settled: string
+  readonly overhears: string
+}
+
+const open = (rooms: Rooms): string => `
 with ${lane},
 given as (
   select t.* from lane, json_to_record(coalesce($4::text, '{}')::json) as t(
     id uuid, kind text, attempt int, "sessionId" uuid, "isNewSession" boolean, "parentTurn" uuid, principal text,
-    "runId" text, "traceId" text, "deadlineMs" float8, "replyTo" jsonb, "signalId" uuid, resumes uuid, keeping json)
-),
-begun as (
-  insert into sessions (id, tenant, connection, conversation_id, agent, owner, is_kept, consent_id, expires_at)
-  -- Whoever the first turn is for: the first to write in a room may have been refused.
-  select g."sessionId", c.tenant, c.connection, c.id, c.agent, coalesce(g.principal, c.owner_subject), coalesce(k."isAllowed", true), k.id,
-    case when not k."isAllowed" then now() + k."expiresInMs" * interval '1 ms' end
-  from given g join conversations c on c.id = $1 cross join lateral ${keeping} where g.id is not null and g."isNewSession"
-  returning id, tenant, connection, agent
-),
-decided_keeping as (
-  insert into consents (tenant, id, operation, is_allowed, reason, session_id, connection, agent, audit)
-  select b.tenant, k.id, 'store_transcript', k."isAllowed", k.reason, b.id, b.connection, b.agent, k.audit
-  from begun b, given g cross join lateral ${keeping} where k.id is not null
-),
-ended as (
-  update sessions s set status = 'closed', ended_at = now(),
-    expires_at = case when s.is_kept then s.expires_at else now() end
-  from begun, conversations c
-  where c.id = $1 and s.id = c.session_id
+    "runId" text, "traceId" text, "deadlineMs" float8, "replyTo" jsonb, "signalId" uuid, resumes uuid, keeping json${rooms.given})
 ),
 mapped as (
   update conversations c set session_id = g."sessionId", reply_to = coalesce(g."replyTo", c.reply_to),
@@ -104,7 +92,7 @@ signalled as (
 ),
 disposed as materialized (
   select d.* from lane, json_to_recordset($5::text::json) as d(
-    id uuid, state text, reason text, tombstone boolean, "pairingId" uuid, "accessRule" text, subject text, evidence jsonb)
+    id uuid, state text, reason text, tombstone boolean, "pairingId" uuid, "accessRule" text, subject text, evidence jsonb${rooms.disposed})
 ),
 -- Whoever decides about a pairing locks it first. What finds it decided already stays in the queue, for a new decision.
 undecided as materialized (
@@ -115,11 +103,30 @@ undecided as materialized (
 ),
 settled as (
   update inbox x set state = d.state, reason = d.reason, ended_at = case when d.state <> 'held' then now() end,
-    access_rule = d."accessRule", pairing_id = d."pairingId"
+    access_rule = d."accessRule", pairing_id = d."pairingId"${rooms.emptied}
   from disposed d
   where x.id = d.id and ${isWaiting('$5')} and (d.state <> 'held' or d."pairingId" in (select id from undecided))
   returning x.id, x.tenant, x.connection, x.agent, x.conversation_id, x.trace_id, x.edit_of, x.subject, x.event, d.tombstone,
-    d.state, d.reason, d."accessRule", d.subject as shown, d.evidence
+    d.state, d.reason, d."accessRule", d.subject as shown, d.evidence${rooms.settled}
+),${rooms.overhears}
+begun as (
+  insert into sessions (id, tenant, connection, conversation_id, agent, owner, is_kept, consent_id, expires_at, next_seq)
+  -- Whoever the first turn is for: the first to write in a room may have been refused.
+  select g."sessionId", c.tenant, c.connection, c.id, c.agent, coalesce(g.principal, c.owner_subject), coalesce(k."isAllowed", true), k.id,
+    case when not k."isAllowed" then now() + k."expiresInMs" * interval '1 ms' end, ${rooms.lines}
+  from given g join conversations c on c.id = $1 cross join lateral ${keeping} where g.id is not null and g."isNewSession"
+  returning id, tenant, connection, agent
+),
+decided_keeping as (
+  insert into consents (tenant, id, operation, is_allowed, reason, session_id, connection, agent, audit)
+  select b.tenant, k.id, 'store_transcript', k."isAllowed", k.reason, b.id, b.connection, b.agent, k.audit
+  from begun b, given g cross join lateral ${keeping} where k.id is not null
+),
+ended as (
+  update sessions s set status = 'closed', ended_at = now(),
+    expires_at = case when s.is_kept then s.expires_at else now() end
+  from begun, conversations c
+  where c.id = $1 and s.id = c.session_id
 ),
 decided as (
   select t.tenant, t.id as inbox_id, t.subject, 'admitted' as outcome, null as code, t."accessRule" as rule, t.evidence,
@@ -142,7 +149,25 @@ freed as (
     next_at = case when g.id is null then now() else l.next_at end
   from given g where l.conversation_id = $1
 )
-select count(*)::int as held from lane`,
+select count(*)::int as held from lane`
+
+/** $4 turn, $5 dispositions (JSON), $6 members (JSON). Without a turn the lane is given back at once. */
+export const openTurn = statement(
+  'open_turn',
+  open({ given: '', lines: '0', disposed: '', emptied: '', settled: '', overhears: '' }),
+)
+
+/** The same where something was overheard, or may be known of what was: most turns are spared it. */
+export const openRoomTurn = statement(
+  'open_room_turn',
+  open({
+    given: ', recall json, unheard uuid',
+    lines: '(select count(*) from recalled)',
+    disposed: ', overheard json',
+    emptied: `, message = case when d.overheard is null then x.message end, raw = case when d.overheard is null then x.raw end`,
+    settled: ', x.seq, d.overheard',
+    overhears,
+  }),
 )
 
 /** $4 turn. */

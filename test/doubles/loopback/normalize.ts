@@ -97,7 +97,8 @@ function messageOf(scene: Scene): NormalizedMessage {
     channel: {
       connector_id: connection.id,
       external_provider: 'loopback',
-      external_conversation_id: event.conversation,
+      external_conversation_id: event.mainLine ?? event.conversation,
+      ...(event.mainLine === undefined ? {} : { main_line: event.mainLine }),
       external_message_id: event.id,
       sender_id: from ?? null,
       room_kind: event.room,

@@ -19,6 +19,8 @@ export const eventSchema = z.object({
   obligation: z.string().min(1).optional(),
   exclusive: z.boolean().optional(),
   sentAt: z.iso.datetime().optional(),
+  /** The room whose main line it was said on, where the conversation is a thread of its own. */
+  mainLine: z.string().min(1).optional(),
   room: z.enum(['dm', 'group', 'channel']).default('dm'),
   /** How the sender calls themselves. */
   name: z.string().optional(),

@@ -1,0 +1,30 @@
+// What was said in a room around an agent and not to it: kept for a while, for the next time the agent is asked there.
+import { bigint, index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { connection, instant, tenant } from './columns.ts'
+
+/** The receipt keeps nothing of what was said: this is the only copy, until a turn takes it into its transcript. */
+export const overheard = pgTable(
+  'overheard',
+  {
+    inboxId: uuid('inbox_id').primaryKey(),
+    tenant: tenant(),
+    connection: connection(),
+    agent: text('agent').notNull(),
+    room: text('room').notNull(),
+    /** Set where what is said in the room itself begins a thread: what other threads of the room may know of it by. */
+    mainLine: text('main_line'),
+    conversationId: uuid('conversation_id').notNull(),
+    /** The receipt's. */
+    seq: bigint('seq', { mode: 'number' }).notNull(),
+    subject: text('subject'),
+    principal: text('principal').notNull(),
+    bytes: integer('bytes').notNull(),
+    envelope: jsonb('envelope').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (t) => [
+    index('overheard_conversation').on(t.conversationId, t.seq),
+    index('overheard_room').on(t.tenant, t.connection, t.agent, t.room, t.seq),
+    index('overheard_expires').on(t.tenant, t.expiresAt),
+  ],
+)
