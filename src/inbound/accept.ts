@@ -99,7 +99,8 @@ function messageDraft(
 ): InboxDraft {
   const { raw, ...message } = arrived.message
   const { channel } = arrived.message
-  const kept = redactRaw(raw)
+  // A deletion may quote what it takes back.
+  const kept = channel?.event === 'delete' ? null : redactRaw(raw)
   const isControl = controlCommandOf(arrived.message, context.controlNames) !== undefined
   const named = plainThread(arrived.thread)
   const thread = isControl ? besideThread(named) : named

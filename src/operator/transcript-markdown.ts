@@ -11,7 +11,7 @@ export function transcriptMarkdown({ id, connection, agent, createdAt }: About, 
 
 function lineMarkdown(seq: number, { role, type, content, created_at, metadata }: Envelope): string {
   const kind = type === 'text' ? '' : ` (${type})`
-  const by = metadata['spoken_by'] === 'operator' ? ' (a person)' : ''
+  const by = metadata['spoken_by'] === 'operator' ? ' (a person)' : metadata['overheard'] === true ? ' (overheard)' : ''
   const when = created_at === undefined ? '' : `, ${created_at}`
   const isGone = metadata['deleted'] === true
   const text = typeof content === 'string' ? content : JSON.stringify(content)

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { telegram, telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agent/agent.ts'
-import type { AttentionSettings } from '../../src/contract/index.ts'
+import { type AttentionSettings, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/storage/database.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../doubles/telegram-api.ts'
 import { createTestGateway, type TestGateway } from '../doubles/test-gateway.ts'
@@ -18,6 +18,7 @@ describeOnEachDatabase('attention on Telegram', (database) => {
   let api: TelegramApi
   let gateway: TestGateway
   let nextId = 1
+  let around: readonly string[]
   beforeEach(async () => {
     api = await startTelegramApi()
   })
@@ -37,7 +38,17 @@ describeOnEachDatabase('attention on Telegram', (database) => {
     }
     const limits = { connection: { count: 1000, perMs: 1 }, conversation: { count: 1000, perMs: 1 } }
     const connection = telegram({ ...account, limits, ...(attention === undefined ? {} : { attention }) })
-    const agents = [defineAgent({ slug: 'desk', run: (message) => `seen ${message.channel?.external_message_id}` })]
+    const agents = [
+      defineAgent({
+        slug: 'desk',
+        run(message) {
+          around = (message.history ?? [])
+            .filter((turn) => turn.overheard === true)
+            .map(({ sender, parts }) => `${sender.display_name}: ${textOf(parts)}`)
+          return `seen ${message.channel?.external_message_id}`
+        },
+      }),
+    ]
     gateway = createTestGateway(database(), { agents, connections: [connection] }, {}, [telegramChannel])
   }
   const say = async (fields: object, kind = 'message') => {
@@ -102,5 +113,27 @@ describeOnEachDatabase('attention on Telegram', (database) => {
     const seen = await say({ ...name, chat: { ...group, id: -300 } })
     expect(answers()).toEqual([expect.stringContaining('/stop'), seen])
     expect((await ends())[0]).toBe('ambient')
+  })
+
+  test('what a group said before is known where the bot is asked, each topic for itself', async () => {
+    start()
+    const bob = { from: { id: 8, is_bot: false, first_name: 'Bob' } }
+    await say({ ...bob, text: 'let us paint it blue' })
+    await say({ ...bob, ...topic, text: 'of the topic' })
+    await say({ ...bob, text: 'elsewhere', chat: { ...group, id: -300 } })
+    await say({ ...bob, text: 'a picture', photo: undefined, caption: undefined })
+    await say(name)
+    expect(around).toEqual(['Bob: let us paint it blue', 'Bob: a picture'])
+    await say({ ...name, ...topic })
+    expect(around).toEqual(['Bob: of the topic'])
+  })
+
+  test('an edited message is known as it reads now', async () => {
+    start()
+    const words = { message_id: 9_001, text: 'blue' }
+    await say(words)
+    await say({ ...words, text: 'green', edit_date: Math.floor(Date.now() / 1000) }, 'edited_message')
+    await say(name)
+    expect(around).toEqual(['Ada: green'])
   })
 })
