@@ -8,9 +8,11 @@ import {
   type HistoricalMessage,
   textOf,
 } from '../../src/contract/index.ts'
+import { replay } from '../../src/gateway/replay.ts'
 import { explain } from '../../src/operator/explain.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createExplainStore } from '../../src/storage/explain-store.ts'
+import { createReplayStore } from '../../src/storage/replay-store.ts'
 import { createSweepStore } from '../../src/storage/sweep-store.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
@@ -26,6 +28,7 @@ const crowd = statement(
   `insert into overheard select gen_random_uuid(), o.tenant, o.connection, o.agent, o.room, o.main_line, o.conversation_id,
      -n, o.subject, o.principal, 10, o.envelope, o.expires_at from (select * from overheard limit 1) o, generate_series(1, 10000) n`,
 )
+const idOfQuestion = statement('test_question', `select id from inbox where message_id = 'q'`)
 const open = { mode: 'public', allow: [] } as const
 
 type Seen = { readonly words: string; readonly history: readonly HistoricalMessage[] }
@@ -57,7 +60,7 @@ describeOnEachDatabase('talk around an agent', (database: () => Database) => {
           await say('late', { text: 'said meanwhile', from: 'bob' }, false)
           throw new Error('as asked')
         }
-        return 'seen'
+        return `knows ${around().length}`
       },
     })
     const connections = loopbackConnections(vendor.origin, { access: open, attention, ...changes })
@@ -96,7 +99,7 @@ describeOnEachDatabase('talk around an agent', (database: () => Database) => {
       '~ let us paint it blue',
       '~ why not green',
       'user what do you think?',
-      'assistant seen',
+      'assistant knows 2',
       '~ or red',
     ])
   })
@@ -273,6 +276,20 @@ describeOnEachDatabase('talk around an agent', (database: () => Database) => {
     expect(await tablesWith(database(), bob)).toEqual([])
     expect(await ask()).toEqual(['eve: eve speaks'])
     expect(await ask({ conversation: 'hall 2' })).toEqual([])
+  })
+
+  test('a replay knows what the turn knew, and nothing that was said since', async () => {
+    start({ remember: { messages: 2 } })
+    for (const text of ['one', 'two', 'three']) await talk(text)
+    await say('q', { addressed: 'mention', from: 'ada' })
+    await talk('four')
+    await ask()
+    const [asked] = await database().query<{ id: string }>(idOfQuestion, [])
+    const report = await replay(gateway.deps, createReplayStore(database(), 'default'), asked?.id ?? '', {
+      fixture: 'none',
+    })
+    expect(report.diff.filter((each) => !each.startsWith(' '))).toEqual([])
+    expect(around()).toEqual(['bob: two', 'bob: three'])
   })
 
   test('the story says that a message is remembered, until when, and which turn was given it', async () => {
