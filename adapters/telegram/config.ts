@@ -37,6 +37,13 @@ const settingsSchema = z.strictObject({
     .regex(/^@?[A-Za-z0-9_]{3,32}$/, 'must be the bot’s user name, such as my_bot; correct TELEGRAM_BOT_USERNAME')
     .transform((name) => name.replace(/^@/, ''))
     .optional(),
+  /**
+   * How a reply is shown while it grows. A message that is edited can be finished again when an answer was lost; a draft, for
+   * private chats only, is smoother and tells people once, but what finishes it is a send that cannot be repeated.
+   */
+  streaming: z
+    .enum(['edit', 'draft', 'off'], { error: 'must be edit, draft or off; correct TELEGRAM_STREAMING' })
+    .default('edit'),
   /** How much is said in one group before Telegram would refuse more. */
   groupMessagesPerMinute: z.int().min(1).max(1000).default(20),
   /** What Telegram is known to tolerate; only its own retry_after is authoritative. */
@@ -68,11 +75,13 @@ export function telegramFromEnvironment(
   if (token === undefined && webhookSecrets === undefined) return undefined
   if (token === undefined) return { missing: ['TELEGRAM_BOT_TOKEN'] }
   if (webhookSecrets === undefined && mode !== 'polling') return { missing: ['TELEGRAM_WEBHOOK_SECRET'] }
+  const streaming = env['TELEGRAM_STREAMING'] || undefined
   const access = accessFrom(env['TELEGRAM_ALLOW'])
   return {
     settings: {
       botToken: secret(token),
       ...(mode === undefined ? {} : { mode }),
+      ...(streaming === undefined ? {} : { streaming }),
       webhookSecret: (webhookSecrets ?? '')
         .split(',')
         .flatMap((text) => (text.trim() === '' ? [] : secret(text.trim()))),

@@ -52,6 +52,8 @@ export type TelegramOptions = {
   readonly webhookSecret?: string | readonly string[]
   readonly apiRoot?: string
   readonly botUsername?: string
+  /** How a reply is shown while it grows; `edit` unless said otherwise. */
+  readonly streaming?: 'edit' | 'draft' | 'off'
   readonly limits?: TelegramSettings['limits']
   readonly groupMessagesPerMinute?: number
 }
@@ -71,7 +73,8 @@ export function telegram(options: TelegramOptions): ConnectionConfig {
 }
 
 function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter {
-  const bot = { id: botIdOf(settings), username: settings.botUsername }
+  const bot = { id: botIdOf(settings), username: settings.botUsername, streaming: settings.streaming }
+  const isStreaming = settings.streaming !== 'off'
   const isPolling = settings.mode === 'polling'
   const ownSecret = isPolling ? randomSecret() : ''
   // What a polling bot fetches carries a secret that only this process knows: nothing else may come in.
@@ -91,7 +94,11 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       mentionRelay: { kind: 'none' },
       coversNames: true,
       isInteractive: true,
-      verbs: ['openFile', 'live', 'transient', ...(isPolling ? (['source'] as const) : [])],
+      verbs: [
+        ...(['openFile', 'transient'] as const),
+        ...(isStreaming ? (['live'] as const) : []),
+        ...(isPolling ? (['source'] as const) : []),
+      ],
     },
     verify: async (arrival) => verifyTelegram(secrets, arrival),
     payloadOf: (arrival) => arrival.bytes,
@@ -99,7 +106,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
     render: deps.files === undefined ? renderTelegram : renderWithFiles,
     deliver: deliverTelegram(settings, deps, pace),
     openFile: openTelegramFile(settings, deps),
-    live: liveTelegram(settings, deps, pace),
+    ...(isStreaming ? { live: liveTelegram(settings, deps, pace) } : {}),
     transient: showTyping(settings, deps),
     ...(isPolling ? { source: pollTelegram(settings, { ...deps, headers: { [secretHeader]: ownSecret } }) } : {}),
   })

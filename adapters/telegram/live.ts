@@ -1,12 +1,12 @@
-// A reply shown while it grows: one message that is edited (slack 3.11). Telegram's drafts have no id that a final reply could
-// finish, and they vanish when anything is sent; so they are not used.
+// A reply shown while it grows: one message that is edited, or a draft where the operator wants it (slack 3.11).
 import { GrammyError } from 'grammy/web'
 import type { ChannelDeps, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
 import { type EntityPiece, streamTree } from '../../src/rendering/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { clientSignal, telegramApi } from './deliver/api.ts'
-import { isUnmodified } from './deliver/outcome.ts'
+import { isUnmodified, retryAfterMs } from './deliver/outcome.ts'
 import type { GroupPace } from './deliver/pace.ts'
+import { createDrafts } from './draft.ts'
 import { piecesOf, textCall, textPayload } from './render/text.ts'
 import { replyToSchema } from './wire/call.ts'
 
@@ -25,8 +25,10 @@ export function liveTelegram(
 ): LiveVerbs {
   const api = telegramApi(settings, deps)
   const shownAt = new Map<string, number>()
+  const drafts = settings.streaming === 'draft' ? createDrafts(api) : undefined
   return {
     everyMs,
+    ...(drafts === undefined ? {} : { preview: drafts.preview }),
     open(to, text) {
       const address = replyToSchema.parse(to)
       if (address.guest_query_id !== undefined || address.reply_to_click !== undefined) return undefined
@@ -35,6 +37,8 @@ export function liveTelegram(
       return { method, payload } as unknown as JsonObject
     },
     async frame(frame) {
+      const drafted = drafts?.frame(frame)
+      if (drafted !== undefined) return drafted
       const to = replyToSchema.parse(frame.to)
       const chatId = Number(to.chat_id)
       const key = `${chatId}:${frame.reference}`
@@ -78,7 +82,7 @@ function isSame(one: EntityPiece, other: EntityPiece): boolean {
 function outcomeOf(error: unknown): FrameOutcome {
   if (!(error instanceof GrammyError) || error.error_code >= 500) return { kind: 'later', afterMs: everyInGroupsMs }
   if (error.error_code !== 429) return over(`telegram_${error.error_code}`)
-  const afterMs = (error.parameters.retry_after ?? 1) * 1000
+  const afterMs = retryAfterMs(error)
   return afterMs > maxWaitMs ? over('rate_limited') : { kind: 'later', afterMs }
 }
 

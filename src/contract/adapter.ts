@@ -3,6 +3,7 @@ import type { CallerContext } from './caller.ts'
 import type { Capabilities, OptionalVerb, RecipientCapabilities } from './capabilities.ts'
 import { GatewayError } from './errors.ts'
 import type { JsonObject } from './json.ts'
+import type { LiveVerbs } from './live.ts'
 import type { NormalizedMessage } from './message.ts'
 import type { Acceptance, DeliveryOutcome, LookupOutcome, TransportAnswer, Verdict } from './outcomes.ts'
 import type { NormalizedResponse } from './response.ts'
@@ -147,34 +148,6 @@ export type SourceBatch = {
   /** For transports that want an answer to each: the answers in the order of the arrivals. */
   acknowledge?(answers: readonly TransportAnswer[]): Promise<void>
 }
-
-/**
- * A live message: opened by an outbox row, whose vendor id is the reference of every frame; frames are shown at most once and
- * outside the books; the reply's first call, rendered with `hasLive`, is an edit of it when it is delivered.
- */
-export interface LiveVerbs {
-  /** Least time between two frames of one message. */
-  readonly everyMs: number
-  /** The call that opens it with the words so far. Undefined: not in this place. */
-  open(to: JsonObject, text: string): JsonObject | undefined
-  frame(frame: LiveFrame): Promise<FrameOutcome>
-}
-
-export type LiveFrame = {
-  readonly reference: string
-  readonly to: JsonObject
-  /** All words so far, Markdown as the model writes it. */
-  readonly text: string
-  /** What the last frame that was shown, or the opening, showed. After a take-over nobody knows: then it is no beginning of `text`. */
-  readonly shown: string
-  readonly signal: AbortSignal
-}
-
-/** `over`: no more frames for this message; the final reply still comes. */
-export type FrameOutcome =
-  | { readonly kind: 'shown' }
-  | { readonly kind: 'later'; readonly afterMs: number }
-  | { readonly kind: 'over'; readonly reason: string }
 
 /** What an adapter author writes. */
 export interface AdapterDefinition<Payload, Call extends JsonObject> extends OptionalVerbs {

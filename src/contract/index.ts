@@ -17,10 +17,7 @@ export type {
   Attempt,
   Connection,
   Endpoint,
-  FrameOutcome,
   KeptFacts,
-  LiveFrame,
-  LiveVerbs,
   OpenedFile,
   RawArrival,
   Reception,
@@ -81,6 +78,7 @@ export type { FetchRefusal, GuardedFetch, GuardedFetchOptions, GuardedOutcome } 
 export type { IdSource } from './ids.ts'
 export { createIdSource } from './ids.ts'
 export type { Json, JsonObject } from './json.ts'
+export type { FrameOutcome, LiveFrame, LivePreview, LiveVerbs } from './live.ts'
 export type { Log, LogFacts } from './log.ts'
 export { safeFacts } from './log.ts'
 export type { HistoricalMessage, NormalizedMessage } from './message.ts'

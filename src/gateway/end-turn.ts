@@ -1,6 +1,6 @@
 // The end of a turn: its answer, its silence, its death with an apology, or its return to the lane.
 import { apology, completeReply } from '../agent/reply.ts'
-import { type Envelope, isGatewayError, type QueuedCall } from '../contract/index.ts'
+import { type Envelope, isGatewayError, type QueuedCall, textPart } from '../contract/index.ts'
 import { backoffMs } from '../outbox/backoff.ts'
 import { type Outgoing, renderCalls } from '../outbox/enqueue.ts'
 import { amendmentEnvelope, assistantEnvelope, participantIn, userEnvelope } from '../sessions/codec.ts'
@@ -16,7 +16,8 @@ import { replyFacts, runIdOf } from './turn-facts.ts'
 type Line = TurnEnd['envelopes'][number]
 
 /** Rendering happens here, before the commit: one outbox row is one vendor call. */
-export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, result: RunResult, latencyMs: number): TurnEnd {
+export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, given: RunResult, latencyMs: number): TurnEnd {
+  const result = keepingShown(ready, given)
   const outgoing: Outgoing[] = result.extras.map((reply) => ({ reply, purpose: 'message' }))
   if (result.reply !== undefined) outgoing.push({ reply: result.reply, purpose: 'reply' })
   const participants = [...result.participants, ...ready.members.map((member) => participantIn(member.message))]
@@ -44,6 +45,15 @@ export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, result: RunResu
     requests: result.requests,
     resolved: result.resolved,
   }
+}
+
+/** Whoever stops an answer wants no more of it, and keeps what they have read. */
+function keepingShown({ shown = '' }: ReadyTurn, result: RunResult): RunResult {
+  const { reply, run } = result
+  const note = reply?.parts.at(-1)
+  const isStopped = run.status === 'cancelled' || run.status === 'interrupted'
+  if (!isStopped || reply === undefined || note === undefined || shown.trim() === '') return result
+  return { ...result, reply: { ...reply, parts: [textPart(shown, 'text/markdown'), note] } }
 }
 
 /** A question is changed by whoever answers it, and must not come back after that. */

@@ -1,5 +1,6 @@
 // A reply shown while it grows (ruling 19). Its row is opened under the turn's fence and sent like any other; once that has
-// arrived, frames follow: outside the books, one at a time, each with all words so far, none without the lease.
+// arrived, frames follow: outside the books, one at a time, each with all words so far, none without the lease. A preview, which
+// vanishes by itself, has no row: the reply is then a message like any other.
 import type { JsonObject, LiveVerbs } from '../contract/index.ts'
 import type { LiveEnd } from '../outbox/enqueue.ts'
 import { type Bell, createBell } from '../pump.ts'
@@ -13,6 +14,8 @@ export type LiveMessage = {
   readonly show: (delta: string) => void
   /** Somebody can see it grow. */
   readonly isShown: () => boolean
+  /** All words that were given to be shown. */
+  readonly words: () => string
   /** No frame is under way or leaves after this. Undefined: the turn has no live message. */
   readonly end: () => Promise<LiveEnd | undefined>
 }
@@ -22,7 +25,7 @@ const maxTextLength = 100_000
 /** Where nobody knows what was shown last; no text begins with it. */
 const unknownWords = '\u0000'
 
-const none: LiveMessage = { show() {}, isShown: () => false, end: async () => undefined }
+const none: LiveMessage = { show() {}, isShown: () => false, words: () => '', end: async () => undefined }
 
 type Growing = {
   readonly live: LiveVerbs
@@ -64,6 +67,7 @@ export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): L
       state.words.ring()
     },
     isShown: () => state.isShown,
+    words: () => state.text,
     end: () => (ending ??= finish()),
   }
 }
@@ -85,20 +89,36 @@ export async function liveEndOf(
 
 async function follow(deps: GatewayDeps, ready: ReadyTurn, state: Growing): Promise<void> {
   await sleep(deps.turnPolicy.liveAfterMs, state.over.signal)
+  if (state.over.signal.aborted || !state.lease.isHeld()) return
+  const preview = state.live.preview?.(ready.lane.replyTo, ready.turn.id)
+  if (preview !== undefined && (await grow(deps, ready, state, preview)) !== 'unavailable') return
   const call = state.over.signal.aborted ? undefined : state.live.open(ready.lane.replyTo, state.text)
   if (call === undefined || !state.lease.isHeld()) return
   const reference = await openRow(deps, ready, state, call)
   if (reference === undefined) return
   state.isShown = true
-  let notBefore = deps.monotonicMs() + state.live.everyMs
+  await sleep(state.live.everyMs, state.over.signal)
+  await grow(deps, ready, state, { reference, everyMs: state.live.everyMs })
+}
+
+/** What the frames of one reply refer to. */
+type Shown = { readonly reference: string; readonly everyMs: number; readonly refreshMs?: number }
+
+/** Shows frame after frame. `unavailable`: none can be shown this way. */
+async function grow(deps: GatewayDeps, ready: ReadyTurn, state: Growing, as: Shown): Promise<'ended' | 'unavailable'> {
   for (;;) {
-    await sleep(notBefore - deps.monotonicMs(), state.over.signal)
-    while (state.text === state.shown && !state.over.signal.aborted) await state.words.wait(deps.turnPolicy.pollMs)
-    if (state.over.signal.aborted || !state.lease.isHeld()) return
-    const delayMs = await showFrame(deps, ready, state, reference)
-    if (delayMs === undefined) return
-    notBefore = deps.monotonicMs() + delayMs
+    await untilNews(deps, state, as.refreshMs)
+    if (state.over.signal.aborted || !state.lease.isHeld()) return 'ended'
+    const next = await showFrame(deps, ready, state, as)
+    if (typeof next === 'string') return next
+    await sleep(next, state.over.signal)
   }
+}
+
+async function untilNews(deps: GatewayDeps, state: Growing, refreshMs = Number.POSITIVE_INFINITY): Promise<void> {
+  const until = deps.monotonicMs() + refreshMs
+  while (state.text === state.shown && !state.over.signal.aborted && deps.monotonicMs() < until)
+    await state.words.wait(Math.min(deps.turnPolicy.pollMs, Math.max(1, until - deps.monotonicMs())))
 }
 
 /** The vendor's id of the message, as soon as the row was delivered; undefined: there is none to grow. */
@@ -123,27 +143,28 @@ async function openRow(
   return undefined
 }
 
-/** Milliseconds until the next one; undefined: there is none. */
+/** Milliseconds until the next one, or why there is none. */
 async function showFrame(
   deps: GatewayDeps,
   ready: ReadyTurn,
   state: Growing,
-  reference: string,
-): Promise<number | undefined> {
-  const { everyMs, frame } = state.live
-  const { text, shown, lease } = state
+  { reference, everyMs }: Shown,
+): Promise<number | 'ended' | 'unavailable'> {
+  const { text, shown, lease, live } = state
   const signal = AbortSignal.any([lease.signal, AbortSignal.timeout(ready.at.adapter.capabilities.callTimeoutMs)])
   try {
-    const outcome = await frame({ reference, to: ready.lane.replyTo, text, shown, signal })
+    const outcome = await live.frame({ reference, to: ready.lane.replyTo, text, shown, signal })
     switch (outcome.kind) {
       case 'shown':
         state.shown = text
+        state.isShown = true
         return everyMs
       case 'later':
         return Math.max(everyMs, outcome.afterMs)
       case 'over':
+      case 'unavailable':
         deps.log.info('live_over', { ...factsOf(ready), reason: outcome.reason })
-        return undefined
+        return outcome.kind === 'over' ? 'ended' : 'unavailable'
     }
   } catch {
     // It may have been shown or not; the next one says everything again.

@@ -35,6 +35,8 @@ export type ReadyTurn = {
   readonly splitBecause?: string
   /** Its live message, known when it ends. */
   readonly live?: LiveEnd | undefined
+  /** Words that were shown while it ran. */
+  readonly shown?: string
 }
 
 export async function prepareTurn(

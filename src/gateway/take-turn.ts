@@ -63,7 +63,7 @@ async function end(
   live: LiveMessage,
   make: (ended: TimedTurn) => TurnEnd,
 ): Promise<void> {
-  const ended = { ...ready, live: await live.end() }
+  const ended = { ...ready, live: await live.end(), shown: live.words() }
   await complete(deps, ended, make(ended))
 }
 

@@ -34,7 +34,7 @@ export const testBotToken = '7000001:AAE-test-token-of-the-double-000000000'
 const methods = new Set([
   ...['sendMessage', 'editMessageText', 'editMessageReplyMarkup', 'sendPhoto', 'sendDocument', 'getFile', 'getMe'],
   ...['answerCallbackQuery', 'answerGuestQuery', 'setWebhook', 'deleteWebhook', 'getWebhookInfo', 'setMyCommands'],
-  ...['getUpdates', 'sendChatAction'],
+  ...['getUpdates', 'sendChatAction', 'sendMessageDraft'],
 ])
 const maxDownload = 20 * 1024 * 1024
 

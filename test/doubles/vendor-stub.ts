@@ -25,7 +25,7 @@ type Mailbox = {
   readonly onMessage: (message: VendorMessage) => void
 }
 
-/** Routes: `send` POST /messages, `lookup` GET /messages?reference=…, `edit` PUT /messages/{id}, `file` GET /files/{secret}/{id}. */
+/** Routes: `send` POST /messages, `lookup` GET /messages?reference=…, `edit` PUT /messages/{id}, `preview` PUT /previews/{id}, `file` GET /files/{secret}/{id}. */
 export async function startVendorStub(
   port?: number,
   onMessage: (message: VendorMessage) => void = () => {},
@@ -52,6 +52,7 @@ function fileOf(path: string, files: VendorStub['files']): VendorReply {
 function routeOf({ method, path }: VendorRequest): string | undefined {
   if (method === 'POST' && path === '/messages') return 'send'
   if (method === 'POST' && path === '/typing') return 'typing'
+  if (method === 'PUT' && path.startsWith('/previews/')) return 'preview'
   if (method === 'GET' && path.startsWith('/files/')) return 'file'
   if (method === 'GET' && path.startsWith('/messages?reference=')) return 'lookup'
   return method === 'PUT' && path.startsWith('/messages/') ? 'edit' : undefined
@@ -63,6 +64,7 @@ function carryOut(route: string, { path, body }: VendorRequest, mailbox: Mailbox
     case 'send':
       return send(fields, mailbox)
     case 'typing':
+    case 'preview':
       return { status: 200, body: {} }
     case 'edit':
       return edit(decodeURIComponent(path.slice('/messages/'.length)), fields, mailbox)

@@ -59,8 +59,7 @@ const repeatable: ReadonlySet<string> = new Set(['editMessageText', 'editMessage
 function apiOutcome(error: GrammyError, call: TelegramCall, ambiguous: 'retry' | 'unknown'): DeliveryOutcome {
   const { error_code: code } = error
   if (code === 429) {
-    const seconds = error.parameters.retry_after ?? 1
-    return { kind: 'retry', reason: 'rate_limited', afterMs: seconds * 1000, scope: 'conversation' }
+    return { kind: 'retry', reason: 'rate_limited', afterMs: retryAfterMs(error), scope: 'conversation' }
   }
   if (code >= 500) return { kind: ambiguous, reason: `telegram_${code}` }
   if (code === 401) return { kind: 'refused', reason: 'token_revoked' }
@@ -68,6 +67,11 @@ function apiOutcome(error: GrammyError, call: TelegramCall, ambiguous: 'retry' |
   const isMoot = call.method === 'answerCallbackQuery' || call.method === 'editMessageReplyMarkup'
   if (isMoot && code === 400) return { kind: 'delivered' }
   return { kind: 'refused', reason: refusalOf(error) }
+}
+
+/** Without a number of Telegram's own: a second. */
+export function retryAfterMs({ parameters }: GrammyError): number {
+  return (parameters.retry_after ?? 1) * 1000
 }
 
 export function isUnmodified(error: unknown): boolean {

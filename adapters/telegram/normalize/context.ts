@@ -52,7 +52,12 @@ export function normalizedMessage(scene: Scene, facts: MessageFacts): Normalized
     parts,
     recipient_capabilities: {
       mention_relay: { kind: 'none' },
-      rendering: { max_text_chars: maxTextLength, streaming: 'edit', files: true, buttons: true },
+      rendering: {
+        max_text_chars: maxTextLength,
+        streaming: scene.bot.streaming === 'off' ? 'none' : 'edit',
+        files: true,
+        buttons: true,
+      },
     },
     received_via: 'telegram',
     received_at: scene.arrival.receivedAt,

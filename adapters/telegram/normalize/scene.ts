@@ -2,7 +2,11 @@
 import { type Connection, formatAddress, type RawArrival } from '../../../src/contract/index.ts'
 
 /** Who we are on Telegram; without a user name only replies and mentions by id can be recognised in groups. */
-export type BotFacts = { readonly id: string; readonly username: string | undefined }
+export type BotFacts = {
+  readonly id: string
+  readonly username: string | undefined
+  readonly streaming: 'edit' | 'draft' | 'off'
+}
 
 export type Scene = {
   readonly bot: BotFacts

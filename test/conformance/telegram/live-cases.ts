@@ -13,12 +13,12 @@ import { attemptAt, kit, parts } from './scene.ts'
 
 type Bench = { readonly api: TelegramApi; readonly adapter: Adapter; readonly wait: (ms: number) => void }
 
-async function growing<T>(run: (bench: Bench) => Promise<T>): Promise<T> {
+async function growing<T>(run: (bench: Bench) => Promise<T>, streaming = 'edit'): Promise<T> {
   const api = await startTelegramApi()
   let now = kit.now
   const { connection } = kit
   const deps = { connection, fetch, now: () => now, hmac: { sha256: () => new Uint8Array() } }
-  const adapter = fixtures.definition.create(fixtures.settings(api.apiRoot), deps)
+  const adapter = fixtures.definition.create({ ...fixtures.settings(api.apiRoot), streaming }, deps)
   const wait = (ms: number): void => {
     now += ms
   }
@@ -46,20 +46,112 @@ async function frame(
 }
 
 const group = { chat_id: '-5' }
+const private5 = { chat_id: '5' }
+const turnId = '01997a00-0000-7000-8000-000000000010'
+
+function previewed({ adapter }: Bench, to: JsonObject): unknown {
+  return adapter.live?.preview?.(to, turnId)
+}
+
+async function drafted({ adapter }: Bench, text: string, to: JsonObject = private5): Promise<FrameOutcome | undefined> {
+  const reference = adapter.live?.preview?.(to, turnId)?.reference ?? 'draft:17'
+  return adapter.live?.frame({ reference, to, text, shown: '', signal: new AbortController().signal })
+}
 
 export const liveCases: readonly Case[] = [
   {
     id: 'T61',
-    claim: 'a reply grows by editing one message, in groups and in private chats; no draft is ever sent',
-    differs: 'a draft has no id that a final reply could finish, so a message that is edited is used everywhere',
+    claim: 'a draft is never shown in a group, and where a private chat takes none a message is edited from then on',
     run: () =>
       growing(async (bench) => {
-        await opened(bench, { chat_id: '5' }, 'Hel')
-        const outcome = await frame(bench, { text: 'Hello **wor', shown: 'Hel' })
-        const [edit] = bench.api.payloads('editMessageText')
-        return [outcome, edit?.['text'], edit?.['entities'], bench.adapter.live?.everyMs]
-      }),
-    equals: [{ kind: 'shown' }, 'Hello wor', [{ type: 'bold', offset: 6, length: 3 }], 1200],
+        const before = [previewed(bench, group), previewed(bench, private5)]
+        bench.api.failNext('sendMessageDraft', apiFault(400, 'Bad Request: TEXTDRAFT_PEER_INVALID'))
+        const outcome = await drafted(bench, 'Hello **wor')
+        await opened(bench, private5, 'Hel')
+        await frame(bench, { text: 'Hello', shown: 'Hel' })
+        return [before, outcome, previewed(bench, private5), bench.api.sent[0]?.text, bench.adapter.live?.everyMs]
+      }, 'draft'),
+    equals: [
+      [undefined, { reference: 'draft:17', everyMs: 700, refreshMs: 20_000 }],
+      { kind: 'unavailable', reason: 'drafts_refused' },
+      undefined,
+      'Hello',
+      1200,
+    ],
+  },
+  {
+    id: 'T61d',
+    claim: 'a draft carries all words with their formatting in its topic, and a button that stops them',
+    run: () =>
+      growing(async (bench) => {
+        const outcome = await drafted(bench, 'Hello **wor', { ...private5, message_thread_id: '9' })
+        return [outcome, bench.api.payloads('sendMessageDraft')]
+      }, 'draft'),
+    equals: [
+      { kind: 'shown' },
+      [
+        {
+          ...{ chat_id: 5, draft_id: 17, text: 'Hello wor', message_thread_id: 9, can_stop: true, keep_on_stop: true },
+          entities: [{ type: 'bold', offset: 6, length: 3 }],
+        },
+      ],
+    ],
+  },
+  {
+    id: 'T61e',
+    claim: 'faults put a draft off twice and then end it, without a single edit; limits and refusals end it too',
+    run: () =>
+      growing(async (bench) => {
+        const faults = [htmlBadGateway, htmlBadGateway, htmlBadGateway, rateLimited(7), rateLimited(280)]
+        const outcomes: unknown[] = []
+        for (const fault of [...faults, apiFault(403, 'Forbidden: bot was blocked by the user')]) {
+          bench.api.failNext('sendMessageDraft', fault)
+          outcomes.push(await drafted(bench, 'x'))
+        }
+        return outcomes
+      }, 'draft'),
+    equals: [
+      { kind: 'later', afterMs: 3000 },
+      { kind: 'later', afterMs: 3000 },
+      { kind: 'over', reason: 'drafts_fail' },
+      { kind: 'later', afterMs: 7000 },
+      { kind: 'over', reason: 'rate_limited' },
+      { kind: 'over', reason: 'telegram_403' },
+    ],
+  },
+  {
+    id: 'T61f',
+    claim: 'a Bot API server that knows no drafts is not asked again, whatever the chat',
+    run: () =>
+      growing(async (bench) => {
+        bench.api.failNext('sendMessageDraft', apiFault(404, 'Not Found: method not found'))
+        return [await drafted(bench, 'x'), previewed(bench, { chat_id: '6' })]
+      }, 'draft'),
+    equals: [{ kind: 'unavailable', reason: 'drafts_unknown' }, undefined],
+  },
+  {
+    id: 'T61g',
+    claim: 'business chats, guests and presses have no drafts; the end of a long text is what is shown',
+    run: () =>
+      growing(async (bench) => {
+        const places = [{ business_connection_id: 'b' }, { guest_query_id: 'g' }, { reply_to_click: { id: 'q' } }]
+        await drafted(bench, `${'word '.repeat(1200)}end`)
+        const [draft] = bench.api.payloads('sendMessageDraft')
+        return [
+          places.map((place) => previewed(bench, { ...private5, ...place })),
+          /word end$/.test(String(draft?.['text'])),
+        ]
+      }, 'draft'),
+    equals: [[undefined, undefined, undefined], true],
+  },
+  {
+    id: 'X07',
+    claim: 'without streaming nothing grows, and by default nothing is drafted',
+    run: async () => [
+      await growing(async ({ adapter }) => adapter.live, 'off'),
+      await growing(async ({ adapter }) => adapter.live?.preview),
+    ],
+    equals: [undefined, undefined],
   },
   {
     id: 'T61a',

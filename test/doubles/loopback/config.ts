@@ -19,6 +19,8 @@ export const loopbackSettingsSchema = z.strictObject({
   maxTextLength: z.number().int().positive().default(1000),
   /** The platform lets messages be edited: replies are shown while they grow, at most so often. */
   liveEveryMs: z.number().int().positive().exactOptional(),
+  /** The platform shows words that are no message yet, and forgets them so long after the last. */
+  previewMs: z.number().int().positive().exactOptional(),
   /** The platform shows that somebody is typing. */
   typing: z.boolean().default(false),
   limits: z.object({ connection: rateSchema.exactOptional(), conversation: rateSchema.exactOptional() }).default({}),

@@ -1,4 +1,4 @@
-// The loopback platform lets a message be replaced: a reply grows by edits.
+// The loopback platform lets a message be replaced: a reply grows by edits, or as a preview where it shows any.
 import type { FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../../src/contract/index.ts'
 import type { LoopbackSettings } from './config.ts'
 import { replyToSchema } from './wire.ts'
@@ -6,18 +6,24 @@ import { replyToSchema } from './wire.ts'
 type Deps = { readonly fetch: typeof fetch; readonly settings: LoopbackSettings }
 
 export function loopbackLive(deps: Deps, everyMs: number): LiveVerbs {
+  const { previewMs } = deps.settings
   return {
     everyMs,
     open(to, text): JsonObject {
       return { conversation: replyToSchema.parse(to).conversation, text }
     },
+    ...(previewMs === undefined
+      ? {}
+      : { preview: (_to, turnId) => ({ reference: `p/${turnId}`, everyMs, refreshMs: previewMs / 2 }) }),
     frame: (frame) => showFrame(deps, frame),
   }
 }
 
 async function showFrame({ fetch, settings }: Deps, frame: LiveFrame): Promise<FrameOutcome> {
   const { conversation } = replyToSchema.parse(frame.to)
-  const response = await fetch(`${settings.vendorUrl}/messages/${encodeURIComponent(frame.reference)}`, {
+  const isPreview = frame.reference.startsWith('p/')
+  const path = isPreview ? `previews/${frame.reference.slice(2)}` : `messages/${encodeURIComponent(frame.reference)}`
+  const response = await fetch(`${settings.vendorUrl}/${path}`, {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ conversation, text: frame.text, frame: true }),
@@ -27,7 +33,7 @@ async function showFrame({ fetch, settings }: Deps, frame: LiveFrame): Promise<F
   if (response.status === 429)
     return { kind: 'later', afterMs: Number(response.headers.get('retry-after') ?? 1) * 1000 }
   if (response.status >= 500) return { kind: 'later', afterMs: 1_000 }
-  return { kind: 'over', reason: `vendor_${response.status}` }
+  return { kind: isPreview && response.status === 404 ? 'unavailable' : 'over', reason: `vendor_${response.status}` }
 }
 
 export async function showTyping({ fetch, settings }: Deps, to: JsonObject): Promise<void> {

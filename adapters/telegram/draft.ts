@@ -1,0 +1,111 @@
+// A reply shown as a draft (slack 3.11): words that are no message yet, in private chats only. A draft has no id and vanishes half
+// a minute after its last words, or when anything is sent; so nothing has to finish it, and the reply is a message of its own.
+import { type Api, GrammyError } from 'grammy/web'
+import type { FrameOutcome, JsonObject, LiveFrame, LivePreview } from '../../src/contract/index.ts'
+import { streamTree } from '../../src/rendering/index.ts'
+import { clientSignal } from './deliver/api.ts'
+import { retryAfterMs } from './deliver/outcome.ts'
+import { piecesOf } from './render/text.ts'
+import { replyToSchema, type TelegramReplyTo } from './wire/call.ts'
+
+const everyMs = 700
+const refreshMs = 20_000
+const maxFailures = 3
+const failurePauseMs = 3000
+const maxRemembered = 1000
+const prefix = 'draft:'
+
+export interface Drafts {
+  preview(to: JsonObject, turnId: string): LivePreview | undefined
+  /** Undefined: the frame is not one of a draft. */
+  frame(frame: LiveFrame): Promise<FrameOutcome> | undefined
+}
+
+/** What is remembered here costs one refused call when it is forgotten. */
+type Memory = {
+  readonly refused: Set<string>
+  readonly failures: Map<string, number>
+  isUnknownMethod: boolean
+}
+
+export function createDrafts(api: Api): Drafts {
+  const memory: Memory = { refused: new Set(), failures: new Map(), isUnknownMethod: false }
+  return {
+    preview(given, turnId) {
+      const to = replyToSchema.parse(given)
+      const isRefused = memory.isUnknownMethod || memory.refused.has(to.chat_id)
+      return isRefused || !isPrivate(to) ? undefined : { reference: referenceOf(turnId), everyMs, refreshMs }
+    },
+    frame: (frame) => (frame.reference.startsWith(prefix) ? show(api, memory, frame) : undefined),
+  }
+}
+
+/** Of a business account, of a guest and of a press the chat is not the bot's own. */
+function isPrivate({ chat_id, business_connection_id, guest_query_id, reply_to_click }: TelegramReplyTo): boolean {
+  const isOwn = business_connection_id === undefined && guest_query_id === undefined && reply_to_click === undefined
+  return isOwn && Number(chat_id) > 0
+}
+
+/** The same for every attempt of a turn, so that a new one goes on where the last one stopped; never zero. */
+function referenceOf(turnId: string): string {
+  return `${prefix}${(Number.parseInt(turnId.replaceAll('-', '').slice(-7), 16) || 0) + 1}`
+}
+
+async function show(
+  api: Api,
+  memory: Memory,
+  { reference, to: given, text, signal }: LiveFrame,
+): Promise<FrameOutcome> {
+  const to = replyToSchema.parse(given)
+  // What does not fit is cut at the top: people read the end of what grows.
+  const piece = piecesOf(streamTree(text, { isFinal: false })).at(-1) ?? { text: '', entities: [] }
+  const draft = {
+    chat_id: Number(to.chat_id),
+    draft_id: Number(reference.slice(prefix.length)),
+    text: piece.text,
+    ...(piece.entities.length === 0 ? {} : { entities: [...piece.entities] }),
+    ...(to.message_thread_id === undefined ? {} : { message_thread_id: Number(to.message_thread_id) }),
+    can_stop: true,
+    keep_on_stop: true,
+  }
+  try {
+    await api.raw.sendMessageDraft(draft, clientSignal(signal))
+    memory.failures.delete(reference)
+    return { kind: 'shown' }
+  } catch (error) {
+    return refusedFrame(memory, { error, reference, chatId: to.chat_id })
+  }
+}
+
+type Failed = { readonly error: unknown; readonly reference: string; readonly chatId: string }
+
+function refusedFrame(memory: Memory, { error, reference, chatId }: Failed): FrameOutcome {
+  if (!(error instanceof GrammyError) || error.error_code >= 500) return failedFrame(memory, reference)
+  const { error_code: code, description } = error
+  if (code === 429) {
+    const afterMs = retryAfterMs(error)
+    return afterMs > refreshMs ? { kind: 'over', reason: 'rate_limited' } : { kind: 'later', afterMs }
+  }
+  const isUnknownMethod = code === 404
+  if (!isUnknownMethod && !/DRAFT_PEER_INVALID/i.test(description)) return { kind: 'over', reason: `telegram_${code}` }
+  if (isUnknownMethod) memory.isUnknownMethod = true
+  else remember(memory.refused, chatId)
+  return { kind: 'unavailable', reason: isUnknownMethod ? 'drafts_unknown' : 'drafts_refused' }
+}
+
+/** A fault of the moment does not turn a draft into hundreds of edits: it is tried again, and then given up. */
+function failedFrame({ failures }: Memory, reference: string): FrameOutcome {
+  const count = (failures.get(reference) ?? 0) + 1
+  if (count >= maxFailures) {
+    failures.delete(reference)
+    return { kind: 'over', reason: 'drafts_fail' }
+  }
+  failures.set(reference, count)
+  if (failures.size > maxRemembered) failures.clear()
+  return { kind: 'later', afterMs: failurePauseMs }
+}
+
+function remember(set: Set<string>, value: string): void {
+  if (set.size >= maxRemembered) set.clear()
+  set.add(value)
+}
