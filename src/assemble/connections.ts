@@ -6,6 +6,7 @@ import type { GatewayConnection, TurnPolicy } from '../gateway/deps.ts'
 import { createCallerDesk } from '../identity/tokens/callers.ts'
 import type { Database } from '../storage/database.ts'
 import { createInstallations, type Seal } from '../storage/installation-store.ts'
+import { createPlaceStore } from '../storage/place-store.ts'
 import { createTokenStore } from '../storage/token-store.ts'
 import { createRunLog } from '../storage/transcript-store.ts'
 import { createUnpinnedFetch, sha256Hex, webHmac } from '../verification/index.ts'
@@ -49,12 +50,14 @@ function createConnection(
   const key = `${each.channel.channel}/${each.id}`
   const { tenant } = config
   const installations = createInstallations(database, { tenant, connection: key, agent: each.agent, seal: means.seal })
-  const channelDeps = { connection, fetch, guardedFetch, now, hmac, runLog, callers, files, installations }
+  const places = createPlaceStore(database, { tenant, connection: key })
+  const channelDeps = { connection, fetch, guardedFetch, now, hmac, runLog, callers, files, installations, places }
   return {
     key,
     connection,
     isShared: each.isShared,
     adapter: each.channel.create(each.settings, channelDeps),
+    notePlace: places.note,
     access: each.access,
     mentionHumans: each.mentionHumans,
     attention: each.attention,

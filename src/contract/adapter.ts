@@ -77,8 +77,13 @@ export type ArrivedNothing = {
   readonly subject?: string | undefined
   /** The platform says that a thread goes by another name from now on: what comes under it joins the same conversation. */
   readonly renamed?: { readonly from: string; readonly to: string }
+  /** The platform says that a place takes nothing more from us, or takes it again. */
+  readonly reach?: PlaceChange
   readonly raw: unknown
 }
+
+/** `place` is the adapter's own name for it; `closed` why nothing can be sent there, null where it can; `at` the platform's time. */
+export type PlaceChange = { readonly place: string; readonly closed: string | null; readonly at: string }
 
 export type Arrived = ArrivedMessage | ArrivedNothing
 

@@ -112,6 +112,12 @@ export interface Installations {
   list(): Promise<readonly Installation[]>
 }
 
+/** Store port: places of a connection that its platform has closed to us, as `ArrivedNothing.reach` told. */
+export interface Places {
+  /** Why nothing can be sent there. Undefined: it can, or whoever the run answers wrote after it was closed. */
+  closed(place: string, runId: string | undefined): Promise<string | undefined>
+}
+
 /** What an adapter is given; the named ports are there for the channels that declare their use. */
 export type ChannelDeps = {
   readonly connection: Connection
@@ -123,6 +129,7 @@ export type ChannelDeps = {
   readonly hmac: Hmac
   readonly runLog?: RunLog
   readonly installations?: Installations
+  readonly places?: Places
   /** Files that replies carry. */
   readonly files?: FileSource
   /** For channels whose callers bring tokens. */

@@ -14,6 +14,7 @@ import type {
   MentionHumans,
   Meter,
   Observer,
+  PlaceChange,
   ValidationScope,
 } from '../contract/index.ts'
 import type { AccessPolicy } from '../identity/access/access-policy.ts'
@@ -51,6 +52,8 @@ export type GatewayConnection = {
   /** All agents answer here; `connection.agent` where nobody is addressed. */
   readonly isShared: boolean
   readonly adapter: Adapter
+  /** What its platform says about places that take nothing from us any more. */
+  readonly notePlace: (change: PlaceChange, subject: string | null) => Promise<void>
   readonly access: AccessRule
   readonly mentionHumans: MentionHumans
   readonly attention: Attention

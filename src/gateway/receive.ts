@@ -108,6 +108,8 @@ async function acceptArrived(
   const context = acceptContext(at, entry)
   const tell = arrivalTeller(deps, context, entry)
   if (arrived.kind === 'ignored') {
+    // Before it is acknowledged; said again it changes nothing.
+    if (arrived.reach !== undefined) await at.notePlace(arrived.reach, arrived.subject ?? null)
     if (!arrived.isNoise) {
       const remains = { ...arrived, state: 'ignored', content: '', subject: arrived.subject ?? null } as const
       return tell('ignored', arrived.reason, await acceptRemains(deps, remains, context))

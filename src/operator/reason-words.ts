@@ -48,6 +48,7 @@ const words: Readonly<Record<string, string>> = {
   withdrawn: 'its author deleted it before anybody had read it',
   withdrew_a_waiting_message: 'it deleted a message that was still waiting, and so has done its work',
   unknown_target: 'it edits or deletes a message that never came here; should that one still come, this counts',
+  unchanged: 'it is an edit that changes nothing of what the message says',
   not_the_author: 'only the author of a message can edit or delete it',
   // Hops 5 and 7: the turn.
   silent: 'the agent chose to say nothing',
@@ -86,6 +87,7 @@ const words: Readonly<Record<string, string>> = {
 export function reasonWords(code: string): string {
   const [head = '', ...rest] = code.split(':')
   if (head === 'gave_up') return `it was tried for as long as allowed; the last time: ${reasonWords(rest.join(':'))}`
+  if (head === 'place_closed') return `the platform had said that nothing can be sent there any more: ${rest.join(':')}`
   const known = words[code]
   return known === undefined ? code : `${known} (${code})`
 }

@@ -21,6 +21,8 @@ export function absorbEdits(rows: readonly WaitingMessage[]): AbsorbedRows {
       entries.delete(target.row.id)
       for (const gone of [target.row, ...target.edits]) dispositions.push(refused(gone.id, 'withdrawn'))
       dispositions.push(refused(row.id, 'withdrew_a_waiting_message'))
+    } else if (JSON.stringify(target.message.parts) === JSON.stringify(row.message.parts)) {
+      dispositions.push(refused(row.id, 'unchanged'))
     } else {
       const message = { ...target.message, parts: row.message.parts }
       entries.set(target.row.id, { row: target.row, message, edits: [...target.edits, row] })

@@ -111,6 +111,7 @@ function earlyEnd({ row, message }: Absorbed, admission: Admission): Ending | 'd
   if (row.event !== 'new') {
     if (row.original === null) return refused('unknown_target', true)
     if (row.original.subject !== row.subject) return refused('not_the_author')
+    if (row.original.isSame === true) return refused('unchanged')
   }
   if (admission.kind === 'admitted') return undefined
   const { accessRule, subject, evidence } = admission

@@ -35,9 +35,17 @@ export type WaitingMessage = {
   /** An edit or a delete of this message that arrived before it. */
   readonly tombstone: { readonly event: string; readonly parts: StoredMessage['parts'] | null } | null
   /** For edits and deletes: the original, if it was ever stored. */
-  readonly original: { readonly id: string; readonly subject: string | null; readonly reason: string | null } | null
+  readonly original: Original | null
   /** What is written down about its sender. */
   readonly access: StoredAccess
+}
+
+/** `isSame`: the edit says what the message said already. */
+export type Original = {
+  readonly id: string
+  readonly subject: string | null
+  readonly reason: string | null
+  readonly isSame?: boolean | null
 }
 
 export type WaitingSignal = {

@@ -13,7 +13,7 @@ const repeatMark = 'Possibly sent before:\n'
 
 export function deliverTelegram(
   settings: TelegramSettings,
-  deps: Pick<ChannelDeps, 'fetch' | 'files'>,
+  deps: Pick<ChannelDeps, 'fetch' | 'files' | 'places'>,
   pace: GroupPace,
 ): (call: TelegramCall, attempt: Attempt) => Promise<DeliveryOutcome> {
   const api = telegramApi(settings, deps)
@@ -22,6 +22,8 @@ export function deliverTelegram(
     if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
     const call = ladder.due(attempt.outboxId, given)
     if (saysCredential(settings, call)) return { kind: 'refused', reason: 'text_contains_credential' }
+    const closed = await closedPlace(deps, call, attempt)
+    if (closed !== undefined) return { kind: 'refused', reason: `place_closed:${closed}` }
     const edited = call.method === 'sendMessage' && call.finishesLive === true ? attempt.liveReference : undefined
     const waitMs = isSaying(call) && edited === undefined ? pace.waitMs(chatOf(call) ?? 0) : 0
     if (waitMs > 0) return { kind: 'retry', reason: 'group_limit', afterMs: waitMs, scope: 'conversation' }
@@ -38,6 +40,18 @@ export function deliverTelegram(
       )
     }
   }
+}
+
+/** Known to take nothing: nothing is asked for there. A chat of a business account is not the bot's own. */
+async function closedPlace(
+  { places }: Pick<ChannelDeps, 'places'>,
+  call: TelegramCall,
+  { runId }: Attempt,
+): Promise<string | undefined> {
+  const chatId = chatOf(call)
+  if (places === undefined || chatId === undefined || 'business_connection_id' in call.payload) return undefined
+  // Whoever cannot be asked must not keep an answer back: Telegram refuses it if need be.
+  return places.closed(String(chatId), runId).catch(() => undefined)
 }
 
 function isSaying({ method }: TelegramCall): boolean {

@@ -2,8 +2,9 @@
 import { cleanName, type KnownPart, textPart } from '../../../src/contract/index.ts'
 import { filePartOf } from '../files/read.ts'
 import type { TelegramMessage, TelegramOrigin } from '../wire/message.ts'
-import { parentOf } from '../wire/words.ts'
+import { parentOf, wordsOf } from '../wire/words.ts'
 import { contentPartOf } from './content.ts'
+import { markedPart } from './marked.ts'
 import type { BotFacts } from './scene.ts'
 
 const maxContext = 500
@@ -11,8 +12,8 @@ const maxContext = 500
 /** Empty: nothing was said. */
 export function partsOf(bot: BotFacts, message: TelegramMessage): readonly KnownPart[] {
   const content = filePartOf(message) ?? contentPartOf(message)
-  const words = message.text ?? message.caption ?? ''
-  const said = [...(content === undefined ? [] : [content]), ...(words.trim() === '' ? [] : [textPart(words)])]
+  const words = wordsOf(message)
+  const said = [...(content === undefined ? [] : [content]), ...(words.text.trim() === '' ? [] : [markedPart(words)])]
   return said.length === 0 ? [] : [...frameOf(bot, message).map((text) => textPart(text)), ...said]
 }
 

@@ -36,7 +36,8 @@ export function normalizeTelegram(
   if (update.callback_query !== undefined) return [fromClick(scene, update.callback_query)]
   if (update.stopped_message_generation !== undefined) return [fromStop(scene, update.stopped_message_generation)]
   if (update.deleted_business_messages !== undefined) return fromDeleted(scene, update.deleted_business_messages)
-  return [nothingSaid(scene, update, json.value)]
+  if (update.my_chat_member !== undefined) return [fromMembership(scene, update.my_chat_member)]
+  return [nothingSaid(scene, json.value)]
 }
 
 /** Who deleted is not said. In such a chat the other side is a person, and only what they wrote themselves is taken back. */
@@ -68,23 +69,30 @@ function fromDeleted(
   })
 }
 
-function nothingSaid(
-  { deliveryId, raw }: Scene,
-  update: TelegramUpdate,
-  fields: Readonly<Record<string, unknown>>,
-): ArrivedNothing {
-  const kinds = Object.keys(fields).filter((key) => key !== 'update_id')
-  const isNoise = kinds.length > 0 && kinds.every((kind) => noiseFields.has(kind))
-  const reason = membershipReason(update.my_chat_member) ?? 'unsupported_update'
-  return { kind: 'ignored', reason, isNoise, deliveryId, ...writerIn(fields, kinds), raw }
+/** What becomes of the bot in a chat decides whether anything can be sent there (slack T41). */
+function fromMembership(scene: Scene, change: NonNullable<TelegramUpdate['my_chat_member']>): ArrivedNothing {
+  const { chat, from, date } = change
+  const { status, is_member: isMember, can_send_messages: maySend } = change.new_chat_member
+  const isGone = status === 'kicked' || status === 'left' || (status === 'restricted' && isMember === false)
+  const isMuted = status === 'restricted' && maySend === false
+  const isPrivate = chat.type === 'private'
+  const gone = isPrivate ? 'blocked_by_user' : 'removed_from_chat'
+  const closed = isGone ? gone : isMuted ? 'muted_in_chat' : null
+  return {
+    kind: 'ignored',
+    reason: closed ?? (isPrivate ? 'unblocked_by_user' : 'added_to_chat'),
+    isNoise: false,
+    deliveryId: scene.deliveryId,
+    subject: personOf(from).subject,
+    reach: { place: chat.id, closed, at: new Date(date * 1000).toISOString() },
+    raw: scene.raw,
+  }
 }
 
-/** Told so that an operator can see why nothing arrives any more: Telegram itself refuses what is sent then. */
-function membershipReason(change: TelegramUpdate['my_chat_member']): string | undefined {
-  if (change === undefined) return undefined
-  const isGone = change.new_chat_member.status === 'kicked' || change.new_chat_member.status === 'left'
-  if (change.chat.type === 'private') return isGone ? 'blocked_by_user' : 'unblocked_by_user'
-  return isGone ? 'removed_from_chat' : 'added_to_chat'
+function nothingSaid({ deliveryId, raw }: Scene, fields: Readonly<Record<string, unknown>>): ArrivedNothing {
+  const kinds = Object.keys(fields).filter((key) => key !== 'update_id')
+  const isNoise = kinds.length > 0 && kinds.every((kind) => noiseFields.has(kind))
+  return { kind: 'ignored', reason: 'unsupported_update', isNoise, deliveryId, ...writerIn(fields, kinds), raw }
 }
 
 /** Whose reaction, membership or payment it is. */

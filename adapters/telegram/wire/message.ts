@@ -30,6 +30,8 @@ const entitySchema = z.object({
   offset: z.int(),
   length: z.int(),
   user: userSchema.optional(),
+  url: z.string().optional().catch(undefined),
+  language: z.string().optional().catch(undefined),
 })
 
 const originSchema = z.object({
@@ -101,7 +103,12 @@ const stoppedSchema = z.object({ chat: chatSchema, message_thread_id: idSchema.o
 const membershipSchema = z.object({
   chat: chatSchema,
   from: userSchema,
-  new_chat_member: z.object({ status: z.string() }),
+  date: secondsSchema,
+  new_chat_member: z.object({
+    status: z.string(),
+    is_member: z.boolean().optional().catch(undefined),
+    can_send_messages: z.boolean().optional().catch(undefined),
+  }),
 })
 
 /** What is not a message and cannot be read is kept as it came. */

@@ -31,6 +31,23 @@ export const connectionLimits = pgTable(
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.scope] })],
 )
 
+/** Places the platform has told us about: why nothing can be sent there, or null where it can again. */
+export const closedPlaces = pgTable(
+  'closed_places',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    place: text('place').notNull(),
+    reason: text('reason'),
+    /** Whose it is, where it is one person's. */
+    subject: text('subject'),
+    /** The platform's time, by which an older word does not undo a newer one. */
+    changedAt: instant('changed_at').notNull(),
+    notedAt: instant('noted_at').notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.place] })],
+)
+
 export const pullCursors = pgTable(
   'pull_cursors',
   {

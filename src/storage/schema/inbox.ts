@@ -68,6 +68,7 @@ export const inbox = pgTable(
     index('inbox_held').on(t.pairingId).where(sql`state = 'held'`),
     index('inbox_turn').on(t.turnId).where(sql`turn_id is not null`),
     index('inbox_message_id').on(t.tenant, t.connection, t.messageId),
+    index('inbox_edits').on(t.tenant, t.connection, t.editOf).where(sql`edit_of is not null`),
     index('inbox_state').on(t.tenant, t.state, t.seq).where(sql`state in ('dead', 'ignored')`),
     index('inbox_ended').on(t.tenant, t.endedAt).where(sql`ended_at is not null`),
     index('inbox_in_flight').on(t.tenant, t.connection, t.state, t.receivedAt).where(sql`ended_at is null`),

@@ -21,7 +21,12 @@ export const messageColumns = `
     where s.tenant = x.tenant and s.connection = x.connection and s.message_id = x.message_id
       and s.subject = coalesce(x.subject, '')) as tombstone,
   case when x.edit_of is not null then
-    (select json_build_object('id', o.id, 'subject', o.subject, 'reason', o.reason) from inbox o
+    (select json_build_object('id', o.id, 'subject', o.subject, 'reason', o.reason,
+        'isSame', x.event = 'edit' and x.message -> 'parts' = coalesce((
+          select e.message -> 'parts' from inbox e
+          where e.tenant = x.tenant and e.connection = x.connection and e.edit_of = x.edit_of and e.event = 'edit'
+            and e.agent = x.agent and e.subject is not distinct from o.subject and e.seq < x.seq and e.state <> 'refused'
+          order by e.seq desc limit 1), o.message -> 'parts')) from inbox o
       where o.tenant = x.tenant and o.connection = x.connection and o.message_id = x.edit_of
         and o.event = 'new' and o.agent = x.agent order by o.seq limit 1) end as original`
 

@@ -87,6 +87,7 @@ made as (
 ),
 agreed as (delete from consents c where c.tenant = $1 and ${isTheirs('c.subject')} returning 1),
 buried as (delete from tombstones s where s.tenant = $1 and ${isTheirs('s.subject')} returning 1),
+closed as (delete from closed_places c where c.tenant = $1 and ${isTheirs('c.subject')}),
 called as (
   delete from caller_chains c where c.tenant = $1 and (${isTheirs('c.root')} or ${isTheirs('c.host')}) returning 1
 ),
