@@ -44,6 +44,10 @@ const settingsSchema = z.strictObject({
   streaming: z
     .enum(['edit', 'draft', 'off'], { error: 'must be edit, draft or off; correct TELEGRAM_STREAMING' })
     .default('edit'),
+  /** Which replies go out as rich messages. Apps older than them cannot show one; a server that takes none is remembered. */
+  richMessages: z
+    .enum(['off', 'tables', 'all'], { error: 'must be off, tables or all; correct TELEGRAM_RICH_MESSAGES' })
+    .default('tables'),
   /** How much is said in one group before Telegram would refuse more. */
   groupMessagesPerMinute: z.int().min(1).max(1000).default(20),
   /** What Telegram is known to tolerate; only its own retry_after is authoritative. */
@@ -76,12 +80,14 @@ export function telegramFromEnvironment(
   if (token === undefined) return { missing: ['TELEGRAM_BOT_TOKEN'] }
   if (webhookSecrets === undefined && mode !== 'polling') return { missing: ['TELEGRAM_WEBHOOK_SECRET'] }
   const streaming = env['TELEGRAM_STREAMING'] || undefined
+  const richMessages = env['TELEGRAM_RICH_MESSAGES'] || undefined
   const access = accessFrom(env['TELEGRAM_ALLOW'])
   return {
     settings: {
       botToken: secret(token),
       ...(mode === undefined ? {} : { mode }),
       ...(streaming === undefined ? {} : { streaming }),
+      ...(richMessages === undefined ? {} : { richMessages }),
       webhookSecret: (webhookSecrets ?? '')
         .split(',')
         .flatMap((text) => (text.trim() === '' ? [] : secret(text.trim()))),

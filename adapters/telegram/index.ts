@@ -54,6 +54,8 @@ export type TelegramOptions = {
   readonly botUsername?: string
   /** How a reply is shown while it grows; `edit` unless said otherwise. */
   readonly streaming?: 'edit' | 'draft' | 'off'
+  /** What goes out as a rich message, where the Bot API takes it; `tables` unless said otherwise. */
+  readonly richMessages?: 'off' | 'tables' | 'all'
   readonly limits?: TelegramSettings['limits']
   readonly groupMessagesPerMinute?: number
 }
@@ -79,6 +81,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
   const ownSecret = isPolling ? randomSecret() : ''
   // What a polling bot fetches carries a secret that only this process knows: nothing else may come in.
   const secrets = isPolling ? [secret(ownSecret)] : settings.webhookSecret
+  const render = deps.files === undefined ? renderTelegram : renderWithFiles
   const pace = createGroupPace(deps.now, settings.groupMessagesPerMinute)
   return defineAdapter<Uint8Array, TelegramCall>({
     channel: 'telegram',
@@ -103,7 +106,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
     verify: async (arrival) => verifyTelegram(secrets, arrival),
     payloadOf: (arrival) => arrival.bytes,
     normalize: (payload, arrival, connection) => normalizeTelegram(bot, payload, arrival, connection),
-    render: deps.files === undefined ? renderTelegram : renderWithFiles,
+    render: (reply, to, mayNotify, hasLive) => render(reply, to, mayNotify, hasLive, settings.richMessages),
     deliver: deliverTelegram(settings, deps, pace),
     openFile: openTelegramFile(settings, deps),
     ...(isStreaming ? { live: liveTelegram(settings, deps, pace) } : {}),

@@ -14,7 +14,7 @@ export { chunkText } from './chunk-text.ts'
 // The tree as text with ranges
 export { entitiesHtml } from './entities/entities-html.ts'
 export type { Entity, EntityPiece } from './entities/entity.ts'
-export { type EntityLimits, renderEntities } from './entities/render-entities.ts'
+export { type EntityChunk, type EntityLimits, entityChunks, renderEntities } from './entities/render-entities.ts'
 // HTML from outside as text
 export { htmlToText } from './html-text/html-to-text.ts'
 // The tree as a mail

@@ -34,7 +34,7 @@ export const testBotToken = '7000001:AAE-test-token-of-the-double-000000000'
 const methods = new Set([
   ...['sendMessage', 'editMessageText', 'editMessageReplyMarkup', 'sendPhoto', 'sendDocument', 'getFile', 'getMe'],
   ...['answerCallbackQuery', 'answerGuestQuery', 'setWebhook', 'deleteWebhook', 'getWebhookInfo', 'setMyCommands'],
-  ...['getUpdates', 'sendChatAction', 'sendMessageDraft'],
+  ...['getUpdates', 'sendChatAction', 'sendMessageDraft', 'sendRichMessage'],
 ])
 const maxDownload = 20 * 1024 * 1024
 
@@ -78,6 +78,8 @@ function carryOut(method: string, payload: Record<string, unknown>, sent: SentMe
   switch (method) {
     case 'sendMessage':
       return sendMessage(payload, sent)
+    case 'sendRichMessage':
+      return sendRichMessage(payload, sent)
     case 'editMessageText':
       return editMessageText(payload, sent)
     case 'getWebhookInfo':
@@ -99,8 +101,30 @@ function sendMessage(payload: Record<string, unknown>, sent: SentMessage[]): Ven
   return accepted(wire(message))
 }
 
+function sendRichMessage(payload: Record<string, unknown>, sent: SentMessage[]): VendorReply {
+  const text = richText(payload)
+  if (payload['text'] !== undefined || text === '') return refusal(400, 'Bad Request: rich message must be non-empty')
+  const message = { message_id: sent.length + 1, chat_id: String(payload['chat_id']), text }
+  sent.push(message)
+  return accepted(wire(message))
+}
+
+/** What the blocks say, in one line. */
+function richText(payload: Record<string, unknown>): string {
+  const { blocks } = asFields(payload['rich_message'])
+  const words = (value: unknown): string => {
+    if (typeof value === 'string') return value
+    if (Array.isArray(value)) return value.map(words).join(' ')
+    const { text, blocks: inner, items, cells } = asFields(value)
+    return [text, inner, items, cells].map((each) => (each === undefined ? '' : words(each))).join('')
+  }
+  return words(blocks ?? [])
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
 function editMessageText(payload: Record<string, unknown>, sent: SentMessage[]): VendorReply {
-  const text = String(payload['text'] ?? '').trim()
+  const text = String(payload['text'] ?? richText(payload)).trim()
   const message = sent.find(({ message_id }) => message_id === payload['message_id'])
   if (message === undefined) return refusal(400, 'Bad Request: message to edit not found')
   if (message.text === text) return refusal(400, 'Bad Request: message is not modified: specified new message content')

@@ -3,13 +3,12 @@ import type { Api } from 'grammy/web'
 import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
 import { botIdOf, type TelegramSettings } from '../config.ts'
 import { openUpload } from '../files/send.ts'
-import { maxTextLength, type TelegramCall, type TextCall } from '../wire/call.ts'
+import type { TelegramCall } from '../wire/call.ts'
 import { clientSignal, telegramApi } from './api.ts'
 import { chatOf, createLadder, type Ladder } from './ladder.ts'
 import { isUnmodified, outcomeOf, wayOn } from './outcome.ts'
 import type { GroupPace } from './pace.ts'
-
-const repeatMark = 'Possibly sent before:\n'
+import { delivered, finishLive, sendText } from './text.ts'
 
 export function deliverTelegram(
   settings: TelegramSettings,
@@ -72,6 +71,10 @@ function nextForm(
     ladder.take(outboxId, way.step)
     return { kind: 'retry', reason: way.reason, afterMs: 0 }
   }
+  if (way.kind === 'unknown_method') {
+    ladder.forgoRich()
+    return { kind: 'retry', reason: 'rich_unknown', afterMs: 0 }
+  }
   const from = chatOf(call)
   if (from === undefined || from === way.to) return undefined
   ladder.move(from, way.to)
@@ -95,8 +98,7 @@ async function make(api: Api, call: TelegramCall, { deps, attempt, edited }: Mak
   const signal = clientSignal(attempt.signal)
   switch (call.method) {
     case 'sendMessage':
-      if (edited !== undefined) return finish(api, call, edited, attempt)
-      return delivered(await api.raw.sendMessage(marked(call.payload, attempt.isMaybeRepeat), signal))
+      return edited === undefined ? sendText(api, call, attempt) : finishLive(api, call, edited, attempt)
     case 'editMessageText':
       await api.raw.editMessageText(call.payload, signal)
       return delivered(call.payload)
@@ -127,26 +129,7 @@ async function make(api: Api, call: TelegramCall, { deps, attempt, edited }: Mak
   }
 }
 
-/** The growing message becomes the reply; where it stands and what it answers it has said when it was opened. */
-async function finish(api: Api, { payload }: TextCall, reference: string, attempt: Attempt): Promise<DeliveryOutcome> {
-  const { message_thread_id: _topic, reply_parameters: _answered, ...words } = payload
-  const message_id = Number(reference)
-  await api.raw.editMessageText({ ...words, message_id }, clientSignal(attempt.signal))
-  return delivered({ message_id })
-}
-
 function editedId(call: TelegramCall, edited: string | undefined): { readonly vendorId?: string } {
   if (edited !== undefined) return { vendorId: edited }
   return call.method === 'editMessageText' ? { vendorId: String(call.payload.message_id) } : {}
-}
-
-function delivered({ message_id }: { readonly message_id: number }): DeliveryOutcome {
-  return { kind: 'delivered', vendorId: String(message_id) }
-}
-
-/** A repeat says so where there is room; entities move along with the text. */
-function marked(payload: TextCall['payload'], isMaybeRepeat: boolean): TextCall['payload'] {
-  if (!isMaybeRepeat || payload.text.length + repeatMark.length > maxTextLength) return payload
-  const entities = payload.entities?.map((entity) => ({ ...entity, offset: entity.offset + repeatMark.length }))
-  return { ...payload, text: repeatMark + payload.text, ...(entities === undefined ? {} : { entities }) }
 }

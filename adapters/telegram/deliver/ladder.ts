@@ -3,7 +3,7 @@
 import { withoutEntities } from '../render/text.ts'
 import type { FileCall, TelegramCall, TextCall } from '../wire/call.ts'
 
-export type Step = 'plain' | 'as_document' | 'as_text' | 'as_new'
+export type Step = 'as_ranges' | 'plain' | 'as_document' | 'as_text' | 'as_new'
 
 const maxRemembered = 1000
 
@@ -13,15 +13,19 @@ export interface Ladder {
   has(outboxId: string, step: Step): boolean
   take(outboxId: string, step: Step): void
   move(from: number, to: number): void
+  /** This server knows no rich messages. */
+  forgoRich(): void
   done(outboxId: string): void
 }
 
 export function createLadder(): Ladder {
   const steps = new Map<string, ReadonlySet<Step>>()
   const moved = new Map<number, number>()
+  let isWithoutRich = false
   return {
     due(outboxId, call) {
-      const formed = [...(steps.get(outboxId) ?? [])].reduce(inForm, call)
+      const start = isWithoutRich ? inForm(call, 'as_ranges') : call
+      const formed = [...(steps.get(outboxId) ?? [])].reduce(inForm, start)
       const to = chatOf(formed) === undefined ? undefined : moved.get(chatOf(formed) ?? 0)
       return to === undefined ? formed : inChat(formed, to)
     },
@@ -33,6 +37,9 @@ export function createLadder(): Ladder {
     move(from, to) {
       moved.set(from, to)
       forgetOldest(moved)
+    },
+    forgoRich() {
+      isWithoutRich = true
     },
     done: (outboxId) => void steps.delete(outboxId),
   }
@@ -49,6 +56,8 @@ function inChat(call: TelegramCall, chatId: number): TelegramCall {
 
 function inForm(call: TelegramCall, step: Step): TelegramCall {
   switch (step) {
+    case 'as_ranges':
+      return call.method === 'sendMessage' ? withoutRich(call) : call
     case 'plain':
       return call.method === 'sendMessage' ? plain(call) : call
     case 'as_document':
@@ -56,10 +65,18 @@ function inForm(call: TelegramCall, step: Step): TelegramCall {
     case 'as_text':
       return 'file' in call ? namedFile(call) : call
     case 'as_new':
-      return call.method === 'sendMessage' ? { method: call.method, payload: call.payload } : call
+      return call.method === 'sendMessage' ? withoutLive(call) : call
     default:
       return step satisfies never
   }
+}
+
+function withoutRich({ rich: _refused, ...call }: TextCall): TextCall {
+  return call
+}
+
+function withoutLive({ finishesLive: _gone, ...call }: TextCall): TextCall {
+  return call
 }
 
 function plain(call: TextCall): TextCall {

@@ -26,18 +26,29 @@ const refusals: readonly (readonly [RegExp, string])[] = [
 export type Way =
   | { readonly kind: 'step'; readonly step: Step; readonly reason: string }
   | { readonly kind: 'moved'; readonly to: number }
+  /** The server is older than the method. */
+  | { readonly kind: 'unknown_method' }
 
 /** Undefined: the outcome is what it is. */
 export function wayOn(error: unknown, call: TelegramCall, isEdit: boolean): Way | undefined {
   if (!(error instanceof GrammyError) || error.error_code === 429 || error.error_code >= 500) return undefined
   const to = error.parameters.migrate_to_chat_id
   if (to !== undefined) return { kind: 'moved', to }
+  if (error.error_code === 404 && isRich(call)) return { kind: 'unknown_method' }
   const reason = refusalOf(error)
   const step = stepAfter(reason, call, isEdit)
   return step === undefined ? undefined : { kind: 'step', step, reason }
 }
 
+/** A refusal of what is said, not of saying it there. */
+const mayBeForm: ReadonlySet<string> = new Set(['render_rejected', 'message_too_long', 'telegram_400'])
+
+function isRich(call: TelegramCall): boolean {
+  return call.method === 'sendMessage' && call.rich !== undefined
+}
+
 function stepAfter(reason: string, call: TelegramCall, isEdit: boolean): Step | undefined {
+  if (isRich(call) && mayBeForm.has(reason)) return 'as_ranges'
   if (reason === 'render_rejected' && call.method === 'sendMessage' && call.payload.entities !== undefined)
     return 'plain'
   if (reason === 'message_not_editable' && isEdit && call.method === 'sendMessage') return 'as_new'

@@ -1,6 +1,7 @@
 // Hop 8: a reply with files to its text and one upload for each file that Telegram takes. Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
 import { renderTelegram } from '../render/reply.ts'
+import type { RichUse } from '../render/rich.ts'
 import { type FileCall, replyToSchema, type TelegramCall } from '../wire/call.ts'
 
 /** What the Bot API takes from a bot, and of that as a picture (slack 3.13). */
@@ -17,15 +18,16 @@ export function renderWithFiles(
   to: JsonObject,
   mayNotify: ReadonlySet<string>,
   hasLive: boolean,
+  rich: RichUse = 'off',
 ): readonly Rendered[] {
   const { guest_query_id: guest } = replyToSchema.parse(to)
   // A guest may not write to the chat, so files are named in the one answer it has.
   const files = guest === undefined ? reply.parts.flatMap((part) => fileOf(part, to) ?? []) : []
-  if (files.length === 0) return renderTelegram(reply, to, mayNotify, hasLive)
+  if (files.length === 0) return renderTelegram(reply, to, mayNotify, hasLive, rich)
   const parts = reply.parts.filter((part) => fileOf(part, to) === undefined)
   // A live message is finished by words, whatever comes after it.
   const isSilent = !hasLive && reply.status === 'completed' && parts.every((part) => part.kind === 'tool_call')
-  const text = isSilent ? [] : renderTelegram({ ...reply, parts }, to, mayNotify, hasLive)
+  const text = isSilent ? [] : renderTelegram({ ...reply, parts }, to, mayNotify, hasLive, rich)
   return [...text, ...files.map((call) => ({ call, primary: true }))]
 }
 

@@ -1,5 +1,5 @@
 // Words as pieces Telegram takes. Formatting goes beside the text as entities, so nothing in the text can become markup. Pure.
-import { type EntityPiece, type Root, renderEntities } from '../../../src/rendering/index.ts'
+import { type EntityChunk, type EntityPiece, entityChunks, type Root } from '../../../src/rendering/index.ts'
 import { maxTextLength, type TelegramReplyTo, type TextCall, type TextPayload } from '../wire/call.ts'
 
 // What Telegram would by itself turn into a notification of somebody or a command to tap, and never less than TDLib's own
@@ -9,7 +9,12 @@ const tappable = /(?<![\p{L}\p{N}_])@\w{2,32}(?!\w)|(?<![\p{L}\p{N}_/<>])\/\w{1,
 const limits = { limit: maxTextLength, maxRanges: 100, maxBytes: 32_768, inert: tappable }
 
 export function piecesOf(tree: Root): readonly EntityPiece[] {
-  return renderEntities(tree, limits)
+  return chunksOf(tree).map(({ piece }) => piece)
+}
+
+/** Each piece with the blocks it says. */
+export function chunksOf(tree: Root): readonly EntityChunk[] {
+  return entityChunks(tree, limits)
 }
 
 /** The words alone, with nothing in them that could be tapped; as long as they were. */

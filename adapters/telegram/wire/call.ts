@@ -1,6 +1,7 @@
 // Bot API calls as data, and where an answer goes.
 import * as z from 'zod'
 import type { Entity } from '../../../src/rendering/index.ts'
+import type { RichMessage } from './rich.ts'
 
 /** Longest text of one message; Telegram counts code points after parsing, UTF-16 units are never fewer. */
 export const maxTextLength = 4096
@@ -50,6 +51,8 @@ export type TextCall = {
   readonly method: 'sendMessage'
   readonly payload: TextPayload & Place
   readonly finishesLive?: true
+  /** The same words as a rich message: tried first, and what is refused is sent as the text. */
+  readonly rich?: RichMessage
 }
 
 export type EditCall = {

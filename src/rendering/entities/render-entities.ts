@@ -14,7 +14,14 @@ export type EntityLimits = {
   readonly inert?: RegExp
 }
 
+export type EntityChunk = { readonly blocks: readonly Block[]; readonly piece: EntityPiece }
+
 export function renderEntities(root: Root, limits: EntityLimits): readonly EntityPiece[] {
+  return entityChunks(root, limits).map(({ piece }) => piece)
+}
+
+/** Each piece with the blocks it says, for a platform that may take them in another form. */
+export function entityChunks(root: Root, limits: EntityLimits): readonly EntityChunk[] {
   const { limit, maxRanges, maxBytes, inert } = limits
   const pieceOf = remembered((blocks) => writtenPiece(blocks, inert))
   const sizeOf = (blocks: readonly Block[]): number => {
@@ -25,7 +32,8 @@ export function renderEntities(root: Root, limits: EntityLimits): readonly Entit
   }
   const costOf = (blocks: readonly Block[]) => pieceOf(blocks).entities.length
   const chunks = chunkTree(root, { limit, sizeOf, costOf, maxCost: maxRanges })
-  return chunks.map(({ children }) => pieceOf(children)).filter(({ text }) => text !== '')
+  const written = chunks.map(({ children }) => ({ blocks: children, piece: pieceOf(children) }))
+  return written.filter(({ piece }) => piece.text !== '')
 }
 
 function writtenPiece(blocks: readonly Block[], inert: RegExp | undefined): EntityPiece {

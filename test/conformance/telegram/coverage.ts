@@ -22,6 +22,7 @@ export const coverage: readonly Coverage[] = [
   ...covered(`${here}/normalization-cases.ts`, 'T09 T20 T32 T35 T36 T39 T40 T63'),
   ...covered(`${here}/outbound-cases.ts`, 'T56 T70 T71'),
   ...covered(`${here}/live-cases.ts`, 'T61 T62'),
+  ...covered(`${here}/rich-cases.ts`, 'T64 T65'),
   ...covered('journeys/telegram-albums.test.ts', 'T07 T34'),
   ...covered('journeys/telegram-reach.test.ts', 'T33 T41'),
 
@@ -41,8 +42,6 @@ export const coverage: readonly Coverage[] = [
   core('X05', 'journeys/canary.test.ts', 'none of the secrets is anywhere'),
   core('X06', 'runtime/journey.ts', 'answers a signed update in its chat, once, however often it is delivered'),
 
-  leftOut('T64', 'rich messages are not sent: entities carry all formatting we render'),
-  leftOut('T65', 'rich Markdown is not sent'),
   leftOut('T73', 'there are no Mini Apps'),
   leftOut('TG-09', 'ruling 8: relay is fixed per connection, and a bot-to-bot mode is not offered'),
   leftOut('TG-10', 'ruling 8, as TG-09'),

@@ -1,0 +1,52 @@
+// Hop 8: words on their way: as a message or as the end of a live one, rich where the call has a rich form.
+import type { Api } from 'grammy/web'
+import type { Attempt, DeliveryOutcome } from '../../../src/contract/index.ts'
+import { maxTextLength, type TextCall } from '../wire/call.ts'
+import type { RichMessage } from '../wire/rich.ts'
+import { clientSignal } from './api.ts'
+
+const repeatMark = 'Possibly sent before:'
+
+type RichPayload = Parameters<Api['raw']['sendRichMessage']>[0]['rich_message']
+
+export async function sendText(api: Api, call: TextCall, attempt: Attempt): Promise<DeliveryOutcome> {
+  const signal = clientSignal(attempt.signal)
+  if (call.rich === undefined)
+    return delivered(await api.raw.sendMessage(marked(call.payload, attempt.isMaybeRepeat), signal))
+  const { text: _words, entities: _ranges, link_preview_options: _preview, ...place } = call.payload
+  const rich_message = markedRich(call.rich, attempt.isMaybeRepeat)
+  return delivered(await api.raw.sendRichMessage({ ...place, rich_message }, signal))
+}
+
+/** The growing message becomes the reply; where it stands and what it answers it has said when it was opened. */
+export async function finishLive(
+  api: Api,
+  { payload, rich }: TextCall,
+  reference: string,
+  attempt: Attempt,
+): Promise<DeliveryOutcome> {
+  const { message_thread_id: _topic, reply_parameters: _answered, ...words } = payload
+  const { text: _words, entities: _ranges, link_preview_options: _preview, ...place } = words
+  const content = rich === undefined ? words : { ...place, rich_message: markedRich(rich, false) }
+  const message_id = Number(reference)
+  await api.raw.editMessageText({ ...content, message_id }, clientSignal(attempt.signal))
+  return delivered({ message_id })
+}
+
+export function delivered({ message_id }: { readonly message_id: number }): DeliveryOutcome {
+  return { kind: 'delivered', vendorId: String(message_id) }
+}
+
+/** A repeat says so where there is room; entities move along with the text. */
+function marked(payload: TextCall['payload'], isMaybeRepeat: boolean): TextCall['payload'] {
+  const mark = `${repeatMark}\n`
+  if (!isMaybeRepeat || payload.text.length + mark.length > maxTextLength) return payload
+  const entities = payload.entities?.map((entity) => ({ ...entity, offset: entity.offset + mark.length }))
+  return { ...payload, text: mark + payload.text, ...(entities === undefined ? {} : { entities }) }
+}
+
+/** Cast: our blocks are read-only, the client's types are not. */
+function markedRich({ blocks, ...rest }: RichMessage, isMaybeRepeat: boolean): RichPayload {
+  const mark = { type: 'paragraph', text: repeatMark } as const
+  return { ...rest, blocks: isMaybeRepeat ? [mark, ...blocks] : blocks } as unknown as RichPayload
+}
