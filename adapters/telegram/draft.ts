@@ -5,6 +5,7 @@ import type { FrameOutcome, JsonObject, LiveFrame, LivePreview } from '../../src
 import { streamTree } from '../../src/rendering/index.ts'
 import { clientSignal } from './deliver/api.ts'
 import { retryAfterMs } from './deliver/outcome.ts'
+import type { Pace } from './deliver/pace.ts'
 import { piecesOf } from './render/text.ts'
 import { replyToSchema, type TelegramReplyTo } from './wire/call.ts'
 
@@ -23,13 +24,14 @@ export interface Drafts {
 
 /** What is remembered here costs one refused call when it is forgotten. */
 type Memory = {
+  readonly pace: Pick<Pace, 'hush'>
   readonly refused: Set<string>
   readonly failures: Map<string, number>
   isUnknownMethod: boolean
 }
 
-export function createDrafts(api: Api): Drafts {
-  const memory: Memory = { refused: new Set(), failures: new Map(), isUnknownMethod: false }
+export function createDrafts(api: Api, pace: Pick<Pace, 'hush'>): Drafts {
+  const memory: Memory = { pace, refused: new Set(), failures: new Map(), isUnknownMethod: false }
   return {
     preview(given, turnId) {
       const to = replyToSchema.parse(given)
@@ -84,6 +86,7 @@ function refusedFrame(memory: Memory, { error, reference, chatId }: Failed): Fra
   const { error_code: code, description } = error
   if (code === 429) {
     const afterMs = retryAfterMs(error)
+    memory.pace.hush(Number(chatId), afterMs)
     return afterMs > refreshMs ? { kind: 'over', reason: 'rate_limited' } : { kind: 'later', afterMs }
   }
   const isUnknownMethod = code === 404

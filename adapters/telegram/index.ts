@@ -15,7 +15,7 @@ import {
 import { botIdOf, type TelegramSettings, telegramFromEnvironment, telegramSettingsSchema } from './config.ts'
 import { callTimeoutMs } from './deliver/api.ts'
 import { deliverTelegram } from './deliver/call.ts'
-import { createGroupPace } from './deliver/pace.ts'
+import { createPace, type PaceLimits } from './deliver/pace.ts'
 import { showTyping } from './deliver/typing.ts'
 import { openTelegramFile } from './files/open.ts'
 import { renderWithFiles } from './files/render.ts'
@@ -82,7 +82,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
   // What a polling bot fetches carries a secret that only this process knows: nothing else may come in.
   const secrets = isPolling ? [secret(ownSecret)] : settings.webhookSecret
   const render = deps.files === undefined ? renderTelegram : renderWithFiles
-  const pace = createGroupPace(deps.now, settings.groupMessagesPerMinute)
+  const pace = createPace(deps.now, paceLimits(settings))
   return defineAdapter<Uint8Array, TelegramCall>({
     channel: 'telegram',
     capabilities: {
@@ -110,9 +110,16 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
     deliver: deliverTelegram(settings, deps, pace),
     openFile: openTelegramFile(settings, deps),
     ...(isStreaming ? { live: liveTelegram(settings, deps, pace) } : {}),
-    transient: showTyping(settings, deps),
+    transient: showTyping(settings, deps, pace),
     ...(isPolling ? { source: pollTelegram(settings, { ...deps, headers: { [secretHeader]: ownSecret } }) } : {}),
   })
+}
+
+/** Half of what the bot may say is enough for what only grows. */
+function paceLimits({ limits, groupMessagesPerMinute }: TelegramSettings): PaceLimits {
+  const { count, perMs } = limits.connection ?? { count: 30, perMs: 1000 }
+  const framesPerSecond = Math.max(1, Math.floor((count * 1000) / perMs / 2))
+  return { perMinute: groupMessagesPerMinute, framesPerSecond }
 }
 
 function randomSecret(): string {

@@ -5,7 +5,7 @@ import { type EntityPiece, streamTree } from '../../src/rendering/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { clientSignal, telegramApi } from './deliver/api.ts'
 import { isUnmodified, retryAfterMs } from './deliver/outcome.ts'
-import type { GroupPace } from './deliver/pace.ts'
+import type { Pace } from './deliver/pace.ts'
 import { createDrafts } from './draft.ts'
 import { piecesOf, textCall, textPayload } from './render/text.ts'
 import { replyToSchema } from './wire/call.ts'
@@ -21,11 +21,11 @@ const maxRemembered = 500
 export function liveTelegram(
   settings: TelegramSettings,
   deps: Pick<ChannelDeps, 'fetch' | 'now'>,
-  pace: GroupPace,
+  pace: Pace,
 ): LiveVerbs {
   const api = telegramApi(settings, deps)
   const shownAt = new Map<string, number>()
-  const drafts = settings.streaming === 'draft' ? createDrafts(api) : undefined
+  const drafts = settings.streaming === 'draft' ? createDrafts(api, pace) : undefined
   return {
     everyMs,
     ...(drafts === undefined ? {} : { preview: drafts.preview }),
@@ -37,21 +37,27 @@ export function liveTelegram(
       return { method, payload } as unknown as JsonObject
     },
     async frame(frame) {
-      const drafted = drafts?.frame(frame)
-      if (drafted !== undefined) return drafted
       const to = replyToSchema.parse(frame.to)
       const chatId = Number(to.chat_id)
+      const quietMs = pace.quietMs(chatId)
+      if (quietMs > 0) return { kind: 'later', afterMs: quietMs }
+      const drafted = drafts?.frame(frame)
+      if (drafted !== undefined) {
+        pace.countFrame()
+        return drafted
+      }
       const key = `${chatId}:${frame.reference}`
       const waitMs = waitOf(chatId, shownAt.get(key), { now: deps.now(), pace })
       if (waitMs > 0) return { kind: 'later', afterMs: waitMs }
       const piece = pieceOf(frame.text)
       if (isSame(piece, pieceOf(frame.shown))) return isFull(frame) ? over('message_is_full') : { kind: 'shown' }
       remember(shownAt, key, deps.now())
+      pace.countFrame()
       try {
         const edit = { ...textPayload(piece, to), message_id: Number(frame.reference) }
         await api.raw.editMessageText(edit, clientSignal(frame.signal))
       } catch (error) {
-        if (!isUnmodified(error)) return outcomeOf(error)
+        if (!isUnmodified(error)) return outcomeOf(error, pace, chatId)
       }
       pace.count(chatId)
       return { kind: 'shown' }
@@ -59,7 +65,7 @@ export function liveTelegram(
   }
 }
 
-type Timing = { readonly now: number; readonly pace: GroupPace }
+type Timing = { readonly now: number; readonly pace: Pace }
 
 function waitOf(chatId: number, lastAt: number | undefined, { now, pace }: Timing): number {
   const sinceLast = lastAt === undefined || chatId >= 0 ? 0 : Math.max(0, lastAt + everyInGroupsMs - now)
@@ -79,10 +85,11 @@ function isSame(one: EntityPiece, other: EntityPiece): boolean {
   return one.text === other.text && JSON.stringify(one.entities) === JSON.stringify(other.entities)
 }
 
-function outcomeOf(error: unknown): FrameOutcome {
+function outcomeOf(error: unknown, pace: Pace, chatId: number): FrameOutcome {
   if (!(error instanceof GrammyError) || error.error_code >= 500) return { kind: 'later', afterMs: everyInGroupsMs }
   if (error.error_code !== 429) return over(`telegram_${error.error_code}`)
   const afterMs = retryAfterMs(error)
+  pace.hush(chatId, afterMs)
   return afterMs > maxWaitMs ? over('rate_limited') : { kind: 'later', afterMs }
 }
 

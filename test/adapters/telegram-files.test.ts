@@ -161,14 +161,74 @@ describe('sending', () => {
   const render = (parts: readonly Part[], hasFiles = true) =>
     adapterFor(kit, undefined, undefined, undefined, hasFiles ? { open: async () => undefined } : undefined)
       .render(replySaying('', { parts: [...parts] }), { chat_id: '5', message_thread_id: '9' })
-      .map(({ call }) => call as { method: string; payload: { text?: string }; file?: { name: string } })
+      .map(
+        ({ call }) =>
+          call as { method: string; payload: { text?: string }; file?: { name: string }; files?: unknown[] },
+      )
 
-  test('pictures go as photos, all else as documents, in order, after the words', () => {
-    const text: Part = { kind: 'text', mime: 'text/plain', content: 'here' }
-    const calls = render([part('image/png', 5), text, part('application/pdf', 5), part('image/jpeg', 10_000_001)])
-    expect(calls.map(({ method }) => method)).toEqual(['sendMessage', 'sendPhoto', 'sendDocument', 'sendDocument'])
-    expect(calls[0]?.payload.text).toBe('here')
+  const text: Part = { kind: 'text', mime: 'text/markdown', content: '**here**' }
+
+  test.each([
+    ['image/png', 'sendPhoto'],
+    ['image/gif', 'sendAnimation'],
+    ['video/mp4', 'sendVideo'],
+    ['video/webm', 'sendDocument'],
+    ['audio/mpeg', 'sendAudio'],
+    ['audio/ogg; codecs=opus', 'sendVoice'],
+    ['application/pdf', 'sendDocument'],
+    ['constructor', 'sendDocument'],
+  ])('%s goes as %s', (mime, method) => {
+    expect(render([part(mime, 5)]).map((call) => call.method)).toEqual([method])
+  })
+
+  test('a picture that is too large for one goes as a document', () => {
+    expect(render([part('image/jpeg', 10_000_001)])[0]?.method).toBe('sendDocument')
+  })
+
+  test('files of one family are shown together, in order, after words that are no caption', () => {
+    const pictures = Array.from({ length: 12 }, () => part('image/png', 5))
+    const calls = render([text, ...pictures, part('audio/ogg', 5), part('application/pdf', 5)])
+    const lengths = calls.map(({ method, files }) => [method, files?.length])
+    expect(lengths).toEqual([
+      ['sendMessage', undefined],
+      ['sendMediaGroup', 10],
+      ['sendMediaGroup', 2],
+      ['sendVoice', undefined],
+      ['sendDocument', undefined],
+    ])
     expect(calls[1]?.payload).toEqual({ chat_id: 5, message_thread_id: 9 })
+  })
+
+  test('short words are the caption of what they come with; long ones are a message of their own', () => {
+    const [only, ...more] = render([text, part('image/png', 5)])
+    expect([only?.method, more]).toEqual(['sendPhoto', []])
+    expect(only?.payload).toMatchObject({ caption: 'here', caption_entities: [{ type: 'bold', offset: 0, length: 4 }] })
+    const long: Part = { kind: 'text', mime: 'text/plain', content: 'x'.repeat(1025) }
+    expect(render([long, part('image/png', 5)]).map(({ method }) => method)).toEqual(['sendMessage', 'sendPhoto'])
+  })
+
+  test('an album is one upload, and one that is not taken goes as documents, then by its names', async () => {
+    const api = await startTelegramApi()
+    const open = async () => ({ body: new Blob(['x']).stream(), size: 1, mimeType: 'a/b', name: '' })
+    const adapter = adapterFor(kit, api.apiRoot, fetch, undefined, { open })
+    const [album] = adapter.render(
+      replySaying('', { parts: [text, part('image/png', 1, 'a.png'), part('video/mp4', 1, 'b.mp4')] }),
+      { chat_id: '5' },
+    )
+    const send = (outboxId: string) => adapter.deliver(album?.call ?? {}, attemptAt(1, { outboxId }))
+    expect(await send('o1')).toEqual({ kind: 'delivered', vendorId: '1' })
+    expect(api.sent.map(({ file }) => file?.name)).toEqual(['a.png', 'b.mp4'])
+    expect(JSON.parse(api.sent[0]?.file?.media ?? '')).toMatchObject([
+      { type: 'photo', caption: 'here' },
+      { type: 'video' },
+    ])
+    api.failNext('sendMediaGroup', apiFault(400, 'Bad Request: PHOTO_INVALID_DIMENSIONS'))
+    api.failNext('sendMediaGroup', apiFault(400, 'Bad Request: MEDIA_INVALID'))
+    expect([await send('o2'), await send('o2'), await send('o2')].map(({ kind }) => kind)).toEqual([
+      ...['retry', 'retry', 'delivered'],
+    ])
+    expect(api.sent.at(-1)?.text).toBe('here\n[The file a.png, b.mp4 could not be sent: Telegram did not take it.]')
+    await api.close()
   })
 
   test('what is too large, or has no place to be sent from, is named instead', () => {

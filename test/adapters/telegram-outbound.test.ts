@@ -147,7 +147,11 @@ describe('delivering', () => {
   const unknown = (reason: string) => ({ kind: 'unknown', reason })
   const cases: readonly (readonly [string, Fault, object])[] = [
     ['T58 429', rateLimited(30), { kind: 'retry', reason: 'rate_limited', afterMs: 30_000, scope: 'conversation' }],
-    ['401', apiFault(401, 'Unauthorized'), refused('token_revoked')],
+    [
+      '401',
+      apiFault(401, 'Unauthorized'),
+      { kind: 'retry', reason: 'token_revoked', afterMs: 60_000, scope: 'connection' },
+    ],
     ['T60 403 blocked', apiFault(403, 'Forbidden: bot was blocked by the user'), refused('blocked_by_user')],
     ['403 deactivated', apiFault(403, 'Forbidden: user is deactivated'), refused('user_deactivated')],
     ['403 kicked', apiFault(403, 'Forbidden: bot was kicked from the group chat'), refused('not_allowed_in_chat')],

@@ -11,7 +11,13 @@ export type SentMessage = {
   readonly message_id: number
   readonly chat_id: string
   text: string
-  readonly file?: { readonly method: string; readonly name: string; readonly bytes: Uint8Array }
+  /** `media`: what an album says of its items. */
+  readonly file?: {
+    readonly method: string
+    readonly name: string
+    readonly bytes: Uint8Array
+    readonly media?: string
+  }
 }
 
 /** A file that people sent, by its id. Without a path Telegram refuses to give it away. */
@@ -34,7 +40,11 @@ export const testBotToken = '7000001:AAE-test-token-of-the-double-000000000'
 const methods = new Set([
   ...['sendMessage', 'editMessageText', 'editMessageReplyMarkup', 'sendPhoto', 'sendDocument', 'getFile', 'getMe'],
   ...['answerCallbackQuery', 'answerGuestQuery', 'setWebhook', 'deleteWebhook', 'getWebhookInfo', 'setMyCommands'],
+  ...['sendVideo', 'sendAnimation', 'sendAudio', 'sendVoice', 'sendMediaGroup'],
   ...['getUpdates', 'sendChatAction', 'sendMessageDraft', 'sendRichMessage'],
+])
+const uploads = new Set([
+  ...['sendPhoto', 'sendDocument', 'sendVideo', 'sendAnimation', 'sendAudio', 'sendVoice', 'sendMediaGroup'],
 ])
 const maxDownload = 20 * 1024 * 1024
 
@@ -58,7 +68,7 @@ export async function startTelegramApi(
         if (!path.startsWith(`/bot${token}/`)) return refusal(401, 'Unauthorized')
         if (route === 'getUpdates') return accepted(waiting(asFields(body), updates))
         if (route === 'getFile') return getFile(asFields(body), files)
-        if (route === 'sendPhoto' || route === 'sendDocument') return sendFile(route, String(body), sent)
+        if (uploads.has(route)) return sendFile(route, String(body), sent)
         return carryOut(route, asFields(body), sent)
       },
     },
@@ -149,21 +159,32 @@ function hostedFile(path: string, token: string, files: ReadonlyMap<string, Host
   return { status: 200, body: found.bytes, headers }
 }
 
-/** Multipart as Telegram reads it: fields by name, and the file by the name it is attached under. */
+/** Multipart as Telegram reads it: fields by name, and each file by the name it is attached under; an album is several messages. */
 function sendFile(method: string, body: string, sent: SentMessage[]): VendorReply {
   const [boundary = ''] = body.split('\r\n', 1)
   const parts = body.split(boundary).map((part) => part.split('\r\n\r\n'))
-  const chat = parts.find(([head]) => head?.includes('name="chat_id"'))?.[1]?.trim()
-  const upload = parts.find(([head]) => head?.includes('filename='))
-  if (chat === undefined || upload === undefined)
+  const fieldOf = (name: string) => parts.find(([head]) => head?.includes(`name="${name}"`))?.[1]?.trim()
+  const chat = fieldOf('chat_id')
+  const attached = parts.filter(([head]) => head?.includes('filename='))
+  if (chat === undefined || attached.length === 0)
     return refusal(400, 'Bad Request: there is no document in the request')
-  const bytes = Buffer.from(upload.slice(1).join('\r\n\r\n').replace(/\r\n$/, ''), 'latin1')
-  if (bytes.length === 0) return refusal(400, 'Bad Request: file must be non-empty')
-  const head = Buffer.from(upload[0] ?? '', 'latin1').toString('utf8')
-  const name = /filename="([^"]*)"/.exec(head)?.[1] ?? ''
-  const message = { message_id: sent.length + 1, chat_id: chat, text: '', file: { method, name, bytes } }
-  sent.push(message)
-  return accepted(wire(message))
+  const media = fieldOf('media')
+  const messages: SentMessage[] = []
+  for (const upload of attached) {
+    const bytes = Buffer.from(upload.slice(1).join('\r\n\r\n').replace(/\r\n$/, ''), 'latin1')
+    if (bytes.length === 0) return refusal(400, 'Bad Request: file must be non-empty')
+    const head = Buffer.from(upload[0] ?? '', 'latin1').toString('utf8')
+    const file = {
+      method,
+      name: /filename="([^"]*)"/.exec(head)?.[1] ?? '',
+      bytes,
+      ...(media === undefined ? {} : { media }),
+    }
+    const text = Buffer.from(fieldOf('caption') ?? '', 'latin1').toString('utf8')
+    messages.push({ message_id: sent.length + messages.length + 1, chat_id: chat, text, file })
+  }
+  sent.push(...messages)
+  return accepted(method === 'sendMediaGroup' ? messages.map(wire) : wire(messages[0] as SentMessage))
 }
 
 /** 429 as Telegram words it. */

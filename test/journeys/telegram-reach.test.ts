@@ -4,7 +4,7 @@ import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/storage/database.ts'
-import { startTelegramApi, type TelegramApi } from '../doubles/telegram-api.ts'
+import { rateLimited, startTelegramApi, type TelegramApi } from '../doubles/telegram-api.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
 
@@ -12,6 +12,11 @@ const webhookSecret = 'a-webhook-secret-of-forty-characters-xyz'
 const inbox = statement('test_inbox', "select event, state, reason from inbox where state <> 'ignored' order by seq")
 const outbox = statement('test_outbox', 'select state, reason from outbox order by seq')
 const lines = statement('test_lines', 'select count(*)::int as count from messages')
+const later = statement(
+  'test_later',
+  `with limited as (update connection_limits set not_before = now()), rested as (update send_lanes set next_at = now())
+   update outbox set not_before = now() where settled_at is null`,
+)
 const ada = { id: 5, is_bot: false, first_name: 'Ada' }
 const chat = { id: 5, type: 'private' }
 const now = (): number => Math.floor(Date.now() / 1000)
@@ -26,6 +31,9 @@ describeOnEachDatabase('Telegram', (database) => {
   beforeEach(async () => {
     meanwhile = async () => {}
     api = await startTelegramApi()
+    gateway = startGateway()
+  })
+  const startGateway = (): TestGateway => {
     const limits = { conversation: { count: 100, perMs: 1000 } }
     const settings = { botToken: api.token, webhookSecret, apiRoot: api.apiRoot, limits }
     const run = async (message: { parts: Parameters<typeof textOf>[0] }): Promise<string> => {
@@ -34,10 +42,10 @@ describeOnEachDatabase('Telegram', (database) => {
     }
     const access = { mode: 'public' as const, allow: [] }
     const connections = [{ channel: 'telegram', id: 'default', access, settings }]
-    gateway = createTestGateway(database(), { agents: [defineAgent({ slug: 'demo', run })], connections }, {}, [
+    return createTestGateway(database(), { agents: [defineAgent({ slug: 'demo', run })], connections }, {}, [
       telegramChannel,
     ])
-  })
+  }
   afterEach(async () => {
     gateway.stop()
     expect(api.unexpected).toEqual([])
@@ -85,6 +93,21 @@ describeOnEachDatabase('Telegram', (database) => {
     await say('hello again')
     await settleUntil(gateway, () => api.sent.length === 1)
     expect(api.sent[0]?.text).toBe('you said: hello again')
+  })
+
+  test('T58 a wait Telegram asked for is kept by the next process too', async () => {
+    api.failNext('sendMessage', rateLimited(30))
+    await say('hello')
+    await settleUntil(gateway, async () => (await rows())[0]?.state === 'retry')
+    gateway.stop()
+    gateway = startGateway()
+    await gateway.settle()
+    await gateway.settle()
+    expect(await rows()).toEqual([{ state: 'retry', reason: 'rate_limited' }])
+    expect(api.payloads('sendMessage')).toHaveLength(1)
+    await database().query(later, [])
+    await settleUntil(gateway, () => api.sent.length === 1)
+    expect(api.sent[0]?.text).toBe('you said: hello')
   })
 
   test('T33 an edit that changes nothing for the reader is no amendment, one that changes it back is', async () => {

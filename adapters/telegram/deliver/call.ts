@@ -6,14 +6,14 @@ import { openUpload } from '../files/send.ts'
 import type { TelegramCall } from '../wire/call.ts'
 import { clientSignal, telegramApi } from './api.ts'
 import { chatOf, createLadder, type Ladder } from './ladder.ts'
-import { isUnmodified, outcomeOf, wayOn } from './outcome.ts'
-import type { GroupPace } from './pace.ts'
+import { isUnmodified, outcomeOf, type Way, wayOn } from './outcome.ts'
+import type { Pace } from './pace.ts'
 import { delivered, finishLive, sendText } from './text.ts'
 
 export function deliverTelegram(
   settings: TelegramSettings,
   deps: Pick<ChannelDeps, 'fetch' | 'files' | 'places'>,
-  pace: GroupPace,
+  pace: Pace,
 ): (call: TelegramCall, attempt: Attempt) => Promise<DeliveryOutcome> {
   const api = telegramApi(settings, deps)
   const ladder = createLadder()
@@ -33,10 +33,8 @@ export function deliverTelegram(
       return sent
     } catch (error) {
       if (isUnmodified(error)) return { kind: 'delivered', ...editedId(call, edited) }
-      return (
-        nextForm(ladder, attempt, call, { error, isEdit: edited !== undefined }) ??
-        outcomeOf(error, call, edited !== undefined)
-      )
+      const made = { call, isEdit: edited !== undefined, taken: ladder.taken(attempt.outboxId) }
+      return nextForm(ladder, attempt, wayOn(error, made), call) ?? paced(pace, call, outcomeOf(error, made))
     }
   }
 }
@@ -53,32 +51,40 @@ async function closedPlace(
   return places.closed(String(chatId), runId).catch(() => undefined)
 }
 
+/** What holds for many chats at once holds for the bot. */
+function paced(pace: Pace, call: TelegramCall, outcome: DeliveryOutcome): DeliveryOutcome {
+  const chatId = chatOf(call)
+  if (outcome.kind !== 'retry' || outcome.reason !== 'rate_limited' || chatId === undefined) return outcome
+  return { ...outcome, scope: pace.hush(chatId, outcome.afterMs ?? 0) }
+}
+
 function isSaying({ method }: TelegramCall): boolean {
-  return method === 'sendMessage' || method === 'sendPhoto' || method === 'sendDocument'
+  return method.startsWith('send')
 }
 
 /** Undefined: there is no other form, or it was tried. */
 function nextForm(
   ladder: Ladder,
   { outboxId }: Attempt,
+  way: Way | undefined,
   call: TelegramCall,
-  { error, isEdit }: { readonly error: unknown; readonly isEdit: boolean },
 ): DeliveryOutcome | undefined {
-  const way = wayOn(error, call, isEdit)
-  if (way === undefined) return undefined
-  if (way.kind === 'step') {
-    if (ladder.has(outboxId, way.step)) return undefined
-    ladder.take(outboxId, way.step)
-    return { kind: 'retry', reason: way.reason, afterMs: 0 }
+  switch (way?.kind) {
+    case undefined:
+      return undefined
+    case 'step':
+      ladder.take(outboxId, way.step)
+      return { kind: 'retry', reason: way.reason, afterMs: 0 }
+    case 'unknown_method':
+      ladder.forgoRich()
+      return { kind: 'retry', reason: 'rich_unknown', afterMs: 0 }
+    case 'moved': {
+      const from = chatOf(call)
+      if (from === undefined || from === way.to) return undefined
+      ladder.move(from, way.to)
+      return { kind: 'retry', reason: 'chat_migrated', afterMs: 0 }
+    }
   }
-  if (way.kind === 'unknown_method') {
-    ladder.forgoRich()
-    return { kind: 'retry', reason: 'rich_unknown', afterMs: 0 }
-  }
-  const from = chatOf(call)
-  if (from === undefined || from === way.to) return undefined
-  ladder.move(from, way.to)
-  return { kind: 'retry', reason: 'chat_migrated', afterMs: 0 }
 }
 
 /** Links stand beside the text and on buttons, so all of a call is looked at. */
@@ -103,9 +109,16 @@ async function make(api: Api, call: TelegramCall, { deps, attempt, edited }: Mak
       await api.raw.editMessageText(call.payload, signal)
       return delivered(call.payload)
     case 'sendPhoto':
-    case 'sendDocument': {
+    case 'sendVideo':
+    case 'sendAnimation':
+    case 'sendAudio':
+    case 'sendVoice':
+    case 'sendDocument':
+    case 'sendMediaGroup': {
       const upload = await openUpload(call, deps.files)
-      return upload.kind === 'opened' ? { kind: 'delivered', vendorId: await upload.send(api, signal) } : upload
+      if (upload.kind !== 'opened') return upload
+      const vendorId = await upload.send(api, signal)
+      return { kind: 'delivered', ...(vendorId === undefined ? {} : { vendorId }) }
     }
     case 'answerCallbackQuery':
       await api.raw.answerCallbackQuery(call.payload, signal)

@@ -1,16 +1,19 @@
 // What Telegram refused in one form is tried once in a plainer one. Each step is an attempt of its own, so that the books show it;
 // what is remembered here is only which form comes next, and forgetting it costs one more refusal.
 import { withoutEntities } from '../render/text.ts'
-import type { FileCall, TelegramCall, TextCall } from '../wire/call.ts'
+import type { AlbumCall, FileCall, TelegramCall, TextCall } from '../wire/call.ts'
 
-export type Step = 'as_ranges' | 'plain' | 'as_document' | 'as_text' | 'as_new'
+export type Step =
+  | ('as_ranges' | 'plain' | 'as_new' | 'without_reply' | 'without_buttons')
+  /** For files. */
+  | ('as_document' | 'as_text')
 
 const maxRemembered = 1000
 
 export interface Ladder {
   /** The call in the form that is due. */
   due(outboxId: string, call: TelegramCall): TelegramCall
-  has(outboxId: string, step: Step): boolean
+  taken(outboxId: string): ReadonlySet<Step>
   take(outboxId: string, step: Step): void
   move(from: number, to: number): void
   /** This server knows no rich messages. */
@@ -29,7 +32,7 @@ export function createLadder(): Ladder {
       const to = chatOf(formed) === undefined ? undefined : moved.get(chatOf(formed) ?? 0)
       return to === undefined ? formed : inChat(formed, to)
     },
-    has: (outboxId, step) => steps.get(outboxId)?.has(step) ?? false,
+    taken: (outboxId) => steps.get(outboxId) ?? new Set(),
     take(outboxId, step) {
       steps.set(outboxId, new Set([...(steps.get(outboxId) ?? []), step]))
       forgetOldest(steps)
@@ -49,6 +52,33 @@ export function chatOf(call: TelegramCall): number | undefined {
   return 'chat_id' in call.payload ? call.payload.chat_id : undefined
 }
 
+/** Whether a call has that other form. */
+export function fitsStep(step: Step, call: TelegramCall, isEdit: boolean): boolean {
+  const isText = call.method === 'sendMessage'
+  switch (step) {
+    case 'as_ranges':
+      return isText && call.rich !== undefined
+    case 'plain':
+      return isText && call.rich === undefined && call.payload.entities !== undefined
+    case 'as_new':
+      return isText && isEdit
+    case 'without_reply':
+      return 'reply_parameters' in call.payload
+    case 'without_buttons':
+      return isText && call.payload.reply_markup !== undefined
+    case 'as_document':
+      return isFiles(call) && inForm(call, step) !== call
+    case 'as_text':
+      return isFiles(call)
+    default:
+      return step satisfies never
+  }
+}
+
+function isFiles(call: TelegramCall): call is FileCall | AlbumCall {
+  return 'file' in call || 'files' in call
+}
+
 /** Cast: only the number changes, the kind of call stays what it is. */
 function inChat(call: TelegramCall, chatId: number): TelegramCall {
   return { ...call, payload: { ...call.payload, chat_id: chatId } } as TelegramCall
@@ -60,12 +90,16 @@ function inForm(call: TelegramCall, step: Step): TelegramCall {
       return call.method === 'sendMessage' ? withoutRich(call) : call
     case 'plain':
       return call.method === 'sendMessage' ? plain(call) : call
-    case 'as_document':
-      return call.method === 'sendPhoto' ? { ...call, method: 'sendDocument' } : call
-    case 'as_text':
-      return 'file' in call ? namedFile(call) : call
     case 'as_new':
       return call.method === 'sendMessage' ? withoutLive(call) : call
+    case 'without_reply':
+      return 'reply_parameters' in call.payload ? withoutField(call, 'reply_parameters') : call
+    case 'without_buttons':
+      return 'reply_markup' in call.payload ? withoutField(call, 'reply_markup') : call
+    case 'as_document':
+      return isFiles(call) ? asDocument(call) : call
+    case 'as_text':
+      return isFiles(call) ? namedFiles(call) : call
     default:
       return step satisfies never
   }
@@ -79,14 +113,31 @@ function withoutLive({ finishesLive: _gone, ...call }: TextCall): TextCall {
   return call
 }
 
+/** Cast: an optional field less, the kind of call stays what it is. */
+function withoutField(call: TelegramCall, field: 'reply_parameters' | 'reply_markup'): TelegramCall {
+  const payload = Object.fromEntries(Object.entries(call.payload).filter(([name]) => name !== field))
+  return { ...call, payload } as TelegramCall
+}
+
 function plain(call: TextCall): TextCall {
   const { entities: _refused, ...payload } = call.payload
   return { ...call, payload: { ...payload, text: withoutEntities(payload.text) } }
 }
 
-function namedFile({ payload, file }: FileCall): TextCall {
-  const text = withoutEntities(`[The file ${file.name} could not be sent: Telegram did not take it.]`)
-  return { method: 'sendMessage', payload: { ...payload, text, link_preview_options: { is_disabled: true } } }
+/** What Telegram cannot show it still carries. */
+function asDocument(call: FileCall | AlbumCall): FileCall | AlbumCall {
+  if ('file' in call) return call.method === 'sendDocument' ? call : { ...call, method: 'sendDocument' }
+  if (call.files.every(({ kind }) => kind === 'document')) return call
+  return { ...call, files: call.files.map((file) => ({ ...file, kind: 'document' })) }
+}
+
+function namedFiles(call: FileCall | AlbumCall): TextCall {
+  const names = ('file' in call ? [call.file] : call.files).map(({ name }) => name).join(', ')
+  const { caption, caption_entities: entities, ...place } = call.payload
+  const note = withoutEntities(`[The file ${names} could not be sent: Telegram did not take it.]`)
+  const text = caption === undefined ? note : `${caption}\n${note}`
+  const ranges = entities === undefined ? {} : { entities }
+  return { method: 'sendMessage', payload: { ...place, text, ...ranges, link_preview_options: { is_disabled: true } } }
 }
 
 function forgetOldest(map: Map<unknown, unknown>): void {

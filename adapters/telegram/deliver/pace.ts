@@ -1,19 +1,39 @@
-// Telegram lets a bot say about twenty things a minute in one group. Looked at before a call is made, so that none is refused;
-// the wait itself is kept by the gateway, which is told of it like of any other limit.
+// How fast a bot may speak, known before Telegram has to say so: about twenty things a minute in one group, and where it asked for
+// quiet nothing but answers. The waits of answers are kept by the gateway, in its rows; what is counted here is lost with the process.
 
-export interface GroupPace {
+export interface Pace {
   /** How long to wait before saying one more thing there; nothing is counted. */
   waitMs(chatId: number, reserve?: number): number
   count(chatId: number): void
+  /** Telegram asked for quiet in a chat. Of several at once it means the whole bot. */
+  hush(chatId: number, ms: number): 'conversation' | 'connection'
+  /** How long frames and signs of typing have to wait there: they yield to what must be said. */
+  quietMs(chatId: number): number
+  countFrame(): void
+}
+
+export type PaceLimits = {
+  readonly perMinute: number
+  /** Frames of all chats together: the rest of what the bot may say is for answers. */
+  readonly framesPerSecond: number
 }
 
 const windowMs = 60_000
 const maxChats = 2000
+/** So many chats that are told to wait at once are no matter of one chat. */
+const manyChats = 3
+const togetherMs = 10_000
 
-export function createGroupPace(now: () => number, perMinute: number): GroupPace {
+type Hushed = { readonly at: number; readonly until: number }
+
+export function createPace(now: () => number, { perMinute, framesPerSecond }: PaceLimits): Pace {
   const said = new Map<number, readonly number[]>()
+  const hushed = new Map<number, Hushed>()
+  let allUntil = 0
+  let frames: readonly number[] = []
   const recent = (chatId: number): readonly number[] =>
     (said.get(chatId) ?? []).filter((at) => at > now() - windowMs && at <= now())
+  const recentFrames = (): readonly number[] => frames.filter((at) => at > now() - 1000 && at <= now())
   return {
     waitMs(chatId, reserve = 0) {
       // Groups and channels have negative ids.
@@ -25,9 +45,31 @@ export function createGroupPace(now: () => number, perMinute: number): GroupPace
     count(chatId) {
       if (chatId >= 0) return
       said.set(chatId, [...recent(chatId), now()])
-      if (said.size <= maxChats) return
-      const oldest = said.keys().next()
-      if (!oldest.done) said.delete(oldest.value)
+      forgetOldest(said)
+    },
+    hush(chatId, ms) {
+      hushed.delete(chatId)
+      hushed.set(chatId, { at: now(), until: now() + ms })
+      forgetOldest(hushed)
+      const together = [...hushed.values()].filter(({ at }) => at > now() - togetherMs)
+      if (together.length < manyChats) return 'conversation'
+      allUntil = Math.max(allUntil, now() + ms)
+      return 'connection'
+    },
+    quietMs(chatId) {
+      const until = Math.max(allUntil, hushed.get(chatId)?.until ?? 0)
+      const times = recentFrames()
+      const freedBy = times[times.length - framesPerSecond]
+      return Math.max(0, until - now(), freedBy === undefined ? 0 : freedBy + 1000 - now())
+    },
+    countFrame() {
+      frames = [...recentFrames(), now()]
     },
   }
+}
+
+function forgetOldest(map: Map<number, unknown>): void {
+  if (map.size <= maxChats) return
+  const oldest = map.keys().next()
+  if (!oldest.done) map.delete(oldest.value)
 }

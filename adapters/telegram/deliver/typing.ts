@@ -4,12 +4,14 @@ import type { ChannelDeps, JsonObject } from '../../../src/contract/index.ts'
 import type { TelegramSettings } from '../config.ts'
 import { replyToSchema } from '../wire/call.ts'
 import { clientSignal, telegramApi } from './api.ts'
+import type { Pace } from './pace.ts'
 
 const timeoutMs = 3000
 
 export function showTyping(
   settings: TelegramSettings,
   deps: Pick<ChannelDeps, 'fetch' | 'now'>,
+  pace: Pick<Pace, 'quietMs'>,
 ): (to: JsonObject, what: 'typing') => Promise<void> {
   const api = telegramApi(settings, deps, timeoutMs)
   let quietUntil = 0
@@ -17,6 +19,7 @@ export function showTyping(
     const { chat_id, message_thread_id: topic, business_connection_id: business, ...rest } = replyToSchema.parse(to)
     // A guest may not show itself in the chat, and whoever pressed a button is told at once.
     if (rest.guest_query_id !== undefined || rest.reply_to_click !== undefined || deps.now() < quietUntil) return
+    if (pace.quietMs(Number(chat_id)) > 0) return
     const place = {
       chat_id: Number(chat_id),
       ...(topic === undefined ? {} : { message_thread_id: Number(topic) }),

@@ -1,16 +1,22 @@
-// Hop 8: a reply with files to its text and one upload for each file that Telegram takes. Pure.
+// Hop 8: a reply with files to its text and to uploads, several of a kind together, with the words as a caption where they fit. Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
 import { renderTelegram } from '../render/reply.ts'
 import type { RichUse } from '../render/rich.ts'
-import { type FileCall, replyToSchema, type TelegramCall } from '../wire/call.ts'
-
-/** What the Bot API takes from a bot, and of that as a picture (slack 3.13). */
-export const maxUploadBytes = 50_000_000
-const maxPhotoBytes = 10_000_000
-
-const photoTypes: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/webp'])
+import {
+  type AlbumCall,
+  type AlbumItem,
+  type FileCall,
+  type FilePayload,
+  maxCaptionLength,
+  replyToSchema,
+  type TelegramCall,
+} from '../wire/call.ts'
+import { type FileKind, kindOf, maxUploadBytes, methods } from './kind.ts'
 
 type Rendered = { readonly call: TelegramCall; readonly primary: boolean }
+type Upload = { readonly kind: FileKind; readonly attachment: string; readonly name: string }
+
+const maxAlbum = 10
 
 /** The text says nothing about files that are sent; those that cannot be are named in it. */
 export function renderWithFiles(
@@ -22,29 +28,72 @@ export function renderWithFiles(
 ): readonly Rendered[] {
   const { guest_query_id: guest } = replyToSchema.parse(to)
   // A guest may not write to the chat, so files are named in the one answer it has.
-  const files = guest === undefined ? reply.parts.flatMap((part) => fileOf(part, to) ?? []) : []
-  if (files.length === 0) return renderTelegram(reply, to, mayNotify, hasLive, rich)
-  const parts = reply.parts.filter((part) => fileOf(part, to) === undefined)
+  const uploads = guest === undefined ? reply.parts.flatMap((part) => uploadOf(part) ?? []) : []
+  if (uploads.length === 0) return renderTelegram(reply, to, mayNotify, hasLive, rich)
+  const parts = reply.parts.filter((part) => uploadOf(part) === undefined)
   // A live message is finished by words, whatever comes after it.
   const isSilent = !hasLive && reply.status === 'completed' && parts.every((part) => part.kind === 'tool_call')
   const text = isSilent ? [] : renderTelegram({ ...reply, parts }, to, mayNotify, hasLive, rich)
+  const files = albumsOf(uploads).map((album) => callOf(album, to))
+  const captioned = captionedCall(text, files)
+  if (captioned !== undefined) return [{ call: captioned, primary: true }]
   return [...text, ...files.map((call) => ({ call, primary: true }))]
 }
 
-function fileOf(part: Part, to: JsonObject): FileCall | undefined {
+function uploadOf(part: Part): Upload | undefined {
   if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return undefined
   const { attachment, mime = '', name = 'file' } = part
   const size = part.kind === 'file' ? part.size : undefined
   if (attachment === undefined || (size ?? 1) > maxUploadBytes || size === 0) return undefined
-  const isPhoto = photoTypes.has(mime) && size !== undefined && size <= maxPhotoBytes
-  const { chat_id, message_thread_id: topic, business_connection_id: business } = replyToSchema.parse(to)
-  return {
-    method: isPhoto ? 'sendPhoto' : 'sendDocument',
-    payload: {
-      chat_id: Number(chat_id),
-      ...(business === undefined ? {} : { business_connection_id: business }),
-      ...(topic === undefined ? {} : { message_thread_id: Number(topic) }),
-    },
-    file: { attachment: attachment.id, name },
+  return { kind: kindOf(mime, size), attachment: attachment.id, name }
+}
+
+const families: Readonly<Record<FileKind, string | undefined>> = {
+  ...{ photo: 'seen', video: 'seen', audio: 'heard', document: 'read' },
+  // Telegram shows these by themselves only.
+  ...{ animation: undefined, voice: undefined },
+}
+
+/** Neighbours that Telegram shows together, ten at most. */
+function albumsOf(uploads: readonly Upload[]): readonly (readonly [Upload, ...Upload[]])[] {
+  const albums: [Upload, ...Upload[]][] = []
+  for (const upload of uploads) {
+    const last = albums.at(-1)
+    const family = families[upload.kind]
+    const isSame = last !== undefined && family !== undefined && families[last[0].kind] === family
+    if (isSame && last.length < maxAlbum) last.push(upload)
+    else albums.push([upload])
   }
+  return albums
+}
+
+function callOf([first, ...more]: readonly [Upload, ...Upload[]], to: JsonObject): FileCall | AlbumCall {
+  const { chat_id, message_thread_id: topic, business_connection_id: business } = replyToSchema.parse(to)
+  const payload = {
+    chat_id: Number(chat_id),
+    ...(business === undefined ? {} : { business_connection_id: business }),
+    ...(topic === undefined ? {} : { message_thread_id: Number(topic) }),
+  }
+  const { kind, ...file } = first
+  if (more.length === 0) return { method: methods[kind], payload, file }
+  // Only kinds with a family come in company, and those are the kinds of an album.
+  return { method: 'sendMediaGroup', payload, files: [first, ...more] as readonly AlbumItem[] }
+}
+
+/** Undefined: the words are a message of their own. */
+function captionedCall(text: readonly Rendered[], files: readonly (FileCall | AlbumCall)[]): TelegramCall | undefined {
+  const [words, ...moreWords] = text
+  const [file, ...moreFiles] = files
+  if (file === undefined || moreFiles.length + moreWords.length > 0 || words?.call.method !== 'sendMessage')
+    return undefined
+  const { finishesLive, rich, payload: said } = words.call
+  const isPlain = finishesLive === undefined && rich === undefined && said.reply_markup === undefined
+  if (!isPlain || said.text.length > maxCaptionLength) return undefined
+  const payload: FilePayload = {
+    ...file.payload,
+    ...(said.reply_parameters === undefined ? {} : { reply_parameters: said.reply_parameters }),
+    caption: said.text,
+    ...(said.entities === undefined ? {} : { caption_entities: said.entities }),
+  }
+  return { ...file, payload }
 }

@@ -5,6 +5,8 @@ import type { RichMessage } from './rich.ts'
 
 /** Longest text of one message; Telegram counts code points after parsing, UTF-16 units are never fewer. */
 export const maxTextLength = 4096
+/** Longest text below a file. */
+export const maxCaptionLength = 1024
 /** Longest text of the answer to a press on a button. */
 export const maxToastLength = 200
 /** Bytes of what a button sends back. */
@@ -60,11 +62,28 @@ export type EditCall = {
   readonly payload: TextPayload & { readonly message_id: number }
 }
 
+/** What a file is sent as. */
+export type FileMethod = 'sendPhoto' | 'sendVideo' | 'sendAnimation' | 'sendAudio' | 'sendVoice' | 'sendDocument'
+
+export type FilePayload = Place & {
+  readonly chat_id: number
+  readonly business_connection_id?: string
+  readonly caption?: string
+  readonly caption_entities?: Entity[]
+}
+
+type StoredFile = { readonly attachment: string; readonly name: string }
+
 /** A stored file to be uploaded; its bytes are opened when it is sent. */
-export type FileCall = {
-  readonly method: 'sendPhoto' | 'sendDocument'
-  readonly payload: Place & { readonly chat_id: number; readonly business_connection_id?: string }
-  readonly file: { readonly attachment: string; readonly name: string }
+export type FileCall = { readonly method: FileMethod; readonly payload: FilePayload; readonly file: StoredFile }
+
+export type AlbumItem = StoredFile & { readonly kind: 'photo' | 'video' | 'audio' | 'document' }
+
+/** Files that are shown together: pictures and videos, or sounds, or documents. */
+export type AlbumCall = {
+  readonly method: 'sendMediaGroup'
+  readonly payload: FilePayload
+  readonly files: readonly AlbumItem[]
 }
 
 /** Tells whoever pressed a button what came of it; clients wait for it. */
@@ -88,4 +107,4 @@ export type GuestCall = {
 }
 
 /** One Bot API call as data. */
-export type TelegramCall = TextCall | EditCall | FileCall | ToastCall | BareCall | GuestCall
+export type TelegramCall = TextCall | EditCall | FileCall | AlbumCall | ToastCall | BareCall | GuestCall

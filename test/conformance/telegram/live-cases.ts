@@ -107,6 +107,7 @@ export const liveCases: readonly Case[] = [
         for (const fault of [...faults, apiFault(403, 'Forbidden: bot was blocked by the user')]) {
           bench.api.failNext('sendMessageDraft', fault)
           outcomes.push(await drafted(bench, 'x'))
+          bench.wait(300_000)
         }
         return outcomes
       }, 'draft'),
@@ -249,6 +250,7 @@ export const liveCases: readonly Case[] = [
         for (const [at, fault] of faults.entries()) {
           bench.api.failNext('editMessageText', fault)
           outcomes.push(await frame(bench, { text: `x${at}` }))
+          bench.wait(300_000)
         }
         return outcomes
       }),
@@ -258,6 +260,52 @@ export const liveCases: readonly Case[] = [
       { kind: 'later', afterMs: 3000 },
       { kind: 'over', reason: 'telegram_403' },
     ],
+  },
+  {
+    id: 'T58c',
+    claim: 'where an answer was told to wait neither a frame nor a sign of typing is shown; elsewhere they are',
+    run: () =>
+      growing(async (bench) => {
+        await opened(bench, private5, 'x')
+        await opened(bench, { chat_id: '6' }, 'x')
+        bench.api.failNext('sendMessage', rateLimited(30))
+        await opened(bench, private5, 'y')
+        await bench.adapter.transient?.(private5, 'typing')
+        const there = await frame(bench, { text: 'xy' })
+        const elsewhere = await frame(bench, { text: 'xy', to: { chat_id: '6' } })
+        return [there, elsewhere, bench.api.payloads('sendChatAction')]
+      }),
+    equals: [{ kind: 'later', afterMs: 30_000 }, { kind: 'shown' }, []],
+  },
+  {
+    id: 'T58d',
+    claim: 'one chat that is told to wait waits alone; three at once are the whole bot',
+    run: () =>
+      growing(async (bench) => {
+        const scopes: unknown[] = []
+        for (const chat of ['5', '6', '7']) {
+          bench.api.failNext('sendMessage', rateLimited(30))
+          const call = bench.adapter.live?.open({ chat_id: chat }, 'x') ?? {}
+          scopes.push(await bench.adapter.deliver(call, attemptAt(1)))
+        }
+        return [
+          scopes.map((each) => (each as { scope?: string }).scope),
+          await frame(bench, { text: 'x', to: { chat_id: '8' } }),
+        ]
+      }),
+    equals: [['conversation', 'conversation', 'connection'], { kind: 'later', afterMs: 30_000 }],
+  },
+  {
+    id: 'T58e',
+    claim: 'frames of all chats together leave half of what the bot may say to its answers',
+    run: () =>
+      growing(async (bench) => {
+        await opened(bench, private5, 'x')
+        const outcomes: unknown[] = []
+        for (let at = 0; at < 16; at += 1) outcomes.push(await frame(bench, { text: `x${at}` }))
+        return [outcomes.slice(0, 15).every((each) => (each as FrameOutcome).kind === 'shown'), outcomes.at(15)]
+      }),
+    equals: [true, { kind: 'later', afterMs: 1000 }],
   },
   {
     id: 'T50',
