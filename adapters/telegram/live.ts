@@ -4,6 +4,7 @@ import type { ChannelDeps, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from
 import { type EntityPiece, streamTree } from '../../src/rendering/index.ts'
 import type { TelegramSettings } from './config.ts'
 import { clientSignal, telegramApi } from './deliver/api.ts'
+import { saysCredential } from './deliver/credential.ts'
 import { isUnmodified, retryAfterMs } from './deliver/outcome.ts'
 import type { Pace } from './deliver/pace.ts'
 import { createDrafts } from './draft.ts'
@@ -39,6 +40,8 @@ export function liveTelegram(
     async frame(frame) {
       const to = replyToSchema.parse(frame.to)
       const chatId = Number(to.chat_id)
+      // The final reply is refused for it; what grows must not have said it before.
+      if (saysCredential(settings, frame.text)) return over('text_contains_credential')
       const quietMs = pace.quietMs(chatId)
       if (quietMs > 0) return { kind: 'later', afterMs: quietMs }
       const drafted = drafts?.frame(frame)

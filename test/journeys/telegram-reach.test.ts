@@ -80,7 +80,7 @@ describeOnEachDatabase('Telegram', (database) => {
 
   test('T41 who lets the bot in again is answered, also when the older word comes last', async () => {
     meanwhile = async () => {
-      await member('member', now() + 1)
+      await member('member', now() + 60)
       await member('kicked')
     }
     await say('hello')

@@ -1,10 +1,11 @@
 // Hop 8: one Bot API call to what became of it. One call an attempt; what may be tried in another form is said to be a retry.
 import type { Api } from 'grammy/web'
 import type { Attempt, ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.ts'
-import { botIdOf, type TelegramSettings } from '../config.ts'
+import type { TelegramSettings } from '../config.ts'
 import { openUpload } from '../files/send.ts'
 import type { TelegramCall } from '../wire/call.ts'
 import { clientSignal, telegramApi } from './api.ts'
+import { saysCredential } from './credential.ts'
 import { chatOf, createLadder, type Ladder } from './ladder.ts'
 import { isUnmodified, outcomeOf, type Way, wayOn } from './outcome.ts'
 import type { Pace } from './pace.ts'
@@ -85,12 +86,6 @@ function nextForm(
       return { kind: 'retry', reason: 'chat_migrated', afterMs: 0 }
     }
   }
-}
-
-/** Links stand beside the text and on buttons, so all of a call is looked at. */
-function saysCredential(settings: TelegramSettings, call: TelegramCall): boolean {
-  const said = JSON.stringify(call)
-  return said.includes(settings.botToken.reveal()) || said.includes(`/bot${botIdOf(settings)}:`)
 }
 
 type Making = {

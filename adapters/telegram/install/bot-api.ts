@@ -3,6 +3,7 @@ import { type Api, GrammyError } from 'grammy/web'
 import { type CommandDesk, GatewayError } from '../../../src/contract/index.ts'
 import { type TelegramSettings, telegramSettingsSchema } from '../config.ts'
 import { telegramApi } from '../deliver/api.ts'
+import { shownWords } from '../deliver/credential.ts'
 
 export type Bench = { readonly api: Api; readonly settings: TelegramSettings; readonly publicUrl: string | undefined }
 
@@ -20,18 +21,16 @@ export async function openBench(
   return { api: telegramApi(settings, desk), settings, publicUrl: found.publicUrl }
 }
 
-export async function ask<T>(what: string, call: () => Promise<T>): Promise<T> {
+export async function ask<T>({ settings }: Pick<Bench, 'settings'>, what: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call()
   } catch (error) {
-    throw new GatewayError('conflict', `[telegram] ${what} failed: ${wordsFor(error)}`)
+    throw new GatewayError('conflict', `[telegram] ${what} failed: ${wordsFor(settings, error)}`)
   }
 }
 
-function wordsFor(error: unknown): string {
+function wordsFor(settings: TelegramSettings, error: unknown): string {
   if (!(error instanceof GrammyError)) return 'the Bot API cannot be reached; check the network and TELEGRAM_API_ROOT'
   if (error.error_code === 401 || error.error_code === 404) return 'the token is not valid; set TELEGRAM_BOT_TOKEN anew'
-  // Telegram's sentence about an address of ours; it never repeats the token.
-  const said = error.description.replace(/[^\x20-\x7e]/g, ' ').slice(0, 200)
-  return `Telegram says “${said}”; correct it and try again`
+  return `Telegram says “${shownWords(settings, error.description)}”; correct it and try again`
 }

@@ -45,10 +45,10 @@ const connect: ChannelCommand = {
     const id = textOf(flags, 'connection') ?? 'default'
     const made = isMissingSecret(flags, desk) ? newSecret() : undefined
     const bench = await openBench(desk, id, made === undefined ? wanted(flags) : { [secretName]: made })
-    await ask('getMe', () => bench.api.getMe())
+    await ask(bench, 'getMe', () => bench.api.getMe())
     const url = bench.settings.mode === 'polling' ? undefined : webhookUrl(textOf(flags, 'url') ?? bench.publicUrl, id)
     await register(bench, url)
-    await ask('setMyCommands', () => bench.api.setMyCommands(menu))
+    await ask(bench, 'setMyCommands', () => bench.api.setMyCommands(menu))
     const report = await reportOn(bench, url, Date.now())
     const notes = [
       ...(made === undefined ? [] : [`Put this into the gateway's environment and restart it: ${secretName}=${made}`]),
@@ -80,14 +80,15 @@ export const telegramCommands: ChannelCommands = {
 }
 
 /** Polling forgets the webhook, and with it nothing that waits. */
-async function register({ api, settings }: Bench, url: string | undefined): Promise<void> {
+async function register(bench: Bench, url: string | undefined): Promise<void> {
+  const { api, settings } = bench
   if (url === undefined) {
-    await ask('deleteWebhook', () => api.deleteWebhook({ drop_pending_updates: false }))
+    await ask(bench, 'deleteWebhook', () => api.deleteWebhook({ drop_pending_updates: false }))
     return
   }
   const [first] = settings.webhookSecret
   const secret_token = first?.reveal() ?? ''
-  await ask('setWebhook', () => api.setWebhook(url, { secret_token, allowed_updates: allowedUpdates }))
+  await ask(bench, 'setWebhook', () => api.setWebhook(url, { secret_token, allowed_updates: allowedUpdates }))
 }
 
 function webhookUrl(base: string | undefined, id: string): string {

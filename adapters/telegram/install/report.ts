@@ -1,5 +1,6 @@
 // How a bot stands, as Telegram tells it: for people and for programs. Nothing secret is part of it.
 import type { CommandResult, Json } from '../../../src/contract/index.ts'
+import { shownWords } from '../deliver/credential.ts'
 import { allowedUpdates } from '../wire/fields.ts'
 import { ask, type Bench } from './bot-api.ts'
 
@@ -42,11 +43,13 @@ export async function reportOn(bench: Bench, expectedUrl: string | undefined, no
   return { value, text: lines.join('\n'), ...(problem === undefined ? {} : { problem }) }
 }
 
-async function factsOf({ api }: Bench, now: number): Promise<Facts> {
-  const me = await ask('getMe', () => api.getMe())
-  const hook = await ask('getWebhookInfo', () => api.getWebhookInfo())
+async function factsOf(bench: Bench, now: number): Promise<Facts> {
+  const { api, settings } = bench
+  const me = await ask(bench, 'getMe', () => api.getMe())
+  const hook = await ask(bench, 'getWebhookInfo', () => api.getWebhookInfo())
   const errorAt = hook.last_error_date
-  const shown = hook.last_error_message?.replace(/[^\x20-\x7e]/g, ' ').slice(0, 200)
+  const { last_error_message: failure } = hook
+  const shown = failure === undefined ? undefined : shownWords(settings, failure)
   const at =
     errorAt === undefined ? '' : `${new Date(errorAt * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC `
   return {

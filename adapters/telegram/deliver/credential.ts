@@ -1,0 +1,17 @@
+// The bot's token stands in every address of its API: nothing that carries it may be said, and nothing that is told may show it.
+import { botIdOf, type TelegramSettings } from '../config.ts'
+
+type Token = Pick<TelegramSettings, 'botToken'>
+
+/** Links stand beside the text and on buttons, so all of a call is looked at. */
+export function saysCredential(settings: TelegramSettings, said: unknown): boolean {
+  const written = JSON.stringify(said) ?? ''
+  return written.includes(settings.botToken.reveal()) || written.includes(`/bot${botIdOf(settings)}:`)
+}
+
+/** Words of Telegram's for people: printable, short, and without the token, whatever they repeat. */
+export function shownWords({ botToken }: Token, words: string): string {
+  const [id = '', secret = ''] = botToken.reveal().split(':')
+  const hidden = words.replaceAll(`${id}:${secret}`, '…').replaceAll(secret, '…')
+  return hidden.replace(/[^\x20-\x7e…]/g, ' ').slice(0, 200)
+}
