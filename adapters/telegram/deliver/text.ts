@@ -25,7 +25,12 @@ export async function finishLive(
   reference: string,
   attempt: Attempt,
 ): Promise<DeliveryOutcome> {
-  const { message_thread_id: _topic, reply_parameters: _answered, ...words } = payload
+  const {
+    message_thread_id: _topic,
+    direct_messages_topic_id: _direct,
+    reply_parameters: _answered,
+    ...words
+  } = payload
   const { text: _words, entities: _ranges, link_preview_options: _preview, ...place } = words
   const content = rich === undefined ? words : { ...place, rich_message: markedRich(rich, false) }
   const message_id = Number(reference)

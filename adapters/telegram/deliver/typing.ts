@@ -18,6 +18,7 @@ export function showTyping(
   return async (to, what) => {
     const { chat_id, message_thread_id: topic, business_connection_id: business, ...rest } = replyToSchema.parse(to)
     // A guest may not show itself in the chat, and whoever pressed a button is told at once.
+    if (rest.direct_messages_topic_id !== undefined) return
     if (rest.guest_query_id !== undefined || rest.reply_to_click !== undefined || deps.now() < quietUntil) return
     if (pace.quietMs(Number(chat_id)) > 0) return
     const place = {

@@ -1,10 +1,9 @@
 // Hop 3: the file a message carries, as far as Telegram says what it is. Its bytes stay where they are. Pure.
 import { cleanText, type KnownPart } from '../../../src/contract/index.ts'
 import { type FileField, fileFields, fileSchema, type TelegramFile } from '../wire/file.ts'
-import type { TelegramMessage } from '../wire/message.ts'
 
 /** Undefined: it carries none, or none that can be asked for. */
-export function filePartOf(message: TelegramMessage): KnownPart | undefined {
+export function filePartOf(message: Readonly<Record<string, unknown>>): KnownPart | undefined {
   for (const field of fileFields) {
     const file = fileOf(message[field])
     if (file === undefined) continue

@@ -2,6 +2,7 @@
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
 import { renderTelegram } from '../render/reply.ts'
 import type { RichUse } from '../render/rich.ts'
+import { threadPlace } from '../render/text.ts'
 import {
   type AlbumCall,
   type AlbumItem,
@@ -68,11 +69,12 @@ function albumsOf(uploads: readonly Upload[]): readonly (readonly [Upload, ...Up
 }
 
 function callOf([first, ...more]: readonly [Upload, ...Upload[]], to: JsonObject): FileCall | AlbumCall {
-  const { chat_id, message_thread_id: topic, business_connection_id: business } = replyToSchema.parse(to)
+  const address = replyToSchema.parse(to)
+  const { chat_id, business_connection_id: business } = address
   const payload = {
     chat_id: Number(chat_id),
     ...(business === undefined ? {} : { business_connection_id: business }),
-    ...(topic === undefined ? {} : { message_thread_id: Number(topic) }),
+    ...threadPlace(address),
   }
   const { kind, ...file } = first
   if (more.length === 0) return { method: methods[kind], payload, file }

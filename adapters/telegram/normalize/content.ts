@@ -1,18 +1,34 @@
 // Content that is neither words nor a file, said in words: places, people, polls, dice, lists. Pure.
 import { cleanName, type KnownPart, textPart } from '../../../src/contract/index.ts'
-import { checklistSchema, contactSchema, diceSchema, locationSchema, pollSchema, venueSchema } from '../wire/content.ts'
+import {
+  checklistSchema,
+  contactSchema,
+  diceSchema,
+  locationSchema,
+  pollSchema,
+  stickerSchema,
+  venueSchema,
+} from '../wire/content.ts'
 import { contentFields } from '../wire/fields.ts'
-import type { TelegramMessage } from '../wire/message.ts'
 import { richText } from './rich.ts'
 
+/** A message, or what another one says about it. */
+type Carrier = Readonly<Record<string, unknown>>
+
 /** Undefined: there is nothing but words. What cannot be read is named all the same, so that no message is empty. */
-export function contentPartOf(message: TelegramMessage): KnownPart | undefined {
+export function contentPartOf(message: Carrier): KnownPart | undefined {
   const field = contentFields.find((each) => message[each] !== undefined)
   if (field === undefined) return undefined
   const rich = field === 'rich_message' ? richText(message[field]) : ''
   if (rich !== '') return textPart(rich, 'text/markdown')
   const words = readers[field]?.(message[field]) ?? ''
   return textPart(`[${field.replaceAll('_', ' ')}]${words === '' ? '' : ` ${words}`}`)
+}
+
+/** What a sticker says; its picture alone tells an agent little. */
+export function stickerWords(message: Carrier): readonly KnownPart[] {
+  const emoji = stickerSchema.safeParse(message['sticker']).data?.emoji
+  return emoji === undefined ? [] : [textPart(`[sticker ${emoji}]`)]
 }
 
 const readers: Readonly<Record<string, (value: unknown) => string>> = {

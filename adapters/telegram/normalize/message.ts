@@ -9,7 +9,7 @@ import type {
 } from '../../../src/contract/index.ts'
 import { serviceFields } from '../wire/fields.ts'
 import type { TelegramMessage } from '../wire/message.ts'
-import { type Command, commandOf, parentOf, topicOf, wordsOf } from '../wire/words.ts'
+import { type Command, commandOf, directTopicOf, parentOf, topicOf, wordsOf } from '../wire/words.ts'
 import { type Author, authorOf } from './author.ts'
 import { contextOf, normalizedMessage } from './context.ts'
 import { partsOf } from './parts.ts'
@@ -70,7 +70,8 @@ function arrivedMessage(scene: Scene, message: TelegramMessage, { event, author,
   const topic = topicOf(message)
   const changedAt = event === 'edit' ? (message.edit_date ?? message.date) : message.date
   const originalId = `${bot.id}:${chatKey}:${message.message_id}`
-  const threadId = threadOf(bot, chatKey, topic)
+  const direct = directTopicOf(message)
+  const threadId = threadOf(bot, chatKey, direct === undefined ? topic : `direct/${direct}`)
   const parent = parentOf(message)
   const command = meantBy(message, commandOf(message))
   const channel = contextOf(scene, {
@@ -121,7 +122,7 @@ function meantBy({ chat }: TelegramMessage, command: Command | undefined): Chann
 
 function addressedBy(bot: BotFacts, message: TelegramMessage, isCommand: boolean): ChannelContext['addressed'] {
   if (isCommand) return 'command'
-  if (message.chat.type === 'private') return 'dm'
+  if (message.chat.type === 'private' || directTopicOf(message) !== undefined) return 'dm'
   if (message.guest_query_id !== undefined) return 'mention'
   if (mentionsIn(bot, message).some((mention) => mention.subject === `telegram:${bot.id}`)) return 'mention'
   if (parentOf(message)?.from?.id === bot.id) return 'reply'
@@ -147,6 +148,8 @@ function replyToOf(message: TelegramMessage, topic: string | undefined): JsonObj
   const { business_connection_id: business, guest_query_id: guest } = message
   // A guest answers a query and nothing else: it may not write to that chat.
   if (guest !== undefined) return { chat_id: message.chat.id, guest_query_id: guest }
+  const direct = directTopicOf(message)
+  if (direct !== undefined) return { chat_id: message.chat.id, direct_messages_topic_id: direct }
   return {
     chat_id: message.chat.id,
     ...(topic === undefined ? {} : { message_thread_id: topic }),

@@ -3,7 +3,7 @@ import { cleanName, type KnownPart, textPart } from '../../../src/contract/index
 import { filePartOf } from '../files/read.ts'
 import type { TelegramMessage, TelegramOrigin } from '../wire/message.ts'
 import { parentOf, wordsOf } from '../wire/words.ts'
-import { contentPartOf } from './content.ts'
+import { contentPartOf, stickerWords } from './content.ts'
 import { markedPart } from './marked.ts'
 import type { BotFacts } from './scene.ts'
 
@@ -13,24 +13,32 @@ const maxContext = 500
 export function partsOf(bot: BotFacts, message: TelegramMessage): readonly KnownPart[] {
   const content = filePartOf(message) ?? contentPartOf(message)
   const words = wordsOf(message)
-  const said = [...(content === undefined ? [] : [content]), ...(words.text.trim() === '' ? [] : [markedPart(words)])]
-  return said.length === 0 ? [] : [...frameOf(bot, message).map((text) => textPart(text)), ...said]
+  const said = [
+    ...(content === undefined ? [] : [content]),
+    ...stickerWords(message),
+    ...(words.text.trim() === '' ? [] : [markedPart(words)]),
+  ]
+  return said.length === 0 ? [] : [...frameOf(bot, message), ...said]
 }
 
-/** Words of others, marked as such: they are not what the sender asks for. */
-function frameOf(bot: BotFacts, message: TelegramMessage): readonly string[] {
-  const { forward_origin: origin, quote, external_reply: external } = message
+/** Words and files of others, marked as such: they are not what the sender asks for. */
+function frameOf(bot: BotFacts, message: TelegramMessage): readonly KnownPart[] {
+  const { forward_origin: origin, quote, external_reply: external, chat } = message
   const parent = parentOf(message)
   // What we said ourselves the agent remembers; what others said it may never have seen.
-  const answered = parent === undefined || parent.from?.id === bot.id ? undefined : (parent.text ?? parent.caption)
+  const isOurs = parent?.from?.id === bot.id
+  const answered = parent === undefined || isOurs ? undefined : (parent.text ?? parent.caption)
   const context = quote?.text ?? answered
+  // Between two the agent was shown the file when it came.
+  const shown = external ?? (chat.type === 'private' || isOurs ? undefined : parent)
+  const file = shown === undefined ? undefined : (filePartOf(shown) ?? contentPartOf(shown))
+  const isNamed = quote === undefined && parent !== undefined && (answered !== undefined || file !== undefined)
   return [
-    ...(origin === undefined ? [] : [`[forwarded from ${nameOf(origin)}]`]),
-    ...(external === undefined ? [] : [`[in reply to ${nameOf(external.origin)}, elsewhere]`]),
-    ...(quote === undefined && parent !== undefined && answered !== undefined
-      ? [`[in reply to ${writerOf(parent)}]`]
-      : []),
-    ...(context === undefined ? [] : [cut(context).replace(/^/gm, '> ')]),
+    ...(origin === undefined ? [] : [textPart(`[forwarded from ${nameOf(origin)}]`)]),
+    ...(external === undefined ? [] : [textPart(`[in reply to ${nameOf(external.origin)}, elsewhere]`)]),
+    ...(isNamed ? [textPart(`[in reply to ${writerOf(parent)}]`)] : []),
+    ...(file === undefined ? [] : [file]),
+    ...(context === undefined ? [] : [textPart(cut(context).replace(/^/gm, '> '))]),
   ]
 }
 

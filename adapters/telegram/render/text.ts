@@ -1,6 +1,6 @@
 // Words as pieces Telegram takes. Formatting goes beside the text as entities, so nothing in the text can become markup. Pure.
 import { type EntityChunk, type EntityPiece, entityChunks, type Root } from '../../../src/rendering/index.ts'
-import { maxTextLength, type TelegramReplyTo, type TextCall, type TextPayload } from '../wire/call.ts'
+import { maxTextLength, type Place, type TelegramReplyTo, type TextCall, type TextPayload } from '../wire/call.ts'
 
 // What Telegram would by itself turn into a notification of somebody or a command to tap, and never less than TDLib's own
 // patterns find (test/interop/tdlib).
@@ -32,6 +32,17 @@ export function textPayload({ text, entities }: EntityPiece, to: TelegramReplyTo
   }
 }
 
+/** The part of a chat it goes to. */
+export function threadPlace({
+  message_thread_id: topic,
+  direct_messages_topic_id: direct,
+}: Pick<TelegramReplyTo, 'message_thread_id' | 'direct_messages_topic_id'>): Place {
+  return {
+    ...(topic === undefined ? {} : { message_thread_id: Number(topic) }),
+    ...(direct === undefined ? {} : { direct_messages_topic_id: Number(direct) }),
+  }
+}
+
 /** Only the first piece points at what it answers. */
 export function textCall(piece: EntityPiece, to: TelegramReplyTo, isFirst: boolean): TextCall {
   const answered = isFirst ? (to.reply_to_message_id ?? to.reply_to_click?.message_id) : undefined
@@ -39,7 +50,7 @@ export function textCall(piece: EntityPiece, to: TelegramReplyTo, isFirst: boole
     method: 'sendMessage',
     payload: {
       ...textPayload(piece, to),
-      ...(to.message_thread_id === undefined ? {} : { message_thread_id: Number(to.message_thread_id) }),
+      ...threadPlace(to),
       ...(answered === undefined
         ? {}
         : { reply_parameters: { message_id: Number(answered), allow_sending_without_reply: true } }),

@@ -15,6 +15,7 @@ export const maxButtonBytes = 64
 export const replyToSchema = z.object({
   chat_id: z.string(),
   message_thread_id: z.string().optional(),
+  direct_messages_topic_id: z.string().optional(),
   reply_to_message_id: z.string().optional(),
   business_connection_id: z.string().optional(),
   /** Set where the answer may only go out as the answer to this query. */
@@ -45,6 +46,7 @@ export type TextPayload = {
 
 export type Place = {
   readonly message_thread_id?: number
+  readonly direct_messages_topic_id?: number
   readonly reply_parameters?: { readonly message_id: number; readonly allow_sending_without_reply: true }
 }
 

@@ -21,6 +21,8 @@ export const pollSchema = z.object({ question: line, options: z.array(z.object({
 
 export const diceSchema = z.object({ emoji: z.string().max(16), value: z.int() })
 
+export const stickerSchema = z.object({ emoji: z.string().min(1).max(16) })
+
 export const checklistSchema = z.object({
   title: line,
   tasks: z.array(z.object({ text: line, completion_date: z.int().optional().catch(undefined) })).max(256),

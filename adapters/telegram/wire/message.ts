@@ -41,7 +41,8 @@ const originSchema = z.object({
   chat: chatSchema.optional(),
 })
 
-const parentSchema = z.object({
+/** Open: the fields of whatever it carries are read like those of a message. */
+const parentSchema = z.looseObject({
   message_id: idSchema,
   from: userSchema.optional(),
   sender_chat: chatSchema.optional().catch(undefined),
@@ -60,6 +61,8 @@ const messageSchema = z.looseObject({
   business_connection_id: opaqueIdSchema.optional(),
   guest_query_id: opaqueIdSchema.optional(),
   message_thread_id: idSchema.optional(),
+  /** Whose thread it is where people write to a channel: nothing can be sent there without it. */
+  direct_messages_topic: z.object({ topic_id: idSchema }).optional().catch(undefined),
   is_topic_message: z.boolean().optional(),
   is_automatic_forward: z.boolean().optional(),
   media_group_id: opaqueIdSchema.optional().catch(undefined),
@@ -67,7 +70,7 @@ const messageSchema = z.looseObject({
   migrate_from_chat_id: idSchema.optional().catch(undefined),
   forward_origin: originSchema.optional(),
   reply_to_message: parentSchema.optional(),
-  external_reply: z.object({ origin: originSchema }).optional().catch(undefined),
+  external_reply: z.looseObject({ origin: originSchema }).optional().catch(undefined),
   quote: z.object({ text: z.string() }).optional(),
   text: z.string().optional(),
   entities: z.array(entitySchema).optional(),

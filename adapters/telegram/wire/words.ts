@@ -32,6 +32,11 @@ export function topicOf(message: Pick<TelegramMessage, 'is_topic_message' | 'mes
   return isTopic ? message.message_thread_id : undefined
 }
 
+/** Where people write to a channel each has a thread of their own. */
+export function directTopicOf({ direct_messages_topic: topic }: TelegramMessage): string | undefined {
+  return topic?.topic_id
+}
+
 /** In a topic every message "replies" to the one that opened it. */
 export function parentOf(message: TelegramMessage): TelegramMessage['reply_to_message'] {
   const parent = message.reply_to_message

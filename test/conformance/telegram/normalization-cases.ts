@@ -1,6 +1,6 @@
 // Cases of slack 8.6 that concern content, clicks, membership and messages beside the bot's own chats.
 import type { Case } from '../conform.ts'
-import { ada, arrivals, click, dm, group, ignored, message, read, texts, us } from './scene.ts'
+import { ada, arrivals, calls, click, dm, group, ignored, message, parts, read, saying, texts, us } from './scene.ts'
 
 const content = (field: string, value: unknown): object => message({ text: undefined, [field]: value })
 const place = { latitude: 48.2, longitude: 16.37 }
@@ -144,6 +144,47 @@ const contexts: readonly Case[] = [
       await texts(message({ reply_to_message: { message_id: 3, from: us, text: 'ours' } })),
     ],
     equals: [['[in reply to Ada]', '> a\n> b', 'hi'], ['hi']],
+  },
+  {
+    id: 'T38b',
+    claim: 'a file that is replied to comes along in a group, and from elsewhere; between two the agent has seen it',
+    run: async () => {
+      const parent = { message_id: 3, from: ada, photo: [{ file_id: 'p' }] }
+      const external = { origin: { type: 'hidden_user', sender_user_name: 'Eve' }, document: { file_id: 'd' } }
+      return [
+        await texts(message({ text: 'what is this?', reply_to_message: parent })),
+        await texts(message({ text: 'what is this?', reply_to_message: parent, chat: dm })),
+        await texts(message({ text: 'and this?', external_reply: external, chat: dm })),
+        await texts(message({ text: 'where?', reply_to_message: { message_id: 3, from: ada, location: place } })),
+      ]
+    },
+    equals: [
+      ['[in reply to Ada]', 'file', 'what is this?'],
+      ['what is this?'],
+      ['[in reply to Eve, elsewhere]', 'file', 'and this?'],
+      ['[in reply to Ada]', '[location] 48.2, 16.37', 'where?'],
+    ],
+  },
+  {
+    id: 'T35f',
+    claim: 'a sticker is its picture and what it says',
+    run: () => texts(content('sticker', { file_id: 's', emoji: '👍' })),
+    equals: ['file', '[sticker 👍]'],
+  },
+  {
+    id: 'T27a',
+    claim: 'who writes to a channel has a thread of their own, and is answered in it',
+    run: async () => {
+      const direct = message({ direct_messages_topic: { topic_id: 77, user: ada } })
+      const { message: read1, replyTo } = await read(direct)
+      return [read1.thread_id, read1.channel?.addressed, replyTo, calls(parts(saying('x')), replyTo)[0]]
+    },
+    expected: [
+      '7000001:-1002345678901:direct/77',
+      'dm',
+      { chat_id: '-1002345678901', direct_messages_topic_id: '77' },
+      { method: 'sendMessage', payload: { chat_id: -1_002_345_678_901, direct_messages_topic_id: 77 } },
+    ],
   },
   {
     id: 'T33',

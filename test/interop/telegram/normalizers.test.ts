@@ -25,7 +25,6 @@ const differences: Readonly<Record<string, Difference>> = {
   'a reply to us': { isForUs: 'theirs has a switch for it, off by default' },
   'a command for us': { isRead: 'theirs hands commands to handlers of their own' },
   'a command for another bot': { isRead: 'it is not for us' },
-  'bold text': { text: 'theirs becomes Markdown; ours stays what the person typed' },
   'an anonymous admin': { author: 'the placeholder bot is nobody; the group is the author' },
   'another bot': { isRead: 'bots are not answered, or two of them never stop' },
   'a place': { text: 'both are words of our own choice' },
