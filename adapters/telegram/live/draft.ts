@@ -1,13 +1,13 @@
 // A reply shown as a draft (slack 3.11): words that are no message yet, in private chats only. A draft has no id and vanishes half
 // a minute after its last words, or when anything is sent; so nothing has to finish it, and the reply is a message of its own.
 import { type Api, GrammyError } from 'grammy/web'
-import type { FrameOutcome, JsonObject, LiveFrame, LivePreview } from '../../src/contract/index.ts'
-import { streamTree } from '../../src/rendering/index.ts'
-import { clientSignal } from './deliver/api.ts'
-import { retryAfterMs } from './deliver/outcome.ts'
-import type { Pace } from './deliver/pace.ts'
-import { piecesOf } from './render/text.ts'
-import { replyToSchema, type TelegramReplyTo } from './wire/call.ts'
+import type { FrameOutcome, JsonObject, LiveFrame, LivePreview } from '../../../src/contract/index.ts'
+import { streamTree } from '../../../src/rendering/index.ts'
+import { clientSignal } from '../deliver/api.ts'
+import { retryAfterMs } from '../deliver/outcome.ts'
+import type { Pace } from '../deliver/pace.ts'
+import { piecesOf } from '../render/text.ts'
+import { replyToSchema, type TelegramReplyTo } from '../wire/call.ts'
 
 const everyMs = 700
 const refreshMs = 20_000

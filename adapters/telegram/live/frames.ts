@@ -1,15 +1,15 @@
 // A reply shown while it grows: one message that is edited, or a draft where the operator wants it (slack 3.11).
 import { GrammyError } from 'grammy/web'
-import type { ChannelDeps, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
-import { type EntityPiece, streamTree } from '../../src/rendering/index.ts'
-import type { TelegramSettings } from './config.ts'
-import { clientSignal, telegramApi } from './deliver/api.ts'
-import { saysCredential } from './deliver/credential.ts'
-import { isUnmodified, retryAfterMs } from './deliver/outcome.ts'
-import type { Pace } from './deliver/pace.ts'
+import type { ChannelDeps, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../../src/contract/index.ts'
+import { type EntityPiece, streamTree } from '../../../src/rendering/index.ts'
+import type { TelegramSettings } from '../config.ts'
+import { clientSignal, telegramApi } from '../deliver/api.ts'
+import { saysCredential } from '../deliver/credential.ts'
+import { isUnmodified, retryAfterMs } from '../deliver/outcome.ts'
+import type { Pace } from '../deliver/pace.ts'
+import { piecesOf, textCall, textPayload } from '../render/text.ts'
+import { replyToSchema } from '../wire/call.ts'
 import { createDrafts } from './draft.ts'
-import { piecesOf, textCall, textPayload } from './render/text.ts'
-import { replyToSchema } from './wire/call.ts'
 
 const everyMs = 1200
 const everyInGroupsMs = 3000
