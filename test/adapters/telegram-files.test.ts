@@ -238,6 +238,20 @@ describe('sending', () => {
     expect(only?.payload.text).toContain('a.png')
   })
 
+  test('every item of an album counts for what a group takes in a minute', async () => {
+    const api = await startTelegramApi()
+    const open = async () => ({ body: new Blob(['x']).stream(), size: 1, mimeType: 'a/b', name: '' })
+    const adapter = adapterFor(kit, api.apiRoot, fetch, undefined, { open })
+    const pictures = Array.from({ length: 10 }, () => part('image/png', 1))
+    const [album] = adapter.render(replySaying('', { parts: pictures }), { chat_id: '-5' })
+    const send = () => adapter.deliver(album?.call ?? {}, attemptAt(1))
+    expect([await send(), await send(), await send()].map(({ kind }) => kind)).toEqual([
+      ...['delivered', 'delivered', 'retry'],
+    ])
+    expect(api.sent).toHaveLength(20)
+    await api.close()
+  })
+
   test('a name cannot end the header it stands in, nor carry the token', async () => {
     const api = await startTelegramApi()
     const bytes = new TextEncoder().encode('x')

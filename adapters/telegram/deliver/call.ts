@@ -30,7 +30,8 @@ export function deliverTelegram(
     try {
       const sent = await make(api, call, { deps, attempt, edited })
       if (sent.kind === 'delivered') ladder.done(attempt.outboxId)
-      if (isSaying(call)) pace.count(chatOf(call) ?? 0)
+      // Of an album every item counts.
+      for (let said = messagesIn(call); said > 0; said -= 1) pace.count(chatOf(call) ?? 0)
       return sent
     } catch (error) {
       if (isUnmodified(error)) return { kind: 'delivered', ...editedId(call, edited) }
@@ -61,6 +62,11 @@ function paced(pace: Pace, call: TelegramCall, outcome: DeliveryOutcome): Delive
 
 function isSaying({ method }: TelegramCall): boolean {
   return method.startsWith('send')
+}
+
+function messagesIn(call: TelegramCall): number {
+  if (call.method === 'sendMediaGroup') return call.files.length
+  return isSaying(call) ? 1 : 0
 }
 
 /** Undefined: there is no other form, or it was tried. */
