@@ -5,9 +5,17 @@
 //   lane  -> take turn -> identify, admit, merge -> run -> render --commit--> outbox -> deliver -> settle
 import type { PendingActionStore } from './agent/approvals/pending-action-store.ts'
 import type { ToolRequestStore } from './agent/runtime-tools/tool-request-store.ts'
-import { failureFacts, type PumpName, type RawArrival, type WatchResult } from './contract/index.ts'
+import {
+  type Acceptance,
+  type ArrivedMessage,
+  failureFacts,
+  type PumpName,
+  type RawArrival,
+  type RejectReason,
+  type WatchResult,
+} from './contract/index.ts'
 import type { GatewayConnection, GatewayDeps, People } from './gateway/deps.ts'
-import { type Received, receive } from './gateway/receive.ts'
+import { type Entry, enter, type Received, receive, take, turnAway } from './gateway/receive.ts'
 import { resubmit } from './gateway/resubmit.ts'
 import { takeTurn } from './gateway/take-turn.ts'
 import { watch } from './gateway/watch.ts'
@@ -18,6 +26,14 @@ import type { RunStore } from './sessions/run-store.ts'
 export type Gateway = {
   readonly connections: readonly GatewayConnection[]
   readonly receive: (at: GatewayConnection, arrival: RawArrival) => Promise<Received>
+  /** The same in pieces, for channels that answer their own requests. */
+  readonly enter: (traceparent: string | undefined) => Entry
+  readonly take: (
+    at: GatewayConnection,
+    messages: readonly ArrivedMessage[],
+    entry: Entry,
+  ) => Promise<readonly Acceptance[]>
+  readonly turnAway: (at: GatewayConnection, reason: RejectReason, entry: Entry) => void
   /** Waits for what becomes of a stored message. A caller that goes away loses nothing. */
   readonly watch: (inboxId: string, timeoutMs: number) => Promise<WatchResult>
   readonly runs: RunStore
@@ -56,6 +72,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
   return {
     connections: deps.connections,
     receive: (at, arrival) => receive(deps, at, arrival),
+    enter: (traceparent) => enter(deps, traceparent),
+    take: (at, messages, entry) => take(deps, at, messages, entry),
+    turnAway: (at, reason, entry) => turnAway(deps, at, reason, entry),
     watch: (inboxId, timeoutMs) => watch(deps, inboxId, timeoutMs),
     runs: deps.runs,
     waitForEvents: deps.bells.events.wait,

@@ -1,91 +1,12 @@
 // The adapter: four verbs in the order of the journey, optional verbs declared as capabilities (ruling 33).
-import type { CallerContext } from './caller.ts'
-import type { Capabilities, OptionalVerb, RecipientCapabilities } from './capabilities.ts'
+import type { Arrived, Connection, KeptFacts, RawArrival } from './arrival.ts'
+import type { Capabilities, OptionalVerb } from './capabilities.ts'
 import { GatewayError } from './errors.ts'
 import type { JsonObject } from './json.ts'
 import type { LiveVerbs } from './live.ts'
-import type { NormalizedMessage } from './message.ts'
 import type { Acceptance, DeliveryOutcome, LookupOutcome, TransportAnswer, Verdict } from './outcomes.ts'
 import type { NormalizedResponse } from './response.ts'
-
-/** What came in, before anybody judged it. */
-export type RawArrival = {
-  readonly bytes: Uint8Array
-  readonly headers: Readonly<Record<string, string>>
-  readonly receivedAt: string
-  readonly isLoopback: boolean
-}
-
-/** What a row knows about an earlier arrival and its body does not say. */
-export type KeptFacts = {
-  readonly subject: string | null
-  readonly caller?: CallerContext | undefined
-  readonly agentChain?: RecipientCapabilities['agent_chain']
-}
-
-/** Facts about the connection an arrival belongs to; normalize gets them as data and so stays pure. */
-export type Connection = {
-  readonly tenant: string
-  readonly id: string
-  readonly agent: string
-  /** Domain of the addresses we mint for this connection's people and agents. */
-  readonly domain: string
-}
-
-/** Threads a message asks to join. `vouched` = the platform itself says so; otherwise the sender merely claims it. */
-export type ThreadClaim = {
-  readonly candidates: readonly string[]
-  readonly vouched: boolean
-  /** Conversation to open when no candidate may be joined. */
-  readonly fresh: string
-  readonly replyToken?: string
-}
-
-/** A message with what accept needs to claim it once and queue it in its conversation (rulings 11, 12). */
-export type ArrivedMessage = {
-  readonly kind: 'message'
-  readonly message: NormalizedMessage
-  readonly agent: string
-  /** The platform's identity of this message, the same for every delivery and twin event of it. */
-  readonly semanticId: string
-  readonly version: string
-  /** True where the sender picks the id, so that it must not collide with another sender's. */
-  readonly isSenderChosenId: boolean
-  readonly deliveryId?: string
-  readonly subject?: string
-  /** Evidence another gateway attached, as it came. The sender names how that gateway was recognised, not `none`. */
-  readonly forwarded?: unknown
-  readonly thread: ThreadClaim
-  /** Where the answer goes. Fields called `reply_to_…` say which message it answers and do not make another place. */
-  readonly replyTo: JsonObject
-  /** Set where the message wants an answer of its own and must not be merged: a command, a click, a run, a task. */
-  readonly obligation?: string
-  /** More that belongs to it may follow within this time: a conversation that is idle waits so long before it takes a turn. */
-  readonly settleMs?: number
-  /** Refuse instead of queueing behind a busy conversation. */
-  readonly isExclusive?: boolean
-  readonly platformAt?: string
-}
-
-/** An authenticated arrival that asks for nothing. Noise is on the adapter's closed list and leaves no row. */
-export type ArrivedNothing = {
-  readonly kind: 'ignored'
-  readonly reason: string
-  readonly isNoise: boolean
-  readonly deliveryId: string
-  /** Whose it is, where its delivery proves that: so that it can be forgotten with them. */
-  readonly subject?: string | undefined
-  /** The platform says that a thread goes by another name from now on: what comes under it joins the same conversation. */
-  readonly renamed?: { readonly from: string; readonly to: string }
-  /** The platform says that a place takes nothing more from us, or takes it again. */
-  readonly reach?: PlaceChange
-  readonly raw: unknown
-}
-
-/** `place` is the adapter's own name for it; `closed` why nothing can be sent there, null where it can; `at` the platform's time. */
-export type PlaceChange = { readonly place: string; readonly closed: string | null; readonly at: string }
-
-export type Arrived = ArrivedMessage | ArrivedNothing
+import type { Endpoint, ServeDoor } from './serve.ts'
 
 /** Hops 2 and 3 together: a verdict, and for a genuine arrival what it says. */
 export type Reception =
@@ -109,9 +30,6 @@ export type Attempt = {
   readonly signal: AbortSignal
 }
 
-/** A path beside `/hooks/{channel}/{connection}`; `watch` keeps the request open until the run has its answer. */
-export type Endpoint = { readonly path: string; readonly answer: 'acknowledge' | 'watch' }
-
 /** What a watching request is told in the end. */
 export type WatchResult =
   | { readonly kind: 'answered'; readonly response: NormalizedResponse; readonly runId: string }
@@ -127,7 +45,8 @@ export interface OptionalVerbs {
   readonly live?: LiveVerbs
   /** Where the adapter fetches what arrives. Held by one process at a time (ruling 24). */
   source?(cursor: string | undefined, signal: AbortSignal): AsyncIterable<SourceBatch>
-  serve?(request: Request): Promise<Response | undefined>
+  /** Undefined: there is nothing at this address. */
+  serve?(request: Request, door: ServeDoor): Promise<Response | undefined>
   transient?(to: JsonObject, what: 'typing'): Promise<void>
   /** Opens a file that a message refers to by `bytes_ref.kind: 'channel'`, with the platform's credential, which stays here. */
   openFile?(ref: JsonObject, signal: AbortSignal): Promise<OpenedFile>

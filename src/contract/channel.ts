@@ -1,10 +1,12 @@
 // A channel as the configuration knows it: how its settings are read and how an adapter is made from them (before hop 1).
 import type * as z from 'zod'
-import type { Adapter, Connection } from './adapter.ts'
+import type { Adapter } from './adapter.ts'
+import type { Connection } from './arrival.ts'
 import type { CallerDesk } from './caller.ts'
 import type { GuardedFetch } from './guarded-fetch.ts'
 import type { JsonObject } from './json.ts'
 import type { AssuranceClass } from './mint-evidence.ts'
+import type { TaskDesk } from './tasks.ts'
 
 /**
  * Who may write to a connection. `allow` lists subjects that are let in where not everybody is; `rules` say the same, and
@@ -118,6 +120,24 @@ export interface Places {
   closed(place: string, runId: string | undefined): Promise<string | undefined>
 }
 
+/** One thing an agent can be asked for, as directories of agents list it. */
+export type AgentSkill = {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly tags: readonly string[]
+  readonly examples?: readonly string[]
+}
+
+/** What an agent says of itself to other agents. */
+export type AgentProfile = {
+  readonly slug: string
+  readonly label: string
+  readonly description: string
+  /** From its configuration, else from its tools. Never empty. */
+  readonly skills: readonly AgentSkill[]
+}
+
 /** What an adapter is given; the named ports are there for the channels that declare their use. */
 export type ChannelDeps = {
   readonly connection: Connection
@@ -134,6 +154,13 @@ export type ChannelDeps = {
   readonly files?: FileSource
   /** For channels whose callers bring tokens. */
   readonly callers?: CallerDesk
+  /** For channels whose callers come back to what they asked for. */
+  readonly tasks?: TaskDesk
+  /** Who answers on this connection; the first is whom a request without a name is for. */
+  readonly agents?: () => readonly AgentProfile[]
+  /** Where the outside reaches this gateway: an origin without a path. */
+  readonly publicUrl?: string
+  readonly newId?: () => string
 }
 
 /** What the environment says about a channel: settings to be checked by its schema, or the variables still missing. */

@@ -11,25 +11,26 @@
 export type {
   Adapter,
   AdapterDefinition,
-  Arrived,
-  ArrivedMessage,
-  ArrivedNothing,
   Attempt,
-  Connection,
-  Endpoint,
-  KeptFacts,
   OpenedFile,
-  PlaceChange,
-  RawArrival,
   Reception,
   RenderedCall,
   SourceBatch,
-  ThreadClaim,
   WatchResult,
 } from './adapter.ts'
 export { defineAdapter, UnreadableArrival } from './adapter.ts'
 export type { Address } from './address.ts'
 export { formatAddress, isCanonicalAddress, isHostedAddress, parseAddress } from './address.ts'
+export type {
+  Arrived,
+  ArrivedMessage,
+  ArrivedNothing,
+  Connection,
+  KeptFacts,
+  PlaceChange,
+  RawArrival,
+  ThreadClaim,
+} from './arrival.ts'
 export { autonomousSources } from './autonomous-sources.ts'
 export type { Bearer, CallerContext, CallerDesk, CallerVerdict } from './caller.ts'
 export { callerContextSchema, maxChainDepth } from './caller.ts'
@@ -37,6 +38,8 @@ export type { Capabilities, MentionRelay, OptionalVerb, RateLimit, RecipientCapa
 export type {
   AccessEntry,
   AccessRule,
+  AgentProfile,
+  AgentSkill,
   AttentionMode,
   AttentionSettings,
   ChannelDefinition,
@@ -115,9 +118,26 @@ export type { Secret } from './secret.ts'
 export { secret } from './secret.ts'
 export type { PolicySender, Sender, SenderProfile, UnverifiedSender, VerifiedSender } from './sender.ts'
 export { senderSchema, unverifiedSender, verifiedSender } from './sender.ts'
+export type { Endpoint, ServeDoor } from './serve.ts'
 export { limitsSchema, secretSchema } from './setting-schemas.ts'
 export type { OpenPairing, StoredAccess, StoredGrant } from './stored-access.ts'
 export { nothingStored } from './stored-access.ts'
+export type {
+  PushConfig,
+  PushDesk,
+  Task,
+  TaskCaller,
+  TaskClaim,
+  TaskDesk,
+  TaskEvent,
+  TaskMessage,
+  TaskOutput,
+  TaskPage,
+  TaskQuery,
+  TaskSnapshot,
+  TaskState,
+} from './tasks.ts'
+export { isFinalState } from './tasks.ts'
 export type { MessageCode, MessageValidation, ValidationScope } from './validate-message.ts'
 export { validateMessage } from './validate-message.ts'
 export { isVisible } from './visible-text.ts'

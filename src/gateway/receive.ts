@@ -38,13 +38,41 @@ export type Received =
 export type Entry = { readonly trace: string; readonly startedAt: number }
 
 export async function receive(deps: GatewayDeps, at: GatewayConnection, arrival: RawArrival): Promise<Received> {
-  const trace = traceIdOf(arrival.headers['traceparent']) ?? newTraceId(deps)
-  const entry = { trace, startedAt: deps.monotonicMs() }
+  const entry = enter(deps, arrival.headers['traceparent'])
+  return observed(deps, at, entry, () => judge(deps, at, arrival, entry))
+}
+
+/** Somebody is at the door, as part of the trace that they named, if they did. */
+export function enter(deps: GatewayDeps, traceparent: string | undefined): Entry {
+  return { trace: traceIdOf(traceparent) ?? newTraceId(deps), startedAt: deps.monotonicMs() }
+}
+
+/** Hop 4 for channels that answer their own requests: the adapter has verified and read what is taken here. */
+export function take(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  messages: readonly ArrivedMessage[],
+  entry: Entry,
+): Promise<readonly Acceptance[]> {
+  return observed(deps, at, entry, async () => {
+    const claimed = await claimFiles(deps, at, messages)
+    if (claimed.kind !== 'claimed') return [{ kind: 'refused', reason: claimed.code }]
+    return storeArrivals(deps, at, claimed.arrivals, entry)
+  })
+}
+
+/** Nothing is stored about whoever is turned away. */
+export function turnAway(deps: GatewayDeps, at: GatewayConnection, reason: RejectReason, { trace }: Entry): void {
+  deps.log.warn('arrival_rejected', { connection: at.key, trace, reason })
+  deps.meter.arrived(at.key, 'rejected', reason)
+}
+
+async function observed<T>(deps: GatewayDeps, at: GatewayConnection, entry: Entry, work: () => Promise<T>): Promise<T> {
   try {
-    return await judge(deps, at, arrival, entry)
+    return await work()
   } catch (error) {
     const facts = failureFacts(error, 'internal')
-    deps.log.warn('arrival_failed', { connection: at.key, trace, ...facts })
+    deps.log.warn('arrival_failed', { connection: at.key, trace: entry.trace, ...facts })
     deps.meter.arrived(at.key, 'failed', facts.code ?? '')
     throw error
   }
@@ -54,8 +82,7 @@ async function judge(deps: GatewayDeps, at: GatewayConnection, arrival: RawArriv
   const reception = await at.adapter.receive(arrival, at.connection)
   switch (reception.kind) {
     case 'rejected':
-      deps.log.warn('arrival_rejected', { connection: at.key, trace: entry.trace, reason: reception.reason })
-      deps.meter.arrived(at.key, 'rejected', reception.reason)
+      turnAway(deps, at, reception.reason, entry)
       return { ...reception, trace: entry.trace }
     case 'handshake':
       deps.meter.arrived(at.key, 'handshake', '')

@@ -9,6 +9,7 @@ import type { AppDeps } from './deps.ts'
 import { addHealthRoutes } from './health.ts'
 import { addHistoryRoute } from './history.ts'
 import { readBody } from './read-body.ts'
+import { serveDoor } from './serve-door.ts'
 import { errorAnswer, failureAnswer, hookAnswer, notFound, respond, text, tooLarge, watchRefusal } from './status.ts'
 import { addStorageRoutes } from './storage.ts'
 
@@ -28,10 +29,14 @@ export function createApp(deps: AppDeps): Hono {
   app.get('/hooks/:channel/:connection/*', async (context) => {
     const { channel, connection } = context.req.param()
     const at = findConnection(deps, channel, connection)
-    return (await at?.adapter.serve?.(context.req.raw)) ?? respond(unknownHook())
+    return at === undefined ? respond(unknownHook()) : served(deps, at, context)
   })
   for (const at of deps.gateway.connections) {
     for (const endpoint of at.adapter.endpoints) {
+      if (endpoint.answer === 'serve') {
+        app.all(endpoint.path, (context) => served(deps, at, context))
+        continue
+      }
       const answer = endpoint.answer === 'watch' ? watched : hook
       app.post(endpoint.path, async (context) => respond(await answer(deps, at, context)))
     }
@@ -85,6 +90,10 @@ async function receive(deps: AppDeps, at: GatewayConnection, arrival: RawArrival
     deps.rejections.add({ ...rejection, reason, trace })
   }
   return received
+}
+
+async function served(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {
+  return (await at.adapter.serve?.(context.req.raw, serveDoor(deps, at, context))) ?? respond(unknownHook())
 }
 
 async function readArrival(deps: AppDeps, context: Context): Promise<RawArrival | undefined> {

@@ -1,5 +1,5 @@
 // Installing the app into a workspace: `install` sends the browser to Slack, `oauth_redirect` takes it back (slack 2.6).
-import type { Adapter, ChannelDeps, Installations } from '../../../src/contract/index.ts'
+import type { ChannelDeps, Installations } from '../../../src/contract/index.ts'
 import { exchangeCode, type OauthSettings } from './exchange.ts'
 import { createInstallStates, type InstallStates, stateLifeMs } from './install-states.ts'
 import { botScopes, installPath, redirectPath } from './manifest.ts'
@@ -33,7 +33,10 @@ const pages = {
   },
 } as const satisfies Record<string, Page>
 
-export function serveInstall(settings: OauthSettings, deps: InstallDeps): NonNullable<Adapter['serve']> {
+export function serveInstall(
+  settings: OauthSettings,
+  deps: InstallDeps,
+): (request: Request) => Promise<Response | undefined> {
   const states = createInstallStates(deps.now)
   return async (request) => {
     if (request.method !== 'GET') return undefined

@@ -1,8 +1,10 @@
 // slack 8.2 as data: one app, several workspaces and an organization; whose token is used, and when none may be.
+
 import { WebClient } from '@slack/web-api'
 import { expect } from 'vitest'
 import type { Adapter } from '../../../src/contract/index.ts'
 import { type MemoryInstallations, memoryInstallations } from '../../doubles/memory-installations.ts'
+import { idleDoor } from '../../doubles/serve-door.ts'
 import {
   answered,
   form,
@@ -208,6 +210,7 @@ export const tenancyCases: readonly Case[] = [
       inScene(async ({ adapter, slack, installations }) => {
         const back = await adapter.serve?.(
           new Request('https://x.example/hooks/slack/default/oauth_redirect?state=1&code=2'),
+          idleDoor,
         )
         return [back?.status, slack.calls(), installations.saved]
       }),
@@ -220,6 +223,7 @@ export const tenancyCases: readonly Case[] = [
       inScene(async ({ adapter, installations }) => {
         const back = await adapter.serve?.(
           new Request('https://x.example/hooks/slack/default/oauth_redirect?error=access_denied'),
+          idleDoor,
         )
         expect(await back?.text()).toMatch(/<h1>Not installed<\/h1>/)
         return [back?.status, installations.saved]

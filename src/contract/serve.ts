@@ -1,0 +1,21 @@
+// Requests that an adapter answers itself (ruling 33): where they come in, and what it is given with them.
+import type { ArrivedMessage } from './arrival.ts'
+import type { Acceptance, RejectReason } from './outcomes.ts'
+
+/**
+ * A path beside `/hooks/{channel}/{connection}`; `watch` keeps the request open until the run has its answer, `serve` leaves the
+ * whole exchange to the adapter, whatever the method.
+ */
+export type Endpoint = { readonly path: string; readonly answer: 'acknowledge' | 'watch' | 'serve' }
+
+/** What an adapter is given with a request that it answers itself. */
+export interface ServeDoor {
+  readonly isLoopback: boolean
+  readonly receivedAt: string
+  /** Hop 4 for what the adapter has verified and read: stored in one commit when this resolves. */
+  take(messages: readonly ArrivedMessage[]): Promise<readonly Acceptance[]>
+  /** Whoever is turned away leaves a trace to ask by; nothing else of theirs is kept. */
+  turnAway(reason: RejectReason): string
+  /** Work that outlives the answer: an open stream. Until it is over the process does not end by itself. */
+  keepOpen(work: Promise<void>): void
+}

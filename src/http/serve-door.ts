@@ -1,0 +1,23 @@
+// What a channel is given with a request that it answers itself: the way in for what the request says, and the trace of it.
+import type { Context } from 'hono'
+import type { ServeDoor } from '../contract/index.ts'
+import type { GatewayConnection } from '../gateway/deps.ts'
+import type { AppDeps } from './deps.ts'
+
+export function serveDoor(deps: AppDeps, at: GatewayConnection, context: Context): ServeDoor {
+  const entry = deps.gateway.enter(context.req.header('traceparent'))
+  const receivedAt = new Date(deps.now()).toISOString()
+  const isLoopback = deps.isLoopback(context)
+  return {
+    isLoopback,
+    receivedAt,
+    take: (messages) => deps.gateway.take(at, messages, entry),
+    turnAway(reason) {
+      deps.gateway.turnAway(at, reason, entry)
+      const { trace } = entry
+      deps.rejections.add({ at: receivedAt, connection: at.key, isLocal: isLoopback, bytes: 0, reason, trace })
+      return trace
+    },
+    keepOpen: (work) => deps.keepOpen?.(work),
+  }
+}

@@ -1,0 +1,10 @@
+// The door beside a request for adapters whose answers take nothing in.
+import type { ServeDoor } from '../../src/contract/index.ts'
+
+export const idleDoor: ServeDoor = {
+  isLoopback: true,
+  receivedAt: '2026-11-17T12:00:00.000Z',
+  take: () => Promise.reject(new Error('nothing was to be taken in')),
+  turnAway: () => 'trace',
+  keepOpen: () => {},
+}
