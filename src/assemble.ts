@@ -46,6 +46,7 @@ import { createSourceStore } from './storage/source-store.ts'
 import { createToolRequestStore } from './storage/tool-request-store.ts'
 import { createSignalStore, createTranscriptStore } from './storage/transcript-store.ts'
 import { createTurnStore, type LeaseOptions } from './storage/turn-store.ts'
+import { createWatchers } from './tasks/watchers.ts'
 import { sha256Hex } from './verification/index.ts'
 
 export type Runtime = {
@@ -109,20 +110,19 @@ const defaultTurnPolicy: TurnPolicy = {
 
 export function assemble(config: Config, database: Database, runtime: Runtime): Assembled {
   const turnPolicy = { ...defaultTurnPolicy, ...config.turns }
-  // What we start must be on its way before anybody else may start: under a third of the lease, like the calls.
-  const fenceFetch = runtime.fenceFetch ?? (() => runtime.fetch)
-  const fetch = fenceFetch((ageMs) => ageMs < turnPolicy.leaseMs / 3)
+  const { fenceFetch, fetch } = fencedFetch(runtime, turnPolicy)
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes)
   const newId = createIdSource(runtime.now, fillRandom)
   const files = assembleAttachments(config, database, { ...runtime, newId, fillRandom })
-  const means = { ...runtime, fetch, files: fileSource(files.desk) }
+  const bells = createBells(runtime.onWork)
+  const watching = { watchers: createWatchers(), wake: () => ringAll(bells) }
+  const means = { ...runtime, ...watching, fetch, files: fileSource(files.desk), newId }
   const connections = createConnections(config, database, means, turnPolicy)
   const tools = reachableTools(config, { ...runtime, fetch })
   const { tenant } = config
   const lease = { holder: newId(), leaseMs: turnPolicy.leaseMs, tenant }
   const turns = createTurnStore(database, lease)
   const leases = createLeaseKeeper({ ...runtime, turns, leaseMs: turnPolicy.leaseMs })
-  const bells = createBells(runtime.onWork)
   const stores = createStores(database, { ...lease, newId })
   const runWatch = createRunWatch({ runs: stores.runs, everyMs: turnPolicy.pollMs })
   const deps: GatewayDeps = {
@@ -141,9 +141,9 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     ...chainDeps(config, database),
     leases,
     turnPolicy,
-    settlePolicy: { ...defaultSettlePolicy(turnPolicy, connections), ...config.sends },
-    validation: validationScope(connections),
+    ...scopeOf(config, turnPolicy, connections),
     bells,
+    ...watching,
     notify: safeObserver(config.onEvent, runtime.log),
     ...tools,
     newId,
@@ -161,6 +161,26 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
       runWatch.stop()
     },
     closeTools: async () => tools.toolServers?.close(),
+  }
+}
+
+/** What we start must be on its way before anybody else may start: under a third of the lease, like the calls. */
+function fencedFetch(
+  runtime: Runtime,
+  { leaseMs }: TurnPolicy,
+): Pick<GatewayDeps, 'fenceFetch'> & Pick<Runtime, 'fetch'> {
+  const fenceFetch = runtime.fenceFetch ?? (() => runtime.fetch)
+  return { fenceFetch, fetch: fenceFetch((ageMs) => ageMs < leaseMs / 3) }
+}
+
+function scopeOf(
+  config: Config,
+  policy: TurnPolicy,
+  connections: readonly GatewayConnection[],
+): Pick<GatewayDeps, 'settlePolicy' | 'validation'> {
+  return {
+    settlePolicy: { ...defaultSettlePolicy(policy, connections), ...config.sends },
+    validation: validationScope(connections),
   }
 }
 

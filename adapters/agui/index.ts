@@ -45,6 +45,7 @@ function createAgui(runLog: RunLog, callers: CallerDesk, agent: string): Adapter
       mentionRelay: { kind: 'none' },
       notifiesByName: false,
       takesFileUrls: 'own',
+      appends: true,
       verbs: ['acknowledge'],
     },
     endpoints: [{ path: '/api/v1/agent/run', answer: 'watch' }],

@@ -1,6 +1,6 @@
 // What every agent may declare about itself, model or function, and the check that nothing else was meant (ruling 40).
 import * as z from 'zod'
-import { type AccessEntry, type AccessRule, GatewayError } from '../contract/index.ts'
+import { type AccessEntry, type AccessRule, type AgentSkill, GatewayError } from '../contract/index.ts'
 
 /** What becomes of a message that comes while the agent is busy in the same conversation. */
 export type BusyPolicy = (typeof busyPolicies)[number]
@@ -25,6 +25,8 @@ export type AgentFacts = {
   /** Who may speak to it. It can only narrow what the connection allows. */
   readonly access?: AccessRule
   readonly provenance?: Provenance
+  /** What it can be asked for, as directories of agents list it. Without it: one per tool. */
+  readonly skills?: readonly AgentSkill[]
   /** Slugs of the agents it may ask. Without it a function may ask all of them, a model none. */
   readonly siblings?: readonly string[]
 }
@@ -54,6 +56,17 @@ const factsSchema = z.object({
       sourceRef: z.string().optional(),
     })
     .optional(),
+  skills: z
+    .array(
+      z.strictObject({
+        id: z.string().min(1),
+        name: z.string().min(1),
+        description: z.string().min(1),
+        tags: z.array(z.string()).min(1),
+        examples: z.array(z.string()).optional(),
+      }),
+    )
+    .optional(),
   siblings: z.array(z.string(), 'must be a list of slugs').optional(),
 })
 
@@ -66,6 +79,7 @@ const factKeys = Object.keys({
   busy: 1,
   access: 1,
   provenance: 1,
+  skills: 1,
   siblings: 1,
 } satisfies Record<keyof AgentFacts, 1>)
 

@@ -25,6 +25,8 @@ export type Agent = Readonly<FunctionAgentDefinition> & {
   readonly mcpServers?: readonly McpServer[]
   /** Names of its tools that write and do not ask first, for whoever judges who may reach it. */
   readonly writingTools?: readonly string[]
+  /** Its tools by name and description, for whoever lists what it can do. */
+  readonly toolFacts?: readonly { readonly name: string; readonly description: string }[]
 }
 
 const functionKeys = ['run', 'onSignal']
@@ -51,6 +53,10 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
     siblings: facts.siblings ?? [],
     ...(mcpServers.length === 0 ? {} : { mcpServers }),
     writingTools: writingTools(definition.tools ?? []),
+    toolFacts: (definition.tools ?? []).map(({ declaration: { name, description } }) => ({
+      name,
+      description: description ?? '',
+    })),
     ...createModelRun(definition, mcpServers),
   })
 }

@@ -1,15 +1,19 @@
 // Connections as configured: each with its adapter, and every adapter with the ports it may use.
 import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
-import { type FileSource, GatewayError, type GuardedFetch, type Hmac } from '../contract/index.ts'
+import { type AgentProfile, type FileSource, GatewayError, type GuardedFetch, type Hmac } from '../contract/index.ts'
 import type { GatewayConnection, TurnPolicy } from '../gateway/deps.ts'
 import { createCallerDesk } from '../identity/tokens/callers.ts'
 import type { Database } from '../storage/database.ts'
 import { createInstallations, type Seal } from '../storage/installation-store.ts'
 import { createPlaceStore } from '../storage/place-store.ts'
+import { createTaskStore } from '../storage/task-store.ts'
 import { createTokenStore } from '../storage/token-store.ts'
 import { createRunLog } from '../storage/transcript-store.ts'
+import { createTaskDesk } from '../tasks/desk.ts'
+import type { Watchers } from '../tasks/watchers.ts'
 import { createUnpinnedFetch, sha256Hex, webHmac } from '../verification/index.ts'
+import { agentProfile } from './agent-profile.ts'
 import { createSeal, type SealKeys } from './seal.ts'
 
 type Means = {
@@ -22,6 +26,12 @@ type Means = {
   readonly files: FileSource
   /** Without it: as configured. */
   readonly sealKeys?: SealKeys
+  readonly newId: () => string
+  readonly monotonicMs: () => number
+  /** Whoever watches tasks here. */
+  readonly watchers: Watchers
+  /** Something was left to do. */
+  readonly wake: () => void
 }
 
 export function createConnections(
@@ -51,7 +61,14 @@ function createConnection(
   const { tenant } = config
   const installations = createInstallations(database, { tenant, connection: key, agent: each.agent, seal: means.seal })
   const places = createPlaceStore(database, { tenant, connection: key })
-  const channelDeps = { connection, fetch, guardedFetch, now, hmac, runLog, callers, files, installations, places }
+  const store = createTaskStore(database, { tenant, connection: key, seal: means.seal })
+  const tasks = createTaskDesk({ ...means, store })
+  const channelDeps = {
+    ...{ connection, fetch, guardedFetch, now, hmac, runLog, callers, files, installations, places, tasks },
+    newId: means.newId,
+    agents: () => profilesFor(config, each),
+    ...(config.publicUrl === undefined ? {} : { publicUrl: new URL(config.publicUrl).origin }),
+  }
   return {
     key,
     connection,
@@ -63,6 +80,13 @@ function createConnection(
     attention: each.attention,
     ...(each.consent === undefined ? {} : { transcriptBasis: each.consent.storeTranscript.trim() }),
   }
+}
+
+/** The agent that takes what is for nobody in particular goes first. */
+function profilesFor(config: Config, { agent, isShared }: Config['connections'][number]): readonly AgentProfile[] {
+  const first = config.agents.filter(({ slug }) => slug === agent)
+  const others = isShared ? config.agents.filter(({ slug }) => slug !== agent) : []
+  return [...first, ...others].map(agentProfile)
 }
 
 /** Ruling 17: what we start must be over before anybody else may start. */

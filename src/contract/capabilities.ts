@@ -63,6 +63,8 @@ export type Capabilities = {
   readonly isInteractive?: boolean
   /** `own`: a file's URL in a message may be one that this gateway or its store signed, and counts only as that. */
   readonly takesFileUrls?: 'own'
+  /** Calls are `{ event }` and go into the run's own log: the commit that ends the turn delivers them. */
+  readonly appends?: boolean
   /** Optional verbs this adapter implements; a verb that is not declared is never called. */
   readonly verbs: readonly OptionalVerb[]
 }

@@ -3,9 +3,9 @@ import type { JsonObject } from './json.ts'
 
 /**
  * Why a call is made: the answer, an extra message, an apology for a dead turn, a notice about a failed part, opening a live
- * message, or saying the final text of one once more after a take-over.
+ * message, saying the final text of one once more after a take-over, or telling somebody how their task stands.
  */
-export type CallPurpose = 'reply' | 'message' | 'apology' | 'notice' | 'live' | 'assertion'
+export type CallPurpose = 'reply' | 'message' | 'apology' | 'notice' | 'live' | 'assertion' | 'push'
 
 export type QueuedCall = {
   readonly id: string
@@ -23,4 +23,6 @@ export type QueuedCall = {
   readonly delayMs?: number
   /** Client id of the live message that it finishes, if that was delivered. */
   readonly liveReference?: string
+  /** Delivered by the commit that writes it: an append to a log of our own. */
+  readonly isAppended?: boolean
 }

@@ -101,12 +101,19 @@ export interface TaskDesk {
   list(query: TaskQuery, by: TaskCaller): Promise<TaskPage>
   /** Whether a conversation of this name belongs to somebody else. */
   isForeignContext(agent: string, contextId: string, by: TaskCaller): Promise<boolean>
-  /** Stored events after `cursor`, in order; waits for more, ends after the task's last event or when aborted. */
-  watch(id: string, cursor: string, signal: AbortSignal): AsyncIterable<readonly TaskEvent[]>
+  /**
+   * Stored events after `cursor` (`0`: from the beginning), in order; waits for more, ends after the task's last event or when
+   * aborted. `state`: the one that was shown already. A cursor nobody was given yields nothing.
+   */
+  watch(
+    id: string,
+    from: { readonly cursor: string; readonly state?: TaskState },
+    signal: AbortSignal,
+  ): AsyncIterable<readonly TaskEvent[]>
   /** Waits until the task rests (final, or waiting for its owner), at most so long; how it stands then. */
   settled(id: string, by: TaskCaller, timeoutMs: number, signal?: AbortSignal): Promise<TaskSnapshot | undefined>
   /** `over`: it had ended before. */
-  cancel(id: string, by: TaskCaller): Promise<'cancelled' | 'stopping' | 'over' | undefined>
+  cancel(id: string, by: TaskCaller): Promise<'cancelled' | 'over' | undefined>
   readonly push: PushDesk
 }
 
@@ -126,5 +133,10 @@ export interface PushDesk {
   save(config: PushConfig, by: TaskCaller): Promise<'saved' | 'full' | undefined>
   find(taskId: string, id: string, by: TaskCaller): Promise<PushConfig | undefined>
   list(taskId: string, by: TaskCaller): Promise<readonly PushConfig[] | undefined>
+  /** False: there is no such task. One that is not there is as good as removed. */
   remove(taskId: string, id: string, by: TaskCaller): Promise<boolean>
+  /** For telling the receiver, whoever asked for it. Undefined: nobody wants to be told any more. */
+  receiver(taskId: string, id: string): Promise<PushConfig | undefined>
+  /** The receiver is gone: nothing is sent there any more. */
+  disable(taskId: string, id: string): Promise<void>
 }

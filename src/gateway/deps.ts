@@ -41,6 +41,7 @@ import type { RunStore } from '../sessions/run-store.ts'
 import type { SignalStore } from '../sessions/signal-store.ts'
 import type { TranscriptStore } from '../sessions/transcript-store.ts'
 import type { TurnStore } from '../sessions/turn-store.ts'
+import type { Watchers } from '../tasks/watchers.ts'
 import type { CapabilityCheck } from './capabilities.ts'
 import type { RunWatch } from './run-watch.ts'
 
@@ -128,6 +129,8 @@ export type GatewayDeps = {
   readonly turnPolicy: TurnPolicy
   readonly settlePolicy: SettlePolicy
   readonly validation: Extract<ValidationScope, { from: 'adapter' }>
+  /** Whoever watches a task in this process. */
+  readonly watchers: Watchers
   readonly bells: {
     readonly turns: Bell
     readonly sends: Bell

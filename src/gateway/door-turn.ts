@@ -26,7 +26,9 @@ export async function doorEnd(deps: GatewayDeps, ready: ReadyTurn): Promise<Turn
     case 'refused': {
       const words = refusalWords(admission.reason, admission.subject)
       const calls = noticeCalls(deps, ready, words)
-      return { ...emptyEnd(ready), leadState: 'refused', leadReason: admission.reason, calls, ground }
+      const end = { leadState: 'refused', leadReason: admission.reason, taskState: 'rejected' } as const
+      const told = row.taskId === null || words === undefined ? undefined : notice(ready, words)
+      return { ...emptyEnd(ready), ...end, response: told ?? null, calls, ground }
     }
     case 'held':
       return { ...heldEnd(deps, ready, row, admission), ground }
@@ -46,6 +48,7 @@ function heldEnd(
     ...emptyEnd(ready),
     leadState: 'held',
     leadReason: 'pairing_required',
+    taskState: 'auth_required',
     pairing,
     ...(isWatched(ready.at) ? { response: notice(ready, words) ?? null } : { calls: noticeCalls(deps, ready, words) }),
   }

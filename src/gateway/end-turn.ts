@@ -11,6 +11,7 @@ import { mentionable } from './mention-policy.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { naturalEnd } from './run-end.ts'
 import type { RunResult } from './run-turn.ts'
+import { appendedEvents, taskStateOf } from './task-end.ts'
 import { replyFacts, runIdOf } from './turn-facts.ts'
 
 type Line = TurnEnd['envelopes'][number]
@@ -26,26 +27,31 @@ export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, given: RunResul
   const safe = outgoing.map(({ reply, purpose }) => ({ ...mentionable(scene, reply), purpose }))
   const calls = render(deps, endingLive(ready, result), result.reply === undefined ? [...safe, ...left(ready)] : safe)
   const isReplied = calls.some((call) => call.primary)
+  const isAnswered = isReplied && calls.every((call) => !call.primary || call.isAppended === true)
+  const taskState = taskStateOf(result.reply, result.run.status)
   const at = new Date(deps.now()).toISOString()
   const said = outgoing.map(({ reply }) =>
     assistantEnvelope(agentAddress(ready), reply.parts, { runId: runIdOf(ready), latencyMs, at }),
   )
   return {
     ...emptyEnd(ready),
-    state: isReplied ? 'replied' : 'silent',
+    ...(isAnswered ? answered : isReplied ? replied : silent),
     response: result.reply ?? null,
-    leadState: isReplied ? null : 'refused',
-    leadReason: isReplied ? null : 'silent',
     envelopes: [...heard(ready), ...[...result.lines, ...said].map((envelope) => ({ inboxId: null, envelope }))],
     calls,
     timers: result.timers,
     run: result.run,
-    events: result.events,
+    events: [...result.events, ...appendedEvents(calls, taskState)],
+    taskState,
     actions: result.actions,
     requests: result.requests,
     resolved: result.resolved,
   }
 }
+
+const replied = { state: 'replied', leadState: null, leadReason: null } as const
+const answered = { state: 'answered', leadState: 'answered', leadReason: null } as const
+const silent = { state: 'silent', leadState: 'refused', leadReason: 'silent' } as const
 
 /** Whoever stops an answer wants no more of it, and keeps what they have read. */
 function keepingShown({ shown = '' }: ReadyTurn, result: RunResult): RunResult {
@@ -89,7 +95,11 @@ export function deadEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Tu
     envelopes: [...heard(ready), { inboxId: null, envelope: said }],
     calls,
     run: { ...naturalEnd, status: 'failed', stopReason: reason },
-    events: [{ key: `${ready.lane.epoch}:dead`, event: { type: 'failed', metadata: { error: reason } } }],
+    events: [
+      { key: `${ready.lane.epoch}:dead`, event: { type: 'failed', metadata: { error: reason } } },
+      ...appendedEvents(calls, 'failed'),
+    ],
+    taskState: 'failed',
     resolved: ready.signal !== null && endsPause(ready.signal) ? endedWith(ready, ready.signal, reason) : null,
   }
 }
@@ -184,6 +194,7 @@ export function emptyEnd(ready: ReadyTurn): TurnEnd {
     pairing: null,
     ground: null,
     hasLive: ready.live !== undefined,
+    taskState: null,
   }
 }
 

@@ -116,6 +116,7 @@ async function openForMessages(
     members: rows.map((row, ord) => memberOf(row, ord, plan.principal, decided)),
     signalId: null,
     resumes: null,
+    taskId: lead?.taskId ?? null,
   })
   if (!(await deps.turns.open(lane, turn, plan.dispositions))) return undefined
   notifySkipped(deps, lane, plan.dispositions)
@@ -156,6 +157,7 @@ async function openAtDoor(
     members: [memberOf(row, 0, null, decided)],
     signalId: null,
     resumes: null,
+    taskId: row.taskId,
   }
   if (!(await deps.turns.open(lane, turn, dispositions))) return undefined
   notifySkipped(deps, lane, dispositions)
@@ -185,6 +187,8 @@ async function openForSignal(
     members: [],
     signalId: signal.id,
     resumes: textIn(signal, 'turn'),
+    // A timer may go off long after its task was over; what comes of it is told like anything else.
+    taskId: endsPause(signal) ? signal.taskId : null,
   })
   if (!(await deps.turns.open(lane, turn, []))) return undefined
   return { lane: answering(lane, signal), at, turn: opened(turn), members: [], signal, edit: null }

@@ -9,6 +9,7 @@ import { followLive, type LiveMessage } from './live-message.ts'
 import { prepareTurn, type ReadyTurn } from './prepare-turn.ts'
 import { runAgent } from './run-turn.ts'
 import { splitTurn } from './split-turn.ts'
+import { tellTask } from './task-end.ts'
 import { runIdOf } from './turn-facts.ts'
 import { showTyping } from './typing.ts'
 
@@ -86,10 +87,19 @@ async function complete(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd): Prom
     deps.log.info('turn_ended', { ...factsOf(ready), ...facts, ms: Math.round(tookMs(deps, ready)) })
     notify(deps, ready, 'channel.completed')
   }
-  deps.meter.turnEnded(ready.lane.connection, isWritten ? end.state : 'fenced', tookMs(deps, ready))
+  meterEnd(deps, ready, isWritten ? end : undefined)
   deps.bells.sends.ring()
   deps.bells.events.ring()
+  tellTask(deps, ready)
   if (end.state !== 'replied') deps.bells.ends.ring()
+}
+
+/** Undefined: somebody else had the lane. What was appended to a log of ours was delivered by this commit. */
+function meterEnd(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd | undefined): void {
+  const { connection } = ready.lane
+  const outcome = end?.state === 'answered' ? 'replied' : (end?.state ?? 'fenced')
+  deps.meter.turnEnded(connection, outcome, tookMs(deps, ready))
+  for (const call of end?.calls ?? []) if (call.isAppended === true) deps.meter.sent(connection, 'delivered', '', 0)
 }
 
 async function fail(deps: GatewayDeps, begun: TimedTurn, error: unknown, live?: LiveMessage): Promise<void> {

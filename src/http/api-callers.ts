@@ -73,6 +73,7 @@ async function admitted(
       solo: false,
       parentTurn: null,
       traceId: '',
+      taskId: null,
       tombstone: null,
       original: null,
     },

@@ -1,10 +1,18 @@
 // Hop 4: an arrival becomes a stored row, claimed once and queued in its conversation. Only then is it acknowledged.
-import type { Acceptance, ArrivedMessage, ArrivedNothing, Connection, JsonObject } from '../contract/index.ts'
+import type {
+  Acceptance,
+  ArrivedMessage,
+  ArrivedNothing,
+  Connection,
+  JsonObject,
+  NormalizedMessage,
+  TaskClaim,
+} from '../contract/index.ts'
 import { cleanText, isGatewayError } from '../contract/index.ts'
 import { besideThread, controlCommandOf, plainThread } from './control-command.ts'
 import { contentKey, dedupeKey, remainsKey } from './dedupe-key.ts'
 import type { Committer } from './group-commit.ts'
-import type { DraftRouting, InboxDraft, InboxOutcome } from './inbox-store.ts'
+import type { DraftRouting, DraftTask, InboxDraft, InboxOutcome } from './inbox-store.ts'
 import { redactRaw } from './redact.ts'
 import { ownThread, sharedThread } from './thread-names.ts'
 
@@ -86,6 +94,8 @@ function acceptance(outcome: InboxOutcome): Acceptance {
       return { kind: outcome.kind, inboxId: outcome.inboxId }
     case 'busy':
       return { kind: 'refused', reason: 'conversation_busy' }
+    case 'shut':
+      return { kind: 'refused', reason: outcome.reason }
     case 'again':
       return { kind: 'duplicate', inboxId: '' }
   }
@@ -118,8 +128,7 @@ function messageDraft(
     deliveryId: arrived.deliveryId ?? null,
     event: channel?.event ?? 'new',
     editOf: channel?.target_id ?? null,
-    // The message was validated against its schema, and JSON is all it holds.
-    message: message as unknown as JsonObject,
+    message: storedMessage(message, arrived.task),
     raw: kept,
     replyTo: arrived.replyTo,
     bytes: approximateBytes(arrived),
@@ -131,7 +140,19 @@ function messageDraft(
     isExclusive: !isControl && (arrived.isExclusive ?? false),
     settleMs: isControl ? 0 : (arrived.settleMs ?? 0),
     routing: route === undefined ? null : draftRouting(arrived, route),
+    task: arrived.task === undefined ? null : draftTask(arrived.task),
   }
+}
+
+/** What a task was asked with goes where the message goes, and is erased with it. */
+function storedMessage(message: Omit<NormalizedMessage, 'raw'>, task: TaskClaim | undefined): JsonObject {
+  // The message was validated against its schema, and JSON is all it holds.
+  const stored = message as unknown as JsonObject
+  return task === undefined ? stored : { ...stored, task_payload: task.payload }
+}
+
+function draftTask({ known, contextId, dialect, metadata }: TaskClaim): DraftTask {
+  return { known: known ?? null, contextId, dialect, metadata: metadata ?? {} }
 }
 
 /**
@@ -184,6 +205,7 @@ function emptyDraft(deps: AcceptDeps, { connection, connectionKey, horizonMs, tr
     routing: null,
     copies: 0,
     conversationId: deps.newId(),
+    task: null,
   }
 }
 

@@ -41,6 +41,15 @@ export type InboxDraft = {
   readonly copies: number
   /** Id for the conversation, should this message open one. */
   readonly conversationId: string
+  readonly task: DraftTask | null
+}
+
+/** A task the message asks for, or with `known` goes on with; a new one gets the id of the message. */
+export type DraftTask = {
+  readonly known: string | null
+  readonly contextId: string
+  readonly dialect: string
+  readonly metadata: JsonObject
 }
 
 /** Which of several agents takes a message: that of the message an edit is about, that of its thread, else the draft's own. */
@@ -61,6 +70,8 @@ export type DraftRouting = {
 export type InboxOutcome =
   | { readonly kind: 'accepted' | 'duplicate' | 'stale'; readonly inboxId: string; readonly flagged: boolean }
   | { readonly kind: 'busy' }
+  /** Of a message about a task: `task_unknown`, `task_over`, or `id_taken` by another message of the same sender. */
+  | { readonly kind: 'shut'; readonly reason: string }
   | { readonly kind: 'again' }
 
 export interface InboxStore {

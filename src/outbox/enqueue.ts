@@ -50,6 +50,7 @@ export function renderCalls(context: EnqueueContext, outgoing: readonly Outgoing
     (call, at): QueuedCall => ({
       ...{ id: context.newId(), ordinal: first + at, orderKey: context.orderKey },
       ...{ ...call, clientId: `${origin}:${first + at}`, notBefore: null, expiresAt: null },
+      ...(context.adapter.capabilities.appends === true ? { isAppended: true } : {}),
     }),
   )
   return [...calls, ...saidAgain(context, calls)]

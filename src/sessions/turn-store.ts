@@ -8,6 +8,7 @@ import type {
   NormalizedResponse,
   QueuedCall,
   StoredAccess,
+  TaskState,
 } from '../contract/index.ts'
 import type { Overheard, Recall } from './overheard.ts'
 
@@ -32,6 +33,8 @@ export type WaitingMessage = {
   readonly solo: boolean
   readonly parentTurn: string | null
   readonly traceId: string
+  /** The task it asks for or goes on with. */
+  readonly taskId: string | null
   /** An edit or a delete of this message that arrived before it. */
   readonly tombstone: { readonly event: string; readonly parts: StoredMessage['parts'] | null } | null
   /** For edits and deletes: the original, if it was ever stored. */
@@ -54,6 +57,8 @@ export type WaitingSignal = {
   readonly name: string
   readonly payload: JsonObject
   readonly attempts: number
+  /** The task of the turn it comes from. */
+  readonly taskId: string | null
 }
 
 export type OpenTurn = {
@@ -67,6 +72,8 @@ export type OpenTurn = {
   readonly runId: string | null
   readonly traceId: string
   readonly outageMs: number | null
+  /** Unknown where the turn goes on with a paused run: its rows know. */
+  readonly taskId: string | null
 }
 
 /**
@@ -166,6 +173,7 @@ export type NewTurn = {
   readonly recall?: Recall
   /** The receipt of something overheard that its author takes back. */
   readonly unheard?: string
+  readonly taskId: string | null
 }
 
 export type NewTimer = {
@@ -230,13 +238,13 @@ export type PauseResult = {
 export type TurnEnd = {
   readonly turnId: string
   readonly sessionId: string | null
-  /** `replied` waits for its primary calls; the others end here. */
-  readonly state: 'replied' | 'silent' | 'dead'
+  /** `replied` waits for its primary calls; the others end here. `answered`: they were appended by this very commit. */
+  readonly state: 'replied' | 'answered' | 'silent' | 'dead'
   readonly reason: string | null
   readonly response: NormalizedResponse | null
   readonly leadId: string | null
   /** State of the message the turn answers; absent while its answer is on the way. The others of the turn: merged. */
-  readonly leadState: 'refused' | 'merged' | 'dead' | 'held' | null
+  readonly leadState: 'answered' | 'refused' | 'merged' | 'dead' | 'held' | null
   readonly leadReason: string | null
   readonly envelopes: readonly { readonly inboxId: string | null; readonly envelope: Envelope }[]
   /** Inbox ids of deleted messages: their transcript lines become tombstones. */
@@ -255,6 +263,8 @@ export type TurnEnd = {
   readonly ground: Ground | null
   /** A live message was opened in its course. */
   readonly hasLive: boolean
+  /** How its task stands with it, if it has one; null: as before. */
+  readonly taskState: TaskState | null
 }
 
 export type TurnSplit = {

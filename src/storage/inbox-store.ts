@@ -2,7 +2,7 @@
 import type { InboxDraft, InboxOutcome, InboxStore } from '../inbound/inbox-store.ts'
 import type { Database } from './database.ts'
 import { rowVersion } from './row-version.ts'
-import { accept } from './statements/accept.ts'
+import { accept, acceptWithTasks } from './statements/accept.ts'
 import { storableJson } from './storable-json.ts'
 
 type AcceptRow = {
@@ -12,12 +12,14 @@ type AcceptRow = {
   readonly flagged: boolean
   readonly state: string | null
   readonly isBusy: boolean
+  readonly refusal: string | null
 }
 
 export function createInboxStore(database: Database): InboxStore {
   return {
     async accept(drafts) {
-      const rows = await database.accepting.query<AcceptRow>(accept, [numbered(drafts), database.isShared])
+      const statement = drafts.some((draft) => draft.task !== null) ? acceptWithTasks : accept
+      const rows = await database.accepting.query<AcceptRow>(statement, [numbered(drafts), database.isShared])
       const byOrdinal = new Map(rows.map((row) => [row.ord, row]))
       return drafts.map((_, ord) => outcome(byOrdinal.get(ord)))
     },
@@ -35,5 +37,6 @@ function outcome(row: AcceptRow | undefined): InboxOutcome {
     return { kind, inboxId: row.insertedId, flagged: row.flagged }
   }
   if (row.knownId !== null) return { kind: 'duplicate', inboxId: row.knownId, flagged: false }
+  if (row.refusal !== null) return { kind: 'shut', reason: row.refusal }
   return row.isBusy ? { kind: 'busy' } : { kind: 'again' }
 }

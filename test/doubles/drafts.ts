@@ -58,6 +58,7 @@ export function aDraft(changes: Partial<InboxDraft> = {}): InboxDraft {
     // A validated message is JSON.
     message: message as unknown as NonNullable<InboxDraft['message']>,
     raw: {},
+    task: null,
     replyTo: { chat: 'c1' },
     bytes: 100,
     platformAt: null,

@@ -105,5 +105,6 @@ function newTurn(members: readonly string[]): NewTurn {
     members: members.map((id, ord) => ({ ...noGround, id, ord, principal: owner, accessRule: 'public' })),
     signalId: null,
     resumes: null,
+    taskId: null,
   }
 }

@@ -69,6 +69,7 @@ export function newTurn(held: HeldLane, principal: string | null): NewTurn {
     members: held.messages.map((row, ord) => ({ ...noGround, id: row.id, ord, principal, accessRule: 'public' })),
     signalId: null,
     resumes: null,
+    taskId: null,
   }
 }
 

@@ -23,6 +23,7 @@ export function silentEnd(turn: NewTurn, changes: Partial<TurnEnd> = {}): TurnEn
     pairing: null,
     ground: null,
     hasLive: false,
+    taskState: null,
     ...changes,
   }
 }

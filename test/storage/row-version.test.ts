@@ -147,6 +147,7 @@ function newTurn(held: HeldLane): NewTurn {
     })),
     signalId: null,
     resumes: null,
+    taskId: null,
   }
 }
 

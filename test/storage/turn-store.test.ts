@@ -236,5 +236,6 @@ function newTurn(held: HeldLane): NewTurn {
     })),
     signalId: null,
     resumes: null,
+    taskId: null,
   }
 }

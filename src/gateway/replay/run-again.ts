@@ -151,7 +151,7 @@ function laneOf(deps: GatewayDeps, stored: Stored, messages: readonly WaitingMes
 
 /** The turn it had, or the one it would have had. */
 function turnOf(deps: GatewayDeps, { turn, members }: Stored, lane: HeldLane, principal: string | null): OpenTurn {
-  if (turn !== null) return { ...turn, principal, outageMs: null }
+  if (turn !== null) return { ...turn, principal, outageMs: null, taskId: null }
   const lead = members.at(-1)
   return {
     id: deps.newId(),
@@ -164,6 +164,7 @@ function turnOf(deps: GatewayDeps, { turn, members }: Stored, lane: HeldLane, pr
     runId: lead?.message?.channel?.run_id ?? null,
     traceId: lead?.traceId ?? '',
     outageMs: null,
+    taskId: null,
   }
 }
 

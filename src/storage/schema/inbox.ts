@@ -59,6 +59,8 @@ export const inbox = pgTable(
     /** Set after a failed merge: this message runs alone from now on. */
     solo: boolean('solo').notNull().default(false),
     parentTurn: uuid('parent_turn'),
+    /** The task it asks for or goes on with. */
+    taskId: uuid('task_id'),
     traceId: text('trace_id').notNull(),
     ...workspace(),
   },
@@ -67,6 +69,7 @@ export const inbox = pgTable(
     index('inbox_waiting').on(t.conversationId, t.seq).where(sql`state = 'queued'`),
     index('inbox_held').on(t.pairingId).where(sql`state = 'held'`),
     index('inbox_turn').on(t.turnId).where(sql`turn_id is not null`),
+    index('inbox_task').on(t.taskId, t.seq).where(sql`task_id is not null`),
     index('inbox_message_id').on(t.tenant, t.connection, t.messageId),
     index('inbox_edits').on(t.tenant, t.connection, t.editOf).where(sql`edit_of is not null`),
     index('inbox_state').on(t.tenant, t.state, t.seq).where(sql`state in ('dead', 'ignored')`),

@@ -29,10 +29,14 @@ export const turns = pgTable(
     startedAt: instant('started_at').notNull().defaultNow(),
     deadlineAt: instant('deadline_at'),
     endedAt: instant('ended_at'),
+    /** The task it works on, and its place among the turns of that task. */
+    taskId: uuid('task_id'),
+    taskOrder: integer('task_order'),
     traceId: text('trace_id').notNull(),
     history: history(),
   },
   (t) => [
+    index('turns_task').on(t.taskId, t.taskOrder).where(sql`task_id is not null`),
     index('turns_conversation').on(t.conversationId, t.startedAt),
     index('turns_door').on(t.conversationId, t.startedAt).where(sql`kind = 'door'`),
     index('turns_ended').on(t.tenant, t.endedAt).where(sql`ended_at is not null`),

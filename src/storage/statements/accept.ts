@@ -14,12 +14,11 @@
 // Look-ups are lateral with a limit, or scalar: so that a plan made for an empty table does not become a scan of a full
 // one. An `exists` under an `or` may be turned into a hash of the whole other table.
 import { statement } from '../database.ts'
+import { type TaskParts, withoutTasks, withTasks } from './accept-tasks.ts'
 import { ownThreads } from './own-thread.ts'
 import { wakeNote } from './wake-note.ts'
 
-export const accept = statement(
-  'accept',
-  `
+const acceptance = (tasks: TaskParts): string => `
 with inp as materialized (
   select r.*,
     encode(sha256(convert_to(json_build_array(r.tenant, r.connection, r.dedupe)::text, 'UTF8')), 'hex') as dedupe_key,
@@ -30,13 +29,13 @@ with inp as materialized (
     content text, recipient text, subject text, obligation text, "messageId" text, "deliveryId" text, event text,
     "editOf" text, message jsonb, raw jsonb, "replyTo" jsonb, bytes int, "platformAt" timestamptz, "horizonMs" float8,
     "traceId" text, candidates json, "isVouched" boolean, fresh text, "replyToken" text, "isExclusive" boolean,
-    "settleMs" float8, routing jsonb, "conversationId" uuid, v int, copies int)
+    "settleMs" float8, routing jsonb, "conversationId" uuid, v int, copies int, task json)
 ),
 known as materialized (
   select i.ord, x.id, x.is_forgotten from inp i cross join lateral (
     select x.id, x.trace_id = '' as is_forgotten from inbox x
     where x.dedupe_key = i.dedupe_key and x.content_hash = i.content_hash limit 1) x
-),
+),${tasks.claims}
 wanting as materialized (
   select i.*, case when i.routing is null then i.agent else coalesce(
     case when i."editOf" is not null then (
@@ -60,7 +59,7 @@ wanting as materialized (
       order by t.updated_at desc limit 1)) end,
     i.agent) end as taker
   from inp i
-  where i.state = 'queued' and not i.is_stale and not exists (select 1 from known k where k.ord = i.ord)
+  where i.state = 'queued' and not i.is_stale and not exists (select 1 from known k where k.ord = i.ord)${tasks.isOpen}
 ),
 joined as materialized (
   select w.ord, f.conversation_id from wanting w cross join lateral (
@@ -114,19 +113,19 @@ busy as materialized (
 inserted as (
   insert into inbox (id, tenant, connection, dedupe_key, content_hash, flagged, v, kind, agent, recipient, subject,
     conversation_id, state, reason, obligation, message_id, delivery_id, event, edit_of, message, raw, reply_to, bytes,
-    platform_at, ended_at, trace_id)
+    platform_at, ended_at, trace_id${tasks.column})
   select i.id, i.tenant, i.connection, i.dedupe_key, i.content_hash,
     exists (select 1 from inbox x where x.dedupe_key = i.dedupe_key),
     i.v, i.kind, coalesce(p.taker, i.agent), i.recipient, i.subject, p.conversation_id,
     case when i.is_stale then 'refused' else i.state end, case when i.is_stale then 'stale' else i.reason end,
     i.obligation, i."messageId", i."deliveryId", i.event, i."editOf", i.message, i.raw, i."replyTo", i.bytes,
-    i."platformAt", case when i.is_stale or i.state <> 'queued' then now() end, i."traceId"
+    i."platformAt", case when i.is_stale or i.state <> 'queued' then now() end, i."traceId"${tasks.value}
   from inp i left join placed p on p.ord = i.ord
-  where not exists (select 1 from known k where k.ord = i.ord) and not exists (select 1 from busy b where b.ord = i.ord)
+  where not exists (select 1 from known k where k.ord = i.ord) and not exists (select 1 from busy b where b.ord = i.ord)${tasks.isOpen}
   order by i.ord
   on conflict (dedupe_key, content_hash) do nothing
   returning id, tenant, connection, conversation_id, subject, state, flagged
-),
+),${tasks.begun}
 renamed as (
   insert into conversation_aliases (tenant, connection, agent, external_id, conversation_id)
   select i.tenant, i.connection, i.agent, i.candidates ->> 1, a.conversation_id from inp i cross join lateral (
@@ -182,10 +181,13 @@ woken as (
   select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done
 )
 select i.ord, n.id as "insertedId", k.id as "knownId", coalesce(n.flagged, false) as flagged, n.state,
-  exists (select 1 from busy b where b.ord = i.ord) as "isBusy"
+  exists (select 1 from busy b where b.ord = i.ord) as "isBusy", ${tasks.refusal} as refusal
 from inp i
 left join inserted n on n.id = i.id
 left join known k on k.ord = i.ord
 cross join woken
-order by i.ord`,
-)
+order by i.ord`
+
+export const accept = statement('accept', acceptance(withoutTasks))
+/** For batches in which somebody asks for a task, or goes on with one. */
+export const acceptWithTasks = statement('accept_with_tasks', acceptance(withTasks))

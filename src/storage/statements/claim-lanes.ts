@@ -15,7 +15,7 @@ end`
 
 export const messageColumns = `
   x.id, x.v, x.agent, x.subject, x.obligation, x.event, x.edit_of as "editOf", x.message_id as "messageId", x.message,
-  x.reply_to as "replyTo", x.bytes, x.attempts, x.solo, x.parent_turn as "parentTurn", x.trace_id as "traceId",
+  x.reply_to as "replyTo", x.bytes, x.attempts, x.solo, x.parent_turn as "parentTurn", x.trace_id as "traceId", x.task_id as "taskId",
   (select json_build_object('event', s.event, 'parts', e.message -> 'parts')
      from tombstones s left join inbox e on e.id = s.inbox_id
     where s.tenant = x.tenant and s.connection = x.connection and s.message_id = x.message_id
@@ -57,7 +57,7 @@ select h.conversation_id as "conversationId", h.tenant, h.connection, h.epoch::f
   (extract(epoch from now() - c.last_activity_at) * 1000)::float8 as "idleMs",
   exists (select 1 from turns t where t.conversation_id = h.conversation_id and t.kind in ('messages', 'signal')) as "takesPart",
   (select json_build_object('id', t.id, 'kind', t.kind, 'attempt', t.attempt, 'failures', t.failures, 'sessionId', t.session_id,
-      'parentTurn', t.parent_turn, 'principal', t.principal, 'runId', t.run_id, 'traceId', t.trace_id,
+      'parentTurn', t.parent_turn, 'principal', t.principal, 'runId', t.run_id, 'traceId', t.trace_id, 'taskId', t.task_id,
       'outageMs', (extract(epoch from now() - t.outage_since) * 1000)::float8)
      from turns t where t.id = h.turn_id) as "openTurn",
   coalesce(case when h.turn_id is null
@@ -65,7 +65,8 @@ select h.conversation_id as "conversationId", h.tenant, h.connection, h.epoch::f
     else (select json_agg(w) from (select ${messageColumns} ${taken}) w)
   end, '[]') as messages,
   case when h.turn_id is null then ${accessOf(waiting)} else ${accessOf(taken)} end as access,
-  (select json_build_object('id', s.id, 'kind', s.kind, 'name', s.name, 'payload', s.payload, 'attempts', s.attempts)
+  (select json_build_object('id', s.id, 'kind', s.kind, 'name', s.name, 'payload', s.payload, 'attempts', s.attempts,
+      'taskId', case when s.origin is not null then (select t.task_id from turns t where t.id = s.origin) end)
      from signals s where s.conversation_id = h.conversation_id
       and case when h.turn_id is null then s.state = 'queued' else s.turn_id = h.turn_id and s.state = 'in_turn' end
     order by s.seq limit 1) as signal

@@ -4,6 +4,7 @@ import { statement } from '../database.ts'
 import { auditedMessages } from './audit-lines.ts'
 import { emptyLine } from './empty-line.ts'
 import { remembered } from './history.ts'
+import { instantNow } from './iso-time.ts'
 import { liveTurnCalls, turnCalls } from './turn-calls.ts'
 import { wakeNote } from './wake-note.ts'
 
@@ -108,14 +109,24 @@ given as materialized (
   select e.* from lane, json_to_record($4::text::json) as e(
     "turnId" uuid, "sessionId" uuid, state text, reason text, response jsonb, "leadId" uuid, "leadState" text,
     "leadReason" text, envelopes json, erased json, calls json, timers json, run json, events json, actions json,
-    requests json, resolved json, pairing json, ground json)
+    requests json, resolved json, pairing json, ground json, "taskState" text)
 ),
 turn as (
   update turns t set state = g.state, reason = g.reason, response = g.response,
     ended_at = case when g.state = 'replied' then null else now() end,
     history = ${remembered('t', `'what', g.state, 'attempt', t.attempt, 'code', g.reason`)}
   from given g where t.id = g."turnId" and t.state = 'running'
-  returning t.id, t.tenant, t.connection, t.conversation_id, t.session_id, t.trace_id, t.agent, t.attempt
+  returning t.id, t.tenant, t.connection, t.conversation_id, t.session_id, t.trace_id, t.agent, t.attempt, t.kind, t.task_id
+),
+-- A message that came meanwhile keeps it open; so does a decision that has just set the paused run going.
+tasked as (
+  update tasks k set
+    state = case when k.waiting_id is null then g."taskState" else 'submitted' end, state_at = ${instantNow}, said = g.response,
+    ended_at = case when k.waiting_id is null and g."taskState" in ('completed', 'failed', 'cancelled', 'rejected') then now() end
+  from turn, given g
+  where k.id = turn.task_id and k.ended_at is null and g."taskState" is not null
+    and not (turn.kind = 'control' and exists (
+      select 1 from signals s where s.conversation_id = k.conversation_id and s.state in ('queued', 'in_turn')))
 ),${extra}
 numbered as (
   update sessions s set next_seq = s.next_seq + json_array_length(g.envelopes), last_activity_at = now(),
@@ -179,7 +190,7 @@ freed as (
   from turn where l.conversation_id = turn.conversation_id
 ),
 woken as (
-  select case when $5::boolean and exists (select 1 from sent) then pg_notify('parley_wake', ${wakeNote('sends')}) end as done
+  select case when $5::boolean and exists (select 1 from sent where state = 'queued') then pg_notify('parley_wake', ${wakeNote('sends')}) end as done
 )
 select (select count(*)::int from turn) as ended, (select count(*)::int from lane) as held from woken`
 

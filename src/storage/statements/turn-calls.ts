@@ -4,7 +4,7 @@ import { rowVersion } from '../row-version.ts'
 /** `mayTell`: a condition under which anything is said at all. */
 export const turnCalls = (mayTell: string): string => `
 ${sent(mayTell)},
-${ordered('select tenant, connection, order_key, 1 as calls from sent')},`
+${ordered("select tenant, connection, order_key, 1 as calls from sent where state = 'queued'")},`
 
 /**
  * The same for a turn that opened a live message. One that nobody has begun to send is not sent any more: what is said now is
@@ -22,21 +22,22 @@ withdrawn as (
   returning o.tenant, o.connection, o.order_key
 ),
 ${sent(mayTell)},
-${ordered(`select tenant, connection, order_key, 1 as calls from sent
+${ordered(`select tenant, connection, order_key, 1 as calls from sent where state = 'queued'
     union all select tenant, connection, order_key, -1 from withdrawn`)},`
 
 function sent(mayTell: string): string {
   return `sent as (
   insert into outbox (id, tenant, connection, conversation_id, turn_id, origin, ordinal, order_key, "primary", purpose, v,
-    call, client_id, state, not_before, expires_at, trace_id, live_reference)
+    call, client_id, state, settled_at, vendor_id, attempt, not_before, expires_at, trace_id, live_reference)
   select c.id, turn.tenant, turn.connection, turn.conversation_id, turn.id, turn.id, c.ordinal, c."orderKey", c."primary",
-    c.purpose, ${rowVersion}, c.call, c."clientId", 'queued',
-    coalesce(c."notBefore", now() + c."delayMs" * interval '1 ms'), c."expiresAt", turn.trace_id, c."liveReference"
+    c.purpose, ${rowVersion}, c.call, c."clientId", case when c."isAppended" then 'delivered' else 'queued' end,
+    case when c."isAppended" then now() end, case when c."isAppended" then c."clientId" end,
+    case when c."isAppended" then 1 else 0 end, coalesce(c."notBefore", now() + c."delayMs" * interval '1 ms'), c."expiresAt", turn.trace_id, c."liveReference"
   from turn, given g, json_to_recordset(g.calls) as c(
     id uuid, ordinal int, "orderKey" text, "primary" boolean, purpose text, call jsonb, "clientId" text,
-    "notBefore" timestamptz, "expiresAt" timestamptz, "delayMs" float8, "liveReference" text)${mayTell}
+    "notBefore" timestamptz, "expiresAt" timestamptz, "delayMs" float8, "liveReference" text, "isAppended" boolean)${mayTell}
   order by c.ordinal
-  returning tenant, connection, order_key
+  returning tenant, connection, order_key, state
 )`
 }
 

@@ -5,6 +5,7 @@ import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
 import { auditedMessages } from './audit-lines.ts'
 import { remembered } from './history.ts'
+import { instantNow } from './iso-time.ts'
 import { overhears } from './overhear.ts'
 import { turnedBy, turnedThread } from './own-thread.ts'
 import { liveTurnCalls, turnCalls } from './turn-calls.ts'
@@ -18,6 +19,9 @@ const lane = `lane as materialized (
  */
 const isWaiting = (rows: string): string =>
   `x.id = any(array(select (e ->> 'id')::uuid from json_array_elements(${rows}::text::json) e)) and x.state || '' = 'queued'`
+
+/** By whom a run is stopped whose task was cancelled before it began. */
+const cancelledTask = 'task'
 
 const keeping = `json_to_record(coalesce(g.keeping, '{}')) as k(
     id uuid, "isAllowed" boolean, reason text, audit jsonb, "expiresInMs" float8)`
@@ -36,27 +40,47 @@ with ${lane},
 given as (
   select t.* from lane, json_to_record(coalesce($4::text, '{}')::json) as t(
     id uuid, kind text, attempt int, "sessionId" uuid, "isNewSession" boolean, "parentTurn" uuid, principal text,
-    "runId" text, "traceId" text, "deadlineMs" float8, "replyTo" jsonb, "signalId" uuid, resumes uuid, keeping json${rooms.given})
+    "runId" text, "traceId" text, "deadlineMs" float8, "replyTo" jsonb, "signalId" uuid, resumes uuid, keeping json, "taskId" uuid${rooms.given})
 ),
 mapped as (
   update conversations c set session_id = g."sessionId", reply_to = coalesce(g."replyTo", c.reply_to),
     last_activity_at = now()
   from given g where c.id = $1 and g.id is not null and g.kind <> 'door'
 ),
+task as materialized (
+  select t.id, (select count(*)::int from turns o where o.task_id = t.id) as place, t.state
+  from given g join tasks t on t.id = g."taskId"
+),
 turn as (
   insert into turns (id, tenant, connection, conversation_id, session_id, agent, kind, state, attempt, epoch, v,
-    parent_turn, principal, run_id, deadline_at, trace_id)
+    parent_turn, principal, run_id, deadline_at, trace_id, task_id, task_order)
   select g.id, c.tenant, c.connection, c.id, g."sessionId", c.agent, g.kind, 'running', g.attempt, $3, ${rowVersion},
-    g."parentTurn", g.principal, g."runId", now() + g."deadlineMs" * interval '1 ms', g."traceId"
-  from given g join conversations c on c.id = $1 where g.id is not null
+    g."parentTurn", g.principal, g."runId", now() + g."deadlineMs" * interval '1 ms', g."traceId", k.id, k.place
+  from given g join conversations c on c.id = $1 left join task k on true where g.id is not null
+),
+tasked as (
+  update tasks t set
+    state = case when g.kind in ('messages', 'signal') then 'working' else t.state end,
+    state_at = case when g.kind in ('messages', 'signal') then ${instantNow} else t.state_at end,
+    said = case when g.kind in ('messages', 'signal') then null else t.said end,
+    waiting_id = case when t.waiting_id::text in (select e ->> 'id' from json_array_elements($6::text::json) e) then null
+      else t.waiting_id end
+  from given g, task k where t.id = k.id and t.ended_at is null
+),
+started as (
+  insert into run_events (run_id, seq, key, attempt, event)
+  select g.id, 0, 'started', g.attempt, '{"type":"started"}'
+  from given g, task k where g.kind in ('messages', 'signal')
 ),
 claimed as (
   -- A run id is claimed once; whoever brings a known one gets a run under an id of our own.
-  insert into runs (id, tenant, run_id, turn_id, conversation_id, session_id, agent, owner, resumes, status)
+  insert into runs (id, tenant, run_id, turn_id, conversation_id, session_id, agent, owner, resumes, status, cancel_requested_at,
+    cancelled_by)
   select g.id, c.tenant, coalesce((
       select g.id::text from runs r where r.tenant = c.tenant and r.run_id = g."runId" and r.conversation_id = c.id limit 1),
-    g."runId", g.id::text), g.id, c.id, g."sessionId", c.agent, g.principal, g.resumes, 'running'
-  from given g join conversations c on c.id = $1 where g.id is not null and g.kind not in ('amendment', 'control', 'door')
+    g."runId", g.id::text), g.id, c.id, g."sessionId", c.agent, g.principal, g.resumes, 'running',
+    case when k.state = 'cancelled' then now() end, case when k.state = 'cancelled' then '${cancelledTask}' end
+  from given g join conversations c on c.id = $1 left join task k on true where g.id is not null and g.kind not in ('amendment', 'control', 'door')
   on conflict do nothing
 ),
 taken as (

@@ -1,0 +1,67 @@
+// What the end of a turn means for its task, and the lines it leaves in a log that somebody watches.
+import {
+  isKnownPart,
+  type JsonObject,
+  type NormalizedResponse,
+  type QueuedCall,
+  type TaskState,
+} from '../contract/index.ts'
+import type { NewRunEvent, OpenTurn } from '../sessions/turn-store.ts'
+import type { GatewayDeps } from './deps.ts'
+
+const byRun: Readonly<Record<string, TaskState>> = {
+  approval_required: 'input_required',
+  runtime_tool_pending: 'input_required',
+  cancelled: 'cancelled',
+  interrupted: 'cancelled',
+  failed: 'failed',
+}
+const byReply: Readonly<Record<NormalizedResponse['status'], TaskState>> = {
+  completed: 'completed',
+  input_required: 'input_required',
+  refused: 'rejected',
+  failed: 'failed',
+  cancelled: 'cancelled',
+}
+/** Policies that the asker can satisfy elsewhere; the others are a no. */
+const byPolicy: Readonly<Record<string, TaskState>> = {
+  consent_required: 'input_required',
+  payment_required: 'input_required',
+  unauthorized: 'auth_required',
+  forbidden: 'rejected',
+  unavailable_for_legal_reasons: 'rejected',
+}
+
+export function taskStateOf(reply: NormalizedResponse | undefined, runStatus: string): TaskState {
+  const paused = byRun[runStatus]
+  if (paused !== undefined) return paused
+  return policyState(reply) ?? byReply[reply?.status ?? 'completed']
+}
+
+function policyState(reply: NormalizedResponse | undefined): TaskState | undefined {
+  if (reply === undefined || reply.status === 'completed') return undefined
+  const policies = reply.parts.flatMap((part) =>
+    isKnownPart(part) && part.kind === 'policy' ? [part.policy.kind] : [],
+  )
+  return policies.map((kind) => byPolicy[kind]).find((state) => state !== undefined)
+}
+
+/** Calls that are delivered by being written down: their events stand behind everything the run said before. */
+export function appendedEvents(calls: readonly QueuedCall[], state: TaskState | null): readonly NewRunEvent[] {
+  return calls
+    .filter((call) => call.isAppended === true)
+    .map(({ clientId, call, primary, purpose }) => {
+      const isLast = primary || purpose === 'apology'
+      return { key: clientId, event: { ...eventOf(call), ...(isLast && state !== null ? { task_state: state } : {}) } }
+    })
+}
+
+/** Channels that append write their calls so. */
+function eventOf(call: JsonObject): JsonObject {
+  return call['event'] as JsonObject
+}
+
+/** Something of a task was stored: whoever watches it here looks at once. */
+export function tellTask(deps: Pick<GatewayDeps, 'watchers'>, { turn }: { readonly turn: OpenTurn }): void {
+  if (turn.taskId !== null) deps.watchers.tell(turn.taskId)
+}

@@ -1,0 +1,54 @@
+// Tasks: work somebody asked for under an id, and where they want to be told about it. The log of a task is the log of its turns.
+import { sql } from 'drizzle-orm'
+import { boolean, index, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { connection, createdAt, instant, tenant } from './columns.ts'
+
+/** States: submitted, working, input_required, auth_required; over: completed, failed, cancelled, rejected. */
+export const tasks = pgTable(
+  'tasks',
+  {
+    id: uuid('id').primaryKey(),
+    tenant: tenant(),
+    connection: connection(),
+    agent: text('agent').notNull(),
+    /** Null: whoever knows the id. */
+    owner: text('owner'),
+    contextId: text('context_id').notNull(),
+    conversationId: uuid('conversation_id').notNull(),
+    state: text('state').notNull(),
+    stateAt: instant('state_at').notNull().defaultNow(),
+    /** What was said when it reached its state. */
+    said: jsonb('said'),
+    dialect: text('dialect').notNull(),
+    metadata: jsonb('metadata').notNull().default(sql`'{}'::jsonb`),
+    /** The message that came last, until a turn takes it: as long as there is one the task is not over. */
+    waitingId: uuid('waiting_id'),
+    /** Somebody wants to be told: a trigger writes the calls (drizzle/0010). */
+    hasPush: boolean('has_push').notNull().default(false),
+    createdAt: createdAt(),
+    endedAt: instant('ended_at'),
+  },
+  (t) => [
+    index('tasks_owner').on(t.tenant, t.connection, t.owner, t.stateAt.desc(), t.id.desc()),
+    index('tasks_conversation').on(t.conversationId),
+    index('tasks_old').on(t.tenant, t.stateAt),
+  ],
+)
+
+/** Where changes of a task's state are posted. What proves us to the receiver is sealed. */
+export const pushConfigs = pgTable(
+  'push_configs',
+  {
+    tenant: tenant(),
+    taskId: uuid('task_id').notNull(),
+    id: text('id').notNull(),
+    url: text('url').notNull(),
+    scheme: text('scheme'),
+    sealedSecrets: jsonb('sealed_secrets'),
+    dialect: text('dialect').notNull(),
+    /** The receiver said that it is gone. */
+    disabledAt: instant('disabled_at'),
+    createdAt: createdAt(),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.taskId, t.id] })],
+)

@@ -1,0 +1,120 @@
+// Tasks as their owners see them. $1 tenant, $2 connection; a task of somebody else's gives no row.
+import { statement } from '../database.ts'
+import { instantNow, isoTime } from './iso-time.ts'
+
+const fields: Readonly<Record<string, string>> = {
+  id: 't.id',
+  contextId: 't.context_id',
+  agent: 't.agent',
+  owner: 't.owner',
+  state: 't.state',
+  stateAt: isoTime('t.state_at'),
+  createdAt: isoTime('t.created_at'),
+  dialect: 't.dialect',
+  metadata: 't.metadata',
+  said: 't.said',
+}
+const columns = Object.entries(fields)
+  .map(([name, value]) => `${value} as "${name}"`)
+  .join(', ')
+const task = `json_build_object(${Object.entries(fields)
+  .map(([name, value]) => `'${name}', ${value}`)
+  .join(', ')})`
+
+/** $3 id, $4 owner. */
+const own = 't.tenant = $1 and t.connection = $2 and t.id = $3 and t.owner is not distinct from $4::text'
+
+/** $1 tenant, $2 connection, $3 inbox id. */
+export const taskOfMessage = statement(
+  'task_of_message',
+  'select task_id as id from inbox where tenant = $1 and connection = $2 and id = $3 and task_id is not null',
+)
+
+export const findTask = statement('find_task', `select ${columns} from tasks t where ${own}`)
+
+const line = `json_build_object('order', u.task_order, 'seq', e.seq, 'runId', u.id, 'at', ${isoTime('e.created_at')}, 'event', e.event)`
+
+/** Words count only as long as their turn has no end; what the turn did otherwise is no part of the task. */
+export const readTask = statement(
+  'read_task',
+  `
+select ${task} as task,
+  coalesce((select json_agg(json_build_object('payload', x.message -> 'task_payload', 'at', ${isoTime('x.received_at')}) order by x.seq)
+    from inbox x where x.task_id = t.id and x.message -> 'task_payload' is not null), '[]') as asked,
+  coalesce((select json_agg(${line} order by u.task_order, e.seq) from turns u join run_events e on e.run_id = u.id
+    where u.task_id = t.id and (e.event ->> 'type' = 'done' or (e.event ->> 'type' in ('text_delta', 'reset') and u.state = 'running')
+      or e.seq = (select max(m.seq) from run_events m where m.run_id = u.id))), '[]') as lines
+from tasks t where ${own}`,
+)
+
+/** $3 id, $4 and $5 the place after which, $6 how many. State and lines are of one moment. */
+export const taskNews = statement(
+  'task_news',
+  `
+select t.state, ${isoTime('t.state_at')} as "stateAt", t.said,
+  coalesce((select json_agg(l.line) from (
+    select ${line} as line from turns u join run_events e on e.run_id = u.id
+    where u.task_id = t.id and (u.task_order, e.seq) > ($4::int, $5::int)
+    order by u.task_order, e.seq limit $6) l), '[]') as lines
+from tasks t where t.tenant = $1 and t.connection = $2 and t.id = $3`,
+)
+
+/**
+ * $3 owner, $4 agent, $5 context, $6 state, $7 since, $8 and $9 the place after which, $10 how many; null where nothing is asked.
+ * `total` counts all pages; a page is found by its index.
+ */
+export const listTasks = statement(
+  'list_tasks',
+  `
+with meant as (
+  select t.* from tasks t
+  where t.tenant = $1 and t.connection = $2 and t.owner = $3 and ($4::text is null or t.agent = $4)
+    and ($5::text is null or t.context_id = $5) and ($6::text is null or t.state = $6)
+    and ($7::timestamptz is null or t.state_at >= $7::timestamptz)
+)
+select (select count(*)::int from meant) as total, coalesce((select json_agg(p.task) from (
+  select ${task} as task from meant t
+  where $8::timestamptz is null or (t.state_at, t.id) < ($8::timestamptz, $9::uuid)
+  order by t.state_at desc, t.id desc limit $10) p), '[]') as tasks`,
+)
+
+/** $3 agent, $4 context, $5 owner. The conversation of that name may be theirs, somebody else's, or not there. */
+export const isForeignContext = statement(
+  'is_foreign_context',
+  `
+select exists (select 1 from tasks t where t.tenant = $1 and t.connection = $2 and t.agent = $3 and t.context_id = $4
+    and t.owner is distinct from $5::text)
+  and not exists (select 1 from tasks t where t.tenant = $1 and t.connection = $2 and t.agent = $3 and t.context_id = $4
+    and t.owner is not distinct from $5::text) as "isForeign"`,
+)
+
+/**
+ * The lane first, as whoever ends a turn does. What waits in a lane that nobody holds is withdrawn; what somebody has just
+ * taken finds its task cancelled when its turn opens.
+ */
+export const cancelTask = statement(
+  'cancel_task',
+  `
+with lane as materialized (
+  select l.conversation_id, l.holder is null or l.lease_until < now() as is_free from lanes l
+  where l.conversation_id = (select t.conversation_id from tasks t where ${own}) for update
+),
+asked as materialized (select t.id, t.ended_at from tasks t where ${own} and (select count(*) from lane) >= 0 for update),
+withdrawn as (
+  update inbox x set state = 'refused', reason = 'task_cancelled', ended_at = now()
+  from asked a, lane l where x.task_id = a.id and x.conversation_id = l.conversation_id and l.is_free and x.state = 'queued'
+    and a.ended_at is null
+  returning x.id
+),
+shortened as (
+  update lanes l set pending = l.pending - (select count(*)::int from withdrawn)
+  from lane where l.conversation_id = lane.conversation_id and exists (select 1 from withdrawn)
+),
+ended as (
+  update tasks t set state = 'cancelled', state_at = ${instantNow}, ended_at = now(), said = null, waiting_id = null
+  from asked a where t.id = a.id and a.ended_at is null returning t.id
+)
+select case when exists (select 1 from ended) then 'cancelled' else 'over' end as outcome,
+  (select u.id from turns u where u.task_id = a.id and u.kind in ('messages', 'signal') order by u.task_order desc limit 1) as "turnId"
+from asked a`,
+)

@@ -1,0 +1,123 @@
+// The desk of tasks: whoever asked for one reads it, watches it, waits for it, cancels it. It only ever shows what is stored.
+import { isFinalState, type TaskDesk, type TaskEvent, type TaskSnapshot, type TaskState } from '../contract/index.ts'
+import { agentMessages, cursorOf, eventsOf, firstCursor, lastCursor, outputsOf, placeOf } from './read-lines.ts'
+import type { TaskDossier, TaskNews, TaskStore } from './task-store.ts'
+import type { Watchers } from './watchers.ts'
+
+export type DeskDeps = {
+  readonly store: TaskStore
+  readonly watchers: Watchers
+  /** Something is to be done: a run to be stopped, a call to be sent. */
+  readonly wake: () => void
+  readonly monotonicMs: () => number
+}
+
+/** Events stored elsewhere are found by asking so often. */
+const pollMs = 500
+const batchSize = 200
+const maxPushConfigs = 10
+
+export function createTaskDesk(deps: DeskDeps): TaskDesk {
+  const { store, watchers, wake } = deps
+  return {
+    ofMessage: store.ofMessage,
+    find: (id, { subject }) => store.find(id, subject),
+    async read(id, { subject }) {
+      const found = await store.dossier(id, subject)
+      return found === undefined ? undefined : snapshotOf(found)
+    },
+    async list(query, { subject }) {
+      // Whoever has shown nothing has no list: an id is all that opens what is nobody's.
+      return subject === null ? { tasks: [], total: 0, hasMore: false } : store.list(query, subject)
+    },
+    isForeignContext: (agent, contextId, { subject }) => store.isForeignContext(agent, contextId, subject),
+    watch: (id, from, signal) => watch(deps, id, from, signal),
+    settled: (id, by, timeoutMs, signal) => settled(deps, { id, owner: by.subject, timeoutMs }, signal),
+    async cancel(id, { subject }) {
+      const outcome = await store.cancel(id, subject)
+      if (outcome === 'cancelled') {
+        wake()
+        watchers.tell(id)
+      }
+      return outcome
+    },
+    push: {
+      save: (config, { subject }) => store.savePush(config, subject, maxPushConfigs),
+      find: (taskId, id, { subject }) => store.findPush(taskId, id, subject),
+      list: (taskId, { subject }) => store.listPush(taskId, subject),
+      remove: (taskId, id, { subject }) => store.removePush(taskId, id, subject),
+      receiver: store.receiver,
+      disable: store.disablePush,
+    },
+  }
+}
+
+export function snapshotOf({ task, asked, lines }: TaskDossier): TaskSnapshot {
+  const user = asked.map(({ payload, at }) => ({ role: 'user' as const, payload, at }))
+  const messages = [...user, ...agentMessages(lines)].sort((one, other) => (one.at < other.at ? -1 : 1))
+  const last = lines.at(-1)
+  return { task, messages, outputs: outputsOf(lines), cursor: last === undefined ? firstCursor : cursorOf(last) }
+}
+
+async function* watch(
+  deps: DeskDeps,
+  id: string,
+  from: { readonly cursor: string; readonly state?: TaskState },
+  signal: AbortSignal,
+): AsyncGenerator<readonly TaskEvent[]> {
+  let place = placeOf(from.cursor)
+  let shown = from.state
+  const watcher = deps.watchers.join(id)
+  const leave = (): void => watcher.leave()
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    while (place !== undefined && !signal.aborted) {
+      const news = await deps.store.news(id, place, batchSize)
+      if (news === undefined) return
+      const events = news.lines.flatMap(eventsOf)
+      shown = events.findLast((event) => event.kind === 'state')?.state ?? shown
+      const last = news.lines.at(-1)
+      place = last ?? place
+      const isAll = news.lines.length < batchSize
+      // States that no turn reached: turned away at the door, or cancelled.
+      const reached = isAll && news.state !== shown ? reachedOutside(news, last?.runId ?? '', cursorOf(place)) : []
+      if (reached.length > 0) shown = news.state
+      if (events.length + reached.length > 0) yield [...events, ...reached]
+      if (isAll && isFinalState(news.state)) return
+      if (isAll) await watcher.wait(pollMs)
+    }
+  } finally {
+    signal.removeEventListener('abort', leave)
+    watcher.leave()
+  }
+}
+
+function reachedOutside({ state, stateAt, said }: TaskNews, runId: string, cursor: string): readonly TaskEvent[] {
+  return [{ cursor: isFinalState(state) ? lastCursor : cursor, at: stateAt, runId, kind: 'state', state, said }]
+}
+
+type Awaited = { readonly id: string; readonly owner: string | null; readonly timeoutMs: number }
+
+async function settled(
+  { store, watchers, monotonicMs }: DeskDeps,
+  { id, owner, timeoutMs }: Awaited,
+  signal?: AbortSignal,
+): Promise<TaskSnapshot | undefined> {
+  const until = monotonicMs() + timeoutMs
+  const watcher = watchers.join(id)
+  try {
+    for (;;) {
+      const found = await store.dossier(id, owner)
+      if (found === undefined) return undefined
+      const leftMs = until - monotonicMs()
+      if (isAtRest(found.task.state) || leftMs <= 0 || signal?.aborted === true) return snapshotOf(found)
+      await watcher.wait(Math.min(pollMs, leftMs))
+    }
+  } finally {
+    watcher.leave()
+  }
+}
+
+function isAtRest(state: TaskState): boolean {
+  return isFinalState(state) || state === 'input_required' || state === 'auth_required'
+}

@@ -1,0 +1,95 @@
+// Lines of a task's log as events that somebody can be shown. Pure.
+import {
+  type JsonObject,
+  type NormalizedResponse,
+  type TaskEvent,
+  type TaskMessage,
+  type TaskOutput,
+  type TaskState,
+  textPart,
+} from '../contract/index.ts'
+import type { TaskLine, TaskPlace } from './task-store.ts'
+
+const beginning: TaskPlace = { order: -1, seq: -1 }
+const end: TaskPlace = { order: Number.MAX_SAFE_INTEGER, seq: 0 }
+
+/** Where a task's log begins, and where nothing comes any more. */
+export const firstCursor = '0'
+export const lastCursor = 'end'
+
+/** Undefined: nobody was ever given such a cursor. */
+export function placeOf(cursor: string): TaskPlace | undefined {
+  if (cursor === firstCursor) return beginning
+  if (cursor === lastCursor) return end
+  const [, order, seq] = /^(\d{1,9})\.(\d{1,9})$/.exec(cursor) ?? []
+  return order === undefined || seq === undefined ? undefined : { order: Number(order), seq: Number(seq) }
+}
+
+export function cursorOf({ order, seq }: TaskPlace): string {
+  return `${order}.${seq}`
+}
+
+/** One line may say two things: the whole answer, and what state the task reached with it. */
+export function eventsOf(line: TaskLine): readonly TaskEvent[] {
+  const { event, runId, at } = line
+  const facts = { cursor: cursorOf(line), at, runId }
+  switch (event['type']) {
+    case 'started':
+      return [{ ...facts, kind: 'state', state: 'working', said: null }]
+    case 'text_delta':
+      return [{ ...facts, kind: 'words', delta: String(metadataOf(event)['delta'] ?? '') }]
+    case 'reset':
+      return [{ ...facts, kind: 'reset' }]
+    case 'done': {
+      const said = saidIn(event)
+      const state = event['task_state'] as TaskState | undefined
+      // Only what a task was completed with is its result; whatever else is said is about the task.
+      const answer: readonly TaskEvent[] = isResult(state) ? [{ ...facts, kind: 'answer', said }] : []
+      return state === undefined ? answer : [...answer, { ...facts, kind: 'state', state, said }]
+    }
+    default:
+      return [{ ...facts, kind: 'activity', type: String(event['type']), metadata: metadataOf(event) }]
+  }
+}
+
+/** An extra message on the way is a result too. */
+function isResult(state: TaskState | undefined): boolean {
+  return state === undefined || state === 'completed'
+}
+
+export function agentMessages(lines: readonly TaskLine[]): readonly TaskMessage[] {
+  return lines
+    .filter(({ event }) => event['type'] === 'done' && !isResult(event['task_state'] as TaskState | undefined))
+    .map(({ runId, at, event }) => ({ role: 'agent', runId, said: saidIn(event), at }))
+}
+
+/** Per run: its answer, else the words of its latest try. */
+export function outputsOf(lines: readonly TaskLine[]): readonly TaskOutput[] {
+  const outputs = new Map<string, TaskOutput>()
+  for (const line of lines) {
+    for (const event of eventsOf(line)) {
+      const { runId } = event
+      if (event.kind === 'answer') outputs.set(runId, { runId, parts: event.said.parts, isWhole: true })
+      if (event.kind === 'reset') outputs.delete(runId)
+      if (event.kind === 'words') outputs.set(runId, withWords(outputs.get(runId), runId, event.delta))
+    }
+  }
+  return [...outputs.values()]
+}
+
+function withWords(before: TaskOutput | undefined, runId: string, delta: string): TaskOutput {
+  if (before?.isWhole === true) return before
+  const [part] = before?.parts ?? []
+  const text = part !== undefined && 'content' in part ? String(part.content) : ''
+  return { runId, parts: [textPart(text + delta, 'text/markdown')], isWhole: false }
+}
+
+function metadataOf(event: JsonObject): JsonObject {
+  // Our own recorder writes every event so.
+  return (event['metadata'] ?? {}) as JsonObject
+}
+
+function saidIn(event: JsonObject): NormalizedResponse {
+  // Stored by the commit that ended the turn, from a reply that had passed its schema.
+  return event['response'] as unknown as NormalizedResponse
+}

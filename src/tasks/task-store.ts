@@ -1,0 +1,57 @@
+// The port of tasks: their rows, the log of their turns, and where somebody wants to be told. Scoped to one connection.
+import type {
+  JsonObject,
+  NormalizedResponse,
+  PushConfig,
+  Task,
+  TaskPage,
+  TaskQuery,
+  TaskState,
+} from '../contract/index.ts'
+
+/** Whose tasks are meant. Null: of whoever knows the id. */
+export type TaskOwner = string | null
+
+/** A line of a task's log as it is stored: place of its turn, number in it, what happened. */
+export type TaskLine = {
+  readonly order: number
+  readonly seq: number
+  readonly runId: string
+  readonly at: string
+  readonly event: JsonObject
+}
+
+/** What is read of a task for somebody who was away: its state as it is now, and lines after a place, all at one moment. */
+export type TaskNews = {
+  readonly state: TaskState
+  readonly stateAt: string
+  readonly said: NormalizedResponse | null
+  readonly lines: readonly TaskLine[]
+}
+
+export type TaskDossier = {
+  readonly task: Task
+  /** What was asked, as its protocol wrote it. */
+  readonly asked: readonly { readonly payload: JsonObject; readonly at: string }[]
+  /** Ends and words of its turns, oldest first. */
+  readonly lines: readonly TaskLine[]
+}
+
+export type TaskPlace = { readonly order: number; readonly seq: number }
+
+export interface TaskStore {
+  ofMessage(inboxId: string): Promise<string | undefined>
+  find(id: string, owner: TaskOwner): Promise<Task | undefined>
+  dossier(id: string, owner: TaskOwner): Promise<TaskDossier | undefined>
+  news(id: string, after: TaskPlace, limit: number): Promise<TaskNews | undefined>
+  list(query: TaskQuery, owner: string): Promise<TaskPage>
+  isForeignContext(agent: string, contextId: string, owner: TaskOwner): Promise<boolean>
+  /** The task is cancelled by this; what works on it is stopped, what waits for it is withdrawn. */
+  cancel(id: string, owner: TaskOwner): Promise<'cancelled' | 'over' | undefined>
+  savePush(config: PushConfig, owner: TaskOwner, limit: number): Promise<'saved' | 'full' | undefined>
+  findPush(taskId: string, id: string, owner: TaskOwner): Promise<PushConfig | undefined>
+  listPush(taskId: string, owner: TaskOwner): Promise<readonly PushConfig[] | undefined>
+  removePush(taskId: string, id: string, owner: TaskOwner): Promise<boolean>
+  receiver(taskId: string, id: string): Promise<PushConfig | undefined>
+  disablePush(taskId: string, id: string): Promise<void>
+}
