@@ -58,7 +58,7 @@ BEGIN
       "client_id", "state", "trace_id")
     SELECT c.id, NEW."tenant", NEW."connection", c.id, 0, 'push:' || NEW."id" || ':' || c.config, false, 'push', 2,
       jsonb_build_object('push', jsonb_build_object('taskId', NEW."id", 'configId', c.config, 'state', NEW."state",
-        'at', to_char(NEW."state_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'said', NEW."said")),
+        'at', to_char(NEW."state_at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))),
       c.id::text, 'queued', replace(NEW."id"::text, '-', '')
     FROM (SELECT gen_random_uuid() AS id, p."id" AS config FROM "push_configs" p
       WHERE p."tenant" = NEW."tenant" AND p."task_id" = NEW."id" AND p."disabled_at" IS NULL ORDER BY p."id") c

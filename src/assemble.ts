@@ -3,6 +3,7 @@ import type { ToolServers } from './agent/mcp/tool-servers.ts'
 import { type AssembledFiles, assembleAttachments, fileSource, type RuntimeFiles } from './assemble/attachments.ts'
 import { createConnections } from './assemble/connections.ts'
 import type { SealKeys } from './assemble/seal.ts'
+import { createStores } from './assemble/stores.ts'
 import type { Config } from './config.ts'
 import {
   createIdSource,
@@ -27,25 +28,11 @@ import type { SourceStore } from './inbound/source-store.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
 import { type Bell, createBell } from './pump.ts'
 import { createLeaseKeeper } from './sessions/lease-keeper.ts'
-import { createAuditStore } from './storage/audit-store.ts'
 import { createChainStore } from './storage/chain-store.ts'
-import { createConsentStore } from './storage/consent-store.ts'
 import type { Database, Failpoint, WakingWork } from './storage/database.ts'
-import { createDueStore } from './storage/due-store.ts'
-import { createGrantStore } from './storage/grant-store.ts'
 import { createInboxStore } from './storage/inbox-store.ts'
-import { createJournalStore } from './storage/journal-store.ts'
-import { createLiveStore } from './storage/live-store.ts'
-import { createOutboxStore } from './storage/outbox-store.ts'
-import { createPairingStore, type PeopleOptions } from './storage/pairing-store.ts'
-import { createPendingActionStore } from './storage/pending-action-store.ts'
-import { createPrincipalStore } from './storage/principal-store.ts'
-import { createReceiptStore } from './storage/receipt-store.ts'
-import { createRunStore } from './storage/run-store.ts'
 import { createSourceStore } from './storage/source-store.ts'
-import { createToolRequestStore } from './storage/tool-request-store.ts'
-import { createSignalStore, createTranscriptStore } from './storage/transcript-store.ts'
-import { createTurnStore, type LeaseOptions } from './storage/turn-store.ts'
+import { createTurnStore } from './storage/turn-store.ts'
 import { createWatchers } from './tasks/watchers.ts'
 import { sha256Hex } from './verification/index.ts'
 
@@ -181,36 +168,6 @@ function scopeOf(
   return {
     settlePolicy: { ...defaultSettlePolicy(policy, connections), ...config.sends },
     validation: validationScope(connections),
-  }
-}
-
-type Stores =
-  | ('receipts' | 'runs' | 'signals' | 'journal' | 'transcripts' | 'outbox' | 'live')
-  | ('pendingActions' | 'toolRequests' | 'people' | 'nextDueMs' | 'consents' | 'audit')
-
-function createStores(
-  database: Database,
-  { newId, ...lease }: LeaseOptions & PeopleOptions,
-): Pick<GatewayDeps, Stores> {
-  const { tenant } = lease
-  return {
-    receipts: createReceiptStore(database, tenant),
-    runs: createRunStore(database, lease),
-    signals: createSignalStore(database, tenant),
-    journal: createJournalStore(database, lease),
-    transcripts: createTranscriptStore(database, tenant),
-    outbox: createOutboxStore(database, lease),
-    live: createLiveStore(database, lease),
-    audit: createAuditStore(database, tenant),
-    pendingActions: createPendingActionStore(database),
-    toolRequests: createToolRequestStore(database),
-    consents: createConsentStore(database, tenant),
-    people: {
-      pairings: createPairingStore(database, { tenant, newId }),
-      grants: createGrantStore(database, { tenant, newId }),
-      principals: createPrincipalStore(database, tenant),
-    },
-    ...createDueStore(database, tenant),
   }
 }
 

@@ -16,6 +16,7 @@ import {
   forgetPairings,
   forgetReceipts,
   forgetSignals,
+  forgetTasks,
   forgetThreadAgents,
   forgetTimers,
   forgetTombstones,
@@ -72,6 +73,7 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
         forgetTimers,
         forgetSignals,
         forgetPairings,
+        forgetTasks,
         forgetThreadAgents,
       ]) {
         swept += (await database.query(each, [receiptDays, batch, tenant])).length

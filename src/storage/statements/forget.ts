@@ -209,6 +209,11 @@ idle as materialized (
     union all
     select 1 from turns t where t.conversation_id = c.id))
 ),
+untasked as (
+  delete from tasks k using idle where k.conversation_id = idle.id and (idle.is_alone or ${isTheirs('k.owner')})
+  returning k.id
+),
+untold as (delete from push_configs p using untasked u where p.tenant = $1 and p.task_id = u.id),
 left_by as (
   delete from participants p using idle where p.conversation_id = idle.id and (idle.is_alone or ${isTheirs('p.subject')})
   returning 1

@@ -64,6 +64,17 @@ export const forgetSignals = forgetRows('forget_signals', 'signals', 'ended_at')
 export const forgetThreadAgents = forgetRows('forget_thread_agents', 'thread_agents', 'updated_at')
 export const forgetPairings = forgetRows('forget_pairings', 'pairings', 'decided_at')
 
+/** Tasks that rest, with where their owners wanted to be told. One that is worked on is never old. */
+export const forgetTasks = statement(
+  'forget_tasks',
+  `
+with old as (
+  select id from tasks where tenant = $3 and state_at < now() - $1::float8 * interval '1 day'
+    and state not in ('submitted', 'working') order by state_at limit $2),
+untold as (delete from push_configs p using old where p.tenant = $3 and p.task_id = old.id)
+delete from tasks t using old where t.id = old.id returning 1 as swept`,
+)
+
 /** Turns with their journal, their run and its log, and what it waited for. */
 export const forgetTurns = statement(
   'forget_turns',
