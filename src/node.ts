@@ -237,6 +237,8 @@ function appDeps(
     files: assembled.files,
     callers: createApiCallers({ ...deps, readAccess: createCallerAccess(database, config.tenant) }),
     threads: createThreadStore(database, config.tenant),
+    tokenIssuers: config.tokenIssuers,
+    publicUrl: config.publicUrl,
     readReadiness: () => readReadiness(readiness),
     metrics: { access: config.metrics, readSigns, readProcess: meter.read },
     isLoopback,

@@ -4,6 +4,7 @@ import type { ExecutionContext, MessageBatch } from '@cloudflare/workers-types'
 import { sweepRound } from './assemble/sweep-round.ts'
 import type { ParleyConfig } from './config.ts'
 import { isGatewayError, type Log } from './contract/index.ts'
+import { createIssuerMemory } from './identity/issuers/issuer-memory.ts'
 import { createRejections } from './operator/rejections.ts'
 import type { Failpoint } from './storage/database.ts'
 import { requireSchema } from './storage/schema-version.ts'
@@ -43,13 +44,15 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
   const log = hooks.log ?? createLog()
   const settingsOf = onceEach((env: WorkerEnv) => readSettings(env, file))
   const rejections = createRejections()
+  const issuerMemory = createIssuerMemory()
   let isSchemaKnown = false
 
   const open = (env: WorkerEnv, maxConnections: number, onWork?: () => void): Invocation => {
     const { connectionString } = env.HYPERDRIVE
     const waking = onWork === undefined ? {} : { onWork }
     const files = filesOf(settingsOf(env).config, env)
-    return openInvocation(settingsOf(env).config, { connectionString, files, maxConnections, ...hooks, log, ...waking })
+    const means = { connectionString, files, maxConnections, issuerMemory, ...hooks, log, ...waking }
+    return openInvocation(settingsOf(env).config, means)
   }
   const requireKnownSchema = async (invocation: Invocation): Promise<void> => {
     if (isSchemaKnown) return

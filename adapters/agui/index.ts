@@ -11,8 +11,10 @@ import { aguiFromEnvironment, aguiSettingsSchema } from './config.ts'
 import { deliverAgui } from './deliver.ts'
 import { keptPayload, normalizeAgui } from './normalize.ts'
 import { renderAgui, renderAnswer } from './render.ts'
-import { verifyAgui } from './verify.ts'
+import { type Called, verifyAgui } from './verify.ts'
 import type { AguiCall, AguiPayload } from './wire.ts'
+
+const runPath = '/api/v1/agent/run'
 
 export const aguiChannel: ChannelDefinition = {
   channel: 'agui',
@@ -20,17 +22,18 @@ export const aguiChannel: ChannelDefinition = {
   defaultAccess: { mode: 'public', allow: [] },
   settingsSchema: aguiSettingsSchema,
   fromEnvironment: aguiFromEnvironment,
-  create(settings, { runLog, callers, connection }) {
+  create(settings, { runLog, callers, connection, publicUrl }) {
     const isKnown = aguiSettingsSchema.safeParse(settings).success
     if (!isKnown) throw new GatewayError('config_invalid', '[agui] takes no settings; remove them')
     if (runLog === undefined) throw new GatewayError('config_invalid', '[agui] needs the run log; pass deps.runLog')
     if (callers === undefined)
       throw new GatewayError('config_invalid', '[agui] needs the caller desk; pass deps.callers')
-    return createAgui(runLog, callers, connection.agent)
+    const url = publicUrl === undefined ? undefined : `${publicUrl}${runPath}`
+    return createAgui(runLog, callers, { agent: connection.agent, url })
   },
 }
 
-function createAgui(runLog: RunLog, callers: CallerDesk, agent: string): Adapter {
+function createAgui(runLog: RunLog, callers: CallerDesk, called: Called): Adapter {
   return defineAdapter<AguiPayload, AguiCall>({
     channel: 'agui',
     capabilities: {
@@ -41,15 +44,15 @@ function createAgui(runLog: RunLog, callers: CallerDesk, agent: string): Adapter
       horizonMs: 24 * 60 * 60 * 1000,
       limits: {},
       receivedVia: 'agui',
-      authMethods: ['agui-session', 'bearer-token'],
+      authMethods: ['agui-session', 'bearer-token', 'bearer-jwt', 'bearer-oauth'],
       mentionRelay: { kind: 'none' },
       notifiesByName: false,
       takesFileUrls: 'own',
       appends: true,
       verbs: ['acknowledge'],
     },
-    endpoints: [{ path: '/api/v1/agent/run', answer: 'watch' }],
-    verify: (arrival) => verifyAgui(callers, arrival, agent),
+    endpoints: [{ path: runPath, answer: 'watch' }],
+    verify: (arrival) => verifyAgui(callers, arrival, called),
     payloadOf: keptPayload,
     normalize: normalizeAgui,
     render: renderAgui,

@@ -2,6 +2,7 @@
 import {
   type Arrived,
   type Bearer,
+  bearerFacts,
   bytesRefSchema,
   type Connection,
   formatAddress,
@@ -175,21 +176,24 @@ function inlinePart(data: string, facts: { readonly mime: string; readonly name?
 }
 
 function senderOf(bearer: Bearer | undefined, arrival: RawArrival, connection: Connection): VerifiedSender {
-  const bound = { issuer: connection.domain, recipient: recipientOf(connection), issuedAt: arrival.receivedAt }
-  const address = formatAddress({ local: nameOf(bearer), domain: `agui.${connection.domain}` })
+  const { domain } = connection
+  const recipient = recipientOf(connection)
+  const address = formatAddress({ local: nameOf(bearer), domain: `agui.${domain}` })
   if (bearer === undefined) {
     const method = 'urn:gw:auth:agui-session:v0.1'
+    const bound = { issuer: domain, recipient, issuedAt: arrival.receivedAt }
     const evidence = mintEvidence({ ...bound, subject: localSubject, method, assurance: 'platform' })
     return verifiedSender([evidence], { address, auth_method: 'agui-session' })
   }
-  const { subject, tokenId, claims } = bearer
-  const method = 'urn:gw:auth:bearer-token:v0.1'
-  const evidence = mintEvidence({ ...bound, subject, method, assurance: 'oauth', tokenId, claims })
-  return verifiedSender([evidence], { address, auth_method: 'bearer-token', key_id: tokenId })
+  const auth_method = `bearer-${bearer.vouched?.kind ?? 'token'}`
+  const method = `urn:gw:auth:${auth_method}:v0.1`
+  const facts = bearerFacts(bearer, { domain, receivedAt: arrival.receivedAt })
+  const evidence = mintEvidence({ ...facts, recipient, method })
+  return verifiedSender([evidence], { address, auth_method, key_id: bearer.tokenId })
 }
 
 function nameOf(bearer: Bearer | undefined): string {
-  return bearer === undefined ? 'local' : `token-${bearer.tokenId}`
+  return bearer === undefined ? 'local' : (bearer.name ?? `token-${bearer.tokenId}`)
 }
 
 function channelOf(

@@ -1,21 +1,39 @@
 // Hop 2: a token is believed from anywhere, its absence on this machine only. The body is not read before that is settled.
-import type { CallerDesk, CallerVerdict, RawArrival, Verdict } from '../../src/contract/index.ts'
+import {
+  type CallerDesk,
+  type CallerVerdict,
+  type RawArrival,
+  runScope,
+  type Verdict,
+} from '../../src/contract/index.ts'
 import type { AguiPayload } from './wire.ts'
 
 const jsonType = /^application\/json(?:\s*;|\s*$)/i
 const localOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 
+/** Whom a request is for, and where the outside calls it. */
+export type Called = { readonly agent: string; readonly url: string | undefined }
+
 export async function verifyAgui(
   callers: CallerDesk,
   arrival: RawArrival,
-  agent: string,
+  { agent, url }: Called,
 ): Promise<Verdict<AguiPayload>> {
-  const from = await callers.identify(arrival.headers, agent)
+  const audiences = url === undefined ? [] : [url]
+  const from = await callers.identify(arrival.headers, agent, { scope: runScope, audiences })
   if (from.kind === 'rejected') return from
-  if (from.bearer === undefined && !isLocal(arrival)) return { kind: 'rejected', reason: 'not_allowed_here' }
+  if (from.bearer === undefined && !isLocal(arrival)) return stranger(callers, arrival, url)
   // A page can send any other type without asking, so this is a guard and not pedantry.
   if (!jsonType.test(arrival.headers['content-type'] ?? '')) return { kind: 'rejected', reason: 'malformed_request' }
   return { kind: 'genuine', payload: payloadFrom(arrival, from) }
+}
+
+/** Whoever comes from elsewhere is told what to bring; a page that borrows this machine's place is told nothing. */
+function stranger(callers: CallerDesk, { isLoopback }: RawArrival, resource: string | undefined): Verdict<never> {
+  if (isLoopback) return { kind: 'rejected', reason: 'not_allowed_here' }
+  const reason = 'missing_credential'
+  const challenge = callers.challenge(reason, resource === undefined ? {} : { resource })
+  return { kind: 'rejected', reason, challenge }
 }
 
 /** A web page open on this machine also arrives by loopback; its browser says where the page came from. */

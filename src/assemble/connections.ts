@@ -1,26 +1,22 @@
 // Connections as configured: each with its adapter, and every adapter with the ports it may use.
 import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
-import { type AgentProfile, type FileSource, GatewayError, type GuardedFetch, type Hmac } from '../contract/index.ts'
+import { type AgentProfile, type CallerDesk, type FileSource, GatewayError, type Hmac } from '../contract/index.ts'
 import type { GatewayConnection, TurnPolicy } from '../gateway/deps.ts'
-import { createCallerDesk } from '../identity/tokens/callers.ts'
 import type { Database } from '../storage/database.ts'
 import { createInstallations, type Seal } from '../storage/installation-store.ts'
 import { createPlaceStore } from '../storage/place-store.ts'
 import { createTaskStore } from '../storage/task-store.ts'
-import { createTokenStore } from '../storage/token-store.ts'
 import { createRunLog } from '../storage/transcript-store.ts'
 import { createTaskDesk } from '../tasks/desk.ts'
 import type { Watchers } from '../tasks/watchers.ts'
-import { createUnpinnedFetch, sha256Hex, webHmac } from '../verification/index.ts'
+import { createUnpinnedFetch, webHmac } from '../verification/index.ts'
 import { agentProfile } from './agent-profile.ts'
+import { type CallerMeans, createCallerDesks } from './callers.ts'
 import { createSeal, type SealKeys } from './seal.ts'
 
-type Means = {
-  readonly fetch: typeof fetch
-  /** Without it: over `fetch`, with what cannot be judged there refused. */
-  readonly guardedFetch?: GuardedFetch
-  readonly now: () => number
+/** Without `guardedFetch`: over `fetch`, with what cannot be judged there refused. */
+type Means = CallerMeans & {
   /** Without it: WebCrypto. */
   readonly hmac?: Hmac
   readonly files: FileSource
@@ -41,7 +37,10 @@ export function createConnections(
   policy: TurnPolicy,
 ): readonly GatewayConnection[] {
   const seal = createSeal(means.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
-  const connections = config.connections.map((each) => createConnection(config, each, database, { ...means, seal }))
+  const desks = createCallerDesks(config, database, means)
+  const connections = config.connections.map((each) =>
+    createConnection(config, each, database, { ...means, seal, callers: desks(each) }),
+  )
   requireShortCalls(connections, policy)
   return connections
 }
@@ -50,12 +49,10 @@ function createConnection(
   config: Config,
   each: Config['connections'][number],
   database: Database,
-  means: Means & { readonly seal: Seal },
+  means: Means & { readonly seal: Seal; readonly callers: CallerDesk },
 ): GatewayConnection {
   const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
-  const { fetch, now, hmac = webHmac(), files, guardedFetch = createUnpinnedFetch(fetch) } = means
-  const tokens = createTokenStore(database, config.tenant)
-  const callers = createCallerDesk({ tokens, hash: sha256Hex, isShared: each.isShared })
+  const { fetch, now, hmac = webHmac(), files, guardedFetch = createUnpinnedFetch(fetch), callers } = means
   const runLog = createRunLog(database)
   const key = `${each.channel.channel}/${each.id}`
   const { tenant } = config

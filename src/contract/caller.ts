@@ -1,6 +1,7 @@
 // Who calls one of our APIs (hop 2): the holder of a token or nobody we know, and how far along a chain of agents.
 import * as z from 'zod'
 import type { RecipientCapabilities } from './capabilities.ts'
+import type { ProvenFacts } from './mint-evidence.ts'
 import type { RejectReason } from './outcomes.ts'
 
 /** Longer chains are refused, whoever counts (ruling 48). */
@@ -21,7 +22,7 @@ export type CallerContext = Readonly<z.infer<typeof callerContextSchema>>
 
 /** Whoever showed a token that is valid now and may talk to the agent. */
 export type Bearer = {
-  /** The eight digits its prefix shows; the token itself is known to its holder alone. */
+  /** The eight digits its prefix shows, or the id its issuer gave it; the token itself is known to its holder alone. */
   readonly tokenId: string
   /** The principal it was made for, else a subject of its own. */
   readonly subject: string
@@ -29,6 +30,53 @@ export type Bearer = {
   readonly agent: string | null
   /** What it was limited to when it was made. */
   readonly claims: Readonly<Record<string, unknown>>
+  /** A short name of the same principal that fits an address. Without it: one made of the token's digits. */
+  readonly name?: string
+  /** What it may be used for (`bearerMay`). Undefined: whatever callers of agents may do. */
+  readonly scopes?: readonly string[]
+  /** Who issued it, where we did not. */
+  readonly vouched?: TokenVoucher
+}
+
+/** What a token from elsewhere says about itself, once it was found to hold. Times are RFC 3339. */
+export type TokenVoucher = {
+  readonly issuer: string
+  /** `jwt`: signed with a key of the caller's own house. `oauth`: an authorization server stands behind it. */
+  readonly kind: 'jwt' | 'oauth'
+  readonly issuedAt?: string
+  readonly notBefore?: string
+  readonly expiresAt?: string
+  /** Whom the caller acts for, nearest first: signed inside the token, or told by its server. */
+  readonly onBehalfOf?: readonly string[]
+}
+
+/** What a request wants of a token, where the adapter knows it already. */
+export type CallerWish = {
+  /** What it does, as `bearerMay` asks. */
+  readonly scope?: string
+  /** URLs by which this agent is called here: a token made out to one of them is for this agent. */
+  readonly audiences?: readonly string[]
+  /** The request names its agent: a token for another one will not do, also where agents share the connection. */
+  readonly isNamed?: boolean
+}
+
+/** The scope a token needs to have an agent run over the API. */
+export const runScope = 'run'
+
+/** True where nobody had to show a token: what such a caller may do is the channel's to say. */
+export function bearerMay(bearer: Pick<Bearer, 'scopes'> | undefined, scope: string): boolean {
+  return bearer?.scopes?.includes(scope) ?? true
+}
+
+/** What `mintEvidence` needs of a bearer; the adapter adds its own name of the method, and for whom it is. */
+export function bearerFacts(
+  { tokenId, subject, claims, vouched }: Bearer,
+  here: { readonly domain: string; readonly receivedAt: string },
+): Omit<ProvenFacts, 'method' | 'recipient'> {
+  const known = { subject, tokenId, claims }
+  if (vouched === undefined) return { ...known, issuer: here.domain, assurance: 'oauth', issuedAt: here.receivedAt }
+  const { issuer, kind, issuedAt = here.receivedAt, ...more } = vouched
+  return { ...known, ...more, issuer, assurance: kind === 'jwt' ? 'agent' : 'oauth', issuedAt }
 }
 
 export type CallerVerdict =
@@ -42,9 +90,15 @@ export type CallerVerdict =
     }
   /** A header about the chain cannot be read. `remedy` names it and repeats nothing of it. */
   | { readonly kind: 'unreadable'; readonly bearer: Bearer | undefined; readonly remedy: string }
-  | { readonly kind: 'rejected'; readonly reason: RejectReason }
+  /** `challenge`: the WWW-Authenticate header of the answer. */
+  | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly challenge?: string }
 
 /** Port: judges what a request says about its caller. A token that is not valid is never taken for no token. */
 export interface CallerDesk {
-  identify(headers: Readonly<Record<string, string>>, agent: string): Promise<CallerVerdict>
+  identify(headers: Readonly<Record<string, string>>, agent: string, wish?: CallerWish): Promise<CallerVerdict>
+  /**
+   * The WWW-Authenticate header for a caller whom the adapter itself turns away: without a token, or with one that may not.
+   * `resource`: the URL that was called.
+   */
+  challenge(reason: RejectReason, at?: { readonly scope?: string; readonly resource?: string }): string
 }

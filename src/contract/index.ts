@@ -32,8 +32,10 @@ export type {
   ThreadClaim,
 } from './arrival.ts'
 export { autonomousSources } from './autonomous-sources.ts'
-export type { Bearer, CallerContext, CallerDesk, CallerVerdict } from './caller.ts'
-export { callerContextSchema, maxChainDepth } from './caller.ts'
+export type { ChallengeFacts } from './bearer-challenge.ts'
+export { bearerChallenge, bearerErrorOf } from './bearer-challenge.ts'
+export type { Bearer, CallerContext, CallerDesk, CallerVerdict, CallerWish, TokenVoucher } from './caller.ts'
+export { bearerFacts, bearerMay, callerContextSchema, maxChainDepth, runScope } from './caller.ts'
 export type { Capabilities, MentionRelay, OptionalVerb, RateLimit, RecipientCapabilities } from './capabilities.ts'
 export type {
   AccessEntry,

@@ -12,13 +12,17 @@ export type ProvenFacts = {
   readonly subject: string
   readonly method: string
   readonly assurance: AssuranceClass
-  /** Our own name as issuer: the domain of the connection. */
+  /** Our own name as issuer, the domain of the connection; or whoever issued the token. */
   readonly issuer: string
   /** The agent's address: evidence for one agent is worth nothing to another. */
   readonly recipient: string
   readonly issuedAt: string
+  readonly notBefore?: string
+  readonly expiresAt?: string
+  /** Whom the subject acts for, where the proof itself says so. */
+  readonly onBehalfOf?: readonly string[]
   readonly keyId?: string
-  /** Proven by a token that this process looked up, by its digits; without it by the transport. */
+  /** Proven by a token that this process looked up or verified, by its id; without it by the transport. */
   readonly tokenId?: string
   readonly claims?: Readonly<Record<string, unknown>>
 }
@@ -33,7 +37,7 @@ export function isPlainSubject(subject: string): boolean {
 
 /** Evidence made here. A subject that is not a plain id makes the arrival unreadable: nobody is guessed. */
 export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
-  const { subject, issuer, method, assurance, recipient, issuedAt, claims } = proven
+  const { subject, issuer, method, assurance, recipient, issuedAt, notBefore, expiresAt, onBehalfOf, claims } = proven
   if (!isPlainSubject(subject)) throw new UnreadableArrival('invalid_subject')
   return {
     subject,
@@ -42,6 +46,9 @@ export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
     assurance,
     audience: recipient,
     issued_at: issuedAt,
+    ...(notBefore === undefined ? {} : { not_before: notBefore }),
+    ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+    ...(onBehalfOf === undefined ? {} : { on_behalf_of: [...onBehalfOf] }),
     ...(claims === undefined ? {} : { claims: { ...claims } }),
     proof: proofOf(proven),
   }

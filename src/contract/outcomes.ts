@@ -13,6 +13,21 @@ export type RejectReason =
   | 'invalid_token'
   | 'insufficient_scope'
   | 'wrong_agent'
+  // What is wrong with a token that somebody else issued.
+  | 'token_issuer'
+  | 'token_algorithm'
+  | 'token_key'
+  | 'token_key_header'
+  | 'token_signature'
+  | 'token_type'
+  | 'token_audience'
+  | 'token_expired'
+  | 'token_not_yet_valid'
+  | 'token_lifetime'
+  | 'token_inactive'
+  | 'token_replayed'
+  /** Whoever issued it cannot be asked now. The same token may hold a moment later. */
+  | 'issuer_unavailable'
   | 'bad_signature'
   | 'stale_timestamp'
   | 'future_timestamp'
@@ -24,7 +39,8 @@ export type RejectReason =
 export type Verdict<Payload> =
   | { readonly kind: 'genuine'; readonly payload: Payload }
   | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
-  | { readonly kind: 'rejected'; readonly reason: RejectReason }
+  /** `challenge`: the WWW-Authenticate header of the answer. */
+  | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly challenge?: string }
 
 /** Hop 4: what became of one message. Everything but a thrown error means: stored, and may be acknowledged. */
 export type Acceptance =

@@ -24,7 +24,7 @@ import { newTraceId, traceIdOf } from './trace-id.ts'
 
 export type Received =
   /** `trace`: what whoever was turned away can ask by. */
-  | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly trace: string }
+  | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly challenge?: string; readonly trace: string }
   | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
   | {
       readonly kind: 'unreadable'

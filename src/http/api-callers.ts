@@ -16,7 +16,12 @@ export type ApiCaller = {
 
 export type CallerVerdict =
   | { readonly kind: 'admitted'; readonly caller: ApiCaller }
-  | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly connection: string }
+  | {
+      readonly kind: 'rejected'
+      readonly reason: RejectReason
+      readonly challenge?: string
+      readonly connection: string
+    }
   /** Verified, and not let in by whoever runs this gateway. */
   | { readonly kind: 'refused' }
   /** Nobody answers the API here. */
@@ -48,7 +53,7 @@ export function createApiCallers(deps: Deps): ApiCallers {
         { ...request, headers: headersThatCount(request.headers), bytes: nothingSaid },
         at.connection,
       )
-      if (reception.kind === 'rejected') return rejected(reception.reason)
+      if (reception.kind === 'rejected') return { ...reception, connection: at.key }
       const [arrived] = reception.kind === 'read' ? reception.arrivals : []
       if (arrived?.kind !== 'message' || arrived.subject === undefined) return rejected('malformed_request')
       return admitted(deps, at, arrived, arrived.subject)

@@ -8,6 +8,7 @@ import { addAttachmentRoutes } from './attachments.ts'
 import type { AppDeps } from './deps.ts'
 import { addHealthRoutes } from './health.ts'
 import { addHistoryRoute } from './history.ts'
+import { addResourceRoute } from './protected-resource.ts'
 import { readBody } from './read-body.ts'
 import { serveDoor } from './serve-door.ts'
 import { errorAnswer, failureAnswer, hookAnswer, notFound, respond, text, tooLarge, watchRefusal } from './status.ts'
@@ -45,6 +46,7 @@ export function createApp(deps: AppDeps): Hono {
   addAttachmentRoutes(app, deps)
   addStorageRoutes(app, deps)
   addHistoryRoute(app, deps)
+  addResourceRoute(app, deps)
   addHealthRoutes(app, deps)
   addAdminRoutes(app, deps)
   app.notFound(() => respond(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are')))

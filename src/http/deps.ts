@@ -9,6 +9,7 @@ import type { SessionDesk } from '../gateway/session-desk.ts'
 import type { Gateway } from '../gateway.ts'
 import type { AuditStore } from '../identity/audit/audit-store.ts'
 import type { ForgetStore } from '../identity/forget/forget-store.ts'
+import type { TokenIssuers } from '../identity/issuers/token-issuer.ts'
 import type { TokenStore } from '../identity/tokens/token-store.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
 import type { Finding } from '../operator/audit-config/finding.ts'
@@ -45,6 +46,9 @@ export type AppDeps = {
   /** Who calls a route of the API that takes no message. */
   readonly callers: ApiCallers
   readonly threads: ThreadStore
+  /** Who issues tokens for callers here, besides us. Absent: nobody. */
+  readonly tokenIssuers?: TokenIssuers
+  readonly publicUrl?: string | undefined
   /** The first token; those made later are rows. */
   readonly adminToken: Secret
   readonly readReadiness: () => Promise<Readiness>

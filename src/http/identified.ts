@@ -16,11 +16,12 @@ export async function identified(deps: Deps, context: Context): Promise<ApiCalle
     case 'admitted':
       return verdict.caller
     case 'rejected': {
-      const { reason, connection } = verdict
+      const { connection, ...rejected } = verdict
+      const { reason } = rejected
       const trace = deps.newTrace()
       deps.log.warn('caller_refused', { trace, reason, connection })
       deps.rejections.add({ at: receivedAt, connection, isLocal: isLoopback, bytes: null, reason, trace })
-      return respond(hookAnswer({ kind: 'rejected', reason, trace }))
+      return respond(hookAnswer({ ...rejected, trace }))
     }
     case 'refused':
       throw new GatewayError('forbidden', 'you may not write to this agent; ask whoever runs this gateway')

@@ -1,20 +1,51 @@
 // Outcomes to HTTP, as tables. No status number stands anywhere else.
 import type { SignedUrlCode } from '../attachments/signed-url-code.ts'
-import type { ErrorCode, RejectReason, TransportAnswer } from '../contract/index.ts'
+import {
+  bearerChallenge,
+  bearerErrorOf,
+  type ErrorCode,
+  type RejectReason,
+  type TransportAnswer,
+} from '../contract/index.ts'
 import type { Received } from '../gateway/receive.ts'
 
-const rejected: Readonly<Record<RejectReason, { status: number; remedy: string; challenge?: string }>> = {
+const rejected: Readonly<Record<RejectReason, { status: number; remedy: string; retryAfterSeconds?: number }>> = {
   missing_credential: { status: 401, remedy: 'send the credential this connection was configured with' },
   wrong_credential: { status: 401, remedy: 'compare the credential with the one this connection was configured with' },
   invalid_token: {
     status: 401,
     remedy: 'send Authorization: Bearer with a token that is valid; make one with parley tokens create --scope run',
-    challenge: 'Bearer error="invalid_token"',
   },
   insufficient_scope: {
     status: 403,
-    remedy: 'this token may not talk to agents; make one with parley tokens create --scope run',
-    challenge: 'Bearer error="insufficient_scope", scope="run"',
+    remedy:
+      'this token may not do that; make one with parley tokens create --scope run, or have its issuer add the scope',
+  },
+  token_issuer: {
+    status: 401,
+    remedy: 'tokens of this issuer are not taken here; get one from an issuer that is configured',
+  },
+  token_algorithm: {
+    status: 401,
+    remedy: 'have the token signed with one of EdDSA, ES256, RS256, PS256, as configured',
+  },
+  token_key: { status: 401, remedy: 'the issuer publishes no key of that name (kid) that fits; get a new token' },
+  token_key_header: { status: 401, remedy: 'send a token without jku, jwk, x5u and x5c in its header' },
+  token_signature: { status: 401, remedy: 'the signature is not by the issuer’s key; get a new token' },
+  token_type: { status: 401, remedy: 'send an access token (typ at+jwt, or as configured), not an id_token' },
+  token_audience: {
+    status: 401,
+    remedy: 'this token is made out to somebody else; ask its issuer for one for this agent',
+  },
+  token_expired: { status: 401, remedy: 'get a new token' },
+  token_not_yet_valid: { status: 401, remedy: 'wait until the token is valid, or compare the clocks' },
+  token_lifetime: { status: 401, remedy: 'send a token with iat and exp that lives no longer than is configured' },
+  token_inactive: { status: 401, remedy: 'its issuer says that this token is not active; get a new one' },
+  token_replayed: { status: 401, remedy: 'tokens of this issuer count once; get a new one for every request' },
+  issuer_unavailable: {
+    status: 503,
+    remedy: 'the issuer of this token cannot be asked now; try again shortly',
+    retryAfterSeconds: 30,
   },
   wrong_agent: { status: 403, remedy: 'this token is for another agent; use one that was made for this one' },
   bad_signature: { status: 401, remedy: 'sign the raw body with the configured secret' },
@@ -81,11 +112,14 @@ export function hookAnswer(received: Received): TransportAnswer {
     case 'handshake':
       return received.answer
     case 'rejected': {
-      const { status, remedy, challenge } = rejected[received.reason]
-      const answer = json(status, { error: { code: received.reason, remedy, trace: received.trace } })
+      const { reason, trace } = received
+      const { status, remedy, retryAfterSeconds } = rejected[reason]
+      const answer = json(status, { error: { code: reason, remedy, trace } })
       // RFC 6750 section 3: what is wrong with the token stands in a header as well.
-      const why = challenge === undefined ? {} : { 'www-authenticate': challenge }
-      return { ...answer, headers: { ...answer.headers, ...why, [traceHeader]: received.trace } }
+      const challenge = received.challenge ?? (bearerErrorOf(reason) && bearerChallenge({ reason }))
+      const why = challenge === undefined || status === 503 ? {} : { 'www-authenticate': challenge }
+      const later = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
+      return { ...answer, headers: { ...answer.headers, ...why, ...later, [traceHeader]: trace } }
     }
     case 'unreadable':
       return json(200, { ok: true, outcomes: ['dead'], reason: received.reason })

@@ -25,6 +25,61 @@ const words: Readonly<Record<string, Words>> = {
     remedy: 'call it from there, or set up a connection for callers elsewhere',
   },
   malformed_request: { why: 'it is not the kind of request this endpoint takes', remedy: 'send JSON, and say so' },
+  invalid_token: {
+    why: 'its token is unknown, expired or revoked, or none at all',
+    remedy: 'look at the tokens with parley tokens list, and make one with parley tokens create --scope run',
+  },
+  insufficient_scope: {
+    why: 'its token may not do what was asked',
+    remedy: 'make one with the scope run, or map a scope of the issuer in tokenIssuers',
+  },
+  wrong_agent: { why: 'its token is for another agent', remedy: 'use a token that was made for this one' },
+  token_issuer: {
+    why: 'whoever issued its token is not configured here',
+    remedy: 'add the issuer to tokenIssuers, exactly as the token names it',
+  },
+  token_algorithm: {
+    why: 'its token is signed in a way that is not allowed, or not at all',
+    remedy: 'have it signed with an algorithm of the issuer’s list in tokenIssuers',
+  },
+  token_key: {
+    why: 'the issuer of its token publishes no key of that name',
+    remedy: 'have the caller get a new token; look at the key set of the issuer',
+  },
+  token_key_header: {
+    why: 'its token brought a key along, or named a place to fetch one from',
+    remedy: 'look at who sent it: keys come from the configured issuer only',
+  },
+  token_signature: {
+    why: 'the signature of its token is not by the issuer’s key',
+    remedy: 'look at who sent it: somebody may have made the token up',
+  },
+  token_type: {
+    why: 'its token is no access token',
+    remedy: 'have the caller send an access token; if its typ is another one, add it to typ in tokenIssuers',
+  },
+  token_audience: {
+    why: 'its token is made out to somebody else',
+    remedy: 'have the issuer make tokens out to the audience in tokenIssuers, or to the URL of the agent',
+  },
+  token_expired: { why: 'its token has expired', remedy: 'have the caller get a new one' },
+  token_not_yet_valid: { why: 'its token is not valid yet', remedy: 'compare the clocks of issuer and gateway' },
+  token_lifetime: {
+    why: 'its token says not when it was made and ends, or lives longer than is allowed',
+    remedy: 'have the issuer make shorter ones, or raise maxLifetimeSeconds in tokenIssuers',
+  },
+  token_inactive: {
+    why: 'the issuer of its token says that it is not active',
+    remedy: 'have the caller get a new one',
+  },
+  token_replayed: {
+    why: 'its token counts once and was used before',
+    remedy: 'have the caller get one for every request; if it did not send it twice, somebody else has it',
+  },
+  issuer_unavailable: {
+    why: 'the issuer of its token could not be asked',
+    remedy: 'look for token_issuer_failed in the log: it says what came back',
+  },
   no_token: { why: 'it brought no token', remedy: 'send Authorization: Bearer with a token (parley tokens create)' },
   bad_token: {
     why: 'its token is unknown, expired or revoked',

@@ -24,6 +24,7 @@ import {
   forgetTurns,
 } from './statements/sweep.ts'
 import { endUnkeptSessions } from './statements/unkept-sessions.ts'
+import { forgetUsedTokens } from './statements/used-tokens.ts'
 import { foldTallies } from './statements/vitals.ts'
 
 /** More than an hour's ends at a busy gateway; what is left waits for the next round. */
@@ -79,7 +80,7 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
         swept += (await database.query(each, [receiptDays, batch, tenant])).length
       }
       swept += (await database.query(forgetAudit, [auditDays, batch, tenant])).length
-      swept += (await database.query(forgetLimits, [batch, tenant])).length
+      for (const each of [forgetLimits, forgetUsedTokens]) swept += (await database.query(each, [batch, tenant])).length
       swept += await forgetTalk(database, tenant)
       swept += (await database.query(forgetChains, [chainDays, batch, tenant])).length
       swept += (await database.query(sweepForgotten, [batch, tenant])).length

@@ -63,6 +63,8 @@ export async function answer(
     files: invocation.files,
     callers: createApiCallers({ ...invocation.deps, readAccess: createCallerAccess(database, config.tenant) }),
     threads: createThreadStore(database, config.tenant),
+    tokenIssuers: config.tokenIssuers,
+    publicUrl: config.publicUrl,
     // Without a configured token nobody knows this one.
     adminToken: config.adminToken ?? secret(crypto.randomUUID()),
     explain: (id, connection) =>

@@ -3,6 +3,7 @@ import type { RuntimeFiles } from '../assemble/attachments.ts'
 import { type Assembled, assemble, type Runtime } from '../assemble.ts'
 import type { Config } from '../config.ts'
 import { GatewayError, type Log } from '../contract/index.ts'
+import type { IssuerMemory } from '../identity/issuers/issuer-memory.ts'
 import { createSingleCommit } from '../inbound/single-commit.ts'
 import type { Database, Failpoint } from '../storage/database.ts'
 import { openHyperdrive } from '../storage/hyperdrive.ts'
@@ -13,6 +14,8 @@ export type InvocationOptions = {
   /** Undefined: files are refused here. */
   readonly files: RuntimeFiles | undefined
   readonly log: Log
+  /** The isolate's: what is known of token issuers. */
+  readonly issuerMemory: IssuerMemory
   readonly onWork?: () => void
   readonly failpoint?: Failpoint
 }
@@ -21,7 +24,7 @@ export type Invocation = Assembled & { readonly database: Database; readonly end
 
 export function openInvocation(config: Config, options: InvocationOptions): Invocation {
   const database = openHyperdrive(options)
-  const { log, onWork, failpoint, files } = options
+  const { log, onWork, failpoint, files, issuerMemory } = options
   const assembled = assemble(config, database, {
     fetch: (input, init) => fetch(input, init),
     fenceFetch,
@@ -30,6 +33,7 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
     random: Math.random,
     committer: createSingleCommit,
     log,
+    issuerMemory,
     ...(files === undefined ? {} : { files }),
     ...(onWork === undefined ? {} : { onWork }),
     ...(failpoint === undefined ? {} : { failpoint }),

@@ -32,7 +32,7 @@ describe('who may run', () => {
   test.each<[string, Partial<RawArrival>, object]>([
     ['this machine', { headers: { 'content-type': 'application/json; charset=utf-8' } }, { kind: 'read' }],
     ['a page served from this machine', { headers: { ...json, origin: 'http://localhost:8787' } }, { kind: 'read' }],
-    ['another machine', { isLoopback: false }, rejected('not_allowed_here')],
+    ['another machine', { isLoopback: false }, rejected('missing_credential')],
     [
       'a web page from elsewhere',
       { headers: { ...json, origin: 'https://evil.example' } },

@@ -28,7 +28,10 @@ const readByConfig = [...read('src/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+):
 const readForFiles = [...read('src/config/attachments.ts').matchAll(/'((?:PARLEY|SUPABASE)_[A-Z0-9_]+)'/g)].map(
   (match) => match[1] ?? '',
 )
-const known = sorted([...readByConfig, ...readForFiles, ...readByChannels()])
+const readForCallers = [...read('src/config/token-issuers.ts').matchAll(/'(PARLEY_[A-Z0-9_]+)'/g)].map(
+  (match) => match[1] ?? '',
+)
+const known = sorted([...readByConfig, ...readForFiles, ...readForCallers, ...readByChannels()])
 
 test('the variables are found where they are read', () => {
   expect(known).toEqual(expect.arrayContaining(['PARLEY_PORT', 'DATABASE_URL', 'TELEGRAM_BOT_TOKEN', 'TELEGRAM_ALLOW']))

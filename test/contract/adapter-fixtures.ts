@@ -115,6 +115,7 @@ export type AdapterFixtures = {
 
 const anybody: CallerDesk = {
   identify: async () => ({ kind: 'identified', bearer: undefined, caller: undefined, agentChain: undefined }),
+  challenge: () => 'Bearer',
 }
 
 export type DeclareClause = (name: Clause, run: () => void | Promise<void>) => void

@@ -2,7 +2,7 @@
 import { aguiChannel } from '../../adapters/agui/index.ts'
 import { type Agent, defineAgent } from '../../src/agent/agent.ts'
 import type { Runtime } from '../../src/assemble.ts'
-import type { ParleyConfig } from '../../src/config.ts'
+import type { Environment, ParleyConfig } from '../../src/config.ts'
 import type { NormalizedMessage } from '../../src/contract/index.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { putToWork } from './at-work.ts'
@@ -41,7 +41,7 @@ export function startApi(
   agents?: readonly Agent[],
   watchMs = 30_000,
   changes: Partial<Runtime> = {},
-  more: Pick<ParleyConfig, 'attachments'> = {},
+  { env, ...more }: Pick<ParleyConfig, 'attachments' | 'connections' | 'tokenIssuers'> & { env?: Environment } = {},
 ): Api {
   const heard: NormalizedMessage[] = []
   const listener = defineAgent({
@@ -52,8 +52,8 @@ export function startApi(
     },
   })
   const connections = [{ channel: 'agui', id: 'demo', settings: {} }]
-  const config = { ...more, agents: agents ?? [listener], connections }
-  const gateway = createTestGateway(database, config, changes, [aguiChannel])
+  const config = { connections, ...more, agents: agents ?? [listener] }
+  const gateway = createTestGateway(database, config, changes, [aguiChannel], env)
   const here = { 'x-test-here': 'yes' }
   const app = createTestApp(gateway, database, {
     watchMs,

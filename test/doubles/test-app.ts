@@ -47,6 +47,8 @@ export function createTestApp(
     files: gateway.files,
     callers: createApiCallers({ ...gateway.deps, readAccess: createCallerAccess(database, 'default') }),
     threads: createThreadStore(database, 'default'),
+    tokenIssuers: gateway.config.tokenIssuers,
+    publicUrl: gateway.config.publicUrl,
     adminToken: secret(operatorToken),
     explain: (id, connection) =>
       explain({ store: createExplainStore(database, 'default'), agents: ['demo'], rejections }, id, connection),

@@ -1,6 +1,6 @@
 // A whole gateway in this process, on a given database, with real HTTP to stand-ins for the vendors.
 import { type Assembled, assemble, type Runtime } from '../../src/assemble.ts'
-import { loadConfig, type ParleyConfig } from '../../src/config.ts'
+import { type Config, type Environment, loadConfig, type ParleyConfig } from '../../src/config.ts'
 import type { ChannelDefinition, ConnectionConfig, JsonObject } from '../../src/contract/index.ts'
 import type { Received } from '../../src/gateway/receive.ts'
 import type { Database } from '../../src/storage/database.ts'
@@ -11,6 +11,7 @@ import { memoryBlobs } from './memory-blobs.ts'
 export type LogLine = { readonly level: string; readonly event: string; readonly facts: JsonObject }
 
 export type TestGateway = Assembled & {
+  readonly config: Config
   readonly logged: readonly LogLine[]
   /** Delivers a signed event on a loopback connection, as its platform would. */
   readonly deliver: (event: LoopbackEvent, connection?: string) => Promise<Received>
@@ -46,6 +47,7 @@ export function createTestGateway(
   config: ParleyConfig,
   changes: Partial<Runtime> = {},
   channels: readonly ChannelDefinition[] = loopbackChannels,
+  env: Environment = {},
 ): TestGateway {
   const logged: LogLine[] = []
   const write =
@@ -53,7 +55,8 @@ export function createTestGateway(
     (event: string, facts: JsonObject = {}) =>
       void logged.push({ level, event, facts })
   const file = { ...config, turns: { ...quickTurns, ...config.turns }, sends: { ...quickSends, ...config.sends } }
-  const assembled = assemble(loadConfig({}, file, channels), database, {
+  const loaded = loadConfig(env, file, channels)
+  const assembled = assemble(loaded, database, {
     fetch,
     now: Date.now,
     monotonicMs: () => performance.now(),
@@ -64,6 +67,7 @@ export function createTestGateway(
   })
   return {
     ...assembled,
+    config: loaded,
     logged,
     async deliver(event, connection = 'loopback-client-id') {
       const at = assembled.gateway.connections.find((each) => each.connection.id === connection)

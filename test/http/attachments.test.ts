@@ -120,14 +120,14 @@ describeOnEachDatabase('files over the API', (database) => {
     for (const stranger of [{ token: bob }, here])
       expect(await codeOf(await asked(stranger))).toEqual([404, 'not_found'])
     const body = () => form(new Blob([png]))
-    expect(await codeOf(await send(body(), {}))).toEqual([403, 'not_allowed_here'])
+    expect(await codeOf(await send(body(), {}))).toEqual([401, 'missing_credential'])
     expect(await codeOf(await send(body(), { token: 'prl_wrong' }))).toEqual([401, 'invalid_token'])
     expect(await codeOf(await send(body(), { token: reader }))).toEqual([403, 'insufficient_scope'])
     expect(await codeOf(await send(body(), here, { origin: 'https://evil.example' }))).toEqual([
       403,
       'not_allowed_here',
     ])
-    expect(await codeOf(await asked({}))).toEqual([403, 'not_allowed_here'])
+    expect(await codeOf(await asked({}))).toEqual([401, 'missing_credential'])
   })
 
   test('are not asked for by a page elsewhere that makes a browser on this machine ask', async () => {

@@ -102,7 +102,7 @@ describeOnEachDatabase('a caller of the API', (database) => {
     await database().query(outlive, [])
     const refused = await api.run('r2', made)
     expect(refused).toMatchObject({ status: 401, body: { error: { code: 'invalid_token' } } })
-    expect(refused.headers.get('www-authenticate')).toContain('Bearer error="invalid_token"')
+    expect(refused.headers.get('www-authenticate')).toBe('Bearer realm="parley.localhost", error="invalid_token"')
   })
 
   test('is run again by a replay as who it was, from what is stored', async () => {

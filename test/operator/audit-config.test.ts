@@ -22,7 +22,7 @@ const goodSecret = { name: 'secret', length: 64, differentCharacters: 16 }
 const sound: ConfigFacts = {
   ...{ now, host: '127.0.0.1', publicUrl: 'https://gateway.example', metrics: 'local' },
   ...{ database: 'postgres', databaseServer: { host: 'db.example', sslMode: 'verify-full' } },
-  ...{ retention: defaultRetention, trustedIssuers: [], adminToken: goodSecret, hasFirstToken: true },
+  ...{ retention: defaultRetention, trustedIssuers: [], tokenIssuers: [], adminToken: goodSecret, hasFirstToken: true },
   ...{ dataDirMode: 0o40700, tokens: [], agents: [] },
   connections: [
     {
@@ -50,6 +50,10 @@ const ruled = (rule: NonNullable<AccessRule['rules']>[number], mode: AccessRule[
 const agent = { slug: 'demo', access: undefined, writingTools: ['bank/pay'], mcpServers: ['files'] }
 const open = { mode: 'public', allow: [] } as const
 const issuer = { issuer: 'other.example', methods: [], assurance: [], subject_prefixes: [], max_ttl_seconds: 60 }
+const tokenIssuer = {
+  ...{ issuer: 'https://login.example', anyScopes: [], maxLifetimeSeconds: 3600 },
+  ...{ sharedAudiences: [], urls: ['https://login.example'] },
+}
 const token: TokenLine = {
   ...{ id: '1', prefix: 'parley_00000001', label: 'backup job', scopes: ['admin'], principal: null, state: 'active' },
   ...{ agent: null, workspace: { workspace_type: 'tenant', workspace_id: 'default' }, allowedCapabilities: null },
@@ -126,6 +130,30 @@ const cases: Readonly<Record<FindingId, readonly Weak[]>> = {
   ],
   'AC-011': [
     { weak: { trustedIssuers: [{ ...issuer, allow_on_behalf_of: true }] }, fine: { trustedIssuers: [issuer] } },
+  ],
+  'AC-012': [
+    { weak: { tokenIssuers: [{ ...tokenIssuer, anyScopes: ['run'] }] }, fine: { tokenIssuers: [tokenIssuer] } },
+  ],
+  'AC-013': [
+    {
+      weak: { tokenIssuers: [{ ...tokenIssuer, maxLifetimeSeconds: 7200 }] },
+      fine: { tokenIssuers: [{ ...tokenIssuer, maxLifetimeSeconds: undefined }] },
+    },
+  ],
+  'AC-014': [
+    {
+      weak: {
+        agents: [agent, agent],
+        tokenIssuers: [{ ...tokenIssuer, sharedAudiences: ['https://gateway.example'] }],
+      },
+      fine: { agents: [agent], tokenIssuers: [{ ...tokenIssuer, sharedAudiences: ['https://gateway.example'] }] },
+    },
+  ],
+  'AC-015': [
+    {
+      weak: { tokenIssuers: [{ ...tokenIssuer, urls: ['http://127.0.0.1:9000/keys'] }] },
+      fine: { publicUrl: undefined, tokenIssuers: [{ ...tokenIssuer, urls: ['http://127.0.0.1:9000/keys'] }] },
+    },
   ],
   'AC-101': [
     { weak: { host: '0.0.0.0', publicUrl: undefined }, fine: { host: '0.0.0.0' } },

@@ -2,7 +2,7 @@
 // the limits its token had then.
 import * as z from 'zod'
 import type { IdentityEvidence } from '../../contract/index.ts'
-import { tokenPrincipal } from './factories.ts'
+import { audiencePrincipal, tokenPrincipal } from './factories.ts'
 import type { ExecutionPrincipal } from './principal.ts'
 
 const claimsSchema = z.object({
@@ -17,6 +17,8 @@ export function bearerPrincipal(evidence: IdentityEvidence, agent: string): Exec
   const { proof } = evidence
   if (proof.type !== 'bearer-token' || typeof proof['token_id'] !== 'string') return undefined
   const { workspace_id, client_id, allowed_capabilities } = claimsSchema.parse(evidence.claims ?? {})
+  // Ours are issued under a bare domain. Somebody else's token comes and goes; whoever shows it stays the same.
+  if (evidence.issuer.includes('://')) return outsideCaller(evidence, agent, client_id)
   return tokenPrincipal({ id: proof['token_id'], ownerUser: 0 }, agent, {
     request_context: 'rest',
     workspace_id: workspace_id ?? null,
@@ -26,6 +28,15 @@ export function bearerPrincipal(evidence: IdentityEvidence, agent: string): Exec
         ? null
         : { user_id: 0, allowed_capabilities, denied_capabilities: null, metadata: {} },
   })
+}
+
+function outsideCaller(
+  { issuer, subject, method, assurance }: IdentityEvidence,
+  agent: string,
+  client: string | undefined,
+): ExecutionPrincipal {
+  const audience = { id: issuer, ownerKey: subject, claims: { issuer, method, assurance } }
+  return audiencePrincipal(audience, agent, { request_context: 'rest', client_id: client ?? null })
 }
 
 /** True for a token that was made for one agent, when another one is to answer: routed by a mention, or asked by that one. */

@@ -1,40 +1,104 @@
 // Who calls an agent over an API (loop 7.3): token, then chain, and only then is the token's use noted.
-import type { Bearer, CallerDesk, CallerVerdict } from '../../contract/index.ts'
+import {
+  type Bearer,
+  bearerChallenge,
+  bearerErrorOf,
+  bearerMay,
+  type CallerDesk,
+  type CallerVerdict,
+  type CallerWish,
+  type RejectReason,
+} from '../../contract/index.ts'
 import { agentChainAt } from '../chain/agent-chain.ts'
 import { readCallerContext } from '../chain/caller-context.ts'
-import type { FoundToken, TokenHolder } from './token-store.ts'
-import { bearerIn, findToken, type TokenDeps, tokenDigits } from './tokens.ts'
+import type { OutsideTokens } from '../issuers/outside-tokens.ts'
+import type { TokenHolder } from './token-store.ts'
+import { bearerIn, findToken, isOwnToken, type TokenDeps, tokenDigits } from './tokens.ts'
 
 type CallerDeps = Pick<TokenDeps, 'tokens' | 'hash'> & {
   /** Several agents answer there: whom a request is for is known only when it is taken (hop 6). */
   readonly isShared: boolean
+  /** All of them, by slug. */
+  readonly agents?: readonly string[]
+  /** Tokens that others issue; without it none of theirs counts. */
+  readonly outside?: OutsideTokens
+  readonly realm?: string
+  /** Where it is written who issues tokens for a URL of ours. */
+  readonly metadataUrl?: (resource?: string) => string
 }
 
+/** A token that was found to hold. `use` comes last; false: it counts once, and did. */
+type Held = { readonly bearer: Bearer; readonly use: () => Promise<boolean> }
+
 export function createCallerDesk(deps: CallerDeps): CallerDesk {
+  const challenge: CallerDesk['challenge'] = (reason, { scope, resource } = {}) =>
+    bearerChallenge({
+      reason,
+      ...(deps.realm === undefined ? {} : { realm: deps.realm }),
+      ...(scope === undefined ? {} : { scope }),
+      ...(deps.metadataUrl === undefined ? {} : { resourceMetadata: deps.metadataUrl(resource) }),
+    })
+  const rejected = (reason: RejectReason, { scope, audiences }: CallerWish): CallerVerdict => {
+    const asked = scope !== undefined && reason === 'insufficient_scope' ? { scope } : {}
+    const [resource] = audiences ?? []
+    const at = { ...asked, ...(resource === undefined ? {} : { resource }) }
+    return {
+      kind: 'rejected',
+      reason,
+      ...(bearerErrorOf(reason) === undefined ? {} : { challenge: challenge(reason, at) }),
+    }
+  }
   return {
-    async identify(headers, agent) {
+    challenge,
+    async identify(headers, agent, wish = {}) {
       const authorization = headers['authorization']
-      if (authorization === undefined) return withChain(deps, headers, undefined)
+      if (authorization === undefined) return withChain(headers, undefined)
       // Whoever shows a token wants to be taken for its holder and for nobody else.
-      const found = await findToken(deps, bearerIn(authorization) ?? '')
-      if (found === undefined) return { kind: 'rejected', reason: 'invalid_token' }
-      if (!mayRun(found)) return { kind: 'rejected', reason: 'insufficient_scope' }
-      const isOthers = found.agent !== null && found.agent !== agent
-      if (isOthers && !deps.isShared) return { kind: 'rejected', reason: 'wrong_agent' }
-      return withChain(deps, headers, found)
+      const held = await holderOf(deps, bearerIn(authorization) ?? '', agent, wish)
+      if (typeof held === 'string') return rejected(held, wish)
+      if (wish.scope !== undefined && !bearerMay(held.bearer, wish.scope)) return rejected('insufficient_scope', wish)
+      const verdict = withChain(headers, held.bearer)
+      if (verdict.kind !== 'identified') return verdict
+      return (await held.use()) ? verdict : rejected('token_replayed', wish)
     },
   }
 }
 
-async function withChain(
-  { tokens }: CallerDeps,
-  headers: Readonly<Record<string, string>>,
-  found: FoundToken | undefined,
-): Promise<CallerVerdict> {
-  const bearer = found === undefined ? undefined : bearerOf(found)
+async function holderOf(
+  deps: CallerDeps,
+  token: string,
+  agent: string,
+  { audiences = [], isNamed = false }: CallerWish,
+): Promise<Held | RejectReason> {
+  const isOpen = deps.isShared && !isNamed
+  if (deps.outside === undefined || token === '' || isOwnToken(token)) return ownHolder(deps, token, agent, isOpen)
+  const others = isOpen ? (deps.agents ?? []) : []
+  const verdict = await deps.outside.verify(token, { agent, audiences, others })
+  return verdict.kind === 'held' ? verdict : verdict.reason
+}
+
+async function ownHolder(
+  deps: CallerDeps,
+  token: string,
+  agent: string,
+  isOpen: boolean,
+): Promise<Held | RejectReason> {
+  const found = await findToken(deps, token)
+  if (found === undefined) return 'invalid_token'
+  if (!mayRun(found)) return 'insufficient_scope'
+  if (found.agent !== null && found.agent !== agent && !isOpen) return 'wrong_agent'
+  return {
+    bearer: bearerOf(found),
+    async use() {
+      if (found.isUseDue) await deps.tokens.touch(found.id)
+      return true
+    },
+  }
+}
+
+function withChain(headers: Readonly<Record<string, string>>, bearer: Bearer | undefined): CallerVerdict {
   const read = readCallerContext(headers, { newRoot: () => '' })
   if (!read.ok) return { kind: 'unreadable', bearer, remedy: read.remedy }
-  if (found?.isUseDue === true) await tokens.touch(found.id)
   const { context } = read
   return {
     kind: 'identified',

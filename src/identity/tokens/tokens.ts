@@ -43,8 +43,14 @@ export function tokenPrefix(id: string): string {
   return `parley_${tokenDigits(id)}`
 }
 
-const bearerPattern = /^bearer +(\S{1,512})$/i
+/** Signed tokens of others are longer than ours; this is as long as headers may usually be. */
+const bearerPattern = /^bearer +(\S{1,8192})$/i
 const tokenPattern = /^parley_[0-9a-f]{8}_[\w-]{43}$/
+
+/** Whoever else is asked about tokens is never shown one of ours, nor what was meant to be one. */
+export function isOwnToken(given: string): boolean {
+  return given.startsWith('parley_')
+}
 
 /** The credential of an Authorization header: one, and of this scheme. */
 export function bearerIn(authorization: string | undefined): string | undefined {

@@ -3,6 +3,7 @@ import { accessFindings } from './access-findings.ts'
 import { agentFindings } from './agent-findings.ts'
 import type { ConfigFacts } from './facts.ts'
 import type { Finding, Severity } from './finding.ts'
+import { issuerFindings } from './issuer-findings.ts'
 import { listenerFindings } from './listener-findings.ts'
 import { storageFindings } from './storage-findings.ts'
 import { tokenFindings } from './token-findings.ts'
@@ -11,7 +12,7 @@ const order: readonly Severity[] = ['critical', 'warning', 'info']
 
 /** The worst first, then by id. */
 export function auditConfig(facts: ConfigFacts): readonly Finding[] {
-  const groups = [accessFindings, agentFindings, listenerFindings, tokenFindings, storageFindings]
+  const groups = [accessFindings, agentFindings, issuerFindings, listenerFindings, tokenFindings, storageFindings]
   return groups
     .flatMap((group) => group(facts))
     .toSorted((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity) || a.id.localeCompare(b.id))

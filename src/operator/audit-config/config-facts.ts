@@ -22,8 +22,19 @@ export function configFacts(config: Config, around: Surroundings): ConfigFacts {
       mcpServers: mcpServers.map(({ name }) => name),
     })),
     trustedIssuers: [...config.trustedIssuers.values()].flat(),
+    tokenIssuers: issuerFacts(config.tokenIssuers),
     adminToken: adminToken === undefined ? undefined : measured('PARLEY_ADMIN_TOKEN', adminToken.reveal()),
   }
+}
+
+function issuerFacts({ jwt, introspected }: Config['tokenIssuers']): ConfigFacts['tokenIssuers'] {
+  return [...jwt, ...(introspected === undefined ? [] : [introspected])].map((each) => ({
+    issuer: each.issuer,
+    anyScopes: Object.entries(each.scopes).flatMap(([ours, theirs]) => (theirs === 'any' ? [ours] : [])),
+    maxLifetimeSeconds: 'maxLifetimeSeconds' in each ? each.maxLifetimeSeconds : undefined,
+    sharedAudiences: each.audience.filter((audience) => !audience.includes('{agent}')),
+    urls: 'introspectionUrl' in each ? [each.introspectionUrl] : [each.jwksUrl ?? each.issuer],
+  }))
 }
 
 function serverOf(url: Secret | undefined): ConfigFacts['databaseServer'] {

@@ -26,6 +26,18 @@ export type AgentAuditFacts = {
   readonly mcpServers: readonly string[]
 }
 
+export type TokenIssuerFacts = {
+  readonly issuer: string
+  /** Our scopes that every token of it has. */
+  readonly anyScopes: readonly string[]
+  /** Undefined: it is asked about each token. */
+  readonly maxLifetimeSeconds: number | undefined
+  /** What its tokens are made out to for all agents at once. */
+  readonly sharedAudiences: readonly string[]
+  /** Every URL it is asked at. */
+  readonly urls: readonly string[]
+}
+
 export type ConfigFacts = {
   readonly now: number
   readonly host: string
@@ -38,6 +50,7 @@ export type ConfigFacts = {
   readonly connections: readonly ConnectionFacts[]
   readonly agents: readonly AgentAuditFacts[]
   readonly trustedIssuers: readonly TrustedIssuer[]
+  readonly tokenIssuers: readonly TokenIssuerFacts[]
   /** The token of PARLEY_ADMIN_TOKEN; undefined: it is made by us, or there is none. */
   readonly adminToken: SecretFacts | undefined
   /** Whether there is a first token at all. */

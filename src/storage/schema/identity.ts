@@ -146,3 +146,10 @@ export const callerChains = pgTable(
   },
   (t) => [primaryKey({ columns: [t.tenant, t.root, t.agent, t.host] }), index('caller_chains_created').on(t.createdAt)],
 )
+
+/** Tokens of other issuers that count once: that they were used, by a hash, for as long as they could be shown again. */
+export const usedTokens = pgTable(
+  'used_tokens',
+  { tenant: tenant(), key: text('key').notNull(), expiresAt: instant('expires_at').notNull() },
+  (t) => [primaryKey({ columns: [t.tenant, t.key] }), index('used_tokens_expiry').on(t.expiresAt)],
+)

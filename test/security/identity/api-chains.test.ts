@@ -59,7 +59,7 @@ describeOnEachDatabase('the API', (database) => {
   })
 
   test('tells nobody without a credential what is wrong with his headers', async () => {
-    expect((await api.run('r1', { headers: depth('abc') })).body.error.code).toBe('not_allowed_here')
+    expect((await api.run('r1', { headers: depth('abc') })).body.error.code).toBe('missing_credential')
     expect((await api.run('r1', { token: 'wrong', headers: depth('abc') })).body.error.code).toBe('invalid_token')
   })
 

@@ -75,8 +75,8 @@ describeOnEachDatabase('the API', (database) => {
     const { clear } = await madeToken(database(), { scopes: ['run'] })
     for (const name of ['token', 'access_token', 'authorization'])
       expect(await api.run('r1', { query: `?${name}=${clear}` })).toMatchObject({
-        status: 403,
-        body: { error: { code: 'not_allowed_here' } },
+        status: 401,
+        body: { error: { code: 'missing_credential' } },
       })
     expect(await database().query(inbox, [])).toEqual([])
     const local = await api.run('r2', { query: `?token=${clear}`, isHere: true })

@@ -1,0 +1,40 @@
+// Whom a token is for and when it counts (a2a 9.7): the same questions, whoever vouches for the claims.
+import type { RejectReason } from '../../contract/index.ts'
+import type { TokenClaims } from './token-claims.ts'
+
+const skewSeconds = 60
+
+export type AudienceScene = {
+  readonly agent: string
+  /** URLs of that agent here. */
+  readonly audiences: readonly string[]
+  /** Further agents whose tokens will do: whom a request is for may be known only when it is taken. */
+  readonly others: readonly string[]
+}
+
+/** The one agent a token is made out to, null for all of them, undefined for none. */
+export function agentMeant(
+  given: readonly string[],
+  written: readonly string[],
+  { agent, audiences, others }: AudienceScene,
+): string | null | undefined {
+  const isFor = (slug: string): boolean =>
+    written.some((each) => each.includes('{agent}') && given.includes(each.replaceAll('{agent}', slug)))
+  if (written.some((each) => !each.includes('{agent}') && given.includes(each))) return null
+  if (audiences.some((each) => given.includes(each)) || isFor(agent)) return agent
+  return others.find(isFor)
+}
+
+/** Undefined: it counts now. */
+export function timeFault(
+  { expiresAt, notBefore, issuedAt }: TokenClaims,
+  nowMs: number,
+  maxLifetimeSeconds: number,
+): RejectReason | undefined {
+  const now = nowMs / 1000
+  // Without both nobody could say how long it lives.
+  if (expiresAt === undefined || issuedAt === undefined || expiresAt <= issuedAt) return 'token_lifetime'
+  if (now - skewSeconds >= expiresAt) return 'token_expired'
+  if (now + skewSeconds < Math.max(issuedAt, notBefore ?? 0)) return 'token_not_yet_valid'
+  return expiresAt - issuedAt > maxLifetimeSeconds ? 'token_lifetime' : undefined
+}

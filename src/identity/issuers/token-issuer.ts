@@ -1,0 +1,142 @@
+// Who else issues tokens that callers of agents may show (a2a 9.7). Read once; an entry that is wider than it looks, or half
+// written, stops the start.
+import * as z from 'zod'
+import { isPlainSubject, type Secret, secretSchema } from '../../contract/index.ts'
+import { delimitedPrefix, word } from '../evidence/word-schemas.ts'
+
+/** Signatures with a key that only the issuer has. Secrets that both sides know are not among them. */
+export const knownAlgorithms = ['EdDSA', 'ES256', 'RS256', 'PS256'] as const
+export type TokenAlgorithm = (typeof knownAlgorithms)[number]
+
+const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+function isFetchable(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, username, password, hash } = new URL(text)
+  if (username !== '' || password !== '' || hash !== '') return false
+  return protocol === 'https:' || (protocol === 'http:' && loopbackHost.test(hostname))
+}
+
+const fetchable = word.refine(
+  isFetchable,
+  'must be an https URL (http only for this machine), without a name or password',
+)
+const audience = word.refine((text) => !text.includes('*'), 'names one audience exactly; wildcards are not known')
+const listOf = (schema: z.ZodType<string, string>) =>
+  z
+    .union([z.string(), z.array(z.string())], 'must be a text or a list of texts')
+    .transform((given) => [given].flat())
+    .pipe(z.array(schema).min(1))
+
+const shared = {
+  /** Exactly as the tokens name it. */
+  issuer: fetchable,
+  /** What tokens for this gateway are made out to; `{agent}` stands for an agent, whose tokens no other then takes. */
+  audience: listOf(audience).optional(),
+  /** What our scopes are called there; `any`: every token of this issuer may. Without an entry: by the same name. */
+  scopes: z.record(word, z.union([z.literal('any'), z.array(word).min(1)])).default({}),
+  /** What subjects begin with here. Without it: `iss:` and the issuer's host and path. */
+  subjectPrefix: delimitedPrefix
+    .refine(isPlainSubject, 'must begin with a namespace, such as people:')
+    .refine((prefix) => !prefix.startsWith('gw:'), 'must not be of our own namespace gw:')
+    .optional(),
+}
+
+const jwtSchema = z.strictObject({
+  ...shared,
+  /** Without it: where the issuer's own metadata says. */
+  jwksUrl: fetchable.optional(),
+  algorithms: z
+    .array(z.enum(knownAlgorithms, `must be among ${knownAlgorithms.join(', ')}`))
+    .min(1)
+    .default([...knownAlgorithms]),
+  typ: listOf(word).default(['at+jwt']),
+  maxLifetimeSeconds: z.number().int().min(1).max(86_400).default(3600),
+  /** A token counts once; `jti` tells one from another. */
+  oneShot: z.boolean().default(false),
+  /** `agent`: its tokens are signed with keys of agents. `oauth`: it is an authorization server. */
+  proves: z.enum(['agent', 'oauth'], 'must be agent or oauth').default('agent'),
+})
+
+const introspectedSchema = z.strictObject({
+  ...shared,
+  introspectionUrl: fetchable,
+  clientId: word,
+  clientSecret: secretSchema(/./, 'must be the secret of the client that may ask'),
+  /** How long an answer is believed; 0: not at all. */
+  cacheSeconds: z.number().int().min(0).max(300).default(30),
+})
+
+type Written<Schema extends z.ZodType> = Readonly<z.input<Schema>>
+
+/** A token issuer as the operator writes it down: one whose signatures are checked here, or one that is asked. */
+export type TokenIssuerSettings =
+  | Written<typeof jwtSchema>
+  | (Omit<Written<typeof introspectedSchema>, 'clientSecret'> & { readonly clientSecret: string | Secret })
+
+type Named = { readonly audience: readonly string[]; readonly subjectPrefix: string }
+export type JwtIssuer = Omit<z.output<typeof jwtSchema>, keyof Named> & Named
+export type IntrospectedIssuer = Omit<z.output<typeof introspectedSchema>, keyof Named> & Named
+
+export type TokenIssuers = {
+  readonly jwt: readonly JwtIssuer[]
+  /** One at most: a token is shown to nobody but the server that may have issued it. */
+  readonly introspected: IntrospectedIssuer | undefined
+}
+
+/** `where` of a problem is the place in the list, or the variable the value came from. */
+export function readTokenIssuers(
+  entries: readonly unknown[],
+  { hasPublicUrl, problems }: { readonly hasPublicUrl: boolean; readonly problems: string[] },
+): TokenIssuers {
+  const jwt: JwtIssuer[] = []
+  const introspected: IntrospectedIssuer[] = []
+  for (const [index, entry] of entries.entries()) {
+    const isAsked = typeof entry === 'object' && entry !== null && 'introspectionUrl' in entry
+    const tell = (issues: readonly z.core.$ZodIssue[]) =>
+      problems.push(...issues.map(({ path, message }) => `tokenIssuers.${[index, ...path].join('.')} ${message}`))
+    if (isAsked) {
+      const { data, error } = introspectedSchema.safeParse(entry)
+      if (data === undefined) tell(error.issues)
+      else introspected.push(named(data))
+    } else {
+      const { data, error } = jwtSchema.safeParse(entry)
+      if (data === undefined) tell(error.issues)
+      else jwt.push(named(data))
+    }
+  }
+  problems.push(...contradictions(jwt, introspected))
+  const nobodys = [...jwt, ...introspected].filter((each) => each.audience.length === 0 && !hasPublicUrl)
+  problems.push(
+    ...nobodys.map(({ issuer }) => `token issuer "${issuer}": audience is missing; set it, or PARLEY_PUBLIC_URL`),
+  )
+  return { jwt, introspected: introspected[0] }
+}
+
+function named<Entry extends { issuer: string; audience?: string[] | undefined; subjectPrefix?: string | undefined }>(
+  entry: Entry,
+): Omit<Entry, keyof Named> & Named {
+  const { host, pathname } = new URL(entry.issuer)
+  const own = `iss:${host}${pathname.replace(/\/+$/, '')}/`
+  return { ...entry, audience: entry.audience ?? [], subjectPrefix: entry.subjectPrefix ?? own }
+}
+
+function contradictions(jwt: readonly JwtIssuer[], introspected: readonly IntrospectedIssuer[]): readonly string[] {
+  const problems: string[] = []
+  const issuers = jwt.map(({ issuer }) => issuer)
+  for (const issuer of new Set(issuers.filter((each, index) => issuers.indexOf(each) !== index)))
+    problems.push(`token issuer "${issuer}" is there twice; keep one`)
+  if (introspected.length > 1) problems.push('tokenIssuers: only one of them may have an introspectionUrl')
+  const all = [...jwt, ...introspected]
+  for (const [index, one] of all.entries())
+    for (const other of all.slice(index + 1))
+      if (one.issuer !== other.issuer && isOverlap(one.subjectPrefix, other.subjectPrefix))
+        problems.push(
+          `token issuers "${one.issuer}" and "${other.issuer}": people of one could pass for people of the other; give each a subjectPrefix that the other's does not begin with`,
+        )
+  return problems
+}
+
+function isOverlap(one: string, other: string): boolean {
+  return one.startsWith(other) || other.startsWith(one)
+}
