@@ -74,6 +74,7 @@ export { type ConsentDecision, type ConsentPolicy, decideConsent } from './ident
 export { agentJrd, type Jrd, readJrd } from './identity/discovery/jrd.ts'
 export { atLeast } from './identity/evidence/assurance.ts'
 export { hasIdentity, type IdentityQuestion } from './identity/evidence/has-identity.ts'
+export type { TokenIssuerSettings } from './identity/issuers/token-issuer.ts'
 export { type CapabilityCeiling, ceilingAllows, narrowCeiling } from './identity/principal/capability-ceiling.ts'
 export {
   applicationPrincipal,

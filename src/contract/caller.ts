@@ -1,7 +1,6 @@
 // Who calls one of our APIs (hop 2): the holder of a token or nobody we know, and how far along a chain of agents.
 import * as z from 'zod'
 import type { RecipientCapabilities } from './capabilities.ts'
-import type { ProvenFacts } from './mint-evidence.ts'
 import type { RejectReason } from './outcomes.ts'
 
 /** Longer chains are refused, whoever counts (ruling 48). */
@@ -66,17 +65,6 @@ export const runScope = 'run'
 /** True where nobody had to show a token: what such a caller may do is the channel's to say. */
 export function bearerMay(bearer: Pick<Bearer, 'scopes'> | undefined, scope: string): boolean {
   return bearer?.scopes?.includes(scope) ?? true
-}
-
-/** What `mintEvidence` needs of a bearer; the adapter adds its own name of the method, and for whom it is. */
-export function bearerFacts(
-  { tokenId, subject, claims, vouched }: Bearer,
-  here: { readonly domain: string; readonly receivedAt: string },
-): Omit<ProvenFacts, 'method' | 'recipient'> {
-  const known = { subject, tokenId, claims }
-  if (vouched === undefined) return { ...known, issuer: here.domain, assurance: 'oauth', issuedAt: here.receivedAt }
-  const { issuer, kind, issuedAt = here.receivedAt, ...more } = vouched
-  return { ...known, ...more, issuer, assurance: kind === 'jwt' ? 'agent' : 'oauth', issuedAt }
 }
 
 export type CallerVerdict =

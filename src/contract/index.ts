@@ -34,8 +34,9 @@ export type {
 export { autonomousSources } from './autonomous-sources.ts'
 export type { ChallengeFacts } from './bearer-challenge.ts'
 export { bearerChallenge, bearerErrorOf } from './bearer-challenge.ts'
+export { bearerFacts } from './bearer-facts.ts'
 export type { Bearer, CallerContext, CallerDesk, CallerVerdict, CallerWish, TokenVoucher } from './caller.ts'
-export { bearerFacts, bearerMay, callerContextSchema, maxChainDepth, runScope } from './caller.ts'
+export { bearerMay, callerContextSchema, maxChainDepth, runScope } from './caller.ts'
 export type { Capabilities, MentionRelay, OptionalVerb, RateLimit, RecipientCapabilities } from './capabilities.ts'
 export type {
   AccessEntry,

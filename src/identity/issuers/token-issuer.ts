@@ -5,15 +5,15 @@ import { isPlainSubject, type Secret, secretSchema } from '../../contract/index.
 import { delimitedPrefix, word } from '../evidence/word-schemas.ts'
 
 /** Signatures with a key that only the issuer has. Secrets that both sides know are not among them. */
-export const knownAlgorithms = ['EdDSA', 'ES256', 'RS256', 'PS256'] as const
-export type TokenAlgorithm = (typeof knownAlgorithms)[number]
+const knownAlgorithms = ['EdDSA', 'ES256', 'RS256', 'PS256'] as const
 
 const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
 function isFetchable(text: string): boolean {
   if (!URL.canParse(text)) return false
-  const { protocol, hostname, username, password, hash } = new URL(text)
-  if (username !== '' || password !== '' || hash !== '') return false
+  const { protocol, hostname, origin, pathname, search, href } = new URL(text)
+  // Nothing in front of the host, nothing behind the query.
+  if (href !== `${origin}${pathname}${search}`) return false
   return protocol === 'https:' || (protocol === 'http:' && loopbackHost.test(hostname))
 }
 

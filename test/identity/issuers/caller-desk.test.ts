@@ -33,7 +33,7 @@ function deskOf(issuer: TokenIssuerDouble, changes: Partial<TokenIssuerSettings>
 
 async function withIssuer(work: (issuer: TokenIssuerDouble) => Promise<void>): Promise<void> {
   const issuer = await startTokenIssuer()
-  await work(issuer).finally(issuer.close)
+  await work(issuer).finally(() => issuer.close())
   expect(issuer.unexpected).toEqual([])
 }
 
