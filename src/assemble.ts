@@ -14,6 +14,7 @@ import {
   type Meter,
   noMeter,
   type Observer,
+  type Secret,
 } from './contract/index.ts'
 import { capabilityCheck } from './gateway/capabilities.ts'
 import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.ts'
@@ -61,6 +62,8 @@ export type Runtime = {
   readonly files?: RuntimeFiles
   /** What is known of token issuers, where it outlives what is assembled here. */
   readonly issuerMemory?: IssuerMemory
+  /** The operator's first token, where it was made here. */
+  readonly firstToken?: Secret
   /** What credentials are sealed with. Without it: as configured. */
   readonly sealKeys?: SealKeys
   readonly failpoint?: Failpoint

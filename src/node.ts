@@ -97,7 +97,10 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     // First of all, since the port may be ours to choose: handles of files name it. Until there is an app, callers wait.
     await listen(server, config)
     const files = await openFiles(config, addressOf(server, config))
-    assembled = assemble(config, opened.database, { ...(await nodeRuntime(options)), meter, files })
+    assembled = assemble(config, opened.database, {
+      ...(await nodeRuntime(options)),
+      ...{ meter, files, firstToken: admin.token },
+    })
     sources = createNodeSources(assembled)
     const parts = { meter, sources: sources.signs }
     const app = createApp({ ...appDeps(options, assembled, opened.database, parts), adminToken: admin.token })

@@ -5,8 +5,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
+import { operatorToken } from '../../doubles/test-app.ts'
 import {
   audience,
+  client,
   type SigningKey,
   signingKey,
   startTokenIssuer,
@@ -173,10 +175,15 @@ describeOnEachDatabase('the API with an issuer', (database) => {
   })
 
   test('shows nobody else a token that we made, also when it is wrong', async () => {
-    const before = issuer.calls.length
-    for (const token of ['parley_00000000_wrong', 'parley_'])
+    await api.stop()
+    const before = issuer.asked('introspect')
+    const asked = { ...client, issuer: issuer.origin, audience, introspectionUrl: `${issuer.origin}/introspect` }
+    const env = { PARLEY_ADMIN_TOKEN: operatorToken }
+    api = startApi(database(), undefined, 5_000, {}, { tokenIssuers: [asked], env })
+    for (const token of ['parley_00000000_wrong', 'parley_', operatorToken])
       expect(await api.run('r1', { token })).toMatchObject({ status: 401, body: { error: { code: 'invalid_token' } } })
-    expect(issuer.calls).toHaveLength(before)
+    expect(issuer.asked('introspect')).toBe(before)
+    expect((await api.run('r1', { token: 'theirs' })).body.error.code).toBe('token_inactive')
   })
 
   test('AU-06 a token for one agent opens no other, and a shared connection takes it to its own', async () => {
