@@ -33,7 +33,11 @@ function deskOf(issuer: TokenIssuerDouble, changes: Partial<TokenIssuerSettings>
 
 async function withIssuer(work: (issuer: TokenIssuerDouble) => Promise<void>): Promise<void> {
   const issuer = await startTokenIssuer()
-  await work(issuer).finally(() => issuer.close())
+  try {
+    await work(issuer)
+  } finally {
+    await issuer.close()
+  }
   expect(issuer.unexpected).toEqual([])
 }
 
