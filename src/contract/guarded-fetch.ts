@@ -36,6 +36,8 @@ export type GuardedFetchOptions = {
   /** Until the headers of the last answer are there. */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
+  /** Asked right before the first byte of every request: whether it still may leave. */
+  readonly mayLeave?: () => boolean
 }
 
 export interface GuardedFetch {

@@ -5,7 +5,7 @@ import { request as httpsRequest } from 'node:https'
 import { isIPv6, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FetchRefusal, GuardedFetch } from '../contract/index.ts'
-import { createGuardedFetch, type DialRequest, isPublicAddress } from '../verification/index.ts'
+import { createGuardedFetch, type DialRequest, isPublicAddress, tooLate } from '../verification/index.ts'
 
 export type PinnedFetchOptions = {
   /** All addresses of a name; without it the system's resolver. */
@@ -35,7 +35,7 @@ async function systemResolve(host: string): Promise<readonly string[]> {
 
 /** No agent: a connection made for one judged address is not used for another request. */
 function connect(target: DialRequest, addresses: readonly string[]): Promise<IncomingMessage> {
-  const { url, method, headers, body, signal } = target
+  const { url, method, headers, body, signal, mayLeave } = target
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest
   return new Promise((resolve, reject) => {
     const outgoing = send(
@@ -50,7 +50,13 @@ function connect(target: DialRequest, addresses: readonly string[]): Promise<Inc
       resolve,
     )
     outgoing.once('error', reject)
-    outgoing.end(body)
+    // Held back until the connection stands: a pause of the whole process may end in between.
+    outgoing.once('socket', (socket) => {
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+        if (mayLeave()) outgoing.end(body)
+        else outgoing.destroy(tooLate())
+      })
+    })
   })
 }
 

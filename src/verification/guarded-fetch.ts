@@ -20,6 +20,8 @@ export type DialRequest = {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array<ArrayBuffer> | undefined
   readonly signal: AbortSignal
+  /** Asked right before its first byte. */
+  readonly mayLeave: () => boolean
 }
 
 /** One request to one target, redirects left alone. Throws when nothing could be reached. */
@@ -56,14 +58,11 @@ export function createGuardedFetch(deps: GuardedFetchDeps): GuardedFetch {
 export function createUnpinnedFetch(fetch: typeof globalThis.fetch): GuardedFetch {
   return createGuardedFetch({
     pins: false,
-    dial: ({ url, method, headers, body, signal }) =>
-      fetch(url.href, {
-        method,
-        headers,
-        redirect: 'manual',
-        signal,
-        ...(body === undefined ? {} : { body }),
-      }),
+    async dial({ url, method, headers, body, signal, mayLeave }) {
+      if (!mayLeave()) throw tooLate()
+      const sent = body === undefined ? {} : { body }
+      return fetch(url.href, { method, headers, redirect: 'manual', signal, ...sent })
+    },
   })
 }
 
@@ -76,11 +75,12 @@ async function follow(
   const allowed = deps.pins ? Math.min(options.maxRedirects ?? 0, mostRedirects) : 0
   let target = judge(deps, first, options)
   let headers = options.headers ?? {}
+  const { mayLeave = () => true } = options
   for (let hops = 0; ; hops += 1) {
     if (!target.ok) return { kind: 'refused', reason: target.reason }
     const { url, literal } = target
     const method = options.method ?? 'GET'
-    const answer = await deps.dial({ url, literal, method, headers, body: options.body, signal })
+    const answer = await deps.dial({ url, literal, method, headers, body: options.body, signal, mayLeave })
     if (typeof answer === 'string') return { kind: 'refused', reason: answer }
     if (!isRedirect(answer)) return bounded(answer, url, options.maxBytes ?? defaultMaxBytes)
     await answer.body?.cancel()
@@ -147,6 +147,11 @@ function counted(body: ReadableStream<Uint8Array>, maxBytes: number): ReadableSt
     },
     cancel: (reason) => reader.cancel(reason),
   })
+}
+
+/** For whoever dials: nothing was sent. */
+export function tooLate(): Error {
+  return new DOMException('too late to be sent', 'TimeoutError')
 }
 
 function brokenOff(): GatewayError {

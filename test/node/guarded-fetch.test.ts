@@ -49,6 +49,21 @@ describe('the pinned fetch', () => {
     expect(seen[0]?.url).toBe('/a?b=1')
   })
 
+  test('asks once more right before the first byte whether it may leave, and sends nothing where it may not', async () => {
+    const { port, seen } = await serve((_, response) => response.end('bytes'))
+    const url = `http://files.example.com:${port}/`
+    const body = { method: 'POST', body: 'words' } as const
+    expect(await ask(url, { ...body, mayLeave: () => false })).toEqual({ kind: 'failed', reason: 'unreachable' })
+    expect(
+      await createUnpinnedFetch(fetch).fetch(url, { ...body, origins: [new URL(url).origin], mayLeave: () => false }),
+    ).toEqual({
+      kind: 'failed',
+      reason: 'unreachable',
+    })
+    expect(seen).toEqual([])
+    expect(await textOf(await ask(url, { ...body, mayLeave: () => true }))).toBe('bytes')
+  })
+
   test('shows the name to a TLS server, and needs no second look at the resolver', async () => {
     const hello = Promise.withResolvers<string>()
     const server = createTcpServer((socket) => {
