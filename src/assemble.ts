@@ -36,7 +36,7 @@ import { createInboxStore } from './storage/inbox-store.ts'
 import { createSourceStore } from './storage/source-store.ts'
 import { createTurnStore } from './storage/turn-store.ts'
 import { createWatchers } from './tasks/watchers.ts'
-import { sha256Hex } from './verification/index.ts'
+import { createUnpinnedFetch, sha256Hex } from './verification/index.ts'
 
 export type Runtime = {
   readonly fetch: typeof fetch
@@ -122,7 +122,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     ...runtime,
     tenant,
     meter: runtime.meter ?? noMeter,
-    fenceFetch,
+    ...{ fenceFetch, guardedFetch: runtime.guardedFetch ?? createUnpinnedFetch(fetch) },
     connections,
     agents: new Map(config.agents.map((agent) => [agent.slug, agent])),
     committer: (runtime.committer ?? createGroupCommit)(createInboxStore(database)),

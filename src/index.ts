@@ -28,6 +28,8 @@ export { fromProviderMessage, toProviderMessage, toProviderMessages } from './ag
 export { runtimeToolPolicy } from './agent/policy/runtime-tool-policy.ts'
 export { httpAgent } from './agent/providers/http-agent.ts'
 export { openAiCompatible } from './agent/providers/openai-compatible.ts'
+export type { A2aAgentOptions } from './agent/remote/options.ts'
+export { a2aAgent } from './agent/remote/remote-agent.ts'
 export { defineTool, type Tool } from './agent/tools/define-tool.ts'
 export { approvalRequired, runtimeToolPending } from './agent/tools/pause.ts'
 export { ToolError } from './agent/tools/tool-error.ts'

@@ -6,6 +6,7 @@ import { type McpServer, readMcpServers } from './mcp/mcp-server.ts'
 import { createModelRun } from './model-agent.ts'
 import { type ModelAgentOptions, modelAgentKeys, modelAgentProblems } from './model-agent-options.ts'
 import { isWriteTool } from './policy/tool-traits.ts'
+import { isRemoteAgent, type RemoteAgent } from './remote/is-remote-agent.ts'
 import type { Tool } from './tools/define-tool.ts'
 
 export type { AgentContext, AgentReply, Signal, SignalContext, StepContext } from './context.ts'
@@ -15,6 +16,9 @@ export type FunctionAgentDefinition = AgentFacts & {
   readonly run: (message: NormalizedMessage, context: AgentContext) => Promise<AgentReply> | AgentReply
   readonly onSignal?: (signal: Signal, context: SignalContext) => Promise<AgentReply> | AgentReply
 }
+
+/** An agent elsewhere: it has instructions and tools of its own. */
+export type RemoteAgentDefinition = AgentFacts & { readonly model: RemoteAgent }
 
 /** A model with instructions and tools, run by the loop. */
 export type ModelAgentDefinition = AgentFacts & ModelAgentOptions
@@ -31,12 +35,17 @@ export type Agent = Readonly<FunctionAgentDefinition> & {
 
 const functionKeys = ['run', 'onSignal']
 
-export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefinition): Agent {
+export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefinition | RemoteAgentDefinition): Agent {
   if ('run' in definition && 'model' in definition)
     throw invalidAgent(definition.slug, ['give it either run (a function) or model, not both'])
   if ('run' in definition) {
     readAgentFacts(definition, functionKeys)
     return Object.freeze({ ...definition })
+  }
+  if (isRemote(definition)) {
+    const { model, ...facts } = definition
+    readAgentFacts(facts, [])
+    return Object.freeze({ ...facts, run: model })
   }
   const facts = readAgentFacts(definition, modelAgentKeys)
   const problems = [
@@ -59,6 +68,10 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
     })),
     ...createModelRun(definition, mcpServers),
   })
+}
+
+function isRemote(definition: ModelAgentDefinition | RemoteAgentDefinition): definition is RemoteAgentDefinition {
+  return isRemoteAgent(definition.model)
 }
 
 function writingTools(tools: readonly Tool[]): readonly string[] {

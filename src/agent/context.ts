@@ -12,6 +12,7 @@ import type {
   SourcedFile,
 } from '../contract/index.ts'
 import type { EndedPause, Pauses } from './approvals/pauses.ts'
+import type { Elsewhere } from './elsewhere.ts'
 import type { SharedBudgets } from './loop/budget.ts'
 import type { ConversationResult } from './loop/result.ts'
 import type { ToolServers } from './mcp/tool-servers.ts'
@@ -95,6 +96,8 @@ export type AgentContext = {
   readonly pause: Pauses
   /** The other agents of this gateway. */
   readonly agents: Siblings
+  /** For agents that pass work on to one outside this gateway. */
+  readonly elsewhere: Elsewhere
   /** What the agent that asked this one lets it use; absent where a person did. */
   readonly budgets?: SharedBudgets
   /** The MCP servers of this process; absent where there can be none. */

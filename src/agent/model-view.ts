@@ -7,6 +7,7 @@ import type { HistoryInput } from './history/sliding-window.ts'
 import { textLine } from './messages/create.ts'
 import { type NamedLines, nameSpeakers } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
+import { isRemoteLine } from './remote/remember.ts'
 
 type Spoken = Pick<HistoricalMessage, 'role' | 'sender' | 'parts' | 'overheard'>
 
@@ -16,7 +17,7 @@ export function linesBefore(
   sender: HistoryInput['current']['sender'],
   context: Pick<SignalContext, 'history' | 'transcript'>,
 ): readonly Envelope[] {
-  if (history === undefined) return context.transcript.map(readable)
+  if (history === undefined) return context.transcript.filter((line) => !isRemoteLine(line)).map(readable)
   return history({ history: context.history, current: { role: 'user', sender } }).messages.map(spokenLine)
 }
 

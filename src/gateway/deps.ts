@@ -9,6 +9,7 @@ import type {
   AccessRule,
   Adapter,
   Connection,
+  GuardedFetch,
   IdSource,
   Log,
   MentionHumans,
@@ -143,6 +144,8 @@ export type GatewayDeps = {
   }
   /** fetch for effects: asks right before a request leaves whether it still may. */
   readonly fenceFetch: (mayLeave: (ageMs: number) => boolean) => typeof fetch
+  /** fetch for addresses that somebody sent us. */
+  readonly guardedFetch: GuardedFetch
   readonly newId: IdSource
   readonly now: () => number
   readonly monotonicMs: () => number

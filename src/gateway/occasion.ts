@@ -7,6 +7,7 @@ import type { ReplyFacts } from './pauses.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { type Resumed, resumedSignal } from './resume-pause.ts'
 import { answeredRequest } from './tool-result-turn.ts'
+import { carriedChain, type TurnChain } from './turn-chain.ts'
 
 export type Occasion =
   | {
@@ -16,17 +17,23 @@ export type Occasion =
       /** The wait this turn ends, and where its answer belongs. */
       readonly ends: string | null
       readonly reply: Partial<ReplyFacts>
+      /** Where the turn stood that left this for later. */
+      readonly chain: TurnChain | undefined
     }
   | { readonly kind: 'gateway'; readonly says: string | undefined }
 
 export async function occasionOf(deps: GatewayDeps, ready: ReadyTurn): Promise<Occasion> {
   const { signal } = ready
   if (signal !== null) {
-    if (!endsPause(signal)) return { kind: 'agent', signal, ends: null, reply: {} }
+    if (!endsPause(signal)) {
+      const { chain, rest } = carriedChain(signal.payload)
+      return { kind: 'agent', signal: { ...signal, payload: rest }, ends: null, reply: {}, chain }
+    }
     return goesOn(await resumedSignal(deps, ready, signal))
   }
   const channel = ready.members.at(-1)?.message.channel
-  if (channel?.tool_result === undefined) return { kind: 'agent', signal: null, ends: null, reply: {} }
+  if (channel?.tool_result === undefined)
+    return { kind: 'agent', signal: null, ends: null, reply: {}, chain: undefined }
   const answered = await answeredRequest(deps, ready, channel.tool_result)
   if ('refusal' in answered) return { kind: 'gateway', says: answered.refusal }
   const result = { kind: pauseSignals.runtimeTool, name: 'submitted', payload: { id: answered.id } }
@@ -38,5 +45,6 @@ export async function occasionOf(deps: GatewayDeps, ready: ReadyTurn): Promise<O
 /** What a signal woke the conversation for may be gone, and with it the reason to run. */
 function goesOn(resumed: Resumed | undefined): Occasion {
   if (resumed === undefined) return { kind: 'gateway', says: undefined }
-  return { kind: 'agent', signal: resumed.signal, ends: resumed.id, reply: resumed.reply }
+  const { signal, id: ends, reply, chain } = resumed
+  return { kind: 'agent', signal, ends, reply, chain }
 }

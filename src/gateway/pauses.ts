@@ -11,6 +11,7 @@ import { expiryKinds } from '../sessions/signal-store.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import { type TurnChain, withChain } from './turn-chain.ts'
 
 export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string }
 
@@ -26,10 +27,12 @@ export type CollectedPauses = {
 type Draft<Pause> = Omit<Pause, 'resume'> & { readonly resumeOf: (() => JsonObject) | undefined }
 type Scene = { readonly deps: GatewayDeps; readonly ready: ReadyTurn; readonly runId: string }
 
+type PauseFacts = ReplyFacts & { readonly runId: string; readonly ends: string | null; readonly chain: TurnChain }
+
 export function createPauses(
   deps: GatewayDeps,
   ready: ReadyTurn,
-  { runId, threadId, inReplyTo, ends }: ReplyFacts & { readonly runId: string; readonly ends: string | null },
+  { runId, threadId, inReplyTo, ends, chain }: PauseFacts,
 ): { readonly pause: Pauses; readonly collect: () => CollectedPauses } {
   const scene = { deps, ready, runId }
   const actions: Draft<NewPendingAction>[] = []
@@ -38,7 +41,7 @@ export function createPauses(
   // The agent's own part is asked for last: only then it knows where it stopped.
   const resumed = <Pause>({ resumeOf, ...draft }: Draft<Pause>) => {
     const reply = { reply_to: ready.lane.replyTo, thread_id: threadId, in_reply_to: inReplyTo }
-    return { ...draft, resume: { ...reply, agent: resumeOf?.() ?? {} } }
+    return { ...draft, resume: withChain({ ...reply, agent: resumeOf?.() ?? {} }, chain) }
   }
   return {
     pause: {

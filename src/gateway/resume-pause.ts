@@ -9,6 +9,7 @@ import type { WaitingSignal } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReplyFacts } from './pauses.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import { carriedChain, type TurnChain } from './turn-chain.ts'
 
 /** The signal as the agent is given it, and where its answer belongs. */
 export async function resumedSignal(
@@ -25,10 +26,16 @@ export async function resumedSignal(
     id,
     signal: { kind, name: signal.name, payload: payloadOf(pause), pause },
     reply: { threadId: String(stored['thread_id'] ?? ''), inReplyTo: String(stored['in_reply_to'] ?? '') },
+    chain: carriedChain(stored).chain,
   }
 }
 
-export type Resumed = { readonly id: string; readonly signal: Signal; readonly reply: ReplyFacts }
+export type Resumed = {
+  readonly id: string
+  readonly signal: Signal
+  readonly reply: ReplyFacts
+  readonly chain: TurnChain | undefined
+}
 
 type Found = { readonly pause: EndedPause; readonly stored: JsonObject }
 

@@ -19,6 +19,7 @@ import { speakerOf } from './admissions.ts'
 import { unknownAgentReply } from './commands/agents.ts'
 import { runCommand } from './commands/run-command.ts'
 import type { GatewayDeps } from './deps.ts'
+import { createElsewhere } from './elsewhere.ts'
 import { openTurnFiles } from './files/open-turn-files.ts'
 import { keepReplyFiles, type ReplyScene } from './files/reply-files.ts'
 import { type Occasion, occasionOf } from './occasion.ts'
@@ -29,7 +30,9 @@ import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
 import { naturalEnd, pausedEnd, runEnd, stoppedEnd, withUsage } from './run-end.ts'
 import { turnSiblings } from './siblings.ts'
 import { tellResumed, tellRun } from './tell-run.ts'
+import { chainOf, type TurnChain, withChain } from './turn-chain.ts'
 import { replyFacts, runIdOf } from './turn-facts.ts'
+import { untilAborted } from './until-aborted.ts'
 
 /** What the agent came to: its answer, what it wants said before, and when it wants to be woken. */
 export type RunResult = {
@@ -93,14 +96,24 @@ type Start = RunMeans & {
   readonly occasion: Extract<Occasion, { kind: 'agent' }>
 }
 
-type Running = Start & { readonly control: RunControl; readonly pauses: ReturnType<typeof createPauses> }
+type Running = Start & {
+  readonly control: RunControl
+  readonly pauses: ReturnType<typeof createPauses>
+  readonly chain: TurnChain
+}
 
 async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start): Promise<RunResult> {
   const control = openRunControl(deps, ready)
-  const pauses = createPauses(deps, ready, { ...start.facts(), runId: runIdOf(ready), ends: start.occasion.ends })
+  const chain = chainOf(ready, start.occasion.chain)
+  const pauses = createPauses(deps, ready, {
+    ...start.facts(),
+    runId: runIdOf(ready),
+    ends: start.occasion.ends,
+    chain,
+  })
   try {
     await stopIfAsked(deps, ready, control)
-    return await runUnder(deps, ready, { ...start, control, pauses })
+    return await runUnder(deps, ready, { ...start, control, pauses, chain })
   } catch (error) {
     const cause = control.cause()
     if (cause === undefined || isSpines(error)) {
@@ -117,7 +130,7 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
 }
 
 async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): Promise<RunResult> {
-  const { agent, control, facts, pauses, occasion } = running
+  const { agent, control, facts, pauses, occasion, chain } = running
   const { historyHead: head, historyTail: tail } = deps.turnPolicy
   const around = ready.at.attention.remember?.messages ?? 0
   const transcript = await deps.transcripts.window(ready.turn.sessionId, { head, tail, around })
@@ -141,10 +154,11 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
     step,
     hear: () => control.hear(bring),
     pause: pauses.pause,
+    elsewhere: createElsewhere(deps, running.lease.isHeld, { agent: agent.slug, chain, root: ready.turn.id }),
     ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
   }
   const onUsage = (usage: RunEnd['usage']) => void made.used.push(usage)
-  const context = { ...given, agents: turnSiblings({ deps, ready, onUsage }, given) }
+  const context = { ...given, agents: turnSiblings({ deps, ready, onUsage, chain }, given) }
   const work = (): Promise<AgentReply> | AgentReply =>
     occasion.signal === null
       ? agent.run(mergeMessages(context.members, [...history]), context)
@@ -178,13 +192,19 @@ type Made = {
 function takenFrom(
   deps: GatewayDeps,
   ready: ReadyTurn,
-  { control, facts, show }: Running,
+  { control, facts, show, chain }: Running,
   made: Made,
 ): Pick<AgentContext, 'schedule' | 'send' | 'show' | 'emit' | 'finish' | 'record'> {
   const { recorder } = control
   return {
     schedule: (name, dueInMs, payload) =>
-      void made.timers.push({ id: deps.newId(), name, kind: 'timer', dueInMs, payload }),
+      void made.timers.push({
+        id: deps.newId(),
+        name,
+        kind: 'timer',
+        dueInMs,
+        payload: withChain(payload, chain),
+      }),
     send(reply) {
       const extra = completeReply(reply, facts())
       if (extra !== undefined) made.extras.push(extra)
@@ -266,24 +286,4 @@ function stepDeps(
     onStopped: control.onStopped,
     ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),
   }
-}
-
-/** An agent that ignores its signal must not keep its lane: the turn ends without it. */
-function untilAborted<T>(signal: AbortSignal, work: () => Promise<T> | T): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(abortReason(signal))
-    if (signal.aborted) return onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-    Promise.resolve()
-      .then(work)
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', onAbort))
-  })
-}
-
-function abortReason(signal: AbortSignal): unknown {
-  const { reason } = signal
-  return isGatewayError(reason)
-    ? reason
-    : new GatewayError('turn_deadline', '[agent] the turn took longer than its deadline')
 }

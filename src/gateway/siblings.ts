@@ -1,9 +1,11 @@
 // An agent asks another one of this gateway, inside its own turn (hop 7): the same person, the same evidence, the same lease,
 // the same journal. Nothing of it is a message, so nothing of it can be lost or come twice.
 import type { Agent, AgentContext, AgentReply } from '../agent/agent.ts'
+import { isRemoteLine, waitingLines } from '../agent/remote/remember.ts'
 import { completeReply } from '../agent/reply.ts'
 import type { SiblingCall, SiblingLine, Siblings } from '../agent/siblings.ts'
 import {
+  type Envelope,
   formatAddress,
   isGatewayError,
   type JsonObject,
@@ -15,10 +17,12 @@ import {
 import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identity/chain/agent-chain.ts'
 import { admit, speakerOf } from './admissions.ts'
 import type { GatewayDeps } from './deps.ts'
+import { elsewhereFrom } from './elsewhere.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { runEnd } from './run-end.ts'
 import { siblingMessage } from './sibling-message.ts'
 import { refusal, refusedPauses } from './sibling-refusal.ts'
+import type { TurnChain } from './turn-chain.ts'
 
 /** What an agent's context is made of before it knows its siblings. */
 type Context = Omit<AgentContext, 'agents'>
@@ -28,15 +32,21 @@ export type SiblingScene = {
   readonly ready: ReadyTurn
   /** What a sibling's models used. */
   readonly onUsage: (usage: JsonObject) => void
+  readonly chain: TurnChain
 }
 
 /** Who asks: an agent, its place in the chain, and whom the chain has passed, itself last. */
-type Asker = { readonly context: Context; readonly chain: AgentChain | undefined; readonly path: readonly string[] }
+type Asker = {
+  readonly context: Context
+  readonly chain: AgentChain | undefined
+  readonly path: readonly string[]
+  /** What those it asked keep of agents elsewhere, in this turn. */
+  readonly kept: Envelope[]
+}
 
 /** For the agent that the messages of a turn are for. */
 export function turnSiblings(scene: SiblingScene, context: Context): Siblings {
-  const chain = scene.ready.members.at(-1)?.message.recipient_capabilities.agent_chain
-  return createSiblings(scene, { context, chain, path: [context.agent] })
+  return createSiblings(scene, { context, chain: scene.chain.place, path: [context.agent], kept: [] })
 }
 
 function createSiblings(scene: SiblingScene, asker: Asker): Siblings {
@@ -110,7 +120,7 @@ async function runSibling(scene: SiblingScene, asker: Asker, asked: Asked): Prom
     },
   })
   const path = [...asker.path, sibling.slug]
-  const agents = createSiblings(scene, { context: own, chain, path })
+  const agents = createSiblings(scene, { context: own, chain, path, kept: [] })
   const reply = completeReply(await sibling.run(message, { ...own, agents }), facts)
   // Whatever it made of it: it stopped for somebody whom nobody will ask.
   if (pauses.wanted() !== undefined) throw pauses.wanted()
@@ -126,9 +136,10 @@ type Given = Asked & {
 }
 
 /** Its own where it acts, its caller's where it is bound, nothing of anybody's memory. */
-function siblingContext(scene: SiblingScene, { context }: Asker, given: Given): Context {
-  const { sibling, prefix, message } = given
+function siblingContext(scene: SiblingScene, { context, kept }: Asker, given: Given): Context {
+  const { sibling, prefix, message, chain } = given
   const { slug } = sibling
+  const { deps } = scene
   const budgets = given.options.within ?? context.budgets
   return {
     ...context,
@@ -137,7 +148,8 @@ function siblingContext(scene: SiblingScene, { context }: Asker, given: Given): 
     evidence: message.sender.identities ?? [],
     members: [message],
     history: [],
-    transcript: [],
+    // Questions that an agent elsewhere has asked are answered where they were asked.
+    transcript: waitingLines([...context.transcript, ...kept]),
     step: (name, work, options) => context.step(`${prefix}${name}`, work, options),
     schedule() {
       throw refusal(slug, 'no_conversation', 'it wants to be woken later and has no conversation here')
@@ -148,7 +160,16 @@ function siblingContext(scene: SiblingScene, { context }: Asker, given: Given): 
     emit: (type, metadata) => context.emit(type, { agent: slug, ...metadata }),
     hear: async () => undefined,
     finish: (result) => scene.onUsage(runEnd(result, undefined).usage),
-    record: () => {},
+    record(lines) {
+      const remote = lines.filter(isRemoteLine)
+      kept.push(...remote)
+      context.record(remote)
+    },
+    elsewhere: elsewhereFrom(deps, context.elsewhere, {
+      agent: slug,
+      chain: { ...scene.chain, place: chain },
+      root: scene.ready.turn.id,
+    }),
     pause: given.pauses.pause,
     ...(budgets === undefined ? {} : { budgets }),
   }

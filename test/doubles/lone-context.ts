@@ -1,6 +1,7 @@
 // What an agent is given when there is no gateway around it: steps are run and not journaled, nothing waits, nobody watches.
 import type { AgentContext } from '../../src/agent/agent.ts'
 import type { Envelope } from '../../src/contract/index.ts'
+import { createUnpinnedFetch } from '../../src/verification/index.ts'
 
 export function loneContext(agent: string, transcript: readonly Envelope[] = []): AgentContext {
   const { signal } = new AbortController()
@@ -29,6 +30,12 @@ export function loneContext(agent: string, transcript: readonly Envelope[] = [])
     hear: async () => undefined,
     finish: () => {},
     agents: { list: () => [], call: () => Promise.reject(new Error('nobody is there to ask')), cue: undefined },
+    elsewhere: {
+      fetch,
+      guarded: createUnpinnedFetch(fetch),
+      next: () => ({ ok: true, headers: {}, chain: {} }),
+      cardIn: () => undefined,
+    },
     pause: { approval: nothingWaits, toolRequest: nothingWaits, settle: () => {} },
   }
 }

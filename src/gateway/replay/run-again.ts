@@ -29,6 +29,7 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
     journal: recorded.journal,
     transcripts: { window: async (_, { around }) => lastOverheard(stored.history, around) },
     fenceFetch: () => refuseToFetch,
+    guardedFetch: { pins: true, fetch: refuseToFetch },
     runs: { ...deps.runs, append: async () => ({ isHeld: false, stoppedBy: null }) },
     runWatch: { watch: () => () => {}, stop: () => {} },
     notify: () => {},

@@ -1,0 +1,23 @@
+// What an agent is given that passes work on to one outside this gateway. Made by the gateway, which knows who we are.
+import type { GuardedFetch, JsonObject } from '../contract/index.ts'
+
+/** Our place in a chain of agents, as the next one is told it; or why there is no next one. */
+export type NextHop =
+  | {
+      readonly ok: true
+      readonly headers: Readonly<Record<string, string>>
+      /** For peers that read it in the message itself. */
+      readonly chain: JsonObject
+    }
+  | { readonly ok: false; readonly code: string }
+
+export type Elsewhere = {
+  /** For origins that the operator wrote down. Nothing leaves through either once this turn has lost its lease. */
+  readonly fetch: typeof fetch
+  /** For addresses that somebody else named. */
+  readonly guarded: GuardedFetch
+  /** `address`: whom we are about to ask, where it has one. */
+  readonly next: (address?: string) => NextHop
+  /** Where the card of `address` is, by what its own server says about it (WebFinger). */
+  readonly cardIn: (document: unknown, address: string) => string | undefined
+}

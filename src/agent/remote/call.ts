@@ -1,0 +1,72 @@
+// One message on its way to an agent elsewhere: what may be read for it, until when, and how it is called off.
+import type { AgentContext } from '../context.ts'
+import type { NextHop } from '../elsewhere.ts'
+import { createRemoteClient, type RemoteClient } from './client.ts'
+import { createEgress, type Egress } from './egress.ts'
+import type { RemotePeer } from './options.ts'
+import type { Allowance } from './read-body.ts'
+import type { RemoteInterface } from './wire.ts'
+
+export type RemoteCall = {
+  readonly peer: RemotePeer
+  readonly context: AgentContext
+  readonly next: Extract<NextHop, { ok: true }>
+  readonly egress: Egress
+  /** Aborts with the turn, with a stop of the run, and when the time for this answer is over. */
+  readonly signal: AbortSignal
+  /** Its time is over, or what its asker may use is used up. */
+  readonly isLate: () => boolean
+  readonly allowance: Allowance
+  readonly clientOf: (at: RemoteInterface) => RemoteClient
+  /** How it is called off from here on, as far as is known by now. */
+  readonly onStop: (cancel: (client: (at: RemoteInterface) => RemoteClient) => Promise<unknown>) => void
+  /** Calls it off at the peer where the run was stopped, it is late, or nobody reads on; that it cannot be told changes nothing. */
+  readonly stopRemote: (isUnread?: boolean) => Promise<void>
+  readonly close: () => void
+}
+
+const cancelMs = 5_000
+const budgetEveryMs = 1_000
+
+export function openCall(peer: RemotePeer, context: AgentContext, next: Extract<NextHop, { ok: true }>): RemoteCall {
+  const { limits } = peer
+  const egress = createEgress(peer.egress, context.elsewhere)
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), limits.timeoutMs)
+  const watch = setInterval(() => {
+    if (context.budgets?.spent() !== undefined) late.abort()
+  }, budgetEveryMs)
+  const over = new AbortController()
+  const signal = AbortSignal.any([context.signal, context.stop, late.signal, over.signal])
+  const allowance = { bytes: limits.maxBytes, events: limits.maxEvents }
+  const client = (at: RemoteInterface, means: { signal: AbortSignal; allowance: Allowance }) =>
+    createRemoteClient({ egress, limits, headers: next.headers, ...means }, at)
+  let cancel: Parameters<RemoteCall['onStop']>[0] | undefined
+  return {
+    ...{ peer, context, next, egress, signal, allowance },
+    isLate: () => late.signal.aborted && !context.stop.aborted && !context.signal.aborted,
+    clientOf: (at) => client(at, { signal, allowance }),
+    onStop(how) {
+      cancel = how
+    },
+    async stopRemote(isUnread = false) {
+      const isWanted = isUnread || context.stop.aborted || late.signal.aborted
+      if (cancel === undefined || !isWanted || context.signal.aborted) return
+      const brief = AbortSignal.any([context.signal, AbortSignal.timeout(cancelMs)])
+      const clientOf = (at: RemoteInterface) =>
+        client(at, { signal: brief, allowance: { bytes: 4 * 1024 * 1024, events: 1 } })
+      const how = cancel
+      cancel = undefined
+      const isDone = await how(clientOf).then(
+        () => true,
+        () => false,
+      )
+      context.emit('remote_cancelled', { told: isDone })
+    },
+    close() {
+      over.abort()
+      clearTimeout(timer)
+      clearInterval(watch)
+    },
+  }
+}

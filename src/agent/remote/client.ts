@@ -1,0 +1,121 @@
+// The operations of an agent elsewhere, on one of its interfaces. Answers are values, whatever else is a RemoteFault.
+import type { Egress } from './egress.ts'
+import { isFault, RemoteFault } from './fault.ts'
+import type { RemoteLimits } from './limits.ts'
+import { type Allowance, isEventStream, readFrames, readJson } from './read-body.ts'
+import { httpFault, readEvent, readSent, readTask, readTasks, rpcResult } from './read-wire.ts'
+import type { RemoteEvent, RemoteTask } from './task.ts'
+import { type Operation, type OutboundMessage, type RemoteInterface, wireRequest } from './wire.ts'
+
+export type StreamedEvent = { readonly event: RemoteEvent; readonly id: string | undefined }
+
+export interface RemoteClient {
+  send(message: OutboundMessage): Promise<RemoteEvent>
+  /** Its first event has been asked for when this returns; a peer that answers in one piece is a stream of one event. */
+  stream(message: OutboundMessage): AsyncIterableIterator<StreamedEvent>
+  get(taskId: string): Promise<RemoteTask>
+  cancel(taskId: string): Promise<RemoteTask>
+  subscribe(taskId: string, lastEventId: string | undefined): AsyncIterableIterator<StreamedEvent>
+  /** Tasks of a conversation, newest first, as many as are worth looking at. Throws `remote_unsupported` where none are told. */
+  list(contextId: string): Promise<readonly RemoteTask[]>
+}
+
+export type ClientDeps = {
+  readonly egress: Egress
+  readonly limits: RemoteLimits
+  /** Said with every request: where we stand in a chain of agents. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+  readonly allowance: Allowance
+}
+
+const maxPages = 3
+
+export function createRemoteClient(deps: ClientDeps, at: RemoteInterface): RemoteClient {
+  const one = (operation: Operation) => answerOf(deps, at, operation)
+  return {
+    send: async (message) => readSent(at, await one({ kind: 'send', message })),
+    stream: (message) => eventsOf(deps, at, { kind: 'stream', message }, undefined),
+    get: async (taskId) => readTask(at, await one({ kind: 'get', taskId })),
+    cancel: async (taskId) => readTask(at, await one({ kind: 'cancel', taskId })),
+    subscribe: (taskId, lastEventId) => eventsOf(deps, at, { kind: 'subscribe', taskId }, lastEventId),
+    async list(contextId) {
+      const found: RemoteTask[] = []
+      let pageToken: string | undefined
+      for (let page = 0; page < maxPages; page += 1) {
+        const after = pageToken === undefined ? {} : { pageToken }
+        const { tasks, next } = readTasks(at, await one({ kind: 'list', contextId, ...after }))
+        found.push(...tasks)
+        pageToken = next
+        if (next === undefined) break
+      }
+      return found
+    },
+  }
+}
+
+async function answerOf(deps: ClientDeps, at: RemoteInterface, operation: Operation): Promise<unknown> {
+  // An answer in one piece may take as long as the work does.
+  const patience = operation.kind === 'send' ? deps.limits.timeoutMs : deps.limits.headersMs
+  const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(patience)])
+  try {
+    const response = await requested(deps, at, operation, { signal, timeoutMs: patience, lastEventId: undefined })
+    const body = await readJson(response, deps.allowance, signal)
+    return at.binding === 'JSONRPC' ? rpcResult(body) : body
+  } catch (error) {
+    // Ours to say whether the caller ended it or the time did.
+    if (!deps.signal.aborted && signal.aborted) throw new RemoteFault('remote_unreachable')
+    throw error
+  }
+}
+
+async function* eventsOf(
+  deps: ClientDeps,
+  at: RemoteInterface,
+  operation: Operation,
+  lastEventId: string | undefined,
+): AsyncGenerator<StreamedEvent> {
+  const { signal, limits } = deps
+  const response = await requested(deps, at, operation, { signal, timeoutMs: limits.headersMs, lastEventId })
+  const read = (body: unknown) => readEvent(at, at.binding === 'JSONRPC' ? rpcResult(body) : body)
+  if (!isEventStream(response)) {
+    yield { event: read(await readJson(response, deps.allowance, signal)), id: undefined }
+    return
+  }
+  for await (const { fields, id, isError } of readFrames(response, limits, deps.allowance, signal)) {
+    if (isError && at.binding === 'HTTP+JSON') throw httpFault(400, fields, null)
+    yield { event: read(fields), id }
+  }
+}
+
+type Asking = {
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+  readonly lastEventId: string | undefined
+}
+
+async function requested(
+  deps: ClientDeps,
+  at: RemoteInterface,
+  operation: Operation,
+  { signal, timeoutMs, lastEventId }: Asking,
+): Promise<Response> {
+  const request = wireRequest(at, operation)
+  if (request === undefined) throw new RemoteFault('remote_unsupported')
+  const resumed = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
+  const headers = { ...request.headers, ...deps.headers, ...resumed }
+  const maxBytes = Math.max(deps.allowance.bytes, 1)
+  const response = await deps.egress({ ...request, headers }, { signal, timeoutMs, maxBytes })
+  if (response.ok) return response
+  throw httpFault(response.status, await readFaulty(response, deps), response.headers.get('retry-after'))
+}
+
+/** What an error says is looked at for its code alone; that it cannot be read says nothing more. */
+async function readFaulty(response: Response, { allowance, signal }: ClientDeps): Promise<unknown> {
+  try {
+    return await readJson(response, { ...allowance, bytes: Math.min(allowance.bytes, 64 * 1024) }, signal)
+  } catch (error) {
+    if (isFault(error)) return undefined
+    throw error
+  }
+}

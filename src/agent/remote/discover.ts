@@ -1,0 +1,144 @@
+// From what the operator wrote down to a card: a card's URL, the base of an agent, or an address such as @agent@host.
+import { type Fields, formatAddress, GatewayError, parseAddress } from '../../contract/index.ts'
+import type { Elsewhere } from '../elsewhere.ts'
+import { type RemoteCard, readCard } from './card.ts'
+import { type CardTrust, isSignedBy } from './card-signature.ts'
+import type { Egress } from './egress.ts'
+import { isFault, RemoteFault } from './fault.ts'
+import { maxCardBytes } from './limits.ts'
+import { readJson } from './read-body.ts'
+import { malformed } from './read-wire.ts'
+import { cardPath, jsonTypes, legacyCardPath } from './wire.ts'
+
+export type Target =
+  | { readonly kind: 'card' | 'base'; readonly url: URL }
+  | { readonly kind: 'address'; readonly address: string }
+
+/** Throws `config_invalid`: it was written by the operator. */
+export function readTarget(text: string): Target {
+  const address = parseAddress(text)
+  if (address !== undefined && !/^https?:/i.test(text)) return { kind: 'address', address: formatAddress(address) }
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    throw new GatewayError(
+      'config_invalid',
+      '[agent] a remote agent is named by the URL of its card, by its base URL, or by an address such as @agent@host',
+    )
+  return { kind: url.pathname.endsWith('.json') ? 'card' : 'base', url }
+}
+
+export type CardDeps = {
+  readonly egress: Egress
+  readonly elsewhere: Pick<Elsewhere, 'cardIn'>
+  readonly signal: AbortSignal
+  readonly trust: CardTrust | undefined
+  readonly allows03: boolean
+}
+
+/** One agent's card as it was last seen. */
+export type CardShelf = { kept?: Kept }
+
+type Kept = {
+  readonly url: string
+  readonly card: RemoteCard
+  readonly etag: string | undefined
+  readonly freshUntil: number
+}
+
+const requestMs = 10_000
+const defaultAgeMs = 5 * 60_000
+const longestAgeMs = 24 * 60 * 60_000
+
+/** A card that is fresh is not asked for; one that has aged is asked for under its tag. */
+export async function discover(deps: CardDeps, target: Target, shelf: CardShelf): Promise<RemoteCard> {
+  const { kept } = shelf
+  if (kept !== undefined && Date.now() < kept.freshUntil) return kept.card
+  try {
+    shelf.kept = await newestCard(deps, kept === undefined ? await cardUrls(deps, target) : [kept.url], kept)
+  } catch (error) {
+    // What it said before counts while it says nothing; what it no longer says does not.
+    if (kept !== undefined && isFault(error, 'remote_unreachable')) return kept.card
+    delete shelf.kept
+    throw error
+  }
+  return shelf.kept.card
+}
+
+/** Where it used to be at another place, that one is asked too. */
+async function newestCard(deps: CardDeps, urls: readonly string[], kept: Kept | undefined): Promise<Kept> {
+  const [first = '', ...others] = urls
+  try {
+    return await fetchCard(deps, first, kept)
+  } catch (error) {
+    if (!isFault(error, 'remote_card_invalid') || others.length === 0) throw error
+    return newestCard(deps, others, kept)
+  }
+}
+
+async function cardUrls(deps: CardDeps, target: Target): Promise<readonly string[]> {
+  switch (target.kind) {
+    case 'card':
+      return [target.url.href]
+    case 'base': {
+      // A base without a slash at its end is a folder all the same.
+      const base = new URL(target.url.href.replace(/[?#].*$/, '').replace(/\/*$/, '/'))
+      const paths = deps.allows03 ? [cardPath, legacyCardPath] : [cardPath]
+      return paths.map((path) => new URL(path, base).href)
+    }
+    case 'address':
+      return [await cardOfAddress(deps, target.address)]
+  }
+}
+
+async function cardOfAddress({ egress, elsewhere, signal }: CardDeps, address: string): Promise<string> {
+  const account = address.replace(/^@/, '')
+  const domain = account.slice(account.indexOf('@') + 1)
+  const url = `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(`acct:${account}`)}`
+  const request = { method: 'GET', url, headers: { accept: 'application/jrd+json, application/json' } } as const
+  const response = await egress(request, { signal, timeoutMs: requestMs, maxBytes: maxCardBytes, maxRedirects: 1 })
+  const card = elsewhere.cardIn(await bodyOf(response, signal), address)
+  if (card === undefined) throw new RemoteFault('remote_card_invalid')
+  return card
+}
+
+async function fetchCard(deps: CardDeps, url: string, kept: Kept | undefined): Promise<Kept> {
+  const { egress, signal, trust } = deps
+  const tag = kept?.etag === undefined ? {} : { 'if-none-match': kept.etag }
+  const headers = { accept: jsonTypes, ...tag }
+  const response = await egress(
+    { method: 'GET', url, headers },
+    { signal, timeoutMs: requestMs, maxBytes: maxCardBytes },
+  )
+  const freshUntil = Date.now() + ageOf(response.headers.get('cache-control'))
+  if (response.status === 304 && kept !== undefined) return { ...kept, freshUntil }
+  const card = await bodyOf(response, signal)
+  if (trust !== undefined && !(await isSignedBy(card, trust, (jku) => keysAt(deps, jku))))
+    throw new RemoteFault('remote_card_unsigned')
+  return { url, card: readCard(card), etag: response.headers.get('etag') ?? undefined, freshUntil }
+}
+
+async function keysAt({ egress, signal }: CardDeps, url: string): Promise<Fields> {
+  const headers = { accept: 'application/json' }
+  const response = await egress(
+    { method: 'GET', url, headers },
+    { signal, timeoutMs: requestMs, maxBytes: maxCardBytes },
+  )
+  return bodyOf(response, signal)
+}
+
+async function bodyOf(response: Response, signal: AbortSignal): Promise<Fields> {
+  if (response.status === 429 || response.status >= 500) throw new RemoteFault('remote_unreachable')
+  if (response.status === 401 || response.status === 403) throw new RemoteFault('remote_unauthorized')
+  if (!response.ok) throw new RemoteFault('remote_card_invalid')
+  try {
+    return await readJson(response, { bytes: maxCardBytes, events: 0 }, signal)
+  } catch (error) {
+    throw isFault(error, malformed().code) ? new RemoteFault('remote_card_invalid') : error
+  }
+}
+
+function ageOf(cacheControl: string | null): number {
+  if (cacheControl !== null && /\bno-(?:store|cache)\b/i.test(cacheControl)) return 0
+  const seconds = /\bmax-age=(\d{1,9})\b/i.exec(cacheControl ?? '')?.[1]
+  return seconds === undefined ? defaultAgeMs : Math.min(Number(seconds) * 1000, longestAgeMs)
+}

@@ -1,0 +1,137 @@
+// The body of an answer within its bounds: as JSON, or as the events of a stream.
+import type { Fields } from '../../contract/index.ts'
+import { parseBoundedJson } from '../../verification/index.ts'
+import { isFault, RemoteFault } from './fault.ts'
+import type { RemoteLimits } from './limits.ts'
+import { malformed } from './read-wire.ts'
+
+/** What may still be read for one message. */
+export type Allowance = { bytes: number; events: number }
+
+export type Frame = { readonly fields: Fields; readonly id: string | undefined; readonly isError: boolean }
+
+export async function readJson(response: Response, allowance: Allowance, signal: AbortSignal): Promise<Fields> {
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  for await (const chunk of chunksOf(response, { signal, silenceMs: undefined })) {
+    allowance.bytes -= chunk.byteLength
+    if (allowance.bytes < 0) throw new RemoteFault('remote_too_much')
+    chunks.push(chunk)
+  }
+  return parsed(new Uint8Array(await new Blob(chunks).arrayBuffer()))
+}
+
+export function isEventStream({ headers }: Response): boolean {
+  return /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
+}
+
+/** Ends where the other side ends it. Throws `remote_unreachable` where it was cut, or nothing came for too long. */
+export async function* readFrames(
+  response: Response,
+  limits: Pick<RemoteLimits, 'maxEventBytes' | 'silenceMs'>,
+  allowance: Allowance,
+  signal: AbortSignal,
+): AsyncGenerator<Frame> {
+  const decoder = new TextDecoder()
+  let frame = newFrame()
+  let line = ''
+  for await (const chunk of chunksOf(response, { signal, silenceMs: limits.silenceMs })) {
+    allowance.bytes -= chunk.byteLength
+    if (allowance.bytes < 0) throw new RemoteFault('remote_too_much')
+    const [first = '', ...others] = decoder.decode(chunk, { stream: true }).split(/\r?\n/)
+    line += first
+    for (const next of others) {
+      const whole = closed(frame, line.endsWith('\r') ? line.slice(0, -1) : line)
+      line = next
+      if (whole === undefined) continue
+      frame = newFrame()
+      allowance.events -= 1
+      if (allowance.events < 0) throw new RemoteFault('remote_too_much')
+      yield whole
+    }
+    if (line.length + frame.size > limits.maxEventBytes) throw new RemoteFault('remote_too_much')
+  }
+}
+
+type OpenFrame = { data: string[]; size: number; id: string | undefined; isError: boolean }
+
+function newFrame(): OpenFrame {
+  return { data: [], size: 0, id: undefined, isError: false }
+}
+
+/** The frame, where this line is the empty one that ends it. */
+function closed(frame: OpenFrame, line: string): Frame | undefined {
+  if (line === '') {
+    if (frame.data.length === 0) return undefined
+    const fields = parsed(new TextEncoder().encode(frame.data.join('\n')))
+    return { fields, id: frame.id, isError: frame.isError }
+  }
+  const colon = line.indexOf(':')
+  const name = colon === -1 ? line : line.slice(0, colon)
+  const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '')
+  frame.size += line.length
+  if (name === 'data') frame.data.push(value)
+  if (name === 'id' && value.length <= 512) frame.id = value
+  if (name === 'event') frame.isError = value === 'error'
+  return undefined
+}
+
+function parsed(bytes: Uint8Array): Fields {
+  const read = parseBoundedJson(bytes)
+  if (!read.ok) throw malformed()
+  return read.value
+}
+
+/** Every wait is bounded: by the signal, and where silence counts, by that. */
+async function* chunksOf(
+  { body }: Response,
+  { signal, silenceMs }: { readonly signal: AbortSignal; readonly silenceMs: number | undefined },
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  if (body === null) return
+  const reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> = body.getReader()
+  try {
+    for (;;) {
+      const read = await bounded(reader.read(), signal, silenceMs)
+      if (read.done) return
+      yield read.value
+    }
+  } finally {
+    void reader.cancel().catch(() => undefined)
+  }
+}
+
+function bounded<T>(work: Promise<T>, signal: AbortSignal, silenceMs: number | undefined): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+    }
+    const onAbort = (): void => {
+      end()
+      reject(signal.reason)
+    }
+    const onSilence = (): void => {
+      end()
+      reject(new RemoteFault('remote_unreachable'))
+    }
+    const timer = silenceMs === undefined ? undefined : setTimeout(onSilence, silenceMs)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    work.then(
+      (value) => {
+        end()
+        resolve(value)
+      },
+      (error: unknown) => {
+        end()
+        reject(isTooLarge(error) ? new RemoteFault('remote_too_much') : new RemoteFault('remote_unreachable'))
+      },
+    )
+  })
+}
+
+/** The guard's own limit, told as an error of the stream. */
+function isTooLarge(error: unknown): boolean {
+  return (
+    isFault(error, 'remote_too_much') || (error instanceof Error && 'code' in error && error.code === 'bad_request')
+  )
+}

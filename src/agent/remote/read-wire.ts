@@ -1,0 +1,254 @@
+// The protocol as it stands on the wire: what is read. One tolerant reader for both versions and both bindings; whatever does
+// not fit is malformed, whoever sent it.
+import type { Fields, Json } from '../../contract/index.ts'
+import { fieldOf, fieldsOf, isFields, jsonOf } from '../fields.ts'
+import { type FaultCode, RemoteFault } from './fault.ts'
+import type { RemoteArtifact, RemoteEvent, RemoteMessage, RemotePart, RemoteState, RemoteTask } from './task.ts'
+import type { RemoteInterface } from './wire.ts'
+
+type Reads = Pick<RemoteInterface, 'dialect' | 'binding'>
+
+const maxParts = 256
+const maxHistory = 500
+const maxIdLength = 512
+
+/** What a task or a message was sent back as. */
+export function readSent(at: Reads, result: unknown): RemoteEvent {
+  const event = readEvent(at, result)
+  if (event.kind !== 'task' && event.kind !== 'message') throw malformed()
+  return event
+}
+
+/** One event of a stream: wrapped under its name in 1.0, marked with its kind in 0.3. */
+export function readEvent(at: Reads, input: unknown): RemoteEvent {
+  const fields = fieldsIn(input)
+  if (at.dialect === '0.3' && at.binding === 'JSONRPC') return readMarked(at, fields)
+  if (isFields(fields['task'])) return { kind: 'task', task: readTask(at, fields['task']) }
+  const message = fields['message'] ?? fields['msg']
+  if (isFields(message)) return { kind: 'message', message: readMessage(at, message) }
+  if (isFields(fields['statusUpdate'])) return readStatusUpdate(at, fields['statusUpdate'])
+  if (isFields(fields['artifactUpdate'])) return readArtifactUpdate(at, fields['artifactUpdate'])
+  throw malformed()
+}
+
+function readMarked(at: Reads, fields: Fields): RemoteEvent {
+  switch (fields['kind']) {
+    case 'task':
+      return { kind: 'task', task: readTask(at, fields) }
+    case 'message':
+      return { kind: 'message', message: readMessage(at, fields) }
+    case 'status-update':
+      return readStatusUpdate(at, fields)
+    case 'artifact-update':
+      return readArtifactUpdate(at, fields)
+    default:
+      throw malformed()
+  }
+}
+
+export function readTask(at: Reads, input: unknown): RemoteTask {
+  const fields = fieldsIn(input)
+  const status = fieldsIn(fields['status'])
+  return {
+    id: requiredText(fields['id']),
+    ...contextIn(fields),
+    ...stateIn(at, status),
+    artifacts: listIn(fields['artifacts'], maxParts).map((artifact) => readArtifact(at, artifact)),
+    history: listIn(fields['history'], maxHistory).map((message) => readMessage(at, message)),
+  }
+}
+
+/** One page of tasks, and the token of the next one. */
+export function readTasks(at: Reads, input: unknown): { tasks: readonly RemoteTask[]; next: string | undefined } {
+  const fields = fieldsIn(input)
+  const next = fields['nextPageToken']
+  return {
+    tasks: listIn(fields['tasks'], 100).map((task) => readTask(at, task)),
+    next: typeof next === 'string' && next !== '' ? next : undefined,
+  }
+}
+
+function readStatusUpdate(at: Reads, fields: Fields): RemoteEvent {
+  const status = fieldsIn(fields['status'])
+  return { kind: 'status', taskId: requiredText(fields['taskId']), ...contextIn(fields), ...stateIn(at, status) }
+}
+
+function readArtifactUpdate(at: Reads, fields: Fields): RemoteEvent {
+  return {
+    kind: 'artifact',
+    taskId: requiredText(fields['taskId']),
+    ...contextIn(fields),
+    artifact: readArtifact(at, fields['artifact']),
+    isAppended: fields['append'] === true,
+  }
+}
+
+function stateIn(at: Reads, status: Fields): Pick<RemoteTask, 'state' | 'stateAt' | 'said'> {
+  const message = status['message'] ?? status['update']
+  const { timestamp } = status
+  return {
+    state: readState(status['state']),
+    ...(typeof timestamp === 'string' ? { stateAt: timestamp.slice(0, 64) } : {}),
+    ...(isFields(message) ? { said: readMessage(at, message) } : {}),
+  }
+}
+
+function readMessage(at: Reads, input: unknown): RemoteMessage {
+  const fields = fieldsIn(input)
+  const role = String(fields['role'] ?? '').toLowerCase()
+  return {
+    messageId: requiredText(fields['messageId']),
+    ...contextIn(fields),
+    isFromAgent: role === 'agent' || role === 'role_agent',
+    parts: readParts(at, fields['parts'] ?? fields['content']),
+  }
+}
+
+function readArtifact(at: Reads, input: unknown): RemoteArtifact {
+  const fields = fieldsIn(input)
+  const { name } = fields
+  return {
+    id: requiredText(fields['artifactId']),
+    ...(typeof name === 'string' && name !== '' ? { name: name.slice(0, 200) } : {}),
+    parts: readParts(at, fields['parts']),
+  }
+}
+
+function readParts(at: Reads, input: unknown): readonly RemotePart[] {
+  return listIn(input, maxParts).map((part) => readPart(at, fieldsIn(part)))
+}
+
+function readPart(at: Reads, fields: Fields): RemotePart {
+  const { text, raw, url, file } = fields
+  if (typeof text === 'string') return { kind: 'text', text, ...mediaIn(fields, 'mediaType') }
+  if (at.dialect === '1.0') {
+    const shown = { ...mediaIn(fields, 'mediaType'), ...nameIn(fields, 'filename') }
+    if (typeof raw === 'string') return { kind: 'bytes', base64: plainBase64(raw), ...shown }
+    if (typeof url === 'string') return { kind: 'url', url, ...shown }
+  } else if (isFields(file)) return readLegacyFile(file)
+  if (!Object.hasOwn(fields, 'data')) throw malformed()
+  return { kind: 'data', data: readData(at, fields['data']) }
+}
+
+function readLegacyFile(file: Fields): RemotePart {
+  const shown = { ...mediaIn(file, 'mimeType'), ...nameIn(file, 'name') }
+  const bytes = file['bytes'] ?? file['fileWithBytes']
+  const uri = file['uri'] ?? file['fileWithUri']
+  if (typeof bytes === 'string' && bytes !== '') return { kind: 'bytes', base64: plainBase64(bytes), ...shown }
+  if (typeof uri === 'string' && uri !== '') return { kind: 'url', url: uri, ...shown }
+  throw malformed()
+}
+
+function readData({ dialect, binding }: Reads, data: unknown): Json {
+  const isWrapped = dialect === '0.3' && binding === 'HTTP+JSON' && isFields(data) && Object.hasOwn(data, 'data')
+  return jsonOf(isWrapped ? fieldOf(data, 'data') : data) ?? null
+}
+
+/** Both alphabets of base64 are in use, with and without padding; we write one. */
+function plainBase64(text: string): string {
+  const plain = text.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')
+  if (!/^[A-Za-z0-9+/]*$/.test(plain) || plain.length % 4 === 1) throw malformed()
+  return plain.padEnd(Math.ceil(plain.length / 4) * 4, '=')
+}
+
+const states: ReadonlySet<string> = new Set([
+  ...['submitted', 'working', 'input_required', 'auth_required', 'completed', 'failed', 'cancelled', 'rejected'],
+])
+
+/** `TASK_STATE_INPUT_REQUIRED`, `input-required`: one state. `canceled` is spelled in two ways. */
+function readState(input: unknown): RemoteState {
+  if (typeof input !== 'string') throw malformed()
+  const plain = input
+    .replace(/^TASK_STATE_/, '')
+    .toLowerCase()
+    .replaceAll('-', '_')
+    .replace(/^canceled$/, 'cancelled')
+  // Checked against the list right here.
+  return states.has(plain) ? (plain as RemoteState) : 'unknown'
+}
+
+const rpcFaults: Readonly<Record<string, FaultCode>> = {
+  '-32001': 'remote_task_lost',
+  '-32002': 'remote_unsupported',
+  '-32004': 'remote_unsupported',
+  '-32009': 'remote_version_refused',
+  '-32601': 'remote_unsupported',
+  '-32603': 'remote_failed',
+  '-32006': 'remote_failed',
+}
+
+/** The result of a JSON-RPC answer; its error is thrown as ours. */
+export function rpcResult(answer: unknown): unknown {
+  const fields = fieldsIn(answer)
+  const { error } = fields
+  if (isFields(error)) throw new RemoteFault(rpcFaults[String(error['code'])] ?? 'remote_refused')
+  if (!Object.hasOwn(fields, 'result')) throw malformed()
+  return fields['result']
+}
+
+const reasonFaults: Readonly<Record<string, FaultCode>> = {
+  TASK_NOT_FOUND: 'remote_task_lost',
+  TASK_NOT_CANCELABLE: 'remote_unsupported',
+  UNSUPPORTED_OPERATION: 'remote_unsupported',
+  VERSION_NOT_SUPPORTED: 'remote_version_refused',
+  INVALID_AGENT_RESPONSE: 'remote_failed',
+}
+
+/** What an answer says that is no success; `body` is what could be read of it. */
+export function httpFault(status: number, body: unknown, retryAfter: string | null): RemoteFault {
+  if (status === 401 || status === 403) return new RemoteFault('remote_unauthorized')
+  const known = reasonIn(body)
+  if (known !== undefined) return new RemoteFault(known)
+  if (status === 429 || status >= 500) return new RemoteFault('remote_unreachable', secondsIn(retryAfter))
+  if (status === 404) return new RemoteFault('remote_task_lost')
+  return new RemoteFault(status === 405 ? 'remote_unsupported' : 'remote_refused')
+}
+
+/** By its reason in 1.0; by its code in 0.3, and in a JSON-RPC body that came with an error's status. */
+function reasonIn(body: unknown): FaultCode | undefined {
+  const fields = fieldsOf(body)
+  const error = isFields(fields['error']) ? fields['error'] : fields
+  const details = Array.isArray(error['details']) ? error['details'] : []
+  const reason = details.map((detail) => fieldsOf(detail)['reason']).find((each) => typeof each === 'string')
+  const byReason = typeof reason === 'string' ? reasonFaults[reason] : undefined
+  return byReason ?? rpcFaults[String(error['code'])]
+}
+
+function secondsIn(retryAfter: string | null): number | undefined {
+  return retryAfter !== null && /^\d{1,6}$/.test(retryAfter.trim()) ? Number(retryAfter) : undefined
+}
+
+export function malformed(): RemoteFault {
+  return new RemoteFault('remote_malformed')
+}
+
+function fieldsIn(input: unknown): Fields {
+  if (!isFields(input)) throw malformed()
+  return input
+}
+
+function listIn(input: unknown, most: number): readonly unknown[] {
+  if (input === undefined || input === null) return []
+  if (!Array.isArray(input)) throw malformed()
+  if (input.length > most) throw new RemoteFault('remote_too_much')
+  return input
+}
+
+function requiredText(input: unknown): string {
+  if (typeof input !== 'string' || input === '' || input.length > maxIdLength) throw malformed()
+  return input
+}
+
+function contextIn({ contextId }: Fields): { readonly contextId?: string } {
+  return typeof contextId === 'string' && contextId !== '' ? { contextId: requiredText(contextId) } : {}
+}
+
+function mediaIn(fields: Fields, key: string): { readonly mediaType?: string } {
+  const type = fields[key]
+  return typeof type === 'string' && /^[\w.+-]+\/[\w.+-]+/.test(type) ? { mediaType: type.slice(0, 200) } : {}
+}
+
+function nameIn(fields: Fields, key: string): { readonly name?: string } {
+  const name = fields[key]
+  return typeof name === 'string' && name !== '' ? { name: name.slice(0, 200) } : {}
+}

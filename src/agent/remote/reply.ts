@@ -1,0 +1,124 @@
+// What an agent elsewhere came to, as a reply. Its answers are passed on as its words; of its faults nobody hears but a sentence
+// of ours.
+import { type NormalizedResponse, type Part, textPart } from '../../contract/index.ts'
+import type { AgentReply } from '../context.ts'
+import type { FaultCode } from './fault.ts'
+import { inboundParts } from './parts.ts'
+import { type RemoteMessage, type RemotePart, type RemoteTask, textIn, wordsOf } from './task.ts'
+
+export type Outcome =
+  | { readonly kind: 'task'; readonly task: RemoteTask }
+  | { readonly kind: 'message'; readonly message: RemoteMessage }
+  | { readonly kind: 'failed'; readonly code: FaultCode | 'budget_exceeded' | 'remote_rejected' | 'remote_cancelled' }
+
+export type SaidBy = { readonly agent: string; readonly writesMarkdown: boolean }
+
+const maxReplyParts = 64
+
+export function replyOf(outcome: Outcome, by: SaidBy): AgentReply {
+  switch (outcome.kind) {
+    case 'failed':
+      return failedReply(outcome.code)
+    case 'message':
+      return { parts: orDone(inboundParts(outcome.message.parts, by)), status: 'completed' }
+    case 'task':
+      return taskReply(outcome.task, by)
+  }
+}
+
+function taskReply(task: RemoteTask, by: SaidBy): AgentReply {
+  const parts = resultParts(task, by)
+  switch (task.state) {
+    case 'completed':
+      return { parts: orDone(parts), status: 'completed' }
+    case 'input_required': {
+      const asked =
+        parts.length > 0 ? parts : [textPart(`${by.agent} needs one more answer from you before it can go on.`)]
+      return { parts: asked, status: 'input_required' }
+    }
+    case 'auth_required':
+      return { parts: [...parts, signInPart(by)], status: 'input_required' }
+    case 'rejected':
+      return failedReply('remote_rejected')
+    case 'cancelled':
+      return failedReply('remote_cancelled')
+    default:
+      return failedReply('remote_failed')
+  }
+}
+
+/** Its results, and what it said with its last state unless that is what the results say. */
+function resultParts(task: RemoteTask, by: SaidBy): Part[] {
+  const { artifacts, said, history } = task
+  const results = artifacts.flatMap(({ parts, name }) => inboundParts(joined(parts), { ...by, name }))
+  const words = wordsOf(task)
+  const isNew =
+    said !== undefined && !(said.parts.every((part) => part.kind === 'text') && words.includes(textIn(said.parts)))
+  const last = isNew || results.length > 0 ? undefined : history.findLast(({ isFromAgent }) => isFromAgent)
+  const spoken = isNew ? said.parts : (last?.parts ?? [])
+  return [...results, ...inboundParts(spoken, by)].slice(0, maxReplyParts)
+}
+
+/** Chunks of one stream are no paragraphs, also where they are told apart afterwards. */
+function joined(parts: readonly RemotePart[]): readonly RemotePart[] {
+  const pieces: RemotePart[] = []
+  for (const part of parts) {
+    const last = pieces.at(-1)
+    const isOn = last?.kind === 'text' && part.kind === 'text' && last.mediaType === part.mediaType
+    if (isOn) pieces[pieces.length - 1] = { ...last, text: last.text + part.text }
+    else pieces.push(part)
+  }
+  return pieces
+}
+
+function orDone(parts: readonly Part[]): Part[] {
+  return parts.length > 0 ? parts.slice(0, maxReplyParts) : [textPart('Done.')]
+}
+
+/** The state itself authorizes nothing: whoever signed in elsewhere says so here, and the task goes on. */
+function signInPart({ agent }: SaidBy): Part {
+  const message = `${agent} needs you to sign in before it can go on. Write here when you have done so.`
+  return { kind: 'policy', policy: { kind: 'unauthorized', message } }
+}
+
+const operators = 'My operator has to look at it.'
+
+const sentences: Readonly<Record<Extract<Outcome, { kind: 'failed' }>['code'], string>> = {
+  remote_unreachable: 'I could not reach the agent that answers this. Please try again later.',
+  remote_address_refused: `The agent that answers this is at a place I may not go to. ${operators}`,
+  remote_card_invalid: `I could not find the agent that answers this. ${operators}`,
+  remote_card_unsigned: `The agent that answers this did not prove who it is. ${operators}`,
+  remote_no_interface: `The agent that answers this speaks no language I know. ${operators}`,
+  remote_version_refused: `The agent that answers this speaks no language I know. ${operators}`,
+  remote_unauthorized: `The agent that answers this does not let me in. ${operators}`,
+  remote_refused: 'The agent that answers this did not take your message. Please put it differently.',
+  remote_unsupported: `The agent that answers this cannot do what I asked of it. ${operators}`,
+  remote_task_lost: 'The agent that answers this has lost your request. Please ask again.',
+  remote_malformed: `The agent that answers this said something I could not read. ${operators}`,
+  remote_too_much: 'The agent that answers this said more than I may take. Please narrow the question.',
+  remote_timeout: 'The agent that answers this took too long, and I asked it to stop. Please try again later.',
+  remote_failed: 'The agent that answers this could not do it. Please try again later, or put it differently.',
+  remote_rejected: 'The agent that answers this declined to do it.',
+  remote_cancelled: 'The agent that answers this stopped before it was done.',
+  budget_exceeded: 'I stopped here because I had used up what I may use for one message.',
+}
+
+const statuses: Readonly<Partial<Record<string, NormalizedResponse['status']>>> = {
+  remote_rejected: 'refused',
+  remote_cancelled: 'cancelled',
+}
+
+function failedReply(code: Extract<Outcome, { kind: 'failed' }>['code']): AgentReply {
+  const message = sentences[code]
+  return { parts: [textPart(message)], status: statuses[code] ?? 'failed', error: { code, message, retryable: false } }
+}
+
+const chainSentences: Readonly<Record<string, string>> = {
+  'gw:agent_loop': 'I do not pass this on: it comes from the agent I would have to ask.',
+}
+
+/** Why nobody was asked: a chain of agents is at its end, or goes in circles. A plain answer, so that nobody tries again. */
+export function chainReply(code: string): AgentReply {
+  const message = chainSentences[code] ?? 'I do not pass this on: the chain of agents it came through is at its end.'
+  return { parts: [textPart(message)], status: 'refused', error: { code, message, retryable: false } }
+}

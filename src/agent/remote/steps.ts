@@ -1,0 +1,204 @@
+// The three steps of a remote call. A crash after the first finds the ids again, after the second the task, after the third the
+// answer; a crash inside one of them asks the peer what it knows before anything is sent.
+import { isGatewayError, type Json, type JsonObject, type NormalizedMessage, type Part } from '../../contract/index.ts'
+import { isFields } from '../fields.ts'
+import { sha256Of } from '../tools/canonical-json.ts'
+import { type Asked, ask, lookUp, type Plan } from './ask.ts'
+import type { RemoteCall } from './call.ts'
+import { chooseInterface, type RemoteCard } from './card.ts'
+import { type CardShelf, discover } from './discover.ts'
+import { away, isFault } from './fault.ts'
+import { follow } from './follow.ts'
+import { outboundParts } from './parts.ts'
+import { type RememberedTask, rememberedTask } from './remember.ts'
+import type { Outcome } from './reply.ts'
+import { isWaiting, type RemoteTask, wordsOf } from './task.ts'
+import type { RemoteInterface } from './wire.ts'
+
+type Failed = Extract<Outcome, { kind: 'failed' }>
+
+/** `isAgain`: the plan was made by an earlier try, which may have gone on from there. */
+export type Opened = Failed | { readonly kind: 'plan'; readonly plan: Plan; readonly isAgain: boolean }
+
+/** Whom we ask, and under which ids. */
+export async function openStep(call: RemoteCall, shelf: CardShelf, message: NormalizedMessage): Promise<Opened> {
+  const { context, peer, egress, signal } = call
+  const { trust, allows03 } = peer
+  const remembered = rememberedTask(context.transcript, context.agent)
+  let isMadeNow = false
+  const work = (key: string) => async (): Promise<Failed | { kind: 'plan'; plan: Plan }> => {
+    isMadeNow = true
+    const card = await discover({ egress, elsewhere: context.elsewhere, signal, trust, allows03 }, peer.target, shelf)
+    return { kind: 'plan', plan: await planOf(card, { remembered, key, allows03 }) }
+  }
+  const opened = await journaled<Failed | { kind: 'plan'; plan: Plan }>(call, 'remote agent', message.parts, work)
+  return opened.kind === 'failed' ? opened : { ...opened, isAgain: !isMadeNow }
+}
+
+type Grounds = {
+  readonly remembered: RememberedTask | undefined
+  readonly key: string
+  readonly allows03: boolean
+}
+
+async function planOf(card: RemoteCard, { remembered, key, allows03 }: Grounds): Promise<Plan> {
+  const chosen = chooseInterface(card, allows03)
+  // A card that no longer lists where we were has moved: what we knew there is of no use elsewhere.
+  const before =
+    remembered !== undefined && card.interfaces.some((each) => isSame(each, remembered.at, allows03))
+      ? remembered
+      : undefined
+  const at = before?.at ?? chosen
+  const waiting = before !== undefined && isWaiting(before.state) ? before.taskId : undefined
+  const legacy = card.interfaces.find(({ dialect }) => dialect === '0.3') ?? { ...at, dialect: '0.3' as const }
+  return {
+    at,
+    ...(allows03 && at.dialect === '1.0' ? { fallback: legacy } : {}),
+    messageId: await idFrom(key, 'message'),
+    contextId: before?.contextId ?? (await idFrom(key, 'context')),
+    isNewContext: before === undefined,
+    ...(waiting === undefined ? {} : { taskId: waiting, answers: before?.wait ?? '' }),
+    isSignIn: before?.state === 'auth_required',
+    isStreaming: card.isStreaming,
+    writesMarkdown: card.writesMarkdown,
+  }
+}
+
+export type AskedTask =
+  | Failed
+  | {
+      readonly kind: 'asked'
+      readonly at: RemoteInterface
+      readonly said: Asked['said']
+      readonly live?: Asked['live']
+    }
+
+/** Ends when the peer has said the name of its task, or all it has to say. */
+export async function askStep(
+  call: RemoteCall,
+  opened: Extract<Opened, { kind: 'plan' }>,
+  message: NormalizedMessage,
+): Promise<AskedTask> {
+  const { context, clientOf, peer, next } = call
+  const { plan } = opened
+  let live: Asked['live']
+  const metadata = forwarded(message, next.chain)
+  const asking = {
+    ...{ plan, isAgain: opened.isAgain, mayResend: peer.mayResend },
+    message: { parts: await outboundParts(message.parts, context.attachments), metadata },
+  }
+  call.onStop(async (other) => {
+    const task = await lookUp({ ...asking, clientOf: other, mayResend: true })
+    if (task !== undefined) await other(plan.at).cancel(task.id)
+  })
+  context.emit('remote_called', {
+    origin: new URL(plan.at.url).origin,
+    binding: plan.at.binding,
+    version: plan.at.dialect,
+  })
+  const work = () => async (): Promise<AskedTask> => {
+    const asked = await ask({ ...asking, clientOf })
+    live = asked.live
+    return { kind: 'asked', at: asked.at, said: asked.said }
+  }
+  const asked = await journaled<AskedTask>(call, 'remote message', message.parts, work)
+  return asked.kind === 'failed' || live === undefined ? asked : { ...asked, live }
+}
+
+/** Ends when the task rests. */
+export async function answerStep(
+  call: RemoteCall,
+  { plan }: Extract<Opened, { kind: 'plan' }>,
+  { at, task, live }: { readonly at: RemoteInterface; readonly task: RemoteTask; readonly live?: Asked['live'] },
+): Promise<Outcome> {
+  const { context, clientOf, peer, signal } = call
+  call.onStop((other) => other(at).cancel(task.id))
+  let isFollowed = false
+  const work = () => async (): Promise<Outcome> => {
+    isFollowed = true
+    const means = {
+      client: clientOf(at),
+      limits: peer.limits,
+      signal,
+      isStreaming: plan.isStreaming,
+      show: context.show,
+      answers: plan.answers,
+    }
+    return { kind: 'task', task: await follow({ ...means, ...(live === undefined ? {} : { live }) }, task) }
+  }
+  const outcome = await journaled<Outcome>(call, 'remote answer', [{ kind: 'text', task: task.id }], work)
+  // Whoever watches has just been told to start over.
+  if (!isFollowed && outcome.kind === 'task') context.show(wordsOf(outcome.task))
+  return outcome
+}
+
+/** A step that may run again: it looks before it acts. Faults are its result, outages are waited out, stops are stops. */
+async function journaled<T extends { readonly kind: string }>(
+  call: RemoteCall,
+  name: string,
+  parts: readonly Part[],
+  work: (key: string) => () => Promise<T | Failed>,
+): Promise<T | Failed> {
+  const { context } = call
+  const result = await context.step(
+    name,
+    async ({ key }) => {
+      try {
+        // All of it is JSON: it was read from some, or made here.
+        return JSON.parse(JSON.stringify(await work(key)())) as JsonObject
+      } catch (error) {
+        return { ...(await failureOf(call, error)) }
+      }
+    },
+    { idempotent: true, args: await sha256Of(parts.map(lasting)) },
+  )
+  // The journal holds what this very step returned.
+  return result as unknown as T | Failed
+}
+
+async function failureOf(call: RemoteCall, error: unknown): Promise<Failed> {
+  const { context } = call
+  if (context.signal.aborted) throw error
+  if (context.stop.aborted) {
+    await call.stopRemote()
+    throw context.stop.reason
+  }
+  if (call.isLate()) {
+    await call.stopRemote()
+    return { kind: 'failed', code: context.budgets?.spent() === undefined ? 'remote_timeout' : 'budget_exceeded' }
+  }
+  if (isGatewayError(error) || !isFault(error)) throw error
+  if (error.code === 'remote_unreachable') throw away(error)
+  if (error.code === 'remote_too_much') await call.stopRemote(true)
+  return { kind: 'failed', code: error.code }
+}
+
+/** What a part is in every try: URLs of files are made anew each time. */
+function lasting(part: Part): Json {
+  const { bytes_ref: _where, attachment, ...rest } = part as Part & { bytes_ref?: unknown; attachment?: unknown }
+  const id = isFields(attachment) ? { attachment: String(attachment['id']) } : {}
+  return JSON.parse(JSON.stringify({ ...rest, ...id }))
+}
+
+/** What a connector tells the agent it forwards to (msg 1.1, 3.7, 12): how names in its reply travel, and its place in the chain. */
+function forwarded({ recipient_capabilities }: NormalizedMessage, chain: JsonObject): JsonObject {
+  const { mention_relay } = recipient_capabilities
+  return {
+    mentionable: {
+      agent_chain: chain,
+      recipient_capabilities: { mention_relay: { ...mention_relay }, agent_chain: chain },
+    },
+  }
+}
+
+/** One that refused our version may have been spoken to in the one before. */
+function isSame(listed: RemoteInterface, used: RemoteInterface, allows03: boolean): boolean {
+  const isPlace = listed.url === used.url && listed.binding === used.binding && listed.tenant === used.tenant
+  return isPlace && (listed.dialect === used.dialect || (allows03 && used.dialect === '0.3'))
+}
+
+/** The same id in every try of a step, in the shape of a UUID (version 8: made of a hash). */
+async function idFrom(key: string, what: string): Promise<string> {
+  const hex = (await sha256Of([what, key])).slice('sha256:'.length)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

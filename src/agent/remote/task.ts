@@ -1,0 +1,130 @@
+// What an agent elsewhere says, in our own words: its tasks, messages and the events between them. No wire name gets in here.
+import type { Json } from '../../contract/index.ts'
+
+/** `unknown` is a state from the future: it is waited out like one that works. */
+export type RemoteState =
+  | 'submitted'
+  | 'working'
+  | 'input_required'
+  | 'auth_required'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
+  | 'rejected'
+  | 'unknown'
+
+export type RemotePart =
+  | { readonly kind: 'text'; readonly text: string; readonly mediaType?: string }
+  | { readonly kind: 'bytes'; readonly base64: string; readonly mediaType?: string; readonly name?: string }
+  | { readonly kind: 'url'; readonly url: string; readonly mediaType?: string; readonly name?: string }
+  | { readonly kind: 'data'; readonly data: Json }
+
+export type RemoteMessage = {
+  readonly messageId: string
+  readonly contextId?: string
+  readonly isFromAgent: boolean
+  readonly parts: readonly RemotePart[]
+}
+
+export type RemoteArtifact = { readonly id: string; readonly name?: string; readonly parts: readonly RemotePart[] }
+
+export type RemoteTask = {
+  readonly id: string
+  readonly contextId?: string
+  readonly state: RemoteState
+  /** When it came to that, as the peer tells it. */
+  readonly stateAt?: string
+  /** What was said with the state. */
+  readonly said?: RemoteMessage
+  readonly artifacts: readonly RemoteArtifact[]
+  readonly history: readonly RemoteMessage[]
+}
+
+export type RemoteEvent =
+  | { readonly kind: 'task'; readonly task: RemoteTask }
+  | { readonly kind: 'message'; readonly message: RemoteMessage }
+  | {
+      readonly kind: 'status'
+      readonly taskId: string
+      readonly contextId?: string
+      readonly state: RemoteState
+      readonly stateAt?: string
+      readonly said?: RemoteMessage
+    }
+  | {
+      readonly kind: 'artifact'
+      readonly taskId: string
+      readonly contextId?: string
+      readonly artifact: RemoteArtifact
+      readonly isAppended: boolean
+    }
+
+const overStates: ReadonlySet<RemoteState> = new Set(['completed', 'failed', 'cancelled', 'rejected'])
+const openStates: ReadonlySet<RemoteState> = new Set(['input_required', 'auth_required'])
+
+export function isOver(state: RemoteState): boolean {
+  return overStates.has(state)
+}
+
+/** It waits for somebody, and goes on when it is answered. */
+export function isWaiting(state: RemoteState): boolean {
+  return openStates.has(state)
+}
+
+/** Nothing more comes from it by itself. `answered`: the wait that was just ended, which a peer may show once more. */
+export function rests(task: RemoteTask, answered?: string): boolean {
+  return isOver(task.state) || (isWaiting(task.state) && waitOf(task) !== answered)
+}
+
+/** Tells one wait of a task from the next. */
+export function waitOf({ state, stateAt, said }: RemoteTask): string {
+  return JSON.stringify([state, stateAt ?? '', said?.messageId ?? ''])
+}
+
+/** The task after an event. A task that comes whole replaces what was known; an event of another task changes nothing. */
+export function taskAfter(task: RemoteTask | undefined, event: RemoteEvent): RemoteTask | undefined {
+  switch (event.kind) {
+    case 'message':
+      return task
+    case 'task':
+      return task === undefined || task.id === event.task.id ? event.task : task
+    case 'status': {
+      const known = task ?? emptyTask(event)
+      if (known.id !== event.taskId || isOver(known.state)) return known
+      const { said: _said, stateAt: _at, ...rest } = known
+      const { state, stateAt, said } = event
+      return { ...rest, state, ...(stateAt === undefined ? {} : { stateAt }), ...(said === undefined ? {} : { said }) }
+    }
+    case 'artifact': {
+      const known = task ?? emptyTask(event)
+      if (known.id !== event.taskId || isOver(known.state)) return known
+      return { ...known, artifacts: withArtifact(known.artifacts, event.artifact, event.isAppended) }
+    }
+  }
+}
+
+function emptyTask({ taskId, contextId }: { readonly taskId: string; readonly contextId?: string }): RemoteTask {
+  const place = contextId === undefined ? {} : { contextId }
+  return { id: taskId, ...place, state: 'submitted', artifacts: [], history: [] }
+}
+
+function withArtifact(
+  artifacts: readonly RemoteArtifact[],
+  artifact: RemoteArtifact,
+  isAppended: boolean,
+): readonly RemoteArtifact[] {
+  const index = artifacts.findIndex(({ id }) => id === artifact.id)
+  const before = artifacts[index]
+  if (before === undefined) return [...artifacts, artifact]
+  const grown = isAppended ? { ...before, parts: [...before.parts, ...artifact.parts] } : artifact
+  return artifacts.with(index, grown)
+}
+
+/** The words of its results, as far as they have come. */
+export function wordsOf({ artifacts }: RemoteTask): string {
+  return artifacts.map(({ parts }) => textIn(parts)).join('\n\n')
+}
+
+export function textIn(parts: readonly RemotePart[]): string {
+  return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
+}

@@ -1,0 +1,59 @@
+// What an agent is given that passes work on to one outside (ruling 49): a fetch under this turn's lease, and our place in the
+// chain of agents as the next one is told it.
+import type { Elsewhere, NextHop } from '../agent/elsewhere.ts'
+import { type CallerContext, type GuardedFetch, parseAddress } from '../contract/index.ts'
+import { nextAgentChain } from '../identity/chain/agent-chain.ts'
+import { callerHeaders, nextHop, topOfChain } from '../identity/chain/caller-context.ts'
+import { readJrd } from '../identity/discovery/jrd.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { TurnChain } from './turn-chain.ts'
+
+export type Standing = {
+  readonly agent: string
+  readonly chain: TurnChain
+  /** What a chain that begins here is known by: the same in every try. */
+  readonly root: string
+}
+
+type ElsewhereDeps = Pick<GatewayDeps, 'fenceFetch' | 'guardedFetch' | 'host'>
+
+export function createElsewhere(deps: ElsewhereDeps, isHeld: () => boolean, standing: Standing): Elsewhere {
+  return {
+    fetch: deps.fenceFetch(isHeld),
+    guarded: fenced(deps.guardedFetch, isHeld),
+    next: (address) => nextOf(deps.host, standing, address),
+    cardIn(document, address) {
+      const read = readJrd(document, address)
+      return read.ok ? read.card : undefined
+    },
+  }
+}
+
+/** The same for another agent of ours that was asked in between: one place further. */
+export function elsewhereFrom(deps: Pick<GatewayDeps, 'host'>, given: Elsewhere, standing: Standing): Elsewhere {
+  return { ...given, next: (address) => nextOf(deps.host, standing, address) }
+}
+
+function nextOf(host: string, { agent, chain, root }: Standing, address: string | undefined): NextHop {
+  const { caller = topOfChain(root), place } = chain
+  if (isCaller(caller, address)) return { ok: false, code: 'gw:agent_loop' }
+  const next = nextAgentChain(place, { isFromAgent: place !== undefined || caller.chain_depth > 0 })
+  if (!next.ok) return { ok: false, code: next.code }
+  // Whoever counts lower does not make the chain shorter (CH-08).
+  const chain_depth = Math.max(caller.chain_depth, next.chain.hop - 1)
+  const hop = nextHop({ ...caller, chain_depth }, { agent, host })
+  return hop === undefined
+    ? { ok: false, code: 'gw:hop_limit' }
+    : { ok: true, headers: callerHeaders(hop), chain: { ...next.chain } }
+}
+
+/** Asking back whoever waits for us. Of others we know no more than their root; they know themselves. */
+function isCaller({ caller_agent, caller_host }: CallerContext, address: string | undefined): boolean {
+  const asked = address === undefined ? undefined : parseAddress(address)
+  if (asked === undefined || caller_agent === null || !URL.canParse(caller_host)) return false
+  return asked.local === caller_agent && asked.domain === new URL(caller_host).hostname
+}
+
+function fenced({ pins, fetch }: GuardedFetch, isHeld: () => boolean): GuardedFetch {
+  return { pins, fetch: (url, options) => fetch(url, { ...options, mayLeave: isHeld }) }
+}

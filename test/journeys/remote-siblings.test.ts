@@ -1,0 +1,195 @@
+// An agent elsewhere as the sibling of one here: asked by call and by tool, once, within the chain of agents (a2a:CH-02 to CH-08).
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Agent, defineAgent } from '../../src/agent/agent.ts'
+import type { Model } from '../../src/agent/loop/model.ts'
+import { a2aAgent } from '../../src/agent/remote/remote-agent.ts'
+import { isGatewayError, textOf } from '../../src/contract/index.ts'
+import { createElsewhere } from '../../src/gateway/elsewhere.ts'
+import { carriedChain, withChain } from '../../src/gateway/turn-chain.ts'
+import { createUnpinnedFetch } from '../../src/verification/index.ts'
+import {
+  artifactOf,
+  type RemotePeerStub,
+  startRemotePeer,
+  statusOf,
+  taskOf,
+  withResult,
+  withStream,
+} from '../doubles/remote-peer.ts'
+import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
+import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
+import { describeOnEachDatabase } from '../setup/each-database.ts'
+
+const caller = (depth: number) => ({
+  caller_agent: 'first',
+  caller_user: 0,
+  caller_host: 'https://first.example.org',
+  chain_depth: depth,
+  chain_root: 'root-1',
+})
+
+const nextOf = (chain: Parameters<typeof createElsewhere>[2]['chain'], address?: string) => {
+  const deps = { fenceFetch: () => fetch, guardedFetch: createUnpinnedFetch(fetch), host: 'https://here.example.org' }
+  return createElsewhere(deps, () => true, { agent: 'desk', chain, root: 'turn-1' }).next(address)
+}
+
+const headersOf = (depth: number, root: string) => ({
+  'x-agents-api-caller-agent': 'desk',
+  'x-agents-api-caller-user': '0',
+  'x-agents-api-caller-host': 'https://here.example.org',
+  'x-agents-api-chain-depth': String(depth),
+  'x-agents-api-chain-root': root,
+})
+
+test.each([
+  ['at the top of a chain', {}, headersOf(1, 'turn-1'), { hop: 1, max_hops: 4, is_final: false }],
+  [
+    'two hops down',
+    { caller: caller(2), place: { hop: 2, max_hops: 4, is_final: false } },
+    headersOf(3, 'root-1'),
+    { hop: 3, max_hops: 4, is_final: false },
+  ],
+  [
+    'where its caller counts lower than its message',
+    { caller: caller(1), place: { hop: 3, max_hops: 4, is_final: false } },
+    headersOf(4, 'root-1'),
+    { hop: 4, max_hops: 4, is_final: true },
+  ],
+])('tells the next one %s who asks, and how deep it is', (_name, chain, headers, place) => {
+  expect(nextOf(chain)).toEqual({ ok: true, headers, chain: place })
+})
+
+test.each([
+  ['at the last hop', { caller: caller(4), place: { hop: 4, max_hops: 4, is_final: true } }, undefined, 'gw:hop_limit'],
+  ['below a smaller ceiling', { place: { hop: 2, max_hops: 2, is_final: true } }, undefined, 'gw:hop_limit'],
+  [
+    'back to whoever asked',
+    { caller: caller(1), place: { hop: 1, max_hops: 4, is_final: false } },
+    '@first@first.example.org',
+    'gw:agent_loop',
+  ],
+])('asks nobody %s', (_name, chain, address, code) => {
+  expect(nextOf(chain, address)).toEqual({ ok: false, code })
+})
+
+test('a place in a chain is kept with what is left for later, and hidden from the agent', () => {
+  const chain = { caller: caller(2), place: { hop: 2, max_hops: 4, is_final: false } }
+  expect(carriedChain(withChain({ note: 1 }, chain))).toEqual({ chain, rest: { note: 1 } })
+  expect(withChain({ note: 1 }, {})).toEqual({ note: 1 })
+})
+
+describeOnEachDatabase('a sibling elsewhere', (database) => {
+  let vendor: VendorStub
+  let peer: RemotePeerStub
+  let gateway: TestGateway
+  const start = (...agents: readonly Agent[]) => {
+    const billing = defineAgent({
+      slug: 'billing',
+      description: 'Knows what people owe.',
+      model: a2aAgent(peer.origin),
+    })
+    const connections = loopbackConnections(vendor.origin)
+    gateway = createTestGateway(database(), { agents: [...agents, billing], connections })
+  }
+  const say = async (text: string, id = 'm1') => {
+    const before = vendor.messages.length
+    await gateway.deliver({ id, from: 'ada', text })
+    await settleUntil(gateway, () => vendor.messages.length > before)
+    return vendor.messages.at(-1)?.text ?? ''
+  }
+  const sent = () => peer.calls.filter(({ method }) => method === 'SendStreamingMessage')
+  const done = (text: string) => withStream([taskOf('WORKING'), artifactOf(text), statusOf('COMPLETED')], 'close')
+  const relay = defineAgent({
+    slug: 'desk',
+    async run(message, { agents }) {
+      const reply = await agents.call('billing', textOf(message.parts))
+      return `Billing says: ${textOf(reply?.parts ?? [])}`
+    },
+  })
+
+  beforeEach(async () => {
+    vendor = await startVendorStub()
+    peer = await startRemotePeer()
+  })
+  afterEach(async () => {
+    gateway.stop()
+    await Promise.all([vendor.close(), peer.close()])
+    expect(peer.unexpected).toEqual([])
+  })
+
+  test('is called like one here, and is told that it is the second hop', async () => {
+    start(relay)
+    peer.on('SendStreamingMessage', done('three euros'))
+    expect(await say('what do I owe?')).toBe('Billing says: three euros')
+    expect(sent()[0]?.headers).toMatchObject({
+      'x-agents-api-caller-agent': 'billing',
+      'x-agents-api-chain-depth': '2',
+    })
+  })
+
+  test('is a tool of a model, and is described by its operator and not by its card', async () => {
+    const shown: string[] = []
+    const model: Model = async ({ turn, tools, messages }) => {
+      shown.push(...tools.map(({ name, description }) => `${name}: ${description}`))
+      if (turn === 1) return { tool_calls: [{ name: 'agent/billing', parameters: { message: 'how much?' } }] }
+      return { content: `It says ${JSON.stringify(messages.at(-1)?.payload['result'])}` }
+    }
+    start(defineAgent({ slug: 'desk', model, siblings: ['billing'] }))
+    peer.on('SendStreamingMessage', done('three euros'))
+    expect(await say('what do I owe?')).toContain('three euros')
+    expect(shown[0]).toContain('Knows what people owe.')
+    expect(shown.join()).not.toContain('canary')
+  })
+
+  test('that asks back is answered in the task that asked, by the next message of the person', async () => {
+    start(relay)
+    peer.on(
+      'SendStreamingMessage',
+      withStream([taskOf('WORKING'), statusOf('INPUT_REQUIRED', 'Which month?')], 'close'),
+      done('three euros'),
+    )
+    expect(await say('what do I owe?')).toContain('Which month?')
+    expect(await say('May', 'm2')).toContain('three euros')
+    expect(sent()[1]?.params.message).toMatchObject({ taskId: 't1', contextId: 'c1', parts: [{ text: 'May' }] })
+    peer.on('SendStreamingMessage', done('more'))
+    await say('and June?', 'm3')
+    expect(sent()[2]?.params.message).not.toHaveProperty('taskId')
+  })
+
+  test('is not asked where the chain ends, and the one that asks can answer all the same', async () => {
+    const chain = ['a', 'b', 'c', 'd', 'e'].map((slug, index, all) =>
+      defineAgent({
+        slug,
+        async run(message, { agents }) {
+          try {
+            const reply = await agents.call(all[index + 1] ?? 'billing', textOf(message.parts))
+            return `${slug} ${textOf(reply?.parts ?? [])}`
+          } catch (error) {
+            if (!isGatewayError(error, 'sibling_refused')) throw error
+            return `${slug} (${String(error.details['reason'])})`
+          }
+        },
+      }),
+    )
+    start(...chain)
+    expect(await say('hello')).toBe('a b c d e (gw:hop_limit)')
+    expect(peer.calls).toEqual([])
+  })
+
+  test('with a task of its own per question is asked once for each, also where two are alike', async () => {
+    const twice = defineAgent({
+      slug: 'desk',
+      async run(_message, { agents }) {
+        const [one, two] = [await agents.call('billing', 'same'), await agents.call('billing', 'same')]
+        return `${textOf(one?.parts ?? [])} ${textOf(two?.parts ?? [])}`
+      },
+    })
+    start(twice)
+    peer.on(
+      'SendStreamingMessage',
+      withResult({ message: { messageId: 'r', role: 'ROLE_AGENT', parts: [{ text: 'yes' }] } }),
+    )
+    expect(await say('go')).toBe('yes yes')
+    expect(new Set(sent().map(({ params }) => params.message?.messageId)).size).toBe(2)
+  })
+})
