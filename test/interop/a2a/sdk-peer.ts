@@ -1,0 +1,65 @@
+// Starts the SDK's server and asks it what it was asked.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Peer } from '../peer.ts'
+
+export type SdkPeer = {
+  readonly url: string
+  readonly told: () => Promise<Told>
+  readonly stop: () => Promise<void>
+}
+
+export type Told = {
+  readonly asked: readonly {
+    readonly taskId: string
+    readonly contextId: string
+    readonly messageId: string
+    readonly text: string
+    readonly isFollowUp: boolean
+    readonly metadata: unknown
+  }[]
+  readonly cancelled: readonly string[]
+  readonly heard: readonly {
+    readonly method: string
+    readonly path: string
+    readonly headers: Readonly<Record<string, string>>
+  }[]
+}
+
+const program = fileURLToPath(new URL('./sdk-server.mjs', import.meta.url))
+const installed = fileURLToPath(new URL('../node_modules/@a2a-js/sdk', import.meta.url))
+
+export function findSdk(): Peer<(...args: readonly string[]) => Promise<SdkPeer>> {
+  const problem = process.env['PARLEY_INTEROP_PROBLEM']
+  if (problem !== undefined) return { problem }
+  return existsSync(installed)
+    ? { module: startSdkPeer }
+    : { problem: '@a2a-js/sdk is not installed; npm test does it' }
+}
+
+async function startSdkPeer(...args: readonly string[]): Promise<SdkPeer> {
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const url = `http://127.0.0.1:${await portOf(child)}`
+  return {
+    url,
+    told: async () => (await (await fetch(`${url}/asked`)).json()) as Told,
+    async stop() {
+      const ended = new Promise((resolve) => child.once('close', resolve))
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+function portOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let output = ''
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+      const port = /port (\d+)/.exec(output)?.[1]
+      if (port !== undefined) resolve(Number(port))
+    })
+    child.once('exit', (code) => reject(new Error(`the peer ended with ${code}: ${output}`)))
+  })
+}
