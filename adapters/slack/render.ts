@@ -1,5 +1,11 @@
 // Hop 8: a reply to Web API calls as data: words as blocks, approvals as cards with buttons, files as uploads. Pure.
-import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../src/contract/index.ts'
+import {
+  type ControlFacts,
+  isKnownPart,
+  type JsonObject,
+  type NormalizedResponse,
+  type Part,
+} from '../../src/contract/index.ts'
 import {
   type BlocksMessage,
   plainTree,
@@ -20,8 +26,8 @@ export type RenderFacts = {
 type Rendered = { readonly call: SlackCall; readonly primary: boolean }
 type PolicyPart = Extract<Part, { kind: 'policy' }>
 
-/** What the gateway says when a decision was taken, and nothing else: only then the buttons go. */
-const decided = /^(?:Approved|Rejected): /
+/** A decision was taken just now, or nobody can take it any more: only then the buttons go. */
+const decided: ReadonlySet<unknown> = new Set(['accepted', 'rejected', 'expired'])
 
 export function renderSlack(
   facts: RenderFacts,
@@ -36,7 +42,7 @@ export function renderSlack(
   const isLeftOpen = how.hasLive && words.length === 0 && cards.length === 0
   const messages = isLeftOpen ? renderBlocks(replyTree(reply)) : words
   const files = facts.sendsFiles ? reply.parts.filter(isSendable).map((part) => fileCall(part, address)) : []
-  const said = messages.map((message, index) => callFor(address, message, how.hasLive && index === 0))
+  const said = messages.map((message, index) => callFor(address, message, how.hasLive && index === 0, reply.control))
   const isFirst = (index: number): boolean => messages.length === 0 && index === 0
   const asked = cards.map((card, index) =>
     callFor({ ...address, reply_to_card: undefined }, card, how.hasLive && isFirst(index)),
@@ -67,7 +73,7 @@ function userIdOf(names: ReadonlyMap<string, string>, name: string): string | un
   return names.get(local.toLowerCase()) ?? (isOurs ? id?.toUpperCase() : undefined)
 }
 
-function callFor(to: SlackReplyTo, message: BlocksMessage, isLive: boolean): SlackCall {
+function callFor(to: SlackReplyTo, message: BlocksMessage, isLive: boolean, control?: ControlFacts): SlackCall {
   const { account, reply_to_card: card, reply_to_user: clicker } = to
   const payload = payloadOf(to, message)
   if (card === undefined || clicker === undefined) {
@@ -79,7 +85,7 @@ function callFor(to: SlackReplyTo, message: BlocksMessage, isLive: boolean): Sla
       ...(to.user === undefined ? {} : { fallbackUser: to.user }),
     }
   }
-  if (!decided.test(message.text))
+  if (!decided.has(control?.decision))
     return { method: 'chat.postEphemeral', account, payload: { ...payload, user: clicker } }
   const { thread_ts: _thread, ...place } = payload
   return { method: 'chat.update', account, payload: { ...place, ...decidedCard(to, message), ts: card } }

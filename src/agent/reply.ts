@@ -1,5 +1,5 @@
 // What an agent returned, as a whole NormalizedResponse; undefined when it chose to say nothing.
-import { GatewayError, type NormalizedResponse, normalizedResponseSchema, textPart } from '../contract/index.ts'
+import { agentResponseSchema, GatewayError, type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { AgentReply } from './context.ts'
 
 export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string; readonly agent: string }
@@ -14,7 +14,7 @@ export function completeReply(reply: AgentReply, facts: ReplyFacts): NormalizedR
     status: 'completed',
     ...given,
   }
-  const parsed = normalizedResponseSchema.safeParse({ parts: [], ...whole })
+  const parsed = agentResponseSchema.safeParse({ parts: [], ...whole })
   if (!parsed.success) {
     const path = parsed.error.issues[0]?.path.join('.') ?? ''
     throw new GatewayError(

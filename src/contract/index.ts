@@ -115,8 +115,8 @@ export {
   textOf,
   textPart,
 } from './parts.ts'
-export type { NormalizedResponse, StreamChunk } from './response.ts'
-export { normalizedResponseSchema } from './response.ts'
+export type { ControlFacts, NormalizedResponse, StreamChunk } from './response.ts'
+export { agentResponseSchema, normalizedResponseSchema } from './response.ts'
 export type { Secret } from './secret.ts'
 export { secret } from './secret.ts'
 export type { PolicySender, Sender, SenderProfile, UnverifiedSender, VerifiedSender } from './sender.ts'

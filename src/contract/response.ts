@@ -2,6 +2,19 @@
 import * as z from 'zod'
 import { type KnownPart, partSchema } from './parts.ts'
 
+/**
+ * Set by the gateway where it answers itself, and by nobody else: what was asked of it, and what came of a decision. An adapter
+ * goes by this and not by the words.
+ */
+const controlSchema = z.object({
+  /** `door`: somebody is told why they are not let in. Else the name of the command. */
+  about: z.string(),
+  /** `accepted` and `rejected`: decided just now. `unclear`: several things wait. The others: why nothing was decided. */
+  decision: z
+    .enum(['accepted', 'rejected', 'already_resolved', 'expired', 'changed', 'not_allowed', 'not_found', 'unclear'])
+    .optional(),
+})
+
 const errorSchema = z.object({ code: z.string(), message: z.string(), retryable: z.boolean() })
 
 export const normalizedResponseSchema = z.object({
@@ -14,7 +27,13 @@ export const normalizedResponseSchema = z.object({
   error: errorSchema.optional(),
   usage: z.object({ input_tokens: z.number().optional(), output_tokens: z.number().optional() }).optional(),
   trace: z.array(z.record(z.string(), z.unknown())).optional(),
+  control: controlSchema.optional(),
 })
+
+/** What of it an agent writes. */
+export const agentResponseSchema = normalizedResponseSchema.omit({ control: true })
+
+export type ControlFacts = z.infer<typeof controlSchema>
 
 /** What an agent answers; "reply" in this code base means this. */
 export type NormalizedResponse = z.infer<typeof normalizedResponseSchema>

@@ -73,7 +73,8 @@ function newPairing(
 }
 
 function notice(ready: ReadyTurn, words: string): NormalizedResponse | undefined {
-  return completeReply(words, replyFacts(ready))
+  const reply = completeReply(words, replyFacts(ready))
+  return reply === undefined ? undefined : { ...reply, control: { about: 'door' } }
 }
 
 function noticeCalls(deps: GatewayDeps, ready: ReadyTurn, words: string | undefined): TurnEnd['calls'] {

@@ -7,16 +7,15 @@ import { piecesOf, textCall } from './text.ts'
 type Rendered = { readonly call: TelegramCall; readonly primary: boolean }
 type Click = NonNullable<TelegramReplyTo['reply_to_click']>
 
-// The words of a decision that was taken, here or before, or that is over. Any other answer leaves the buttons to those they are for:
-// a code that nobody knows may have been made up, for any message.
-const settled =
-  /^(?:(?:Approved|Rejected): |This (?:was already decided|request for approval has expired|is no longer))/
+// Decided, here or before, or over. Any other answer leaves the buttons to those they are for: a code that nobody knows may have
+// been made up, for any message.
+const settled: ReadonlySet<unknown> = new Set(['accepted', 'rejected', 'already_resolved', 'expired', 'changed'])
 
 /** Long answers come as a message too: a press is told two hundred characters and no more. */
 export function clickCalls(reply: NormalizedResponse, to: TelegramReplyTo, click: Click): readonly Rendered[] {
   const pieces = piecesOf(replyTree(reply))
   const words = pieces.map(({ text }) => text).join('\n')
-  const isSettled = reply.status === 'completed' && settled.test(words)
+  const isSettled = settled.has(reply.control?.decision)
   const isShort = words.length <= maxToastLength
   const toast: TelegramCall = {
     method: 'answerCallbackQuery',

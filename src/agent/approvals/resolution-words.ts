@@ -1,8 +1,18 @@
 // What somebody who decided is told: in a chat as a sentence, over HTTP as a typed refusal. The remedy is the same.
-import { GatewayError } from '../../contract/index.ts'
+import { type ControlFacts, GatewayError } from '../../contract/index.ts'
 import type { ActionLine, RefusedResolution, Resolution } from './pending-action-store.ts'
 
-export function resolutionWords(resolution: Resolution): string {
+/** The words with what they mean, for whoever shows them. */
+export function resolutionTold(resolution: Resolution): {
+  readonly says: string
+  readonly decision: NonNullable<ControlFacts['decision']>
+} {
+  const says = resolutionWords(resolution)
+  if (resolution.kind === 'refused') return { says, decision: resolution.reason }
+  return { says, decision: resolution.action.status === 'accepted' ? 'accepted' : 'rejected' }
+}
+
+function resolutionWords(resolution: Resolution): string {
   if (resolution.kind === 'refused') return refusals[resolution.reason](resolution.action)
   const { summary, status } = resolution.action
   return status === 'accepted' ? `Approved: ${summary}. I go on with it.` : `Rejected: ${summary}. I will not do it.`

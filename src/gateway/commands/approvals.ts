@@ -2,10 +2,10 @@
 import type { ApprovalDecision } from '../../agent/approvals/decision.ts'
 import type { ActionLine, PendingActionStore } from '../../agent/approvals/pending-action-store.ts'
 import { codeOf } from '../../agent/approvals/question.ts'
-import { resolutionWords } from '../../agent/approvals/resolution-words.ts'
+import { resolutionTold } from '../../agent/approvals/resolution-words.ts'
 import type { AuditStore } from '../../identity/audit/audit-store.ts'
 import type { ControlCommand } from '../../inbound/control-command.ts'
-import type { CommandScene } from './command.ts'
+import type { CommandScene, Told } from './command.ts'
 
 const decisions: Readonly<Record<string, ApprovalDecision>> = { approve: 'accepted', reject: 'rejected' }
 
@@ -20,14 +20,14 @@ export async function answerDecision({
   principal,
   isOperator,
   turn,
-}: CommandScene): Promise<string> {
+}: CommandScene): Promise<Told> {
   if (glance === undefined) return noneWords(undefined)
   const { conversationId } = glance
   const { pendingActions: actions, audit } = deps
   const scene = { actions, audit, tenant: turn.tenant, conversationId, turnId: turn.id, principal, isOperator }
-  const text = await decideByCommand(scene, command)
+  const told = await decideByCommand(scene, command)
   deps.bells.turns.ring()
-  return text
+  return told
 }
 
 type DecisionScene = {
@@ -41,7 +41,7 @@ type DecisionScene = {
   readonly turnId: string
 }
 
-async function decideByCommand(scene: DecisionScene, { name, args }: ControlCommand): Promise<string> {
+async function decideByCommand(scene: DecisionScene, { name, args }: ControlCommand): Promise<Told> {
   const status = decisions[name] ?? 'rejected'
   const [, code, rest = ''] = argsPattern.exec(args) ?? []
   const scope = { tenant: scene.tenant, owner: null, conversationId: scene.conversationId }
@@ -54,7 +54,7 @@ async function decideByCommand(scene: DecisionScene, { name, args }: ControlComm
   const resolver = { name: scene.principal, isOperator: scene.isOperator, scope }
   const resolution = await scene.actions.resolve(action.action_id, verdict, resolver)
   if (resolution.kind === 'refused') await noteRefusal(scene, action, resolution.reason, status)
-  return resolutionWords(resolution)
+  return resolutionTold(resolution)
 }
 
 /** What was decided is written down with the decision; an attempt that came to nothing, here. */
@@ -68,13 +68,16 @@ async function noteRefusal(
   await audit.record({ ...attempt, subject: principal, agent: agent ?? undefined, conversationId })
 }
 
-function noneWords(code: string | undefined): string {
-  return code === undefined
-    ? 'Nothing waits for an approval here.'
-    : `Nothing with the code ${code} waits for an approval here. It may have been decided, or it has expired.`
+function noneWords(code: string | undefined): Told {
+  const says =
+    code === undefined
+      ? 'Nothing waits for an approval here.'
+      : `Nothing with the code ${code} waits for an approval here. It may have been decided, or it has expired.`
+  return { says, decision: 'not_found' }
 }
 
-function whichWords(name: string, found: readonly ActionLine[]): string {
+function whichWords(name: string, found: readonly ActionLine[]): Told {
   const lines = found.map(({ action_id, summary }) => `/${name} ${codeOf(action_id)} - ${summary}`)
-  return ['Several things wait for an approval here. Which one?', ...lines].join('\n')
+  const says = ['Several things wait for an approval here. Which one?', ...lines].join('\n')
+  return { says, decision: 'unclear' }
 }

@@ -1,5 +1,5 @@
-// What a command for the gateway is given and what it answers: a text, rendered like any reply.
-import type { StoredGrant } from '../../contract/index.ts'
+// What a command for the gateway is given and what it answers: words, rendered like any reply, and what they mean.
+import type { ControlFacts, StoredGrant } from '../../contract/index.ts'
 import type { ControlCommand } from '../../inbound/control-command.ts'
 import type { Glance } from '../../sessions/run-store.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
@@ -24,5 +24,8 @@ export type CommandScene = {
 export type Command = {
   /** One line of /help. */
   readonly help: string
-  readonly answer: (scene: CommandScene) => Promise<string> | string
+  readonly answer: (scene: CommandScene) => Promise<string | Told> | string | Told
 }
+
+/** Words about a decision, and which. */
+export type Told = { readonly says: string; readonly decision: NonNullable<ControlFacts['decision']> }

@@ -24,5 +24,9 @@ export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<N
     glance,
     turn: { id: turn.id, tenant: lane.tenant },
   }
-  return completeReply(await answerCommand(scene), replyFacts(ready))
+  const answer = await answerCommand(scene)
+  const { says, decision } = typeof answer === 'string' ? { says: answer, decision: undefined } : answer
+  const reply = completeReply(says, replyFacts(ready))
+  const control = { about: command.name, ...(decision === undefined ? {} : { decision }) }
+  return reply === undefined ? undefined : { ...reply, control }
 }

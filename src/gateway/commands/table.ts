@@ -3,7 +3,7 @@ import type { NormalizedMessage } from '../../contract/index.ts'
 import { type ControlCommand, controlCommandOf } from '../../inbound/control-command.ts'
 import { answerAgents } from './agents.ts'
 import { answerDecision } from './approvals.ts'
-import type { Command, CommandScene } from './command.ts'
+import type { Command, CommandScene, Told } from './command.ts'
 import { answerConsent } from './consent.ts'
 import { answerPair } from './pair.ts'
 import { answerStatus } from './status.ts'
@@ -30,7 +30,7 @@ export function isControl(message: Pick<NormalizedMessage, 'channel' | 'parts'>)
   return commandOf(message) !== undefined
 }
 
-export async function answerCommand(scene: CommandScene): Promise<string> {
+export async function answerCommand(scene: CommandScene): Promise<string | Told> {
   const command = commands[scene.command.name] ?? { answer: answerHelp }
   return command.answer(scene)
 }

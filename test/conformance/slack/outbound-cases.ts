@@ -1,7 +1,7 @@
 // slack 8.4: what goes out, and what is made of the answers. Streams are in live-cases.ts.
 
 import type { ActionLine, Resolution } from '../../../src/agent/approvals/pending-action-store.ts'
-import { resolutionWords } from '../../../src/agent/approvals/resolution-words.ts'
+import { resolutionTold } from '../../../src/agent/approvals/resolution-words.ts'
 import type { Adapter, JsonObject, NormalizedResponse, Part } from '../../../src/contract/index.ts'
 import { attemptAt, replySaying } from '../../contract/adapter-contract-outbound.ts'
 import { apiError, type SlackApi } from '../../doubles/slack-api.ts'
@@ -289,7 +289,10 @@ const fileCases: readonly Case[] = [
 ]
 
 const action = { summary: 'delete the branch', status: 'accepted', resolvers: 'owner' } as unknown as ActionLine
-const words = (resolution: Resolution) => replySaying(resolutionWords(resolution))
+const words = (resolution: Resolution) => {
+  const { says, decision } = resolutionTold(resolution)
+  return replySaying(says, { control: { about: 'approve', decision } })
+}
 const clickedPlace: JsonObject = {
   ...place,
   reply_to_user: 'U0ADA0001',

@@ -1,6 +1,6 @@
 // Cases of slack 8.5 and 8.9 that this channel and the core decide together: answers to Telegram, copies, words of decisions.
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'
-import { resolutionWords } from '../../../src/agent/approvals/resolution-words.ts'
+import { resolutionTold } from '../../../src/agent/approvals/resolution-words.ts'
 import type { ErrorCode } from '../../../src/contract/index.ts'
 import { failureAnswer, hookAnswer } from '../../../src/http/status.ts'
 import { dedupeKey } from '../../../src/inbound/dedupe-key.ts'
@@ -17,14 +17,15 @@ const line = {
   ...{ action_id: 'x', summary: 'delete it', status: 'accepted', agent: 'demo', resolvers: 'other', hash: 'h' },
   resolution_metadata: {},
 }
-type Resolution = Parameters<typeof resolutionWords>[0]
+type Resolution = Parameters<typeof resolutionTold>[0]
 /** The words are what is looked at; of the action only what they say of it is here. */
-const words = (resolution: object): string => resolutionWords(resolution as Resolution)
-const refused = (reason: string): string => words({ kind: 'refused', reason, action: line })
-const removesButtons = (said: string): boolean =>
-  calls(parts(saying(said)), { chat_id: '5', reply_to_click: { id: 'q', message_id: '7' } }).some(
-    (call) => call['method'] === 'editMessageReplyMarkup',
-  )
+const words = (resolution: object) => resolutionTold(resolution as Resolution)
+const refused = (reason: string) => words({ kind: 'refused', reason, action: line })
+const removesButtons = ({ says, decision }: ReturnType<typeof words>): boolean =>
+  calls(
+    { ...parts(saying(says)), control: { about: 'approve', decision } },
+    { chat_id: '5', reply_to_click: { id: 'q', message_id: '7' } },
+  ).some((call) => call['method'] === 'editMessageReplyMarkup')
 
 export const ingressCases: readonly Case[] = [
   {

@@ -1,6 +1,6 @@
 // Cases of slack 8.7 that concern buttons, answers to clicks, guests and the fallback ladder, against a stand-in for the Bot API.
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'
-import type { Adapter, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
+import type { Adapter, ControlFacts, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
 import { adapterFor } from '../../contract/adapter-fixtures.ts'
 import { apiFault, rateLimited, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import type { Case } from '../conform.ts'
@@ -10,6 +10,10 @@ const private5 = { chat_id: '5' }
 const clicked = { chat_id: '5', reply_to_click: { id: 'q1', message_id: '70' } }
 const keyboardOf = (call: JsonObject | undefined): unknown =>
   (call?.['payload'] as JsonObject | undefined)?.['reply_markup']
+const decided = (words: string, decision: ControlFacts['decision'] = 'accepted') => ({
+  ...parts(saying(words)),
+  control: { about: 'approve', decision },
+})
 const methods = (all: readonly JsonObject[]): unknown => all.map((call) => call['method'])
 
 const buttons: readonly Case[] = [
@@ -71,9 +75,12 @@ const answers: readonly Case[] = [
     id: 'T71a',
     claim: 'a decision, and one that was taken before, are said and take the buttons off',
     run: () =>
-      ['Approved: delete it. I go on with it.', 'This was already decided: it is accepted.'].map((words) =>
-        calls(parts(saying(words)), clicked),
-      ),
+      (
+        [
+          ['Approved: delete it. I go on with it.', 'accepted'],
+          ['This was already decided: it is accepted.', 'already_resolved'],
+        ] as const
+      ).map(([words, decision]) => calls(decided(words, decision), clicked)),
     expected: [
       [
         {
@@ -87,14 +94,14 @@ const answers: readonly Case[] = [
   },
   {
     id: 'T71b',
-    claim: 'a refusal by status keeps the buttons, whatever its words',
-    run: () => methods(calls({ ...parts(saying('Approved: not')), status: 'refused' }, clicked)),
+    claim: 'words alone take no buttons off, whatever they are',
+    run: () => methods(calls(parts(saying('Approved: not')), clicked)),
     equals: ['answerCallbackQuery'],
   },
   {
     id: 'T71c',
     claim: 'an answer too long for a press is a message that points at the card',
-    run: () => calls(parts(saying('Approved: '.padEnd(300, 'x'))), clicked),
+    run: () => calls(decided('Approved: '.padEnd(300, 'x')), clicked),
     expected: [
       { method: 'answerCallbackQuery', payload: { callback_query_id: 'q1' } },
       { method: 'sendMessage', payload: { reply_parameters: { message_id: 70 } } },
@@ -105,7 +112,10 @@ const answers: readonly Case[] = [
     id: 'T40b',
     claim: 'the buttons of an inline message go by its own id',
     run: () =>
-      calls(parts(saying('Rejected: x.')), { chat_id: '5', reply_to_click: { id: 'q', inline_message_id: 'AAB' } })[1],
+      calls(decided('Rejected: x.', 'rejected'), {
+        chat_id: '5',
+        reply_to_click: { id: 'q', inline_message_id: 'AAB' },
+      })[1],
     equals: { method: 'editMessageReplyMarkup', payload: { inline_message_id: 'AAB' } },
   },
   {
@@ -227,7 +237,7 @@ const ladder: readonly Case[] = [
       withApi(async (bench) => {
         bench.api.failNext('answerCallbackQuery', apiFault(400, 'Bad Request: query is too old'))
         bench.api.failNext('editMessageReplyMarkup', apiFault(400, 'Bad Request: message to edit not found'))
-        const both = calls(parts(saying('Rejected: x.')), clicked)
+        const both = calls(decided('Rejected: x.', 'rejected'), clicked)
         return [await tries(bench, both[0]), await tries(bench, both[1])]
       }),
     equals: [[{ kind: 'delivered' }], [{ kind: 'delivered' }]],
