@@ -5,6 +5,7 @@ import { type AgentProfile, type CallerDesk, type FileSource, GatewayError, type
 import type { GatewayConnection, TurnPolicy } from '../gateway/deps.ts'
 import type { Database } from '../storage/database.ts'
 import { createInstallations, type Seal } from '../storage/installation-store.ts'
+import { createNotes } from '../storage/note-store.ts'
 import { createPlaceStore } from '../storage/place-store.ts'
 import { createTaskStore } from '../storage/task-store.ts'
 import { createRunLog } from '../storage/transcript-store.ts'
@@ -58,10 +59,12 @@ function createConnection(
   const { tenant } = config
   const installations = createInstallations(database, { tenant, connection: key, agent: each.agent, seal: means.seal })
   const places = createPlaceStore(database, { tenant, connection: key })
+  const notes = createNotes(database, { tenant, connection: key, seal: means.seal })
   const store = createTaskStore(database, { tenant, connection: key, seal: means.seal })
   const tasks = createTaskDesk({ ...means, store })
+  const stores = { installations, places, tasks, notes }
   const channelDeps = {
-    ...{ connection, fetch, guardedFetch, now, hmac, runLog, callers, files, installations, places, tasks },
+    ...{ connection, fetch, guardedFetch, now, hmac, runLog, callers, files, ...stores },
     newId: means.newId,
     agents: () => profilesFor(config, each),
     ...(config.publicUrl === undefined ? {} : { publicUrl: new URL(config.publicUrl).origin }),

@@ -138,6 +138,31 @@ export type AgentProfile = {
   readonly skills: readonly AgentSkill[]
 }
 
+/** Something a channel must know for a while. */
+export type Note = {
+  readonly family: string
+  readonly key: string
+  readonly value?: JsonObject
+  readonly lifeMs: number
+  /** Sealed at rest. */
+  readonly isSecret?: boolean
+  /** Whose it is, so that it is forgotten with them. */
+  readonly subject?: string
+  /** Not kept where the family has so many already. */
+  readonly atMost?: number
+  /** Not kept where it is there already. */
+  readonly isOnce?: boolean
+}
+
+/** Store port: notes that every replica finds, each of which ends by itself. */
+export interface Notes {
+  /** False: it was not kept, because it is there, or there are too many. */
+  keep(note: Note): Promise<boolean>
+  read(family: string, key: string): Promise<JsonObject | undefined>
+  /** For one taker only. */
+  take(family: string, key: string): Promise<JsonObject | undefined>
+}
+
 /** What an adapter is given; the named ports are there for the channels that declare their use. */
 export type ChannelDeps = {
   readonly connection: Connection
@@ -150,6 +175,7 @@ export type ChannelDeps = {
   readonly runLog?: RunLog
   readonly installations?: Installations
   readonly places?: Places
+  readonly notes?: Notes
   /** Files that replies carry. */
   readonly files?: FileSource
   /** For channels whose callers bring tokens. */

@@ -55,6 +55,8 @@ export type {
   Installation,
   Installations,
   MentionHumans,
+  Note,
+  Notes,
   Places,
   RoomMemory,
   RunLog,

@@ -12,6 +12,7 @@ import {
   forgetChains,
   forgetContent,
   forgetLimits,
+  forgetNotes,
   forgetOverheard,
   forgetPairings,
   forgetReceipts,
@@ -80,8 +81,9 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
         swept += (await database.query(each, [receiptDays, batch, tenant])).length
       }
       swept += (await database.query(forgetAudit, [auditDays, batch, tenant])).length
-      for (const each of [forgetLimits, forgetUsedTokens]) swept += (await database.query(each, [batch, tenant])).length
       swept += await forgetTalk(database, tenant)
+      for (const each of [forgetLimits, forgetUsedTokens, forgetNotes])
+        swept += (await database.query(each, [batch, tenant])).length
       swept += (await database.query(forgetChains, [chainDays, batch, tenant])).length
       swept += (await database.query(sweepForgotten, [batch, tenant])).length
       await database.query(foldTallies, [changesPerFold])

@@ -1,8 +1,9 @@
 // Installing into workspaces: the browser's way there and back, and everything that must not become an installation (slack 2.6).
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { serveInstall } from '../../adapters/slack/install/serve-install.ts'
-import { secret } from '../../src/contract/index.ts'
+import { type Notes, secret } from '../../src/contract/index.ts'
 import { type MemoryInstallations, memoryInstallations } from '../doubles/memory-installations.ts'
+import { type MemoryNotes, memoryNotes } from '../doubles/memory-notes.ts'
 import type { Fault } from '../doubles/scripted-server.ts'
 import { type SlackOauth, startSlackOauth } from '../doubles/slack-oauth.ts'
 
@@ -11,12 +12,14 @@ const redirectUrl = `${hook}/oauth_redirect`
 
 let slack: SlackOauth
 let installations: MemoryInstallations
+let notes: MemoryNotes
 let now: number
 
 beforeEach(async () => {
   slack = await startSlackOauth()
   installations = memoryInstallations()
   now = Date.parse('2026-01-02T03:04:05Z')
+  notes = memoryNotes(() => now)
 })
 
 afterEach(async () => {
@@ -30,7 +33,7 @@ const settings = () => ({
   redirectUrl,
   apiUrl: slack.apiUrl,
 })
-const serve = () => serveInstall(settings(), { fetch, now: () => now, installations })
+const serve = (at: Notes = notes) => serveInstall(settings(), { fetch, now: () => now, installations, notes: at })
 
 type Begun = { readonly state: string; readonly cookie: string; readonly location: URL; readonly setCookie: string }
 
@@ -70,6 +73,23 @@ describe('the way to Slack', () => {
     const [one, two] = [await begin(app), await begin(app)]
     expect(one.state).not.toBe(two.state)
     expect(one.cookie).not.toBe(two.cookie)
+  })
+
+  test('is closed while ten thousand are under way, and open again when they have ended', async () => {
+    for (let count = 0; count < 10_000; count += 1)
+      await notes.keep({ family: 'install', key: String(count), lifeMs: 600_000 })
+    const closed = await serve()(new Request(`${hook}/install`))
+    expect([closed?.status, closed?.headers.get('location')]).toEqual([503, null])
+    now += 600_000
+    await begin(serve())
+  })
+
+  test('keeps nothing from which a state could be made', async () => {
+    const { state, cookie } = await begin(serve())
+    const [key = ''] = notes.keys()
+    const kept = JSON.stringify([key, await notes.read('install', key.slice('install/'.length))])
+    expect(kept).toMatch(/browser/)
+    expect([kept.includes(state), kept.includes(cookie.split('=')[1] ?? '?')]).toEqual([false, false])
   })
 
   test('leaves every other address and method alone', async () => {
@@ -138,7 +158,7 @@ describe('nothing is asked of Slack and nothing is kept', () => {
     return [state, cookie]
   }
   const foreign: Attempt = async () => {
-    const { state, cookie } = await begin(serve())
+    const { state, cookie } = await begin(serve(memoryNotes(() => now)))
     return [state, cookie]
   }
   const refusals: readonly (readonly [string, Attempt])[] = [

@@ -12,6 +12,7 @@ import type {
 import { webHmac } from '../../src/verification/index.ts'
 import { attemptAt, replySaying } from '../contract/adapter-contract-outbound.ts'
 import type { MemoryInstallations } from './memory-installations.ts'
+import { memoryNotes } from './memory-notes.ts'
 
 export const signingSecret = '8f742231b10e8888abcd99yyyzzz85a5'
 export const connection = { tenant: 'default', id: 'default', agent: 'demo', domain: 'parley.localhost' }
@@ -32,7 +33,7 @@ export function installed(account: string, changes: Partial<Installation> = {}):
 export function tenantAdapter(installations: MemoryInstallations, apiUrl: string): Adapter {
   return slackChannel.create(
     { install: installSettings, signingSecret, apiUrl },
-    { connection, fetch, now: Date.now, hmac: webHmac(), installations },
+    { connection, fetch, now: Date.now, hmac: webHmac(), installations, notes: memoryNotes() },
   )
 }
 

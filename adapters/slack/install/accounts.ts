@@ -16,12 +16,12 @@ export type Accounts = {
 
 export function createAccounts(settings: SlackSettings, deps: ChannelDeps): Accounts {
   const { botToken, install, apiUrl } = settings
-  const { installations } = deps
+  const { installations, notes } = deps
   if (botToken !== undefined) return { tokenOf: ownToken({ botToken }), note: async () => {}, serve: undefined }
-  if (install === undefined || installations === undefined)
+  if (install === undefined || installations === undefined || notes === undefined)
     throw new GatewayError('config_invalid', '[slack] there is no store for installations; set SLACK_BOT_TOKEN instead')
   const oauth = { ...install, apiUrl }
-  const ports = { fetch: deps.fetch, now: deps.now, installations }
+  const ports = { fetch: deps.fetch, now: deps.now, installations, notes }
   return {
     tokenOf: createTokenDesk(oauth, ports).tokenOf,
     note: (app, payload) => endRemoved(installations, app, payload),

@@ -1,29 +1,31 @@
-// Installs under way: each begun in one browser, ended once, within ten minutes. Kept in memory, so an install that is cut by
-// a restart, or ends on another process than it began on, is refused and begun again.
-import { equalInConstantTime } from '../../../src/verification/index.ts'
+// Installs under way: each begun in one browser, ended once, within ten minutes. They are rows, so that an install may begin on one
+// replica and end on another; what is stored of a state is its hash, from which no state can be made.
+import type { Notes } from '../../../src/contract/index.ts'
+import { equalInConstantTime, sha256Hex } from '../../../src/verification/index.ts'
 
 export type InstallStates = {
-  readonly begin: () => { readonly state: string; readonly browser: string }
+  /** Undefined: too many have begun and not ended. */
+  readonly begin: () => Promise<{ readonly state: string; readonly browser: string } | undefined>
   /** True once, for the browser that began it and in time. */
-  readonly end: (state: string, browser: string) => boolean
+  readonly end: (state: string, browser: string) => Promise<boolean>
 }
 
 export const stateLifeMs = 10 * 60_000
-const maxStates = 1_000
+/** Anybody may begin one, so there is an end to how many rows that makes. */
+const maxStates = 10_000
+const family = 'install'
 
-export function createInstallStates(now: () => number): InstallStates {
-  const begun = new Map<string, { readonly browser: string; readonly until: number }>()
+export function createInstallStates(notes: Notes): InstallStates {
   return {
-    begin() {
+    async begin() {
       const [state, browser] = [random(), random()]
-      for (const [old, { until }] of begun) if (until <= now() || begun.size >= maxStates) begun.delete(old)
-      begun.set(state, { browser, until: now() + stateLifeMs })
-      return { state, browser }
+      const value = { browser: await sha256Hex(browser) }
+      const note = { family, key: await sha256Hex(state), value, lifeMs: stateLifeMs, atMost: maxStates, isOnce: true }
+      return (await notes.keep(note)) ? { state, browser } : undefined
     },
-    end(state, browser) {
-      const found = begun.get(state)
-      begun.delete(state)
-      return found !== undefined && now() < found.until && equalInConstantTime(browser, found.browser)
+    async end(state, browser) {
+      const begun = await notes.take(family, await sha256Hex(state))
+      return begun !== undefined && equalInConstantTime(await sha256Hex(browser), String(begun['browser']))
     },
   }
 }

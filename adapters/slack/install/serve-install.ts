@@ -1,11 +1,14 @@
 // Installing the app into a workspace: `install` sends the browser to Slack, `oauth_redirect` takes it back (slack 2.6).
-import type { ChannelDeps, Installations } from '../../../src/contract/index.ts'
+import type { ChannelDeps, Installations, Notes } from '../../../src/contract/index.ts'
 import { exchangeCode, type OauthSettings } from './exchange.ts'
 import { createInstallStates, type InstallStates, stateLifeMs } from './install-states.ts'
 import { botScopes, installPath, redirectPath } from './manifest.ts'
 import { type Page, pageResponse } from './page.ts'
 
-export type InstallDeps = Pick<ChannelDeps, 'fetch' | 'now'> & { readonly installations: Installations }
+export type InstallDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
+  readonly installations: Installations
+  readonly notes: Notes
+}
 
 const cookieName = '__Secure-parley_install'
 
@@ -26,6 +29,11 @@ const pages = {
     title: 'Slack refused this install',
     words: 'The code it gave was used before, or the app is set up differently there. Nothing was kept. Begin again.',
   },
+  busy: {
+    status: 503,
+    title: 'Too many installs are under way',
+    words: 'Nothing was begun. Wait ten minutes and begin again.',
+  },
   failed: {
     status: 502,
     title: 'Slack did not answer',
@@ -37,7 +45,7 @@ export function serveInstall(
   settings: OauthSettings,
   deps: InstallDeps,
 ): (request: Request) => Promise<Response | undefined> {
-  const states = createInstallStates(deps.now)
+  const states = createInstallStates(deps.notes)
   return async (request) => {
     if (request.method !== 'GET') return undefined
     const url = new URL(request.url)
@@ -49,8 +57,10 @@ export function serveInstall(
   }
 }
 
-function begin(settings: OauthSettings, states: InstallStates): Response {
-  const { state, browser } = states.begin()
+async function begin(settings: OauthSettings, states: InstallStates): Promise<Response> {
+  const begun = await states.begin()
+  if (begun === undefined) return pageResponse(pages.busy)
+  const { state, browser } = begun
   const location = authorizeUrl(settings, state)
   const headers = { location, 'set-cookie': cookie(settings, browser, stateLifeMs), 'cache-control': 'no-store' }
   return new Response(null, { status: 302, headers: { ...headers, 'referrer-policy': 'no-referrer' } })
@@ -74,7 +84,7 @@ async function finish(
   states: InstallStates,
   { query, browser }: Return,
 ): Promise<Page> {
-  const isOurs = states.end(query.get('state') ?? '', browser)
+  const isOurs = await states.end(query.get('state') ?? '', browser)
   if (query.has('error')) return pages.denied
   const code = query.get('code')
   if (!isOurs || code === null || code === '') return pages.expired

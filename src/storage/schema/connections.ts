@@ -1,6 +1,6 @@
 // Connections, their limits, and the positions of pull sources.
 import { sql } from 'drizzle-orm'
-import { jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { index, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { connection, createdAt, instant, lease, tenant } from './columns.ts'
 
 export const connections = pgTable(
@@ -46,6 +46,25 @@ export const closedPlaces = pgTable(
     notedAt: instant('noted_at').notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.place] })],
+)
+
+/** What a channel must know for a while, whichever replica is asked; each row ends by itself. `value` may be sealed. */
+export const connectionNotes = pgTable(
+  'connection_notes',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    family: text('family').notNull(),
+    key: text('key').notNull(),
+    /** Whose it is, so that it is forgotten with them. */
+    subject: text('subject'),
+    value: jsonb('value').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenant, t.connection, t.family, t.key] }),
+    index('connection_notes_expiry').on(t.tenant, t.expiresAt),
+  ],
 )
 
 export const pullCursors = pgTable(

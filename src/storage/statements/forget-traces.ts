@@ -86,6 +86,7 @@ made as (
   where t.tenant = $1 and ${isTheirs('t.created_by')} and (t.principal is null or not ${isTheirs('t.principal')})
 ),
 agreed as (delete from consents c where c.tenant = $1 and ${isTheirs('c.subject')} returning 1),
+noted as (delete from connection_notes n where n.tenant = $1 and ${isTheirs('n.subject')} returning 1),
 buried as (delete from tombstones s where s.tenant = $1 and ${isTheirs('s.subject')} returning 1),
 closed as (delete from closed_places c where c.tenant = $1 and ${isTheirs('c.subject')}),
 called as (

@@ -122,6 +122,14 @@ with old as (
 delete from connection_limits l using old where l.ctid = old.ctid returning 1 as swept`,
 )
 
+/** $1 batch, $2 tenant. */
+export const forgetNotes = statement(
+  'forget_notes',
+  `
+with old as (select ctid from connection_notes where tenant = $2 and expires_at < now() order by expires_at limit $1)
+delete from connection_notes n using old where n.ctid = old.ctid returning 1 as swept`,
+)
+
 /** $1 how many, $2 tenant. Lanes that disagree with their rows though nobody holds them and nothing moved for a while: a fault, to be reported. */
 export const findDrift = statement(
   'find_drift',
