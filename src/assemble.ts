@@ -19,6 +19,7 @@ import {
 import { capabilityCheck } from './gateway/capabilities.ts'
 import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.ts'
 import { createRunWatch } from './gateway/run-watch.ts'
+import { createSignDesk } from './gateway/sign-desk.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 import { createAccessPolicy } from './identity/access/access-policy.ts'
 import { decideConsent } from './identity/consent/consent.ts'
@@ -135,7 +136,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     leases,
     turnPolicy,
     ...scopeOf(config, turnPolicy, connections),
-    bells,
+    ...{ bells, signs: createSignDesk() },
     ...watching,
     notify: safeObserver(config.onEvent, runtime.log),
     ...tools,

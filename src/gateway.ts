@@ -87,6 +87,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
   }
 }
 
+/** A sign that is under way when everything else is done. */
+const signPatienceMs = 2_000
+
 async function drain(
   deps: GatewayDeps,
   { deadline, untilIdle = false }: DrainOptions,
@@ -107,6 +110,7 @@ async function drain(
     ]
     // The first to find everything quiet ends; the others wake and find the same.
     await Promise.all(running.map((each) => each.finally(ringAll)))
+    await deps.signs.rest(signPatienceMs)
   } finally {
     deadline.removeEventListener('abort', ringAll)
   }

@@ -31,6 +31,23 @@ const installSchema = z.strictObject({
   }),
 })
 
+const emojiSchema = z
+  .union([
+    z.literal(false),
+    z.string().regex(/^:?[a-z0-9_+'-]{1,100}(?:::skin-tone-[2-6])?:?$/, 'must be the name of an emoji, such as eyes'),
+  ])
+  .transform((name) => (name === false ? name : name.replace(/^:|:$/g, '')))
+
+// Read twice, by the configuration and by the adapter: what comes out must mean the same going in.
+const signsSchema = z.strictObject({
+  seen: emojiSchema.default('eyes'),
+  busy: emojiSchema.optional(),
+  done: emojiSchema.optional(),
+  status: z
+    .union([z.literal(false), z.string().trim().min(1).max(50, 'must be at most 50 characters')])
+    .default('is working on it…'),
+})
+
 const settingsSchema = z.strictObject({
   /** Of the one workspace the app is for. */
   botToken: secretSchema(/^xox[be][a-z0-9.]*-[\w.-]{4,512}$/i, botTokenProblem).optional(),
@@ -65,6 +82,18 @@ const settingsSchema = z.strictObject({
     .regex(/^\/?[a-z0-9_-]{1,31}$/, 'must be a command such as parley')
     .transform((name) => name.replace(/^\//, ''))
     .default('parley'),
+  /** What Slack offers to whoever opens the app and has not written yet; without it: the agent's own `starters`. */
+  prompts: z
+    .array(
+      z.strictObject({
+        title: z.string().trim().min(1).max(75, 'must be at most 75 characters'),
+        message: z.string().trim().min(1).max(2000, 'must be at most 2,000 characters'),
+      }),
+    )
+    .max(4, 'must be at most four')
+    .optional(),
+  /** Emoji on a message while it is on its way, and the words of the status line. */
+  signs: z.preprocess((given) => (given === false ? { seen: false, status: false } : (given ?? {})), signsSchema),
   /** About one message a second per channel (Slack's own Retry-After wins). */
   limits: limitsSchema.default({ conversation: { count: 1, perMs: 1000 } }),
 })

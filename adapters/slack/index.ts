@@ -7,6 +7,7 @@ import {
   defineAdapter,
   GatewayError,
   type RawArrival,
+  type Starter,
   UnreadableArrival,
   type Verdict,
 } from '../../src/contract/index.ts'
@@ -15,8 +16,9 @@ import { callTimeoutMs, createCallSlack } from './deliver/call-slack.ts'
 import { deliverSlack } from './deliver/deliver-slack.ts'
 import { createLiveState } from './deliver/ports.ts'
 import { reconcileSlack } from './deliver/reconcile-slack.ts'
-import { showStatus } from './deliver/show-status.ts'
-import { createLearnBotUser, type LearnBotUser } from './discovery.ts'
+import { showSigns } from './deliver/signs/show-signs.ts'
+import { createLearnBotUser, type LearnBotUser } from './discovery/bot-user.ts'
+import { learnThreadContext, type Viewed } from './discovery/thread-context.ts'
 import { openSlackFile } from './files/open.ts'
 import { createAccounts } from './install/accounts.ts'
 import { liveSlack } from './live.ts'
@@ -26,7 +28,8 @@ import { renderSlack } from './render.ts'
 import { createOwnArrivals } from './source/own-arrivals.ts'
 import { socketSource } from './source/socket-source.ts'
 import { payloadOfKept, type SlackPayload, verifySlack } from './verify.ts'
-import { envelopeSchema, maxTextLength, type SlackCall } from './wire.ts'
+import { maxTextLength, type SlackCall } from './wire/call.ts'
+import { envelopeSchema } from './wire/event.ts'
 
 // Slack tries an event again within the hour, and delayed ones for a day; the hour more is for clocks.
 const horizonMs = 25 * 60 * 60 * 1000
@@ -38,6 +41,15 @@ export const slackChannel: ChannelDefinition = {
   settingsSchema: slackSettingsSchema,
   fromEnvironment: slackFromEnvironment,
   create: (settings, deps) => createSlack(checkedSettings(settings), deps),
+}
+
+/** Emoji by name; false: none. */
+export type SlackSigns = {
+  readonly seen?: string | false
+  readonly busy?: string | false
+  readonly done?: string | false
+  /** Said as “Parley is working on it…”. */
+  readonly status?: string | false
 }
 
 /** What an operator writes into parley.config.ts for one app. */
@@ -55,6 +67,8 @@ export type SlackOptions = Partial<Omit<ConnectionConfig, 'channel' | 'settings'
   readonly allowBots?: readonly string[]
   readonly names?: Readonly<Record<string, string>>
   readonly slashCommand?: string
+  readonly prompts?: readonly Starter[]
+  readonly signs?: false | SlackSigns
   readonly limits?: SlackSettings['limits']
 }
 
@@ -73,7 +87,11 @@ export function slack(options: SlackOptions): ConnectionConfig {
 }
 
 /** What was verified, and who the bot is where the event itself does not say it. */
-type Judged = { readonly payload: SlackPayload; readonly botUserId: string | undefined }
+type Judged = {
+  readonly payload: SlackPayload
+  readonly botUserId: string | undefined
+  readonly viewed?: Viewed | undefined
+}
 
 function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
   const call = createCallSlack(settings, deps)
@@ -98,6 +116,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
       mentionRelay: { kind: names.size > 0 ? 'inline' : 'none' },
       coversNames: true,
       isInteractive: true,
+      signs: ['seen', 'ended', 'opened'],
       verbs: [
         ...(['acknowledge', 'reconcile', 'live', 'transient', 'openFile'] as const),
         ...(settings.appToken === undefined ? [] : (['source'] as const)),
@@ -106,14 +125,15 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
     },
     async verify(arrival) {
       const verdict = own.has(arrival) ? genuine(arrival) : await verifySlack(deps, settings.signingSecret, arrival)
-      if (verdict.kind === 'genuine' && verdict.payload.kind === 'read') await accounts.note(app, verdict.payload.value)
-      return judged(verdict, settings, learn)
+      if (isRead(verdict)) await accounts.note(app, verdict.payload.value)
+      const viewed = isRead(verdict) ? await learnThreadContext(deps.notes, app, verdict.payload.value) : undefined
+      return judged(verdict, settings, { learn, viewed })
     },
     payloadOf: (arrival: RawArrival) => ({ payload: payloadOfKept(arrival.bytes), botUserId: undefined }),
-    normalize({ payload, botUserId }, arrival, connection) {
+    normalize({ payload, botUserId, viewed }, arrival, connection) {
       if (payload.kind === 'unreadable') throw new UnreadableArrival(payload.reason)
       const known = botUserId === undefined ? app : { ...app, botUserId }
-      return normalizeSlack({ app: known, arrival, connection }, payload.value)
+      return normalizeSlack({ app: known, arrival, connection, viewed }, payload.value)
     },
     // A body would be shown to whoever gave a command.
     acknowledge: () => ({ status: 200 }),
@@ -122,7 +142,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
     // Calls were made by this adapter's own render and stored as JSON.
     reconcile: (posted, attempt) => reconcileSlack(ports)(posted as SlackCall, attempt),
     live: liveSlack(ports, deps.now),
-    transient: showStatus(ports, deps.now),
+    transient: showSigns(settings, ports, deps),
     openFile: openSlackFile(settings, deps, ports),
     ...(settings.appToken === undefined
       ? {}
@@ -141,17 +161,23 @@ function genuine({ bytes }: RawArrival): Verdict<SlackPayload> {
   return { kind: 'genuine', payload: payloadOfKept(bytes) }
 }
 
+type Read = { readonly kind: 'genuine'; readonly payload: Extract<SlackPayload, { kind: 'read' }> }
+
+function isRead(verdict: Verdict<SlackPayload>): verdict is Read {
+  return verdict.kind === 'genuine' && verdict.payload.kind === 'read'
+}
+
 async function judged(
   verdict: Verdict<SlackPayload>,
   settings: SlackSettings,
-  learn: LearnBotUser,
+  { learn, viewed }: { readonly learn: LearnBotUser; readonly viewed: Viewed | undefined },
 ): Promise<Verdict<Judged>> {
   if (verdict.kind !== 'genuine') return verdict
   const { payload } = verdict
   const asks = settings.botUserId === undefined && payload.kind === 'read' && payload.value['type'] === 'event_callback'
   const account = asks ? accountToAsk(payload.value) : undefined
   const botUserId = account === undefined ? undefined : await learn(account)
-  return { kind: 'genuine', payload: { payload, botUserId } }
+  return { kind: 'genuine', payload: { payload, botUserId, viewed } }
 }
 
 /** Undefined: the event says who the bot is, as Slack's own do. */

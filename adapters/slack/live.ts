@@ -6,7 +6,7 @@ import type { Answer } from './deliver/call-slack.ts'
 import { editErrors } from './deliver/outcome-of.ts'
 import type { LiveState, SlackPorts } from './deliver/ports.ts'
 import { type Send, settled, withPlainWords } from './deliver/send-message.ts'
-import { type MessagePayload, maxTextLength, replyToSchema, type SlackCall, type SlackReplyTo } from './wire.ts'
+import { type MessagePayload, maxTextLength, replyToSchema, type SlackCall, type SlackReplyTo } from './wire/call.ts'
 
 /** Slack ends a stream about five minutes after it began, also a busy one. */
 const streamMs = 4 * 60 * 1000

@@ -15,7 +15,8 @@ import {
   replyTree,
 } from '../../src/rendering/index.ts'
 import { fileCall, isSendable } from './files/render.ts'
-import { approvalBlock, type MessagePayload, replyToSchema, type SlackCall, type SlackReplyTo } from './wire.ts'
+import { type MessagePayload, replyToSchema, type SlackCall, type SlackReplyTo } from './wire/call.ts'
+import { approvalBlock } from './wire/order.ts'
 
 export type RenderFacts = {
   /** Whom a name calls, by the name in small letters. */

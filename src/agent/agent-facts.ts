@@ -1,6 +1,6 @@
 // What every agent may declare about itself, model or function, and the check that nothing else was meant (ruling 40).
 import * as z from 'zod'
-import { type AccessEntry, type AccessRule, type AgentSkill, GatewayError } from '../contract/index.ts'
+import { type AccessEntry, type AccessRule, type AgentSkill, GatewayError, type Starter } from '../contract/index.ts'
 
 /** What becomes of a message that comes while the agent is busy in the same conversation. */
 export type BusyPolicy = (typeof busyPolicies)[number]
@@ -20,6 +20,8 @@ export type AgentFacts = {
   readonly description?: string
   /** What it can be asked, in its own words; told by /help behind the gateway's commands. */
   readonly help?: string
+  /** What people might ask it, offered where the platform shows such things before anybody has written. */
+  readonly starters?: readonly Starter[]
   /** `queue` unless told: it waits for the next turn. */
   readonly busy?: BusyPolicy
   /** Who may speak to it. It can only narrow what the connection allows. */
@@ -39,6 +41,16 @@ const factsSchema = z.object({
   label: z.string('must be a text').optional(),
   description: z.string('must be a text').optional(),
   help: z.string('must be a text').optional(),
+  starters: z
+    .array(
+      z.strictObject({
+        title: z.string().trim().min(1, 'must not be empty').max(75, 'must be at most 75 characters'),
+        message: z.string().trim().min(1, 'must not be empty').max(2000, 'must be at most 2,000 characters'),
+      }),
+      'must be a list of { title, message }',
+    )
+    .max(10, 'must be at most ten')
+    .optional(),
   busy: z.enum(busyPolicies, `must be one of ${busyPolicies.join(', ')}`).optional(),
   access: z
     .strictObject({
@@ -76,6 +88,7 @@ const factKeys = Object.keys({
   label: 1,
   description: 1,
   help: 1,
+  starters: 1,
   busy: 1,
   access: 1,
   provenance: 1,

@@ -7,6 +7,7 @@ import type { LiveVerbs } from './live.ts'
 import type { Acceptance, DeliveryOutcome, LookupOutcome, TransportAnswer, Verdict } from './outcomes.ts'
 import type { NormalizedResponse } from './response.ts'
 import type { Endpoint, ServeDoor } from './serve.ts'
+import type { Sign, SignFacts } from './sign.ts'
 
 /** Hops 2 and 3 together: a verdict, and for a genuine arrival what it says. */
 export type Reception =
@@ -47,7 +48,8 @@ export interface OptionalVerbs {
   source?(cursor: string | undefined, signal: AbortSignal): AsyncIterable<SourceBatch>
   /** Undefined: there is nothing at this address. */
   serve?(request: Request, door: ServeDoor): Promise<Response | undefined>
-  transient?(to: JsonObject, what: 'typing'): Promise<void>
+  /** Called with `typing`, and with the signs that `capabilities.signs` asks for. */
+  transient?(to: JsonObject, what: Sign, about?: SignFacts): Promise<void>
   /** Opens a file that a message refers to by `bytes_ref.kind: 'channel'`, with the platform's credential, which stays here. */
   openFile?(ref: JsonObject, signal: AbortSignal): Promise<OpenedFile>
 }

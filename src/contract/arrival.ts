@@ -78,6 +78,8 @@ export type ArrivedNothing = {
   readonly renamed?: { readonly from: string; readonly to: string }
   /** The platform says that a place takes nothing more from us, or takes it again. */
   readonly reach?: PlaceChange
+  /** Somebody opened a conversation and has said nothing yet: where they could be offered something. */
+  readonly opened?: JsonObject
   readonly raw: unknown
 }
 

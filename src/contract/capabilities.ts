@@ -1,5 +1,6 @@
 // What the reply's channel can do: for the agent (RecipientCapabilities) and for the core (Capabilities).
 import * as z from 'zod'
+import type { Sign } from './sign.ts'
 
 const envelopeField = z.enum(['to', 'cc'])
 
@@ -65,6 +66,8 @@ export type Capabilities = {
   readonly takesFileUrls?: 'own'
   /** Calls are `{ event }` and go into the run's own log: the commit that ends the turn delivers them. */
   readonly appends?: boolean
+  /** Signs that `transient` wants to be called with beyond `typing`; none where it is left out. */
+  readonly signs?: readonly Sign[]
   /** Optional verbs this adapter implements; a verb that is not declared is never called. */
   readonly verbs: readonly OptionalVerb[]
 }

@@ -33,6 +33,21 @@ export const channelContextSchema = z.object({
   mentions: z.array(z.object({ text: z.string(), subject: z.string().optional() })).default([]),
   event: z.enum(['new', 'edit', 'delete']).default('new'),
   target_id: z.string().optional(),
+  /** It stands in a thread and was shown to the whole room as well. */
+  broadcast: z.boolean().optional(),
+  /** What the sender had open when they wrote, by the platform's ids; empty: nothing. */
+  context: z
+    .array(
+      z.object({
+        kind: z.string(),
+        id: z.string(),
+        /** Where it is another one than ours. */
+        workspace: z.string().optional(),
+        message_id: z.string().optional(),
+      }),
+    )
+    .max(20)
+    .optional(),
   /** The chain of agents that called us, as the last of them tells it. */
   caller: callerContextSchema.optional(),
   /** The caller's own id for the run it asks for. */

@@ -125,6 +125,7 @@ export type { PolicySender, Sender, SenderProfile, UnverifiedSender, VerifiedSen
 export { senderSchema, unverifiedSender, verifiedSender } from './sender.ts'
 export type { Endpoint, ServeDoor } from './serve.ts'
 export { limitsSchema, secretSchema } from './setting-schemas.ts'
+export type { Sign, SignFacts, Starter } from './sign.ts'
 export type { OpenPairing, StoredAccess, StoredGrant } from './stored-access.ts'
 export { nothingStored } from './stored-access.ts'
 export type {

@@ -45,6 +45,7 @@ import type { TurnStore } from '../sessions/turn-store.ts'
 import type { Watchers } from '../tasks/watchers.ts'
 import type { CapabilityCheck } from './capabilities.ts'
 import type { RunWatch } from './run-watch.ts'
+import type { SignDesk } from './sign-desk.ts'
 
 /** A configured connection: its adapter bound to its settings, and who may speak on it. */
 export type GatewayConnection = {
@@ -155,6 +156,7 @@ export type GatewayDeps = {
   readonly log: Log
   readonly meter: Meter
   readonly notify: Observer
+  readonly signs: SignDesk
   /** Absent where MCP servers cannot be reached. */
   readonly toolServers?: ToolServers
   readonly failpoint?: (name: string) => void | Promise<void>

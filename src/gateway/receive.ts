@@ -5,6 +5,7 @@ import {
   type Arrived,
   type ArrivedMessage,
   failureFacts,
+  type JsonObject,
   type NormalizedMessage,
   type RawArrival,
   type Reception,
@@ -139,9 +140,12 @@ async function acceptArrived(
     if (arrived.reach !== undefined) await at.notePlace(arrived.reach, arrived.subject ?? null)
     if (!arrived.isNoise) {
       const remains = { ...arrived, state: 'ignored', content: '', subject: arrived.subject ?? null } as const
-      return tell('ignored', arrived.reason, await acceptRemains(deps, remains, context))
+      const acceptance = tell('ignored', arrived.reason, await acceptRemains(deps, remains, context))
+      if (acceptance.kind === 'accepted') showOpened(deps, at, arrived.opened)
+      return acceptance
     }
     deps.meter.arrived(at.key, 'ignored', arrived.reason)
+    showOpened(deps, at, arrived.opened)
     return undefined
   }
   const checked = checkArrived(deps, await withForwarded(deps, arrived))
@@ -157,6 +161,16 @@ async function acceptArrived(
   const raw = arrived.message.channel?.caller === undefined ? arrived.message.raw : null
   const remains = { state, reason, deliveryId, raw, content: '', subject }
   return tell(state === 'dead' ? 'unreadable' : 'ignored', reason, await acceptRemains(deps, remains, context))
+}
+
+/** Nobody waits for it: the arrival is answered meanwhile. */
+function showOpened(
+  deps: Pick<GatewayDeps, 'signs' | 'agents'>,
+  at: GatewayConnection,
+  to: JsonObject | undefined,
+): void {
+  const starters = deps.agents.get(at.connection.agent)?.starters ?? []
+  if (to !== undefined) void deps.signs.show(at.adapter, to, 'opened', { starters })
 }
 
 export type CheckedArrival =

@@ -4,14 +4,14 @@ import type { Lease } from '../sessions/lease-keeper.ts'
 import type { HeldLane, TurnEnd } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import { doorEnd } from './door-turn.ts'
-import { amendmentEnd, answeredEnd, deadEnd, judgeFailure } from './end-turn.ts'
+import { amendmentEnd, answeredEnd, deadEnd, type FailureStep, judgeFailure } from './end-turn.ts'
 import { followLive, type LiveMessage } from './live-message.ts'
 import { prepareTurn, type ReadyTurn } from './prepare-turn.ts'
 import { runAgent } from './run-turn.ts'
+import { showSigns } from './signs.ts'
 import { splitTurn } from './split-turn.ts'
 import { tellTask } from './task-end.ts'
 import { runIdOf } from './turn-facts.ts'
-import { showTyping } from './typing.ts'
 
 export type ClaimedLane = { readonly lane: HeldLane; readonly claimedAt: number }
 
@@ -45,15 +45,18 @@ async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStop
   if (ready.turn.attempt > deps.turnPolicy.maxAttempts)
     return end(deps, ready, live, (ended) => deadEnd(deps, ended, 'interrupted_too_often'))
   notify(deps, ready, 'channel.processing_started')
-  const stopTyping = showTyping(deps, ready, { lease, live })
+  const signs = showSigns(deps, ready, { lease, live })
   try {
     const result = await runAgent(deps, ready, { lease, isStopping, show: live.show }).finally(() => {
-      stopTyping()
+      signs.stop()
       notify(deps, ready, 'channel.processing_ended')
     })
     await end(deps, ready, live, (ended) => answeredEnd(deps, ended, result, Math.round(tookMs(deps, ready))))
+    signs.end(result.reply === undefined ? 'silent' : 'replied')
   } catch (error) {
-    await fail(deps, ready, error, live)
+    const next = await fail(deps, ready, error, live)
+    // Whoever took the turn over shows how it ends.
+    if (next !== 'abandon') signs.end(next === 'dead' ? 'failed' : 'again')
   }
 }
 
@@ -102,7 +105,12 @@ function meterEnd(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd | undefined)
   for (const call of end?.calls ?? []) if (call.isAppended === true) deps.meter.sent(connection, 'delivered', '', 0)
 }
 
-async function fail(deps: GatewayDeps, begun: TimedTurn, error: unknown, live?: LiveMessage): Promise<void> {
+async function fail(
+  deps: GatewayDeps,
+  begun: TimedTurn,
+  error: unknown,
+  live?: LiveMessage,
+): Promise<FailureStep['kind']> {
   const ready = { ...begun, live: await live?.end() }
   const { connection } = ready.lane
   const step = judgeFailure(deps, ready, error)
@@ -116,18 +124,19 @@ async function fail(deps: GatewayDeps, begun: TimedTurn, error: unknown, live?: 
     case 'abandon':
       deps.log.warn('turn_fenced', told)
       deps.meter.turnEnded(connection, 'fenced', tookMs(deps, ready))
-      return
+      break
     case 'release':
       deps.meter.turnEnded(connection, 'again', tookMs(deps, ready))
       await deps.turns.release(ready.lane, step.delayMs, step.cause, step.code)
-      return
+      break
     case 'split':
       deps.meter.turnEnded(connection, 'split', tookMs(deps, ready))
       await splitTurn(deps, ready, step.delayMs, step.code)
-      return
+      break
     case 'dead':
-      return complete(deps, ready, deadEnd(deps, ready, step.reason))
+      await complete(deps, ready, deadEnd(deps, ready, step.reason))
   }
+  return step.kind
 }
 
 function factsOf({ lane, turn, members }: ReadyTurn): LogFacts {

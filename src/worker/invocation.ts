@@ -39,6 +39,7 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
     ...(failpoint === undefined ? {} : { failpoint }),
   })
   const end = async (): Promise<void> => {
+    await assembled.deps.signs.rest(2_000)
     assembled.stop()
     await database.close()
   }

@@ -36,6 +36,8 @@ const methods = new Set([
   ...['auth.test', 'chat.postMessage', 'chat.update', 'chat.postEphemeral', 'files.info'],
   ...['chat.startStream', 'chat.appendStream', 'chat.stopStream', 'conversations.history', 'conversations.replies'],
   ...['files.getUploadURLExternal', 'files.completeUploadExternal', 'assistant.threads.setStatus'],
+  ...['assistant.threads.setTitle', 'assistant.threads.setSuggestedPrompts', 'agents.sessions.setStatus'],
+  ...['reactions.add', 'reactions.remove'],
 ])
 
 type State = {
@@ -96,6 +98,11 @@ function carryOut(state: State, route: string, { path, body }: VendorRequest): V
       state.uploads.push(String(body))
       return { status: 200, body: 'OK' }
     case 'assistant.threads.setStatus':
+    case 'assistant.threads.setTitle':
+    case 'assistant.threads.setSuggestedPrompts':
+    case 'agents.sessions.setStatus':
+    case 'reactions.add':
+    case 'reactions.remove':
       return ok({})
     case 'auth.test':
       return ok({ user_id: 'U0PARLEY1', team_id: 'T0PARLEY1' })

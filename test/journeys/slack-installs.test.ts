@@ -23,7 +23,7 @@ describeOnEachDatabase('an app that workspaces install', (database) => {
       return fetch(isInstall ? String(input).replace(slack.apiUrl, oauth.apiUrl) : input, init)
     }
     const limits = { conversation: { count: 100, perMs: 1000 } }
-    const settings = { install: installSettings, signingSecret, apiUrl: slack.apiUrl, limits }
+    const settings = { install: installSettings, signingSecret, apiUrl: slack.apiUrl, limits, signs: false }
     const connections = [{ channel: 'slack', id: 'default', access: { mode: 'public', allow: [] } as const, settings }]
     const agents = [defineAgent({ slug: 'demo', run: () => 'an answer' })]
     const sealKeys = async () => [new Uint8Array(32).fill(7)]

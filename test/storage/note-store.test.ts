@@ -44,13 +44,23 @@ describeOnEachDatabase('notes', (database) => {
     expect([await notesOf(database()).read('place', 'a'), await notesOf(database()).take('place', 'c')]).toEqual([
       ...[undefined, undefined],
     ])
-    await createSweepStore(database(), 'default').sweep({ contentDays: 90, receiptDays: 120, auditDays: 400, batch: 10 })
+    await createSweepStore(database(), 'default').sweep({
+      contentDays: 90,
+      receiptDays: 120,
+      auditDays: 400,
+      batch: 10,
+    })
     expect(await database().query(rows, [])).toMatchObject([{ key: 'b' }])
   })
 
   test('are not kept beyond how many there may be; those that have ended do not count', async () => {
     const keep = (key: string, lifeMs = 60_000) => notesOf(database()).keep(note({ key, lifeMs, atMost: 2 }))
-    expect([await keep('old', -1), await keep('a'), await keep('b'), await keep('c')]).toEqual([true, true, true, false])
+    expect([await keep('old', -1), await keep('a'), await keep('b'), await keep('c')]).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ])
   })
 
   test('that are secret are unreadable in their rows, and open in their own place only', async () => {

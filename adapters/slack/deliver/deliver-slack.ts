@@ -3,7 +3,7 @@ import type { Attempt, ChannelDeps, DeliveryOutcome, JsonObject } from '../../..
 import type { SlackSettings } from '../config.ts'
 import { uploadFile } from '../files/upload.ts'
 import { finishLive, startLive } from '../live.ts'
-import type { SlackCall } from '../wire.ts'
+import type { SlackCall } from '../wire/call.ts'
 import { absenceErrors } from './outcome-of.ts'
 import type { LiveState, SlackPorts } from './ports.ts'
 import { type Send, settled, withPlainWords } from './send-message.ts'

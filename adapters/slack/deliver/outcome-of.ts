@@ -44,3 +44,13 @@ export function outcomeOf(answer: Failed, isRepeatable: boolean): DeliveryOutcom
       return answer satisfies never
   }
 }
+
+/** It will be the same the next time, until somebody changes the app. */
+export function isLasting(error: string): boolean {
+  return lastingErrors.has(error)
+}
+
+const lastingErrors: ReadonlySet<string> = new Set([
+  ...['missing_scope', 'unknown_method', 'method_deprecated', 'feature_not_enabled', 'not_allowed_token_type'],
+  ...['no_permission', 'access_denied', 'not_an_agent', 'team_access_not_granted'],
+])

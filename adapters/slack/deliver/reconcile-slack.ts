@@ -1,6 +1,6 @@
 // Hop 8: whether a post of ours arrived, by the client id in its metadata (ruling 18: lookup).
 import type { Attempt, LookupOutcome } from '../../../src/contract/index.ts'
-import type { SlackCall } from '../wire.ts'
+import type { SlackCall } from '../wire/call.ts'
 import type { Answer } from './call-slack.ts'
 import type { SlackPorts } from './ports.ts'
 

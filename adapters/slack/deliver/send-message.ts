@@ -1,6 +1,6 @@
 // Hop 8: a message that is sent, in blocks or, where Slack does not take them, in plain words.
 import type { DeliveryOutcome } from '../../../src/contract/index.ts'
-import type { MessagePayload } from '../wire.ts'
+import type { MessagePayload } from '../wire/call.ts'
 import type { Answer } from './call-slack.ts'
 import { blockErrors, outcomeOf } from './outcome-of.ts'
 import { wordsOfBlocks } from './plain-blocks.ts'

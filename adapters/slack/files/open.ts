@@ -5,7 +5,7 @@ import { createUnpinnedFetch } from '../../../src/verification/index.ts'
 import { fileOriginsOf, type SlackSettings } from '../config.ts'
 import type { Answer, CallSlack } from '../deliver/call-slack.ts'
 import type { TokenOf } from '../deliver/token-of.ts'
-import { fileSchema } from '../wire.ts'
+import { fileSchema } from '../wire/event.ts'
 
 /** Slack's own limit; whoever stores the file counts for themselves. */
 const maxBytes = 1_000_000_000

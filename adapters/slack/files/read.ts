@@ -1,6 +1,6 @@
 // Hop 3: the files a message carries, as far as Slack says what they are. Their bytes stay where they are. Pure.
 import { cleanText, type KnownPart, textPart } from '../../../src/contract/index.ts'
-import { fileSchema, type SlackFile } from '../wire.ts'
+import { fileSchema, type SlackFile } from '../wire/event.ts'
 
 /** Deleted, beyond the plan's limit, or not shown to us: nothing can be asked for. */
 const goneModes: ReadonlySet<string> = new Set(['tombstone', 'hidden_by_limit'])

@@ -3,7 +3,7 @@ import type { ChannelDeps, DeliveryOutcome } from '../../../src/contract/index.t
 import { fileOriginsOf, type SlackSettings } from '../config.ts'
 import type { Answer } from '../deliver/call-slack.ts'
 import { outcomeOf } from '../deliver/outcome-of.ts'
-import type { SlackCall } from '../wire.ts'
+import type { SlackCall } from '../wire/call.ts'
 import { maxUploadBytes } from './render.ts'
 
 type UploadCall = Extract<SlackCall, { method: 'upload' }>

@@ -23,10 +23,12 @@ export const botScopes = [
   'groups:history',
   'im:history',
   'mpim:history',
+  'reactions:write',
 ] as const
 
 const botEvents = [
   'agent_session_stopped',
+  'app_context_changed',
   'app_home_opened',
   'app_mention',
   'app_uninstalled',

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import type { Installations } from '../../../src/contract/index.ts'
 import { type AppFacts, placeOfEvent } from '../normalize/scene.ts'
-import { envelopeSchema, type SlackEnvelope } from '../wire.ts'
+import { envelopeSchema, type SlackEnvelope } from '../wire/event.ts'
 
 const ids = z.array(z.string()).catch([])
 const removalSchema = z.discriminatedUnion('type', [

@@ -7,7 +7,7 @@ import {
   textPart,
   UnreadableArrival,
 } from '../../../src/contract/index.ts'
-import { approvalActions, approvalBlock, type SlackInteraction, type SlackSlash } from '../wire.ts'
+import { approvalActions, approvalBlock, type SlackInteraction, type SlackSlash } from '../wire/order.ts'
 import { decodeText } from './decode-text.ts'
 import * as scenes from './scene.ts'
 

@@ -1,6 +1,7 @@
 // Hop 3: a message event, its edit or its withdrawal. `message` and `app_mention` are twins and share one key. Pure.
 import { type Arrived, type ArrivedMessage, type ChannelContext, textPart } from '../../../src/contract/index.ts'
-import { type SlackEvent, type SlackMessage, spokenSubtypes, systemSubtypes } from '../wire.ts'
+import { type SlackEvent, type SlackMessage, spokenSubtypes, systemSubtypes } from '../wire/event.ts'
+import { viewedIn } from './from-agent-view.ts'
 import { type Said, saidIn } from './message-parts.ts'
 import * as scenes from './scene.ts'
 
@@ -101,7 +102,12 @@ function arrivedMessage(scene: MessageScene): ArrivedMessage {
   const { message, version, event: kind } = scene.change
   const { channel } = event
   const room = scenes.roomKind(channel, event.channel_type)
-  const thread = scenes.threadOf(room, message.thread_ts, message.ts)
+  const surface = surfaceOf(room, message)
+  const thread = scenes.threadOf(
+    room,
+    message.thread_ts ?? (surface === undefined ? undefined : message.ts),
+    message.ts,
+  )
   const threadId = scenes.threadId(place, channel, thread)
   const originalId = `${place.account}:${channel}:${message.ts}`
   const isReply = message.thread_ts !== undefined && message.thread_ts !== message.ts
@@ -128,15 +134,31 @@ function arrivedMessage(scene: MessageScene): ArrivedMessage {
     deliveryId: scene.deliveryId,
     subject: scenes.subjectOf(author),
     thread: { candidates: [threadId], vouched: true, fresh: threadId },
-    replyTo: scenes.replyToOf(place, channel, thread, author),
+    replyTo: {
+      ...scenes.replyToOf(place, channel, thread, author),
+      reply_to_ts: message.ts,
+      ...(surface === undefined ? {} : { reply_to_surface: surface }),
+    },
     platformAt: scenes.instantOf(kind === 'new' ? message.ts : (event.event_ts ?? event.ts)),
   }
+}
+
+/** Which of the app's own views it was written in: there every first message opens a thread, as in a channel (slack 2.8). */
+function surfaceOf(
+  room: 'dm' | 'group' | 'channel',
+  { app_context, assistant_thread }: SlackMessage,
+): 'agent' | 'assistant' | undefined {
+  if (room !== 'dm') return undefined
+  if (app_context !== undefined) return 'agent'
+  return assistant_thread === undefined ? undefined : 'assistant'
 }
 
 function contextOf(scene: MessageScene, room: 'dm' | 'group' | 'channel', originalId: string): ChannelContext {
   const { event, change, author, said, place } = scene
   const isCalled = said.named.some(({ userId }) => userId === place.botUserId) || event.type === 'app_mention'
   const { thread_ts: root, ts } = change.message
+  const own = change.message.app_context
+  const viewed = own === undefined ? scene.viewed : viewedIn(own)
   const isInThread = root !== undefined && root !== '' && root !== ts
   const parentIsUs = place.botUserId !== undefined && change.message.parent_user_id === place.botUserId
   return {
@@ -153,6 +175,8 @@ function contextOf(scene: MessageScene, room: 'dm' | 'group' | 'channel', origin
     })),
     event: change.event,
     ...(room === 'dm' || isInThread ? {} : { main_line: scenes.threadId(place, event.channel, undefined) }),
+    ...(change.message.subtype === 'thread_broadcast' ? { broadcast: true } : {}),
+    ...(viewed === undefined ? {} : { context: viewed }),
     ...(change.event === 'new' ? {} : { target_id: originalId }),
   }
 }

@@ -1,7 +1,7 @@
 // Hop 3: what a message says, in parts: the person's words, their files, and what they quote, which is nobody's order. Pure.
 import { cleanName, type KnownPart, textPart } from '../../../src/contract/index.ts'
 import { fileParts } from '../files/read.ts'
-import { attachmentSchema, type SlackMessage } from '../wire.ts'
+import { attachmentSchema, type SlackMessage } from '../wire/event.ts'
 import { decodeText, type NamedUser } from './decode-text.ts'
 import { hasTable, readAnyBlocks, readRichText } from './read-blocks.ts'
 

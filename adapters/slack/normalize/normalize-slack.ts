@@ -1,20 +1,27 @@
 // Hop 3: one signed payload to what the gateway understands. Pure: values and facts in, values out.
-import { type Arrived, type Connection, type RawArrival, UnreadableArrival } from '../../../src/contract/index.ts'
 import {
-  envelopeSchema,
-  installationEvents,
-  interactionSchema,
-  messageSchema,
-  noiseEvents,
-  slashSchema,
-  stoppedSchema,
-} from '../wire.ts'
+  type Arrived,
+  type ChannelContext,
+  type Connection,
+  type RawArrival,
+  UnreadableArrival,
+} from '../../../src/contract/index.ts'
+import { envelopeSchema, installationEvents, messageSchema, noiseEvents, stoppedSchema } from '../wire/event.ts'
+import { interactionSchema, slashSchema } from '../wire/order.ts'
+import { homeOpenedSchema, threadOpenedSchema } from '../wire/view.ts'
+import { fromHomeOpened, fromThreadOpened } from './from-agent-view.ts'
 import { fromClick, fromSlash, fromStop, nothing, placeOfOrder } from './from-command.ts'
 import { fromMessage } from './from-message.ts'
 import { type AppFacts, placeOfEvent, type Scene } from './scene.ts'
 
 type Fields = Readonly<Record<string, unknown>>
-type Incoming = { readonly app: AppFacts; readonly arrival: RawArrival; readonly connection: Connection }
+type Incoming = {
+  readonly app: AppFacts
+  readonly arrival: RawArrival
+  readonly connection: Connection
+  /** What the thread was opened about, where the message itself does not say it. */
+  readonly viewed?: ChannelContext['context']
+}
 
 /** Passwords for a while, and an old shared one: what is kept does without them. */
 const secretFields = ['token', 'response_url', 'response_urls', 'trigger_id']
@@ -43,6 +50,9 @@ function event(incoming: Incoming, value: Fields): Arrived {
   const inner = typeof envelope.event === 'object' && envelope.event !== null ? envelope.event : {}
   const type = 'type' in inner && typeof inner.type === 'string' ? inner.type : ''
   if (type === 'message' || type === 'app_mention') return fromMessage(scene, checked(messageSchema, inner))
+  if (type === 'app_home_opened') return fromHomeOpened(scene, checked(homeOpenedSchema, inner))
+  if (type === 'app_context_changed') return nothing(scene, 'context_changed', userIn(inner))
+  if (type.startsWith('assistant_thread_')) return fromThreadOpened(scene, checked(threadOpenedSchema, inner))
   if (type === 'agent_session_stopped') return fromStop(scene, checked(stoppedSchema, inner))
   if (installationEvents.has(type)) return nothing(scene, type)
   const reason = type === '' ? 'no_event' : 'unsupported_event'

@@ -11,7 +11,8 @@ import {
   UnreadableArrival,
   verifiedSender,
 } from '../../../src/contract/index.ts'
-import { maxTextLength, type SlackEnvelope } from '../wire.ts'
+import { maxTextLength } from '../wire/call.ts'
+import type { SlackEnvelope } from '../wire/event.ts'
 
 /** What the operator says about the app, and what it takes from others. */
 export type AppFacts = {
@@ -42,6 +43,8 @@ export type Scene = {
   readonly connection: Connection
   readonly deliveryId: string
   readonly raw: unknown
+  /** What the sender had open, as far as it was told before. */
+  readonly viewed?: ChannelContext['context']
 }
 
 /** Which installation an event is for (slack 2.6): the envelope's own team may be the other side of a shared channel. */

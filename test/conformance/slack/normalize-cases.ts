@@ -1,6 +1,8 @@
 // slack 8.3: what an event becomes. S40, which needs the books, is in accept-cases.ts.
+import type { Reception } from '../../../src/contract/index.ts'
+import { memoryNotes } from '../../doubles/memory-notes.ts'
 import type { Case } from '../conform.ts'
-import { ada, arrived, bot, envelope, message, read, wordsOf } from './scene.ts'
+import { ada, adapterWith, arrived, bot, envelope, message, read, receive, wordsOf } from './scene.ts'
 
 const own = { user: bot, bot_id: 'B0PARLEY1', app_id: 'A0PARLEY1' }
 const inner = (fields: object) => ({ type: 'message', user: ada, ts: '1763300000.000100', text: 'hello', ...fields })
@@ -31,6 +33,13 @@ const section = (text: string) => ({
   elements: [{ type: 'rich_text_section', elements: [{ type: 'text', text }] }],
 })
 const noticed = (event: object) => arrived(envelope(event))
+const direct = { channel: 'D0ADA0001', channel_type: 'im' }
+const inAssistant = message({ ...direct, thread_ts: '1763300000.000050', assistant_thread: { action_token: 'x' } })
+const inAgentView = (context: object) => message({ ...direct, app_context: context })
+const contextIn = (reception: Reception): unknown => {
+  const [first] = reception.kind === 'read' ? reception.arrivals : []
+  return first?.kind === 'message' ? first.message.channel?.context : undefined
+}
 
 const authorCases: readonly Case[] = [
   { id: 'S41', claim: 'our own post is ignored', run: () => arrived(message(own)), expected: ignored('own_message') },
@@ -135,8 +144,9 @@ const kindCases: readonly Case[] = [
     id: 'S48',
     claim: 'a broadcast belongs to its thread',
     run: () => read(message({ subtype: 'thread_broadcast', thread_ts: '1763200000.000001' })),
-    expected: { message: { thread_id: 'T0PARLEY1:C0GENERAL1:1763200000.000001' } },
-    differs: 'that it was shown in the channel too is kept in the original only',
+    expected: {
+      message: { thread_id: 'T0PARLEY1:C0GENERAL1:1763200000.000001', channel: { broadcast: true } },
+    },
   },
   {
     id: 'S49',
@@ -147,7 +157,10 @@ const kindCases: readonly Case[] = [
     },
     equals: [
       'T0PARLEY1:D0ADA0001',
-      { account: 'T0PARLEY1', channel: 'D0ADA0001', reply_to_user: ada, reply_to_team: 'T0PARLEY1' },
+      {
+        ...{ account: 'T0PARLEY1', channel: 'D0ADA0001', reply_to_user: ada, reply_to_team: 'T0PARLEY1' },
+        reply_to_ts: '1763300000.000100',
+      },
     ],
   },
   {
@@ -164,21 +177,89 @@ const kindCases: readonly Case[] = [
   },
   {
     id: 'S59',
-    claim: 'assistant_thread_started is kept and asks for nothing',
-    run: () =>
-      noticed({
-        type: 'assistant_thread_started',
-        assistant_thread: { user_id: ada, channel_id: 'D1', thread_ts: '1.1' },
-      }),
-    expected: ignored('unsupported_event'),
-    differs: 'a conversation begins with its first message; the context of a thread is not read yet',
+    claim: 'assistant_thread_started without a context opens a conversation about nothing',
+    run: async () => {
+      const notes = memoryNotes()
+      const adapter = adapterWith({}, { notes })
+      const thread = { user_id: ada, channel_id: 'D0ADA0001', thread_ts: '1763300000.000050' }
+      const opened = await receive(
+        envelope({ type: 'assistant_thread_started', assistant_thread: thread, event_ts: '1763300000.000050' }),
+        {},
+        adapter,
+      )
+      const first = await receive(inAssistant, {}, adapter)
+      return [opened, contextIn(first)]
+    },
+    expected: [
+      {
+        kind: 'read',
+        arrivals: [
+          {
+            kind: 'ignored',
+            reason: 'conversation_opened',
+            opened: { account: 'T0PARLEY1', channel: 'D0ADA0001', thread_ts: '1763300000.000050' },
+          },
+        ],
+      },
+      [],
+    ],
+  },
+  {
+    id: 'S59a',
+    claim: 'what a thread was opened about comes with its messages, until it changes',
+    run: async () => {
+      const adapter = adapterWith({}, { notes: memoryNotes() })
+      const told = async (type: string, context: object) => {
+        const thread = { user_id: ada, channel_id: 'D0ADA0001', thread_ts: '1763300000.000050', context }
+        await receive(envelope({ type, assistant_thread: thread }), {}, adapter)
+        return contextIn(await receive(inAssistant, {}, adapter))
+      }
+      return [
+        await told('assistant_thread_started', { channel_id: 'C0GENERAL1', team_id: 'T0PARLEY1', enterprise_id: null }),
+        await told('assistant_thread_context_changed', { channel_id: 'C0OTHER001' }),
+        await told('assistant_thread_context_changed', {}),
+      ]
+    },
+    equals: [
+      [{ kind: 'channel', id: 'C0GENERAL1', workspace: 'T0PARLEY1' }],
+      [{ kind: 'channel', id: 'C0OTHER001' }],
+      [],
+    ],
   },
   {
     id: 'S60',
-    claim: 'app_context_changed is kept and asks for nothing',
-    run: () => noticed({ type: 'app_context_changed', context: {} }),
-    expected: ignored('unsupported_event'),
-    differs: 'the context of a thread is not read yet',
+    claim: 'app_context_changed to nothing is kept, and what is written then has no context',
+    run: async () => {
+      const entities = [
+        { type: 'slack#/types/channel_id', value: 'C0GENERAL1', team_id: 'T0PARLEY1' },
+        { type: 'slack#/types/message_context', value: { message_ts: '1763300000.000001', channel_id: 'C0GENERAL1' } },
+        { type: 'slack#/types/something_new', value: 'X1' },
+      ]
+      return [
+        (await read(inAgentView({ entities }))).message.channel?.context,
+        await noticed({ type: 'app_context_changed', channel: 'D0ADA0001', user: ada, context: {} }),
+        (await read(inAgentView({}))).message.channel?.context,
+      ]
+    },
+    expected: [
+      [
+        { kind: 'channel', id: 'C0GENERAL1', workspace: 'T0PARLEY1' },
+        { kind: 'message', id: 'C0GENERAL1', message_id: '1763300000.000001' },
+      ],
+      ignored('context_changed'),
+      [],
+    ],
+  },
+  {
+    id: 'S60a',
+    claim: 'in the agent’s own view every first message opens a thread; in a plain direct conversation none does',
+    run: async () => {
+      const plain = message({ channel: 'D0ADA0001', channel_type: 'im' })
+      return (await Promise.all([read(inAgentView({})), read(plain)])).map(
+        ({ replyTo }) => replyTo['thread_ts'] ?? null,
+      )
+    },
+    equals: ['1763300000.000100', null],
   },
   {
     id: 'S61',

@@ -1,6 +1,6 @@
 // Who the bot is, asked once where neither the settings nor the event say it: Slack's own events do, stand-ins may not.
-import type { CallSlack } from './deliver/call-slack.ts'
-import type { TokenOf } from './deliver/token-of.ts'
+import type { CallSlack } from '../deliver/call-slack.ts'
+import type { TokenOf } from '../deliver/token-of.ts'
 
 const askTimeoutMs = 1500
 /** After a failure nobody waits again for so long: an event must be answered within three seconds. */

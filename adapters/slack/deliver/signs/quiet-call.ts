@@ -1,0 +1,54 @@
+// A call nobody waits for: at most once, within what its method allows, and silent about what came of it.
+import { callTimeoutMs } from '../call-slack.ts'
+import { isLasting } from '../outcome-of.ts'
+import type { SlackPorts } from '../ports.ts'
+
+/** `refused`: Slack said no. `skipped`: it was not asked. */
+export type QuietResult = 'done' | 'refused' | 'skipped'
+export type QuietCall = (
+  account: string,
+  method: QuietMethod,
+  args: Readonly<Record<string, unknown>>,
+) => Promise<QuietResult>
+
+/** Calls a minute that Slack grants an app in one workspace; a little less, because others may call too (slack 2.15). */
+const perMinute = {
+  'reactions.add': 45,
+  'reactions.remove': 18,
+  'assistant.threads.setStatus': 90,
+  'assistant.threads.setTitle': 45,
+  'assistant.threads.setSuggestedPrompts': 45,
+  'agents.sessions.setStatus': 45,
+} as const
+
+export type QuietMethod = keyof typeof perMinute
+
+/** What a missing scope or a missing method costs: one call an hour. */
+const latchMs = 60 * 60_000
+const maxRemembered = 10_000
+
+type Pace = { spentUntil: number; notBefore: number }
+
+export function createQuietCall({ call, tokenOf }: Pick<SlackPorts, 'call' | 'tokenOf'>, now: () => number): QuietCall {
+  const paces = new Map<string, Pace>()
+  const paceOf = (key: string): Pace => {
+    const pace = paces.get(key) ?? { spentUntil: 0, notBefore: 0 }
+    if (paces.size >= maxRemembered) paces.clear()
+    paces.set(key, pace)
+    return pace
+  }
+  return async (account, method, args) => {
+    const pace = paceOf(`${account}/${method}`)
+    const at = now()
+    if (at < pace.notBefore || pace.spentUntil - at > 60_000) return 'skipped'
+    pace.spentUntil = Math.max(pace.spentUntil, at) + 60_000 / perMinute[method]
+    const held = await tokenOf(account)
+    if (held.kind !== 'token') return 'skipped'
+    const answer = await call(held.token, method, args, AbortSignal.timeout(callTimeoutMs))
+    if (answer.kind === 'ok') return 'done'
+    if (answer.kind === 'limited') pace.notBefore = now() + answer.afterMs
+    if (answer.kind !== 'error') return 'skipped'
+    if (isLasting(answer.error)) pace.notBefore = now() + latchMs
+    return 'refused'
+  }
+}

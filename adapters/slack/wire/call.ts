@@ -1,0 +1,69 @@
+// Where an answer goes, and the Web API calls Parley makes (docs.slack.dev/reference/methods), as data.
+import * as z from 'zod'
+import type { JsonObject } from '../../../src/contract/index.ts'
+
+/** Blocks of one message hold this much text in total; more is refused although no single limit is broken (slack 2.9). */
+export const maxTextLength = 12_000
+
+export const replyToSchema = z.object({
+  account: z.string(),
+  /** The workspace an organization's token is used for. */
+  team_id: z.string().optional(),
+  channel: z.string(),
+  thread_ts: z.string().optional(),
+  /** Set where the bot may not be in the channel: then the answer goes to this person alone. */
+  user: z.string().optional(),
+  reply_to_user: z.string().optional(),
+  reply_to_team: z.string().optional(),
+  /** The message itself, to be marked. */
+  reply_to_ts: z.string().optional(),
+  /** Set in the app's own views in Slack. */
+  reply_to_surface: z.enum(['agent', 'assistant']).optional(),
+  /** The card whose button was clicked, and what it asked. */
+  reply_to_card: z.string().optional(),
+  reply_to_question: z.string().optional(),
+})
+
+/** Where an answer goes; the gateway keeps it as it is. */
+export type SlackReplyTo = z.infer<typeof replyToSchema>
+
+export type MessagePayload = {
+  readonly channel: string
+  readonly text: string
+  readonly blocks?: readonly JsonObject[]
+  readonly thread_ts?: string
+  readonly team_id?: string
+}
+
+/** Which installation's token the call is made with. */
+type Account = { readonly account: string }
+
+/** One Web API call as data; `upload` stands for the three that send a file. */
+export type SlackCall = Account &
+  (
+    | {
+        readonly method: 'chat.postMessage'
+        readonly payload: MessagePayload
+        /** The first words of a reply that may have a live message. */
+        readonly live?: true
+        readonly fallbackUser?: string
+      }
+    | { readonly method: 'chat.postEphemeral'; readonly payload: MessagePayload & { readonly user: string } }
+    | { readonly method: 'chat.update'; readonly payload: MessagePayload & { readonly ts: string } }
+    | {
+        readonly method: 'chat.startStream'
+        readonly payload: {
+          readonly channel: string
+          readonly thread_ts: string
+          readonly markdown_text: string
+          readonly recipient_user_id?: string
+          readonly recipient_team_id?: string
+          readonly team_id?: string
+        }
+      }
+    | {
+        readonly method: 'upload'
+        readonly payload: { readonly channel_id: string; readonly thread_ts?: string; readonly team_id?: string }
+        readonly file: { readonly attachment: string; readonly name: string }
+      }
+  )

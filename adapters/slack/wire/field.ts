@@ -1,0 +1,16 @@
+// What single fields of Slack's payloads look like.
+import * as z from 'zod'
+
+export const id = z.string().regex(/^[A-Z0-9]{2,32}$/)
+/** An identifier that looks like a number and must never become one. */
+export const ts = z.string().regex(/^\d{1,12}\.\d{1,9}$/)
+
+/** Slack leaves out, or says null. */
+export function maybe<T extends z.ZodType>(schema: T): z.ZodType<z.output<T> | undefined, unknown> {
+  return schema.nullish().transform((value) => value ?? undefined) as z.ZodType<z.output<T> | undefined, unknown>
+}
+
+/** What is only shown or compared may be anything; then it is as if it were not there. */
+export function lenient<T extends z.ZodType>(schema: T): z.ZodType<z.output<T> | undefined, unknown> {
+  return maybe(schema).catch(undefined)
+}

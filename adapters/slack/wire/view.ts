@@ -1,0 +1,36 @@
+// The app's own views in Slack: the agent's, and the older assistant's (docs.slack.dev/ai).
+import * as z from 'zod'
+import { id, lenient, maybe, ts } from './field.ts'
+
+export const assistantContextSchema = z.looseObject({ channel_id: lenient(id), team_id: lenient(id) })
+
+export const threadOpenedSchema = z.looseObject({
+  type: z.enum(['assistant_thread_started', 'assistant_thread_context_changed']),
+  assistant_thread: z.looseObject({
+    user_id: id,
+    channel_id: id,
+    thread_ts: ts,
+    context: lenient(assistantContextSchema),
+  }),
+})
+
+export const homeOpenedSchema = z.looseObject({
+  type: z.literal('app_home_opened'),
+  user: id,
+  channel: maybe(id),
+  tab: lenient(z.string()),
+})
+
+/** What a message of the newer view says about what its sender looks at. */
+export const appContextSchema = z.looseObject({ entities: lenient(z.array(z.unknown())) })
+
+export const entitySchema = z.looseObject({
+  type: z.string(),
+  value: z.union([z.string().min(1).max(64), z.looseObject({ message_ts: ts, channel_id: id })]),
+  team_id: lenient(id),
+})
+
+export type ThreadOpened = z.infer<typeof threadOpenedSchema>
+export type HomeOpened = z.infer<typeof homeOpenedSchema>
+export type AppContext = z.infer<typeof appContextSchema>
+export type AssistantContext = z.infer<typeof assistantContextSchema>

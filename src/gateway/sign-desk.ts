@@ -1,0 +1,32 @@
+// Where signs leave: those that a platform can show, with nobody waiting, and none that fails is anybody's concern.
+import type { Adapter, JsonObject, Sign, SignFacts } from '../contract/index.ts'
+
+/** Signs that are under way, so that a process which is about to end can let them leave. */
+export type SignDesk = {
+  readonly show: (adapter: Adapter, to: JsonObject, what: Sign, about?: SignFacts) => Promise<void>
+  readonly rest: (maxMs: number) => Promise<void>
+}
+
+export function createSignDesk(): SignDesk {
+  const underWay = new Set<Promise<void>>()
+  return {
+    async show(adapter, to, what, about) {
+      const { transient, capabilities } = adapter
+      if (transient === undefined || !(what === 'typing' || capabilities.signs?.includes(what))) return
+      // The next one may work.
+      const sign = Promise.resolve(transient(to, what, about)).catch(() => {})
+      underWay.add(sign)
+      await sign
+      underWay.delete(sign)
+    },
+    async rest(maxMs) {
+      if (underWay.size === 0) return
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const patience = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, maxMs)
+      })
+      await Promise.race([Promise.all(underWay), patience])
+      clearTimeout(timer)
+    },
+  }
+}

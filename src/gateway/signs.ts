@@ -1,0 +1,66 @@
+// Signs of life: a message was taken up, it takes a while, it is over. Outside the books: one that does not arrive is no loss, and
+// nobody waits for one.
+import { type JsonObject, type Sign, type SignFacts, textOf } from '../contract/index.ts'
+import type { Lease } from '../sessions/lease-keeper.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { LiveMessage } from './live-message.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+
+/** Platforms show a sign for about five seconds. */
+const everyMs = 4_000
+/** A title needs no more of what was said. */
+const maxTextLength = 500
+
+export type TurnSigns = {
+  /** No more signs of work. */
+  readonly stop: () => void
+  readonly end: (outcome: NonNullable<SignFacts['outcome']>) => void
+}
+
+const none: TurnSigns = { stop() {}, end() {} }
+
+export function showSigns(
+  { turnPolicy, signs }: Pick<GatewayDeps, 'turnPolicy' | 'signs'>,
+  { at, lane, turn, members }: ReadyTurn,
+  { lease, live }: { readonly lease: Lease; readonly live: Pick<LiveMessage, 'isShown'> },
+): TurnSigns {
+  if (at.adapter.transient === undefined || turn.kind === 'control') return none
+  // One after the other: what takes a sign off must not overtake the one that puts it there.
+  let last = Promise.resolve()
+  const show = (to: JsonObject, what: Sign, about?: SignFacts): void => {
+    last = last.then(() => signs.show(at.adapter, to, what, about))
+  }
+  const places = turn.kind === 'messages' ? members.map(({ row }) => row.replyTo) : [lane.replyTo]
+  if (turn.kind === 'messages')
+    for (const { row, message } of members) {
+      const text = textOf(message.parts).slice(0, maxTextLength).toWellFormed()
+      show(row.replyTo, 'seen', { text })
+    }
+  const timer = repeat(turnPolicy.typingAfterMs, async () => {
+    if (!live.isShown() && lease.isHeld()) await last.then(() => signs.show(at.adapter, lane.replyTo, 'typing'))
+  })
+  return {
+    stop: timer.stop,
+    end(outcome) {
+      timer.stop()
+      last = last.then(timer.idle)
+      for (const to of places) show(to, 'ended', { outcome })
+    },
+  }
+}
+
+/** Again and again, each not before the one before it has ended. */
+function repeat(firstMs: number, work: () => Promise<void>): { stop: () => void; idle: () => Promise<void> } {
+  let underWay: Promise<void> | undefined
+  let timer: ReturnType<typeof setTimeout>
+  const arm = (ms: number): void => {
+    timer = setTimeout(() => {
+      underWay ??= work().finally(() => {
+        underWay = undefined
+      })
+      arm(everyMs)
+    }, ms)
+  }
+  arm(firstMs)
+  return { stop: () => clearTimeout(timer), idle: async () => underWay }
+}
