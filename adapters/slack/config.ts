@@ -74,6 +74,10 @@ const settingsSchema = z.strictObject({
   appId: idSchema('the app’s id, A…').optional(),
   /** Bots that are listened to, by user id, bot id or app id. */
   allowBots: z.array(idSchema('ids of bots, U…, B… or A…')).default([]),
+  /** How many of their messages are answered in a thread before a person must have spoken again. */
+  botHops: z.int().min(1, 'must be at least 1').max(50, 'must be at most 50').default(4),
+  /** Channels in which an agent's `<!channel>`, `<!here>` and `<!everyone>` reach everybody; `*`: all of them. */
+  broadcasts: z.array(z.union([z.literal('*'), idSchema('ids of channels, C… or G…')])).default([]),
   /** Names an agent may write, and whom they call: `{ reviewer: 'U123' }`. */
   names: z.record(z.string(), idSchema('a user id, U… or W…')).default({}),
   /** The app's own slash command, of which the first word may be a command of the gateway. */
@@ -94,8 +98,8 @@ const settingsSchema = z.strictObject({
     .optional(),
   /** Emoji on a message while it is on its way, and the words of the status line. */
   signs: z.preprocess((given) => (given === false ? { seen: false, status: false } : (given ?? {})), signsSchema),
-  /** About one message a second per channel (Slack's own Retry-After wins). */
-  limits: limitsSchema.default({ conversation: { count: 1, perMs: 1000 } }),
+  /** About one message a second per channel, a few at once (Slack's own Retry-After wins). */
+  limits: limitsSchema.default({ conversation: { count: 4, perMs: 4000 } }),
 })
 
 export const slackSettingsSchema = settingsSchema.refine(

@@ -1,11 +1,13 @@
 // The Slack channel: what it can do, and its verbs bound to one app's settings.
 import {
   type Adapter,
+  type Capabilities,
   type ChannelDefinition,
   type ChannelDeps,
   type ConnectionConfig,
   defineAdapter,
   GatewayError,
+  type Notes,
   type RawArrival,
   type Starter,
   UnreadableArrival,
@@ -17,6 +19,7 @@ import { deliverSlack } from './deliver/deliver-slack.ts'
 import { createLiveState } from './deliver/ports.ts'
 import { reconcileSlack } from './deliver/reconcile-slack.ts'
 import { showSigns } from './deliver/signs/show-signs.ts'
+import { isBeyondHops } from './discovery/bot-hops.ts'
 import { createLearnBotUser, type LearnBotUser } from './discovery/bot-user.ts'
 import { learnThreadContext, type Viewed } from './discovery/thread-context.ts'
 import { openSlackFile } from './files/open.ts'
@@ -65,6 +68,8 @@ export type SlackOptions = Partial<Omit<ConnectionConfig, 'channel' | 'settings'
   readonly botUserId?: string
   readonly appId?: string
   readonly allowBots?: readonly string[]
+  readonly botHops?: number
+  readonly broadcasts?: readonly string[]
   readonly names?: Readonly<Record<string, string>>
   readonly slashCommand?: string
   readonly prompts?: readonly Starter[]
@@ -91,54 +96,42 @@ type Judged = {
   readonly payload: SlackPayload
   readonly botUserId: string | undefined
   readonly viewed?: Viewed | undefined
+  readonly isBeyondHops?: boolean
 }
 
 function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
   const call = createCallSlack(settings, deps)
   const accounts = createAccounts(settings, deps)
   const own = createOwnArrivals()
-  const ports = { call, tokenOf: accounts.tokenOf, live: createLiveState() }
+  const ports = {
+    call,
+    tokenOf: accounts.tokenOf,
+    tokenFailed: accounts.tokenFailed,
+    live: createLiveState(deps.notes),
+  }
   const names = new Map(Object.entries(settings.names).map(([name, id]) => [name.toLowerCase(), id]))
   const app = appFacts(settings)
-  const facts = { names, sendsFiles: deps.files !== undefined }
+  const facts = { names, sendsFiles: deps.files !== undefined, broadcasts: new Set(settings.broadcasts) }
   const learn = createLearnBotUser(ports, deps.now)
   return defineAdapter<Judged, SlackCall>({
     channel: 'slack',
-    capabilities: {
-      maxTextLength,
-      // Every post carries our id as metadata, and can be read back by it.
-      idempotentSend: 'lookup',
-      callTimeoutMs,
-      horizonMs,
-      limits: settings.limits,
-      receivedVia: 'slack',
-      authMethods: ['slack-signature'],
-      mentionRelay: { kind: names.size > 0 ? 'inline' : 'none' },
-      coversNames: true,
-      isInteractive: true,
-      signs: ['seen', 'ended', 'opened'],
-      verbs: [
-        ...(['acknowledge', 'reconcile', 'live', 'transient', 'openFile'] as const),
-        ...(settings.appToken === undefined ? [] : (['source'] as const)),
-        ...(accounts.serve === undefined ? [] : (['serve'] as const)),
-      ],
-    },
+    capabilities: capabilitiesOf(settings, accounts.serve !== undefined),
     async verify(arrival) {
       const verdict = own.has(arrival) ? genuine(arrival) : await verifySlack(deps, settings.signingSecret, arrival)
       if (isRead(verdict)) await accounts.note(app, verdict.payload.value)
-      const viewed = isRead(verdict) ? await learnThreadContext(deps.notes, app, verdict.payload.value) : undefined
-      return judged(verdict, settings, { learn, viewed })
+      return judged(verdict, settings, { learn, ...(isRead(verdict) ? await learnt(deps.notes, app, verdict) : {}) })
     },
     payloadOf: (arrival: RawArrival) => ({ payload: payloadOfKept(arrival.bytes), botUserId: undefined }),
-    normalize({ payload, botUserId, viewed }, arrival, connection) {
+    normalize({ payload, botUserId, ...told }, arrival, connection) {
       if (payload.kind === 'unreadable') throw new UnreadableArrival(payload.reason)
       const known = botUserId === undefined ? app : { ...app, botUserId }
-      return normalizeSlack({ app: known, arrival, connection, viewed }, payload.value)
+      return normalizeSlack({ app: known, arrival, connection, ...told }, payload.value)
     },
     // A body would be shown to whoever gave a command.
     acknowledge: () => ({ status: 200 }),
     render: (reply, to, mayNotify, hasLive) => renderSlack(facts, reply, to, { mayNotify, hasLive }),
     deliver: deliverSlack(settings, deps, ports),
+    limitedBy: ({ account, payload }) => `${account}/${'channel' in payload ? payload.channel : payload.channel_id}`,
     // Calls were made by this adapter's own render and stored as JSON.
     reconcile: (posted, attempt) => reconcileSlack(ports)(posted as SlackCall, attempt),
     live: liveSlack(ports, deps.now),
@@ -151,9 +144,31 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
   })
 }
 
-function appFacts({ botUserId, appId, allowBots, slashCommand, names }: SlackSettings): AppFacts {
+function capabilitiesOf(settings: SlackSettings, isInstalled: boolean): Capabilities {
+  return {
+    maxTextLength,
+    // Every post carries our id as metadata, and can be read back by it.
+    idempotentSend: 'lookup',
+    callTimeoutMs,
+    horizonMs,
+    limits: settings.limits,
+    receivedVia: 'slack',
+    authMethods: ['slack-signature'],
+    mentionRelay: { kind: Object.keys(settings.names).length > 0 ? 'inline' : 'none' },
+    coversNames: true,
+    isInteractive: true,
+    signs: ['seen', 'ended', 'opened'],
+    verbs: [
+      ...(['acknowledge', 'reconcile', 'live', 'transient', 'openFile'] as const),
+      ...(settings.appToken === undefined ? [] : (['source'] as const)),
+      ...(!isInstalled ? [] : (['serve'] as const)),
+    ],
+  }
+}
+
+function appFacts({ botUserId, appId, allowBots, botHops, slashCommand, names }: SlackSettings): AppFacts {
   const relaysNames = Object.keys(names).length > 0
-  return { botUserId, appId, allowBots: new Set(allowBots), slashCommand, relaysNames }
+  return { botUserId, appId, allowBots: new Set(allowBots), botHops, slashCommand, relaysNames }
 }
 
 /** Came over the socket that our own token opened: what is in it needs no signature. */
@@ -167,17 +182,27 @@ function isRead(verdict: Verdict<SlackPayload>): verdict is Read {
   return verdict.kind === 'genuine' && verdict.payload.kind === 'read'
 }
 
+/** What was kept of earlier events and this one does not say. */
+async function learnt(
+  notes: Notes | undefined,
+  app: AppFacts,
+  { payload }: Read,
+): Promise<Omit<Judged, 'payload' | 'botUserId'>> {
+  const viewed = await learnThreadContext(notes, app, payload.value)
+  return { viewed, isBeyondHops: await isBeyondHops(notes, app, payload.value) }
+}
+
 async function judged(
   verdict: Verdict<SlackPayload>,
   settings: SlackSettings,
-  { learn, viewed }: { readonly learn: LearnBotUser; readonly viewed: Viewed | undefined },
+  { learn, ...known }: { readonly learn: LearnBotUser } & Omit<Judged, 'payload' | 'botUserId'>,
 ): Promise<Verdict<Judged>> {
   if (verdict.kind !== 'genuine') return verdict
   const { payload } = verdict
   const asks = settings.botUserId === undefined && payload.kind === 'read' && payload.value['type'] === 'event_callback'
   const account = asks ? accountToAsk(payload.value) : undefined
   const botUserId = account === undefined ? undefined : await learn(account)
-  return { kind: 'genuine', payload: { payload, botUserId, viewed } }
+  return { kind: 'genuine', payload: { payload, botUserId, ...known } }
 }
 
 /** Undefined: the event says who the bot is, as Slack's own do. */

@@ -3,7 +3,7 @@
 import type { DeliveryOutcome, FrameOutcome, JsonObject, LiveFrame, LiveVerbs } from '../../src/contract/index.ts'
 import { renderBlocks, streamTree } from '../../src/rendering/index.ts'
 import type { Answer } from './deliver/call-slack.ts'
-import { editErrors } from './deliver/outcome-of.ts'
+import { isError } from './deliver/outcome-of.ts'
 import type { LiveState, SlackPorts } from './deliver/ports.ts'
 import { type Send, settled, withPlainWords } from './deliver/send-message.ts'
 import { type MessagePayload, maxTextLength, replyToSchema, type SlackCall, type SlackReplyTo } from './wire/call.ts'
@@ -15,16 +15,8 @@ const editEveryMs = 1200
 /** Room for what making tokens inert adds. */
 const maxLiveLength = maxTextLength - 1000
 const maxRemembered = 10_000
-
-const notHere: ReadonlySet<string> = new Set([
-  ...['unknown_method', 'method_deprecated', 'feature_not_enabled', 'missing_scope', 'channel_type_not_supported'],
-  ...[
-    'method_not_supported_for_channel_type',
-    'not_allowed_token_type',
-    'invalid_arguments',
-    'missing_recipient_user_id',
-  ],
-])
+const latchMs = 24 * 60 * 60_000
+const latchFamily = 'without_streams'
 
 export function liveSlack(ports: SlackPorts, now: () => number): LiveVerbs {
   return {
@@ -68,12 +60,28 @@ export async function startLive(
   { send, live, post }: StartMeans,
   call: Extract<SlackCall, { method: 'chat.startStream' }>,
 ): Promise<DeliveryOutcome> {
-  const answer = await send(call.method, call.payload)
-  if (answer.kind !== 'error' || !notHere.has(answer.error)) return settled(answer, false)
-  live.withoutStreams.add(call.account)
   const { channel, thread_ts, team_id, markdown_text } = call.payload
   const payload = { ...messageOf(markdown_text), channel, thread_ts, ...(team_id === undefined ? {} : { team_id }) }
-  return post({ method: 'chat.postMessage', account: call.account, payload })
+  const posting = { method: 'chat.postMessage', account: call.account, payload } as const
+  if (await hasNoStreams(live, call.account)) return post(posting)
+  const answer = await send(call.method, call.payload)
+  if (!isError(answer, 'setup', 'place', 'form')) return settled(answer, false)
+  // Only what is true everywhere is remembered.
+  if (isError(answer, 'setup')) await forgoStreams(live, call.account)
+  return post(posting)
+}
+
+/** Remembered beyond this process, so that not every replica asks after every start (S85). */
+async function forgoStreams({ withoutStreams, notes }: LiveState, account: string): Promise<void> {
+  withoutStreams.add(account)
+  await notes?.keep({ family: latchFamily, key: account, lifeMs: latchMs }).catch(() => false)
+}
+
+async function hasNoStreams({ withoutStreams, known, notes }: LiveState, account: string): Promise<boolean> {
+  if (!known.has(account) && (await notes?.read(latchFamily, account).catch(() => undefined)) !== undefined)
+    withoutStreams.add(account)
+  known.add(account)
+  return withoutStreams.has(account)
 }
 
 async function showFrame(
@@ -129,7 +137,7 @@ export async function finishLive(
     thread_ts !== undefined && !live.withoutStreams.has(account) && !live.ended.has(markOf(account, reference))
   if (mayStream && (await hasEnded(send, to, reference))) remember(live.ended, markOf(account, reference))
   const answer = await withPlainWords(send, 'chat.update', { ...rest, ...placeOf(to, reference) })
-  if (answer.kind === 'error' && editErrors.has(answer.error)) return undefined
+  if (isError(answer, 'edited')) return undefined
   return settled(answer, true, reference)
 }
 

@@ -22,6 +22,8 @@ export type RenderFacts = {
   /** Whom a name calls, by the name in small letters. */
   readonly names: ReadonlyMap<string, string>
   readonly sendsFiles: boolean
+  /** Channels in which everybody may be called. */
+  readonly broadcasts: ReadonlySet<string>
 }
 
 type Rendered = { readonly call: SlackCall; readonly primary: boolean }
@@ -38,7 +40,7 @@ export function renderSlack(
 ): readonly Rendered[] {
   const address = replyToSchema.parse(to)
   const cards = reply.parts.flatMap((part) => (isCard(part) ? [cardOf(part)] : []))
-  const words = wordsOf(facts, reply, how.mayNotify)
+  const words = wordsOf(facts, reply, { mayNotify: how.mayNotify, channel: address.channel })
   // A message that grew is finished by words, also where files say it all: then by their names.
   const isLeftOpen = how.hasLive && words.length === 0 && cards.length === 0
   const messages = isLeftOpen ? renderBlocks(replyTree(reply)) : words
@@ -53,9 +55,9 @@ export function renderSlack(
 
 /** The words of a reply; none where cards or files say it all. */
 function wordsOf(
-  { names, sendsFiles }: RenderFacts,
+  { names, sendsFiles, broadcasts }: RenderFacts,
   reply: NormalizedResponse,
-  mayNotify: ReadonlySet<string>,
+  { mayNotify, channel }: { readonly mayNotify: ReadonlySet<string>; readonly channel: string },
 ): readonly BlocksMessage[] {
   const parts = reply.parts.filter((part) => !isCard(part) && !(sendsFiles && isSendable(part)))
   const isElsewhere = parts.length < reply.parts.length
@@ -63,7 +65,8 @@ function wordsOf(
   if (isElsewhere && isPlain && parts.every((part) => part.kind === 'tool_call')) return []
   const status = isElsewhere && isPlain ? 'completed' : reply.status
   const tree = replyTree({ ...reply, parts, status }, { mayNotify })
-  return renderBlocks(tree, { userIdOf: (name) => userIdOf(names, name) })
+  const isGranted = broadcasts.has('*') || broadcasts.has(channel)
+  return renderBlocks(tree, { userIdOf: (name) => userIdOf(names, name), broadcasts: isGranted })
 }
 
 /** A name the operator wrote down, or the address we gave somebody, which begins with their id. */

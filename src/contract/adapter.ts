@@ -4,6 +4,7 @@ import type { Capabilities, OptionalVerb } from './capabilities.ts'
 import { GatewayError } from './errors.ts'
 import type { JsonObject } from './json.ts'
 import type { LiveVerbs } from './live.ts'
+import type { OpenedFile } from './opened-file.ts'
 import type { Acceptance, DeliveryOutcome, LookupOutcome, TransportAnswer, Verdict } from './outcomes.ts'
 import type { NormalizedResponse } from './response.ts'
 import type { Endpoint, ServeDoor } from './serve.ts'
@@ -54,19 +55,6 @@ export interface OptionalVerbs {
   openFile?(ref: JsonObject, signal: AbortSignal): Promise<OpenedFile>
 }
 
-/** What a platform gave for a file. `mime` and `name` are its words; the bytes are judged by whoever stores them. */
-export type OpenedFile =
-  | {
-      readonly kind: 'opened'
-      readonly body: ReadableStream<Uint8Array>
-      readonly mime?: string
-      readonly name?: string
-      readonly size?: number
-    }
-  /** For good: gone, too large for the platform's own API, not ours to read, or a login page in its place. */
-  | { readonly kind: 'refused'; readonly reason: 'gone' | 'too_large' | 'not_allowed' | 'login_page' }
-  | { readonly kind: 'retry'; readonly reason: string }
-
 /** Arrivals pulled together; the cursor moves, and `acknowledge` is called, only after they are committed. */
 export type SourceBatch = {
   readonly arrivals: readonly RawArrival[]
@@ -96,6 +84,8 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
     hasLive: boolean,
   ): readonly { readonly call: Call; readonly primary: boolean }[]
   deliver(call: Call, attempt: Attempt): Promise<DeliveryOutcome>
+  /** Where several conversations share what `limits.conversation` grants: the name of what they share. Pure. */
+  limitedBy?(call: Call): string | undefined
 }
 
 /** What the core sees: payloads and calls stay inside, as JSON that only the adapter reads. */
@@ -113,6 +103,7 @@ export interface Adapter extends OptionalVerbs {
     hasLive?: boolean,
   ): readonly RenderedCall[]
   deliver(call: JsonObject, attempt: Attempt): Promise<DeliveryOutcome>
+  limitedBy(call: JsonObject): string | undefined
 }
 
 export function defineAdapter<Payload, Call extends JsonObject>(definition: AdapterDefinition<Payload, Call>): Adapter {
@@ -129,6 +120,7 @@ export function defineAdapter<Payload, Call extends JsonObject>(definition: Adap
     render: (reply, to, mayNotify = new Set(), hasLive = false) => definition.render(reply, to, mayNotify, hasLive),
     // The call was made by this adapter's own render and stored as JSON; only it knows the shape.
     deliver: (call, attempt) => definition.deliver(call as Call, attempt),
+    limitedBy: (call) => definition.limitedBy?.(call as Call),
   }
 }
 

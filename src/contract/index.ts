@@ -12,7 +12,6 @@ export type {
   Adapter,
   AdapterDefinition,
   Attempt,
-  OpenedFile,
   Reception,
   RenderedCall,
   SourceBatch,
@@ -97,6 +96,7 @@ export type { ArrivalOutcome, Meter, PumpName, SendOutcome, TurnOutcome } from '
 export { noMeter } from './meter.ts'
 export type { AssuranceClass, ProvenFacts } from './mint-evidence.ts'
 export { assuranceClasses, isPlainSubject, mintEvidence } from './mint-evidence.ts'
+export type { OpenedFile } from './opened-file.ts'
 export type {
   Acceptance,
   DeliveryOutcome,

@@ -65,4 +65,5 @@ export type DeliveryOutcome =
 export type LookupOutcome =
   | { readonly kind: 'found'; readonly vendorId: string }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'undecided'; readonly reason: string }
+  /** `afterMs`: the vendor wants to be asked again no sooner. */
+  | { readonly kind: 'undecided'; readonly reason: string; readonly afterMs?: number }

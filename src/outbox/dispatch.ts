@@ -86,17 +86,24 @@ async function dispatchCall(
   if (call.waitMs > 0) return { go: 'stop', delayMs: call.waitMs }
   const early = await settleWithoutSending(deps, adapter, call)
   // Also what is only settled is started first: the start puts our epoch on the row.
-  const started = await deps.outbox.start(lane, call, early === undefined ? adapter.capabilities.limits : {})
+  const place = adapter.limitedBy(call.call)
+  const started = await deps.outbox.start(lane, call, early === undefined ? adapter.capabilities.limits : {}, place)
   if (started.kind === 'lease_lost') return { go: 'lost' }
   if (started.kind === 'wait') return { go: 'stop', delayMs: started.waitMs }
   const tried =
     early === undefined ? await trySending(deps, adapter, call, claimedAt) : { ...untried, settlement: early }
-  const whole = withNotice(deps, adapter, lane, call, tried.settlement)
+  const whole = atPlace(withNotice(deps, adapter, lane, call, tried.settlement), place)
   if (!(await deps.outbox.settle(lane, call, whole))) return { go: 'lost' }
   if (call.purpose === 'live' && whole.vendorId !== null) opened.set(call.clientId, whole.vendorId)
   tellSettled(deps, sendFacts(lane, call), { ...tried, settlement: whole })
   if (whole.isFinal && whole.retryInMs <= 0 && !whole.cancelLater) return { go: 'on' }
   return { go: 'stop', delayMs: whole.retryInMs }
+}
+
+/** A pause that the vendor asked for holds for everything that shares the limit. */
+function atPlace(settlement: Settlement, place: string | undefined): Settlement {
+  const { pause } = settlement
+  return pause === null || place === undefined ? settlement : { ...settlement, pause: { ...pause, place } }
 }
 
 async function trySending(

@@ -48,7 +48,7 @@ export type Settlement = {
   readonly vendorId: string | null
   readonly retryInMs: number
   /** Persisted pause of the whole connection or of this order key. */
-  readonly pause: { readonly scope: 'connection' | 'conversation'; readonly ms: number } | null
+  readonly pause: { readonly scope: 'connection' | 'conversation'; readonly ms: number; readonly place?: string } | null
   readonly maybeRepeat: boolean
   /** Calls of the same reply that can no longer be sent are cancelled, with one notice in their place. */
   readonly cancelLater: boolean
@@ -64,6 +64,8 @@ export interface OutboxStore {
     hold: SendHold,
     call: OpenCall,
     limits: { readonly connection?: RateLimit; readonly conversation?: RateLimit },
+    /** What the conversation shares its limit with; without it: nothing. */
+    place?: string,
   ): Promise<StartResult>
   /** False: the lease was lost and nothing was written. */
   settle(hold: SendHold, call: OpenCall, settlement: Settlement): Promise<boolean>

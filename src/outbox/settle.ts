@@ -69,7 +69,7 @@ export function settleLookup(
             ...start,
             state: 'unknown',
             reason: found.reason,
-            retryInMs: backoffMs(call.attempt + 1, policy.backoff, random),
+            retryInMs: Math.max(found.afterMs ?? 0, backoffMs(call.attempt + 1, policy.backoff, random)),
           }
   }
 }

@@ -19,9 +19,9 @@ export function createOutboxStore(database: Database, { holder, leaseMs, tenant 
       const lanes = await database.query<ClaimedLane>(claimSends, [limit, holder, leaseMs, callsPerHold, tenant])
       return lanes.map((lane) => ({ ...lane, calls: readableRows(lane.calls) }))
     },
-    async start(hold, call, limits) {
+    async start(hold, call, limits, place) {
       const buckets = [...bucket(limits.connection), ...bucket(limits.conversation)]
-      const params = [...fence(hold), call.id, ...buckets]
+      const params = [...fence(hold), call.id, ...buckets, place ?? hold.orderKey]
       const [row] = await database.query<{ held: number; begun: number; waitMs: number }>(startSend, params)
       if (row === undefined || row.held === 0) return { kind: 'lease_lost' }
       if (row.begun > 0) return { kind: 'started' }

@@ -10,6 +10,7 @@ const app = {
   botUserId: undefined,
   appId: undefined,
   allowBots: new Set<string>(),
+  botHops: 4,
   slashCommand: 'parley',
   relaysNames: false,
 }
@@ -131,6 +132,34 @@ describe('a token', () => {
     expect(await shown(desk.tokenOf('T1'))).toEqual({ kind: 'gone', reason: 'installation_broken' })
     expect(installations.ended).toEqual([['T1', 'broken', 'refresh_refused']])
     expect(await shown(desk.tokenOf('T2'))).toBe('xoxb-2')
+  })
+
+  test.each(['invalid_auth', 'token_revoked', 'account_inactive'])(
+    'that Slack calls %s breaks its installation, unless a newer one is there',
+    async (error) => {
+      const installations = memoryInstallations(installed('T1', { bot_token: 'xoxb-1' }))
+      const desk = deskOn(installations)
+      expect((await desk.tokenFailed('T1', secret('xoxb-older'), error))?.reveal()).toBe('xoxb-1')
+      expect(installations.ended).toEqual([])
+      expect(await desk.tokenFailed('T1', secret('xoxb-1'), error)).toBeUndefined()
+      expect(installations.ended).toEqual([['T1', 'broken', error]])
+    },
+  )
+
+  test('that Slack calls expired before its time is refreshed once, and the call is made again with the new one', async () => {
+    const installations = memoryInstallations(await rotating('T1', 6 * hour))
+    const desk = deskOn(installations)
+    const [one, two] = await Promise.all(
+      [1, 2].map(() => desk.tokenFailed('T1', secret('xoxb-token-1-of-T1'), 'token_expired')),
+    )
+    expect([one?.reveal(), two?.reveal()]).toEqual(['xoxb-token-2-of-T1', 'xoxb-token-2-of-T1'])
+    expect(refreshes()).toHaveLength(1)
+  })
+
+  test('that has expired and cannot be refreshed leaves the installation as it is', async () => {
+    const installations = memoryInstallations(installed('T1', { bot_token: 'xoxb-1' }))
+    expect(await deskOn(installations).tokenFailed('T1', secret('xoxb-1'), 'token_expired')).toBeUndefined()
+    expect(installations.ended).toEqual([])
   })
 
   test.each([

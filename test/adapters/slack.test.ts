@@ -231,7 +231,7 @@ describe('the settings', () => {
     const attachment = { id: '018f0000-0000-7000-8000-000000000001', bucket: 'b', path: 'p.txt' }
     const digest = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
     const reply = replySaying('', { parts: [{ kind: 'file', bytes_ref: digest, name: 'p.txt', attachment }] })
-    const facts = { names: new Map(), sendsFiles: true }
+    const facts = { names: new Map(), sendsFiles: true, broadcasts: new Set<string>() }
     const methods = (hasLive: boolean) =>
       renderSlack(facts, reply, place, { mayNotify: new Set(), hasLive }).map(({ call }) => call.method)
     expect(methods(false)).toEqual(['upload'])

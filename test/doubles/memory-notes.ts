@@ -13,8 +13,9 @@ export function memoryNotes(now: () => number = Date.now): MemoryNotes {
     keys: () => [...rows.keys()].filter((at) => live(at) !== undefined),
     async keep({ family, key, value = {}, lifeMs, atMost, isOnce = false }) {
       const at = `${family}/${key}`
-      const count = [...rows.keys()].filter((each) => each.startsWith(`${family}/`) && live(each) !== undefined).length
-      if ((isOnce && live(at) !== undefined) || (atMost !== undefined && count >= atMost)) return false
+      const count = () =>
+        [...rows.keys()].filter((each) => each.startsWith(`${family}/`) && live(each) !== undefined).length
+      if ((isOnce && live(at) !== undefined) || (atMost !== undefined && count() >= atMost)) return false
       rows.set(at, { value, until: now() + lifeMs })
       return true
     },

@@ -1,10 +1,10 @@
 // Hop 8: one call to what became of it. A post carries our client id as metadata, so that it can be found again.
-import type { Attempt, ChannelDeps, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
+import type { Attempt, ChannelDeps, DeliveryOutcome, JsonObject, Secret } from '../../../src/contract/index.ts'
 import type { SlackSettings } from '../config.ts'
 import { uploadFile } from '../files/upload.ts'
 import { finishLive, startLive } from '../live.ts'
 import type { SlackCall } from '../wire/call.ts'
-import { absenceErrors } from './outcome-of.ts'
+import { isError } from './outcome-of.ts'
 import type { LiveState, SlackPorts } from './ports.ts'
 import { type Send, settled, withPlainWords } from './send-message.ts'
 
@@ -25,9 +25,19 @@ export function deliverSlack(
     if (saysCredential(settings, call)) return { kind: 'refused', reason: 'text_contains_credential' }
     const held = await ports.tokenOf(call.account)
     if (held.kind !== 'token') return { kind: held.kind === 'gone' ? 'refused' : 'retry', reason: held.reason }
-    const send: Send = (method, args) => ports.call(held.token, method, args, attempt.signal)
+    const send = sendWith(ports, call.account, held.token, attempt.signal)
     if (call.method === 'upload') return uploadFile({ settings, deps, send }, call, attempt.signal)
     return sendCall(call, attempt, { send, live: ports.live })
+  }
+}
+
+/** A token that Slack does not take is reported, and where there is a newer one the call is made with that: nothing was done yet. */
+function sendWith(ports: SlackPorts, account: string, token: Secret, signal: AbortSignal): Send {
+  return async (method, args) => {
+    const answer = await ports.call(token, method, args, signal)
+    if (answer.kind !== 'error' || !isError(answer, 'token')) return answer
+    const newer = await ports.tokenFailed(account, token, answer.error)
+    return newer === undefined ? answer : ports.call(newer, method, args, signal)
   }
 }
 
@@ -62,8 +72,7 @@ async function post(
 ): Promise<DeliveryOutcome> {
   const extras = { unfurl_links: false, unfurl_media: false, metadata: metadataOf(attempt.clientId) }
   const answer = await withPlainWords(send, 'chat.postMessage', { ...payload, ...extras })
-  const isAbsent = answer.kind === 'error' && absenceErrors.has(answer.error)
-  if (!isAbsent || fallbackUser === undefined) return settled(answer, false)
+  if (!isError(answer, 'absent') || fallbackUser === undefined) return settled(answer, false)
   // A command was given where the bot is not: whoever gave it is answered alone.
   const { thread_ts: _thread, ...direct } = { ...payload, ...extras, channel: fallbackUser }
   return settled(await withPlainWords(send, 'chat.postMessage', direct), false)

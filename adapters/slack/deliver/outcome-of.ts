@@ -1,33 +1,19 @@
 // Hop 8: what Slack answered to what it means for a delivery (slack 2.18).
 import type { DeliveryOutcome } from '../../../src/contract/index.ts'
 import type { Answer } from './call-slack.ts'
-
-/** Slack's own trouble: it may have done what was asked all the same. */
-const troubles: ReadonlySet<string> = new Set([
-  ...['fatal_error', 'internal_error', 'service_unavailable', 'request_timeout', 'team_added_to_org', 'accesslimited'],
-])
-
-/** Blocks that Slack does not take: our own mistake, and no reason to be silent. */
-export const blockErrors: ReadonlySet<string> = new Set([
-  ...['invalid_blocks', 'invalid_blocks_format', 'msg_blocks_too_long', 'msg_too_long', 'no_text'],
-])
-
-/** The message that was to be changed is no more, or not ours to change. */
-export const editErrors: ReadonlySet<string> = new Set([
-  ...['message_not_found', 'cant_update_message', 'edit_window_closed', 'update_failed'],
-])
-
-/** The bot is not there. */
-export const absenceErrors: ReadonlySet<string> = new Set(['not_in_channel', 'channel_not_found'])
+import { classOf, type ErrorClass } from './error-table.ts'
 
 type Failed = Exclude<Answer, { kind: 'ok' }>
+
+/** Without a time of its own. */
+const limitMs = 30_000
 
 /** `isRepeatable`: doing it twice shows once. */
 export function outcomeOf(answer: Failed, isRepeatable: boolean): DeliveryOutcome {
   const ambiguous = isRepeatable ? 'retry' : 'unknown'
   switch (answer.kind) {
     case 'limited':
-      return { kind: 'retry', reason: 'rate_limited', afterMs: answer.afterMs, scope: 'conversation' }
+      return limited(answer.afterMs)
     case 'unsent':
       return { kind: 'retry', reason: 'slack_unreachable' }
     case 'lost':
@@ -37,20 +23,30 @@ export function outcomeOf(answer: Failed, isRepeatable: boolean): DeliveryOutcom
       return { kind: isOpen ? ambiguous : 'refused', reason: `slack_http_${answer.status}` }
     }
     case 'error':
-      return troubles.has(answer.error)
-        ? { kind: ambiguous, reason: answer.error }
-        : { kind: 'refused', reason: answer.error }
+      return outcomeOfError(answer.error, ambiguous)
     default:
       return answer satisfies never
   }
 }
 
-/** It will be the same the next time, until somebody changes the app. */
-export function isLasting(error: string): boolean {
-  return lastingErrors.has(error)
+function outcomeOfError(error: string, ambiguous: 'retry' | 'unknown'): DeliveryOutcome {
+  switch (classOf(error)) {
+    case 'doubt':
+      return { kind: ambiguous, reason: error }
+    case 'later':
+      return { kind: 'retry', reason: error }
+    case 'limit':
+      return limited(limitMs)
+    default:
+      return { kind: 'refused', reason: error }
+  }
 }
 
-const lastingErrors: ReadonlySet<string> = new Set([
-  ...['missing_scope', 'unknown_method', 'method_deprecated', 'feature_not_enabled', 'not_allowed_token_type'],
-  ...['no_permission', 'access_denied', 'not_an_agent', 'team_access_not_granted'],
-])
+function limited(afterMs: number): DeliveryOutcome {
+  return { kind: 'retry', reason: 'rate_limited', afterMs, scope: 'conversation' }
+}
+
+/** Whether Slack said no in a word of one of these kinds. */
+export function isError(answer: Answer, ...kinds: readonly ErrorClass[]): boolean {
+  return answer.kind === 'error' && kinds.includes(classOf(answer.error))
+}

@@ -1,23 +1,27 @@
 // What the outgoing verbs share: how to call, whose token, and what was learnt about live messages.
+import type { Notes } from '../../../src/contract/index.ts'
 import type { CallSlack } from './call-slack.ts'
-import type { TokenOf } from './token-of.ts'
+import type { TokenFailed, TokenOf } from './token-of.ts'
 
 export type SlackPorts = {
   readonly call: CallSlack
   readonly tokenOf: TokenOf
+  readonly tokenFailed: TokenFailed
   readonly live: LiveState
 }
 
 /** What this process has learnt; forgetting it costs a call, never a word. */
 export type LiveState = {
-  /** Installations without native streams. */
+  /** Installations without native streams, and those of which the notes were asked. */
   readonly withoutStreams: Set<string>
+  readonly known: Set<string>
+  readonly notes: Notes | undefined
   /** Messages that are no streams any more. */
   readonly ended: Set<string>
   /** Messages of which it is not known what they show: from here on they are written as a whole. */
   readonly doubtful: Set<string>
 }
 
-export function createLiveState(): LiveState {
-  return { withoutStreams: new Set(), ended: new Set(), doubtful: new Set() }
+export function createLiveState(notes: Notes | undefined): LiveState {
+  return { withoutStreams: new Set(), known: new Set(), notes, ended: new Set(), doubtful: new Set() }
 }

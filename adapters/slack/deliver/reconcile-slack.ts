@@ -63,8 +63,9 @@ function nextCursor(data: Readonly<Record<string, unknown>>): string | undefined
 
 /** Where there is no such thread there is no such post; anything else leaves it open. */
 function refusedLookup(answer: Exclude<Answer, { kind: 'ok' }>): LookupOutcome {
-  if (answer.kind === 'error' && answer.error === 'thread_not_found') return { kind: 'absent' }
-  const reason =
-    answer.kind === 'error' ? answer.error : answer.kind === 'limited' ? 'rate_limited' : 'no_readable_answer'
-  return { kind: 'undecided', reason }
+  if (answer.kind === 'error')
+    return answer.error === 'thread_not_found' ? { kind: 'absent' } : { kind: 'undecided', reason: answer.error }
+  // Some apps may read once a minute only (slack 2.15).
+  if (answer.kind === 'limited') return { kind: 'undecided', reason: 'rate_limited', afterMs: answer.afterMs }
+  return { kind: 'undecided', reason: 'no_readable_answer' }
 }

@@ -2,7 +2,7 @@
 import type { DeliveryOutcome } from '../../../src/contract/index.ts'
 import type { MessagePayload } from '../wire/call.ts'
 import type { Answer } from './call-slack.ts'
-import { blockErrors, outcomeOf } from './outcome-of.ts'
+import { isError, outcomeOf } from './outcome-of.ts'
 import { wordsOfBlocks } from './plain-blocks.ts'
 
 /** One call with the right token and signal. */
@@ -11,7 +11,7 @@ export type Send = (method: string, args: Readonly<Record<string, unknown>>) => 
 /** Blocks that are not taken are said in plain words, once; a refusal has changed nothing. */
 export async function withPlainWords(send: Send, method: string, payload: MessagePayload): Promise<Answer> {
   const answer = await send(method, payload)
-  if (answer.kind !== 'error' || !blockErrors.has(answer.error) || payload.blocks === undefined) return answer
+  if (!isError(answer, 'blocks') || payload.blocks === undefined) return answer
   const { blocks, ...rest } = payload
   return send(method, { ...rest, text: wordsOfBlocks(blocks) || payload.text })
 }

@@ -10,6 +10,9 @@ export type TokenAnswer =
 /** Asked for every call, so that no two installations ever share one. */
 export type TokenOf = (account: string) => Promise<TokenAnswer>
 
+/** Slack said that a token is no good. Undefined: there is none to try in its place. */
+export type TokenFailed = (account: string, token: Secret, error: string) => Promise<Secret | undefined>
+
 export function ownToken({ botToken }: { readonly botToken: Secret }): TokenOf {
   return async () => ({ kind: 'token', token: botToken })
 }

@@ -1,7 +1,7 @@
 // Whose app it is: one workspace's, with its token in the settings, or that of every workspace that installed it.
 import { type Adapter, type ChannelDeps, GatewayError } from '../../../src/contract/index.ts'
 import type { SlackSettings } from '../config.ts'
-import { ownToken, type TokenOf } from '../deliver/token-of.ts'
+import { ownToken, type TokenFailed, type TokenOf } from '../deliver/token-of.ts'
 import type { AppFacts } from '../normalize/scene.ts'
 import { endRemoved } from './removal.ts'
 import { serveInstall } from './serve-install.ts'
@@ -9,6 +9,7 @@ import { createTokenDesk } from './tokens.ts'
 
 export type Accounts = {
   readonly tokenOf: TokenOf
+  readonly tokenFailed: TokenFailed
   /** Takes note of what a genuine payload says about its installation, before anything else is done with it. */
   readonly note: (app: AppFacts, payload: unknown) => Promise<void>
   readonly serve: Adapter['serve']
@@ -17,13 +18,17 @@ export type Accounts = {
 export function createAccounts(settings: SlackSettings, deps: ChannelDeps): Accounts {
   const { botToken, install, apiUrl } = settings
   const { installations, notes } = deps
-  if (botToken !== undefined) return { tokenOf: ownToken({ botToken }), note: async () => {}, serve: undefined }
+  const nothing = async (): Promise<undefined> => undefined
+  if (botToken !== undefined)
+    return { tokenOf: ownToken({ botToken }), tokenFailed: nothing, note: nothing, serve: undefined }
   if (install === undefined || installations === undefined || notes === undefined)
     throw new GatewayError('config_invalid', '[slack] there is no store for installations; set SLACK_BOT_TOKEN instead')
   const oauth = { ...install, apiUrl }
   const ports = { fetch: deps.fetch, now: deps.now, installations, notes }
+  const desk = createTokenDesk(oauth, ports)
   return {
-    tokenOf: createTokenDesk(oauth, ports).tokenOf,
+    tokenOf: desk.tokenOf,
+    tokenFailed: desk.tokenFailed,
     note: (app, payload) => endRemoved(installations, app, payload),
     serve: serveInstall(oauth, ports),
   }

@@ -17,7 +17,11 @@ export type TokenAnswer =
   | { readonly kind: 'gone'; readonly reason: 'not_installed' | 'installation_removed' | 'installation_broken' }
   | { readonly kind: 'retry'; readonly reason: string }
 
-export type TokenDesk = { readonly tokenOf: (account: string) => Promise<TokenAnswer> }
+export type TokenDesk = {
+  readonly tokenOf: (account: string) => Promise<TokenAnswer>
+  /** Slack did not take a token: one that is newer, or was just refreshed, in its place; else the installation is over. */
+  readonly tokenFailed: (account: string, token: Secret, error: string) => Promise<Secret | undefined>
+}
 
 type Deps = Pick<ChannelDeps, 'fetch' | 'now'> & { readonly installations: Installations }
 
@@ -35,15 +39,26 @@ type Credentials = z.output<typeof credentialsSchema>
 
 export function createTokenDesk(settings: OauthSettings, deps: Deps): TokenDesk {
   const underWay = new Map<string, Promise<TokenAnswer>>()
+  const once = (account: string, isExpired: boolean): Promise<TokenAnswer> => {
+    const running = underWay.get(account)
+    if (running !== undefined) return running
+    const refreshing = refresh(settings, deps, account, isExpired).finally(() => underWay.delete(account))
+    underWay.set(account, refreshing)
+    return refreshing
+  }
   return {
     async tokenOf(account) {
       const read = await readToken(deps, account)
-      if (read.kind !== 'due') return read
-      const running = underWay.get(account)
-      if (running !== undefined) return running
-      const refreshing = refresh(settings, deps, account).finally(() => underWay.delete(account))
-      underWay.set(account, refreshing)
-      return refreshing
+      return read.kind === 'due' ? once(account, false) : read
+    },
+    async tokenFailed(account, token, error) {
+      const isExpired = error === 'token_expired'
+      const read = isExpired ? await once(account, true) : await readToken(deps, account)
+      const now = read.kind === 'due' ? read.kept : read
+      if (now.kind === 'token' && now.token.reveal() !== token.reveal()) return now.token
+      // Nobody but the workspace can mend it. What Slack does not answer to may still be good.
+      if (now.kind === 'token' && !isExpired) await deps.installations.end(account, 'broken', error)
+      return undefined
     },
   }
 }
@@ -59,6 +74,7 @@ type Due = {
 async function readToken(
   { installations, now }: Deps,
   account: string,
+  isExpired = false,
 ): Promise<Exclude<TokenAnswer, { kind: 'retry' }> | Due> {
   const found = await installations.find(account)
   if (found === undefined) return { kind: 'gone', reason: 'not_installed' }
@@ -67,7 +83,7 @@ async function readToken(
   if (!credentials.success) return { kind: 'gone', reason: 'installation_broken' }
   const { bot_token, refresh_token, expires_at } = credentials.data
   const token: TokenAnswer = { kind: 'token', token: secret(bot_token), facts: found.facts }
-  const leftMs = leftOf(credentials.data, now())
+  const leftMs = isExpired ? Math.min(0, leftOf(credentials.data, now())) : leftOf(credentials.data, now())
   if (expires_at === undefined || refresh_token === undefined || leftMs > refreshBeforeMs) return token
   // What is still good serves when the refresh fails.
   const kept: TokenAnswer = leftMs > 0 ? token : { kind: 'retry', reason: 'token_not_refreshed' }
@@ -78,9 +94,9 @@ function leftOf({ expires_at }: Credentials, now: number): number {
   return expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(expires_at) - now
 }
 
-async function refresh(settings: OauthSettings, deps: Deps, account: string): Promise<TokenAnswer> {
+async function refresh(settings: OauthSettings, deps: Deps, account: string, isExpired: boolean): Promise<TokenAnswer> {
   // Whoever ran before may have done it while we waited.
-  const read = await readToken(deps, account)
+  const read = await readToken(deps, account, isExpired)
   if (read.kind !== 'due') return read
   const { found, refreshToken, kept } = read
   const { apiUrl, clientId, clientSecret } = settings

@@ -55,14 +55,19 @@ function isDifferent(message: SlackMessage, previous: SlackMessage): boolean {
   return message.text !== previous.text || message.edited?.ts !== previous.edited?.ts
 }
 
-function reasonToIgnore({ app, place }: scenes.Scene, event: SlackEvent, message: SlackMessage): string | undefined {
+function reasonToIgnore(
+  { app, place, isBeyondHops }: scenes.Scene,
+  event: SlackEvent,
+  message: SlackMessage,
+): string | undefined {
   const shown = [event, event.message, event.previous_message, message]
   if (shown.some((each) => each !== undefined && isOwn(place, each))) return 'own_message'
   if (message.user === 'USLACK' || systemSubtypes.has(message.subtype ?? '')) return 'system_message'
   if (!isBot(message)) return undefined
   if (message.streaming_state === 'in_progress') return 'still_streaming'
   const ids = [message.user, message.bot_id, message.app_id, message.bot_profile?.app_id]
-  return ids.some((each) => each !== undefined && app.allowBots.has(each)) ? undefined : 'from_bot'
+  if (!ids.some((each) => each !== undefined && app.allowBots.has(each))) return 'from_bot'
+  return isBeyondHops === true ? 'bot_hop_limit' : undefined
 }
 
 type Marked = Pick<SlackMessage, 'user' | 'bot_id' | 'app_id' | 'bot_profile' | 'subtype'>

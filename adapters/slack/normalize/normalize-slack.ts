@@ -19,6 +19,7 @@ type Incoming = {
   readonly app: AppFacts
   readonly arrival: RawArrival
   readonly connection: Connection
+  readonly isBeyondHops?: boolean
   /** What the thread was opened about, where the message itself does not say it. */
   readonly viewed?: ChannelContext['context']
 }

@@ -19,6 +19,8 @@ export type AppFacts = {
   readonly botUserId: string | undefined
   readonly appId: string | undefined
   readonly allowBots: ReadonlySet<string>
+  /** Messages of bots that are answered in a thread before a person must have spoken again. */
+  readonly botHops: number
   readonly slashCommand: string
   /** Whether names in a reply can call others. */
   readonly relaysNames: boolean
@@ -43,6 +45,8 @@ export type Scene = {
   readonly connection: Connection
   readonly deliveryId: string
   readonly raw: unknown
+  /** A bot has spoken too often since a person did. */
+  readonly isBeyondHops?: boolean
   /** What the sender had open, as far as it was told before. */
   readonly viewed?: ChannelContext['context']
 }

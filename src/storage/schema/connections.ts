@@ -18,7 +18,7 @@ export const connections = pgTable(
   (t) => [primaryKey({ columns: [t.tenant, t.id] })],
 )
 
-/** Scope '' is the whole connection, any other an order key. `spent_until` is the token bucket as one instant. */
+/** Scope '' is the whole connection, any other an order key or what several of them share. `spent_until` is the token bucket as one instant. */
 export const connectionLimits = pgTable(
   'connection_limits',
   {

@@ -50,7 +50,8 @@ from held h`,
 )
 
 /**
- * $6 call. $7, $8: the connection's interval and burst in ms (null = no limit); $9, $10: the conversation's.
+ * $6 call. $7, $8: the connection's interval and burst in ms (null = no limit); $9, $10: the conversation's; $11: what it shares
+ * them with, or its own order key.
  * A limit is a bucket kept as one instant: it may run ahead of now by at most the burst.
  */
 export const startSend = statement(
@@ -60,20 +61,20 @@ with ${lane},
 -- Locked before it is read: lanes that ask at the same moment would all find the bucket as full as before.
 bucket as materialized (
   select l.* from lane, connection_limits l
-  where l.tenant = $1 and l.connection = $2 and l.scope in ('', $3) order by l.scope for update of l
+  where l.tenant = $1 and l.connection = $2 and l.scope in ('', $11) order by l.scope for update of l
 ),
 limited as materialized (
   select greatest(
     coalesce(max(extract(epoch from l.not_before - now()) * 1000), 0),
     coalesce(max(case when l.scope = '' then extract(epoch from l.spent_until - now()) * 1000 - $8::float8 end), 0),
-    coalesce(max(case when l.scope = $3 then extract(epoch from l.spent_until - now()) * 1000 - $10::float8 end), 0))::float8
+    coalesce(max(case when l.scope = $11 then extract(epoch from l.spent_until - now()) * 1000 - $10::float8 end), 0))::float8
     as wait_ms
   from bucket l
 ),
 spent as (
   insert into connection_limits (tenant, connection, scope, spent_until)
   select $1, $2, s.scope, now() + s.every * interval '1 ms'
-  from lane, limited, (values ('', $7::float8), ($3, $9::float8)) as s(scope, every)
+  from lane, limited, (values ('', $7::float8), ($11::text, $9::float8)) as s(scope, every)
   where s.every is not null and limited.wait_ms <= 0
   order by s.scope
   on conflict (tenant, connection, scope) do update
@@ -135,7 +136,7 @@ noticed as (
 ),
 paused as (
   insert into connection_limits (tenant, connection, scope, not_before)
-  select s.tenant, s.connection, case when g.pause ->> 'scope' = 'connection' then '' else $3 end,
+  select s.tenant, s.connection, case when g.pause ->> 'scope' = 'connection' then '' else coalesce(g.pause ->> 'place', $3) end,
     now() + (g.pause ->> 'ms')::float8 * interval '1 ms'
   from settled s, given g where g.pause is not null and json_typeof(g.pause) = 'object'
   on conflict (tenant, connection, scope) do update

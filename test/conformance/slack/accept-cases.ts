@@ -2,8 +2,9 @@
 import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { slackChannel } from '../../../adapters/slack/index.ts'
 import { defineAgent } from '../../../src/agent/agent.ts'
+import type { Received } from '../../../src/gateway/receive.ts'
 import { hookAnswer } from '../../../src/http/status.ts'
-import type { Database } from '../../../src/storage/database.ts'
+import { type Database, statement } from '../../../src/storage/database.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import { createTestGateway } from '../../doubles/test-gateway.ts'
 import type { Case } from '../conform.ts'
@@ -12,13 +13,13 @@ import { bot, bytesOf, message } from './scene.ts'
 let used = 0
 
 /** A gateway with two apps; ids and times are its own, so that cases share a database. */
-function scene(database: () => Database) {
+function scene(database: () => Database, changes: object = {}, says = 'done') {
   const seconds = Math.floor(Date.now() / 1000)
   used += 1
   const ts = `${seconds}.${String(used).padStart(6, '0')}`
-  const settings = { ...fixtures.settings('http://127.0.0.1:9') }
+  const settings = { ...fixtures.settings('http://127.0.0.1:9'), signs: false, ...changes }
   const access = { mode: 'public', allow: [] } as const
-  const agent = defineAgent({ slug: 'demo', run: () => 'done' })
+  const agent = defineAgent({ slug: 'demo', run: () => says })
   const connections = ['first', 'second'].map((id) => ({ channel: 'slack', id: `${id}${used}`, access, settings }))
   const gateway = createTestGateway(database(), { agents: [agent], connections }, {}, [slackChannel])
   const send = async (
@@ -34,9 +35,23 @@ function scene(database: () => Database) {
       receivedAt: new Date().toISOString(),
     })
     const outcomes = received.kind === 'stored' ? received.acceptances.map(({ kind }) => kind) : [received.kind]
-    return { status: hookAnswer(received).status, outcomes }
+    const reason = await reasonOf(database(), received)
+    return { status: hookAnswer(received).status, outcomes, ...(reason === undefined ? {} : { reason }) }
   }
   return { ts, gateway, send, path: `/hooks/slack/first${used}` }
+}
+
+const reasons = statement('test_reason', `select reason from inbox where id = $1 and state = 'ignored'`)
+const silent = statement(
+  'test_silent',
+  `select x.state, x.reason, (select count(*)::int from outbox o where o.turn_id = x.turn_id) as calls
+   from inbox x where x.message_id like '%' || $1::text`,
+)
+
+async function reasonOf(database: Database, received: Received): Promise<string | undefined> {
+  const first = received.kind === 'stored' ? received.acceptances[0] : undefined
+  if (first === undefined || !('inboxId' in first)) return undefined
+  return (await database.query<{ reason: string }>(reasons, [first.inboxId]))[0]?.reason
 }
 
 const accepted = { status: 200, outcomes: ['accepted'] }
@@ -81,6 +96,45 @@ export function acceptCases(database: () => Database): readonly Case[] {
         return [await send(event), await retry('1'), await retry('2')]
       },
       equals: [accepted, duplicate, duplicate],
+    },
+    {
+      id: 'SL-06',
+      claim: 'a delivery that comes again is acknowledged and changes nothing',
+      run: async () => {
+        const { send, ts, gateway } = scene(database)
+        const event = once(ts, 'Ev1')
+        const outcomes = [await send(event), await send(event, { 'x-slack-retry-num': '1' })]
+        await gateway.settle()
+        return [...outcomes, await send(event, { 'x-slack-retry-num': '2' })]
+      },
+      equals: [accepted, duplicate, duplicate],
+    },
+    {
+      id: 'S44',
+      claim: 'two bots that answer each other are cut after so many hops, until a person speaks',
+      run: async () => {
+        const { send, ts } = scene(database, { allowBots: ['B0OTHER01'], botHops: 2 })
+        const at = (number: number) => `${ts.slice(0, -3)}${String(number).padStart(3, '0')}`
+        const bot = (number: number) =>
+          once(at(number), `EvBot${number}`, { thread_ts: ts, bot_id: 'B0OTHER01', user: 'U0OTHER01' })
+        const heard: unknown[] = []
+        for (const number of [101, 102, 103, 103, 104]) heard.push(await send(bot(number)))
+        await send(once(at(105), 'EvPerson', { thread_ts: ts }))
+        return [...heard, await send(bot(106))].map((each) => (each as { reason?: string }).reason ?? 'answered')
+      },
+      equals: ['answered', 'answered', 'bot_hop_limit', 'bot_hop_limit', 'bot_hop_limit', 'answered'],
+    },
+    {
+      id: 'S77',
+      claim: 'an agent that returns nothing says nothing, and its message ends as silent',
+      run: async () => {
+        const { send, ts, gateway } = scene(database, {}, '')
+        const { outcomes } = await send(once(ts, 'Ev1'))
+        await gateway.settle()
+        const rows = await database().query(silent, [ts])
+        return [outcomes, rows]
+      },
+      equals: [['accepted'], [{ state: 'refused', reason: 'silent', calls: 0 }]],
     },
     {
       id: 'S17',

@@ -1,6 +1,7 @@
 // slack 8.4: replies that grow. Un-awaited deltas (S81) do not reach an adapter: the gateway shows one frame after the other.
 import type { Adapter, JsonObject, LiveFrame } from '../../../src/contract/index.ts'
 import { attemptAt, replySaying } from '../../contract/adapter-contract-outbound.ts'
+import { memoryNotes } from '../../doubles/memory-notes.ts'
 import { apiError, type SlackApi } from '../../doubles/slack-api.ts'
 import type { Case } from '../conform.ts'
 import { place, withApi } from './scene.ts'
@@ -126,7 +127,24 @@ export const liveCases: readonly Case[] = [
       ['one two three'],
       'chat.postMessage',
     ],
-    differs: 'ruling 32: the latch is memory; a process that has forgotten it asks once more',
+  },
+  {
+    id: 'S85b',
+    claim: 'and another process, which has not asked yet, finds it remembered',
+    run: async () => {
+      const notes = memoryNotes()
+      const opened = () =>
+        withApi(
+          async (api, adapter) => {
+            api.failAlways('chat.startStream', apiError('unknown_method'))
+            await adapter.deliver(JSON.parse(JSON.stringify(adapter.live?.open(place, 'one'))), attemptAt(1))
+            return api.methods()
+          },
+          { deps: { notes } },
+        )
+      return [await opened(), await opened()]
+    },
+    equals: [['chat.startStream', 'chat.postMessage'], ['chat.postMessage']],
   },
   {
     id: 'S85a',

@@ -1,6 +1,6 @@
 // A call nobody waits for: at most once, within what its method allows, and silent about what came of it.
 import { callTimeoutMs } from '../call-slack.ts'
-import { isLasting } from '../outcome-of.ts'
+import { isError } from '../outcome-of.ts'
 import type { SlackPorts } from '../ports.ts'
 
 /** `refused`: Slack said no. `skipped`: it was not asked. */
@@ -48,7 +48,7 @@ export function createQuietCall({ call, tokenOf }: Pick<SlackPorts, 'call' | 'to
     if (answer.kind === 'ok') return 'done'
     if (answer.kind === 'limited') pace.notBefore = now() + answer.afterMs
     if (answer.kind !== 'error') return 'skipped'
-    if (isLasting(answer.error)) pace.notBefore = now() + latchMs
+    if (isError(answer, 'setup')) pace.notBefore = now() + latchMs
     return 'refused'
   }
 }
