@@ -119,6 +119,12 @@ export function fileOriginsOf({ fileOrigins, apiUrl }: SlackSettings): readonly 
   return origin === 'https://slack.com' ? fileOrigins : [...fileOrigins, origin]
 }
 
+/** Where a `response_url` may lead: Slack's own host, and the API's where the operator moved it. */
+export function responseOriginsOf({ apiUrl }: Pick<SlackSettings, 'apiUrl'>): readonly string[] {
+  const { origin } = new URL(apiUrl)
+  return origin === 'https://slack.com' ? ['https://hooks.slack.com'] : ['https://hooks.slack.com', origin]
+}
+
 export function slackFromEnvironment(
   env: Readonly<Record<string, string | undefined>>,
 ): EnvironmentReading | undefined {

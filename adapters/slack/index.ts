@@ -13,7 +13,7 @@ import {
   UnreadableArrival,
   type Verdict,
 } from '../../src/contract/index.ts'
-import { type SlackSettings, slackFromEnvironment, slackSettingsSchema } from './config.ts'
+import { responseOriginsOf, type SlackSettings, slackFromEnvironment, slackSettingsSchema } from './config.ts'
 import { callTimeoutMs, createCallSlack } from './deliver/call-slack.ts'
 import { deliverSlack } from './deliver/deliver-slack.ts'
 import { createLiveState } from './deliver/ports.ts'
@@ -21,6 +21,7 @@ import { reconcileSlack } from './deliver/reconcile-slack.ts'
 import { showSigns } from './deliver/signs/show-signs.ts'
 import { isBeyondHops } from './discovery/bot-hops.ts'
 import { createLearnBotUser, type LearnBotUser } from './discovery/bot-user.ts'
+import { keepResponseUrl } from './discovery/response-urls.ts'
 import { learnThreadContext, type Viewed } from './discovery/thread-context.ts'
 import { openSlackFile } from './files/open.ts'
 import { createAccounts } from './install/accounts.ts'
@@ -97,6 +98,7 @@ type Judged = {
   readonly botUserId: string | undefined
   readonly viewed?: Viewed | undefined
   readonly isBeyondHops?: boolean
+  readonly response?: string | undefined
 }
 
 function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
@@ -111,6 +113,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
   }
   const names = new Map(Object.entries(settings.names).map(([name, id]) => [name.toLowerCase(), id]))
   const app = appFacts(settings)
+  const origins = responseOriginsOf(settings)
   const facts = { names, sendsFiles: deps.files !== undefined, broadcasts: new Set(settings.broadcasts) }
   const learn = createLearnBotUser(ports, deps.now)
   return defineAdapter<Judged, SlackCall>({
@@ -119,7 +122,10 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
     async verify(arrival) {
       const verdict = own.has(arrival) ? genuine(arrival) : await verifySlack(deps, settings.signingSecret, arrival)
       if (isRead(verdict)) await accounts.note(app, verdict.payload.value)
-      return judged(verdict, settings, { learn, ...(isRead(verdict) ? await learnt(deps.notes, app, verdict) : {}) })
+      return judged(verdict, settings, {
+        learn,
+        ...(isRead(verdict) ? await learnt(deps.notes, app, origins, verdict) : {}),
+      })
     },
     payloadOf: (arrival: RawArrival) => ({ payload: payloadOfKept(arrival.bytes), botUserId: undefined }),
     normalize({ payload, botUserId, ...told }, arrival, connection) {
@@ -186,10 +192,12 @@ function isRead(verdict: Verdict<SlackPayload>): verdict is Read {
 async function learnt(
   notes: Notes | undefined,
   app: AppFacts,
+  origins: readonly string[],
   { payload }: Read,
 ): Promise<Omit<Judged, 'payload' | 'botUserId'>> {
   const viewed = await learnThreadContext(notes, app, payload.value)
-  return { viewed, isBeyondHops: await isBeyondHops(notes, app, payload.value) }
+  const response = await keepResponseUrl(notes, origins, payload.value)
+  return { viewed, response, isBeyondHops: await isBeyondHops(notes, app, payload.value) }
 }
 
 async function judged(

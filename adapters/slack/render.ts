@@ -78,21 +78,25 @@ function userIdOf(names: ReadonlyMap<string, string>, name: string): string | un
 }
 
 function callFor(to: SlackReplyTo, message: BlocksMessage, isLive: boolean, control?: ControlFacts): SlackCall {
-  const { account, reply_to_card: card, reply_to_user: clicker } = to
+  const { reply_to_card: card, reply_to_user: clicker, reply_to_response: key } = to
   const payload = payloadOf(to, message)
+  // Nobody else saw a command that was given to the gateway, and nobody else is told.
+  const isPrivate = to.reply_to_private_card === true || (card === undefined && control !== undefined)
+  const response = key === undefined ? {} : { response: { key, ...(isPrivate ? { first: true as const } : {}) } }
+  const account = { account: to.account, ...response }
   if (card === undefined || clicker === undefined) {
     return {
       method: 'chat.postMessage',
-      account,
+      ...account,
       payload,
       ...(isLive ? { live: true } : {}),
       ...(to.user === undefined ? {} : { fallbackUser: to.user }),
     }
   }
   if (!decided.has(control?.decision))
-    return { method: 'chat.postEphemeral', account, payload: { ...payload, user: clicker } }
+    return { method: 'chat.postEphemeral', ...account, payload: { ...payload, user: clicker } }
   const { thread_ts: _thread, ...place } = payload
-  return { method: 'chat.update', account, payload: { ...place, ...decidedCard(to, message), ts: card } }
+  return { method: 'chat.update', ...account, payload: { ...place, ...decidedCard(to, message), ts: card } }
 }
 
 function payloadOf({ channel, thread_ts, team_id }: SlackReplyTo, { text, blocks }: BlocksMessage): MessagePayload {

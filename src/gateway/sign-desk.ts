@@ -21,10 +21,8 @@ export function createSignDesk(): SignDesk {
     },
     async rest(maxMs) {
       if (underWay.size === 0) return
-      let timer: ReturnType<typeof setTimeout> | undefined
-      const patience = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, maxMs)
-      })
+      const { promise: patience, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, maxMs)
       await Promise.race([Promise.all(underWay), patience])
       clearTimeout(timer)
     },

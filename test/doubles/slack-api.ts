@@ -26,6 +26,8 @@ export type SlackApi = Pick<
   /** What people uploaded or we did, by path or id. */
   readonly files: Map<string, { readonly bytes: Uint8Array; readonly type: string }>
   readonly uploads: readonly string[]
+  /** What was said to a `response_url`. */
+  readonly responses: readonly unknown[]
   /** Fields of the calls of one method, whether or not they were carried out. */
   readonly fields: (method: string) => readonly Readonly<Record<string, string>>[]
   readonly methods: () => readonly string[]
@@ -45,6 +47,7 @@ type State = {
   readonly ephemeral: Readonly<Record<string, string>>[]
   readonly files: SlackApi['files']
   readonly uploads: string[]
+  readonly responses: unknown[]
   readonly uploadUrl: () => string
 }
 
@@ -55,12 +58,14 @@ export async function startSlackApi(): Promise<SlackApi> {
     ephemeral: [],
     files: new Map(),
     uploads: [],
+    responses: [],
     uploadUrl: () => `${holder.uploadHost ?? holder.origin}/upload/v1/abc`,
   }
   const server = await startScriptedServer({
     notFound: { ok: false, error: 'unknown_method' },
     routeOf: ({ path }) => {
       if (path.startsWith('/upload/')) return 'upload'
+      if (path.startsWith('/response/')) return 'response'
       if (path.startsWith('/files-pri/')) return 'download'
       const method = path.startsWith('/api/') ? path.slice('/api/'.length) : ''
       return methods.has(method) ? method : undefined
@@ -74,6 +79,7 @@ export async function startSlackApi(): Promise<SlackApi> {
     ephemeral: state.ephemeral,
     files: state.files,
     uploads: state.uploads,
+    responses: state.responses,
     fields: (method) => server.calls.filter(({ route }) => route === method).map(({ body }) => fieldsOf(body)),
     methods: () => server.calls.map(({ route }) => route),
     get uploadHost() {
@@ -94,6 +100,9 @@ function carryOut(state: State, route: string, { path, body }: VendorRequest): V
   switch (route) {
     case 'download':
       return download(state, path)
+    case 'response':
+      state.responses.push(body)
+      return { status: 200, body: 'ok' }
     case 'upload':
       state.uploads.push(String(body))
       return { status: 200, body: 'OK' }

@@ -4,8 +4,10 @@ import type { SlackSettings } from '../config.ts'
 import { uploadFile } from '../files/upload.ts'
 import { finishLive, startLive } from '../live.ts'
 import type { SlackCall } from '../wire/call.ts'
+import { classOf } from './error-table.ts'
 import { isError } from './outcome-of.ts'
 import type { LiveState, SlackPorts } from './ports.ts'
+import { createRespond, type Respond } from './respond.ts'
 import { type Send, settled, withPlainWords } from './send-message.ts'
 
 /** Everybody in the workspace can read it: an id of ours and nothing else. */
@@ -27,7 +29,9 @@ export function deliverSlack(
     if (held.kind !== 'token') return { kind: held.kind === 'gone' ? 'refused' : 'retry', reason: held.reason }
     const send = sendWith(ports, call.account, held.token, attempt.signal)
     if (call.method === 'upload') return uploadFile({ settings, deps, send }, call, attempt.signal)
-    return sendCall(call, attempt, { send, live: ports.live })
+    const respond = createRespond(deps, ports.live.notes)
+    const direct = (message: Message) => sendCall(message, attempt, { send, live: ports.live })
+    return withResponse(call, respond, direct)
   }
 }
 
@@ -39,6 +43,35 @@ function sendWith(ports: SlackPorts, account: string, token: Secret, signal: Abo
     const newer = await ports.tokenFailed(account, token, answer.error)
     return newer === undefined ? answer : ports.call(newer, method, args, signal)
   }
+}
+
+/** By the `response_url` first, or where the call cannot work; what has run out leaves the other way (S94, S95). */
+async function withResponse(
+  call: Message,
+  respond: Respond,
+  direct: (message: Message) => Promise<DeliveryOutcome>,
+): Promise<DeliveryOutcome> {
+  const { response } = call
+  if (response === undefined || call.method === 'chat.startStream') return direct(call)
+  const answer = async (): Promise<DeliveryOutcome | undefined> => {
+    const isReplacing = call.method === 'chat.update'
+    const shown = await respond(response.key, call.payload, { isReplacing })
+    if (shown === 'shown') return { kind: 'delivered' }
+    // Replacing twice shows once; anything else might show twice.
+    return shown === 'gone' ? undefined : { kind: isReplacing ? 'retry' : 'unknown', reason: 'response_lost' }
+  }
+  if (response.first === true) return (await answer()) ?? direct(call)
+  const outcome = await direct(withoutFallback(call))
+  const isHopeless = outcome.kind === 'refused' && ['absent', 'edited', 'place'].includes(classOf(outcome.reason))
+  if (!isHopeless) return outcome
+  // In the end a direct message, where there is somebody to write to.
+  return (await answer()) ?? (call.method === 'chat.postMessage' ? direct(call) : outcome)
+}
+
+function withoutFallback(call: Message): Message {
+  if (call.method !== 'chat.postMessage') return call
+  const { fallbackUser: _user, ...bare } = call
+  return bare
 }
 
 type Means = { readonly send: Send; readonly live: LiveState }

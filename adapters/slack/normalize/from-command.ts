@@ -56,6 +56,8 @@ export function fromClick(scene: scenes.Scene, interaction: SlackInteraction): A
     replyTo: {
       ...scenes.replyToOf(scene.place, channel, thread, author),
       reply_to_card: card,
+      ...(container?.is_ephemeral === true ? { reply_to_private_card: true } : {}),
+      ...responseOf(scene),
       ...(question === '' ? {} : { reply_to_question: question }),
     },
   })
@@ -76,8 +78,12 @@ export function fromSlash(scene: scenes.Scene, slash: SlackSlash): Arrived {
     command: (name === scene.app.slashCommand ? gatewayOrder(text) : undefined) ?? { name, args: text },
     words: text === '' ? slash.command : text,
     obligation: 'command',
-    replyTo: { ...replyTo, user: slash.user_id },
+    replyTo: { ...replyTo, user: slash.user_id, ...responseOf(scene) },
   })
+}
+
+function responseOf({ response }: scenes.Scene): { reply_to_response?: string } {
+  return response === undefined ? {} : { reply_to_response: response }
 }
 
 export function fromStop(

@@ -20,6 +20,7 @@ type Incoming = {
   readonly arrival: RawArrival
   readonly connection: Connection
   readonly isBeyondHops?: boolean
+  readonly response?: string | undefined
   /** What the thread was opened about, where the message itself does not say it. */
   readonly viewed?: ChannelContext['context']
 }

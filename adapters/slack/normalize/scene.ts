@@ -45,6 +45,8 @@ export type Scene = {
   readonly connection: Connection
   readonly deliveryId: string
   readonly raw: unknown
+  /** By which name the `response_url` is kept. */
+  readonly response?: string | undefined
   /** A bot has spoken too often since a person did. */
   readonly isBeyondHops?: boolean
   /** What the sender had open, as far as it was told before. */

@@ -22,6 +22,10 @@ export const replyToSchema = z.object({
   /** The card whose button was clicked, and what it asked. */
   reply_to_card: z.string().optional(),
   reply_to_question: z.string().optional(),
+  /** The card is seen by one person alone, and can be changed by `response_url` only. */
+  reply_to_private_card: z.boolean().optional(),
+  /** By which name the `response_url` is kept. */
+  reply_to_response: z.string().optional(),
 })
 
 /** Where an answer goes; the gateway keeps it as it is. */
@@ -36,7 +40,11 @@ export type MessagePayload = {
 }
 
 /** Which installation's token the call is made with. */
-type Account = { readonly account: string }
+type Account = {
+  readonly account: string
+  /** The kept `response_url`: `first` where the answer is for one person alone, else where the call itself cannot work. */
+  readonly response?: { readonly key: string; readonly first?: true }
+}
 
 /** One Web API call as data; `upload` stands for the three that send a file. */
 export type SlackCall = Account &

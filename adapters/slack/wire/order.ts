@@ -12,7 +12,14 @@ export const interactionSchema = z.looseObject({
   enterprise: lenient(z.looseObject({ id: lenient(id) })),
   user: lenient(personSchema),
   channel: lenient(z.looseObject({ id })),
-  container: lenient(z.looseObject({ message_ts: lenient(ts), channel_id: lenient(id), thread_ts: lenient(ts) })),
+  container: lenient(
+    z.looseObject({
+      message_ts: lenient(ts),
+      channel_id: lenient(id),
+      thread_ts: lenient(ts),
+      is_ephemeral: lenient(z.boolean()),
+    }),
+  ),
   message: lenient(z.looseObject({ ts: lenient(ts), thread_ts: lenient(ts), text: lenient(z.string()) })),
   actions: lenient(
     z.array(

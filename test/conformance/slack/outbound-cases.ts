@@ -1,12 +1,14 @@
 // slack 8.4: what goes out, and what is made of the answers. Streams are in live-cases.ts.
 
+import type { SignOptions } from '../../../adapters/slack/fixtures.ts'
 import type { ActionLine, Resolution } from '../../../src/agent/approvals/pending-action-store.ts'
 import { resolutionTold } from '../../../src/agent/approvals/resolution-words.ts'
 import type { Adapter, JsonObject, NormalizedResponse, Part } from '../../../src/contract/index.ts'
 import { attemptAt, replySaying } from '../../contract/adapter-contract-outbound.ts'
+import { memoryNotes } from '../../doubles/memory-notes.ts'
 import { apiError, type SlackApi } from '../../doubles/slack-api.ts'
 import type { Case } from '../conform.ts'
-import { adapterWith, place, read, withApi } from './scene.ts'
+import { adapterWith, place, read, receive, withApi } from './scene.ts'
 
 const markdown = (content: string): NormalizedResponse =>
   replySaying('', { parts: [{ kind: 'text', mime: 'text/markdown', content }] })
@@ -361,6 +363,125 @@ const approvalCases: readonly Case[] = [
   },
 ]
 
+const pressed = (origin: string, container: object) => ({
+  type: 'block_actions',
+  user: { id: 'U0ADA0001', team_id: 'T0PARLEY1' },
+  team: { id: 'T0PARLEY1' },
+  channel: { id: 'C0GENERAL1' },
+  response_url: `${origin}/response/secret-of-the-press`,
+  container: { message_ts: '1763300090.001000', ...container },
+  actions: [{ action_id: 'approve', block_id: 'parley_approval', value: 'c0ffee', action_ts: '1763300095.001100' }],
+})
+const ordered = (origin: string, text: string) =>
+  new URLSearchParams({
+    ...{
+      command: '/parley',
+      text,
+      user_id: 'U0ADA0001',
+      team_id: 'T0PARLEY1',
+      channel_id: 'C0SECRET01',
+      trigger_id: '1.2',
+    },
+    response_url: `${origin}/response/secret-of-the-command`,
+  }).toString()
+const form = { type: 'application/x-www-form-urlencoded' }
+
+/** Receives an order, renders the answer to it, delivers that; what Slack then saw. */
+const answerTo = (
+  order: (origin: string) => unknown,
+  reply: NormalizedResponse,
+  { prepare = (_: SlackApi) => {}, how = {} }: { prepare?: (api: SlackApi) => void; how?: SignOptions } = {},
+) => {
+  const notes = memoryNotes()
+  return withApi(
+    async (api, adapter) => {
+      prepare(api)
+      const reception = await receive(order(api.origin), how, adapter)
+      const [first] = reception.kind === 'read' ? reception.arrivals : []
+      const to = first?.kind === 'message' ? first.replyTo : {}
+      const [call = {}] = callsFor(reply, to, adapter)
+      const { kind } = await adapter.deliver(call, attemptAt(1))
+      const stored = JSON.stringify([first, call])
+      const tokens = api.calls.filter(({ route, headers }) => route === 'response' && 'authorization' in headers)
+      return {
+        ...{
+          kind,
+          methods: api.methods(),
+          said: api.responses.map((body) => (typeof body === 'string' ? JSON.parse(body) : body)),
+        },
+        isLeaked: stored.includes('secret-of-the') || tokens.length > 0,
+      }
+    },
+    { deps: { notes } },
+  )
+}
+const decidedReply = words({ kind: 'resolved', action } as Resolution)
+const gone = (api: SlackApi) => api.failAlways('response', { kind: 'answer', status: 404, body: 'expired_url' })
+const absent = (api: SlackApi) => api.failNext('chat.postMessage', apiError('not_in_channel'))
+
+const responseCases: readonly Case[] = [
+  {
+    id: 'S94',
+    claim: 'a card that one person sees is changed through response_url, which is stored nowhere in the clear',
+    run: () => answerTo((origin) => pressed(origin, { is_ephemeral: true }), decidedReply),
+    expected: { kind: 'delivered', methods: ['response'], said: [{ replace_original: true }], isLeaked: false },
+  },
+  {
+    id: 'S95',
+    claim: 'a response_url that has run out is no failure: the card is changed as any other',
+    run: () => answerTo((origin) => pressed(origin, { is_ephemeral: true }), decidedReply, { prepare: gone }),
+    expected: { methods: ['response', 'chat.update'], isLeaked: false },
+  },
+  {
+    id: 'S94a',
+    claim: 'a card that everybody sees is changed with our own token, and by response_url where that is refused',
+    run: async () => [
+      await answerTo((origin) => pressed(origin, {}), decidedReply),
+      await answerTo((origin) => pressed(origin, {}), decidedReply, {
+        prepare: (api) => api.failNext('chat.update', apiError('channel_not_found')),
+      }),
+    ],
+    expected: [
+      { methods: ['chat.update', 'response'] },
+      { kind: 'delivered', methods: ['chat.update', 'response'], said: [{ replace_original: true }] },
+    ],
+  },
+  {
+    id: 'S95a',
+    claim: 'what the gateway says to a slash command only its giver sees; an agent’s answer goes to the channel',
+    run: async () => [
+      await answerTo((origin) => ordered(origin, 'status'), replySaying('idle', { control: { about: 'status' } }), {
+        how: form,
+      }),
+      await answerTo((origin) => ordered(origin, 'what is it?'), replySaying('this'), { how: form }),
+    ],
+    expected: [
+      { methods: ['response'], said: [{ response_type: 'ephemeral', text: 'idle' }], isLeaked: false },
+      { kind: 'delivered', methods: ['chat.postMessage'], isLeaked: false },
+    ],
+  },
+  {
+    id: 'S95b',
+    claim:
+      'where the bot is not, an answer goes to whoever asked: by response_url, and when that is over in a direct message',
+    run: async () => [
+      await answerTo((origin) => ordered(origin, 'what?'), replySaying('this'), { how: form, prepare: absent }),
+      await answerTo((origin) => ordered(origin, 'what?'), replySaying('this'), {
+        how: form,
+        prepare: (api) => {
+          gone(api)
+          absent(api)
+          absent(api)
+        },
+      }),
+    ],
+    expected: [
+      { kind: 'delivered', methods: ['chat.postMessage', 'response'] },
+      { kind: 'delivered', methods: ['chat.postMessage', 'response', 'chat.postMessage', 'chat.postMessage'] },
+    ],
+  },
+]
+
 function lettersIn(value: unknown): number {
   if (Array.isArray(value)) return value.reduce((sum: number, each) => sum + lettersIn(each), 0)
   if (typeof value !== 'object' || value === null) return 0
@@ -370,4 +491,6 @@ function lettersIn(value: unknown): number {
   )
 }
 
-export const outboundCases: readonly Case[] = [...renderCases, ...outcomeCases, ...fileCases, ...approvalCases]
+export const outboundCases: readonly Case[] = [
+  ...[...renderCases, ...outcomeCases, ...fileCases, ...approvalCases, ...responseCases],
+]
