@@ -151,6 +151,7 @@ describe('a thread of the app’s own view', () => {
     withApi(async (api, adapter) => {
       api.failAlways('agents.sessions.setStatus', apiError('unknown_method'))
       for (const thread of ['1.1', '1.2']) {
+        await adapter.transient?.({ ...inAgentView, thread_ts: thread }, 'seen')
         await adapter.transient?.({ ...inAgentView, thread_ts: thread }, 'typing')
         await adapter.transient?.({ ...inAgentView, thread_ts: thread }, 'ended', { outcome: 'replied' })
       }

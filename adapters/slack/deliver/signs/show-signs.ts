@@ -32,9 +32,10 @@ export function showSigns(
     switch (what) {
       case 'seen':
         await reactions.show(to, 'seen')
-        return title.give(to, about.text ?? '')
+        await title.give(to, about.text ?? '')
+        return line.begin(to, title.known(to))
       case 'typing':
-        await line.work(to, title.known(to))
+        await line.work(to)
         return reactions.show(to, 'busy')
       case 'ended':
         await reactions.end(to, about.outcome)

@@ -8,47 +8,55 @@ const maxRemembered = 10_000
 const maxTitleLength = 200
 
 export type StatusLine = {
-  /** `title`: what the conversation is about, where Slack does not know it yet. */
-  readonly work: (to: SlackReplyTo, title: string | undefined) => Promise<void>
+  /** A message was taken up. `title`: what the conversation is about, where Slack does not know it yet. */
+  readonly begin: (to: SlackReplyTo, title: string | undefined) => Promise<void>
+  readonly work: (to: SlackReplyTo) => Promise<void>
   readonly end: (to: SlackReplyTo) => Promise<void>
 }
 
-type Shown = { at: number; isSession: boolean }
-
 export function createStatusLine(quiet: QuietCall, words: string | undefined, now: () => number): StatusLine {
-  const shown = new Map<string, Shown>()
+  const shown = new Map<string, number>()
+  const sessions = new Set<string>()
   const refused = new Set<string>()
   return {
-    async work(to, title) {
-      const { account, channel, thread_ts: thread } = to
-      if (thread === undefined || words === undefined || refused.has(`${account}:${channel}`)) return
-      const key = `${account}:${channel}:${thread}`
-      const last = shown.get(key)
-      if (last !== undefined && now() - last.at < againMs) return
-      if (shown.size >= maxRemembered) shown.clear()
-      const state = { at: now(), isSession: last?.isSession ?? false }
-      shown.set(key, state)
-      const place = { channel_id: channel, thread_ts: thread }
-      const result = await quiet(account, 'assistant.threads.setStatus', { ...place, status: words })
-      // Not in this kind of channel: asking again would cost a call each time.
-      if (result === 'refused' && refused.size < maxRemembered) refused.add(`${account}:${channel}`)
-      if (to.reply_to_surface !== 'agent' || state.isSession) return
+    // At once and not with the line: a reply that grows shows no line, and is what people want to stop.
+    async begin(to, title) {
+      const place = placeOf(to)
+      if (place === undefined || words === undefined || to.reply_to_surface !== 'agent') return
       const about = {
         ...(title === undefined || title === '' ? {} : { title: title.slice(0, maxTitleLength) }),
         ...(to.reply_to_user === undefined ? {} : { initiator_user_id: to.reply_to_user }),
       }
-      const session = { ...place, status: 'processing', ...about }
-      state.isSession = (await quiet(account, 'agents.sessions.setStatus', session)) === 'done'
+      const result = await quiet(to.account, 'agents.sessions.setStatus', { ...place, status: 'processing', ...about })
+      if (sessions.size >= maxRemembered) sessions.clear()
+      if (result === 'done') sessions.add(keyOf(to))
     },
-    async end({ account, channel, thread_ts: thread }) {
-      const key = `${account}:${channel}:${thread}`
-      const last = shown.get(key)
-      if (thread === undefined || last === undefined) return
-      shown.delete(key)
-      const place = { channel_id: channel, thread_ts: thread }
-      if (!refused.has(`${account}:${channel}`))
-        await quiet(account, 'assistant.threads.setStatus', { ...place, status: '' })
-      if (last.isSession) await quiet(account, 'agents.sessions.setStatus', { ...place, status: 'active' })
+    async work(to) {
+      const { account, channel } = to
+      const place = placeOf(to)
+      if (place === undefined || words === undefined || refused.has(`${account}:${channel}`)) return
+      if (now() - (shown.get(keyOf(to)) ?? Number.NEGATIVE_INFINITY) < againMs) return
+      if (shown.size >= maxRemembered) shown.clear()
+      shown.set(keyOf(to), now())
+      const result = await quiet(account, 'assistant.threads.setStatus', { ...place, status: words })
+      // Not in this kind of channel: asking again would cost a call each time.
+      if (result === 'refused' && refused.size < maxRemembered) refused.add(`${account}:${channel}`)
+    },
+    async end(to) {
+      const { account, channel } = to
+      const place = placeOf(to)
+      if (place === undefined) return
+      const isShown = shown.delete(keyOf(to)) && !refused.has(`${account}:${channel}`)
+      if (isShown) await quiet(account, 'assistant.threads.setStatus', { ...place, status: '' })
+      if (sessions.delete(keyOf(to))) await quiet(account, 'agents.sessions.setStatus', { ...place, status: 'active' })
     },
   }
+}
+
+function placeOf({ channel, thread_ts: thread }: SlackReplyTo): { channel_id: string; thread_ts: string } | undefined {
+  return thread === undefined ? undefined : { channel_id: channel, thread_ts: thread }
+}
+
+function keyOf({ account, channel, thread_ts }: SlackReplyTo): string {
+  return `${account}:${channel}:${thread_ts}`
 }
