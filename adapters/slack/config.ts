@@ -98,6 +98,8 @@ const settingsSchema = z.strictObject({
     .optional(),
   /** Emoji on a message while it is on its way, and the words of the status line. */
   signs: z.preprocess((given) => (given === false ? { seen: false, status: false } : (given ?? {})), signsSchema),
+  /** How long one call may take; `turns.leaseMs`, and so a take-over after a crash, is at least three times as long. */
+  callTimeoutMs: z.int().min(500).max(30_000).default(9000),
   /** About one message a second per channel, a few at once (Slack's own Retry-After wins). */
   limits: limitsSchema.default({ conversation: { count: 4, perMs: 4000 } }),
 })

@@ -14,7 +14,7 @@ import {
   type Verdict,
 } from '../../src/contract/index.ts'
 import { responseOriginsOf, type SlackSettings, slackFromEnvironment, slackSettingsSchema } from './config.ts'
-import { callTimeoutMs, createCallSlack } from './deliver/call-slack.ts'
+import { createCallSlack } from './deliver/call-slack.ts'
 import { deliverSlack } from './deliver/deliver-slack.ts'
 import { createLiveState } from './deliver/ports.ts'
 import { reconcileSlack } from './deliver/reconcile-slack.ts'
@@ -75,6 +75,7 @@ export type SlackOptions = Partial<Omit<ConnectionConfig, 'channel' | 'settings'
   readonly slashCommand?: string
   readonly prompts?: readonly Starter[]
   readonly signs?: false | SlackSigns
+  readonly callTimeoutMs?: number
   readonly limits?: SlackSettings['limits']
 }
 
@@ -155,7 +156,7 @@ function capabilitiesOf(settings: SlackSettings, isInstalled: boolean): Capabili
     maxTextLength,
     // Every post carries our id as metadata, and can be read back by it.
     idempotentSend: 'lookup',
-    callTimeoutMs,
+    callTimeoutMs: settings.callTimeoutMs,
     horizonMs,
     limits: settings.limits,
     receivedVia: 'slack',

@@ -48,6 +48,8 @@ const settingsSchema = z.strictObject({
   richMessages: z
     .enum(['off', 'tables', 'all'], { error: 'must be off, tables or all; correct TELEGRAM_RICH_MESSAGES' })
     .default('tables'),
+  /** How long one call may take; `turns.leaseMs`, and so a take-over after a crash, is at least three times as long. */
+  callTimeoutMs: z.int().min(500).max(30_000).default(9000),
   /** How much is said in one group before Telegram would refuse more. */
   groupMessagesPerMinute: z.int().min(1).max(1000).default(20),
   /** What Telegram is known to tolerate; only its own retry_after is authoritative. */

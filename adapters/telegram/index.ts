@@ -13,7 +13,6 @@ import {
   secret,
 } from '../../src/contract/index.ts'
 import { botIdOf, type TelegramSettings, telegramFromEnvironment, telegramSettingsSchema } from './config.ts'
-import { callTimeoutMs } from './deliver/api.ts'
 import { deliverTelegram } from './deliver/call.ts'
 import { createPace, type PaceLimits } from './deliver/pace.ts'
 import { showTyping } from './deliver/typing.ts'
@@ -56,6 +55,7 @@ export type TelegramOptions = {
   readonly streaming?: 'edit' | 'draft' | 'off'
   /** What goes out as a rich message, where the Bot API takes it; `tables` unless said otherwise. */
   readonly richMessages?: 'off' | 'tables' | 'all'
+  readonly callTimeoutMs?: number
   readonly limits?: TelegramSettings['limits']
   readonly groupMessagesPerMinute?: number
 }
@@ -89,7 +89,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       maxTextLength,
       // The Bot API has no client id and no way to read a chat back.
       idempotentSend: 'none',
-      callTimeoutMs,
+      callTimeoutMs: settings.callTimeoutMs,
       horizonMs,
       limits: settings.limits,
       receivedVia: 'telegram',

@@ -42,11 +42,46 @@ async function ordered(fields: object) {
   return first?.kind === 'message' ? first : expect.unreachable(JSON.stringify(reception))
 }
 
+describe('a live message whose opening was never heard of', () => {
+  const clientId = (ms: number) => {
+    const hex = ms.toString(16).padStart(12, '0')
+    return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000001:0`
+  }
+  const opened = (
+    text: string,
+    fault: Parameters<Awaited<ReturnType<typeof startSlackApi>>['failNext']>[1],
+    ms: number,
+  ) =>
+    withApi(async (api, adapter) => {
+      const call = JSON.parse(JSON.stringify(adapter.live?.open(place, text) ?? {})) as JsonObject
+      api.failNext('chat.startStream', fault)
+      if (JSON.stringify(fault).includes('unknown_method'))
+        api.failNext('chat.postMessage', { kind: 'drop', when: 'after' })
+      await adapter.deliver(call, attemptAt(1, { clientId: clientId(ms) }))
+      const found = await adapter.reconcile?.(call, attemptAt(2, { clientId: clientId(ms) }))
+      return [found, api.posts.map(({ ts }) => ts)] as const
+    })
+
+  test('is found by its words where it is a stream, and by its metadata where there are none', async () => {
+    for (const fault of [{ kind: 'drop', when: 'after' } as const, apiError('unknown_method')]) {
+      const [found, posts] = await opened('**Once** upon a time', fault, Date.now() - 2000)
+      expect(found).toEqual({ kind: 'found', vendorId: posts[0] })
+    }
+  })
+
+  test('is absent where nothing of ours is there, and left open where another may be meant', async () => {
+    const [absent] = await opened('Once upon a time', { kind: 'drop', when: 'before' }, Date.now() - 2000)
+    expect(absent).toEqual({ kind: 'absent' })
+    const [open] = await opened('Once upon a time', { kind: 'drop', when: 'after' }, Date.now() + 3000)
+    expect(open).toEqual({ kind: 'undecided', reason: 'another_may_be_meant' })
+  })
+})
+
 describe('tokens of two installations', () => {
   test('each call carries its own, also at the same moment', async () => {
     const api = await startSlackApi()
     try {
-      const call = createCallSlack({ apiUrl: `${api.origin}/api/` }, { fetch })
+      const call = createCallSlack({ apiUrl: `${api.origin}/api/`, callTimeoutMs: 9000 }, { fetch })
       const send = (index: number) =>
         call(
           secret(`xoxb-of-${index % 2}`),

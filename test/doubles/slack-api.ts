@@ -126,7 +126,12 @@ function carryOut(state: State, route: string, { path, body }: VendorRequest): V
       return ok({ message_ts: '1763300000.999999' })
     case 'conversations.history':
     case 'conversations.replies':
-      return ok({ messages: state.posts.filter((post) => post.channel === fields['channel']), has_more: false })
+      return ok({
+        messages: state.posts
+          .filter((post) => post.channel === fields['channel'])
+          .map((post) => ({ bot_id: 'B0PARLEY1', ...post })),
+        has_more: false,
+      })
     default:
       return chat(state.posts, route, fields)
   }

@@ -3,8 +3,6 @@ import type { Logger, WebAPIPlatformError } from '@slack/web-api'
 import type { ChannelDeps, Secret } from '../../../src/contract/index.ts'
 import type { SlackSettings } from '../config.ts'
 
-export const callTimeoutMs = 9000
-
 export type Answer =
   | { readonly kind: 'ok'; readonly data: Readonly<Record<string, unknown>> }
   /** Slack answered, and said no in a word of its own. */
@@ -40,7 +38,10 @@ function silent({ LogLevel }: WebApi): Logger {
  * A client is made for every call: it holds one token and one signal, and nothing of it is shared, so that no call can be made
  * in another installation's name (the client writes its token into headers it is given: slack 2.7).
  */
-export function createCallSlack(settings: Pick<SlackSettings, 'apiUrl'>, deps: Pick<ChannelDeps, 'fetch'>): CallSlack {
+export function createCallSlack(
+  settings: Pick<SlackSettings, 'apiUrl' | 'callTimeoutMs'>,
+  deps: Pick<ChannelDeps, 'fetch'>,
+): CallSlack {
   return async (token, method, args, signal) => {
     let status = 0
     // With the first call, so that a gateway without this channel never loads it.
@@ -51,7 +52,7 @@ export function createCallSlack(settings: Pick<SlackSettings, 'apiUrl'>, deps: P
       retryConfig: { retries: 0 },
       rejectRateLimitedCalls: true,
       allowAbsoluteUrls: false,
-      timeout: callTimeoutMs,
+      timeout: settings.callTimeoutMs,
       // A plain function, because workerd refuses its fetch as a method; and it knows no redirect called 'error'.
       fetch: async (url, init) => {
         const { signal: timeout, ...rest } = init ?? {}

@@ -29,7 +29,7 @@ export function deliverSlack(
     if (held.kind !== 'token') return { kind: held.kind === 'gone' ? 'refused' : 'retry', reason: held.reason }
     const send = sendWith(ports, call.account, held.token, attempt.signal)
     if (call.method === 'upload') return uploadFile({ settings, deps, send }, call, attempt.signal)
-    const respond = createRespond(deps, ports.live.notes)
+    const respond = createRespond(deps, ports.live.notes, settings.callTimeoutMs)
     const direct = (message: Message) => sendCall(message, attempt, { send, live: ports.live })
     return withResponse(call, respond, direct)
   }

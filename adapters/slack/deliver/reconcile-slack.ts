@@ -1,6 +1,7 @@
-// Hop 8: whether a post of ours arrived, by the client id in its metadata (ruling 18: lookup).
+// Hop 8: whether a post of ours arrived, by the client id in its metadata (ruling 18: lookup). A stream carries none; it is known by
+// its first words and its time, and where another message of ours could be meant nothing is decided.
 import type { Attempt, LookupOutcome } from '../../../src/contract/index.ts'
-import type { SlackCall } from '../wire/call.ts'
+import { foundMessageSchema, type FoundMessage as Message, type SlackCall } from '../wire/call.ts'
 import type { Answer } from './call-slack.ts'
 import type { SlackPorts } from './ports.ts'
 
@@ -8,18 +9,23 @@ const maxPages = 3
 const pageSize = 100
 /** Clocks differ, and a row waits before it is sent. */
 const marginSeconds = 120
+/** What clocks that are kept differ by. */
+const skewSeconds = 5
 
 export function reconcileSlack({
   call,
   tokenOf,
 }: SlackPorts): (posted: SlackCall, attempt: Attempt) => Promise<LookupOutcome> {
   return async (posted, attempt) => {
-    if (posted.method !== 'chat.postMessage') return { kind: 'undecided', reason: 'cannot_be_looked_up' }
+    if (posted.method !== 'chat.postMessage' && posted.method !== 'chat.startStream')
+      return { kind: 'undecided', reason: 'cannot_be_looked_up' }
     const held = await tokenOf(posted.account)
     if (held.kind !== 'token') return { kind: 'undecided', reason: held.reason }
     const { channel, thread_ts: thread } = posted.payload
     const method = thread === undefined ? 'conversations.history' : 'conversations.replies'
-    const oldest = bornAt(attempt.clientId)
+    const born = bornAt(attempt.clientId)
+    const oldest = born === undefined ? undefined : `${Math.max(1, Math.floor(born) - marginSeconds)}.000000`
+    const unmarked: Message[] = []
     const args = {
       channel,
       ...(thread === undefined ? {} : { ts: thread }),
@@ -34,25 +40,50 @@ export function reconcileSlack({
       if (answer.kind !== 'ok') return refusedLookup(answer)
       const found = foundIn(answer.data, attempt.clientId)
       if (found !== undefined) return { kind: 'found', vendorId: found }
+      unmarked.push(...messagesOf(answer.data).filter(isUnmarked))
       cursor = nextCursor(answer.data)
-      if (cursor === undefined) return { kind: 'absent' }
+      if (cursor !== undefined) continue
+      return posted.method === 'chat.startStream'
+        ? streamAmong(unmarked, posted.payload.markdown_text, born)
+        : { kind: 'absent' }
     }
     return { kind: 'undecided', reason: 'too_much_since' }
   }
 }
 
-/** Ids of version 7 begin with their time; what was sent by one is not older than it. */
-function bornAt(clientId: string): string | undefined {
+/** Ids of version 7 begin with their time; what was sent by one is not older than it. Seconds. */
+function bornAt(clientId: string): number | undefined {
   const hex = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-/i.exec(clientId)
-  if (hex === null) return undefined
-  const seconds = Math.floor(Number.parseInt(`${hex[1]}${hex[2]}`, 16) / 1000) - marginSeconds
-  return seconds > 0 ? `${seconds}.000000` : undefined
+  return hex === null ? undefined : Number.parseInt(`${hex[1]}${hex[2]}`, 16) / 1000
+}
+
+function messagesOf(data: Readonly<Record<string, unknown>>): readonly Message[] {
+  const messages: readonly unknown[] = Array.isArray(data['messages']) ? data['messages'] : []
+  return messages.flatMap((message) => foundMessageSchema.safeParse(message).data ?? [])
 }
 
 function foundIn(data: Readonly<Record<string, unknown>>, clientId: string): string | undefined {
-  const messages = Array.isArray(data['messages']) ? data['messages'] : []
-  const ours = messages.find((message) => message?.metadata?.event_payload?.client_id === clientId)
-  return typeof ours?.ts === 'string' ? ours.ts : undefined
+  return messagesOf(data).find(({ metadata }) => metadata?.event_payload?.client_id === clientId)?.ts
+}
+
+function isUnmarked({ bot_id, metadata }: Message): boolean {
+  return bot_id !== undefined && metadata?.event_payload?.client_id === undefined
+}
+
+/** The words may have been shown in another markup, so only letters and digits are compared. */
+function streamAmong(unmarked: readonly Message[], opened: string, born: number | undefined): LookupOutcome {
+  const words = lettersOf(opened)
+  const since = born ?? 0
+  const recent = unmarked.filter(({ ts }) => Number(ts) >= since - skewSeconds)
+  if (recent.length === 0) return { kind: 'absent' }
+  const alike = recent.filter(({ ts, text = '' }) => Number(ts) >= since && lettersOf(text).startsWith(words))
+  const [only, ...others] = words === '' ? [] : alike
+  if (only !== undefined && others.length === 0) return { kind: 'found', vendorId: only.ts }
+  return { kind: 'undecided', reason: 'another_may_be_meant' }
+}
+
+function lettersOf(text: string): string {
+  return text.replace(/[^\p{L}\p{N}]/gu, '')
 }
 
 function nextCursor(data: Readonly<Record<string, unknown>>): string | undefined {

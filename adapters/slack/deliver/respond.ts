@@ -2,7 +2,6 @@
 import type { ChannelDeps, Notes } from '../../../src/contract/index.ts'
 import { responseUrl } from '../discovery/response-urls.ts'
 import type { MessagePayload } from '../wire/call.ts'
-import { callTimeoutMs } from './call-slack.ts'
 
 /** `gone`: it has run out, or was used five times; nothing was shown. */
 export type Responded = 'shown' | 'gone' | 'lost'
@@ -13,14 +12,18 @@ export type Respond = (
   how: { readonly isReplacing: boolean },
 ) => Promise<Responded>
 
-export function createRespond({ fetch: send }: Pick<ChannelDeps, 'fetch'>, notes: Notes | undefined): Respond {
+export function createRespond(
+  { fetch: send }: Pick<ChannelDeps, 'fetch'>,
+  notes: Notes | undefined,
+  timeoutMs: number,
+): Respond {
   return async (key, { text, blocks }, { isReplacing }) => {
     const url = await responseUrl(notes, key)
     if (url === undefined) return 'gone'
     const shown = isReplacing ? { replace_original: true } : { replace_original: false, response_type: 'ephemeral' }
     const body = JSON.stringify({ ...shown, text, ...(blocks === undefined ? {} : { blocks }) })
     const headers = { 'content-type': 'application/json; charset=utf-8' }
-    const signal = AbortSignal.timeout(callTimeoutMs)
+    const signal = AbortSignal.timeout(timeoutMs)
     try {
       const response = await send(url, { method: 'POST', headers, body, redirect: 'manual', signal })
       await response.body?.cancel().catch(() => undefined)

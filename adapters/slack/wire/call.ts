@@ -75,3 +75,12 @@ export type SlackCall = Account &
         readonly file: { readonly attachment: string; readonly name: string }
       }
   )
+
+/** A message as it is read back, to look whether it is the one that was sent. */
+export const foundMessageSchema = z.object({
+  ts: z.string(),
+  text: z.string().optional(),
+  bot_id: z.string().optional(),
+  metadata: z.object({ event_payload: z.object({ client_id: z.string().optional() }).optional() }).optional(),
+})
+export type FoundMessage = z.output<typeof foundMessageSchema>

@@ -3,8 +3,6 @@ import { Api } from 'grammy/web'
 import type { ChannelDeps } from '../../../src/contract/index.ts'
 import type { TelegramSettings } from '../config.ts'
 
-export const callTimeoutMs = 9000
-
 /** The client's types name a polyfill for old runtimes; its web build takes the platform's own signal. */
 export type ClientSignal = NonNullable<Parameters<Api['raw']['getMe']>[0]>
 
@@ -14,9 +12,9 @@ export function clientSignal(signal: AbortSignal): ClientSignal {
 
 /** Grammy's web build runs on the platform's own fetch and abort signals, on Node and on Workers alike. */
 export function telegramApi(
-  settings: Pick<TelegramSettings, 'botToken' | 'apiRoot'>,
+  settings: Pick<TelegramSettings, 'botToken' | 'apiRoot' | 'callTimeoutMs'>,
   deps: Pick<ChannelDeps, 'fetch'>,
-  timeoutMs = callTimeoutMs,
+  timeoutMs = settings.callTimeoutMs,
 ): Api {
   return new Api(settings.botToken.reveal(), {
     apiRoot: settings.apiRoot,

@@ -8,7 +8,7 @@ const apiUrl = 'https://slack.example/api/'
 test('a call is made with one token, follows no redirect, and its answer is read', async () => {
   const asked: Request[] = []
   const call = createCallSlack(
-    { apiUrl },
+    { apiUrl, callTimeoutMs: 9000 },
     {
       fetch: async (input, init) => {
         // The runtime's own Request refuses what its fetch would.
@@ -34,7 +34,7 @@ test('a call is made with one token, follows no redirect, and its answer is read
 
 test('refusals, limits and redirects are answers, not errors', async () => {
   const answered = (response: Response) =>
-    createCallSlack({ apiUrl }, { fetch: async () => response })(
+    createCallSlack({ apiUrl, callTimeoutMs: 9000 }, { fetch: async () => response })(
       secret('x'),
       'auth.test',
       {},

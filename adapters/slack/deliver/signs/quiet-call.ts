@@ -1,5 +1,4 @@
 // A call nobody waits for: at most once, within what its method allows, and silent about what came of it.
-import { callTimeoutMs } from '../call-slack.ts'
 import { isError } from '../outcome-of.ts'
 import type { SlackPorts } from '../ports.ts'
 
@@ -44,7 +43,8 @@ export function createQuietCall({ call, tokenOf }: Pick<SlackPorts, 'call' | 'to
     pace.spentUntil = Math.max(pace.spentUntil, at) + 60_000 / perMinute[method]
     const held = await tokenOf(account)
     if (held.kind !== 'token') return 'skipped'
-    const answer = await call(held.token, method, args, AbortSignal.timeout(callTimeoutMs))
+    // A call keeps its own time; nothing else ends this one.
+    const answer = await call(held.token, method, args, new AbortController().signal)
     if (answer.kind === 'ok') return 'done'
     if (answer.kind === 'limited') pace.notBefore = now() + answer.afterMs
     if (answer.kind !== 'error') return 'skipped'
