@@ -40,7 +40,8 @@ function createAgui(runLog: RunLog, callers: CallerDesk, called: Called): Adapte
       // One reply is one event of the run log; there is no platform limit to split for.
       maxTextLength: Number.MAX_SAFE_INTEGER,
       idempotentSend: 'client-id',
-      callTimeoutMs: 5000,
+      // One statement under a key; repeating it is harmless.
+      callTimeoutMs: 2000,
       horizonMs: 24 * 60 * 60 * 1000,
       limits: {},
       receivedVia: 'agui',

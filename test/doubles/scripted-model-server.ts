@@ -12,6 +12,8 @@ export type ScriptedAnswer =
       readonly cutAfter?: number
       readonly cutBy?: 'reset' | 'end' | 'silence'
       readonly finish?: string
+      /** Waited for before each frame, by its number, as for a model that thinks while it speaks. */
+      readonly thinks?: (frame: number) => Promise<void>
       readonly hasUsage?: false
     }
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
@@ -78,12 +80,30 @@ function send(response: ServerResponse, answer: ScriptedAnswer): void {
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   const frames = framesOf(answer)
-  const { cutAfter: cut, cutBy = 'reset' } = answer
+  const { cutAfter: cut, cutBy = 'reset', thinks } = answer
+  if (thinks !== undefined) {
+    sendSlowly(response, frames, thinks).catch(() => response.destroy())
+    return
+  }
   for (const frame of cut === undefined ? frames : frames.slice(0, cut)) response.write(frame)
   if (cut === undefined) response.end('data: [DONE]\n\n')
   else if (cutBy === 'end') response.end()
   // What was written is on its way before the line goes dead.
   else if (cutBy === 'reset') setTimeout(() => response.destroy(), 20)
+}
+
+async function sendSlowly(
+  response: ServerResponse,
+  frames: readonly string[],
+  thinks: (frame: number) => Promise<void>,
+): Promise<void> {
+  for (const [number, frame] of frames.entries()) {
+    await thinks(number)
+    // Whoever asked may be gone.
+    if (response.destroyed) return
+    response.write(frame)
+  }
+  response.end('data: [DONE]\n\n')
 }
 
 type StreamedAnswer = Exclude<ScriptedAnswer, { status: number } | { hang: true }>
