@@ -23,13 +23,21 @@ export type ParleyOptions = {
   readonly dataDir: string
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** How long it may take to come up. */
+  readonly patienceMs?: number
   readonly ids?: { readonly uid: number; readonly gid: number }
 }
 
 const adminToken = 'operator-token-of-the-tests'
 
 /** Rejects with everything it printed when it ends instead of coming up. */
-export async function startParley({ dataDir, args = [], env = {}, ids }: ParleyOptions): Promise<ParleyProcess> {
+export async function startParley({
+  dataDir,
+  args = [],
+  env = {},
+  patienceMs = startMs,
+  ids,
+}: ParleyOptions): Promise<ParleyProcess> {
   const child = spawn(process.execPath, [bin, 'start', ...args], {
     cwd: dataDir,
     env: {
@@ -49,6 +57,7 @@ export async function startParley({ dataDir, args = [], env = {}, ids }: ParleyO
   child.stderr.on('data', keep)
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
   const url = await firstMatch(
+    patienceMs,
     () => /is up at (\S+)/.exec(output)?.[1],
     ended,
     () => output,
@@ -77,6 +86,7 @@ export async function startParley({ dataDir, args = [], env = {}, ids }: ParleyO
 }
 
 async function firstMatch(
+  patienceMs: number,
   look: () => string | undefined,
   ended: Promise<number>,
   output: () => string,
@@ -85,11 +95,11 @@ async function firstMatch(
   void ended.then((code) => {
     exitCode = code
   })
-  for (const deadline = Date.now() + startMs; ; ) {
+  for (const deadline = Date.now() + patienceMs; ; ) {
     const found = look()
     if (found !== undefined) return found
     if (exitCode !== undefined) throw new Error(`exit ${exitCode}: ${output()}`)
-    if (Date.now() > deadline) throw new Error(`not up after ${startMs} ms: ${output()}`)
+    if (Date.now() > deadline) throw new Error(`not up after ${patienceMs} ms: ${output()}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

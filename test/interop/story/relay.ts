@@ -44,6 +44,7 @@ export async function startRelay(hookHeaders: Readonly<Record<string, string>> =
   let peer = ''
   let gateway: string | undefined
   let isSubscribed = false
+  const bringing = new Set<Promise<Answer>>()
   let isClosed = false
   const bring = async (body: string, headers: IncomingHttpHeaders): Promise<Answer> => {
     if (!isSubscribed) return { status: 200, headers: {}, body: '' }
@@ -55,7 +56,7 @@ export async function startRelay(hookHeaders: Readonly<Record<string, string>> =
       if (answer !== undefined && answer.status < 300) return answer
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    return { status: 502, headers: {}, body: '' }
+    return { status: isClosed ? 200 : 502, headers: {}, body: '' }
   }
   const relay: Omit<Relay, 'url' | 'hookUrl' | 'close'> = {
     calls,
@@ -77,7 +78,13 @@ export async function startRelay(hookHeaders: Readonly<Record<string, string>> =
     for await (const chunk of incoming) chunks.push(chunk as Buffer)
     const body = Buffer.concat(chunks).toString('utf8')
     const { url: path = '', headers } = incoming
-    if (path === '/hook') return send(outgoing, await bring(body, headers))
+    if (path === '/hook') {
+      const brought = bring(body, headers)
+      bringing.add(brought)
+      const answer = await brought
+      bringing.delete(brought)
+      return send(outgoing, answer)
+    }
     const call = { path, method: path.split('/').at(-1)?.split('?')[0] ?? '', body, headers }
     calls.push(call)
     const answer = await live.meet(call, () => pass(peer + path, body, headers))
@@ -91,12 +98,15 @@ export async function startRelay(hookHeaders: Readonly<Record<string, string>> =
     ...relay,
     url,
     hookUrl: `${url}/hook`,
-    close: () =>
-      new Promise((resolve) => {
-        isClosed = true
+    async close() {
+      isClosed = true
+      await Promise.all(bringing)
+      await new Promise<void>((resolve) => {
         server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+        server.closeIdleConnections()
+        setTimeout(() => server.closeAllConnections(), 500)
+      })
+    },
   }
   return live
 }
