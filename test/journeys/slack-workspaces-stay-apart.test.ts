@@ -95,7 +95,7 @@ describeOnEachDatabase('two workspaces that installed one app', (database) => {
         await Promise.all([oauth.close(), slack.close()])
       }
     },
-    60_000 + events * 100,
+    60_000 + events * 400,
   )
 })
 
