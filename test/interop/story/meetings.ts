@@ -48,7 +48,9 @@ function meetOnce(
     isOver = true
     return act(forward, { tell: met.resolve, letGo: going.promise })
   })
-  return { isMet: met.promise, letGo: going.resolve }
+  // A test that waited for ever would leave its processes behind.
+  const late = setTimeout(() => met.reject(new Error('no such call came')), 120_000)
+  return { isMet: met.promise.finally(() => clearTimeout(late)), letGo: going.resolve }
 }
 
 /** The words are whole at the end, then what was held arrives and they are not. */
