@@ -256,8 +256,8 @@ function createBells(onWork: Runtime['onWork']): GatewayDeps['bells'] {
 
 function announced(bell: Bell, onWork: (() => void) | undefined): Bell {
   if (onWork === undefined) return bell
-  const ring = (): void => {
-    bell.ring()
+  const ring = (isUrgent?: boolean): void => {
+    bell.ring(isUrgent)
     onWork()
   }
   return { ...bell, ring }

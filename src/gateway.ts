@@ -96,7 +96,7 @@ async function drain(
   onRound: (pump: PumpName) => () => void,
 ): Promise<void> {
   const isStopping = (): boolean => deadline.aborted
-  const shared = { isStopping, pollMs: deps.turnPolicy.pollMs, batch: 32, onError: logError(deps) }
+  const shared = { isStopping, ...pacing(deps), batch: 32, onError: logError(deps) }
   const pumps = untilIdle ? { ...shared, untilQuiet: createQuiet(3) } : shared
   const ringAll = (): void => {
     for (const bell of Object.values(deps.bells)) bell.ring()
@@ -116,7 +116,11 @@ async function drain(
   }
 }
 
-type Shared = Pick<Pump<unknown>, 'isStopping' | 'untilQuiet' | 'pollMs' | 'batch' | 'onError'>
+type Shared = Pick<Pump<unknown>, 'isStopping' | 'untilQuiet' | 'pollMs' | 'monotonicMs' | 'batch' | 'onError'>
+
+function pacing(deps: GatewayDeps): Pick<Shared, 'pollMs' | 'monotonicMs'> {
+  return { pollMs: deps.turnPolicy.pollMs, monotonicMs: deps.monotonicMs }
+}
 
 function turnPump(deps: GatewayDeps, shared: Shared): Pump<Parameters<typeof takeTurn>[1]> {
   return {

@@ -1,14 +1,27 @@
 // The pump behind drain(): claims work while slots are free, runs it side by side, sleeps until somebody rings.
 
 /** Wakes sleepers in this process. Correctness never depends on it: every sleeper also wakes by itself. */
-export type Bell = { readonly ring: () => void; readonly wait: (ms: number) => Promise<void> }
+export type Bell = {
+  /** `isUrgent`: for something that must not wait until a slot is free. */
+  readonly ring: (isUrgent?: boolean) => void
+  readonly wait: (ms: number) => Promise<void>
+  /** Whether it was rung for something urgent since it was last asked. */
+  readonly takeUrgent: () => boolean
+}
 
 export function createBell(): Bell {
   let sleepers: (() => void)[] = []
   let isRung = false
+  let hasUrgent = false
   return {
-    ring() {
+    takeUrgent() {
+      const had = hasUrgent
+      hasUrgent = false
+      return had
+    },
+    ring(isUrgent = false) {
       isRung = true
+      hasUrgent ||= isUrgent
       const woken = sleepers
       sleepers = []
       for (const wake of woken) wake()
@@ -40,8 +53,12 @@ export type Pump<Work> = {
   readonly pollMs: number
   readonly bell: Bell
   readonly claim: (limit: number) => Promise<readonly Work[]>
-  /** Asked in place of `claim` while every slot is taken: what must not wait for one. Up to `urgentSlots` at once. */
+  /**
+   * Asked in place of `claim` while every slot is taken: what must not wait for one. Up to `urgentSlots` at once, and only
+   * after an urgent ring or every `pollMs`: a full pump is rung by every message that comes in.
+   */
   readonly claimUrgent?: (limit: number) => Promise<readonly Work[]>
+  readonly monotonicMs: () => number
   readonly run: (work: Work) => Promise<void>
   readonly onError: (error: unknown) => void
   /** Called once per round, at least every `pollMs` while the pump works: silence means it hangs or has died. */
@@ -95,11 +112,13 @@ export async function runPump<Work>(pump: Pump<Work>): Promise<void> {
     running.add(task)
   }
   const isOver = (): boolean => pump.isStopping() || (pump.untilQuiet?.isOver() ?? false)
+  const urgency: Urgency = { isDue: true, lookedAt: pump.monotonicMs() }
   while (!isOver()) {
     pump.onRound?.()
     const free = Math.min(pump.batch, pump.slots - running.size)
     const moment = pump.untilQuiet?.moment() ?? 0
-    const claimed = free > 0 ? await claimSafely(pump, pump.claim, free) : await claimUrgently(pump, running.size)
+    const claimed =
+      free > 0 ? await claimSafely(pump, pump.claim, free) : await claimUrgently(pump, running.size, urgency)
     for (const work of claimed) start(work)
     if (claimed.length > 0 && claimed.length === free) continue
     if (claimed.length === 0 && running.size === 0) pump.untilQuiet?.rest(pump, moment)
@@ -112,9 +131,19 @@ export async function runPump<Work>(pump: Pump<Work>): Promise<void> {
 /** Beside the slots; small, because what is urgent is also short. */
 const urgentSlots = 4
 
-async function claimUrgently<Work>(pump: Pump<Work>, running: number): Promise<readonly Work[]> {
+type Urgency = { isDue: boolean; lookedAt: number }
+
+async function claimUrgently<Work>(pump: Pump<Work>, running: number, urgency: Urgency): Promise<readonly Work[]> {
+  if (pump.claimUrgent === undefined) return []
+  const now = pump.monotonicMs()
+  // Asked first: what is not looked for now, for want of a slot, is looked for when one is free.
+  urgency.isDue = pump.bell.takeUrgent() || urgency.isDue || now - urgency.lookedAt >= pump.pollMs
   const free = pump.slots + urgentSlots - running
-  return pump.claimUrgent === undefined || free <= 0 ? [] : claimSafely(pump, pump.claimUrgent, free)
+  if (!urgency.isDue || free <= 0) return []
+  urgency.lookedAt = now
+  const claimed = await claimSafely(pump, pump.claimUrgent, free)
+  urgency.isDue = claimed.length === free
+  return claimed
 }
 
 async function claimSafely<Work>(

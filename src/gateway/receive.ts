@@ -16,6 +16,7 @@ import {
 } from '../contract/index.ts'
 import { type AcceptContext, acceptMessage, acceptRemains } from '../inbound/accept.ts'
 import { cleanMessage } from '../inbound/clean-message.ts'
+import { controlCommandOf } from '../inbound/control-command.ts'
 import { controlNames } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { claimFiles } from './files/claim-files.ts'
@@ -123,7 +124,6 @@ export async function storeArrivals(
   entry: Entry,
 ): Promise<readonly Acceptance[]> {
   const acceptances = await Promise.all(arrivals.map((arrived) => acceptArrived(deps, at, arrived, entry)))
-  if (acceptances.some((acceptance) => acceptance?.kind === 'accepted')) deps.bells.turns.ring()
   return acceptances.filter((acceptance) => acceptance !== undefined)
 }
 
@@ -151,6 +151,8 @@ async function acceptArrived(
   const checked = checkArrived(deps, await withForwarded(deps, arrived))
   if (checked.kind === 'message') {
     const acceptance = await acceptMessage(deps, checked.arrived, context, routeArrival(deps, at, checked.arrived))
+    // A command is not to wait for a slot, even where every turn is taken.
+    if (acceptance.kind === 'accepted') deps.bells.turns.ring(isCommand(checked.arrived.message))
     return tell(acceptance.kind, 'reason' in acceptance ? acceptance.reason : '', acceptance)
   }
   const { state, reason, path } = checked
@@ -202,6 +204,10 @@ function arrivalTeller(deps: GatewayDeps, context: AcceptContext, { startedAt }:
     deps.meter.committed(connection, deps.monotonicMs() - startedAt)
     return acceptance
   }
+}
+
+function isCommand(message: NormalizedMessage): boolean {
+  return controlCommandOf(message, controlNames) !== undefined
 }
 
 /** Blank text and nothing else. A file without words is a message; so is the withdrawal of one. */

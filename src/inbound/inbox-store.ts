@@ -33,6 +33,8 @@ export type InboxDraft = {
   readonly fresh: string
   readonly replyToken: string | null
   readonly isExclusive: boolean
+  /** A command for the gateway, in the conversation beside its conversation. */
+  readonly isControl: boolean
   /** How long its conversation waits for what belongs to it. */
   readonly settleMs: number
   /** Null where one agent alone answers. */

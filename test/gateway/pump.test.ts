@@ -9,6 +9,7 @@ function pumpOf(work: number[], changes: Partial<Pump<number>> = {}): Pump<numbe
     slots: 3,
     batch: 10,
     pollMs: 1_000,
+    monotonicMs: () => performance.now(),
     bell: createBell(),
     claim: async (limit) => work.splice(0, limit),
     run: async () => {},
@@ -99,4 +100,45 @@ test('two pumps that feed each other end together, and not before both have noth
     runPump(pumpOf(second, { ...shared, run: feed('second', first) })),
   ])
   expect(done).toEqual(['first 3', 'second 2', 'first 1', 'second 0'])
+})
+
+test('while every slot is taken, looks for urgent work when rung for it and now and then, not at every ring', async () => {
+  const bell = createBell()
+  let now = 0
+  let looks = 0
+  let isStopping = false
+  const claimUrgent = async (): Promise<number[]> => {
+    looks += 1
+    return []
+  }
+  const pump = runPump(
+    pumpOf([], { slots: 0, bell, claimUrgent, monotonicMs: () => now, isStopping: () => isStopping }),
+  )
+  const ring = async (isUrgent: boolean): Promise<number> => {
+    bell.ring(isUrgent)
+    await sleep(1)
+    return looks
+  }
+  await sleep(1)
+  expect([looks, await ring(false), await ring(false), await ring(true), await ring(false)]).toEqual([1, 1, 1, 2, 2])
+  now = 1_000
+  expect([await ring(false), await ring(false)]).toEqual([3, 3])
+  isStopping = true
+  bell.ring()
+  await pump
+})
+
+test('urgent work that found no place is looked for again as soon as some ends', async () => {
+  const urgent = [1, 2, 3, 4, 5, 6]
+  const done: number[] = []
+  let isStopping = false
+  const run = async (each: number): Promise<void> => {
+    await sleep(2)
+    done.push(each)
+    isStopping = done.length === 6
+  }
+  const claimUrgent = async (limit: number): Promise<number[]> => urgent.splice(0, limit)
+  // The clock stands still: only the places that become free make it look.
+  await runPump(pumpOf([], { slots: 0, claimUrgent, run, monotonicMs: () => 0, isStopping: () => isStopping }))
+  expect(done).toEqual([1, 2, 3, 4, 5, 6])
 })

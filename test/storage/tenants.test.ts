@@ -114,7 +114,7 @@ describeOnEachDatabase('two tenants in one database', (database) => {
 
   test.each([
     [claimLanes, 'lanes_due'],
-    [claimControlLanes, 'lanes_due'],
+    [claimControlLanes, 'lanes_control'],
     [claimSends, 'send_lanes_due'],
     [fireTimers, 'timers_due'],
   ])('$name finds the work of a tenant by its index, in the order it is due', async (claim, index) => {

@@ -1,6 +1,6 @@
 // The channel session map: conversations, the names they are known by, who takes part, and their lane.
 import { sql } from 'drizzle-orm'
-import { index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { boolean, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { connection, createdAt, instant, lease, tenant, workspace } from './columns.ts'
 
 export const conversations = pgTable(
@@ -71,9 +71,14 @@ export const lanes = pgTable(
     pending: integer('pending').notNull().default(0),
     mode: text('mode').notNull().default('active'),
     nextAt: instant('next_at').notNull().defaultNow(),
+    /** Of a conversation beside a conversation: what waits in it is for the gateway and waits for no free slot. */
+    isControl: boolean('is_control').notNull().default(false),
     /** The turn that is open in this lane; it survives its holder and is resumed by the next one. */
     turnId: uuid('turn_id'),
     ...lease(),
   },
-  (t) => [index('lanes_due').on(t.tenant, t.nextAt).where(sql`pending > 0`)],
+  (t) => [
+    index('lanes_due').on(t.tenant, t.nextAt).where(sql`pending > 0`),
+    index('lanes_control').on(t.tenant, t.nextAt).where(sql`is_control and pending > 0`),
+  ],
 )

@@ -29,7 +29,7 @@ with inp as materialized (
     content text, recipient text, subject text, obligation text, "messageId" text, "deliveryId" text, event text,
     "editOf" text, message jsonb, raw jsonb, "replyTo" jsonb, bytes int, "platformAt" timestamptz, "horizonMs" float8,
     "traceId" text, candidates json, "isVouched" boolean, fresh text, "replyToken" text, "isExclusive" boolean,
-    "settleMs" float8, routing jsonb, "conversationId" uuid, v int, copies int, task json)
+    "isControl" boolean, "settleMs" float8, routing jsonb, "conversationId" uuid, v int, copies int, task json)
 ),
 known as materialized (
   select i.ord, x.id, x.is_forgotten from inp i cross join lateral (
@@ -136,11 +136,13 @@ renamed as (
   on conflict do nothing
 ),
 queued as (
-  insert into lanes (conversation_id, tenant, connection, pending, next_at)
-  select n.conversation_id, min(n.tenant), min(n.connection), count(*), now() + max(coalesce(i."settleMs", 0)) * interval '1 ms'
+  insert into lanes (conversation_id, tenant, connection, pending, next_at, is_control)
+  select n.conversation_id, min(n.tenant), min(n.connection), count(*), now() + max(coalesce(i."settleMs", 0)) * interval '1 ms',
+    coalesce(bool_or(i."isControl"), false)
   from inserted n join inp i on i.id = n.id where n.state = 'queued'
   group by n.conversation_id order by n.conversation_id
   on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending,
+    is_control = lanes.is_control or excluded.is_control,
     -- What waits already waits for nobody; what is being gathered is gathered a little longer, three seconds in all.
     next_at = case when excluded.next_at > now() and (lanes.pending = 0 or lanes.next_at > now())
       then least(greatest(lanes.next_at, excluded.next_at), interval '3 s' + coalesce((

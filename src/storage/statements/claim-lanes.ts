@@ -1,9 +1,7 @@
 // Hop 5: take up to $1 free lanes of tenant $5 for $3 ms as holder $2. A lane comes with its open turn's members, or with what waits.
 // Lanes whose next work a newer release wrote are left to it: claiming them only to give them back would keep it waiting.
-import { controlPrefix } from '../../inbound/control-command.ts'
 import { statement } from '../database.ts'
 import { isReadable } from '../row-version.ts'
-import { ownThreads } from './own-thread.ts'
 import { storedAccess } from './stored-access.ts'
 
 /** Signals go before messages and have one format. */
@@ -74,14 +72,5 @@ from held h join conversations c on c.id = h.conversation_id`
 
 export const claimLanes = statement('claim_lanes', claim(''))
 
-/**
- * Lanes of conversations beside a conversation; looked at one by one among those that are due. Only the beginning of a name
- * tells: what a sender calls a thread may hold anything.
- */
-export const claimControlLanes = statement(
-  'claim_control_lanes',
-  claim(`
-    and (select starts_with(c.external_id, '${controlPrefix}')
-        or starts_with(c.external_id, ${ownThreads('c.owner_subject')} || '${controlPrefix}')
-      from conversations c where c.id = l.conversation_id)`),
-)
+/** Lanes of conversations beside a conversation, found by an index of their own however many others are due. */
+export const claimControlLanes = statement('claim_control_lanes', claim(' and l.is_control'))
