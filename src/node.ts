@@ -1,7 +1,6 @@
 // The Node edge: one HTTP server, the drain loop, the sweeper, and a stop that ends turns at their next step.
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
 import { createToolServers } from './agent/mcp/tool-servers.ts'
 import { sweepRound } from './assemble/sweep-round.ts'
 import { type Assembled, assemble, type Runtime } from './assemble.ts'
@@ -15,9 +14,10 @@ import { createApp } from './http/app.ts'
 import type { AppDeps } from './http/deps.ts'
 import { createGroupCommit, defaultLimits } from './inbound/group-commit.ts'
 import { readAdminToken } from './node/admin-token.ts'
-import { busyResponse, createBusyServer } from './node/busy.ts'
+import { createBusyServer } from './node/busy.ts'
 import { readConfigFindings } from './node/config-findings.ts'
 import { offerControl } from './node/data-dir-lock.ts'
+import { createEdgeListener } from './node/edge-listener.ts'
 import { createFencedFetch, prepareFencedFetch } from './node/fenced-fetch.ts'
 import { createPinnedFetch } from './node/guarded-fetch.ts'
 import { headersOf } from './node/headers-of.ts'
@@ -76,16 +76,11 @@ const signsLateMs = 2_500
 /** A loop that says nothing for so long hangs or has died. */
 const loopPatienceMs = 15_000
 
-type Handle = (request: Request, env: object) => Response | Promise<Response>
-
 export async function startNode(options: StartOptions): Promise<RunningGateway> {
   const { config } = options
   const admin = await readAdminToken(config.adminToken, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
-  let handle: Handle = busyResponse
-  const answer = getRequestListener((request, env) => handle(request, env))
-  // The listener answers every failure itself; its promise only tells when it is done.
-  const listener: RequestListener = (incoming, outgoing) => void answer(incoming, outgoing)
+  const { listener, open: openDoors } = createEdgeListener()
   const lockServer = createServer(listener)
   const open = options.openDatabase ?? openDatabase
   const opened = await open({ ...options, lockServer })
@@ -95,7 +90,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   try {
     const meter = createNodeMeter()
     // First of all, since the port may be ours to choose: handles of files name it. Until there is an app, callers wait.
-    await listen(server, config)
+    await listenOn(server, config)
     const files = await openFiles(config, addressOf(server, config))
     assembled = assemble(config, opened.database, {
       ...(await nodeRuntime(options)),
@@ -103,8 +98,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     })
     sources = createNodeSources(assembled)
     const parts = { meter, sources: sources.signs }
-    const app = createApp({ ...appDeps(options, assembled, opened.database, parts), adminToken: admin.token })
-    handle = (request, env) => app.fetch(request, env)
+    openDoors({ ...appDeps(options, assembled, opened.database, parts), adminToken: admin.token })
   } catch (error) {
     // What was begun would keep the process alive without serving anybody.
     assembled?.stop()
@@ -279,7 +273,7 @@ function startBackground(
   }
 }
 
-function listen(server: Server, { port, host }: Config): Promise<void> {
+function listenOn(server: Server, { port, host }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const advice =

@@ -13,6 +13,7 @@ import {
   UnreadableArrival,
   type Verdict,
 } from '../../src/contract/index.ts'
+import { misfit } from '../../src/verification/index.ts'
 import { responseOriginsOf, type SlackSettings, slackFromEnvironment, slackSettingsSchema } from './config.ts'
 import { createCallSlack } from './deliver/call-slack.ts'
 import { deliverSlack } from './deliver/deliver-slack.ts'
@@ -33,7 +34,7 @@ import { createOwnArrivals } from './source/own-arrivals.ts'
 import { socketSource } from './source/socket-source.ts'
 import { payloadOfKept, type SlackPayload, verifySlack } from './verify.ts'
 import { maxTextLength, type SlackCall } from './wire/call.ts'
-import { envelopeSchema } from './wire/event.ts'
+import { readEnvelope } from './wire/event.ts'
 
 // Slack tries an event again within the hour, and delayed ones for a day; the hour more is for clocks.
 const horizonMs = 25 * 60 * 60 * 1000
@@ -216,9 +217,10 @@ async function judged(
 
 /** Undefined: the event says who the bot is, as Slack's own do. */
 function accountToAsk(value: unknown): string | undefined {
-  const { data } = envelopeSchema.safeParse(value)
-  const isSaid = data?.authorizations?.some(({ is_bot, user_id }) => is_bot === true && user_id !== undefined) === true
-  return isSaid ? undefined : data?.team_id
+  const envelope = readEnvelope(value)
+  if (envelope === misfit) return undefined
+  const { authorizations = [], team_id } = envelope
+  return authorizations.some(({ is_bot, user_id }) => is_bot === true && user_id !== undefined) ? undefined : team_id
 }
 
 function checkedSettings(settings: unknown): SlackSettings {

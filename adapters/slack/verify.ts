@@ -10,6 +10,7 @@ export type SlackPayload =
 const tolerance = { maxAgeMs: 300_000, maxAheadMs: 300_000 }
 const timePattern = /^\d{9,11}$/
 const signaturePattern = /^v0=[0-9a-f]{64}$/
+const utf8 = new TextEncoder()
 const jsonType = 'application/json'
 const formType = 'application/x-www-form-urlencoded'
 /** A certificate check is a few words; nothing longer is looked at without a signature. */
@@ -74,7 +75,7 @@ async function judgeSignature(
 }
 
 function signedBytes(time: string, body: Uint8Array): Uint8Array {
-  const head = new TextEncoder().encode(`v0:${time}:`)
+  const head = utf8.encode(`v0:${time}:`)
   const whole = new Uint8Array(head.length + body.length)
   whole.set(head)
   whole.set(body, head.length)
@@ -97,7 +98,7 @@ function readJson(bytes: Uint8Array): SlackPayload {
 function readForm(bytes: Uint8Array): SlackPayload {
   const fields = new URLSearchParams(new TextDecoder().decode(bytes))
   const payload = fields.get('payload')
-  if (payload !== null) return readJson(new TextEncoder().encode(payload))
+  if (payload !== null) return readJson(utf8.encode(payload))
   const value = Object.fromEntries(fields)
   return 'command' in value ? { kind: 'read', value } : { kind: 'unreadable', reason: 'unknown_form' }
 }

@@ -3,6 +3,7 @@ import type * as z from 'zod'
 import { isCanonicalAddress, isHostedAddress } from './address.ts'
 import { type NormalizedMessage, normalizedMessageSchema } from './message.ts'
 import { partParserFor } from './parts.ts'
+import { isPlainMessage } from './plain-message.ts'
 import { type RepairCode, repairMessage } from './repair-message.ts'
 
 export type MessageCode =
@@ -38,6 +39,7 @@ export type MessageValidation =
   | { readonly ok: false; readonly code: MessageCode; readonly path: string }
 
 export function validateMessage(input: unknown, scope: ValidationScope): MessageValidation {
+  if (isPlainMessage(input)) return semanticFault(input, scope) ?? { ok: true, message: input, warnings: [] }
   const warnings: RepairCode[] = []
   const isResolutionTrusted = scope.from === 'storage' || scope.resolutionVerified === true
   const repaired = repairMessage(input, isResolutionTrusted, warnings)

@@ -19,7 +19,7 @@ import { cleanMessage } from '../inbound/clean-message.ts'
 import { controlCommandOf } from '../inbound/control-command.ts'
 import { controlNames } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
-import { claimFiles } from './files/claim-files.ts'
+import { claimFiles, hasFiles } from './files/claim-files.ts'
 import { withForwarded } from './forwarded.ts'
 import { routeArrival } from './route-arrival.ts'
 import { newTraceId, traceIdOf } from './trace-id.ts'
@@ -106,6 +106,8 @@ async function takeIn(
   arrival: RawArrival,
   { arrivals, entry }: { readonly arrivals: readonly Arrived[]; readonly entry: Entry },
 ): Promise<Received> {
+  // Most messages have no file, and what needs no waiting is not waited for: each wait is a round through the runtime's queue.
+  if (!arrivals.some(hasFiles)) return { kind: 'stored', acceptances: await storeArrivals(deps, at, arrivals, entry) }
   const claimed = await claimFiles(deps, at, arrivals)
   if (claimed.kind === 'claimed')
     return { kind: 'stored', acceptances: await storeArrivals(deps, at, claimed.arrivals, entry) }
@@ -148,7 +150,7 @@ async function acceptArrived(
     showOpened(deps, at, arrived.opened)
     return undefined
   }
-  const checked = checkArrived(deps, await withForwarded(deps, arrived))
+  const checked = checkArrived(deps, arrived.forwarded === undefined ? arrived : await withForwarded(deps, arrived))
   if (checked.kind === 'message') {
     const acceptance = await acceptMessage(deps, checked.arrived, context, routeArrival(deps, at, checked.arrived))
     // A command is not to wait for a slot, even where every turn is taken.

@@ -1,17 +1,17 @@
 // Hop 1 and the gateway's HTTP surface: webhooks, the channels' own endpoints, health, and the operator's routes.
 import { type Context, Hono } from 'hono'
-import { failureFacts, isGatewayError, type RawArrival, type TransportAnswer } from '../contract/index.ts'
+import type { RawArrival, TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
-import type { Received } from '../gateway/receive.ts'
 import { addAdminRoutes } from './admin.ts'
 import { addAttachmentRoutes } from './attachments.ts'
 import type { AppDeps } from './deps.ts'
 import { addHealthRoutes } from './health.ts'
 import { addHistoryRoute } from './history.ts'
+import { answerHook, failure, findConnection, receiveArrival } from './hook.ts'
 import { addResourceRoute } from './protected-resource.ts'
 import { readBody } from './read-body.ts'
 import { serveDoor } from './serve-door.ts'
-import { errorAnswer, failureAnswer, hookAnswer, notFound, respond, text, tooLarge, watchRefusal } from './status.ts'
+import { errorAnswer, hookAnswer, notFound, respond, text, tooLarge, watchRefusal } from './status.ts'
 import { addStorageRoutes } from './storage.ts'
 
 const welcome = `Parley is running. Its guide is README.md in the checkout.
@@ -54,44 +54,24 @@ export function createApp(deps: AppDeps): Hono {
   return app
 }
 
-function findConnection(deps: AppDeps, channel: string, id: string): GatewayConnection | undefined {
-  return deps.gateway.connections.find((each) => each.connection.id === id && each.adapter.channel === channel)
-}
-
 async function hook(deps: AppDeps, at: GatewayConnection, context: Context): Promise<TransportAnswer> {
   const arrival = await readArrival(deps, context)
   if (arrival === undefined)
     return errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`)
-  const received = await receive(deps, at, arrival)
-  await deps.failpoint?.('before:answer')
-  if (received.kind === 'stored' && at.adapter.acknowledge !== undefined)
-    return at.adapter.acknowledge(received.acceptances, undefined)
-  return hookAnswer(received)
+  return answerHook(deps, at, arrival)
 }
 
 async function watched(deps: AppDeps, at: GatewayConnection, context: Context): Promise<TransportAnswer> {
   const arrival = await readArrival(deps, context)
   if (arrival === undefined)
     return errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`)
-  const received = await receive(deps, at, arrival)
+  const received = await receiveArrival(deps, at, arrival)
   const refusal = watchRefusal(received)
   if (refusal !== undefined || received.kind !== 'stored') return refusal ?? hookAnswer(received)
   const first = received.acceptances[0]
   const result =
     first !== undefined && 'inboxId' in first ? await deps.gateway.watch(first.inboxId, deps.watchMs) : undefined
   return at.adapter.acknowledge?.(received.acceptances, result) ?? hookAnswer(received)
-}
-
-/** What is turned away leaves no row; it can be asked about for a while all the same. */
-async function receive(deps: AppDeps, at: GatewayConnection, arrival: RawArrival): Promise<Received> {
-  const received = await deps.gateway.receive(at, arrival)
-  if (received.kind === 'rejected') {
-    const { reason, trace } = received
-    const { receivedAt, isLoopback, bytes } = arrival
-    const rejection = { at: receivedAt, connection: at.key, isLocal: isLoopback, bytes: bytes.byteLength }
-    deps.rejections.add({ ...rejection, reason, trace })
-  }
-  return received
 }
 
 async function served(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {
@@ -115,14 +95,4 @@ function unknownHook(): TransportAnswer {
     notFound.code,
     'no such connection; use /hooks/{channel}/{connection} as configured',
   )
-}
-
-/** The one place where exceptions become answers: a code and a remedy, never a stack. */
-function failure(deps: AppDeps, error: unknown): TransportAnswer {
-  if (isGatewayError(error)) {
-    deps.log.warn('request_failed', { code: error.code })
-    return failureAnswer(error.code, error.message)
-  }
-  deps.log.error('request_crashed', failureFacts(error, 'internal'))
-  return failureAnswer('internal', 'the gateway failed on this request; its log says where')
 }

@@ -1,12 +1,15 @@
 // What comes from outside is data: HTML is reduced to a safe subset before it is stored (msg NM-18).
-import { isKnownPart, type NormalizedMessage, type Part } from '../contract/index.ts'
+import { isKnownPart, type KnownPart, type NormalizedMessage, type Part } from '../contract/index.ts'
 import { safeHtml } from '../rendering/index.ts'
 
 export function cleanMessage(message: NormalizedMessage): NormalizedMessage {
-  return { ...message, parts: message.parts.map(cleanPart) }
+  return message.parts.some(isHtml) ? { ...message, parts: message.parts.map(cleanPart) } : message
 }
 
 function cleanPart(part: Part): Part {
-  const isHtml = isKnownPart(part) && part.kind === 'text' && part.mime === 'text/html'
-  return isHtml ? { ...part, content: safeHtml(part.content) } : part
+  return isHtml(part) ? { ...part, content: safeHtml(part.content) } : part
+}
+
+function isHtml(part: Part): part is Extract<KnownPart, { kind: 'text' }> {
+  return isKnownPart(part) && part.kind === 'text' && part.mime === 'text/html'
 }

@@ -68,8 +68,9 @@ export function createGroupCommit(
 
   return {
     isAnswered: () => hanging < limits.maxHanging,
-    async commit(draft) {
-      if (hanging >= limits.maxHanging) throw unavailable('cannot be stored: the database does not answer')
+    commit(draft) {
+      if (hanging >= limits.maxHanging)
+        return Promise.reject(unavailable('cannot be stored: the database does not answer'))
       const outcome = waiting.add(draft)
       void flush()
       return outcome

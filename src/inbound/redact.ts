@@ -6,8 +6,11 @@ const secretValue =
   /\b(bearer\s+[\w.~+/-]{8,}=*|xox[a-z]-[\w-]{8,}|parley_[0-9a-f]{8}_[\w-]{20,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)/gi
 /** Signed links carry their credential in the query. */
 const secretQuery = /([?&][\w-]*(?:token|sig|signature|key|credential|secret)=)[^&#\s"]+/gi
-/** What every secret value or query holds somewhere; most strings do not, and are not looked at twice. */
-const hint = /bearer\s|xox[a-z]-|parley_|eyj|[?&]/i
+/**
+ * What every secret value or query holds somewhere, and every text that is not clean: most have nothing of it, and are not
+ * looked at twice.
+ */
+const hint = /[^\u0001-\u007f]|bearer\s|xox[a-z]-|parley_|eyj|[?&]/i
 const maxDepth = 32
 const maxBytes = 64 * 1024
 
@@ -30,25 +33,28 @@ export function redactRaw(raw: unknown): JsonObject {
 function redact(value: unknown, depth: number, size: Size): Json {
   size.atMost += 8
   if (depth > maxDepth) return '[nested too deep]'
+  if (typeof value === 'string') return redactText(value, size)
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return value
-  if (typeof value === 'string') return redactText(cleanText(value), size)
   if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1, size))
   if (typeof value === 'object') return redactFields(value as Record<string, unknown>, depth, size)
   return null
 }
 
 function redactText(text: string, size: Size): string {
-  const shown = hint.test(text) ? text.replace(secretValue, '[redacted]').replace(secretQuery, '$1[redacted]') : text
+  const shown = hint.test(text)
+    ? cleanText(text).replace(secretValue, '[redacted]').replace(secretQuery, '$1[redacted]')
+    : text
   size.atMost += shown.length
   return shown
 }
 
 function redactFields(fields: Record<string, unknown>, depth: number, size: Size): JsonObject {
   const copy: Record<string, Json> = {}
-  for (const [key, value] of Object.entries(fields)) {
-    const isSecret =
-      (secretKey.test(key) || isSignature(key, fields)) && (typeof value === 'string' || typeof value === 'object')
-    copy[cleanText(key)] = isSecret && value !== null ? '[redacted]' : redact(value, depth + 1, size)
+  for (const key of Object.keys(fields)) {
+    const value = fields[key]
+    const mayHold = typeof value === 'string' || (typeof value === 'object' && value !== null)
+    const isSecret = mayHold && (secretKey.test(key) || isSignature(key, fields))
+    copy[cleanText(key)] = isSecret ? '[redacted]' : redact(value, depth + 1, size)
     size.atMost += key.length + 8
   }
   return copy

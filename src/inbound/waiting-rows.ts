@@ -38,26 +38,25 @@ export function createWaitingRows(limits: WaitingLimits): WaitingRows {
 
   return {
     size: () => rows.size,
-    async add(draft) {
+    add(draft) {
       const place = JSON.stringify([draft.tenant, draft.connection])
-      if (isFull(draft, place)) throw overloaded()
+      if (isFull(draft, place)) return Promise.reject(overloaded())
       count(draft, place, 1)
-      try {
-        return await withDeadline(limits.deadlineMs, (asker) => {
-          // Two JSON texts and the rest: where one ends the next begins, so no content can imitate another key.
-          const key = `${place}${JSON.stringify(draft.dedupe)}${draft.content}`
-          const row = rows.get(key) ?? { draft, askers: [] }
-          rows.set(key, row)
-          row.askers.push(asker)
-          return () => {
+      return withDeadline(limits.deadlineMs, (asker) => {
+        // Two JSON texts and the rest: where one ends the next begins, so no content can imitate another key.
+        const key = `${place}${JSON.stringify(draft.dedupe)}${draft.content}`
+        const row = rows.get(key) ?? { draft, askers: [] }
+        rows.set(key, row)
+        row.askers.push(asker)
+        return {
+          done: () => count(draft, place, -1),
+          withdraw() {
             row.askers.splice(row.askers.indexOf(asker), 1)
             // Nobody waits for it any more and it will be delivered again: an outage must not fill the memory with it.
             if (row.askers.length === 0 && rows.get(key) === row) rows.delete(key)
-          }
-        })
-      } finally {
-        count(draft, place, -1)
-      }
+          },
+        }
+      })
     },
     take() {
       const batch: WaitingRow[] = []
@@ -96,20 +95,29 @@ function overloaded(): GatewayError {
   return new GatewayError('storage_overloaded', message, { retryable: true })
 }
 
-/** `ask` answers how to withdraw what was asked. */
-function withDeadline(ms: number, ask: (asker: Asker) => () => void): Promise<InboxOutcome> {
+type Asked = { readonly done: () => void; readonly withdraw: () => void }
+
+/** `ask` answers how to withdraw what was asked, and what to do when it is over. */
+function withDeadline(ms: number, ask: (asker: Asker) => Asked): Promise<InboxOutcome> {
   return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      asked.done()
+    }
     const timer = setTimeout(() => {
-      withdraw()
+      asked.withdraw()
+      end()
       reject(unavailable('was not stored in time'))
     }, ms)
-    const done = (settle: () => void): void => {
-      clearTimeout(timer)
-      settle()
-    }
-    const withdraw = ask({
-      resolve: (outcome) => done(() => resolve(outcome)),
-      reject: (error) => done(() => reject(error)),
+    const asked = ask({
+      resolve(outcome) {
+        end()
+        resolve(outcome)
+      },
+      reject(error) {
+        end()
+        reject(error)
+      },
     })
   })
 }

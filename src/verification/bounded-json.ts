@@ -5,6 +5,7 @@ export type BoundedJson =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly reason: JsonRefusal }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 const maxDepth = 64
 const quote = 0x22
 const backslash = 0x5c
@@ -16,7 +17,7 @@ const closeBrace = 0x7d
 export function parseBoundedJson(bytes: Uint8Array): BoundedJson {
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+    text = utf8.decode(bytes)
   } catch {
     return { ok: false, reason: 'invalid_utf8' }
   }

@@ -14,3 +14,22 @@ export type { HmacHeaderOptions } from './hmac.ts'
 export { hexOf, verifyHmacSha256, webHmac } from './hmac.ts'
 export { isPublicAddress } from './public-address.ts'
 export { sha256Hex } from './sha256.ts'
+export type { Misfit, Reading, Rule } from './wire-reader.ts'
+export {
+  anything,
+  fieldsOf,
+  flag,
+  lenient,
+  listOf,
+  looseFieldsOf,
+  mapped,
+  maybe,
+  misfit,
+  oneOf,
+  optional,
+  otherwise,
+  text,
+  textLike,
+  textOf,
+  wholeNumber,
+} from './wire-reader.ts'

@@ -69,6 +69,7 @@ export function aDraft(changes: Partial<InboxDraft> = {}): InboxDraft {
     fresh: 'fresh',
     replyToken: null,
     isExclusive: false,
+    isControl: false,
     settleMs: 0,
     routing: null,
     copies: 0,

@@ -1,9 +1,10 @@
 // How often bots have spoken to us in a thread since a person did, so that two bots cannot talk forever (slack 2.8, S44). Asked only
 // where the operator listens to bots at all.
 import type { Notes } from '../../../src/contract/index.ts'
+import { misfit } from '../../../src/verification/index.ts'
 import type { AppFacts } from '../normalize/scene.ts'
 import { placeOfEvent } from '../normalize/scene.ts'
-import { envelopeSchema, messageSchema } from '../wire/event.ts'
+import { readEnvelope, readMessage } from '../wire/event.ts'
 
 const family = 'bot_hops'
 /** After a day's silence it is another conversation. */
@@ -16,9 +17,9 @@ export async function isBeyondHops(
   value: Readonly<Record<string, unknown>>,
 ): Promise<boolean> {
   if (notes === undefined || app.allowBots.size === 0 || value['type'] !== 'event_callback') return false
-  const { data: envelope } = envelopeSchema.safeParse(value)
-  const { data: message } = messageSchema.safeParse(envelope?.event)
-  if (envelope === undefined || message === undefined || !isSpoken(message.subtype)) return false
+  const envelope = readEnvelope(value)
+  const message = envelope === misfit ? misfit : readMessage(envelope.event)
+  if (envelope === misfit || message === misfit || !isSpoken(message.subtype)) return false
   const key = `${accountOf(app, envelope)}:${message.channel}:${message.thread_ts ?? message.ts}`
   const isBot = message.bot_id !== undefined || message.bot_profile !== undefined
   if (!isBot) {

@@ -1,9 +1,10 @@
 // What a thread of the older assistant view was opened about. Slack says it in events of its own and not with the messages, so it
 // is kept until they come; each thread has its own, and none is in another's messages (slack 2.7, S27).
 import type { ChannelContext, Notes } from '../../../src/contract/index.ts'
+import { misfit } from '../../../src/verification/index.ts'
 import { viewedInAssistant } from '../normalize/from-agent-view.ts'
 import { type AppFacts, homeOf, type Place, placeOfEvent, subjectOf } from '../normalize/scene.ts'
-import { envelopeSchema, messageSchema, type SlackEnvelope } from '../wire/event.ts'
+import { readEnvelope, readMessage, type SlackEnvelope } from '../wire/event.ts'
 import { assistantContextSchema, threadOpenedSchema } from '../wire/view.ts'
 
 export type Viewed = NonNullable<ChannelContext['context']>
@@ -19,8 +20,8 @@ export async function learnThreadContext(
 ): Promise<Viewed | undefined> {
   const { event } = value
   const isOfThread = typeof event === 'object' && event !== null && 'assistant_thread' in event
-  const { data: envelope } = isOfThread ? envelopeSchema.safeParse(value) : { data: undefined }
-  const place = envelope?.type === 'event_callback' ? placeOf(app, envelope) : undefined
+  const envelope = isOfThread ? readEnvelope(value) : misfit
+  const place = envelope !== misfit && envelope.type === 'event_callback' ? placeOf(app, envelope) : undefined
   if (notes === undefined || place === undefined) return undefined
   const { data: opened } = threadOpenedSchema.safeParse(event)
   if (opened !== undefined) {
@@ -31,8 +32,8 @@ export async function learnThreadContext(
     await notes.keep({ family, key: `${place.account}:${channel}:${thread}`, value: about, lifeMs, subject })
     return undefined
   }
-  const { data: message } = messageSchema.safeParse(event)
-  if (message?.thread_ts === undefined) return undefined
+  const message = readMessage(event)
+  if (message === misfit || message.thread_ts === undefined) return undefined
   const kept = await notes.read(family, `${place.account}:${message.channel}:${message.thread_ts}`)
   return kept === undefined ? undefined : viewedInAssistant(assistantContextSchema.parse(kept))
 }

@@ -1,8 +1,9 @@
 // The two events that end an installation. They arrive when its token is dead already, so nothing is asked of Slack.
 import * as z from 'zod'
 import type { Installations } from '../../../src/contract/index.ts'
+import { misfit } from '../../../src/verification/index.ts'
 import { type AppFacts, placeOfEvent } from '../normalize/scene.ts'
-import { envelopeSchema, type SlackEnvelope } from '../wire/event.ts'
+import { readEnvelope, type SlackEnvelope } from '../wire/event.ts'
 
 const ids = z.array(z.string()).catch([])
 const removalSchema = z.discriminatedUnion('type', [
@@ -12,10 +13,10 @@ const removalSchema = z.discriminatedUnion('type', [
 
 /** Ends what the event says has ended, and only that: a person's token that was revoked leaves the bot's alone (S29). */
 export async function endRemoved(installations: Installations, app: AppFacts, payload: unknown): Promise<void> {
-  const envelope = envelopeSchema.safeParse(payload)
-  if (!envelope.success || envelope.data.type !== 'event_callback') return
-  const event = removalSchema.safeParse(envelope.data.event)
-  const account = event.success ? accountOf(app, envelope.data) : undefined
+  const envelope = readEnvelope(payload)
+  if (envelope === misfit || envelope.type !== 'event_callback') return
+  const event = removalSchema.safeParse(envelope.event)
+  const account = event.success ? accountOf(app, envelope) : undefined
   const found = account === undefined ? undefined : await installations.find(account)
   if (!event.success || found === undefined || found.status === 'removed') return
   const { data } = event

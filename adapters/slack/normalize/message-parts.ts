@@ -20,11 +20,14 @@ export function saidIn(message: Spoken, account: string, botUserId: string | und
   return { parts: [...fileParts(message.files ?? [], account), ...texts.map((each) => textPart(each))], named }
 }
 
+const bareCall = /^\s*@([A-Z0-9]+)\b[\s,:]*/
+const labelledCall = /^\s*@[^\n()]{1,80} \(([A-Z0-9]+)\)[\s,:]*/
+
 /** The mention that calls us is no part of what is asked; further ones stay. */
 function withoutCall(text: string, botUserId: string | undefined): string {
   if (botUserId === undefined) return text
-  const call = new RegExp(`^\\s*@(?:${botUserId}\\b|[^\\n()]{1,80} \\(${botUserId}\\))[\\s,:]*`)
-  const rest = text.replace(call, '')
+  const call = [bareCall, labelledCall].find((pattern) => pattern.exec(text)?.[1] === botUserId)
+  const rest = call === undefined ? text : text.replace(call, '')
   return rest.trim() === '' ? text : rest
 }
 

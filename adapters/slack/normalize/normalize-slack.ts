@@ -6,7 +6,15 @@ import {
   type RawArrival,
   UnreadableArrival,
 } from '../../../src/contract/index.ts'
-import { envelopeSchema, installationEvents, messageSchema, noiseEvents, stoppedSchema } from '../wire/event.ts'
+import { misfit } from '../../../src/verification/index.ts'
+import {
+  installationEvents,
+  noiseEvents,
+  readEnvelope,
+  readMessage,
+  type SlackEvent,
+  stoppedSchema,
+} from '../wire/event.ts'
 import { interactionSchema, slashSchema } from '../wire/order.ts'
 import { homeOpenedSchema, threadOpenedSchema } from '../wire/view.ts'
 import { fromHomeOpened, fromThreadOpened } from './from-agent-view.ts'
@@ -26,7 +34,7 @@ type Incoming = {
 }
 
 /** Passwords for a while, and an old shared one: what is kept does without them. */
-const secretFields = ['token', 'response_url', 'response_urls', 'trigger_id']
+const secretFields: ReadonlySet<string> = new Set(['token', 'response_url', 'response_urls', 'trigger_id'])
 const orderTypes: ReadonlySet<unknown> = new Set([
   ...['block_actions', 'block_suggestion', 'view_submission', 'view_closed', 'shortcut', 'message_action'],
   ...['interactive_message', 'dialog_submission', 'workflow_step_edit'],
@@ -40,9 +48,8 @@ export function normalizeSlack(incoming: Incoming, value: Fields): readonly Arri
 
 function event(incoming: Incoming, value: Fields): Arrived {
   const raw = withoutSecrets(value)
-  const parsed = envelopeSchema.safeParse(value)
-  if (!parsed.success) throw new UnreadableArrival('invalid_envelope')
-  const { data: envelope } = parsed
+  const envelope = readEnvelope(value)
+  if (envelope === misfit) throw new UnreadableArrival('invalid_envelope')
   const deliveryId = envelope.event_id ?? `${envelope.type}:${incoming.arrival.receivedAt}`
   if (envelope.type === 'app_rate_limited')
     return { kind: 'ignored', reason: 'app_rate_limited', isNoise: false, deliveryId, raw }
@@ -51,7 +58,7 @@ function event(incoming: Incoming, value: Fields): Arrived {
   const scene: Scene = { ...incoming, place: placeOfEvent(incoming.app, envelope), deliveryId, raw }
   const inner = typeof envelope.event === 'object' && envelope.event !== null ? envelope.event : {}
   const type = 'type' in inner && typeof inner.type === 'string' ? inner.type : ''
-  if (type === 'message' || type === 'app_mention') return fromMessage(scene, checked(messageSchema, inner))
+  if (type === 'message' || type === 'app_mention') return fromMessage(scene, messageIn(inner))
   if (type === 'app_home_opened') return fromHomeOpened(scene, checked(homeOpenedSchema, inner))
   if (type === 'app_context_changed') return nothing(scene, 'context_changed', userIn(inner))
   if (type.startsWith('assistant_thread_')) return fromThreadOpened(scene, checked(threadOpenedSchema, inner))
@@ -59,6 +66,12 @@ function event(incoming: Incoming, value: Fields): Arrived {
   if (installationEvents.has(type)) return nothing(scene, type)
   const reason = type === '' ? 'no_event' : 'unsupported_event'
   return { ...nothing(scene, reason, userIn(inner)), isNoise: noiseEvents.has(type) } as Arrived
+}
+
+function messageIn(inner: object): SlackEvent {
+  const message = readMessage(inner)
+  if (message === misfit) throw new UnreadableArrival('invalid_event')
+  return message
 }
 
 function checked<T>(schema: { safeParse(value: unknown): { success: boolean; data?: T } }, value: unknown): T {
@@ -110,5 +123,7 @@ function deliveryOf(value: Fields, { arrival }: Incoming): string {
 }
 
 function withoutSecrets(value: Fields): Fields {
-  return Object.fromEntries(Object.entries(value).filter(([name]) => !secretFields.includes(name)))
+  const kept: Record<string, unknown> = {}
+  for (const name of Object.keys(value)) if (!secretFields.has(name)) kept[name] = value[name]
+  return kept
 }

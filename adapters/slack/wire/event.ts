@@ -1,83 +1,95 @@
 // Slack's events as far as Parley reads them (docs.slack.dev/reference/events).
 import * as z from 'zod'
-import { id, lenient, maybe, ts } from './field.ts'
-import { appContextSchema } from './view.ts'
+import * as rules from '../../../src/verification/index.ts'
+import { id, lenient, plainId, plainTs, ts } from './field.ts'
+import { readAppContext } from './view.ts'
 
-const authorizationSchema = z.object({
-  enterprise_id: lenient(id),
-  team_id: lenient(id),
-  user_id: lenient(id),
-  is_bot: lenient(z.boolean()),
-  is_enterprise_install: lenient(z.boolean()),
+// Read before the acknowledgement: plain rules, which cost a fraction of a schema.
+const flag = rules.lenient(rules.flag)
+const shownText = rules.lenient(rules.text)
+const shownId = rules.lenient(plainId)
+const mayId = rules.maybe(plainId)
+const anyList = rules.lenient(rules.listOf(rules.anything))
+
+/** The rule of an event's envelope. */
+export const readEnvelope = rules.fieldsOf({
+  type: rules.text,
+  team_id: mayId,
+  enterprise_id: mayId,
+  context_team_id: mayId,
+  api_app_id: mayId,
+  event_id: rules.maybe(rules.textOf(1, 128)),
+  is_ext_shared_channel: flag,
+  authorizations: rules.lenient(
+    rules.listOf(
+      rules.fieldsOf({
+        enterprise_id: shownId,
+        team_id: shownId,
+        user_id: shownId,
+        is_bot: flag,
+        is_enterprise_install: flag,
+      }),
+    ),
+  ),
+  event: rules.anything,
 })
 
-export const envelopeSchema = z.looseObject({
-  type: z.string(),
-  team_id: maybe(id),
-  enterprise_id: maybe(id),
-  context_team_id: maybe(id),
-  api_app_id: maybe(id),
-  event_id: maybe(z.string().min(1).max(128)),
-  is_ext_shared_channel: lenient(z.boolean()),
-  authorizations: lenient(z.array(authorizationSchema)),
-  event: z.unknown().optional(),
-})
-
-export type SlackEnvelope = z.infer<typeof envelopeSchema>
+export type SlackEnvelope = rules.Reading<typeof readEnvelope>
 
 const authorFields = {
-  user: maybe(id),
-  bot_id: maybe(id),
-  app_id: maybe(id),
-  bot_profile: lenient(z.looseObject({ app_id: lenient(id), name: lenient(z.string()) })),
-  team: maybe(id),
-  user_team: maybe(id),
-  source_team: maybe(id),
-  user_profile: lenient(
-    z.looseObject({
-      name: lenient(z.string()),
-      display_name: lenient(z.string()),
-      real_name: lenient(z.string()),
-      is_restricted: lenient(z.boolean()),
-      is_ultra_restricted: lenient(z.boolean()),
+  user: mayId,
+  bot_id: mayId,
+  app_id: mayId,
+  bot_profile: rules.lenient(rules.fieldsOf({ app_id: shownId, name: shownText })),
+  team: mayId,
+  user_team: mayId,
+  source_team: mayId,
+  user_profile: rules.lenient(
+    rules.fieldsOf({
+      name: shownText,
+      display_name: shownText,
+      real_name: shownText,
+      is_restricted: flag,
+      is_ultra_restricted: flag,
     }),
   ),
 }
 
 const contentFields = {
-  subtype: maybe(z.string()),
-  text: lenient(z.string()),
-  thread_ts: maybe(ts),
-  parent_user_id: lenient(id),
-  blocks: lenient(z.array(z.unknown())),
-  files: lenient(z.array(z.unknown())),
-  attachments: lenient(z.array(z.unknown())),
-  edited: lenient(z.looseObject({ ts: lenient(ts) })),
-  streaming_state: lenient(z.string()),
+  subtype: rules.maybe(rules.text),
+  text: shownText,
+  thread_ts: rules.maybe(plainTs),
+  parent_user_id: shownId,
+  blocks: anyList,
+  files: anyList,
+  attachments: anyList,
+  edited: rules.lenient(rules.fieldsOf({ ts: rules.lenient(plainTs) })),
+  streaming_state: shownText,
   /** Both say that the message was written in one of the app's own views. */
-  app_context: lenient(appContextSchema),
-  assistant_thread: lenient(z.looseObject({})),
+  app_context: rules.lenient(readAppContext),
+  assistant_thread: rules.lenient(rules.looseFieldsOf({})),
 }
 
 /** A message inside an edit or a delete. */
-const innerSchema = z.looseObject({ ...authorFields, ...contentFields, ts })
+const readInner = rules.fieldsOf({ ...authorFields, ...contentFields, ts: plainTs })
 
-export const messageSchema = z.looseObject({
+/** The rule of a message event. */
+export const readMessage = rules.fieldsOf({
   ...authorFields,
   ...contentFields,
-  type: z.enum(['message', 'app_mention']),
-  channel: id,
-  channel_type: lenient(z.string()),
-  ts,
-  event_ts: lenient(ts),
-  deleted_ts: lenient(ts),
-  message: maybe(innerSchema),
-  previous_message: maybe(innerSchema),
+  type: rules.oneOf('message', 'app_mention'),
+  channel: plainId,
+  channel_type: shownText,
+  ts: plainTs,
+  event_ts: rules.lenient(plainTs),
+  deleted_ts: rules.lenient(plainTs),
+  message: rules.maybe(readInner),
+  previous_message: rules.maybe(readInner),
 })
 
-export type SlackEvent = z.infer<typeof messageSchema>
+export type SlackEvent = rules.Reading<typeof readMessage>
 /** The fields an outer and an inner message share. */
-export type SlackMessage = z.infer<typeof innerSchema>
+export type SlackMessage = rules.Reading<typeof readInner>
 
 /** The native stop button of an agent's thread. */
 export const stoppedSchema = z.looseObject({

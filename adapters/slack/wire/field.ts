@@ -1,9 +1,16 @@
 // What single fields of Slack's payloads look like.
 import * as z from 'zod'
+import { textLike } from '../../../src/verification/index.ts'
 
-export const id = z.string().regex(/^[A-Z0-9]{2,32}$/)
+const idPattern = /^[A-Z0-9]{2,32}$/
 /** An identifier that looks like a number and must never become one. */
-export const ts = z.string().regex(/^\d{1,12}\.\d{1,9}$/)
+const tsPattern = /^\d{1,12}\.\d{1,9}$/
+
+export const id = z.string().regex(idPattern)
+export const ts = z.string().regex(tsPattern)
+/** The same for what is read before an acknowledgement, by plain rules. */
+export const plainId = textLike(idPattern)
+export const plainTs = textLike(tsPattern)
 
 /** Slack leaves out, or says null. */
 export function maybe<T extends z.ZodType>(schema: T): z.ZodType<z.output<T> | undefined, unknown> {

@@ -1,5 +1,6 @@
 // The app's own views in Slack: the agent's, and the older assistant's (docs.slack.dev/ai).
 import * as z from 'zod'
+import { anything, listOf, looseFieldsOf, lenient as mayList, type Reading } from '../../../src/verification/index.ts'
 import { id, lenient, maybe, ts } from './field.ts'
 
 export const assistantContextSchema = z.looseObject({ channel_id: lenient(id), team_id: lenient(id) })
@@ -22,7 +23,7 @@ export const homeOpenedSchema = z.looseObject({
 })
 
 /** What a message of the newer view says about what its sender looks at. */
-export const appContextSchema = z.looseObject({ entities: lenient(z.array(z.unknown())) })
+export const readAppContext = looseFieldsOf({ entities: mayList(listOf(anything)) })
 
 export const entitySchema = z.looseObject({
   type: z.string(),
@@ -32,5 +33,5 @@ export const entitySchema = z.looseObject({
 
 export type ThreadOpened = z.infer<typeof threadOpenedSchema>
 export type HomeOpened = z.infer<typeof homeOpenedSchema>
-export type AppContext = z.infer<typeof appContextSchema>
+export type AppContext = Reading<typeof readAppContext>
 export type AssistantContext = z.infer<typeof assistantContextSchema>

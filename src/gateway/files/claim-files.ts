@@ -13,6 +13,10 @@ type UrlPart = FilePart & { readonly bytes_ref: { readonly kind: 'url' } }
 /** Whoever proved nothing owns nothing. */
 const nobody = ''
 
+export function hasFiles(arrived: Arrived): arrived is ArrivedMessage {
+  return arrived.kind === 'message' && arrived.message.parts.some(isFilePart)
+}
+
 /** All of an arrival or nothing. */
 export async function claimFiles(
   deps: Pick<GatewayDeps, 'attachments'>,
@@ -22,7 +26,7 @@ export async function claimFiles(
   const takesUrls = adapter.capabilities.takesFileUrls === 'own'
   const claimed: Arrived[] = []
   for (const arrived of arrivals) {
-    if (arrived.kind !== 'message' || !arrived.message.parts.some(isFilePart)) {
+    if (!hasFiles(arrived)) {
       claimed.push(arrived)
       continue
     }

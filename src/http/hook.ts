@@ -1,0 +1,50 @@
+// A webhook once its bytes are here: handed to the gateway, and what became of it as an answer. One for every way in.
+import { failureFacts, isGatewayError, type RawArrival, type TransportAnswer } from '../contract/index.ts'
+import type { GatewayConnection } from '../gateway/deps.ts'
+import type { Received } from '../gateway/receive.ts'
+import type { AppDeps } from './deps.ts'
+import { failureAnswer, hookAnswer } from './status.ts'
+
+type HookDeps = Pick<AppDeps, 'gateway' | 'rejections' | 'failpoint'>
+
+export function findConnection(
+  { gateway }: Pick<AppDeps, 'gateway'>,
+  channel: string,
+  id: string,
+): GatewayConnection | undefined {
+  return gateway.connections.find((each) => each.connection.id === id && each.adapter.channel === channel)
+}
+
+export async function answerHook(deps: HookDeps, at: GatewayConnection, arrival: RawArrival): Promise<TransportAnswer> {
+  const received = await receiveArrival(deps, at, arrival)
+  if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
+  if (received.kind === 'stored' && at.adapter.acknowledge !== undefined)
+    return at.adapter.acknowledge(received.acceptances, undefined)
+  return hookAnswer(received)
+}
+
+/** What is turned away leaves no row; it can be asked about for a while all the same. */
+export async function receiveArrival(
+  deps: Pick<AppDeps, 'gateway' | 'rejections'>,
+  at: GatewayConnection,
+  arrival: RawArrival,
+): Promise<Received> {
+  const received = await deps.gateway.receive(at, arrival)
+  if (received.kind === 'rejected') {
+    const { reason, trace } = received
+    const { receivedAt, isLoopback, bytes } = arrival
+    const rejection = { at: receivedAt, connection: at.key, isLocal: isLoopback, bytes: bytes.byteLength }
+    deps.rejections.add({ ...rejection, reason, trace })
+  }
+  return received
+}
+
+/** The one place where exceptions become answers: a code and a remedy, never a stack. */
+export function failure(deps: Pick<AppDeps, 'log'>, error: unknown): TransportAnswer {
+  if (isGatewayError(error)) {
+    deps.log.warn('request_failed', { code: error.code })
+    return failureAnswer(error.code, error.message)
+  }
+  deps.log.error('request_crashed', failureFacts(error, 'internal'))
+  return failureAnswer('internal', 'the gateway failed on this request; its log says where')
+}

@@ -1,0 +1,30 @@
+// The one listener of the Node edge: asks to wait until there is an app, then hands it everything but plain webhooks.
+import type { RequestListener } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { createApp } from '../http/app.ts'
+import type { AppDeps } from '../http/deps.ts'
+import { busyResponse } from './busy.ts'
+import { createHookListener } from './hook-listener.ts'
+
+export type EdgeListener = {
+  readonly listener: RequestListener
+  /** From now on there is somebody to answer. */
+  readonly open: (deps: AppDeps) => void
+}
+
+type Handle = (request: Request, env: object) => Response | Promise<Response>
+
+export function createEdgeListener(): EdgeListener {
+  let handle: Handle = busyResponse
+  const answer = getRequestListener((request, env) => handle(request, env))
+  // It answers every failure itself; its promise only tells when it is done.
+  const serve: RequestListener = (incoming, outgoing) => void answer(incoming, outgoing)
+  let listen = serve
+  return {
+    listener: (incoming, outgoing) => listen(incoming, outgoing),
+    open(deps) {
+      handle = createApp(deps).fetch
+      listen = createHookListener(deps, serve)
+    },
+  }
+}

@@ -1,0 +1,70 @@
+// Webhooks as Node hands them over, past the app: making a web Request and Response of each costs more than the signature and
+// the JSON together. Only the plain case is taken; whatever is unusual goes to the app, which answers the same.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { TransportAnswer } from '../contract/index.ts'
+import type { GatewayConnection } from '../gateway/deps.ts'
+import type { AppDeps } from '../http/deps.ts'
+import { answerHook, failure, findConnection } from '../http/hook.ts'
+import { joinedHeaders } from './headers-of.ts'
+import { isFromHere } from './loopback.ts'
+
+type HookDeps = Pick<AppDeps, 'gateway' | 'rejections' | 'failpoint' | 'log' | 'maxBodyBytes' | 'now'>
+
+/** Nothing escaped, nothing asked for behind it: what is read here is what the app's router would read. */
+const hookPath = /^\/hooks\/([\w-]+)\/([\w-]+)$/
+/** What a Response of a text says where nobody says otherwise. */
+const plainText = { 'content-type': 'text/plain;charset=UTF-8' }
+const length = /^\d{1,10}$/
+
+/** `rest` serves everything that is not a plain webhook of a known connection. */
+export function createHookListener(deps: HookDeps, rest: RequestListener): RequestListener {
+  const known = new Map<string, GatewayConnection | undefined>()
+  for (const { adapter, connection } of deps.gateway.connections) {
+    const path = `/hooks/${adapter.channel}/${connection.id}`
+    if (hookPath.test(path)) known.set(path, findConnection(deps, adapter.channel, connection.id))
+  }
+  return (incoming, outgoing) => {
+    const at = incoming.method === 'POST' ? known.get(incoming.url ?? '') : undefined
+    const headers = at === undefined ? {} : joinedHeaders(incoming.rawHeaders)
+    if (at === undefined || !isPlain(headers, deps.maxBodyBytes)) return rest(incoming, outgoing)
+    // Whoever breaks off is not heard to the end: nothing of it is taken, and nobody waits for an answer.
+    return collect(incoming, (bytes) => void take(deps, at, { bytes, headers, incoming, outgoing }))
+  }
+}
+
+/** A declared length is enforced by the server. Without one, or with too much, the app decides. */
+function isPlain(headers: Readonly<Record<string, string>>, maxBytes: number): boolean {
+  const declared = headers['content-length'] ?? ''
+  return length.test(declared) && Number(declared) <= maxBytes && headers['transfer-encoding'] === undefined
+}
+
+function collect(incoming: IncomingMessage, done: (bytes: Uint8Array) => void): void {
+  const chunks: Uint8Array[] = []
+  incoming.on('data', (chunk: Uint8Array) => chunks.push(chunk))
+  incoming.on('end', () => done(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)))
+}
+
+type Exchange = {
+  readonly bytes: Uint8Array
+  readonly headers: Readonly<Record<string, string>>
+  readonly incoming: IncomingMessage
+  readonly outgoing: ServerResponse
+}
+
+async function take(deps: HookDeps, at: GatewayConnection, exchange: Exchange): Promise<void> {
+  const { bytes, headers, incoming, outgoing } = exchange
+  try {
+    const receivedAt = new Date(deps.now()).toISOString()
+    const isLoopback = isFromHere(incoming, (name) => headers[name])
+    send(outgoing, await answerHook(deps, at, { bytes, headers, receivedAt, isLoopback }))
+  } catch (error) {
+    send(outgoing, failure(deps, error))
+  }
+}
+
+/** The head is written with the length in it and leaves with the body: one packet. */
+function send(outgoing: ServerResponse, { status, headers, body }: TransportAnswer): void {
+  if (outgoing.headersSent || outgoing.destroyed) return
+  if (body === undefined) outgoing.writeHead(status, { ...headers, 'content-length': 0 }).end()
+  else outgoing.writeHead(status, { ...plainText, ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
+}

@@ -1,0 +1,115 @@
+// Rules for the payloads that come before an acknowledgement, as plain functions: a platform's event passes dozens of them,
+// and a schema library takes longer for that than the signature and the JSON together. Settings and the rest keep their schemas.
+
+/** What a rule answers for a value that does not fit it. */
+export const misfit: unique symbol = Symbol('misfit')
+export type Misfit = typeof misfit
+export type Rule<T> = (value: unknown) => T | Misfit
+/** What comes out of a rule for a value that fits. */
+export type Reading<R> = R extends (value: unknown) => infer T ? Exclude<T, Misfit> : never
+
+type Rules = Readonly<Record<string, Rule<unknown>>>
+type MayLack<S extends Rules, K extends keyof S> = undefined extends Reading<S[K]> ? K : never
+type Read<S extends Rules> = {
+  [K in keyof S as K extends MayLack<S, K> ? never : K]: Reading<S[K]>
+} & { [K in keyof S as MayLack<S, K>]?: Reading<S[K]> | undefined }
+
+export const anything: Rule<unknown> = (value) => value
+export const text: Rule<string> = (value) => (typeof value === 'string' ? value : misfit)
+export const flag: Rule<boolean> = (value) => (typeof value === 'boolean' ? value : misfit)
+
+export function textOf(minLength: number, maxLength: number): Rule<string> {
+  return (value) =>
+    typeof value === 'string' && value.length >= minLength && value.length <= maxLength ? value : misfit
+}
+
+export function textLike(pattern: RegExp): Rule<string> {
+  return (value) => (typeof value === 'string' && pattern.test(value) ? value : misfit)
+}
+
+export function oneOf<T extends string>(...words: readonly T[]): Rule<T> {
+  const known: ReadonlySet<unknown> = new Set(words)
+  // Only the words themselves are in the set.
+  return (value) => (known.has(value) ? (value as T) : misfit)
+}
+
+export function wholeNumber(min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER): Rule<number> {
+  return (value) =>
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max ? value : misfit
+}
+
+export function listOf<T>(rule: Rule<T>, maxLength = Number.POSITIVE_INFINITY): Rule<readonly T[]> {
+  return (value) => {
+    if (!Array.isArray(value) || value.length > maxLength) return misfit
+    const items: T[] = []
+    for (const each of value) {
+      const item = rule(each)
+      if (item === misfit) return misfit
+      items.push(item)
+    }
+    return items
+  }
+}
+
+/** May be left out. */
+export function optional<T>(rule: Rule<T>): Rule<T | undefined> {
+  return (value) => (value === undefined ? undefined : rule(value))
+}
+
+/** May be left out, or be null. */
+export function maybe<T>(rule: Rule<T>): Rule<T | undefined> {
+  return (value) => (value === undefined || value === null ? undefined : rule(value))
+}
+
+/** What is only shown or compared may be anything; then it is as if it were not there. */
+export function lenient<T>(rule: Rule<T>): Rule<T | undefined> {
+  return (value) => {
+    if (value === undefined || value === null) return undefined
+    const item = rule(value)
+    return item === misfit ? undefined : item
+  }
+}
+
+export function otherwise<T>(rule: Rule<T>, fallback: T): Rule<T> {
+  return (value) => (value === undefined ? fallback : rule(value))
+}
+
+export function mapped<T, U>(rule: Rule<T>, change: (item: T) => U): Rule<U> {
+  return (value) => {
+    const item = rule(value)
+    return item === misfit ? misfit : change(item)
+  }
+}
+
+/** The fields of these names, and no others. */
+export function fieldsOf<S extends Rules>(rules: S): Rule<Read<S>> {
+  const readInto = reader(rules)
+  // What was read, field by field, is what the type says of it.
+  return (value) => (isFields(value) ? (readInto(value, {}) as Read<S> | Misfit) : misfit)
+}
+
+/** The same beside all other fields, which stay as they came. */
+export function looseFieldsOf<S extends Rules>(rules: S): Rule<Read<S> & { [name: string]: unknown }> {
+  const readInto = reader(rules)
+  return (value) =>
+    isFields(value) ? (readInto(value, { ...value }) as (Read<S> & { [name: string]: unknown }) | Misfit) : misfit
+}
+
+function reader(rules: Rules) {
+  const entries = Object.entries(rules)
+  return (value: Fields, into: Record<string, unknown>): Record<string, unknown> | Misfit => {
+    for (const [name, rule] of entries) {
+      const given = value[name]
+      const item = rule(given)
+      if (item === misfit) return misfit
+      if (item !== undefined || given !== undefined) into[name] = item
+    }
+    return into
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
