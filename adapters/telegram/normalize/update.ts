@@ -8,9 +8,9 @@ import {
   textPart,
   UnreadableArrival,
 } from '../../../src/contract/index.ts'
-import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { misfit, parseBoundedJson } from '../../../src/verification/index.ts'
 import { messageFields, noiseFields } from '../wire/fields.ts'
-import { type TelegramUpdate, updateSchema } from '../wire/message.ts'
+import { readUpdate, type TelegramUpdate } from '../wire/message.ts'
 import { personOf } from './author.ts'
 import { fromClick, fromStop } from './click.ts'
 import { contextOf, normalizedMessage } from './context.ts'
@@ -25,9 +25,8 @@ export function normalizeTelegram(
 ): readonly Arrived[] {
   const json = parseBoundedJson(payload)
   if (!json.ok) throw new UnreadableArrival(json.reason)
-  const parsed = updateSchema.safeParse(json.value)
-  if (!parsed.success) throw new UnreadableArrival('invalid_update')
-  const update = parsed.data
+  const update = readUpdate(json.value)
+  if (update === misfit) throw new UnreadableArrival('invalid_update')
   const scene = { bot, arrival, connection, deliveryId: update.update_id, raw: json.value }
   for (const [field, event] of Object.entries(messageFields)) {
     const message = update[field as keyof typeof messageFields]
