@@ -11,6 +11,8 @@
 //   turned    whom a sender talks with from now on, in a fixed order as well; a thread itself turns once they are let in
 //   repeated  how often known messages came again, also within this batch; nothing to do for a new one
 //
+// Rows of a batch are joined with each other by nested loops: what tells them apart is compared first.
+//
 // Look-ups are lateral with a limit, or scalar: so that a plan made for an empty table does not become a scan of a full
 // one. An `exists` under an `or` may be turned into a hash of the whole other table.
 import { statement } from '../database.ts'
@@ -93,14 +95,14 @@ named as (
   insert into conversation_aliases (tenant, connection, agent, external_id, conversation_id)
   select distinct on (g.tenant, g.connection, g.agent, case when g."isVouched" then g.external_id else g.fresh end)
     g.tenant, g.connection, g.agent, case when g."isVouched" then g.external_id else g.fresh end, o.id
-  from opening g join opened o using (tenant, connection, agent, external_id)
+  from opening g join opened o using (external_id, tenant, connection, agent)
   order by 1, 2, 3, 4
   on conflict do nothing
 ),
 placed as materialized (
   select j.ord, j.conversation_id, w.taker from joined j join wanting w on w.ord = j.ord
   union all
-  select g.ord, o.id, g.agent from opening g join opened o using (tenant, connection, agent, external_id)
+  select g.ord, o.id, g.agent from opening g join opened o using (external_id, tenant, connection, agent)
 ),
 busy as materialized (
   select p.ord from (
