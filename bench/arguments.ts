@@ -8,6 +8,8 @@ export type Asked = {
   readonly subjects: readonly string[]
   readonly json: boolean
   readonly check: boolean
+  /** Every run twice: with words only, and with a link in every message. */
+  readonly links: boolean
   readonly profileFolder: string | undefined
 }
 
@@ -17,6 +19,7 @@ const flags = {
   subjects: { type: 'string' },
   json: { type: 'boolean', default: false },
   check: { type: 'boolean', default: false },
+  links: { type: 'boolean', default: false },
   profile: { type: 'string' },
   help: { type: 'boolean', default: false },
 } as const
@@ -49,6 +52,7 @@ export function readArguments(
     subjects: knownSubjects.filter((name) => subjects.includes(name)),
     json: values.json,
     check: values.check,
+    links: values.links,
     profileFolder: values.profile,
   }
 }

@@ -36,6 +36,7 @@ const usage = `npm run bench -- <scenario> [options]
   --subjects <list>  some of the scenario's (all)
   --json             JSON lines instead of tables
   --check            exit code 1 when an aim is missed
+  --links            also with a link in every message, and the ratio; slack and telegram
   --profile <folder> write a CPU profile of every subject into the folder; likewise
   --help             this text
 

@@ -1,7 +1,7 @@
 // Scenarios `telegram` and `slack`: what it costs to take a platform's own webhooks in and keep them, beside libraries that
 // keep nothing.
 import type { Asked } from './arguments.ts'
-import { type Beside, besideTable, compare, judgeBeside } from './platforms/compare.ts'
+import { type Beside, besideTable, compare, judgeBeside, judgeLinks } from './platforms/compare.ts'
 import type { Say, ScenarioResults } from './scenario.ts'
 import { connectionCounts, runTaking, type Taking } from './taking.ts'
 
@@ -30,7 +30,8 @@ export function runPlatform(platform: Platform): (asked: Asked, say: Say) => Pro
     const results = await runTaking({ wire: platform, gateways, rivals, warmRequests: 3_000 }, asked, say)
     const summaries = compare(results.samples, rivals)
     const tables = connectionCounts.map((connections) => besideTable(summaries, connections, rivals)).join('\n\n')
-    const verdicts = judgeBeside(summaries, connectionCounts[0], beside[platform])
+    const [many] = connectionCounts
+    const verdicts = [...judgeBeside(summaries, many, beside[platform]), ...judgeLinks(results.samples, many)]
     return { ...results, summaries, verdicts, tables }
   }
 }

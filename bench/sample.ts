@@ -37,6 +37,7 @@ export type Run = {
   readonly connections: number
   readonly round: number
   readonly seconds: number
+  readonly hasLink: boolean
   /** Expected rate; decides how many requests are signed ahead. */
   readonly perSecond: number
   readonly postgres: BenchPostgres | undefined
@@ -47,10 +48,15 @@ const maxRequests = 60_000
 const maxQuietMs = 2_000
 let runs = 0
 
+/** What a subject is called where every message has a link in it. */
+export function withLinks(subject: string): string {
+  return `${subject}, links`
+}
+
 export async function takeSample(run: Run): Promise<Sample> {
   runs += 1
   const count = Math.min(maxRequests, Math.ceil(run.perSecond * run.seconds))
-  const requests = requestsOf(run.wire)(`${run.name}-${runs}`, count)
+  const requests = requestsOf(run.wire)(`${run.name}-${runs}`, count, run.hasLink)
   const idleBefore = await waitForQuiet(run.round === 0 ? 0 : maxQuietMs)
   const before = await run.process.figures()
   const databaseBefore = await run.postgres?.cpuMicros()
@@ -61,7 +67,7 @@ export async function takeSample(run: Run): Promise<Sample> {
   const statements = difference(after.statements, before.statements)
   const hasDatabaseCpu = databaseBefore !== undefined && databaseAfter !== undefined
   return {
-    subject: run.name,
+    subject: run.hasLink ? withLinks(run.name) : run.name,
     connections: run.connections,
     round: run.round,
     requests: load.answered,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Asked } from './arguments.ts'
 import { startPlatformApi } from './platforms/platform-api.ts'
 import { type BenchPostgres, startPostgres } from './postgres.ts'
-import { type Sample, takeSample } from './sample.ts'
+import { type Sample, takeSample, withLinks } from './sample.ts'
 import type { Say } from './scenario.ts'
 import { type SubjectProcess, startSubject } from './subject-process.ts'
 import { adminToken, type Storage, type SubjectSettings, type Wire } from './subject-settings.ts'
@@ -85,7 +85,9 @@ async function interleaved(stage: Stage, names: readonly string[], say: Say): Pr
       for (const connections of connectionCounts) {
         for (const subject of started) {
           say(`round ${round} of ${stage.asked.rounds}, ${connections} connections, ${subject.name}`)
-          samples.push(await sample(stage, subject, { round, connections, perSecond: rateOf(warm, subject) }))
+          const point = { round, connections, perSecond: rateOf(warm, subject) }
+          samples.push(await sample(stage, subject, point))
+          if (stage.asked.links) samples.push(await sample(stage, subject, { ...point, hasLink: true }))
         }
       }
     }
@@ -129,7 +131,12 @@ async function warmUp(stage: Stage, started: readonly Started[], say: Say): Prom
   return samples
 }
 
-type Point = { readonly round: number; readonly connections: number; readonly perSecond: number }
+type Point = {
+  readonly round: number
+  readonly connections: number
+  readonly perSecond: number
+  readonly hasLink?: boolean
+}
 
 function sample(
   { taking, asked, postgres }: Stage,
@@ -143,6 +150,7 @@ function sample(
     // That platform shows an answer's body to people, so it gets none; the rows are counted by whoever has some.
     says: isRival || taking.wire === 'slack' ? 'ok' : 'accepted',
     process,
+    hasLink: false,
     ...point,
     seconds: asked.seconds,
     postgres: database,
@@ -156,7 +164,10 @@ function rateOf(warm: readonly Sample[], { name }: Started): number {
 
 /** A fast answer for a message that was not stored would be worth nothing. */
 async function requireStored({ name, kind, isRival, process }: Started, samples: readonly Sample[]): Promise<void> {
-  const acknowledged = samples.filter((each) => each.subject === name).reduce((sum, each) => sum + each.requests, 0)
+  const names = [name, withLinks(name)]
+  const acknowledged = samples
+    .filter((each) => names.includes(each.subject))
+    .reduce((sum, each) => sum + each.requests, 0)
   if (isRival) return requireHandled(name, process, acknowledged)
   if (kind === undefined || kind.storage === 'nothing') return
   const headers = { authorization: `Bearer ${adminToken}` }

@@ -1,6 +1,6 @@
 // From samples to what they say beside each rival, as ratios of the same round.
-import type { Sample } from '../sample.ts'
-import { ratios, type Spread, spreadOf } from '../statistics.ts'
+import { type Sample, withLinks } from '../sample.ts'
+import { median, ratios, type Spread, spreadOf } from '../statistics.ts'
 import { type Summary, summarize, type Verdict } from '../summary.ts'
 
 /** By rival: how much of its CPU a message may cost us; null where nothing is aimed at. */
@@ -35,6 +35,24 @@ export function judgeBeside(summaries: readonly Compared[], connections: number,
         return [{ subject, measure: `CPU per request, times ${rival}`, value, aim, isMet: value <= aim }]
       }),
     )
+}
+
+/** A link costs what its letters cost; the rest is for the noise between two runs of the same. */
+const maxTimesWords = 1.15
+
+/** What a message with a link costs beside one without, of the same round. */
+export function judgeLinks(samples: readonly Sample[], connections: number): readonly Verdict[] {
+  const cpuOf = (subject: string): readonly number[] =>
+    samples
+      .filter((each) => each.subject === subject && each.connections === connections)
+      .map((each) => each.cpuMicrosPerRequest)
+  return [...judged, 'noop'].flatMap((subject) => {
+    const found = ratios(cpuOf(withLinks(subject)), cpuOf(subject))
+    if (found.length === 0) return []
+    const value = median(found)
+    const measure = 'CPU per request with a link, times one without'
+    return [{ subject, measure, value, aim: maxTimesWords, isMet: value <= maxTimesWords }]
+  })
 }
 
 export function besideTable(summaries: readonly Compared[], connections: number, rivals: readonly string[]): string {

@@ -30,3 +30,8 @@ const endings = [
 export function scene(index: number): { readonly text: string; readonly person: number; readonly room: number } {
   return { text: `${sentence}${endings[index % endings.length]}`, person: index % people, room: index % rooms }
 }
+
+/** What stands behind the words where there is to be a link. */
+export const link = 'https://lamps.example/orders/4815162342?tab=delivery'
+/** The same length in words: what a link costs is not what fifty letters cost. */
+export const noLink = 'It is the order with the number that ends on 162342.'

@@ -4,7 +4,7 @@ import type { Wire } from '../subject-settings.ts'
 import { slackRequests } from './slack.ts'
 import { telegramRequests } from './telegram.ts'
 
-type Requests = (run: string, count: number) => readonly Buffer[]
+type Requests = (run: string, count: number, hasLink: boolean) => readonly Buffer[]
 
 const requests: Readonly<Record<Wire, Requests>> = {
   loopback: signedRequests,

@@ -1,6 +1,6 @@
 // Events as the Events API posts them: somebody mentions the app in a channel. Signed ahead, within the minutes they are good for.
 import { createHmac } from 'node:crypto'
-import { httpRequest, scene } from './http-request.ts'
+import { httpRequest, link, noLink, scene } from './http-request.ts'
 
 export const slackAccount = {
   botToken: 'xoxb-token-of-the-bench-0000',
@@ -14,8 +14,8 @@ export const slackPath = '/hooks/slack/bench'
 const team = 'T0PARLEY1'
 let nextId = 1
 
-export function slackRequests(_run: string, count: number): readonly Buffer[] {
-  return Array.from({ length: count }, (_, index) => signed(Buffer.from(JSON.stringify(event(index)))))
+export function slackRequests(_run: string, count: number, hasLink: boolean): readonly Buffer[] {
+  return Array.from({ length: count }, (_, index) => signed(Buffer.from(JSON.stringify(event(index, hasLink)))))
 }
 
 function signed(body: Buffer): Buffer {
@@ -24,7 +24,7 @@ function signed(body: Buffer): Buffer {
   return httpRequest(slackPath, { 'x-slack-request-timestamp': time, 'x-slack-signature': `v0=${mac}` }, body)
 }
 
-function event(index: number): object {
+function event(index: number, hasLink: boolean): object {
   const { text, person, room } = scene(index)
   const seconds = Math.floor(Date.now() / 1000)
   const ts = `${seconds}.${String(nextId).padStart(6, '0')}`
@@ -32,7 +32,8 @@ function event(index: number): object {
   const { botUserId, appId } = slackAccount
   const said = [
     { type: 'user', user_id: botUserId },
-    { type: 'text', text: ` ${text}` },
+    { type: 'text', text: ` ${text} ${hasLink ? '' : noLink}` },
+    ...(hasLink ? [{ type: 'link', url: link }] : []),
   ]
   return {
     token: 'legacy-token-nobody-reads',
@@ -43,7 +44,7 @@ function event(index: number): object {
       user: `U0PERSON${String(person).padStart(3, '0')}`,
       ts,
       client_msg_id: `00000000-0000-4000-8000-${String(nextId).padStart(12, '0')}`,
-      text: `<@${botUserId}> ${text}`,
+      text: `<@${botUserId}> ${text} ${hasLink ? `<${link}>` : noLink}`,
       team,
       blocks: [{ type: 'rich_text', block_id: 'b1', elements: [{ type: 'rich_text_section', elements: said }] }],
       channel: `C0ROOM${String(room).padStart(4, '0')}`,
