@@ -27,7 +27,7 @@ export const platformSubjects: Readonly<Record<Platform, readonly string[]>> = {
 export function runPlatform(platform: Platform): (asked: Asked, say: Say) => Promise<ScenarioResults> {
   return async (asked, say) => {
     const rivals = Object.keys(beside[platform])
-    const results = await runTaking({ wire: platform, gateways, rivals, warmRequests: 3_000 }, asked, say)
+    const results = await runTaking({ wire: platform, gateways, rivals, warmRequests: 12_000 }, asked, say)
     const summaries = compare(results.samples, rivals)
     const tables = connectionCounts.map((connections) => besideTable(summaries, connections, rivals)).join('\n\n')
     const [many] = connectionCounts

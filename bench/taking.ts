@@ -123,7 +123,9 @@ async function warmUp(stage: Stage, started: readonly Started[], say: Say): Prom
     say(`warming up ${subject.name}`)
     let requests = 0
     for (let run = 0; run < maxWarmRuns && requests < stage.taking.warmRequests; run += 1) {
-      const warm = await sample(stage, subject, { round: 0, connections: connectionCounts[0], perSecond: 15_000 })
+      const point = { round: 0, connections: connectionCounts[0], perSecond: 15_000 }
+      const hasLink = stage.asked.links && run % 2 === 1
+      const warm = await sample(stage, subject, { ...point, hasLink })
       requests += warm.requests
       samples.push(warm)
     }
@@ -159,7 +161,8 @@ function sample(
 
 /** Half as much again as the warm-up reached. */
 function rateOf(warm: readonly Sample[], { name }: Started): number {
-  return 1.5 * Math.max(...warm.filter((each) => each.subject === name).map((each) => each.perSecond))
+  const names = [name, withLinks(name)]
+  return 1.5 * Math.max(...warm.filter((each) => names.includes(each.subject)).map((each) => each.perSecond))
 }
 
 /** A fast answer for a message that was not stored would be worth nothing. */
