@@ -31,7 +31,7 @@ function numbered(drafts: readonly InboxDraft[]): string {
 }
 
 /** What is not said is null to the statement: half of the names would stand before nothing, and every byte is sent and parsed. */
-function rowOf(draft: InboxDraft, ord: number): object {
+function rowOf(draft: InboxDraft, ord: number): Readonly<Record<keyof InboxDraft | 'ord' | 'v', unknown>> {
   return {
     id: draft.id,
     tenant: draft.tenant,
@@ -64,6 +64,7 @@ function rowOf(draft: InboxDraft, ord: number): object {
     isControl: draft.isControl || undefined,
     settleMs: draft.settleMs || undefined,
     routing: draft.routing ?? undefined,
+    task: draft.task ?? undefined,
     copies: draft.copies,
     conversationId: draft.conversationId,
     ord,
