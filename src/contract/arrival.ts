@@ -43,11 +43,15 @@ export type ArrivedMessage = {
   readonly kind: 'message'
   readonly message: NormalizedMessage
   readonly agent: string
+  /** The address it was sent to names the agent: nobody whom its words name answers instead. */
+  readonly isAddressed?: boolean
   /** The platform's identity of this message, the same for every delivery and twin event of it. */
   readonly semanticId: string
   readonly version: string
   /** True where the sender picks the id, so that it must not collide with another sender's. */
   readonly isSenderChosenId: boolean
+  /** The id alone says which message it is: another body under it is the same message, told so by whoever compares. */
+  readonly isOnceById?: boolean
   readonly deliveryId?: string
   readonly subject?: string
   /** Evidence another gateway attached, as it came. The sender names how that gateway was recognised, not `none`. */

@@ -120,6 +120,15 @@ export interface Places {
   closed(place: string, runId: string | undefined): Promise<string | undefined>
 }
 
+/** Store port: texts that a channel makes for itself once: a key, a secret. */
+export interface ChannelKeys {
+  /**
+   * The same for every replica, made by whoever asks first; sealed at rest unless it is said to need no seal. Undefined: there is
+   * nothing to seal it with.
+   */
+  keep(name: string, make: () => Promise<string>, how?: 'sealed' | 'plain'): Promise<string | undefined>
+}
+
 /** One thing an agent can be asked for, as directories of agents list it. */
 export type AgentSkill = {
   readonly id: string
@@ -187,6 +196,8 @@ export type ChannelDeps = {
   /** Where the outside reaches this gateway: an origin without a path. */
   readonly publicUrl?: string
   readonly newId?: () => string
+  /** For channels that sign something of their own. */
+  readonly ownKeys?: ChannelKeys
 }
 
 /** What the environment says about a channel: settings to be checked by its schema, or the variables still missing. */

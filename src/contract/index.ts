@@ -46,6 +46,7 @@ export type {
   AttentionSettings,
   ChannelDefinition,
   ChannelDeps,
+  ChannelKeys,
   ConnectionConfig,
   ConsentGrant,
   EnvironmentReading,

@@ -69,6 +69,8 @@ const linkPartSchema = z.object({
   url: z.string().min(1),
   title: z.string().optional(),
   description: z.string().optional(),
+  /** What is behind it, where whoever wrote it knows. */
+  mime: z.string().optional(),
 })
 const artifactPartSchema = z.object({
   kind: z.literal('artifact'),

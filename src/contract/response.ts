@@ -25,6 +25,8 @@ export const normalizedResponseSchema = z.object({
   mentions: z.array(z.string()).optional(),
   status: z.enum(['completed', 'input_required', 'refused', 'failed', 'cancelled']),
   error: errorSchema.optional(),
+  /** Merely said: nothing that anybody would come back to. Channels that know tasks answer without one. */
+  direct: z.literal(true).optional(),
   usage: z.object({ input_tokens: z.number().optional(), output_tokens: z.number().optional() }).optional(),
   trace: z.array(z.record(z.string(), z.unknown())).optional(),
   control: controlSchema.optional(),

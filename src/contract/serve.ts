@@ -16,6 +16,8 @@ export interface ServeDoor {
   take(messages: readonly ArrivedMessage[]): Promise<readonly Acceptance[]>
   /** Whoever is turned away leaves a trace to ask by; nothing else of theirs is kept. */
   turnAway(reason: RejectReason): string
+  /** Something broke: it is written down, and whoever asked is given what to ask by and nothing else. */
+  fail(error: unknown): string
   /** Work that outlives the answer: an open stream. Until it is over the process does not end by itself. */
   keepOpen(work: Promise<void>): void
 }

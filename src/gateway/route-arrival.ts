@@ -24,7 +24,8 @@ export function routeArrival(
   // An amendment belongs to whoever has what it amends.
   if ((arrived.message.channel?.event ?? 'new') !== 'new') return sticky
   // The adapter knows it from the envelope.
-  if (arrived.agent !== defaultAgent) return { ...sticky, agent: arrived.agent, isSticky: false, isAddressed: true }
+  if (arrived.isAddressed === true || arrived.agent !== defaultAgent)
+    return { ...sticky, agent: arrived.agent, isSticky: false, isAddressed: true }
   const isControl = controlCommandOf(arrived.message, controlNames) !== undefined
   const mentions = addressing(arrived.message)
   if (mentions.length === 0) return sticky

@@ -1,6 +1,6 @@
 // What a channel is given with a request that it answers itself: the way in for what the request says, and the trace of it.
 import type { Context } from 'hono'
-import type { ServeDoor } from '../contract/index.ts'
+import { failureFacts, type ServeDoor } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { AppDeps } from './deps.ts'
 
@@ -17,6 +17,10 @@ export function serveDoor(deps: AppDeps, at: GatewayConnection, context: Context
       const { trace } = entry
       deps.rejections.add({ at: receivedAt, connection: at.key, isLocal: isLoopback, bytes: 0, reason, trace })
       return trace
+    },
+    fail(error) {
+      deps.log.error('request_crashed', { trace: entry.trace, ...failureFacts(error, 'internal') })
+      return entry.trace
     },
     keepOpen: (work) => deps.keepOpen?.(work),
   }

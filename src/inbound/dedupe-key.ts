@@ -30,5 +30,6 @@ export function remainsKey(deliveryId: string): string {
 
 /** What the message says, for telling a redelivery from another body under the same id. */
 export function contentKey(arrived: ArrivedMessage): string {
+  if (arrived.isOnceById === true) return 'by its id'
   return JSON.stringify([arrived.subject ?? null, arrived.message.parts, arrived.message.channel?.command ?? null])
 }

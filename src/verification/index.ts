@@ -1,6 +1,7 @@
 // The verification door: what adapters may use to judge where bytes come from.
 export type { BoundedJson, JsonRefusal } from './bounded-json.ts'
 export { parseBoundedJson } from './bounded-json.ts'
+export { canonicalJson } from './canonical-json.ts'
 export type { ClockJudgement, ClockTolerance } from './clock-skew.ts'
 export { judgeClockSkew } from './clock-skew.ts'
 export { equalInConstantTime } from './constant-time.ts'

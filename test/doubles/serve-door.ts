@@ -6,5 +6,6 @@ export const idleDoor: ServeDoor = {
   receivedAt: '2026-11-17T12:00:00.000Z',
   take: () => Promise.reject(new Error('nothing was to be taken in')),
   turnAway: () => 'trace',
+  fail: () => 'trace',
   keepOpen: () => {},
 }

@@ -109,7 +109,8 @@ async function claimOrLink(scene: ReplyScene, part: FilePart, url: string): Prom
   const claimed = await scene.attachments.claim(url, { principal, threadId })
   if (claimed.kind === 'claimed') return storedPart(part, claimed.descriptor)
   if (claimed.code !== 'SU_HOST') return refused(scene, part, claimed.code)
-  return { kind: 'link', url, ...(part.name === undefined ? {} : { title: part.name }) }
+  const { name, mime } = part
+  return { kind: 'link', url, ...(name === undefined ? {} : { title: name }), ...(mime === undefined ? {} : { mime }) }
 }
 
 function refused({ emit }: ReplyScene, part: FilePart, reason: string): Part {

@@ -1,0 +1,140 @@
+// The card of an agent, of the hub in front of several, and what a caller with a credential is told beyond it (a2a 2.11).
+import type { AgentProfile, AgentSkill, JsonObject } from '../../../src/contract/index.ts'
+import type { A2aSettings } from '../config.ts'
+import { agentsExtension, knownExtensions } from '../wire/extensions.ts'
+import { type SchemeFacts, securityRequirements, securitySchemes } from './security.ts'
+
+export type CardScene = {
+  readonly settings: A2aSettings
+  /** The first is whom the hub speaks for. */
+  readonly agents: readonly AgentProfile[]
+  /** How the outside reaches this gateway: an origin without a path. */
+  readonly origin: string
+  readonly schemes: readonly SchemeFacts[]
+  /** Whether a caller must show a credential. */
+  readonly isClosed: boolean
+}
+
+/** Whose card: of one agent by its slug, or of the hub. */
+export type Mount = { readonly agent: string | undefined }
+
+/** Undefined: there is no such agent. */
+export function agentCard(scene: CardScene, { agent }: Mount): JsonObject | undefined {
+  if (agent === undefined) return hubCard(scene)
+  const profile = scene.agents.find(({ slug }) => slug === agent)
+  if (profile === undefined) return undefined
+  const { label: name, description, skills } = profile
+  return card(scene, { name, description: description || name, skills, url: mountUrl(scene, agent), extensions: [] })
+}
+
+export function mountUrl({ origin, settings }: Pick<CardScene, 'origin' | 'settings'>, agent?: string): string {
+  return `${origin}${settings.path}${agent === undefined ? '' : `/${agent}`}`
+}
+
+function hubCard(scene: CardScene): JsonObject | undefined {
+  const { agents, settings } = scene
+  const [first] = agents
+  if (first === undefined) return undefined
+  const name = settings.card.name ?? first.label
+  const others = agents.slice(1)
+  const ownWords = settings.card.description ?? (first.description || name)
+  const description =
+    others.length === 0
+      ? ownWords
+      : `${ownWords} Begin with @ and a name to speak to another agent here: ${others.map(({ slug }) => slug).join(', ')}.`
+  const directory = {
+    uri: agentsExtension,
+    description: 'The agents behind this address',
+    params: {
+      defaultAgent: first.slug,
+      agents: agents.map(({ slug, label }) => ({ handle: slug, name: label, cardUrl: cardUrl(scene, slug) })),
+    },
+  }
+  return card(scene, {
+    name,
+    description,
+    skills: [...first.skills, ...others.flatMap(({ slug, skills }) => skills.map((skill) => skillOf(slug, skill)))],
+    url: mountUrl(scene),
+    extensions: others.length === 0 ? [] : [directory],
+  })
+}
+
+export function cardUrl(scene: CardScene, agent: string): string {
+  return `${mountUrl(scene, agent)}/.well-known/agent-card.json`
+}
+
+function skillOf(slug: string, skill: AgentSkill): AgentSkill {
+  return { ...skill, id: `${slug}.${skill.id}`, tags: [...skill.tags, slug] }
+}
+
+type CardFacts = {
+  readonly name: string
+  readonly description: string
+  readonly skills: readonly AgentSkill[]
+  readonly url: string
+  readonly extensions: readonly JsonObject[]
+}
+
+/** Nothing that is empty is written down: every reading of the rules for signing then gives the same bytes (a2a 12). */
+function card(scene: CardScene, { name, description, skills, url, extensions }: CardFacts): JsonObject {
+  const { settings, schemes, isClosed } = scene
+  const { provider, documentationUrl, iconUrl, version } = settings.card
+  return {
+    name,
+    description,
+    supportedInterfaces: interfaces(settings, url),
+    ...(provider === undefined ? {} : { provider }),
+    version,
+    ...(documentationUrl === undefined ? {} : { documentationUrl }),
+    capabilities: {
+      streaming: settings.streaming,
+      pushNotifications: settings.push !== false,
+      extensions: [...extensionsOf(settings), ...extensions],
+      extendedAgentCard: settings.extendedCard !== false,
+    },
+    ...(schemes.length === 0 ? {} : { securitySchemes: securitySchemes(schemes) }),
+    ...(isClosed ? { securityRequirements: securityRequirements(schemes) } : {}),
+    defaultInputModes: settings.inputModes,
+    defaultOutputModes: settings.outputModes,
+    skills: skills.map(skillTo),
+    ...(iconUrl === undefined ? {} : { iconUrl }),
+  }
+}
+
+/** The first is preferred. */
+function interfaces({ protocolVersions }: A2aSettings, url: string): readonly JsonObject[] {
+  return ['1.0', '0.3'].flatMap((protocolVersion) =>
+    protocolVersions.some((each) => each === protocolVersion)
+      ? ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({ url, protocolBinding, protocolVersion }))
+      : [],
+  )
+}
+
+export function extensionsOf({ requiredExtensions }: A2aSettings): readonly JsonObject[] {
+  const known = Object.entries(knownExtensions).map(([uri, description]) => ({ uri, description }))
+  const required = requiredExtensions.map(({ uri, description }) => ({
+    uri,
+    ...(description === undefined ? {} : { description }),
+    required: true,
+  }))
+  return [...required, ...known]
+}
+
+function skillTo({ id, name, description, tags, examples }: AgentSkill): JsonObject {
+  const shown = examples === undefined || examples.length === 0 ? {} : { examples: [...examples] }
+  return { id, name, description, tags: [...tags], ...shown }
+}
+
+/** Undefined: nothing was configured for those who show a credential. */
+export function extendedCard(scene: CardScene, mount: Mount): JsonObject | undefined {
+  const { extendedCard: more } = scene.settings
+  const open = agentCard(scene, mount)
+  if (open === undefined || typeof more === 'boolean') return undefined
+  const { description, documentationUrl, skills } = more
+  return {
+    ...open,
+    ...(description === undefined ? {} : { description }),
+    ...(documentationUrl === undefined ? {} : { documentationUrl }),
+    ...(skills === undefined ? {} : { skills: [...(open['skills'] as readonly JsonObject[]), ...skills.map(skillTo)] }),
+  }
+}

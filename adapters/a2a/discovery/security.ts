@@ -1,0 +1,103 @@
+// How callers may show who they are, as a card tells it: in 1.0 by the name of the member, in 0.3 by a type (a2a 2.12).
+import type { JsonObject } from '../../../src/contract/index.ts'
+
+type Flow = {
+  readonly tokenUrl: string
+  readonly authorizationUrl?: string
+  readonly deviceAuthorizationUrl?: string
+  readonly scopes: Readonly<Record<string, string>>
+}
+
+/** One way, by the name it has in a card. */
+export type SchemeFacts = { readonly name: string; readonly description?: string } & (
+  | { readonly kind: 'http'; readonly scheme: string; readonly format?: string }
+  | { readonly kind: 'apiKey'; readonly location: 'header' | 'query' | 'cookie'; readonly parameter: string }
+  | {
+      readonly kind: 'oauth2'
+      readonly flow: 'authorizationCode' | 'clientCredentials' | 'deviceCode'
+      readonly terms: Flow
+      readonly metadataUrl?: string
+    }
+  | { readonly kind: 'openIdConnect'; readonly url: string }
+  | { readonly kind: 'mtls' }
+)
+
+/** What this gateway itself enforces: its own tokens. */
+export const gatewayTokens: SchemeFacts = {
+  kind: 'http',
+  name: 'bearer',
+  scheme: 'Bearer',
+  description: 'A token of this gateway, made with parley tokens create --scope run',
+}
+
+export function securitySchemes(schemes: readonly SchemeFacts[]): JsonObject {
+  return Object.fromEntries(schemes.map((each) => [each.name, schemeTo(each)]))
+}
+
+/** Any one of them is enough. */
+export function securityRequirements(schemes: readonly SchemeFacts[]): readonly JsonObject[] {
+  return schemes.map(({ name }) => ({ schemes: { [name]: { list: [] } } }))
+}
+
+export function legacySecurity(schemes: readonly SchemeFacts[]): readonly JsonObject[] {
+  return schemes.map(({ name }) => ({ [name]: [] }))
+}
+
+/** Both readings in one object: neither version minds the members of the other. */
+export function hybridSchemes(schemes: readonly SchemeFacts[]): JsonObject {
+  return Object.fromEntries(schemes.map((each) => [each.name, { ...legacyScheme(each), ...schemeTo(each) }]))
+}
+
+export function legacySchemes(schemes: readonly SchemeFacts[]): JsonObject {
+  return Object.fromEntries(schemes.map((each) => [each.name, legacyScheme(each)]))
+}
+
+function schemeTo(facts: SchemeFacts): JsonObject {
+  const about = facts.description === undefined ? {} : { description: facts.description }
+  switch (facts.kind) {
+    case 'http':
+      return {
+        httpAuthSecurityScheme: {
+          ...about,
+          scheme: facts.scheme,
+          ...(facts.format === undefined ? {} : { bearerFormat: facts.format }),
+        },
+      }
+    case 'apiKey':
+      return { apiKeySecurityScheme: { ...about, location: facts.location, name: facts.parameter } }
+    case 'oauth2':
+      return {
+        oauth2SecurityScheme: {
+          ...about,
+          flows: { [facts.flow]: { ...facts.terms } },
+          ...(facts.metadataUrl === undefined ? {} : { oauth2MetadataUrl: facts.metadataUrl }),
+        },
+      }
+    case 'openIdConnect':
+      return { openIdConnectSecurityScheme: { ...about, openIdConnectUrl: facts.url } }
+    case 'mtls':
+      return { mtlsSecurityScheme: about }
+    default:
+      return facts satisfies never
+  }
+}
+
+function legacyScheme(facts: SchemeFacts): JsonObject {
+  const about = facts.description === undefined ? {} : { description: facts.description }
+  switch (facts.kind) {
+    case 'http': {
+      const format = facts.format === undefined ? {} : { bearerFormat: facts.format }
+      return { type: 'http', ...about, scheme: facts.scheme, ...format }
+    }
+    case 'apiKey':
+      return { type: 'apiKey', ...about, in: facts.location, name: facts.parameter }
+    case 'oauth2':
+      return { type: 'oauth2', ...about, flows: { [facts.flow]: { ...facts.terms } } }
+    case 'openIdConnect':
+      return { type: 'openIdConnect', ...about, openIdConnectUrl: facts.url }
+    case 'mtls':
+      return { type: 'mutualTLS', ...about }
+    default:
+      return facts satisfies never
+  }
+}

@@ -1,0 +1,84 @@
+// Signatures of cards (specification section 8.4): a JWS over the canonical form of the card without its signatures.
+import { calculateJwkThumbprint, exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK } from 'jose'
+import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
+import { canonicalJson } from '../../../src/verification/index.ts'
+import { isFields } from '../wire/fields.ts'
+
+const algorithm = 'ES256'
+
+export type CardKey = {
+  readonly kid: string
+  /** What anybody may know of it. */
+  readonly publicJwk: JsonObject
+  /** With its signature beside what is there already. `jku`: where the key can be read. */
+  sign(card: JsonObject, jku: string): Promise<JsonObject>
+}
+
+/** A new one, as a private JWK. */
+export async function makeCardKey(): Promise<string> {
+  const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
+  return JSON.stringify(await exportJWK(privateKey))
+}
+
+export async function readCardKey(text: string): Promise<CardKey> {
+  const jwk = jwkIn(text)
+  const kid = await calculateJwkThumbprint(jwk)
+  const key = await importJWK(jwk, algorithm)
+  const { kty, crv, x, y } = jwk
+  return {
+    kid,
+    publicJwk: { kty: kty ?? '', crv: crv ?? '', x: x ?? '', y: y ?? '', kid, alg: algorithm, use: 'sig' },
+    async sign(card, jku) {
+      const payload = new TextEncoder().encode(signedText(card))
+      const header = { alg: algorithm, typ: 'JOSE', kid, jku }
+      const { protected: protectedHeader = '', signature } = await new FlattenedSign(payload)
+        .setProtectedHeader(header)
+        .sign(key)
+      return { ...card, signatures: [{ protected: protectedHeader, signature }] }
+    },
+  }
+}
+
+function jwkIn(text: string): JWK {
+  const refuse = (): never => {
+    throw new GatewayError('config_invalid', '[a2a] signing.key must be a private JWK on the curve P-256')
+  }
+  try {
+    const jwk: unknown = JSON.parse(text)
+    if (!isFields(jwk) || jwk['kty'] !== 'EC' || jwk['crv'] !== 'P-256' || typeof jwk['d'] !== 'string') return refuse()
+    return jwk as JWK
+  } catch {
+    return refuse()
+  }
+}
+
+/** Members of a card and of what stands in it that are there even when they are empty: REQUIRED, or `optional` and set. */
+const kept = new Set([
+  ...['name', 'description', 'supportedInterfaces', 'version', 'capabilities', 'defaultInputModes'],
+  ...['defaultOutputModes', 'skills', 'documentationUrl', 'iconUrl', 'streaming', 'pushNotifications'],
+  ...['extendedAgentCard', 'url', 'protocolBinding', 'protocolVersion', 'organization', 'id', 'tags', 'scheme'],
+  ...['location', 'openIdConnectUrl', 'flows', 'authorizationUrl', 'tokenUrl', 'scopes', 'deviceAuthorizationUrl'],
+])
+
+/** What a signature is over: without `signatures`, without what is empty and need not be there, in one spelling. */
+export function signedText({ signatures: _signatures, ...card }: JsonObject): string {
+  return canonicalJson(withoutEmpty(card))
+}
+
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEmpty)
+  if (!isFields(value)) return value
+  const entries = Object.entries(value).flatMap(([name, item]) => {
+    // Of what is in a free object nothing is known, so nothing is left out of it.
+    const inner = name === 'params' || name === 'header' ? item : withoutEmpty(item)
+    return kept.has(name) || !isEmpty(inner) ? [[name, inner] as const] : []
+  })
+  return Object.fromEntries(entries)
+}
+
+/** An object that is there says so by being there: a message of the proto has no default. */
+function isEmpty(value: unknown): boolean {
+  return (
+    value === '' || value === false || value === 0 || value === null || (Array.isArray(value) && value.length === 0)
+  )
+}

@@ -1,0 +1,125 @@
+// The A2A channel: agents of elsewhere ask agents of ours, under ids they can come back to. It answers its own requests.
+import {
+  type AccessRule,
+  type Adapter,
+  type AttentionSettings,
+  type ChannelDefinition,
+  type ChannelDeps,
+  type ConnectionConfig,
+  type ConsentGrant,
+  defineAdapter,
+  GatewayError,
+} from '../../src/contract/index.ts'
+import { type A2aSettings, type A2aSettingsInput, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
+import { deliverA2a } from './deliver.ts'
+import { createCardDesk } from './discovery/card-desk.ts'
+import { gatewayTokens } from './discovery/security.ts'
+import { normalizeA2a } from './normalize/message.ts'
+import { renderA2a } from './render/reply.ts'
+import { createPageTokens } from './serve/page-token.ts'
+import { rootPaths } from './serve/place.ts'
+import { createServe } from './serve/serve.ts'
+import { verifyA2a } from './verify/arrival.ts'
+import type { A2aPayload } from './wire/caller.ts'
+import type { A2aCall } from './wire/objects.ts'
+
+/** The connection of the environment, and the one whose documents lie below /.well-known. */
+const defaultPath = '/a2a'
+
+export const a2aChannel: ChannelDefinition = {
+  channel: 'a2a',
+  defaultConnectionId: 'default',
+  // Whoever may call at all has been judged at the door: by token, by being here, or by an operator who left it open.
+  defaultAccess: { mode: 'public', allow: [] },
+  settingsSchema: a2aSettingsSchema,
+  fromEnvironment: a2aFromEnvironment,
+  create: (settings, deps) => createA2a(checkedSettings(settings), deps),
+}
+
+/** What an operator writes into parley.config.ts for one connection. */
+export type A2aOptions = A2aSettingsInput & {
+  readonly id?: string
+  /** Without it every agent is served, each below its own name. */
+  readonly agent?: string
+  readonly access?: AccessRule
+  readonly attention?: AttentionSettings
+  readonly consent?: ConsentGrant
+}
+
+export function a2a(options: A2aOptions = {}): ConnectionConfig {
+  const { id = 'default', agent, access, attention, consent, ...settings } = options
+  return {
+    channel: 'a2a',
+    id,
+    ...(agent === undefined ? {} : { agent }),
+    ...(access === undefined ? {} : { access }),
+    ...(attention === undefined ? {} : { attention }),
+    ...(consent === undefined ? {} : { consent }),
+    settings,
+  }
+}
+
+function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
+  const { connection, now, files, publicUrl, ownKeys } = deps
+  const runLog = needed(deps.runLog, 'the run log; pass deps.runLog')
+  const callers = needed(deps.callers, 'the caller desk; pass deps.callers')
+  const tasks = needed(deps.tasks, 'the task desk; pass deps.tasks')
+  const agents = needed(deps.agents, 'the agents; pass deps.agents')
+  const newId = needed(deps.newId, 'a source of ids; pass deps.newId')
+  const isPublic = publicUrl !== undefined
+  const schemes = [gatewayTokens]
+  const cards = createCardDesk({ settings, connection, agents, schemes, isPublic, ownKeys, now })
+  // Where nothing is kept, this process alone knows its tokens.
+  const ownSecret = newId()
+  const secret = async (): Promise<string> => (await ownKeys?.keep('pages', async () => newId(), 'plain')) ?? ownSecret
+  const pages = createPageTokens(deps.hmac, secret)
+  const serve = createServe({
+    settings,
+    connection,
+    callers,
+    tasks,
+    agents,
+    files,
+    cards,
+    pages,
+    newId,
+    now,
+    publicUrl,
+  })
+  const roots = settings.path === defaultPath ? [rootPaths.card, rootPaths.early, `${rootPaths.addresses}/*`] : []
+  const paths = [settings.path, `${settings.path}/*`, ...roots]
+  return defineAdapter<A2aPayload, A2aCall>({
+    channel: 'a2a',
+    capabilities: {
+      // One reply is one event of the task's log; there is no platform limit to split for.
+      maxTextLength: Number.MAX_SAFE_INTEGER,
+      idempotentSend: 'client-id',
+      callTimeoutMs: 5000,
+      horizonMs: 24 * 60 * 60 * 1000,
+      limits: {},
+      receivedVia: 'a2a',
+      authMethods: ['bearer-token', 'a2a-local', 'a2a-anonymous'],
+      mentionRelay: { kind: 'none' },
+      notifiesByName: false,
+      verbs: ['serve'],
+    },
+    endpoints: paths.map((path) => ({ path, answer: 'serve' })),
+    verify: (arrival) => verifyA2a(callers, arrival, { agent: connection.agent, anonymous: settings.anonymous }),
+    normalize: normalizeA2a,
+    render: renderA2a,
+    deliver: (call, attempt) => deliverA2a(runLog, call, attempt),
+    serve,
+  })
+}
+
+function needed<T>(port: T | undefined, what: string): T {
+  if (port === undefined) throw new GatewayError('config_invalid', `[a2a] needs ${what}`)
+  return port
+}
+
+function checkedSettings(settings: unknown): A2aSettings {
+  const parsed = a2aSettingsSchema.safeParse(settings)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
+  throw new GatewayError('config_invalid', `[a2a] ${problems.join('; ')}`)
+}

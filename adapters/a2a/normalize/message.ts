@@ -1,0 +1,167 @@
+// Hop 3: a send request to one message with its claim to a task. Pure: ids that have to be made come with the facts.
+import {
+  type Arrived,
+  type ArrivedMessage,
+  type Connection,
+  formatAddress,
+  type JsonObject,
+  type Part,
+  type RawArrival,
+  type TaskClaim,
+  UnreadableArrival,
+} from '../../../src/contract/index.ts'
+import { parseBoundedJson } from '../../../src/verification/index.ts'
+import type { A2aCaller, A2aPayload, AgentChain } from '../wire/caller.ts'
+import type { A2aMessage } from '../wire/objects.ts'
+import type { Dialect } from '../wire/operations.ts'
+import { readSend, type SendRequest } from '../wire/requests.ts'
+import { readChain, takeMentionable } from './mentionable.ts'
+import { partsFrom } from './parts.ts'
+import { nameOf, senderOf } from './sender.ts'
+
+/** What a request says, and what was settled about it before it is taken. */
+export type SendFacts = {
+  readonly message: A2aMessage
+  readonly caller: A2aCaller
+  /** Whom it is for; `isNamed`: its address says so, and nothing in its words says otherwise. */
+  readonly agent: string
+  readonly isNamed: boolean
+  readonly contextId: string
+  /** Other than its id where that must not count as the same message: see `serve/send.ts`. */
+  readonly semanticId: string
+  /** False where anybody might have thought of the name of the context. */
+  readonly isContextOwn: boolean
+  readonly known?: string
+  readonly dialect: Dialect
+  readonly forwarded: unknown
+  readonly chain: AgentChain | undefined
+  /** What it refers to, in words. */
+  readonly references: readonly Part[]
+  readonly receivedAt: string
+}
+
+/** A message without what must not be kept, and what was taken from it. */
+export function cleanSend({ message, metadata }: Pick<SendRequest, 'message' | 'metadata'>): {
+  readonly message: A2aMessage
+  readonly forwarded: unknown
+  readonly chain: unknown
+} {
+  const { metadata: own, ...rest } = message
+  const carried = takeMentionable(own)
+  const beside = takeMentionable(metadata)
+  return {
+    message: { ...rest, ...(carried.metadata === undefined ? {} : { metadata: carried.metadata }) },
+    forwarded: carried.forwarded ?? beside.forwarded,
+    chain: carried.chain ?? beside.chain,
+  }
+}
+
+export function arrivedFrom(facts: SendFacts, connection: Connection): ArrivedMessage {
+  const { message, caller, agent, contextId, receivedAt, chain, forwarded, known, isContextOwn } = facts
+  const recipient = formatAddress({ local: agent, domain: connection.domain })
+  return {
+    kind: 'message',
+    message: {
+      id: message.messageId,
+      thread_id: contextId,
+      sender: senderOf(caller, { connection, recipient, receivedAt }),
+      recipient,
+      parts: [...partsFrom(message.parts), ...facts.references],
+      recipient_capabilities: {
+        mention_relay: { kind: 'none' },
+        ...(chain === undefined ? {} : { agent_chain: chain }),
+      },
+      received_via: 'a2a',
+      received_at: receivedAt,
+      raw: { message },
+      channel: channelOf(facts, connection),
+    },
+    agent,
+    ...(facts.isNamed ? { isAddressed: true } : {}),
+    semanticId: facts.semanticId,
+    version: '0',
+    isSenderChosenId: true,
+    isOnceById: true,
+    deliveryId: message.messageId,
+    subject: caller.subject,
+    ...(forwarded === undefined ? {} : { forwarded }),
+    // Whoever calls picks the name of the context: it leads back to what is theirs and to nothing else.
+    thread: isContextOwn
+      ? { candidates: [contextId], vouched: false, fresh: contextId }
+      : { candidates: [], vouched: false, fresh: `${contextId}#${facts.semanticId}` },
+    replyTo: { contextId },
+    obligation: 'task',
+    task: claimOf(facts, known),
+  }
+}
+
+function claimOf({ message, contextId, dialect }: SendFacts, known: string | undefined): TaskClaim {
+  return {
+    ...(known === undefined ? {} : { known }),
+    contextId,
+    // Checked field by field, and JSON all through.
+    payload: message as unknown as JsonObject,
+    dialect,
+  }
+}
+
+function channelOf(
+  { message, caller, contextId }: SendFacts,
+  connection: Connection,
+): NonNullable<ArrivedMessage['message']['channel']> {
+  const before = caller.chain.kind === 'read' ? caller.chain.caller : undefined
+  return {
+    connector_id: connection.id,
+    external_provider: 'a2a',
+    external_conversation_id: contextId,
+    external_message_id: message.messageId,
+    sender_id: nameOf(caller.kind, caller.bearer),
+    room_kind: 'dm',
+    from_self: false,
+    addressed: 'dm',
+    visibility: 'private',
+    mentions: [],
+    event: 'new',
+    ...(before === undefined ? {} : { caller: before }),
+  }
+}
+
+/** The same for a send that came by the gateway's webhook route, where nobody waits for a task. */
+export function normalizeA2a(
+  { bytes, caller }: A2aPayload,
+  arrival: RawArrival,
+  connection: Connection,
+): readonly Arrived[] {
+  const facts = { subject: caller.subject }
+  const json = parseBoundedJson(bytes)
+  if (!json.ok) throw new UnreadableArrival(json.reason, facts)
+  if (caller.chain.kind === 'unreadable')
+    throw new UnreadableArrival('invalid_agent_caller_context', {
+      ...facts,
+      remedy: caller.chain.remedy,
+      isFinal: true,
+    })
+  const read = readSend(json.value)
+  if (!read.ok) {
+    const remedy = read.violations.map(({ field, description }) => `${field} ${description}`).join('; ')
+    throw new UnreadableArrival('invalid_send_request', { ...facts, remedy: remedy.slice(0, 300) })
+  }
+  const { message, forwarded, chain: claimed } = cleanSend(read.value)
+  const chain = readChain(claimed, caller.chain.agentChain)
+  if (!chain.ok) throw new UnreadableArrival('invalid_agent_chain', facts)
+  const { messageId, contextId = messageId, taskId } = message
+  const arrived = arrivedFrom(
+    {
+      ...{ message, caller, contextId, forwarded, chain: chain.chain, receivedAt: arrival.receivedAt },
+      agent: caller.bearer?.agent ?? connection.agent,
+      isNamed: false,
+      semanticId: messageId,
+      isContextOwn: caller.kind !== 'anonymous',
+      ...(taskId === undefined ? {} : { known: taskId }),
+      dialect: '1.0',
+      references: [],
+    },
+    connection,
+  )
+  return [arrived]
+}

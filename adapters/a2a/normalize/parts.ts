@@ -1,0 +1,84 @@
+// Parts of a message as agents read them (a2a 9.8): text, files that nobody fetches by themselves, JSON, tool events.
+import { type KnownPart, type Part, textPart } from '../../../src/contract/index.ts'
+import { type Fields, isFields } from '../wire/fields.ts'
+import type { A2aPart } from '../wire/objects.ts'
+
+const textTypes = ['text/plain', 'text/markdown', 'text/html'] as const
+const toolEvents = ['tool-call', 'tool-result', 'tool-error']
+
+export function partsFrom(given: readonly A2aPart[]): readonly Part[] {
+  const parts: Part[] = []
+  const calls = new Map<string, number>()
+  for (const part of given) {
+    const event = toolEventIn(part)
+    const known = event === undefined ? undefined : calls.get(event.id)
+    if (event === undefined) parts.push(partFrom(part))
+    else if (known === undefined) {
+      calls.set(event.id, parts.length)
+      parts.push(event)
+    } else parts[known] = { ...parts[known], ...withoutUndefined(event) } as KnownPart
+  }
+  return parts
+}
+
+function partFrom({ text, raw, url, data, mediaType, filename }: A2aPart): Part {
+  const mime = mediaType === undefined ? {} : { mime: mediaType }
+  const name = filename === undefined ? {} : { name: filename }
+  if (text !== undefined) {
+    const known = textTypes.find((type) => type === mediaType?.toLowerCase())
+    return { kind: 'text', mime: known ?? 'text/plain', content: text }
+  }
+  if (raw !== undefined) return { kind: 'file', bytes_ref: { kind: 'inline', data_base64: raw }, ...mime, ...name }
+  if (url !== undefined) {
+    // Only what can be fetched safely is a file; anything else is an address that somebody wrote.
+    if (new URL(url).protocol === 'https:') return { kind: 'file', bytes_ref: { kind: 'url', url }, ...mime, ...name }
+    return { kind: 'link', url, ...(filename === undefined ? {} : { title: filename }) }
+  }
+  return {
+    kind: 'artifact',
+    bytes_ref: { kind: 'inline', data_base64: base64Of(JSON.stringify(data ?? null)) },
+    mime: mediaType ?? 'application/json',
+    ...name,
+  }
+}
+
+type ToolCall = Extract<KnownPart, { kind: 'tool_call' }>
+
+/** The tool event in a data part, if it is one (msg 11.2). Text never becomes one. */
+function toolEventIn({ data }: A2aPart): ToolCall | undefined {
+  if (!isFields(data) || typeof data['type'] !== 'string' || !toolEvents.includes(data['type'])) return undefined
+  const { type, toolCallId: id, toolName, input, output, error } = data as Fields
+  if (typeof id !== 'string' || id === '' || id.length > 256) return undefined
+  const name = typeof toolName === 'string' && toolName !== '' ? toolName : undefined
+  return {
+    kind: 'tool_call',
+    id,
+    name: name ?? 'unknown',
+    args: input ?? {},
+    ...(type === 'tool-result' ? { result: output ?? null } : {}),
+    ...(type === 'tool-error' ? { error: { message: messageIn(error) } } : {}),
+  }
+}
+
+/** A result says nothing about the call that it belongs to: its name and input stay as they were. */
+function withoutUndefined({ result, error }: ToolCall): Partial<ToolCall> {
+  return { ...(result === undefined ? {} : { result }), ...(error === undefined ? {} : { error }) }
+}
+
+function messageIn(error: unknown): string {
+  const message = isFields(error) ? error['message'] : error
+  return typeof message === 'string' ? message : 'failed'
+}
+
+/** Reference to earlier work of the same caller, in words. */
+export function referencePart(id: string, state: string, text: string): Part {
+  const said = text.trim() === '' ? '' : `:\n${text.slice(0, 4000)}`
+  return textPart(`[refers to task ${id}, ${state}]${said}`)
+}
+
+export function base64Of(text: string): string {
+  const bytes = new TextEncoder().encode(text)
+  let binary = ''
+  for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192))
+  return btoa(binary)
+}

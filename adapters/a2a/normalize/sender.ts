@@ -1,0 +1,36 @@
+// The sender of a message: the holder of a token, this machine's user, or somebody who showed nothing where that is allowed.
+import {
+  type Connection,
+  formatAddress,
+  mintEvidence,
+  type VerifiedSender,
+  verifiedSender,
+} from '../../../src/contract/index.ts'
+import type { A2aCaller } from '../wire/caller.ts'
+
+type Scene = { readonly connection: Connection; readonly recipient: string; readonly receivedAt: string }
+
+export function senderOf({ kind, bearer, subject }: A2aCaller, scene: Scene): VerifiedSender {
+  const { connection, recipient, receivedAt: issuedAt } = scene
+  const bound = { issuer: connection.domain, recipient, issuedAt, subject }
+  const address = formatAddress({ local: nameOf(kind, bearer), domain: `a2a.${connection.domain}` })
+  if (bearer !== undefined) {
+    const { tokenId, claims } = bearer
+    const method = 'urn:gw:auth:bearer-token:v0.1'
+    const evidence = mintEvidence({ ...bound, method, assurance: 'oauth', tokenId, claims })
+    return verifiedSender([evidence], { address, auth_method: 'bearer-token', key_id: tokenId })
+  }
+  if (kind === 'local') {
+    const method = 'urn:gw:auth:local-caller:v0.1'
+    const evidence = mintEvidence({ ...bound, method, assurance: 'platform' })
+    return verifiedSender([evidence], { address, auth_method: 'a2a-local' })
+  }
+  // What is proven is no more than that an open connection was asked: the weakest class there is.
+  const method = 'urn:gw:auth:open-connection:v0.1'
+  const evidence = mintEvidence({ ...bound, method, assurance: 'delegated' })
+  return verifiedSender([evidence], { address, auth_method: 'a2a-anonymous' })
+}
+
+export function nameOf(kind: A2aCaller['kind'], bearer: A2aCaller['bearer']): string {
+  return bearer === undefined ? kind : `token-${bearer.tokenId}`
+}

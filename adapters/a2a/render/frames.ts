@@ -1,0 +1,70 @@
+// Events of a task's log as frames of a stream (a2a 2.5). Who joins later sees the same frames from there on.
+import { type TaskEvent, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
+import type { A2aPart, StreamResponse } from '../wire/objects.ts'
+import { stateName } from '../wire/states.ts'
+import { partsTo } from './parts.ts'
+import { type Place, statusMessage } from './said.ts'
+import { resultParts } from './task.ts'
+
+export type Framing = (event: TaskEvent) => StreamResponse | undefined
+
+/** `begun`: what the reader has been shown already. */
+export function createFraming(place: Place, begun: Pick<TaskSnapshot, 'outputs'>): Framing {
+  /** Words shown per run; undefined: the next ones replace them. */
+  const shown = new Map<string, string | undefined>()
+  for (const { runId, parts } of begun.outputs) shown.set(runId, textOf(parts))
+  return (event) => {
+    switch (event.kind) {
+      case 'state':
+        return statusFrame(event, place)
+      case 'words': {
+        const before = shown.get(event.runId)
+        if (event.delta === '') return undefined
+        shown.set(event.runId, (before ?? '') + event.delta)
+        return artifactFrame(event, place, [{ text: event.delta }], { append: before !== undefined, lastChunk: false })
+      }
+      case 'reset':
+        shown.set(event.runId, undefined)
+        return undefined
+      case 'answer': {
+        const words = shown.get(event.runId)
+        shown.delete(event.runId)
+        return answerFrame(event, place, words)
+      }
+      case 'activity':
+        return undefined
+      default:
+        return event satisfies never
+    }
+  }
+}
+
+type EventOf<Kind extends TaskEvent['kind']> = Extract<TaskEvent, { kind: Kind }>
+
+function statusFrame({ state, said, at, runId }: EventOf<'state'>, place: Place): StreamResponse {
+  const { taskId, contextId } = place
+  const message = statusMessage(state, said, runId, place)
+  const status = { state: stateName(state), timestamp: at, ...(message === undefined ? {} : { message }) }
+  return { statusUpdate: { taskId, contextId, status } }
+}
+
+/** A question is said in the status that follows. */
+function answerFrame(event: EventOf<'answer'>, place: Place, words: string | undefined): StreamResponse | undefined {
+  const { said } = event
+  if (said.status !== 'completed') return undefined
+  const parts = partsTo(resultParts(said.parts), place.accepted)
+  if (parts.length === 0) return undefined
+  // Nothing is sent twice: the words are there, and this says that they were all.
+  const isSaid = words !== undefined && parts.length === 1 && parts[0]?.text === words
+  if (isSaid) return artifactFrame(event, place, [{ text: '' }], { append: true, lastChunk: true })
+  return artifactFrame(event, place, parts, { append: false, lastChunk: true })
+}
+
+function artifactFrame(
+  { runId }: TaskEvent,
+  { taskId, contextId }: Place,
+  parts: readonly A2aPart[],
+  flags: { readonly append: boolean; readonly lastChunk: boolean },
+): StreamResponse {
+  return { artifactUpdate: { taskId, contextId, artifact: { artifactId: runId, parts }, ...flags } }
+}

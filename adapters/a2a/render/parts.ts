@@ -1,0 +1,80 @@
+// Parts of an answer as the protocol writes them (a2a 9.8). Pure: bytes of stored files have been put in before.
+import { isKnownPart, type Json, type KnownPart, type Part } from '../../../src/contract/index.ts'
+import { htmlToText, partsText } from '../../../src/rendering/index.ts'
+import type { A2aPart } from '../wire/objects.ts'
+
+/** What a reader takes; empty: anything. */
+export type Accepted = readonly string[]
+
+export function partsTo(parts: readonly Part[], accepted: Accepted): readonly A2aPart[] {
+  return parts.flatMap((part) => (isKnownPart(part) ? partTo(part, accepted) : []))
+}
+
+function partTo(part: KnownPart, accepted: Accepted): readonly A2aPart[] {
+  switch (part.kind) {
+    case 'text':
+      return textTo(part, accepted)
+    case 'file':
+    case 'artifact':
+      return fileTo(part)
+    case 'link':
+      return [linkTo(part)]
+    case 'tool_call':
+      return [{ data: toolEvent(part) }]
+    // Said in words beside the metadata that carries it.
+    case 'policy':
+      return part.policy.message.trim() === '' ? [] : [{ text: part.policy.message }]
+    default:
+      return part satisfies never
+  }
+}
+
+function textTo({ mime, content }: Extract<KnownPart, { kind: 'text' }>, accepted: Accepted): readonly A2aPart[] {
+  if (content === '') return []
+  const isTaken = accepted.length === 0 || accepted.includes(mime) || accepted.includes('*/*')
+  if (mime === 'text/html') return [isTaken ? { text: content, mediaType: mime } : { text: htmlToText(content) }]
+  // Markdown reads well enough as it is written.
+  return [mime === 'text/markdown' && isTaken ? { text: content, mediaType: mime } : { text: content }]
+}
+
+type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
+
+function fileTo(part: FilePart): readonly A2aPart[] {
+  const { bytes_ref: ref, mime, name } = part
+  const about = {
+    ...(name === undefined ? {} : { filename: name }),
+    ...(mime === undefined ? {} : { mediaType: mime }),
+  }
+  if (ref.kind === 'inline') {
+    const data = part.kind === 'artifact' && mime === 'application/json' ? jsonIn(ref.data_base64) : undefined
+    return [data === undefined ? { raw: ref.data_base64, ...about } : { data: data.is, ...about }]
+  }
+  if (ref.kind !== 'channel' && ref.url !== undefined) return [{ url: ref.url, ...about }]
+  const line = partsText([part])
+  return line === '' ? [] : [{ text: line }]
+}
+
+/** Something behind an address that the agent knows the type of, or an address for people to follow. */
+function linkTo(part: Extract<KnownPart, { kind: 'link' }>): A2aPart {
+  const { url, title, mime } = part
+  if (mime === undefined) return { text: partsText([part]) }
+  return { url, ...(title === undefined ? {} : { filename: title }), mediaType: mime }
+}
+
+function jsonIn(base64: string): { readonly is: Json } | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
+    return { is: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) }
+  } catch {
+    return undefined
+  }
+}
+
+/** msg 11.2: the same id first without, then with what it came to. */
+function toolEvent({ id, name, args, result, error }: Extract<KnownPart, { kind: 'tool_call' }>): Json {
+  const call = { toolCallId: id, toolName: name }
+  if (error !== undefined) return { type: 'tool-error', ...call, error: { message: error.message } }
+  // What a model was given and gave back is JSON.
+  if (result !== undefined) return { type: 'tool-result', ...call, output: result as Json }
+  return { type: 'tool-call', ...call, input: (args ?? {}) as Json }
+}

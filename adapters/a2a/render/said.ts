@@ -1,0 +1,53 @@
+// What an agent said at a turn of its task, as a message of the protocol: a question, a refusal, why it did not work out.
+import { isKnownPart, type JsonObject, type NormalizedResponse, type TaskState } from '../../../src/contract/index.ts'
+import type { A2aMessage, A2aPart } from '../wire/objects.ts'
+import { type Accepted, partsTo } from './parts.ts'
+
+export type Place = { readonly taskId: string; readonly contextId: string; readonly accepted: Accepted }
+
+/** Said where nobody found words. */
+const sentences: Readonly<Record<TaskState, string>> = {
+  submitted: '',
+  working: '',
+  input_required: 'More information is needed to go on.',
+  auth_required: 'Authorization is needed to go on.',
+  completed: '',
+  failed: 'The task failed.',
+  cancelled: '',
+  rejected: 'The request was rejected.',
+}
+
+/** Undefined: the state says it all. Results are artifacts, so a completed task has nothing to say. */
+export function statusMessage(
+  state: TaskState,
+  said: NormalizedResponse | null,
+  messageId: string,
+  place: Place,
+): A2aMessage | undefined {
+  if (state === 'completed' || state === 'submitted' || state === 'working') return undefined
+  if (said !== null) return messageTo(said, messageId, place, sentences[state])
+  return sentences[state] === '' ? undefined : message([{ text: sentences[state] }], undefined, messageId, place)
+}
+
+/** Of an error no more than what the agent wrote for people to read: its message may quote anything. */
+export function messageTo(said: NormalizedResponse, messageId: string, place: Place, otherwise = ''): A2aMessage {
+  const parts = partsTo(said.parts, place.accepted)
+  return message(parts.length === 0 ? [{ text: otherwise }] : parts, policyMetadata(said), messageId, place)
+}
+
+function message(
+  parts: readonly A2aPart[],
+  metadata: JsonObject | undefined,
+  messageId: string,
+  { taskId, contextId }: Place,
+): A2aMessage {
+  const about = metadata === undefined ? {} : { metadata }
+  return { messageId, contextId, taskId, role: 'ROLE_AGENT', parts, ...about }
+}
+
+/** msg 9.5: the part itself for machines, beside its words. */
+function policyMetadata({ parts }: NormalizedResponse): JsonObject | undefined {
+  const [policy] = parts.flatMap((part) => (isKnownPart(part) && part.kind === 'policy' ? [part.policy] : []))
+  // Policy parts have passed their schema, and JSON is all they hold.
+  return policy === undefined ? undefined : { mentionable: { policy: policy as JsonObject } }
+}

@@ -1,0 +1,94 @@
+// A task as its owner sees it: where it stands, what it came to, what was said (a2a 2.3, 2.6).
+import {
+  isFinalState,
+  isKnownPart,
+  type Part,
+  type Task,
+  type TaskMessage,
+  type TaskOutput,
+  type TaskSnapshot,
+} from '../../../src/contract/index.ts'
+import type { A2aArtifact, A2aMessage, A2aStatus, A2aTask } from '../wire/objects.ts'
+import { stateName } from '../wire/states.ts'
+import { type Accepted, partsTo } from './parts.ts'
+import { messageTo, type Place, statusMessage } from './said.ts'
+
+/** How much of it somebody wants to see. */
+export type TaskView = {
+  /** Absent: all of it; 0: none. */
+  readonly historyLength?: number | undefined
+  readonly includeArtifacts: boolean
+  readonly accepted: Accepted
+}
+
+export const wholeTask: TaskView = { includeArtifacts: true, accepted: [] }
+
+type Shown = Pick<TaskSnapshot, 'task' | 'messages' | 'outputs'>
+
+export function taskTo({ task, messages, outputs }: Shown, view: TaskView): A2aTask {
+  const { id, contextId, metadata } = task
+  const place = { taskId: id, contextId, accepted: view.accepted }
+  const history = historyTo(messages, task, place, view.historyLength)
+  return {
+    id,
+    contextId,
+    status: statusTo(task, messages, place),
+    ...(view.includeArtifacts ? { artifacts: artifactsTo(outputs, messages, view.accepted) } : {}),
+    ...(history === undefined ? {} : { history }),
+    ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+  }
+}
+
+function statusTo(task: Task, messages: readonly TaskMessage[], place: Place): A2aStatus {
+  const last = messages.findLast((each) => each.role === 'agent')
+  const messageId = last?.role === 'agent' ? last.runId : `${task.id}:${task.stateAt}`
+  const message = statusMessage(task.state, task.said, messageId, place)
+  return {
+    state: stateName(task.state),
+    timestamp: task.stateAt,
+    ...(message === undefined ? {} : { message }),
+  }
+}
+
+export function artifactsTo(
+  outputs: readonly TaskOutput[],
+  messages: readonly TaskMessage[],
+  accepted: Accepted,
+): readonly A2aArtifact[] {
+  const asked = new Set(messages.flatMap((each) => (each.role === 'agent' && !isResult(each) ? [each.runId] : [])))
+  return outputs.flatMap(({ runId, parts }) => {
+    const shown = asked.has(runId) ? [] : partsTo(resultParts(parts), accepted)
+    return shown.length === 0 ? [] : [{ artifactId: runId, parts: shown }]
+  })
+}
+
+/** A question or a refusal is no result: it is said in the status. */
+function isResult({ said }: Extract<TaskMessage, { role: 'agent' }>): boolean {
+  return said.status === 'completed'
+}
+
+export function resultParts(parts: readonly Part[]): readonly Part[] {
+  return parts.filter((part) => !isKnownPart(part) || part.kind !== 'policy')
+}
+
+/** What was asked, and what was said on the way; what the status says now, and results, stand elsewhere. */
+function historyTo(
+  messages: readonly TaskMessage[],
+  { state }: Task,
+  place: Place,
+  length: number | undefined,
+): readonly A2aMessage[] | undefined {
+  if (length === 0) return undefined
+  const isSaidNow = isFinalState(state) || state === 'input_required' || state === 'auth_required'
+  const current = isSaidNow ? messages.findLast((each) => each.role === 'agent') : undefined
+  const shown = messages.filter((each) => each.role === 'user' || (isResult(each) ? false : each !== current))
+  const history = shown.map((each) => historyMessage(each, place))
+  return length === undefined ? history : history.slice(-length)
+}
+
+function historyMessage(each: TaskMessage, place: Place): A2aMessage {
+  if (each.role === 'agent') return messageTo(each.said, each.runId, place, each.said.status)
+  const { taskId, contextId } = place
+  // Written by this adapter when it was taken, from a message that had been checked.
+  return { ...(each.payload as unknown as A2aMessage), contextId, taskId }
+}

@@ -1,0 +1,83 @@
+// One request on its way through the bindings: who calls, whom, in which version; and what it may come to.
+import type {
+  AgentProfile,
+  CallerDesk,
+  Connection,
+  FileSource,
+  JsonObject,
+  ServeDoor,
+  TaskCaller,
+  TaskDesk,
+} from '../../../src/contract/index.ts'
+import type { A2aSettings } from '../config.ts'
+import type { CardDesk } from '../discovery/card-desk.ts'
+import type { A2aCaller } from '../wire/caller.ts'
+import { type Fault, type FieldViolation, fault } from '../wire/faults.ts'
+import type { Reading } from '../wire/fields.ts'
+import type { StreamResponse } from '../wire/objects.ts'
+import type { Dialect } from '../wire/operations.ts'
+import type { PageTokens } from './page-token.ts'
+
+export type A2aDeps = {
+  readonly settings: A2aSettings
+  readonly connection: Connection
+  readonly callers: CallerDesk
+  readonly tasks: TaskDesk
+  readonly agents: () => readonly AgentProfile[]
+  readonly files: FileSource | undefined
+  readonly cards: CardDesk
+  readonly pages: PageTokens
+  readonly newId: () => string
+  readonly now: () => number
+}
+
+export type Call = {
+  readonly door: ServeDoor
+  readonly caller: A2aCaller
+  /** The agent that the address names; undefined at the hub. */
+  readonly named: string | undefined
+  /** Whom it is for where its words say nothing else. */
+  readonly agent: string
+  readonly origin: string
+  readonly dialect: Dialect
+  readonly extensions: readonly string[]
+  /** Where a reader who lost its stream had got to. */
+  readonly lastEventId: string | undefined
+  readonly signal: AbortSignal
+}
+
+/** `id`: where its reader has got to with it. */
+export type Frame = { readonly response: StreamResponse; readonly id?: string; readonly isLast: boolean }
+
+export type Outcome =
+  | { readonly kind: 'result'; readonly body: JsonObject }
+  | { readonly kind: 'stream'; readonly first: readonly Frame[]; readonly rest: AsyncIterable<readonly Frame[]> }
+  | Fault
+
+export type Operation = (deps: A2aDeps, call: Call, params: Readonly<Record<string, unknown>>) => Promise<Outcome>
+
+export function result(body: object): Outcome {
+  // Written by render, which writes JSON.
+  return { kind: 'result', body: body as JsonObject }
+}
+
+export function byOf({ caller }: Pick<Call, 'caller'>): TaskCaller {
+  return { subject: caller.subject }
+}
+
+/** What was read, or every field that is wrong with it. */
+export function readOr<T>(reading: Reading<T>): T | Fault {
+  return reading.ok ? reading.value : invalidParams(reading.violations)
+}
+
+export function invalidParams(violations: readonly FieldViolation[]): Fault {
+  const [first] = violations
+  const what = first === undefined ? '' : `: ${first.field} ${first.description}`
+  const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : ''
+  return fault('invalid_params', `invalid parameters${what}${more}`, { violations })
+}
+
+/** The same words whether there is none or it is somebody else's: nobody learns which. */
+export function noSuchTask(): Fault {
+  return fault('task_not_found', 'there is no such task')
+}

@@ -1,0 +1,17 @@
+// The card for those who show a credential (a2a 2.11, CARD-EXT).
+import { fault } from '../wire/faults.ts'
+import { type Operation, result } from './call.ts'
+
+export const getExtendedCard: Operation = async ({ cards, settings }, { caller, named, origin, dialect }) => {
+  const missing = fault('extended_card_not_configured', 'no extended card is configured here')
+  if (settings.extendedCard === false)
+    // 0.3 has one word for both.
+    return dialect === '0.3' ? missing : fault('unsupported_operation', 'this agent has no extended card')
+  if (settings.extendedCard === true) return missing
+  if (caller.kind !== 'token')
+    return fault('unauthenticated', 'the extended card is for callers who show a credential', {
+      headers: { 'www-authenticate': 'Bearer realm="a2a"' },
+    })
+  const card = await cards.extended({ agent: named }, origin, dialect)
+  return card === undefined ? missing : result(card)
+}

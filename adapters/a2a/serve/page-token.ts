@@ -1,0 +1,45 @@
+// Tokens of pages: where a list goes on, for this caller and this question alone. Nobody can make one up (a2a 2.7).
+import type { Hmac, TaskQuery } from '../../../src/contract/index.ts'
+import { equalInConstantTime, hexOf } from '../../../src/verification/index.ts'
+
+export type PageTokens = {
+  write(after: NonNullable<TaskQuery['after']>, about: readonly unknown[]): Promise<string>
+  /** Undefined: not one of ours, or of another list. */
+  read(token: string, about: readonly unknown[]): Promise<TaskQuery['after'] | undefined>
+}
+
+const utf8 = new TextEncoder()
+
+export function createPageTokens(hmac: Hmac, secret: () => Promise<string>): PageTokens {
+  const mark = async (text: string, about: readonly unknown[]): Promise<string> => {
+    const bytes = utf8.encode(JSON.stringify(['a2a-page', text, ...about]))
+    return hexOf(await hmac.sha256(await secret(), bytes)).slice(0, 32)
+  }
+  return {
+    async write({ stateAt, id }, about) {
+      const text = JSON.stringify([stateAt, id])
+      return `${btoa(text)}.${await mark(text, about)}`
+    },
+    async read(token, about) {
+      const [encoded = '', given = ''] = token.split('.')
+      const text = decoded(encoded)
+      if (text === undefined) return undefined
+      const isOurs = equalInConstantTime(given, await mark(text, about))
+      return isOurs ? placeIn(text) : undefined
+    },
+  }
+}
+
+function decoded(encoded: string): string | undefined {
+  try {
+    return atob(encoded)
+  } catch {
+    return undefined
+  }
+}
+
+/** Marked by us, so that it is what we wrote. */
+function placeIn(text: string): TaskQuery['after'] {
+  const [stateAt, id] = JSON.parse(text) as readonly [string, string]
+  return { stateAt, id }
+}

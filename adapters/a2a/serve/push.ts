@@ -1,0 +1,101 @@
+// Where somebody wants to be told about a task (a2a 2.8, 9.6): kept here, told elsewhere.
+import type { PushConfig } from '../../../src/contract/index.ts'
+import { pushTargetProblem } from '../verify/push-target.ts'
+import { type Fault, fault, isFault } from '../wire/faults.ts'
+import { defaultConfigId } from '../wire/legacy/requests.ts'
+import { defined } from '../wire/message.ts'
+import type { A2aPushConfig } from '../wire/objects.ts'
+import { readPushConfig, readPushList, readPushRequest } from '../wire/requests.ts'
+import { type A2aDeps, byOf, type Call, invalidParams, noSuchTask, type Operation, readOr, result } from './call.ts'
+import { findTask } from './find-task.ts'
+
+/** The fault of a connection that tells nobody; undefined: it does. */
+export function pushIsOff({ settings }: Pick<A2aDeps, 'settings'>): Fault | undefined {
+  return settings.push === false ? fault('push_not_supported', 'this agent sends no push notifications') : undefined
+}
+
+/** `at`: how the request calls the configuration. */
+export function pushProblem({ settings }: A2aDeps, url: string, at = ''): Fault | undefined {
+  const problem = settings.push === false ? undefined : pushTargetProblem(url, settings.push.allow)
+  return problem === undefined ? undefined : invalidParams([{ field: `${at}url`, description: problem }])
+}
+
+export const createPush: Operation = async (deps, call, params) => {
+  const config = readOr(readPushConfig(params))
+  if (isFault(config)) return config
+  const refusal = pushIsOff(deps) ?? pushProblem(deps, config.url)
+  if (refusal !== undefined) return refusal
+  const task = await findTask(deps, call, config.taskId)
+  if (isFault(task)) return task
+  const saved = await savePush(deps, call, config)
+  return isFault(saved) ? saved : result(pushTo(saved))
+}
+
+export async function savePush(deps: A2aDeps, call: Call, config: A2aPushConfig): Promise<PushConfig | Fault> {
+  const { taskId, url, token, authentication } = config
+  const row: PushConfig = {
+    taskId,
+    id: config.id ?? deps.newId(),
+    url,
+    token: token ?? null,
+    scheme: authentication?.scheme ?? null,
+    credentials: authentication?.credentials ?? null,
+    dialect: call.dialect,
+  }
+  const outcome = await deps.tasks.push.save(row, byOf(call))
+  if (outcome === undefined) return noSuchTask()
+  if (outcome === 'saved') return row
+  const description = 'is one too many: the task has as many configurations as it may; delete one'
+  return invalidParams([{ field: 'id', description }])
+}
+
+export const getPush: Operation = async (deps, call, params) => {
+  const request = readOr(readPushRequest(params))
+  if (isFault(request)) return request
+  const refusal = pushIsOff(deps)
+  if (refusal !== undefined) return refusal
+  const task = await findTask(deps, call, request.taskId)
+  if (isFault(task)) return task
+  const { id, taskId } = request
+  const found = await deps.tasks.push.find(taskId, id, byOf(call))
+  // 0.3 asks for the only one there is by the task's own id.
+  const isDefault = call.dialect === '0.3' && id === taskId
+  const config = found ?? (isDefault ? await deps.tasks.push.find(taskId, defaultConfigId, byOf(call)) : undefined)
+  return config === undefined
+    ? fault('task_not_found', 'the task has no such push notification configuration')
+    : result(pushTo(config))
+}
+
+export const listPush: Operation = async (deps, call, params) => {
+  const request = readOr(readPushList(params))
+  if (isFault(request)) return request
+  const refusal = pushIsOff(deps)
+  if (refusal !== undefined) return refusal
+  const task = await findTask(deps, call, request.taskId)
+  if (isFault(task)) return task
+  const configs = await deps.tasks.push.list(request.taskId, byOf(call))
+  return configs === undefined ? noSuchTask() : result({ configs: configs.map(pushTo) })
+}
+
+/** One that is gone is gone: deleting it again is no mistake. */
+export const deletePush: Operation = async (deps, call, params) => {
+  const request = readOr(readPushRequest(params))
+  if (isFault(request)) return request
+  const refusal = pushIsOff(deps)
+  if (refusal !== undefined) return refusal
+  const task = await findTask(deps, call, request.taskId)
+  if (isFault(task)) return task
+  await deps.tasks.push.remove(request.taskId, request.id, byOf(call))
+  return result({})
+}
+
+/** Whoever reads it back learns how they are told, and no credential. */
+function pushTo({ taskId, id, url, scheme, token }: PushConfig): A2aPushConfig {
+  return {
+    taskId,
+    id,
+    url,
+    ...defined({ token: token ?? undefined }),
+    ...(scheme === null ? {} : { authentication: { scheme } }),
+  }
+}

@@ -1,0 +1,60 @@
+// The body of a request: of a type we read, never more of it than allowed, and a JSON object (a2a 9.2).
+import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { jsonTypeOf } from '../verify/media-type.ts'
+import { type Fault, fault } from '../wire/faults.ts'
+import type { Fields } from '../wire/fields.ts'
+
+/** Before anything is read. `isOptional`: a request that carries nothing needs no type. */
+export function mediaTypeFault(headers: Headers, isOptional: boolean): Fault | undefined {
+  const type = headers.get('content-type')
+  const encoding = (headers.get('content-encoding') ?? 'identity').trim().toLowerCase()
+  const isBare = type === null && isOptional
+  if (encoding === 'identity' && (isBare || jsonTypeOf(type ?? '') !== undefined)) return undefined
+  const advice = 'send Content-Type: application/json or application/a2a+json, not compressed'
+  return fault('unsupported_media_type', `the body is of a type that is not read here; ${advice}`)
+}
+
+export async function readJson(request: Request, maxBytes: number): Promise<Fields | Fault> {
+  const declared = Number(request.headers.get('content-length') ?? Number.NaN)
+  const bytes = declared > maxBytes ? undefined : await readBounded(request.body, maxBytes)
+  if (bytes === undefined)
+    return fault('body_too_large', `the request is too large; send at most ${maxBytes} bytes`, {
+      // What was not read would be taken for the next request.
+      headers: { connection: 'close' },
+    })
+  if (bytes.length === 0) return {}
+  const json = parseBoundedJson(bytes)
+  if (json.ok) return json.value
+  switch (json.reason) {
+    case 'not_an_object':
+      return fault('invalid_request', 'the request must be one JSON object; batches are not part of the protocol')
+    case 'too_deep':
+      return fault('invalid_request', 'the request is nested too deeply')
+    default:
+      return fault('parse_error', 'the request is not valid JSON')
+  }
+}
+
+async function readBounded(body: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<Uint8Array | undefined> {
+  if (body === null) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  const reader = body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    size += value.byteLength
+    if (size > maxBytes) {
+      await reader.cancel()
+      return undefined
+    }
+    chunks.push(value)
+  }
+  const whole = new Uint8Array(size)
+  let at = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, at)
+    at += chunk.byteLength
+  }
+  return whole
+}

@@ -1,0 +1,90 @@
+// A task as it stood at an earlier place of its log, so that what is shown first and what follows fit together (a2a 9.4).
+import {
+  isFinalState,
+  type Part,
+  type Task,
+  type TaskDesk,
+  type TaskEvent,
+  type TaskSnapshot,
+  textPart,
+} from '../../../src/contract/index.ts'
+import type { Call } from './call.ts'
+
+/** Before the first event of a log. */
+export const logStart = ''
+
+/** What its sender is shown first: the task as this message found it, with the message. */
+export function snapshotBefore(now: TaskSnapshot, before: TaskSnapshot | undefined): TaskSnapshot {
+  if (before !== undefined)
+    return {
+      ...before,
+      messages: now.messages.filter(
+        (each) => each.at <= (now.messages.findLast(({ role }) => role === 'user')?.at ?? ''),
+      ),
+    }
+  const { task, messages } = now
+  const begun: Task = { ...task, state: 'submitted', stateAt: task.createdAt, said: null }
+  return { task: begun, messages: messages.slice(0, 1), outputs: [], cursor: logStart }
+}
+
+/** For whoever names the last event it saw: the task as of that event. Otherwise, and for an id of no event: as it is now. */
+export async function snapshotAt(tasks: TaskDesk, now: TaskSnapshot, call: Call): Promise<TaskSnapshot> {
+  const { lastEventId, signal } = call
+  if (lastEventId === undefined || lastEventId === now.cursor) return now
+  const start = snapshotBefore(now, undefined)
+  if (lastEventId === logStart) return start
+  const log = new AbortController()
+  const fold = createFold(start)
+  try {
+    for await (const events of tasks.watch(now.task.id, logStart, AbortSignal.any([signal, log.signal]))) {
+      for (const event of events) {
+        fold.add(event)
+        if (event.cursor === lastEventId) return { ...fold.task(), messages: now.messages, cursor: lastEventId }
+        // Past what there was when we looked: the id is of no event of this task.
+        if (event.cursor === now.cursor) return now
+      }
+    }
+    return now
+  } finally {
+    log.abort()
+  }
+}
+
+type Fold = { readonly add: (event: TaskEvent) => void; readonly task: () => Pick<TaskSnapshot, 'task' | 'outputs'> }
+
+function createFold({ task: begun }: TaskSnapshot): Fold {
+  let task = begun
+  const outputs = new Map<string, { readonly parts: readonly Part[]; readonly isWhole: boolean }>()
+  const words = new Map<string, string>()
+  return {
+    add(event) {
+      switch (event.kind) {
+        case 'state':
+          task = { ...task, state: event.state, stateAt: event.at, said: event.said }
+          return
+        case 'words': {
+          const text = (words.get(event.runId) ?? '') + event.delta
+          words.set(event.runId, text)
+          outputs.set(event.runId, { parts: [textPart(text)], isWhole: false })
+          return
+        }
+        case 'reset':
+          words.delete(event.runId)
+          outputs.delete(event.runId)
+          return
+        case 'answer':
+          outputs.set(event.runId, { parts: event.said.parts, isWhole: true })
+          return
+        case 'activity':
+          return
+        default:
+          return event satisfies never
+      }
+    },
+    task: () => ({ task, outputs: [...outputs].map(([runId, output]) => ({ runId, ...output })) }),
+  }
+}
+
+export function isOver({ task }: TaskSnapshot): boolean {
+  return isFinalState(task.state)
+}

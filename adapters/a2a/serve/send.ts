@@ -1,0 +1,32 @@
+// Sending a message and waiting for what becomes of it (a2a 2.2): until the task rests, or no longer than one may wait.
+import { messageTo } from '../render/said.ts'
+import { taskTo } from '../render/task.ts'
+import { isFault } from '../wire/faults.ts'
+import { readSend } from '../wire/requests.ts'
+import { byOf, noSuchTask, type Operation, readOr, result } from './call.ts'
+import { fillParts, fillSnapshot } from './stored-bytes.ts'
+import { isOtherBody, reusedId, takeSend } from './take.ts'
+
+export const sendMessage: Operation = async (deps, call, params) => {
+  const request = readOr(readSend(params))
+  if (isFault(request)) return request
+  const taken = await takeSend(deps, call, request)
+  if (isFault(taken)) return taken
+  const { taskId, message } = taken
+  // Whoever goes away stops waiting and nothing else: the run goes on (ruling 30).
+  const snapshot = request.returnImmediately
+    ? await deps.tasks.read(taskId, byOf(call))
+    : await deps.tasks.settled(taskId, byOf(call), deps.settings.blockMs, call.signal)
+  if (snapshot === undefined) return noSuchTask()
+  if (isOtherBody(snapshot.messages, message)) return reusedId()
+  const { historyLength, acceptedOutputModes: accepted } = request
+  const { task } = snapshot
+  if (task.state === 'completed' && task.said?.direct === true) {
+    const last = snapshot.messages.findLast((each) => each.role === 'agent')
+    const messageId = last?.role === 'agent' ? last.runId : task.id
+    const { taskId: _none, ...said } = messageTo(task.said, messageId, { taskId, contextId: task.contextId, accepted })
+    return result({ message: said })
+  }
+  const shown = await fillSnapshot(fillParts(deps.files), snapshot)
+  return result({ task: taskTo(shown, { historyLength, includeArtifacts: true, accepted }) })
+}

@@ -1,0 +1,171 @@
+// Hop 4 of a send (a2a 9.5): every gate that needs no store first, then the task and the context it names, then the commit.
+//
+// The same messageId again is the same message, whatever it says: accept keys it by its id alone (`isOnceById`), so that of two
+// copies, in whatever order and in however many replicas, one is stored and both learn its task. Only then is what was asked
+// compared with what is stored there, and another body is refused. Comparing before the commit would leave a gap for two first
+// sends at once; flagging after it would have let the second one run.
+import { cleanText, type Part, type TaskMessage, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
+import { canonicalJson } from '../../../src/verification/index.ts'
+import { readChain } from '../normalize/mentionable.ts'
+import { arrivedFrom, cleanSend, type SendFacts } from '../normalize/message.ts'
+import { referencePart } from '../normalize/parts.ts'
+import { doTypesMeet, isTypeAmong } from '../verify/media-type.ts'
+import { type Fault, fault, isFault } from '../wire/faults.ts'
+import type { A2aMessage, A2aPart } from '../wire/objects.ts'
+import type { SendRequest } from '../wire/requests.ts'
+import { type A2aDeps, byOf, type Call, invalidParams, noSuchTask } from './call.ts'
+import { readTaskOf } from './find-task.ts'
+import { pushIsOff, pushProblem, savePush } from './push.ts'
+
+export type Taken = {
+  readonly taskId: string
+  readonly message: A2aMessage
+  /** Stored by this very request. */
+  readonly isNew: boolean
+  /** The task it goes on with, as it stood right before. */
+  readonly before: TaskSnapshot | undefined
+}
+
+const maxReferences = 8
+
+export async function takeSend(deps: A2aDeps, call: Call, request: SendRequest): Promise<Taken | Fault> {
+  const refusal = gates(deps, request)
+  if (refusal !== undefined) return refusal
+  const facts = await factsOf(deps, call, request)
+  if (isFault(facts)) return facts
+  const [acceptance] = await call.door.take([arrivedFrom(facts, deps.connection)])
+  if (acceptance === undefined || acceptance.kind === 'refused')
+    return refused(acceptance?.kind === 'refused' ? acceptance.reason : '')
+  const taskId = await deps.tasks.ofMessage(acceptance.inboxId)
+  // Stored as something that could not be read: there is no task for it, and the same would come of it again.
+  if (taskId === undefined) return invalidParams([{ field: 'message', description: 'could not be taken as a message' }])
+  const { message, before } = facts
+  const isNew = acceptance.kind === 'accepted'
+  if (!isNew) {
+    const stored = await deps.tasks.read(taskId, byOf(call))
+    if (stored !== undefined && isOtherBody(stored.messages, message)) return reusedId()
+  }
+  const { push } = request
+  // After the commit, and again with every copy: whoever was answered is told, and whoever was not asks again.
+  const saved = push === undefined ? undefined : await savePush(deps, call, { ...push, taskId })
+  return saved !== undefined && isFault(saved) ? saved : { taskId, message, isNew, before }
+}
+
+/** What was stored under the id of this message says something else. */
+export function isOtherBody(stored: readonly TaskMessage[], message: A2aMessage): boolean {
+  const same = stored.find((each) => each.role === 'user' && each.payload['messageId'] === message.messageId)
+  return same?.role === 'user' && canonicalJson(same.payload) !== canonicalJson(message)
+}
+
+export function reusedId(): Fault {
+  const description = 'was used for another message before; give every message an id of its own'
+  return invalidParams([{ field: 'message.messageId', description }])
+}
+
+function gates(deps: A2aDeps, { message, acceptedOutputModes, push }: SendRequest): Fault | undefined {
+  const { inputModes, outputModes } = deps.settings
+  if (push !== undefined) {
+    const off = pushIsOff(deps) ?? pushProblem(deps, push.url, 'configuration.taskPushNotificationConfig.')
+    if (off !== undefined) return off
+  }
+  const foreign = message.parts.findIndex((part) => !isTypeAmong(typeOf(part), inputModes))
+  if (foreign !== -1)
+    return fault('content_type_not_supported', `message.parts[${foreign}] is of a type that this agent does not take`, {
+      metadata: { supportedTypes: inputModes.join(', ') },
+    })
+  if (acceptedOutputModes.length > 0 && !doTypesMeet(acceptedOutputModes, outputModes))
+    return fault('content_type_not_supported', 'this agent answers in none of the accepted output modes', {
+      metadata: { supportedTypes: outputModes.join(', ') },
+    })
+  return undefined
+}
+
+function typeOf({ text, data, mediaType }: A2aPart): string {
+  if (mediaType !== undefined) return mediaType
+  if (text !== undefined) return 'text/plain'
+  return data !== undefined ? 'application/json' : 'application/octet-stream'
+}
+
+type Facts = SendFacts & { readonly before: TaskSnapshot | undefined }
+
+async function factsOf(deps: A2aDeps, call: Call, request: SendRequest): Promise<Facts | Fault> {
+  const { caller, dialect, agent, named } = call
+  const { message: cleaned, forwarded, chain: claimed } = cleanSend(request)
+  const message = storable(cleaned)
+  if (caller.chain.kind === 'unreadable') return invalidParams([{ field: 'headers', description: caller.chain.remedy }])
+  const chain = readChain(claimed, caller.chain.agentChain)
+  if (!chain.ok)
+    return invalidParams([{ field: 'message.metadata.mentionable.agent_chain', description: chain.problem }])
+  const place = await placeOf(deps, call, message)
+  if (isFault(place)) return place
+  const { messageId } = message
+  const isAnonymous = caller.kind === 'anonymous'
+  return {
+    ...{ message, caller, dialect, agent, forwarded, chain: chain.chain, before: place.before },
+    isNamed: named !== undefined,
+    contextId: place.contextId,
+    // Two strangers may both call their first message "1": only an id that nobody guesses tells that it is the same one.
+    semanticId: isAnonymous && !isUnguessable(messageId) ? `${messageId}#${deps.newId()}` : messageId,
+    isContextOwn: !isAnonymous || isUnguessable(place.contextId),
+    ...(message.taskId === undefined ? {} : { known: message.taskId }),
+    references: await referencesOf(deps, call, message.referenceTaskIds ?? []),
+    receivedAt: call.door.receivedAt,
+  }
+}
+
+type Placed = { readonly contextId: string; readonly before: TaskSnapshot | undefined }
+
+/** The task it goes on with must be the caller's and of that context; a context of somebody else's is nobody's here. */
+async function placeOf(deps: A2aDeps, call: Call, { taskId, contextId }: A2aMessage): Promise<Placed | Fault> {
+  if (taskId !== undefined) {
+    const before = await readTaskOf(deps, call, taskId)
+    if (isFault(before)) return before
+    if (contextId === undefined || contextId === before.task.contextId)
+      return { contextId: before.task.contextId, before }
+    return invalidParams([{ field: 'message.contextId', description: 'is not the context of that task' }])
+  }
+  if (contextId === undefined) return { contextId: deps.newId(), before: undefined }
+  const isForeign = await deps.tasks.isForeignContext(call.agent, contextId, byOf(call))
+  return isForeign ? noSuchTask() : { contextId, before: undefined }
+}
+
+/** What else is named there is silently absent: nobody learns what exists. */
+async function referencesOf(deps: A2aDeps, call: Call, ids: readonly string[]): Promise<readonly Part[]> {
+  const found = await Promise.all(ids.slice(0, maxReferences).map((id) => readTaskOf(deps, call, id)))
+  return found.flatMap((each) =>
+    isFault(each)
+      ? []
+      : [referencePart(each.task.id, each.task.state, textOf(each.outputs.flatMap(({ parts }) => [...parts])))],
+  )
+}
+
+function refused(reason: string): Fault {
+  if (reason === 'task_unknown') return noSuchTask()
+  if (reason === 'task_over')
+    return fault('unsupported_operation', 'the task is over; send a message without taskId to begin another')
+  if (reason.startsWith('SU_'))
+    return invalidParams([
+      { field: 'message.parts', description: `refer to a file that is not yours to send (${reason})` },
+    ])
+  return fault('forbidden', 'the message was refused')
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Long and mixed enough that nobody else has thought of it. */
+export function isUnguessable(id: string): boolean {
+  if (uuid.test(id)) return new Set(id).size > 6
+  return id.length >= 22 && new Set(id).size >= 10
+}
+
+/** As the database can hold it, so that the same message is the same text when it comes again. */
+function storable<T>(value: T): T {
+  const clean = (given: unknown): unknown => {
+    if (typeof given === 'string') return cleanText(given)
+    if (Array.isArray(given)) return given.map(clean)
+    if (typeof given !== 'object' || given === null) return given
+    return Object.fromEntries(Object.entries(given).map(([name, item]) => [cleanText(name), clean(item)]))
+  }
+  // The same shape, with its texts cleaned.
+  return clean(value) as T
+}

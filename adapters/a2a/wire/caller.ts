@@ -1,0 +1,20 @@
+// Who calls, once that is settled, and what the caller's headers say about agents before it.
+import type { Bearer, CallerContext, RecipientCapabilities } from '../../../src/contract/index.ts'
+
+export type AgentChain = NonNullable<RecipientCapabilities['agent_chain']>
+
+export type A2aCaller = {
+  readonly kind: 'token' | 'local' | 'anonymous'
+  readonly bearer: Bearer | undefined
+  /** Whose tasks they see. All who show nothing are one: an id that cannot be guessed is all they have. */
+  readonly subject: string
+  readonly chain:
+    | { readonly kind: 'read'; readonly caller: CallerContext | undefined; readonly agentChain: AgentChain | undefined }
+    | { readonly kind: 'unreadable'; readonly remedy: string }
+}
+
+export const localSubject = 'gw:user/local'
+export const anonymousSubject = 'a2a:anonymous'
+
+/** A request from the gateway's own webhook route, whose sender is settled and whose body nobody has read. */
+export type A2aPayload = { readonly bytes: Uint8Array; readonly caller: A2aCaller }

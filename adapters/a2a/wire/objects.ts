@@ -1,0 +1,79 @@
+// The protocol's objects in version 1.0, as plain JSON with its own field names (a2a 2.3). Nothing here is ours.
+import type { Json, JsonObject } from '../../../src/contract/index.ts'
+
+/** Exactly one of `text`, `raw`, `url` and `data` is there; the rest says something about it. */
+export type A2aPart = {
+  readonly text?: string
+  /** Base64. */
+  readonly raw?: string
+  readonly url?: string
+  readonly data?: Json
+  readonly metadata?: JsonObject
+  readonly filename?: string
+  readonly mediaType?: string
+}
+
+export type Role = 'ROLE_USER' | 'ROLE_AGENT'
+
+export type A2aMessage = {
+  readonly messageId: string
+  readonly contextId?: string
+  readonly taskId?: string
+  readonly role: Role
+  readonly parts: readonly A2aPart[]
+  readonly metadata?: JsonObject
+  readonly extensions?: readonly string[]
+  readonly referenceTaskIds?: readonly string[]
+}
+
+export type A2aStatus = { readonly state: string; readonly message?: A2aMessage; readonly timestamp: string }
+
+export type A2aArtifact = {
+  readonly artifactId: string
+  readonly name?: string
+  readonly parts: readonly A2aPart[]
+  readonly metadata?: JsonObject
+}
+
+export type A2aTask = {
+  readonly id: string
+  readonly contextId: string
+  readonly status: A2aStatus
+  readonly artifacts?: readonly A2aArtifact[]
+  readonly history?: readonly A2aMessage[]
+  readonly metadata?: JsonObject
+}
+
+export type StatusUpdate = {
+  readonly taskId: string
+  readonly contextId: string
+  readonly status: A2aStatus
+  readonly metadata?: JsonObject
+}
+
+export type ArtifactUpdate = {
+  readonly taskId: string
+  readonly contextId: string
+  readonly artifact: A2aArtifact
+  readonly append: boolean
+  readonly lastChunk: boolean
+}
+
+/** What an answer to a send, or one frame of a stream, holds: one of these. */
+export type StreamResponse =
+  | { readonly task: A2aTask }
+  | { readonly message: A2aMessage }
+  | { readonly statusUpdate: StatusUpdate }
+  | { readonly artifactUpdate: ArtifactUpdate }
+
+export type A2aPushConfig = {
+  readonly tenant?: string
+  readonly id?: string
+  readonly taskId: string
+  readonly url: string
+  readonly token?: string
+  readonly authentication?: { readonly scheme: string; readonly credentials?: string }
+}
+
+/** The one thing this channel sends: the reply, as the last event of its run. */
+export type A2aCall = { readonly event: { readonly type: 'done'; readonly response: JsonObject } }

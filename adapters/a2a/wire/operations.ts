@@ -1,0 +1,142 @@
+// Every operation under the names it has: in 1.0 (JSON-RPC, REST) and in 0.3 (JSON-RPC, REST). One table for all (a2a 2.1, 3).
+
+export type OperationName =
+  | 'send'
+  | 'stream'
+  | 'get'
+  | 'list'
+  | 'cancel'
+  | 'subscribe'
+  | 'pushCreate'
+  | 'pushGet'
+  | 'pushList'
+  | 'pushDelete'
+  | 'extendedCard'
+
+export type Dialect = '1.0' | '0.3'
+
+type Names = {
+  readonly rpc: string
+  readonly legacyRpc?: string
+  /** Method and path; `{name}` is a member of the request. */
+  readonly rest: readonly string[]
+  readonly legacyRest?: readonly string[]
+  /** Answers with a stream. */
+  readonly isStream?: true
+  /** May be asked without any parameters. */
+  readonly isBare?: true
+}
+
+const pushPath = '/tasks/{taskId}/pushNotificationConfigs'
+
+export const operations: Readonly<Record<OperationName, Names>> = {
+  send: {
+    rpc: 'SendMessage',
+    legacyRpc: 'message/send',
+    rest: ['POST /message:send'],
+    legacyRest: ['POST /message:send'],
+  },
+  stream: {
+    rpc: 'SendStreamingMessage',
+    legacyRpc: 'message/stream',
+    rest: ['POST /message:stream'],
+    legacyRest: ['POST /message:stream'],
+    isStream: true,
+  },
+  get: { rpc: 'GetTask', legacyRpc: 'tasks/get', rest: ['GET /tasks/{id}'], legacyRest: ['GET /tasks/{id}'] },
+  list: { rpc: 'ListTasks', rest: ['GET /tasks'], legacyRest: ['GET /tasks'] },
+  cancel: {
+    rpc: 'CancelTask',
+    legacyRpc: 'tasks/cancel',
+    rest: ['POST /tasks/{id}:cancel'],
+    legacyRest: ['POST /tasks/{id}:cancel'],
+  },
+  // The text says POST, the proto says GET.
+  subscribe: {
+    rpc: 'SubscribeToTask',
+    legacyRpc: 'tasks/resubscribe',
+    rest: ['GET /tasks/{id}:subscribe', 'POST /tasks/{id}:subscribe'],
+    legacyRest: ['GET /tasks/{id}:subscribe', 'POST /tasks/{id}:subscribe'],
+    isStream: true,
+  },
+  pushCreate: {
+    rpc: 'CreateTaskPushNotificationConfig',
+    legacyRpc: 'tasks/pushNotificationConfig/set',
+    rest: [`POST ${pushPath}`],
+    legacyRest: [`POST ${pushPath}`],
+  },
+  pushGet: {
+    rpc: 'GetTaskPushNotificationConfig',
+    legacyRpc: 'tasks/pushNotificationConfig/get',
+    rest: [`GET ${pushPath}/{id}`],
+    legacyRest: [`GET ${pushPath}/{id}`],
+  },
+  pushList: {
+    rpc: 'ListTaskPushNotificationConfigs',
+    legacyRpc: 'tasks/pushNotificationConfig/list',
+    rest: [`GET ${pushPath}`],
+    legacyRest: [`GET ${pushPath}`],
+  },
+  pushDelete: {
+    rpc: 'DeleteTaskPushNotificationConfig',
+    legacyRpc: 'tasks/pushNotificationConfig/delete',
+    rest: [`DELETE ${pushPath}/{id}`],
+    legacyRest: [`DELETE ${pushPath}/{id}`],
+  },
+  extendedCard: {
+    rpc: 'GetExtendedAgentCard',
+    legacyRpc: 'agent/getAuthenticatedExtendedCard',
+    rest: ['GET /extendedAgentCard'],
+    legacyRest: ['GET /card'],
+    isBare: true,
+  },
+}
+
+const names = Object.keys(operations) as readonly OperationName[]
+
+export function operationOf(method: string, dialect: Dialect): OperationName | undefined {
+  return names.find((name) => (dialect === '1.0' ? operations[name].rpc : operations[name].legacyRpc) === method)
+}
+
+export type RestMatch =
+  | { readonly kind: 'found'; readonly name: OperationName; readonly params: Readonly<Record<string, string>> }
+  | { readonly kind: 'other_method'; readonly allow: readonly string[] }
+  | { readonly kind: 'nothing' }
+
+/** `segments` of the path below the agent, decoded. */
+export function matchRest(method: string, segments: readonly string[], dialect: Dialect): RestMatch {
+  const allow: string[] = []
+  for (const name of names) {
+    const routes = (dialect === '1.0' ? operations[name].rest : operations[name].legacyRest) ?? []
+    for (const route of routes) {
+      const [verb = '', path = ''] = route.split(' ')
+      const params = matchPath(path.split('/').slice(1), segments)
+      if (params === undefined) continue
+      if (verb === method) return { kind: 'found', name, params }
+      allow.push(verb)
+    }
+  }
+  return allow.length === 0 ? { kind: 'nothing' } : { kind: 'other_method', allow }
+}
+
+/** A segment is a word, a member, or a member with a verb behind a colon. */
+function matchPath(
+  pattern: readonly string[],
+  segments: readonly string[],
+): Readonly<Record<string, string>> | undefined {
+  if (pattern.length !== segments.length) return undefined
+  const params: Record<string, string> = {}
+  for (const [index, expected] of pattern.entries()) {
+    const given = segments[index] ?? ''
+    const [, member, verb = ''] = /^\{(\w+)\}(:\w+)?$/.exec(expected) ?? []
+    if (member === undefined) {
+      if (given !== expected) return undefined
+      continue
+    }
+    const value = verb === '' ? given : given.slice(0, -verb.length)
+    const isVerb = verb === '' ? !/:(?:cancel|subscribe)$/.test(given) : given.endsWith(verb)
+    if (!isVerb || value === '') return undefined
+    params[member] = value
+  }
+  return params
+}
