@@ -1,4 +1,5 @@
 // The only file in src that names adapters. A new channel is one folder and one line here.
+import { a2aChannel } from '../adapters/a2a/index.ts'
 import { aguiChannel } from '../adapters/agui/index.ts'
 import { slackChannel } from '../adapters/slack/index.ts'
 import { slackCommands } from '../adapters/slack/install/commands.ts'
@@ -6,10 +7,11 @@ import { telegramChannel } from '../adapters/telegram/index.ts'
 import { telegramCommands } from '../adapters/telegram/install/commands.ts'
 import type { ChannelCommands, ChannelDefinition } from './contract/index.ts'
 
+export { type A2aOptions, a2a } from '../adapters/a2a/index.ts'
 export { type SlackOptions, slack } from '../adapters/slack/index.ts'
 export { type TelegramOptions, telegram } from '../adapters/telegram/index.ts'
 
-export const channels: readonly ChannelDefinition[] = [aguiChannel, slackChannel, telegramChannel]
+export const channels: readonly ChannelDefinition[] = [aguiChannel, a2aChannel, slackChannel, telegramChannel]
 
 /** Channels that answer the gateway's own machine only; where there is no such machine they are refused by name. */
 const localChannels: readonly ChannelDefinition[] = [aguiChannel]

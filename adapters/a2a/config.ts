@@ -44,6 +44,8 @@ export const a2aSettingsSchema = z.strictObject({
   errorTable: z.enum(['1.0.0', '1.0.1'], 'must be 1.0.0 or 1.0.1').default('1.0.1'),
   /** Whether callers from elsewhere need no credential. On this machine nobody needs one. */
   anonymous: z.boolean().default(false),
+  /** Who may read what the agents are and can do: anybody, or those who may call. */
+  cards: z.enum(['public', 'callers'], 'must be public or callers').default('public'),
   streaming: z.boolean().default(true),
   push: z.union([z.literal(false), pushSchema]).default({ allow: [] }),
   extendedCard: z.union([z.boolean(), extendedCardSchema]).default(false),
@@ -91,14 +93,18 @@ export type A2aSettings = z.output<typeof a2aSettingsSchema>
 /** Settings as an operator writes them. */
 export type A2aSettingsInput = z.input<typeof a2aSettingsSchema>
 
-/** On unless told otherwise: like the run API it answers this machine without any set-up, and others by token. */
+/**
+ * On unless told otherwise: like the run API it answers this machine without any set-up, and others by token. Nothing is told to
+ * the world before somebody says so.
+ */
 export function a2aFromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentReading | undefined {
-  if (env['A2A_ENABLED'] === 'off') return undefined
+  if (env['A2A_CHANNEL'] === 'off') return undefined
   const key = env['A2A_SIGNING_KEY'] || undefined
   const versions = list(env['A2A_PROTOCOL_VERSIONS'])
   const allow = list(env['A2A_PUSH_ALLOW'])
   return {
     settings: {
+      cards: env['A2A_CARDS'] ?? 'callers',
       ...(env['A2A_ANONYMOUS'] === 'on' ? { anonymous: true } : {}),
       ...(versions.length === 0 ? {} : { protocolVersions: versions }),
       ...(allow.length === 0 ? {} : { push: { allow } }),

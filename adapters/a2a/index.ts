@@ -101,6 +101,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
       authMethods: ['bearer-token', 'a2a-local', 'a2a-anonymous'],
       mentionRelay: { kind: 'none' },
       notifiesByName: false,
+      appends: true,
       verbs: ['serve'],
     },
     endpoints: paths.map((path) => ({ path, answer: 'serve' })),

@@ -6,6 +6,7 @@ import type { GatewayConnection, TurnPolicy } from '../gateway/deps.ts'
 import type { Database } from '../storage/database.ts'
 import { createInstallations, type Seal } from '../storage/installation-store.ts'
 import { createNotes } from '../storage/note-store.ts'
+import { createOwnKeys } from '../storage/own-key-store.ts'
 import { createPlaceStore } from '../storage/place-store.ts'
 import { createTaskStore } from '../storage/task-store.ts'
 import { createRunLog } from '../storage/transcript-store.ts'
@@ -57,12 +58,14 @@ function createConnection(
   const runLog = createRunLog(database)
   const key = `${each.channel.channel}/${each.id}`
   const { tenant } = config
-  const installations = createInstallations(database, { tenant, connection: key, agent: each.agent, seal: means.seal })
+  const own = { tenant, connection: key, agent: each.agent, seal: means.seal }
+  const installations = createInstallations(database, own)
+  const ownKeys = createOwnKeys(database, own)
   const places = createPlaceStore(database, { tenant, connection: key })
   const notes = createNotes(database, { tenant, connection: key, seal: means.seal })
   const store = createTaskStore(database, { tenant, connection: key, seal: means.seal })
   const tasks = createTaskDesk({ ...means, store })
-  const stores = { installations, places, tasks, notes }
+  const stores = { installations, ownKeys, places, tasks, notes }
   const channelDeps = {
     ...{ connection, fetch, guardedFetch, now, hmac, runLog, callers, files, ...stores },
     newId: means.newId,

@@ -26,7 +26,7 @@ export function placeOf(cursor: string): TaskPlace | undefined {
 }
 
 export function cursorOf({ order, seq }: TaskPlace): string {
-  return `${order}.${seq}`
+  return order < 0 ? firstCursor : `${order}.${seq}`
 }
 
 /** One line may say two things: the whole answer, and what state the task reached with it. */
@@ -69,12 +69,17 @@ export function outputsOf(lines: readonly TaskLine[]): readonly TaskOutput[] {
   for (const line of lines) {
     for (const event of eventsOf(line)) {
       const { runId } = event
-      if (event.kind === 'answer') outputs.set(runId, { runId, parts: event.said.parts, isWhole: true })
+      if (event.kind === 'answer') outputs.set(runId, withAnswer(outputs.get(runId), runId, event.said.parts))
       if (event.kind === 'reset') outputs.delete(runId)
       if (event.kind === 'words') outputs.set(runId, withWords(outputs.get(runId), runId, event.delta))
     }
   }
   return [...outputs.values()]
+}
+
+/** What was said on the way stays, and what is said last comes behind it. */
+function withAnswer(before: TaskOutput | undefined, runId: string, parts: TaskOutput['parts']): TaskOutput {
+  return { runId, parts: before?.isWhole === true ? [...before.parts, ...parts] : parts, isWhole: true }
 }
 
 function withWords(before: TaskOutput | undefined, runId: string, delta: string): TaskOutput {

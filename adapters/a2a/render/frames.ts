@@ -12,7 +12,12 @@ export type Framing = (event: TaskEvent) => StreamResponse | undefined
 export function createFraming(place: Place, begun: Pick<TaskSnapshot, 'outputs'>): Framing {
   /** Words shown per run; undefined: the next ones replace them. */
   const shown = new Map<string, string | undefined>()
-  for (const { runId, parts } of begun.outputs) shown.set(runId, textOf(parts))
+  /** Runs that have said something whole: what comes after it stands behind it. */
+  const answered = new Set<string>()
+  for (const { runId, parts, isWhole } of begun.outputs) {
+    shown.set(runId, textOf(parts))
+    if (isWhole) answered.add(runId)
+  }
   return (event) => {
     switch (event.kind) {
       case 'state':
@@ -28,8 +33,9 @@ export function createFraming(place: Place, begun: Pick<TaskSnapshot, 'outputs'>
         return undefined
       case 'answer': {
         const words = shown.get(event.runId)
-        shown.delete(event.runId)
-        return answerFrame(event, place, words)
+        const isMore = answered.has(event.runId)
+        answered.add(event.runId)
+        return answerFrame(event, place, words, isMore)
       }
       case 'activity':
         return undefined
@@ -43,17 +49,23 @@ type EventOf<Kind extends TaskEvent['kind']> = Extract<TaskEvent, { kind: Kind }
 
 function statusFrame({ state, said, at, runId }: EventOf<'state'>, place: Place): StreamResponse {
   const { taskId, contextId } = place
-  const message = statusMessage(state, said, runId, place)
+  const message = statusMessage(state, said, runId === '' ? `${taskId}:${at}` : runId, place)
   const status = { state: stateName(state), timestamp: at, ...(message === undefined ? {} : { message }) }
   return { statusUpdate: { taskId, contextId, status } }
 }
 
 /** A question is said in the status that follows. */
-function answerFrame(event: EventOf<'answer'>, place: Place, words: string | undefined): StreamResponse | undefined {
+function answerFrame(
+  event: EventOf<'answer'>,
+  place: Place,
+  words: string | undefined,
+  isMore: boolean,
+): StreamResponse | undefined {
   const { said } = event
   if (said.status !== 'completed') return undefined
   const parts = partsTo(resultParts(said.parts), place.accepted)
   if (parts.length === 0) return undefined
+  if (isMore) return artifactFrame(event, place, parts, { append: true, lastChunk: true })
   // Nothing is sent twice: the words are there, and this says that they were all.
   const isSaid = words !== undefined && parts.length === 1 && parts[0]?.text === words
   if (isSaid) return artifactFrame(event, place, [{ text: '' }], { append: true, lastChunk: true })

@@ -1,6 +1,5 @@
 // A task as it stood at an earlier place of its log, so that what is shown first and what follows fit together (a2a 9.4).
 import {
-  isFinalState,
   type Part,
   type Task,
   type TaskDesk,
@@ -11,20 +10,18 @@ import {
 import type { Call } from './call.ts'
 
 /** Before the first event of a log. */
-export const logStart = ''
+export const logStart = '0'
 
 /** What its sender is shown first: the task as this message found it, with the message. */
 export function snapshotBefore(now: TaskSnapshot, before: TaskSnapshot | undefined): TaskSnapshot {
-  if (before !== undefined)
-    return {
-      ...before,
-      messages: now.messages.filter(
-        (each) => each.at <= (now.messages.findLast(({ role }) => role === 'user')?.at ?? ''),
-      ),
-    }
   const { task, messages } = now
-  const begun: Task = { ...task, state: 'submitted', stateAt: task.createdAt, said: null }
-  return { task: begun, messages: messages.slice(0, 1), outputs: [], cursor: logStart }
+  const state = { state: 'submitted', said: null } as const
+  if (before === undefined) {
+    const begun: Task = { ...task, ...state, stateAt: task.createdAt }
+    return { task: begun, messages: messages.slice(0, 1), outputs: [], cursor: logStart }
+  }
+  const asked = messages.findLastIndex(({ role }) => role === 'user')
+  return { ...before, task: { ...before.task, ...state }, messages: messages.slice(0, asked + 1) }
 }
 
 /** For whoever names the last event it saw: the task as of that event. Otherwise, and for an id of no event: as it is now. */
@@ -33,28 +30,30 @@ export async function snapshotAt(tasks: TaskDesk, now: TaskSnapshot, call: Call)
   if (lastEventId === undefined || lastEventId === now.cursor) return now
   const start = snapshotBefore(now, undefined)
   if (lastEventId === logStart) return start
-  const log = new AbortController()
+  const reading = new AbortController()
   const fold = createFold(start)
+  const log = tasks.watch(now.task.id, { cursor: logStart }, AbortSignal.any([signal, reading.signal]))
   try {
-    for await (const events of tasks.watch(now.task.id, logStart, AbortSignal.any([signal, log.signal]))) {
+    for await (const events of log) {
       for (const event of events) {
         fold.add(event)
         if (event.cursor === lastEventId) return { ...fold.task(), messages: now.messages, cursor: lastEventId }
-        // Past what there was when we looked: the id is of no event of this task.
-        if (event.cursor === now.cursor) return now
       }
+      // All there was when we looked: the id is of no event of this task.
+      if (events.some(({ cursor }) => cursor === now.cursor)) return now
     }
     return now
   } finally {
-    log.abort()
+    reading.abort()
   }
 }
 
+type Output = { readonly parts: readonly Part[]; readonly isWhole: boolean }
 type Fold = { readonly add: (event: TaskEvent) => void; readonly task: () => Pick<TaskSnapshot, 'task' | 'outputs'> }
 
 function createFold({ task: begun }: TaskSnapshot): Fold {
   let task = begun
-  const outputs = new Map<string, { readonly parts: readonly Part[]; readonly isWhole: boolean }>()
+  const outputs = new Map<string, Output>()
   const words = new Map<string, string>()
   return {
     add(event) {
@@ -73,7 +72,7 @@ function createFold({ task: begun }: TaskSnapshot): Fold {
           outputs.delete(event.runId)
           return
         case 'answer':
-          outputs.set(event.runId, { parts: event.said.parts, isWhole: true })
+          outputs.set(event.runId, answered(outputs.get(event.runId), event.said.parts))
           return
         case 'activity':
           return
@@ -85,6 +84,7 @@ function createFold({ task: begun }: TaskSnapshot): Fold {
   }
 }
 
-export function isOver({ task }: TaskSnapshot): boolean {
-  return isFinalState(task.state)
+/** What was said on the way stays. */
+function answered(before: Output | undefined, parts: readonly Part[]): Output {
+  return { parts: before?.isWhole === true ? [...before.parts, ...parts] : parts, isWhole: true }
 }

@@ -1,10 +1,11 @@
 // Everything below this channel's paths: documents for anybody, and both bindings of every agent.
 import type { ServeDoor } from '../../../src/contract/index.ts'
 import { type Document, documentMethod, documentResponse, type Serving } from '../discovery/documents.ts'
-import { fault } from '../wire/faults.ts'
+import { type Fault, fault, isFault } from '../wire/faults.ts'
 import { failure } from './answer.ts'
 import { faultResponse, type Tongue } from './binding.ts'
 import type { A2aDeps } from './call.ts'
+import { identify } from './enter.ts'
 import { type Place, placeOf } from './place.ts'
 import { serveRest } from './rest.ts'
 import { type Arriving, serveRpc } from './rpc.ts'
@@ -19,6 +20,8 @@ export function createServe(deps: ServeDeps): (request: Request, door: ServeDoor
     const origin = deps.publicUrl ?? url.origin
     try {
       if (place.kind === 'operation') return await serveOperation(deps, { request, door, origin }, place)
+      const stranger = await strangerFault(deps, request, door)
+      if (stranger !== undefined) return faultResponse(plain(deps, 'rest'), stranger)
       return (await serveDocument(deps, request, place, origin)) ?? nothingThere(deps)
     } catch (error) {
       const isRpc = place.kind === 'operation' && place.segments.length === 0
@@ -37,6 +40,13 @@ function serveOperation(
   const agent = mount ?? deps.agents()[0]?.slug ?? deps.connection.agent
   const arriving = { ...asked, mount, agent }
   return segments.length === 0 ? serveRpc(deps, arriving) : serveRest(deps, arriving, segments)
+}
+
+/** Undefined: whoever asks may read what there is to read. */
+async function strangerFault(deps: A2aDeps, request: Request, door: ServeDoor): Promise<Fault | undefined> {
+  if (deps.settings.cards === 'public') return undefined
+  const caller = await identify(deps, request, door, deps.agents()[0]?.slug ?? deps.connection.agent)
+  return isFault(caller) ? caller : undefined
 }
 
 async function serveDocument(

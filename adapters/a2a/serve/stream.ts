@@ -73,7 +73,7 @@ async function* follow(
 ): AsyncGenerator<readonly Followed[]> {
   const framing = createFraming(place, start)
   let { state } = start.task
-  for await (const events of deps.tasks.watch(start.task.id, start.cursor, signal)) {
+  for await (const events of deps.tasks.watch(start.task.id, { cursor: start.cursor, state }, signal)) {
     const followed: Followed[] = []
     for (const event of events) {
       const isNews = event.kind !== 'state' || event.state !== state || event.said !== null

@@ -143,6 +143,7 @@ function refused(reason: string): Fault {
   if (reason === 'task_unknown') return noSuchTask()
   if (reason === 'task_over')
     return fault('unsupported_operation', 'the task is over; send a message without taskId to begin another')
+  if (reason === 'id_taken') return reusedId()
   if (reason.startsWith('SU_'))
     return invalidParams([
       { field: 'message.parts', description: `refer to a file that is not yours to send (${reason})` },

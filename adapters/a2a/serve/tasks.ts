@@ -1,14 +1,11 @@
 // Operations on tasks that exist: get, list, cancel (a2a 2.1, 9.5).
-import { isFinalState, type Task, type TaskQuery } from '../../../src/contract/index.ts'
+import type { Task, TaskQuery } from '../../../src/contract/index.ts'
 import { type TaskView, taskTo } from '../render/task.ts'
 import { type Fault, fault, isFault } from '../wire/faults.ts'
 import { type ListRequest, readTask, readTaskList } from '../wire/requests.ts'
 import { type A2aDeps, byOf, type Call, invalidParams, noSuchTask, type Operation, readOr, result } from './call.ts'
 import { findTask, readTaskOf } from './find-task.ts'
 import { fillParts, fillSnapshot } from './stored-bytes.ts'
-
-/** How long whoever cancels waits for the run to stop. */
-const stopMs = 5_000
 
 export const getTask: Operation = async (deps, call, params) => {
   const request = readOr(readTask(params))
@@ -27,16 +24,11 @@ export const cancelTask: Operation = async (deps, call, params) => {
   if (isFault(found)) return found
   const outcome = await deps.tasks.cancel(request.id, byOf(call))
   if (outcome === undefined) return noSuchTask()
-  const snapshot =
-    outcome === 'stopping'
-      ? await deps.tasks.settled(request.id, byOf(call), stopMs, call.signal)
-      : await deps.tasks.read(request.id, byOf(call))
-  if (snapshot === undefined) return noSuchTask()
-  const { state } = snapshot.task
+  const snapshot = await readTaskOf(deps, call, request.id)
+  if (isFault(snapshot)) return snapshot
   // 1.0 says both that cancelling is idempotent and that it is not; 0.3 says that it is not.
-  const isRepeat = outcome === 'over' && (state !== 'cancelled' || call.dialect === '0.3')
-  const isTooLate = outcome === 'stopping' && isFinalState(state) && state !== 'cancelled'
-  if (isRepeat || isTooLate) return fault('task_not_cancelable', 'the task is over and cannot be cancelled')
+  const isRepeat = snapshot.task.state === 'cancelled' && call.dialect === '1.0'
+  if (outcome === 'over' && !isRepeat) return fault('task_not_cancelable', 'the task is over and cannot be cancelled')
   return result(taskTo(snapshot, { includeArtifacts: true, accepted: [] }))
 }
 
