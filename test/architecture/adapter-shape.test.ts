@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { listFiles } from './source-tree.ts'
 
 const required = ['index', 'config', 'wire', 'verify', 'normalize', 'render', 'deliver', 'fixtures', 'README.md']
-const optional = ['discovery', 'live', 'files', 'source', 'install']
+const optional = ['discovery', 'live', 'files', 'source', 'install', 'serve']
 
 /** What is wrong with the shape of the adapters, given every file path below `adapters/`. */
 function shapeFaults(paths: readonly string[]): readonly string[] {

@@ -10,12 +10,14 @@ import type {
   NormalizedResponse,
 } from '../../src/contract/index.ts'
 import { type Fault, type ScriptedServer, startScriptedServer } from '../doubles/scripted-server.ts'
+import { idleDoor } from '../doubles/serve-door.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause, type VendorAnswer } from './adapter-fixtures.ts'
 
 export function declareOutboundClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
   declareRenderClauses(fixtures, clause)
   declareDeliverClauses(fixtures, clause)
   declareVerbClauses(fixtures, clause)
+  declareServeClause(fixtures, clause)
   declareLiveClause(fixtures, clause)
 }
 
@@ -177,6 +179,33 @@ function declareVerbClauses(fixtures: AdapterFixtures, clause: DeclareClause): v
     for (const acceptance of acceptances) {
       const status = adapter.acknowledge?.([acceptance], undefined).status ?? 0
       expect(status >= 200 && status < 600 && !(status >= 300 && status < 400), JSON.stringify(acceptance)).toBe(true)
+    }
+  })
+}
+
+const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']
+const bodies = ['', '{', '[]', 'null', '{"a":1}', '<html>']
+
+function declareServeClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  clause('verb: serve answers whatever is asked of its paths in its own form', async () => {
+    const adapter = adapterFor(fixtures)
+    const paths = adapter.endpoints.flatMap(({ path, answer }) => (answer === 'serve' ? [path] : []))
+    for (const path of paths.flatMap((each) => [each.replace('*', 'x'), each.replace('*', 'a/%zz/..;/b')])) {
+      for (const method of methods) {
+        for (const body of method === 'GET' || method === 'HEAD' ? [undefined] : bodies) {
+          const init = {
+            method,
+            headers: { 'content-type': 'application/json' },
+            ...(body === undefined ? {} : { body }),
+          }
+          const answer = await adapter.serve?.(new Request(`http://127.0.0.1:9${path}`, init), idleDoor)
+          if (answer === undefined) continue
+          expect(answer.status, `${method} ${path}`).toBeLessThan(500)
+          const text = await answer.text()
+          expect(text, `${method} ${path}`).not.toMatch(/<html|\n {4}at /i)
+          if (text !== '') expect(() => JSON.parse(text), `${method} ${path}`).not.toThrow()
+        }
+      }
     }
   })
 }

@@ -11,6 +11,7 @@ import type {
   RunLog,
 } from '../../src/contract/index.ts'
 import { webHmac } from '../../src/verification/index.ts'
+import { noTasks } from '../doubles/no-tasks.ts'
 
 export const clauses = [
   'verify: accepts a genuine arrival',
@@ -46,6 +47,7 @@ export const clauses = [
   'verb: acknowledge answers every acceptance',
   'verb: live finishes in place what it opened',
   'verb: transient is one call at most, and nobody waits for it',
+  'verb: serve answers whatever is asked of its paths in its own form',
   'verb: openFile gives the bytes, or says why not, and never how it asked',
   'deliver: a file is one upload, and none where there is nothing to upload',
   'truth: every declared capability has a clause that runs',
@@ -134,6 +136,9 @@ export function adapterFor(
     hmac: webHmac(),
     runLog,
     callers: fixtures.callers ?? anybody,
+    tasks: noTasks,
+    agents: () => [{ slug: 'demo', label: 'Demo', description: 'Says something.', skills: [] }],
+    newId: () => crypto.randomUUID(),
     ...(files === undefined ? {} : { files }),
   })
 }

@@ -63,7 +63,12 @@ async function obey(
     case 'file':
       return {
         parts: [
-          { kind: 'file', bytes_ref: { kind: 'inline', data_base64: btoa('hello') }, mime: 'text/plain', name: 'o.txt' },
+          {
+            kind: 'file',
+            bytes_ref: { kind: 'inline', data_base64: btoa('hello') },
+            mime: 'text/plain',
+            name: 'o.txt',
+          },
         ],
       }
     case 'link': {

@@ -166,5 +166,10 @@ let count = 0
 /** A message of its own; `said` may be more than words. */
 export function aMessage(text: string, more: Body = {}): Body {
   count += 1
-  return { messageId: `m-${count}-${Math.random().toString(16).slice(2)}`, role: 'ROLE_USER', parts: [{ text }], ...more }
+  return {
+    messageId: `m-${count}-${Math.random().toString(16).slice(2)}`,
+    role: 'ROLE_USER',
+    parts: [{ text }],
+    ...more,
+  }
 }

@@ -1,0 +1,21 @@
+// A desk at which nobody has ever asked for anything.
+import type { TaskDesk } from '../../src/contract/index.ts'
+
+export const noTasks: TaskDesk = {
+  ofMessage: async () => undefined,
+  find: async () => undefined,
+  read: async () => undefined,
+  list: async () => ({ tasks: [], total: 0, hasMore: false }),
+  isForeignContext: async () => false,
+  async *watch() {},
+  settled: async () => undefined,
+  cancel: async () => undefined,
+  push: {
+    save: async () => undefined,
+    find: async () => undefined,
+    list: async () => undefined,
+    remove: async () => false,
+    receiver: async () => undefined,
+    disable: async () => {},
+  },
+}
