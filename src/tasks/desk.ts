@@ -1,7 +1,7 @@
 // The desk of tasks: whoever asked for one reads it, watches it, waits for it, cancels it. It only ever shows what is stored.
 import { isFinalState, type TaskDesk, type TaskEvent, type TaskSnapshot, type TaskState } from '../contract/index.ts'
 import { agentMessages, cursorOf, eventsOf, firstCursor, lastCursor, outputsOf, placeOf } from './read-lines.ts'
-import type { TaskDossier, TaskNews, TaskStore } from './task-store.ts'
+import type { TaskDossier, TaskLine, TaskNews, TaskStore } from './task-store.ts'
 import type { Watchers } from './watchers.ts'
 
 export type DeskDeps = {
@@ -52,7 +52,8 @@ export function createTaskDesk(deps: DeskDeps): TaskDesk {
   }
 }
 
-export function snapshotOf({ task, asked, lines }: TaskDossier): TaskSnapshot {
+export function snapshotOf({ task, asked, lines: all }: TaskDossier): TaskSnapshot {
+  const lines = heardLines(task, all)
   const user = asked.map(({ payload, at }) => ({ role: 'user' as const, payload, at }))
   const messages = [...user, ...agentMessages(lines)].sort((one, other) => (one.at < other.at ? -1 : 1))
   const last = lines.at(-1)
@@ -74,7 +75,7 @@ async function* watch(
     while (place !== undefined && !signal.aborted) {
       const news = await deps.store.news(id, place, batchSize)
       if (news === undefined) return
-      const events = news.lines.flatMap(eventsOf)
+      const events = heardLines(news, news.lines).flatMap(eventsOf)
       shown = events.findLast((event) => event.kind === 'state')?.state ?? shown
       const last = news.lines.at(-1)
       place = last ?? place
@@ -90,6 +91,14 @@ async function* watch(
     signal.removeEventListener('abort', leave)
     watcher.leave()
   }
+}
+
+/** Whoever was cancelled and did not listen is not heard any more. */
+function heardLines(
+  { state, stateAt }: Pick<TaskNews, 'state' | 'stateAt'>,
+  lines: readonly TaskLine[],
+): readonly TaskLine[] {
+  return state === 'cancelled' ? lines.filter(({ at }) => at <= stateAt) : lines
 }
 
 function reachedOutside({ state, stateAt, said }: TaskNews, runId: string, cursor: string): readonly TaskEvent[] {

@@ -30,6 +30,8 @@ export type Asking = {
   readonly token?: string
   readonly isElsewhere?: boolean
   readonly headers?: Readonly<Record<string, string>>
+  /** Where the connection is served; without it at /a2a. */
+  readonly base?: string
   /** Below this agent; without it at the hub. */
   readonly agent?: string
   readonly signal?: AbortSignal
@@ -92,16 +94,16 @@ export function startA2a(database: Database, options: StartOptions = {}) {
     if (how.token !== undefined) headers.set('authorization', `Bearer ${how.token}`)
     return app.request(path, { ...init, headers, ...(how.signal === undefined ? {} : { signal: how.signal }) })
   }
-  const base = ({ agent }: Asking): string => (agent === undefined ? '/a2a' : `/a2a/${agent}`)
+  const at = ({ agent, base = '/a2a' }: Asking): string => (agent === undefined ? base : `${base}/${agent}`)
   const send = (binding: Binding, method: string, params: Body, how: Asking): Promise<Response> => {
     if (binding === 'JSONRPC') {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 'r1', method, params })
-      return request(base(how), { method: 'POST', headers: { 'content-type': 'application/json' }, body }, how)
+      return request(at(how), { method: 'POST', headers: { 'content-type': 'application/json' }, body }, how)
     }
     const [verb, path, body] = paths[method]?.(params) ?? ['GET', '/nothing']
     const type = { 'content-type': 'application/json' }
     const sent = body === undefined ? {} : { body: JSON.stringify(body), headers: type }
-    return request(base(how) + path, { method: verb, ...sent }, how)
+    return request(at(how) + path, { method: verb, ...sent }, how)
   }
   return {
     gateway,

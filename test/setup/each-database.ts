@@ -10,14 +10,20 @@ import { describeOnPostgres, type TestDatabase } from './databases.ts'
 // Opening PGlite takes a second; the files of one worker share it and leave it empty behind them.
 let sharedPglite: Promise<Database> | undefined
 
-export function describeOnEachDatabase(name: string, declareTests: (database: () => Database) => void): void {
+/** `emptied`: after every test, or once after all of them, for suites whose gateway stays at work in between. */
+export function describeOnEachDatabase(
+  name: string,
+  declareTests: (database: () => Database) => void,
+  emptied: 'each' | 'all' = 'each',
+): void {
+  const afterTests = emptied === 'each' ? afterEach : afterAll
   describe(`${name} on PGlite`, () => {
     let database: Database
     beforeAll(async () => {
       sharedPglite ??= openMigratedPglite()
       database = await sharedPglite
     })
-    afterEach(() => empty(database))
+    afterTests(() => empty(database))
     declareTests(() => database)
   })
   describeOnPostgres(`${name} on PostgreSQL`, (adminUrl) => {
@@ -27,7 +33,7 @@ export function describeOnEachDatabase(name: string, declareTests: (database: ()
       clone = await clonedDatabase(adminUrl)
       database = openPostgres({ url: clone.url })
     })
-    afterEach(() => empty(database))
+    if (emptied === 'each') afterEach(() => empty(database))
     afterAll(async () => {
       await database.close()
       await clone.drop()

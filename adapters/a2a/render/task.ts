@@ -1,6 +1,5 @@
 // A task as its owner sees it: where it stands, what it came to, what was said (a2a 2.3, 2.6).
 import {
-  isFinalState,
   isKnownPart,
   type Part,
   type Task,
@@ -74,13 +73,13 @@ export function resultParts(parts: readonly Part[]): readonly Part[] {
 /** What was asked, and what was said on the way; what the status says now, and results, stand elsewhere. */
 function historyTo(
   messages: readonly TaskMessage[],
-  { state }: Task,
+  { state, said }: Task,
   place: Place,
   length: number | undefined,
 ): readonly A2aMessage[] | undefined {
   if (length === 0) return undefined
-  const isSaidNow = isFinalState(state) || state === 'input_required' || state === 'auth_required'
-  const current = isSaidNow ? messages.findLast((each) => each.role === 'agent') : undefined
+  const current =
+    said !== null && state !== 'completed' ? messages.findLast((each) => each.role === 'agent') : undefined
   const shown = messages.filter((each) => each.role === 'user' || (isResult(each) ? false : each !== current))
   const history = shown.map((each) => historyMessage(each, place))
   return length === undefined ? history : history.slice(-length)

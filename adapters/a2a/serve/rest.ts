@@ -26,7 +26,8 @@ export async function serveRest(
   const match = matchPath(request.method, segments, dialect)
   if (match.kind !== 'found')
     return faultResponse(tongue, typeof version === 'string' ? unmatched(match, segments, dialect) : version)
-  const foreign = hasBody(request) ? mediaTypeFault(headers, headers.get('content-length') === '0') : undefined
+  // What a verb is asked of a task needs no body, and then no type of one.
+  const foreign = hasBody(request) ? mediaTypeFault(headers, match.params['id'] !== undefined) : undefined
   if (foreign !== undefined) return faultResponse(tongue, foreign)
   const caller = await identify(deps, request, door, agent)
   if (isFault(caller)) return faultResponse(tongue, caller)
@@ -54,7 +55,8 @@ function matchPath(method: string, segments: readonly string[], dialect: Dialect
   const plain = matchRest(method, segments, dialect)
   if (plain.kind === 'found') return { ...plain, tenant: undefined }
   const [tenant, ...below] = segments
-  const tenanted = matchRest(method, below, dialect)
+  // The older version's place is nobody's name.
+  const tenanted = tenant === 'v1' ? { kind: 'nothing' as const } : matchRest(method, below, dialect)
   if (tenanted.kind === 'found') return { ...tenanted, tenant }
   return plain.kind === 'nothing' ? tenanted : plain
 }

@@ -71,6 +71,8 @@ with meant as (
   where t.tenant = $1 and t.connection = $2 and t.owner = $3 and ($4::text is null or t.agent = $4)
     and ($5::text is null or t.context_id = $5) and ($6::text is null or t.state = $6)
     and ($7::timestamptz is null or t.state_at >= $7::timestamptz)
+    -- What was merely said was answered as a message: its asker knows of no task.
+    and t.said -> 'direct' is null
 )
 select (select count(*)::int from meant) as total, coalesce((select json_agg(p.task) from (
   select ${task} as task from meant t

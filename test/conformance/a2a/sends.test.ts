@@ -1,0 +1,5 @@
+// a2a 11.4.
+import { conformA2a } from './scene.ts'
+import { sendCases } from './send-cases.ts'
+
+conformA2a('A2A sends', sendCases)
