@@ -1,0 +1,5 @@
+// a2a 11.9.
+import { legacyCases } from './legacy-cases.ts'
+import { conformA2a } from './scene.ts'
+
+conformA2a('A2A 0.3', legacyCases)
