@@ -56,6 +56,8 @@ export const a2aSettingsSchema = z.strictObject({
     .array(z.strictObject({ uri, description: z.string().min(1).optional() }))
     .max(16)
     .default([]),
+  /** Whether a messageId says which message it is, so that a repeated send finds its task; `loose`: it says nothing. */
+  messageIds: z.enum(['unique', 'loose'], 'must be unique or loose').default('unique'),
   /** Whether a reply may be a mere message; a stream then begins when it is known. */
   directMessages: z.boolean().default(false),
   /** Longest time a send waits for its task to rest. */

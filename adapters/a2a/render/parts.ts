@@ -46,8 +46,9 @@ function fileTo(part: FilePart): readonly A2aPart[] {
     ...(mime === undefined ? {} : { mediaType: mime }),
   }
   if (ref.kind === 'inline') {
-    const data = part.kind === 'artifact' && mime === 'application/json' ? jsonIn(ref.data_base64) : undefined
-    return [data === undefined ? { raw: ref.data_base64, ...about } : { data: data.is, ...about }]
+    const data = part.kind === 'artifact' && mayBeJson(mime) ? jsonIn(ref.data_base64) : undefined
+    if (data === undefined) return [{ raw: ref.data_base64, ...about }]
+    return [{ data: data.is, ...(name === undefined ? {} : { filename: name }) }]
   }
   if (ref.kind !== 'channel' && ref.url !== undefined) return [{ url: ref.url, ...about }]
   const line = partsText([part])
@@ -59,6 +60,11 @@ function linkTo(part: Extract<KnownPart, { kind: 'link' }>): A2aPart {
   const { url, title, mime } = part
   if (mime === undefined) return { text: partsText([part]) }
   return { url, ...(title === undefined ? {} : { filename: title }), mediaType: mime }
+}
+
+/** Whoever stores a file calls it by what its bytes show, and JSON shows no more than text. */
+function mayBeJson(mime: string | undefined): boolean {
+  return mime === undefined || mime === 'text/plain' || /[/+]json$/.test(mime)
 }
 
 function jsonIn(base64: string): { readonly is: Json } | undefined {

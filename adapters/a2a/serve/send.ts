@@ -18,7 +18,7 @@ export const sendMessage: Operation = async (deps, call, params) => {
     ? await deps.tasks.read(taskId, byOf(call))
     : await deps.tasks.settled(taskId, byOf(call), deps.settings.blockMs, call.signal)
   if (snapshot === undefined) return noSuchTask()
-  if (isOtherBody(snapshot.messages, message)) return reusedId()
+  if (isOtherBody(deps, snapshot.messages, message)) return reusedId()
   const { historyLength, acceptedOutputModes: accepted } = request
   const { task } = snapshot
   if (task.state === 'completed' && task.said?.direct === true) {

@@ -20,7 +20,7 @@ export const streamMessage: Operation = async (deps, call, params) => {
   if (isFault(taken)) return taken
   const now = await readTaskOf(deps, call, taken.taskId)
   if (isFault(now)) return now
-  if (isOtherBody(now.messages, taken.message)) return reusedId()
+  if (isOtherBody(deps, now.messages, taken.message)) return reusedId()
   const { historyLength, acceptedOutputModes: accepted } = request
   const view = { historyLength, includeArtifacts: true, accepted }
   const start = taken.isNew ? snapshotBefore(now, taken.before) : await snapshotAt(deps.tasks, now, call)

@@ -43,7 +43,7 @@ export async function takeSend(deps: A2aDeps, call: Call, request: SendRequest):
   const isNew = acceptance.kind === 'accepted'
   if (!isNew) {
     const stored = await deps.tasks.read(taskId, byOf(call))
-    if (stored !== undefined && isOtherBody(stored.messages, message)) return reusedId()
+    if (stored !== undefined && isOtherBody(deps, stored.messages, message)) return reusedId()
   }
   const { push } = request
   // After the commit, and again with every copy: whoever was answered is told, and whoever was not asks again.
@@ -52,7 +52,12 @@ export async function takeSend(deps: A2aDeps, call: Call, request: SendRequest):
 }
 
 /** What was stored under the id of this message says something else. */
-export function isOtherBody(stored: readonly TaskMessage[], message: A2aMessage): boolean {
+export function isOtherBody(
+  { settings }: Pick<A2aDeps, 'settings'>,
+  stored: readonly TaskMessage[],
+  message: A2aMessage,
+): boolean {
+  if (settings.messageIds === 'loose') return false
   const same = stored.find((each) => each.role === 'user' && each.payload['messageId'] === message.messageId)
   return same?.role === 'user' && canonicalJson(same.payload) !== canonicalJson(message)
 }
@@ -98,19 +103,24 @@ async function factsOf(deps: A2aDeps, call: Call, request: SendRequest): Promise
     return invalidParams([{ field: 'message.metadata.mentionable.agent_chain', description: chain.problem }])
   const place = await placeOf(deps, call, message)
   if (isFault(place)) return place
-  const { messageId } = message
   const isAnonymous = caller.kind === 'anonymous'
   return {
     ...{ message, caller, dialect, agent, forwarded, chain: chain.chain, before: place.before },
     isNamed: named !== undefined,
     contextId: place.contextId,
-    // Two strangers may both call their first message "1": only an id that nobody guesses tells that it is the same one.
-    semanticId: isAnonymous && !isUnguessable(messageId) ? `${messageId}#${deps.newId()}` : messageId,
+    semanticId: semanticIdOf(deps, call, message.messageId),
     isContextOwn: !isAnonymous || isUnguessable(place.contextId),
     ...(message.taskId === undefined ? {} : { known: message.taskId }),
     references: await referencesOf(deps, call, message.referenceTaskIds ?? []),
     receivedAt: call.door.receivedAt,
   }
+}
+
+/** What makes it this message, beside who sent it. */
+function semanticIdOf({ settings, newId }: A2aDeps, { caller }: Call, messageId: string): string {
+  // Two strangers may both call their first message "1": only an id that nobody guesses tells that it is the same one.
+  const isTelling = caller.kind !== 'anonymous' || isUnguessable(messageId)
+  return settings.messageIds === 'unique' && isTelling ? messageId : `${messageId}#${newId()}`
 }
 
 type Placed = { readonly contextId: string; readonly before: TaskSnapshot | undefined }

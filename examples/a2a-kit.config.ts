@@ -1,0 +1,91 @@
+// The agent that the protocol's own kit wants to meet, as a configuration: it does what the id of a message says (a2a 6.3).
+// How to run the kit against it: docs/a2a.md.
+import process from 'node:process'
+import { type AgentReply, a2a, defineAgent, defineConfig } from 'parley'
+
+const say = (content: string): AgentReply => ({ parts: [{ kind: 'text', mime: 'text/plain', content }] })
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+const file = { kind: 'file' as const, mime: 'text/plain', name: 'output.txt' }
+
+/** Longest first: ids go on behind these words. */
+const behaviours: readonly (readonly [string, () => AgentReply])[] = [
+  [
+    'tck-artifact-file-url',
+    () => ({ parts: [{ ...file, bytes_ref: { kind: 'url', url: 'https://example.com/output.txt' } }] }),
+  ],
+  ['tck-artifact-file', () => ({ parts: [{ ...file, bytes_ref: { kind: 'inline', data_base64: btoa('Hello') } }] })],
+  [
+    'tck-stream-artifact-file',
+    () => ({ parts: [{ ...file, bytes_ref: { kind: 'inline', data_base64: btoa('Hello') } }] }),
+  ],
+  [
+    'tck-artifact-data',
+    () => {
+      const data_base64 = btoa(JSON.stringify({ key: 'value', count: 42 }))
+      return { parts: [{ kind: 'artifact', mime: 'application/json', bytes_ref: { kind: 'inline', data_base64 } }] }
+    },
+  ],
+  ['tck-artifact-text', () => say('Generated text content')],
+  ['tck-message-response', () => ({ ...Object(say('Direct message response')), direct: true })],
+  ['tck-input-required', () => ({ ...Object(say('What else?')), status: 'input_required' })],
+  ['tck-reject-task', () => ({ ...Object(say('No.')), status: 'refused' })],
+  ['tck-complete-task', () => say('Hello from TCK')],
+]
+
+/** What the kit of 1.0 asks for. */
+const current = defineAgent({
+  slug: 'kit',
+  label: 'Kit agent',
+  description: 'Does what the kit asks for.',
+  async run(message, context) {
+    const known = behaviours.find(([prefix]) => message.id.startsWith(prefix))
+    if (known !== undefined) return known[1]()
+    if (message.id.startsWith('test-resubscribe-message-id')) await pause(4_000)
+    if (message.id.startsWith('tck-stream-artifact-chunked')) {
+      context.show('chunk-1 ')
+      await pause(200)
+      context.show('chunk-2')
+      return say('chunk-1 chunk-2')
+    }
+    return say('Generated text content')
+  },
+})
+
+/** What the kit of 0.3 asks for: every task works for a while, and then asks back. */
+const former = defineAgent({
+  slug: 'former',
+  label: 'Former kit agent',
+  description: 'Asks back whatever it is told.',
+  async run(message, context) {
+    await Promise.race([
+      pause(message.id.startsWith('test-resubscribe-message-id') ? 8_000 : 2_000),
+      new Promise((_, reject) => context.stop.addEventListener('abort', () => reject(context.stop.reason))),
+    ])
+    return { ...Object(say('What else?')), status: 'input_required' }
+  },
+})
+
+const isFormer = process.env['A2A_KIT'] === '0.3'
+const agent = isFormer ? former : current
+/** The kit gives one id to many messages, and pins the first release of 1.0. */
+const profile = { errorTable: '1.0.0', messageIds: 'loose' } as const
+const push = { allow: ['127.0.0.1', 'localhost'] }
+const skill = { id: 'more', name: 'More', description: 'For those who show a credential.', tags: ['kit'] }
+
+// One server, one address per set of capabilities: tests are gated both ways (a2a 6.4).
+export default defineConfig({
+  agents: [agent],
+  defaultAgent: agent.slug,
+  connections: [
+    a2a({ ...profile, push, directMessages: !isFormer, legacyBlocking: !isFormer }),
+    a2a({ id: 'bare', path: '/bare', ...profile, streaming: false, push: false }),
+    a2a({
+      id: 'needy',
+      path: '/needy',
+      ...profile,
+      push,
+      requiredExtensions: [{ uri: 'urn:a2a:tck:required-extension' }],
+    }),
+    a2a({ id: 'extended', path: '/extended', ...profile, push, extendedCard: { skills: [skill] } }),
+  ],
+})
