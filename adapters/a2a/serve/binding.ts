@@ -17,6 +17,8 @@ export type Tongue = {
   /** Of a JSON-RPC request. */
   readonly id: RpcId
   readonly mediaType: string
+  /** Errors are an event too: readers of 0.3 take nothing else from a method that streams. */
+  readonly isEventStream?: boolean
 }
 
 type Headers = Readonly<Record<string, string>>
@@ -30,6 +32,10 @@ export function resultResponse(tongue: Tongue, name: OperationName, body: Json, 
 
 export function faultResponse(tongue: Tongue, fault: Fault, headers: Headers = {}): Response {
   const { http, isHttp } = faultNumbers(fault.fault, tongue.table)
+  if (tongue.isEventStream === true && !isHttp) {
+    const shown = { ...headers, ...fault.headers, 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
+    return new Response(`data: ${JSON.stringify(faultBody(tongue, fault))}\n\n`, { status: 200, headers: shown })
+  }
   const status = tongue.form === 'rpc' && !isHttp ? 200 : http
   return json(status, faultBody(tongue, fault), tongue.mediaType, { ...headers, ...fault.headers })
 }

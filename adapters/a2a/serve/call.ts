@@ -79,5 +79,5 @@ export function invalidParams(violations: readonly FieldViolation[]): Fault {
 
 /** The same words whether there is none or it is somebody else's: nobody learns which. */
 export function noSuchTask(): Fault {
-  return fault('task_not_found', 'there is no such task')
+  return fault('task_not_found', 'task not found')
 }

@@ -8,7 +8,8 @@ export const getExtendedCard: Operation = async ({ cards, settings }, { caller, 
     // 0.3 has one word for both.
     return dialect === '0.3' ? missing : fault('unsupported_operation', 'this agent has no extended card')
   if (settings.extendedCard === true) return missing
-  if (caller.kind !== 'token')
+  // Being on this machine is a credential too.
+  if (caller.kind === 'anonymous')
     return fault('unauthenticated', 'the extended card is for callers who show a credential', {
       headers: { 'www-authenticate': 'Bearer realm="a2a"' },
     })

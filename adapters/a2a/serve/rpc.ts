@@ -44,13 +44,13 @@ export async function serveRpc(deps: A2aDeps, arriving: Arriving): Promise<Respo
   const spoken = { ...answering, dialect }
   const name = operationOf(envelope.method, dialect)
   if (name === undefined) return faultResponse(spoken, unknownMethod(envelope.method, dialect))
-  // Nobody waits for what comes of a notification, and nothing here is done without being told.
-  if (envelope.id === undefined) return new Response(null, { status: 204 })
+  const told = { ...spoken, isEventStream: dialect === '0.3' && operations[name].isStream === true }
+  if (envelope.id === undefined) return unanswered(told, name)
   const params = paramsOf(body, name)
-  if (isFault(params)) return faultResponse(spoken, params)
+  if (isFault(params)) return faultResponse(told, params)
   const blocksByDefault = settings.legacyBlocking
   const read = dialect === '1.0' ? params : fromLegacy(name, params, { form: 'rpc', blocksByDefault })
-  return answer(deps, { request, door, caller, mount, tenant: undefined, dialect, origin }, spoken, {
+  return answer(deps, { request, door, caller, mount, tenant: undefined, dialect, origin }, told, {
     name,
     params: read,
   })
@@ -70,6 +70,15 @@ function readEnvelope(body: Fields): Envelope {
   if (body['jsonrpc'] !== '2.0') return { id, problem: 'jsonrpc must be "2.0"' }
   if (typeof method !== 'string' || method === '') return { id, problem: 'method must be the name of one' }
   return { id, method }
+}
+
+/** Nobody waits for what comes of a notification: what changes something is not done without being told. */
+function unanswered(tongue: Tongue, name: OperationName): Response {
+  if (operations[name].isRead === true) return new Response(null, { status: 204 })
+  return faultResponse(
+    tongue,
+    invalidParams([{ field: 'id', description: 'is needed: nobody would learn what came of it' }]),
+  )
 }
 
 function unknownMethod(method: string, dialect: string): Fault {

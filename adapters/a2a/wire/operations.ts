@@ -25,6 +25,8 @@ type Names = {
   readonly isStream?: true
   /** May be asked without any parameters. */
   readonly isBare?: true
+  /** Changes nothing. */
+  readonly isRead?: true
 }
 
 const pushPath = '/tasks/{taskId}/pushNotificationConfigs'
@@ -43,8 +45,14 @@ export const operations: Readonly<Record<OperationName, Names>> = {
     legacyRest: ['POST /message:stream'],
     isStream: true,
   },
-  get: { rpc: 'GetTask', legacyRpc: 'tasks/get', rest: ['GET /tasks/{id}'], legacyRest: ['GET /tasks/{id}'] },
-  list: { rpc: 'ListTasks', rest: ['GET /tasks'], legacyRest: ['GET /tasks'] },
+  get: {
+    rpc: 'GetTask',
+    legacyRpc: 'tasks/get',
+    rest: ['GET /tasks/{id}'],
+    legacyRest: ['GET /tasks/{id}'],
+    isRead: true,
+  },
+  list: { rpc: 'ListTasks', rest: ['GET /tasks'], legacyRest: ['GET /tasks'], isRead: true },
   cancel: {
     rpc: 'CancelTask',
     legacyRpc: 'tasks/cancel',
@@ -70,12 +78,14 @@ export const operations: Readonly<Record<OperationName, Names>> = {
     legacyRpc: 'tasks/pushNotificationConfig/get',
     rest: [`GET ${pushPath}/{id}`],
     legacyRest: [`GET ${pushPath}/{id}`],
+    isRead: true,
   },
   pushList: {
     rpc: 'ListTaskPushNotificationConfigs',
     legacyRpc: 'tasks/pushNotificationConfig/list',
     rest: [`GET ${pushPath}`],
     legacyRest: [`GET ${pushPath}`],
+    isRead: true,
   },
   pushDelete: {
     rpc: 'DeleteTaskPushNotificationConfig',
@@ -89,6 +99,7 @@ export const operations: Readonly<Record<OperationName, Names>> = {
     rest: ['GET /extendedAgentCard'],
     legacyRest: ['GET /card'],
     isBare: true,
+    isRead: true,
   },
 }
 

@@ -188,7 +188,7 @@ export const cardCases: readonly A2aCase[] = [
         const rpc = { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { id: 'none' } }) }
         const headers = { 'content-type': 'application/json', 'a2a-version': protocolVersion }
         const body = await (await scene.request(path, { ...(isRpc ? rpc : {}), headers })).json()
-        expect(JSON.stringify(body), `${protocolBinding} ${protocolVersion}`).toContain('there is no such task')
+        expect(JSON.stringify(body), `${protocolBinding} ${protocolVersion}`).toContain('task not found')
       }
     },
   },
@@ -268,7 +268,8 @@ export const cardCases: readonly A2aCase[] = [
       const ask = (base: string) => refused(scene, binding, 'GetExtendedAgentCard', {}, { base })
       expect((await ask('/bare')).code).toBe(-32004)
       expect((await ask('/unset')).code).toBe(-32007)
-      const anonymous = await scene.call(binding, 'GetExtendedAgentCard', {}, { base: '/extended' })
+      const stranger = { base: '/extended', isElsewhere: true }
+      const anonymous = await scene.call(binding, 'GetExtendedAgentCard', {}, stranger)
       expect([anonymous.status, anonymous.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="a2a"'])
       const token = await scene.token()
       const { result } = await scene.call(binding, 'GetExtendedAgentCard', {}, { base: '/extended', token })

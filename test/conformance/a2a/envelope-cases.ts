@@ -47,12 +47,13 @@ export const envelopeCases: readonly A2aCase[] = [
   },
   {
     id: 'EN-04',
-    claim: 'nobody is answered who wants no answer, and nothing is done',
+    claim: 'nobody is answered who wants no answer; who would change something without one is refused',
     isOnce: true,
     async run(scene) {
       const before = scene.main.heard.length
       const notice = { id: undefined, method: 'SendMessage', params: { message: aMessage('quiet') } }
-      expect(await rpc(scene, envelope(notice))).toEqual({ status: 204, body: undefined })
+      expect(await rpc(scene, envelope({ id: undefined }))).toEqual({ status: 204, body: undefined })
+      expect((await rpc(scene, envelope(notice))).body).toMatchObject({ id: null, error: { code: -32602 } })
       await sent(scene, 'JSONRPC', aMessage('loud'))
       expect(scene.main.heard.slice(before).map(({ parts }) => textOf(parts))).toEqual(['loud'])
     },
@@ -228,7 +229,7 @@ export const envelopeCases: readonly A2aCase[] = [
         id: 'r1',
         error: {
           code: -32001,
-          message: 'there is no such task',
+          message: 'task not found',
           data: [
             {
               '@type': 'type.googleapis.com/google.rpc.ErrorInfo',

@@ -199,7 +199,7 @@ export const legacyCases: readonly A2aCase[] = [
         const response = await scene.request('/extended/v1/card', {}, { headers, ...how })
         return [response.status, await response.json()]
       }
-      expect((await ask({}))[0]).toBe(401)
+      expect((await ask({ isElsewhere: true }))[0]).toBe(401)
       const [status, card] = await ask({ token })
       expect(status).toBe(200)
       expect(card).toMatchObject({
@@ -231,7 +231,7 @@ export const legacyCases: readonly A2aCase[] = [
         -32602,
       )
       const answered = await rest(scene, 'GET', '/tasks/none')
-      expect(answered).toMatchObject({ status: 404, body: { code: -32001, message: 'there is no such task' } })
+      expect(answered).toMatchObject({ status: 404, body: { code: -32001, message: 'task not found' } })
     },
   },
   {

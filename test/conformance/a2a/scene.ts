@@ -17,7 +17,7 @@ const connections = [
   a2a({ id: 'early', path: '/early', errorTable: '1.0.0', push: false }),
   a2a({ id: 'picky', path: '/picky', inputModes: ['text/plain'], outputModes: ['text/plain'] }),
   a2a({ id: 'needy', path: '/needy', requiredExtensions: [{ uri: requiredExtension }] }),
-  a2a({ id: 'extended', path: '/extended', extendedCard: { skills: [skill] } }),
+  a2a({ id: 'extended', path: '/extended', anonymous: true, extendedCard: { skills: [skill] } }),
   a2a({ id: 'unset', path: '/unset', extendedCard: true }),
   a2a({ id: 'open', path: '/open', anonymous: true }),
   a2a({ id: 'direct', path: '/direct', directMessages: true }),
