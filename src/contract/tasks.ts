@@ -76,6 +76,15 @@ export type TaskEvent = { readonly cursor: string; readonly at: string; readonly
   | { readonly kind: 'activity'; readonly type: string; readonly metadata: JsonObject }
 )
 
+/** What stands in the way of a task: somebody has to decide about it. `isOver`: decided, or too late. */
+export type TaskWait = {
+  readonly id: string
+  readonly taskId: string
+  readonly isOver: boolean
+  /** Where the log stood when the wait began. */
+  readonly cursor: string
+}
+
 /** Who asks. `subject` null: somebody who has shown nothing but the id. */
 export type TaskCaller = { readonly subject: string | null }
 
@@ -99,6 +108,10 @@ export interface TaskDesk {
   find(id: string, by: TaskCaller): Promise<Task | undefined>
   read(id: string, by: TaskCaller): Promise<TaskSnapshot | undefined>
   list(query: TaskQuery, by: TaskCaller): Promise<TaskPage>
+  /** Decisions that tasks of this conversation wait for. */
+  waits(agent: string, contextId: string, by: TaskCaller): Promise<readonly TaskWait[]>
+  /** The same of one task, for whoever was let into it. */
+  waitsOf(taskId: string): Promise<readonly TaskWait[]>
   /** Whether a conversation of this name belongs to somebody else. */
   isForeignContext(agent: string, contextId: string, by: TaskCaller): Promise<boolean>
   /**

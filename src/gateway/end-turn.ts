@@ -41,7 +41,8 @@ export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, given: RunResul
     calls,
     timers: result.timers,
     run: result.run,
-    events: [...result.events, ...appendedEvents(calls, taskState)],
+    // What a command came to is no end of what it is about.
+    events: [...result.events, ...appendedEvents(calls, ready.turn.kind === 'control' ? null : taskState)],
     taskState,
     actions: result.actions,
     requests: result.requests,

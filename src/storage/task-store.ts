@@ -1,6 +1,6 @@
 // Tasks on SQL, those of one connection. What proves us to somebody's receiver is sealed before it comes here.
 import type { PushConfig, Task } from '../contract/index.ts'
-import type { TaskDossier, TaskNews, TaskStore } from '../tasks/task-store.ts'
+import type { StoredWait, TaskDossier, TaskNews, TaskStore } from '../tasks/task-store.ts'
 import type { Database } from './database.ts'
 import type { Seal } from './installation-store.ts'
 import { disablePush, findPush, listPush, pushToSend, removePush, savePush } from './statements/push-configs.ts'
@@ -13,6 +13,8 @@ import {
   readTask,
   taskNews,
   taskOfMessage,
+  waitsIn,
+  waitsOf,
 } from './statements/tasks.ts'
 
 export type TaskStoreOptions = {
@@ -60,6 +62,9 @@ export function createTaskStore(database: Database, options: TaskStoreOptions): 
       const tasks = page?.tasks ?? []
       return { tasks: tasks.slice(0, limit), total: page?.total ?? 0, hasMore: tasks.length > limit }
     },
+    waits: (agent, contextId, owner) =>
+      database.query<StoredWait>(waitsIn, [tenant, connection, agent, contextId, owner]),
+    waitsOf: (taskId) => scoped<StoredWait>(waitsOf, taskId),
     async isForeignContext(agent, contextId, owner) {
       const params = [tenant, connection, agent, contextId, owner]
       const [row] = await database.query<{ readonly isForeign: boolean }>(isForeignContext, params)

@@ -1,7 +1,14 @@
 // The desk of tasks: whoever asked for one reads it, watches it, waits for it, cancels it. It only ever shows what is stored.
-import { isFinalState, type TaskDesk, type TaskEvent, type TaskSnapshot, type TaskState } from '../contract/index.ts'
+import {
+  isFinalState,
+  type TaskDesk,
+  type TaskEvent,
+  type TaskSnapshot,
+  type TaskState,
+  type TaskWait,
+} from '../contract/index.ts'
 import { agentMessages, cursorOf, eventsOf, firstCursor, lastCursor, outputsOf, placeOf } from './read-lines.ts'
-import type { TaskDossier, TaskLine, TaskNews, TaskStore } from './task-store.ts'
+import type { StoredWait, TaskDossier, TaskLine, TaskNews, TaskStore } from './task-store.ts'
 import type { Watchers } from './watchers.ts'
 
 export type DeskDeps = {
@@ -30,6 +37,8 @@ export function createTaskDesk(deps: DeskDeps): TaskDesk {
       // Whoever has shown nothing has no list: an id is all that opens what is nobody's.
       return subject === null ? { tasks: [], total: 0, hasMore: false } : store.list(query, subject)
     },
+    waits: async (agent, contextId, { subject }) => (await store.waits(agent, contextId, subject)).map(waitOf),
+    waitsOf: async (taskId) => (await store.waitsOf(taskId)).map(waitOf),
     isForeignContext: (agent, contextId, { subject }) => store.isForeignContext(agent, contextId, subject),
     watch: (id, from, signal) => watch(deps, id, from, signal),
     settled: (id, by, timeoutMs, signal) => settled(deps, { id, owner: by.subject, timeoutMs }, signal),
@@ -50,6 +59,10 @@ export function createTaskDesk(deps: DeskDeps): TaskDesk {
       disable: store.disablePush,
     },
   }
+}
+
+function waitOf({ place, ...wait }: StoredWait): TaskWait {
+  return { ...wait, cursor: place === null ? firstCursor : cursorOf(place) }
 }
 
 export function snapshotOf({ task, asked, lines: all }: TaskDossier): TaskSnapshot {

@@ -7,6 +7,7 @@ import type {
   TaskPage,
   TaskQuery,
   TaskState,
+  TaskWait,
 } from '../contract/index.ts'
 
 /** Whose tasks are meant. Null: of whoever knows the id. */
@@ -37,6 +38,8 @@ export type TaskDossier = {
   readonly lines: readonly TaskLine[]
 }
 
+export type StoredWait = Omit<TaskWait, 'cursor'> & { readonly place: TaskPlace | null }
+
 export type TaskPlace = { readonly order: number; readonly seq: number }
 
 export interface TaskStore {
@@ -45,6 +48,8 @@ export interface TaskStore {
   dossier(id: string, owner: TaskOwner): Promise<TaskDossier | undefined>
   news(id: string, after: TaskPlace, limit: number): Promise<TaskNews | undefined>
   list(query: TaskQuery, owner: string): Promise<TaskPage>
+  waits(agent: string, contextId: string, owner: TaskOwner): Promise<readonly StoredWait[]>
+  waitsOf(taskId: string): Promise<readonly StoredWait[]>
   isForeignContext(agent: string, contextId: string, owner: TaskOwner): Promise<boolean>
   /** The task is cancelled by this; what works on it is stopped, what waits for it is withdrawn. */
   cancel(id: string, owner: TaskOwner): Promise<'cancelled' | 'over' | undefined>

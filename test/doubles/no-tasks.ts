@@ -6,6 +6,8 @@ export const noTasks: TaskDesk = {
   find: async () => undefined,
   read: async () => undefined,
   list: async () => ({ tasks: [], total: 0, hasMore: false }),
+  waits: async () => [],
+  waitsOf: async () => [],
   isForeignContext: async () => false,
   async *watch() {},
   settled: async () => undefined,

@@ -98,6 +98,10 @@ const doorMembers = `
     pairing_id = (select id from pairing),
     turn_id = case when ${isPaired} then x.turn_id end, turn_order = case when ${isPaired} then x.turn_order end`
 
+/** A command that decided nothing leaves its task as it was: waiting for a decision. */
+const isStillAsked = `(turn.kind = 'control' and exists (
+      select 1 from turns w join pending_actions a on a.turn_id = w.id where w.task_id = k.id and a.status = 'pending'))`
+
 type Completion = { readonly extra: string; readonly members: string; readonly calls: string }
 
 const completion = ({ extra, members, calls }: Completion): string => `
@@ -121,8 +125,10 @@ turn as (
 -- A message that came meanwhile keeps it open; so does a decision that has just set the paused run going.
 tasked as (
   update tasks k set
-    state = case when k.waiting_id is null then g."taskState" else 'submitted' end, state_at = ${instantNow}, said = g.response,
-    ended_at = case when k.waiting_id is null and g."taskState" in ('completed', 'failed', 'cancelled', 'rejected') then now() end
+    state = case when k.waiting_id is not null then 'submitted' when ${isStillAsked} then 'input_required' else g."taskState" end,
+    state_at = ${instantNow}, said = g.response,
+    ended_at = case when k.waiting_id is null and not ${isStillAsked}
+      and g."taskState" in ('completed', 'failed', 'cancelled', 'rejected') then now() end
   from turn, given g
   where k.id = turn.task_id and k.ended_at is null and g."taskState" is not null
     and not (turn.kind = 'control' and exists (

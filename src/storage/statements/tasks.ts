@@ -80,6 +80,24 @@ select (select count(*)::int from meant) as total, coalesce((select json_agg(p.t
   order by t.state_at desc, t.id desc limit $10) p), '[]') as tasks`,
 )
 
+/** Decided ones for an hour longer, so that a decision that is sent again finds what it was about. */
+const waits = (which: string): string => `
+select a.id, t.id as "taskId", a.status <> 'pending' or a.expires_at < now() as "isOver",
+  (select json_build_object('order', w.task_order, 'seq', e.seq) from run_events e where e.run_id = w.id
+    order by e.seq desc limit 1) as place
+from tasks t join turns w on w.task_id = t.id join pending_actions a on a.turn_id = w.id
+where t.tenant = $1 and t.connection = $2 and ${which}
+  and (a.status = 'pending' or a.resolved_at > now() - interval '1 hour')
+order by a.id`
+
+/** $3 agent, $4 context, $5 owner. */
+export const waitsIn = statement(
+  'waits_in_context',
+  waits('t.owner is not distinct from $5::text and t.agent = $3 and t.context_id = $4'),
+)
+/** $3 task. */
+export const waitsOf = statement('waits_of_task', waits('t.id = $3'))
+
 /** $3 agent, $4 context, $5 owner. The conversation of that name may be theirs, somebody else's, or not there. */
 export const isForeignContext = statement(
   'is_foreign_context',
