@@ -1,7 +1,6 @@
 // The built-in API: seed 002's run request, from this machine or with a token, answered in the same request once the run has ended.
 import {
   type Adapter,
-  type CallerDesk,
   type ChannelDefinition,
   defineAdapter,
   GatewayError,
@@ -9,9 +8,10 @@ import {
 } from '../../src/contract/index.ts'
 import { aguiFromEnvironment, aguiSettingsSchema } from './config.ts'
 import { deliverAgui } from './deliver.ts'
+import { followRequest } from './live/follow.ts'
 import { keptPayload, normalizeAgui } from './normalize.ts'
 import { renderAgui, renderAnswer } from './render.ts'
-import { type Called, verifyAgui } from './verify.ts'
+import { type VerifyDeps, verifyAgui } from './verify.ts'
 import type { AguiCall, AguiPayload } from './wire.ts'
 
 const runPath = '/api/v1/agent/run'
@@ -22,18 +22,19 @@ export const aguiChannel: ChannelDefinition = {
   defaultAccess: { mode: 'public', allow: [] },
   settingsSchema: aguiSettingsSchema,
   fromEnvironment: aguiFromEnvironment,
-  create(settings, { runLog, callers, connection, publicUrl }) {
+  create(settings, { runLog, callers, connection, publicUrl, tasks }) {
     const isKnown = aguiSettingsSchema.safeParse(settings).success
     if (!isKnown) throw new GatewayError('config_invalid', '[agui] takes no settings; remove them')
     if (runLog === undefined) throw new GatewayError('config_invalid', '[agui] needs the run log; pass deps.runLog')
     if (callers === undefined)
       throw new GatewayError('config_invalid', '[agui] needs the caller desk; pass deps.callers')
+    if (tasks === undefined) throw new GatewayError('config_invalid', '[agui] needs the desk of tasks; pass deps.tasks')
     const url = publicUrl === undefined ? undefined : `${publicUrl}${runPath}`
-    return createAgui(runLog, callers, { agent: connection.agent, url })
+    return createAgui(runLog, { callers, tasks, agent: connection.agent, url })
   },
 }
 
-function createAgui(runLog: RunLog, callers: CallerDesk, called: Called): Adapter {
+function createAgui(runLog: RunLog, deps: VerifyDeps): Adapter {
   return defineAdapter<AguiPayload, AguiCall>({
     channel: 'agui',
     capabilities: {
@@ -50,14 +51,16 @@ function createAgui(runLog: RunLog, callers: CallerDesk, called: Called): Adapte
       notifiesByName: false,
       takesFileUrls: 'own',
       appends: true,
-      verbs: ['acknowledge'],
+      verbs: ['acknowledge', 'follow'],
     },
-    endpoints: [{ path: runPath, answer: 'watch' }],
-    verify: (arrival) => verifyAgui(callers, arrival, called),
+    // A later revision of the seed calls it by the other name.
+    endpoints: [runPath, `${runPath}s`].map((path) => ({ path, answer: 'watch' })),
+    verify: (arrival) => verifyAgui(deps, arrival),
     payloadOf: keptPayload,
     normalize: normalizeAgui,
     render: renderAgui,
     deliver: (call, attempt) => deliverAgui(runLog, call, attempt),
     acknowledge: renderAnswer,
+    follow: (request) => followRequest(deps.tasks, request),
   })
 }

@@ -3,7 +3,6 @@ import {
   type Arrived,
   type Bearer,
   bearerFacts,
-  bytesRefSchema,
   type Connection,
   formatAddress,
   type KeptFacts,
@@ -11,6 +10,7 @@ import {
   type NormalizedMessage,
   type Part,
   type RawArrival,
+  type TaskClaim,
   textOf,
   textPart,
   UnreadableArrival,
@@ -18,11 +18,12 @@ import {
   verifiedSender,
 } from '../../src/contract/index.ts'
 import { parseBoundedJson } from '../../src/verification/index.ts'
+import { partsOf, unique } from './files.ts'
 import {
   type AguiPayload,
-  type BinaryBlock,
+  localSubject,
+  type Resume,
   type RunRequest,
-  readBlock,
   runIdSchema,
   runRequestSchema,
   type ToolMessage,
@@ -30,8 +31,6 @@ import {
   type UserMessage,
   userMessageSchema,
 } from './wire.ts'
-
-const localSubject = 'gw:user/local'
 
 /** What is kept of a request says nothing about tokens, and nobody but this machine's own user needs none. */
 export function keptPayload({ bytes }: RawArrival, kept: KeptFacts): AguiPayload | undefined {
@@ -45,23 +44,43 @@ export function normalizeAgui(payload: AguiPayload, arrival: RawArrival, connect
   const value = json.ok ? json.value : undefined
   try {
     if (!json.ok) throw new UnreadableArrival(json.reason)
-    return [arrivedFrom(payload, value, arrival, connection)]
+    return arrivedFrom(payload, value, arrival, connection)
   } catch (error) {
     if (!(error instanceof UnreadableArrival)) throw error
     throw new UnreadableArrival(error.reason, { ...factsOf(payload, value), ...error.facts })
   }
 }
 
-function arrivedFrom(payload: AguiPayload, value: unknown, arrival: RawArrival, connection: Connection): Arrived {
-  const { bearer, chain } = payload
+function arrivedFrom(
+  payload: AguiPayload,
+  value: unknown,
+  arrival: RawArrival,
+  connection: Connection,
+): readonly Arrived[] {
+  const { chain } = payload
   if (chain.kind === 'unreadable')
     throw new UnreadableArrival('invalid_agent_caller_context', { remedy: chain.remedy, isFinal: true })
   const parsed = runRequestSchema.safeParse(value)
   if (!parsed.success) throw new UnreadableArrival(requestProblem(parsed.error.issues[0]?.path[0]))
-  const { threadId, runId } = parsed.data
-  const { id, parts, result } = saidIn(parsed.data)
+  const scene = { payload, request: parsed.data, raw: value, arrival, connection, chain }
+  const decisions = decisionsIn(parsed.data)
+  return (decisions.length === 0 ? [saidIn(parsed.data)] : decisions).map((said) => arrivedSaying(scene, said))
+}
+
+type Scene = {
+  readonly payload: AguiPayload
+  readonly request: RunRequest
+  readonly raw: unknown
+  readonly arrival: RawArrival
+  readonly connection: Connection
+  readonly chain: Extract<AguiPayload['chain'], { kind: 'read' }>
+}
+
+function arrivedSaying({ payload, request, raw, arrival, connection, chain }: Scene, said: Said): Arrived {
+  const { bearer } = payload
+  const { threadId, runId } = request
   const { caller, agentChain } = chain
-  const said = { id, parts, result, sender: nameOf(bearer) }
+  const { id, parts } = said
   return {
     kind: 'message',
     message: {
@@ -76,13 +95,16 @@ function arrivedFrom(payload: AguiPayload, value: unknown, arrival: RawArrival, 
       },
       received_via: 'agui',
       received_at: arrival.receivedAt,
-      raw: value,
-      channel: { ...channelOf(connection, parsed.data, said), ...(caller === undefined ? {} : { caller }) },
+      raw,
+      channel: {
+        ...channelOf(connection, request, { ...said, sender: nameOf(bearer) }),
+        ...(caller === undefined ? {} : { caller }),
+      },
     },
     // A token for one agent is a letter to that agent.
     agent: bearer?.agent ?? connection.agent,
     // Structured, so that no pair of ids can imitate another one.
-    semanticId: JSON.stringify([threadId, runId]),
+    semanticId: JSON.stringify([threadId, runId, ...(said.decides === undefined ? [] : [said.decides])]),
     version: '0',
     isSenderChosenId: true,
     deliveryId: runId,
@@ -92,7 +114,14 @@ function arrivedFrom(payload: AguiPayload, value: unknown, arrival: RawArrival, 
     replyTo: { threadId, runId },
     obligation: 'run',
     isExclusive: true,
+    task: taskOf(request, payload.goesOnWith),
   }
+}
+
+/** A run is a task of its own, or goes on with the one that waited for what it brings. */
+function taskOf({ threadId, protocolVersion }: RunRequest, known: string | undefined): TaskClaim {
+  const claim = { contextId: threadId, payload: {}, dialect: protocolVersion ?? '0' }
+  return known === undefined ? claim : { ...claim, known }
 }
 
 /** Headers are not kept: a request that named a chain cannot be read again without losing it. */
@@ -121,7 +150,13 @@ function requestProblem(field: PropertyKey | undefined): string {
   }
 }
 
-type Said = { readonly id: string; readonly parts: readonly Part[]; readonly result: ToolMessage | undefined }
+type Said = {
+  readonly id: string
+  readonly parts: readonly Part[]
+  readonly result: ToolMessage | undefined
+  /** The interrupt it decides about. */
+  readonly decides?: string
+}
 
 /** What a person said last, or what a tool came to that the client ran for us. */
 function saidIn(request: RunRequest): Said {
@@ -135,9 +170,24 @@ function saidIn(request: RunRequest): Said {
   const said = trailingUserMessages(request)
   const lead = said.at(-1)
   if (lead === undefined) throw new UnreadableArrival('last_message_is_not_from_a_user')
-  const parts = said.flatMap(partsOf)
+  const parts = unique(said.flatMap(partsOf))
   if (parts.length === 0) throw new UnreadableArrival('empty_message')
   return { id: lead.id, parts, result: undefined }
+}
+
+/** What was decided about a question is told in the words of the command that decides it: it passes the same gate. */
+function decisionsIn({ resume, runId }: RunRequest): readonly Said[] {
+  return (resume ?? []).map((each) => {
+    // A command names what it decides by the end of its id.
+    const text = `/${isApproved(each) ? 'approve' : 'reject'} ${each.interruptId.slice(-12)}`
+    return { id: `${runId}:${each.interruptId}`, parts: [textPart(text)], result: undefined, decides: each.interruptId }
+  })
+}
+
+function isApproved({ status, payload }: Resume): boolean {
+  if (status === 'cancelled') return false
+  if (payload === true) return true
+  return typeof payload === 'object' && payload !== null && 'approved' in payload && payload.approved === true
 }
 
 function trailingUserMessages({ messages }: RunRequest): readonly UserMessage[] {
@@ -147,32 +197,6 @@ function trailingUserMessages({ messages }: RunRequest): readonly UserMessage[] 
     if (!parsed.success) throw new UnreadableArrival('invalid_user_message')
     return parsed.data
   })
-}
-
-function partsOf({ content }: UserMessage): readonly Part[] {
-  if (typeof content === 'string') return content.trim() === '' ? [] : [textPart(content)]
-  return content.map((given) => {
-    const block = readBlock(given)
-    if (block === undefined) throw new UnreadableArrival('invalid_content_block')
-    if (block.type === 'text') return textPart(block.text)
-    // Named under our prefix, so that a block can never pass for a tool call or a policy part.
-    return block.type === 'binary' ? filePart(block) : { kind: `agui:${block.name.slice(0, 64)}` }
-  })
-}
-
-function filePart({ mimeType, url, data, filename }: BinaryBlock): Part {
-  const facts = { mime: mimeType, ...(filename ? { name: filename } : {}) }
-  if (data) return inlinePart(data, facts)
-  if (!url) throw new UnreadableArrival('attachment_without_url')
-  const parsed = bytesRefSchema.safeParse({ kind: 'url', url })
-  if (!parsed.success) throw new UnreadableArrival('attachment_url_must_be_https')
-  return { kind: 'file', bytes_ref: parsed.data, ...facts }
-}
-
-function inlinePart(data: string, facts: { readonly mime: string; readonly name?: string }): Part {
-  const parsed = bytesRefSchema.safeParse({ kind: 'inline', data_base64: data })
-  if (!parsed.success) throw new UnreadableArrival('attachment_not_base64_or_too_large')
-  return { kind: 'file', bytes_ref: parsed.data, ...facts }
 }
 
 function senderOf(bearer: Bearer | undefined, arrival: RawArrival, connection: Connection): VerifiedSender {

@@ -20,6 +20,12 @@ const refusals: Readonly<Record<string, Problem>> = {
     message: 'another run is active on this thread',
     remedy: 'wait for its answer, or use another threadId',
   },
+  id_taken: {
+    status: 409,
+    message: 'this runId was used for something else',
+    remedy: 'send it with a new runId',
+  },
+  task_over: { status: 409, message: 'this was decided before', remedy: 'read the answer of the run that went on' },
   stale: { status: 409, message: 'this run is too old to be taken', remedy: 'send it again with a new runId' },
 }
 /** A token that may not is not told why; whoever runs the gateway can ask. */
@@ -73,7 +79,7 @@ function answerBody(response: NormalizedResponse, runId: string): JsonObject {
 }
 
 /** Markdown is read and written anew, so that what is shown is only what it says; plain text stays as it is. */
-function contentOf(response: NormalizedResponse): string {
+export function contentOf(response: NormalizedResponse): string {
   const parts = response.parts.map((part) =>
     isKnownPart(part) && part.kind === 'text' && part.mime === 'text/markdown'
       ? textPart(writeMarkdown(parseMarkdown(part.content)))

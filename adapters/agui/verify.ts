@@ -4,20 +4,26 @@ import {
   type CallerVerdict,
   type RawArrival,
   runScope,
+  type TaskDesk,
   type Verdict,
 } from '../../src/contract/index.ts'
-import type { AguiPayload } from './wire.ts'
+import { passageOf } from './live/interrupts.ts'
+import { type AguiPayload, localSubject } from './wire.ts'
 
 const jsonType = /^application\/json(?:\s*;|\s*$)/i
 const localOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 
-/** Whom a request is for, and where the outside calls it. */
-export type Called = { readonly agent: string; readonly url: string | undefined }
+export type VerifyDeps = {
+  readonly callers: CallerDesk
+  readonly tasks: TaskDesk
+  /** Whom a request is for, and where the outside calls it. */
+  readonly agent: string
+  readonly url: string | undefined
+}
 
 export async function verifyAgui(
-  callers: CallerDesk,
+  { callers, tasks, agent, url }: VerifyDeps,
   arrival: RawArrival,
-  { agent, url }: Called,
 ): Promise<Verdict<AguiPayload>> {
   const audiences = url === undefined ? [] : [url]
   const from = await callers.identify(arrival.headers, agent, { scope: runScope, audiences })
@@ -25,7 +31,13 @@ export async function verifyAgui(
   if (from.bearer === undefined && !isLocal(arrival)) return stranger(callers, arrival, url)
   // A page can send any other type without asking, so this is a guard and not pedantry.
   if (!jsonType.test(arrival.headers['content-type'] ?? '')) return { kind: 'rejected', reason: 'malformed_request' }
-  return { kind: 'genuine', payload: payloadFrom(arrival, from) }
+  const payload = payloadFrom(arrival, from)
+  const { bytes, headers } = arrival
+  const subject = from.bearer?.subject ?? localSubject
+  const asked = { agent: from.bearer?.agent ?? agent, subject, bytes, accept: headers['accept'] ?? '' }
+  const passage = await passageOf(tasks, asked)
+  if (passage.kind === 'blocked') return { kind: 'handshake', answer: passage.answer }
+  return { kind: 'genuine', payload: passage.kind === 'free' ? payload : { ...payload, goesOnWith: passage.taskId } }
 }
 
 /** Whoever comes from elsewhere is told what to bring; a page that borrows this machine's place is told nothing. */

@@ -2,6 +2,9 @@
 import * as z from 'zod'
 import type { Bearer, CallerContext, JsonObject, RecipientCapabilities } from '../../src/contract/index.ts'
 
+/** Whoever sits at this machine. */
+export const localSubject = 'gw:user/local'
+
 const textBlockSchema = z.object({ type: z.literal('text'), text: z.string() })
 const binaryBlockSchema = z.object({
   type: z.literal('binary'),
@@ -9,6 +12,16 @@ const binaryBlockSchema = z.object({
   url: z.string().nullish(),
   data: z.string().nullish(),
   filename: z.string().nullish(),
+})
+/** AG-UI 1.0: one part per kind of medium. A `file` handle is its provider's; nobody here opens it. */
+const mediaBlockSchema = z.object({
+  type: z.enum(['image', 'audio', 'video', 'document']),
+  source: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('data'), value: z.string(), mimeType: z.string().min(1) }),
+    z.object({ type: z.literal('url'), value: z.string(), mimeType: z.string().nullish() }),
+    z.object({ type: z.literal('file'), value: z.string(), mimeType: z.string().nullish() }),
+  ]),
+  metadata: z.looseObject({ filename: z.string().optional() }).nullish(),
 })
 const otherBlockSchema = z.looseObject({ type: z.string().min(1) })
 
@@ -34,15 +47,29 @@ const runId = z.string().trim().min(1).max(256)
 /** As much of a request as is needed to name it. */
 export const runIdSchema = z.looseObject({ runId })
 
-/** Everything in the body is the client's word: who it is comes from the connection, what was said before from us. */
-export const runRequestSchema = z.looseObject({
-  threadId: z.string().trim().min(1).max(512),
-  runId,
-  messages: z.array(z.looseObject({ role: z.string() })).min(1),
-  tools: z.array(clientToolSchema).max(64).nullish(),
+/** What somebody decided about an interrupt. `cancelled`: they gave it up. */
+const resumeSchema = z.object({
+  interruptId: z.string().min(1).max(256),
+  status: z.enum(['resolved', 'cancelled']),
+  payload: z.unknown().optional(),
 })
 
+/** Everything in the body is the client's word: who it is comes from the connection, what was said before from us. */
+export const runRequestSchema = z
+  .looseObject({
+    threadId: z.string().trim().min(1).max(512),
+    runId,
+    messages: z.array(z.looseObject({ role: z.string() })),
+    tools: z.array(clientToolSchema).max(64).nullish(),
+    protocolVersion: z.string().nullish(),
+    parentRunId: z.string().nullish(),
+    resume: z.array(resumeSchema).max(32).nullish(),
+  })
+  // A decision needs no words.
+  .refine(({ messages, resume }) => messages.length > 0 || (resume?.length ?? 0) > 0, { path: ['messages'] })
+
 export type RunRequest = z.infer<typeof runRequestSchema>
+export type Resume = z.infer<typeof resumeSchema>
 export type ToolMessage = z.infer<typeof toolMessageSchema>
 export type UserMessage = z.infer<typeof userMessageSchema>
 export type BinaryBlock = z.infer<typeof binaryBlockSchema>
@@ -57,7 +84,25 @@ export function readBlock(block: unknown): ContentBlock | undefined {
   if (!named.success) return undefined
   if (named.data.type === 'text') return textBlockSchema.safeParse(block).data
   if (named.data.type === 'binary') return binaryBlockSchema.safeParse(block).data
+  if (mediaTypes.has(named.data.type)) return binaryOf(mediaBlockSchema.safeParse(block).data)
   return { type: 'other', name: named.data.type }
+}
+
+const mediaTypes: ReadonlySet<string> = new Set(['image', 'audio', 'video', 'document'])
+
+/** Both spellings of an attachment become one, so that one sent in both is found twice. */
+function binaryOf(block: z.infer<typeof mediaBlockSchema> | undefined): ContentBlock | undefined {
+  if (block === undefined) return undefined
+  const { source, metadata, type } = block
+  const mimeType = source.mimeType ?? (type === 'document' ? 'application/octet-stream' : `${type}/*`)
+  const named = metadata?.filename === undefined ? {} : { filename: metadata.filename }
+  if (source.type === 'file') return { type: 'other', name: type }
+  return {
+    type: 'binary',
+    mimeType,
+    ...(source.type === 'data' ? { data: source.value } : { url: source.value }),
+    ...named,
+  }
 }
 
 /** A request whose sender is settled: the holder of a token, or this machine. */
@@ -72,6 +117,8 @@ export type AguiPayload = {
         readonly agentChain: RecipientCapabilities['agent_chain']
       }
     | { readonly kind: 'unreadable'; readonly remedy: string }
+  /** The paused task that the request goes on with. */
+  readonly goesOnWith?: string
 }
 
 /** The one thing this channel sends: the reply, as the last event of its run. */

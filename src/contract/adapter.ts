@@ -7,7 +7,7 @@ import type { LiveVerbs } from './live.ts'
 import type { OpenedFile } from './opened-file.ts'
 import type { Acceptance, DeliveryOutcome, LookupOutcome, TransportAnswer, Verdict } from './outcomes.ts'
 import type { NormalizedResponse } from './response.ts'
-import type { Endpoint, ServeDoor } from './serve.ts'
+import type { Endpoint, FollowRequest, ServeDoor } from './serve.ts'
 import type { Sign, SignFacts } from './sign.ts'
 
 /** Hops 2 and 3 together: a verdict, and for a genuine arrival what it says. */
@@ -42,6 +42,8 @@ export type WatchResult =
 
 export interface OptionalVerbs {
   acknowledge?(acceptances: readonly Acceptance[], result: WatchResult | undefined): TransportAnswer
+  /** Answers a watching request with a stream of what comes of it. Undefined: nobody asked for one. */
+  follow?(request: FollowRequest): Promise<Response | undefined>
   reconcile?(call: JsonObject, attempt: Attempt): Promise<LookupOutcome>
   /** Shows a reply while it grows (ruling 19). */
   readonly live?: LiveVerbs
@@ -174,7 +176,7 @@ export class UnreadableArrival extends Error {
 }
 
 const verbNames: readonly OptionalVerb[] = [
-  ...(['acknowledge', 'reconcile', 'live', 'source', 'serve', 'transient', 'openFile'] as const),
+  ...(['acknowledge', 'follow', 'reconcile', 'live', 'source', 'serve', 'transient', 'openFile'] as const),
 ]
 
 function requireDeclaredVerbs(definition: OptionalVerbs & { channel: string; capabilities: Capabilities }): void {

@@ -73,4 +73,12 @@ export type Capabilities = {
 }
 
 /** The verbs beyond verify, normalize, render and deliver. */
-export type OptionalVerb = 'acknowledge' | 'reconcile' | 'live' | 'source' | 'serve' | 'transient' | 'openFile'
+export type OptionalVerb =
+  | 'acknowledge'
+  | 'follow'
+  | 'reconcile'
+  | 'live'
+  | 'source'
+  | 'serve'
+  | 'transient'
+  | 'openFile'

@@ -124,7 +124,7 @@ export type { Secret } from './secret.ts'
 export { secret } from './secret.ts'
 export type { PolicySender, Sender, SenderProfile, UnverifiedSender, VerifiedSender } from './sender.ts'
 export { senderSchema, unverifiedSender, verifiedSender } from './sender.ts'
-export type { Endpoint, ServeDoor } from './serve.ts'
+export type { Endpoint, FollowRequest, ServeDoor } from './serve.ts'
 export { limitsSchema, secretSchema } from './setting-schemas.ts'
 export type { Sign, SignFacts, Starter } from './sign.ts'
 export type { OpenPairing, StoredAccess, StoredGrant } from './stored-access.ts'
@@ -143,6 +143,7 @@ export type {
   TaskQuery,
   TaskSnapshot,
   TaskState,
+  TaskWait,
 } from './tasks.ts'
 export { isFinalState } from './tasks.ts'
 export type { MessageCode, MessageValidation, ValidationScope } from './validate-message.ts'

@@ -21,3 +21,11 @@ export interface ServeDoor {
   /** Work that outlives the answer: an open stream. Until it is over the process does not end by itself. */
   keepOpen(work: Promise<void>): void
 }
+
+/** A request that was taken in and wants to be shown what comes of it. */
+export type FollowRequest = {
+  readonly acceptance: Acceptance
+  readonly bytes: Uint8Array
+  readonly headers: Readonly<Record<string, string>>
+  readonly keepOpen: (until: Promise<void>) => void
+}

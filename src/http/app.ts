@@ -38,8 +38,8 @@ export function createApp(deps: AppDeps): Hono {
         app.all(endpoint.path, (context) => served(deps, at, context))
         continue
       }
-      const answer = endpoint.answer === 'watch' ? watched : hook
-      app.post(endpoint.path, async (context) => respond(await answer(deps, at, context)))
+      if (endpoint.answer === 'watch') app.post(endpoint.path, (context) => watched(deps, at, context))
+      else app.post(endpoint.path, async (context) => respond(await hook(deps, at, context)))
     }
   }
   app.get('/', () => respond(text(200, welcome)))
@@ -61,17 +61,21 @@ async function hook(deps: AppDeps, at: GatewayConnection, context: Context): Pro
   return answerHook(deps, at, arrival)
 }
 
-async function watched(deps: AppDeps, at: GatewayConnection, context: Context): Promise<TransportAnswer> {
+async function watched(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {
   const arrival = await readArrival(deps, context)
   if (arrival === undefined)
-    return errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`)
+    return respond(errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`))
   const received = await receiveArrival(deps, at, arrival)
   const refusal = watchRefusal(received)
-  if (refusal !== undefined || received.kind !== 'stored') return refusal ?? hookAnswer(received)
+  if (refusal !== undefined || received.kind !== 'stored') return respond(refusal ?? hookAnswer(received))
   const first = received.acceptances[0]
+  const { bytes, headers } = arrival
+  const keepOpen = (until: Promise<void>): void => deps.keepOpen?.(until)
+  const stream = first && (await at.adapter.follow?.({ acceptance: first, bytes, headers, keepOpen }))
+  if (stream !== undefined) return stream
   const result =
     first !== undefined && 'inboxId' in first ? await deps.gateway.watch(first.inboxId, deps.watchMs) : undefined
-  return at.adapter.acknowledge?.(received.acceptances, result) ?? hookAnswer(received)
+  return respond(at.adapter.acknowledge?.(received.acceptances, result) ?? hookAnswer(received))
 }
 
 async function served(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {

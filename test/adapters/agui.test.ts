@@ -1,6 +1,6 @@
 // The local API: who may use it, what a run request must hold, and what the open request is told.
 // Covered of msg 17.11: AG-01 to AG-03, AG-05, AG-06, AG-11 (its answer), AG-22 (as far as never fetched), AG-24, AG-27.
-// Later: SSE, resume and client tools (AG-12 to AG-21, AG-23, AG-25, AG-26, AG-28); by the core: AG-07 to AG-10.
+// Streams and resume: test/conformance/agui. By the core: AG-07 to AG-10.
 
 import { describe, expect, test } from 'vitest'
 import { fixtures } from '../../adapters/agui/fixtures.ts'

@@ -18,6 +18,7 @@ export function declareOutboundClauses(fixtures: AdapterFixtures, clause: Declar
   declareDeliverClauses(fixtures, clause)
   declareVerbClauses(fixtures, clause)
   declareServeClause(fixtures, clause)
+  declareFollowClause(fixtures, clause)
   declareLiveClause(fixtures, clause)
 }
 
@@ -207,6 +208,19 @@ function declareServeClause(fixtures: AdapterFixtures, clause: DeclareClause): v
         }
       }
     }
+  })
+}
+
+function declareFollowClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  clause('verb: follow shows a stream only to whoever asks for one', async () => {
+    const { follow } = adapterFor(fixtures)
+    const asked = {
+      acceptance: { kind: 'refused', reason: 'busy' },
+      bytes: new Uint8Array(),
+      keepOpen: () => {},
+    } as const
+    for (const headers of [{}, { accept: 'application/json' }, { accept: 'text/event-stream' }])
+      expect(await follow?.({ ...asked, headers })).toBeUndefined()
   })
 }
 

@@ -57,6 +57,7 @@ function clausesBehind({ capabilities }: Adapter): readonly Clause[] {
     else if (verb === 'reconcile') needed.push('verb: reconcile finds what arrived and misses what did not')
     else if (verb === 'openFile') needed.push(fileClause)
     else if (verb === 'live') needed.push('verb: live finishes in place what it opened')
+    else if (verb === 'follow') needed.push('verb: follow shows a stream only to whoever asks for one')
     else if (verb === 'serve') needed.push('verb: serve answers whatever is asked of its paths in its own form')
     else if (verb === 'transient') needed.push('verb: transient is one call at most, and nobody waits for it')
     else expect.unreachable(`verb ${verb} has no clause in the kit yet; write it first`)

@@ -48,6 +48,7 @@ export const clauses = [
   'verb: live finishes in place what it opened',
   'verb: transient is one call at most, and nobody waits for it',
   'verb: serve answers whatever is asked of its paths in its own form',
+  'verb: follow shows a stream only to whoever asks for one',
   'verb: openFile gives the bytes, or says why not, and never how it asked',
   'deliver: a file is one upload, and none where there is nothing to upload',
   'truth: every declared capability has a clause that runs',

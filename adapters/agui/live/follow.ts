@@ -1,0 +1,126 @@
+// A run shown while it goes on: one stream of events per request, read from what is stored. A listener that goes away stops
+// the reading and nothing else; whoever asks for the same run again is told it from the beginning, or from the last number seen.
+import type { FollowRequest, JsonObject, TaskDesk, TaskEvent } from '../../../src/contract/index.ts'
+import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { type RunRequest, runRequestSchema } from '../wire.ts'
+import { frameOf } from './events.ts'
+import { createRunTeller, type RunTold } from './tell-run.ts'
+
+const heartbeatMs = 15_000
+
+const headers = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+/** Undefined: the client wants the answer whole, or there is nothing to show. */
+export async function followRequest(tasks: TaskDesk, asked: FollowRequest): Promise<Response | undefined> {
+  const { acceptance, bytes, headers } = asked
+  if (!(headers['accept'] ?? '').includes('text/event-stream') || !('inboxId' in acceptance)) return undefined
+  const taskId = await tasks.ofMessage(acceptance.inboxId)
+  const json = parseBoundedJson(bytes)
+  const request = json.ok ? runRequestSchema.safeParse(json.value).data : undefined
+  if (taskId === undefined || request === undefined) return undefined
+  const { threadId, runId, protocolVersion, parentRunId } = request
+  const run = {
+    ...{ taskId, threadId, runId, from: await beginning(tasks, taskId, request) },
+    ...(protocolVersion ? { protocolVersion } : {}),
+    ...(parentRunId ? { parentRunId } : {}),
+    // Sent by the client itself, and read as JSON.
+    messages: request.messages as unknown as readonly JsonObject[],
+  }
+  return followRun(tasks, run, asked)
+}
+
+/** A run that goes on with a paused one is told from where that one stopped. */
+async function beginning(tasks: TaskDesk, taskId: string, { resume }: RunRequest): Promise<string> {
+  const [first] = resume ?? []
+  if (first === undefined) return '0'
+  const waits = await tasks.waitsOf(taskId)
+  return waits.find((wait) => wait.id === first.interruptId)?.cursor ?? '0'
+}
+
+function followRun(tasks: TaskDesk, run: Followed, { headers: asked, keepOpen }: FollowRequest): Response {
+  const gone = new AbortController()
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>()
+  keepOpen(closed)
+  // The events before the one that was seen are read again: what they opened must be known to go on.
+  const seen = asked['last-event-id'] ?? run.from
+  const frames = framesOf(tasks, run, seen, gone.signal)
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const next = await frames.next()
+        if (next.done !== true) return controller.enqueue(encoder.encode(next.value))
+        controller.close()
+        close()
+      } catch (error) {
+        close()
+        throw error
+      }
+    },
+    async cancel() {
+      gone.abort()
+      await frames.return(undefined)
+      close()
+    },
+  })
+  return new Response(body, { headers })
+}
+
+type Followed = RunTold & { readonly taskId: string; readonly from: string }
+
+async function* framesOf(
+  tasks: TaskDesk,
+  run: Followed,
+  seen: string,
+  signal: AbortSignal,
+): AsyncGenerator<string, undefined> {
+  const teller = createRunTeller(run)
+  yield teller
+    .begin()
+    .map((event) => frameOf(event, undefined))
+    .join('')
+  const batches = tasks.watch(run.taskId, { cursor: run.from }, signal)[Symbol.asyncIterator]()
+  let isShown = seen === run.from
+  try {
+    while (!teller.isOver()) {
+      const next = await nextOrBeat(batches)
+      if (next === 'beat') yield ': still running\n\n'
+      else if (next.done === true) return undefined
+      else {
+        const frames: string[] = []
+        for (const event of next.value) {
+          const told = teller.tell(event)
+          if (isShown) frames.push(...told.map((each) => frameOf(each, event.cursor)))
+          if (event.cursor === seen) isShown = true
+        }
+        if (frames.length > 0) yield frames.join('')
+      }
+    }
+    return undefined
+  } finally {
+    await batches.return?.(undefined)
+  }
+}
+
+/** A wait that is asked for again, so that nothing it brings is lost. */
+const waits = new WeakMap<object, Promise<IteratorResult<readonly TaskEvent[]>>>()
+
+async function nextOrBeat(
+  batches: AsyncIterator<readonly TaskEvent[]>,
+): Promise<IteratorResult<readonly TaskEvent[]> | 'beat'> {
+  const waiting = waits.get(batches) ?? batches.next()
+  waits.set(batches, waiting)
+  const { promise: beat, resolve } = Promise.withResolvers<'beat'>()
+  const timer = setTimeout(() => resolve('beat'), heartbeatMs)
+  try {
+    const next = await Promise.race([waiting, beat])
+    if (next !== 'beat') waits.delete(batches)
+    return next
+  } finally {
+    clearTimeout(timer)
+  }
+}

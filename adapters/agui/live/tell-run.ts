@@ -1,0 +1,251 @@
+// The log of a run, told as AG-UI events in an order its clients accept (msg 13.4, 13.5): whatever was opened is closed before
+// anything ends the run, nothing comes after its end, and a new try replaces what an earlier one showed.
+import {
+  isKnownPart,
+  type JsonObject,
+  type NormalizedResponse,
+  type Part,
+  type TaskEvent,
+  type TaskState,
+} from '../../../src/contract/index.ts'
+import { contentOf } from '../render.ts'
+import type { AguiEvent, Interrupt } from './events.ts'
+
+export type RunTold = {
+  readonly threadId: string
+  readonly runId: string
+  readonly parentRunId?: string
+  /** Absent: a client from before versions. */
+  readonly protocolVersion?: string
+  /** What the client itself sent: it is shown again when the words of a broken try are taken back. */
+  readonly messages: readonly JsonObject[]
+}
+
+type Told = Readonly<RunTold> & {
+  /** Words of the message that is open. */
+  words: string
+  /** Words of this try, whatever is open. */
+  said: string
+  openId: string | undefined
+  count: number
+  isOver: boolean
+  /** Tool calls that were told already. */
+  readonly calls: Set<string>
+}
+
+export type RunTeller = {
+  readonly begin: () => readonly AguiEvent[]
+  readonly tell: (event: TaskEvent) => readonly AguiEvent[]
+  readonly isOver: () => boolean
+}
+
+export function createRunTeller(run: RunTold): RunTeller {
+  const told: Told = { ...run, words: '', said: '', openId: undefined, count: 0, isOver: false, calls: new Set() }
+  return {
+    begin: () => [started(run)],
+    tell: (event) => (told.isOver ? [] : tell(told, event)),
+    isOver: () => told.isOver,
+  }
+}
+
+function started({ threadId, runId, protocolVersion, parentRunId }: RunTold): AguiEvent {
+  return {
+    ...{ type: 'RUN_STARTED', threadId, runId },
+    ...(protocolVersion === undefined ? {} : { protocolVersion: '1.0' }),
+    ...(parentRunId === undefined ? {} : { parentRunId }),
+  }
+}
+
+function tell(told: Told, event: TaskEvent): readonly AguiEvent[] {
+  switch (event.kind) {
+    case 'words':
+      return words(told, event.delta)
+    case 'reset':
+      return takenBack(told)
+    case 'answer':
+      return answer(told, event.said)
+    case 'activity':
+      return activity(told, event.type, event.metadata)
+    case 'state':
+      return reached(told, event.state, event.said)
+  }
+}
+
+function words(told: Told, delta: string): readonly AguiEvent[] {
+  const opening = open(told)
+  told.words += delta
+  told.said += delta
+  return [...opening, { type: 'TEXT_MESSAGE_CONTENT', messageId: told.openId ?? '', delta }]
+}
+
+function open(told: Told): readonly AguiEvent[] {
+  if (told.openId !== undefined) return []
+  told.count += 1
+  told.openId = `${told.runId}-${told.count}`
+  told.words = ''
+  return [{ type: 'TEXT_MESSAGE_START', messageId: told.openId, role: 'assistant' }]
+}
+
+function close(told: Told): readonly AguiEvent[] {
+  const { openId } = told
+  told.openId = undefined
+  return openId === undefined ? [] : [{ type: 'TEXT_MESSAGE_END', messageId: openId }]
+}
+
+/** Only a snapshot takes words back: the client's own messages, without what the broken try had begun. */
+function takenBack(told: Told): readonly AguiEvent[] {
+  const closing = close(told)
+  const wasShown = told.said !== ''
+  told.said = ''
+  return wasShown ? [...closing, { type: 'MESSAGES_SNAPSHOT', messages: told.messages }] : closing
+}
+
+function answer(told: Told, said: NormalizedResponse): readonly AguiEvent[] {
+  const text = contentOf(said)
+  const files = said.parts.flatMap((part, index) => artifact(told, part, index))
+  if (told.said === '' || text === '') return [...close(told), ...whole(told, text), ...files]
+  // What grew is what was meant: it is only closed. Markdown may be written anew, so the words alone are compared.
+  if (bare(told.said) === bare(text) || bare(text).endsWith(bare(told.words))) return [...close(told), ...files]
+  return [...takenBack(told), ...whole(told, text), ...files]
+}
+
+function bare(text: string): string {
+  return text.replace(/[^\p{L}\p{N}]+/gu, '')
+}
+
+function whole(told: Told, text: string): readonly AguiEvent[] {
+  return text === '' ? [] : [...words(told, text), ...close(told)]
+}
+
+function artifact(told: Told, part: Part, index: number): readonly AguiEvent[] {
+  if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return []
+  const { name, mime, attachment } = part
+  const content = {
+    ...(name === undefined ? {} : { name }),
+    ...(mime === undefined ? {} : { mime }),
+    ...(attachment === undefined ? {} : { attachment: { ...attachment } }),
+  }
+  const messageId = `${told.runId}-file-${index}`
+  return [{ type: 'ACTIVITY_SNAPSHOT', messageId, activityType: 'gw.artifact', content }]
+}
+
+function activity(told: Told, type: string, metadata: JsonObject): readonly AguiEvent[] {
+  const toolCallId = textIn(metadata, 'tool_call_id')
+  if (type === 'tool_call' && toolCallId !== '') return [...close(told), ...toolCall(told, toolCallId, metadata)]
+  if (type === 'tool_result' && toolCallId !== '') return [...close(told), toolResult(told, toolCallId, metadata)]
+  return []
+}
+
+function toolCall({ calls }: Told, toolCallId: string, metadata: JsonObject): readonly AguiEvent[] {
+  if (calls.has(toolCallId)) return []
+  calls.add(toolCallId)
+  const delta = JSON.stringify(metadata['parameters'] ?? {})
+  return [
+    { type: 'TOOL_CALL_START', toolCallId, toolCallName: textIn(metadata, 'tool_name') },
+    { type: 'TOOL_CALL_ARGS', toolCallId, delta },
+    { type: 'TOOL_CALL_END', toolCallId },
+  ]
+}
+
+/** Whether it worked; what it gave is between the tool and the model. */
+function toolResult(told: Told, toolCallId: string, metadata: JsonObject): AguiEvent {
+  const content = JSON.stringify({ success: metadata['success'] !== false })
+  return {
+    type: 'TOOL_CALL_RESULT',
+    messageId: `${told.runId}-result-${toolCallId}`,
+    toolCallId,
+    content,
+    role: 'tool',
+  }
+}
+
+function reached(told: Told, state: TaskState, said: NormalizedResponse | null): readonly AguiEvent[] {
+  if (state === 'working' || state === 'submitted') return []
+  told.isOver = true
+  const closing = close(told)
+  switch (state) {
+    case 'completed':
+      return [...closing, finished(told, { type: 'success' })]
+    case 'input_required':
+      return [...closing, ...asked(told, said)]
+    case 'cancelled':
+      return [...closing, ...cancelled(told)]
+    case 'failed':
+      return [...closing, failure(said, 'run_failed', 'The run failed.')]
+    case 'rejected':
+      return [...closing, failure(said, 'run_refused', 'The run was refused.')]
+    case 'auth_required':
+      return [...closing, failure(said, 'not_let_in', 'You have to be let in first.')]
+  }
+}
+
+function finished(told: Told, outcome: Extract<AguiEvent, { type: 'RUN_FINISHED' }>['outcome']): AguiEvent {
+  const { threadId, runId, protocolVersion } = told
+  const isSaid = outcome !== undefined && (protocolVersion !== undefined || outcome.type === 'interrupt')
+  return { type: 'RUN_FINISHED', threadId, runId, ...(isSaid ? { outcome } : {}) }
+}
+
+function cancelled(told: Told): readonly AguiEvent[] {
+  if (told.protocolVersion !== undefined) return [finished(told, { type: 'cancelled' })]
+  return [{ type: 'RUN_ERROR', message: 'The run was cancelled.', code: 'cancelled' }]
+}
+
+function failure(said: NormalizedResponse | null, code: string, message: string): AguiEvent {
+  const words = said === null ? '' : contentOf(said)
+  return { type: 'RUN_ERROR', message: words === '' ? message : words, code: said?.error?.code ?? code }
+}
+
+/** A question of the agent is a message; what stands in the way of a run is an interrupt, and what a client runs is its call. */
+function asked(told: Told, said: NormalizedResponse | null): readonly AguiEvent[] {
+  const policies = (said?.parts ?? []).flatMap((part) =>
+    isKnownPart(part) && part.kind === 'policy' ? [part.policy as JsonObject] : [],
+  )
+  const pending = policies.filter((policy) => policy['kind'] === 'runtime_tool_pending')
+  const interrupts = policies.filter((policy) => policy['kind'] !== 'runtime_tool_pending').map(interruptOf)
+  const text = said === null ? '' : contentOf(said)
+  const shown = told.said === '' && interrupts.length + pending.length === 0 ? whole(told, text) : []
+  if (interrupts.length > 0) {
+    const snapshot: AguiEvent = { type: 'STATE_SNAPSHOT', snapshot: {} }
+    return [...shown, snapshot, finished(told, { type: 'interrupt', interrupts })]
+  }
+  const ids = pending.map((policy) => textIn(policy, 'tool_call_id')).filter((id) => id !== '')
+  const calls = pending.flatMap((policy) => clientCall(told, policy))
+  return [
+    ...shown,
+    ...calls,
+    finished(told, { type: 'success', ...(ids.length === 0 ? {} : { pendingToolCallIds: ids }) }),
+  ]
+}
+
+/** The client knows its tools by the names it gave them. */
+function clientCall(told: Told, policy: JsonObject): readonly AguiEvent[] {
+  const toolCallId = textIn(policy, 'tool_call_id')
+  const name = textIn(policy, 'tool_name').replace(/^client\//, '')
+  return toolCallId === ''
+    ? []
+    : toolCall(told, toolCallId, { tool_name: name, parameters: policy['parameters'] ?? {} })
+}
+
+function interruptOf(policy: JsonObject): Interrupt {
+  const toolCallId = textIn(policy, 'tool_call_id')
+  const expiresAt = textIn(policy, 'expires_at')
+  const id = textIn(policy, 'action_id') || textIn(policy, 'state') || textIn(policy, 'kind')
+  return {
+    ...{ id, reason: policy['kind'] === 'approval_required' ? 'confirmation' : 'input_required' },
+    message: textIn(policy, 'message'),
+    ...(toolCallId === '' ? {} : { toolCallId }),
+    ...(expiresAt === '' ? {} : { expiresAt }),
+    ...(policy['kind'] === 'approval_required' ? { responseSchema: decisionSchema } : {}),
+  }
+}
+
+const decisionSchema: JsonObject = {
+  type: 'object',
+  properties: { approved: { type: 'boolean' }, reason: { type: 'string' } },
+  required: ['approved'],
+}
+
+function textIn(fields: JsonObject, key: string): string {
+  const value = fields[key]
+  return typeof value === 'string' ? value : ''
+}
