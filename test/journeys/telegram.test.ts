@@ -208,8 +208,8 @@ describe('the gateway as a process', () => {
     {
       name: 'a call through a foreign name',
       send: () => viaHost('evil.example'),
-      status: 403,
-      says: 'not_allowed_here',
+      status: 401,
+      says: 'missing_credential',
     },
   ]
   const viaHost = (host: string) =>

@@ -59,7 +59,7 @@ function hubCard(scene: CardScene): JsonObject | undefined {
   })
 }
 
-export function cardUrl(scene: CardScene, agent: string): string {
+function cardUrl(scene: CardScene, agent: string): string {
   return `${mountUrl(scene, agent)}/.well-known/agent-card.json`
 }
 

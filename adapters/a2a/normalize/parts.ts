@@ -76,7 +76,7 @@ export function referencePart(id: string, state: string, text: string): Part {
   return textPart(`[refers to task ${id}, ${state}]${said}`)
 }
 
-export function base64Of(text: string): string {
+function base64Of(text: string): string {
   const bytes = new TextEncoder().encode(text)
   let binary = ''
   for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192))

@@ -70,7 +70,7 @@ function mayBeJson(mime: string | undefined): boolean {
 function jsonIn(base64: string): { readonly is: Json } | undefined {
   try {
     const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0))
-    return { is: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) }
+    return { is: JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)) }
   } catch {
     return undefined
   }

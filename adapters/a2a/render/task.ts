@@ -20,7 +20,7 @@ export type TaskView = {
   readonly accepted: Accepted
 }
 
-export const wholeTask: TaskView = { includeArtifacts: true, accepted: [] }
+const wholeTask: TaskView = { includeArtifacts: true, accepted: [] }
 
 type Shown = Pick<TaskSnapshot, 'task' | 'messages' | 'outputs'>
 
@@ -49,7 +49,7 @@ function statusTo(task: Task, messages: readonly TaskMessage[], place: Place): A
   }
 }
 
-export function artifactsTo(
+function artifactsTo(
   outputs: readonly TaskOutput[],
   messages: readonly TaskMessage[],
   accepted: Accepted,

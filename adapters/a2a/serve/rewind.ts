@@ -10,7 +10,7 @@ import {
 import type { Call } from './call.ts'
 
 /** Before the first event of a log. */
-export const logStart = '0'
+const logStart = '0'
 
 /** What its sender is shown first: the task as this message found it, with the message. */
 export function snapshotBefore(now: TaskSnapshot, before: TaskSnapshot | undefined): TaskSnapshot {

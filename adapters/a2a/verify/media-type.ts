@@ -5,7 +5,7 @@ const jsonTypes = ['application/json', 'application/a2a+json'] as const
 export type JsonType = (typeof jsonTypes)[number]
 
 /** The type without its parameters, in small letters. */
-export function bareType(header: string | undefined): string {
+function bareType(header: string | undefined): string {
   return (header ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 }
 

@@ -1,7 +1,7 @@
 // Extensions of the protocol that this gateway knows, by their URIs.
 
 /** Frames carry ids, and a stream that is opened again with the last one goes on behind it. */
-export const resumeExtension = 'urn:gw:a2a:resume:v0.1'
+const resumeExtension = 'urn:gw:a2a:resume:v0.1'
 /** Several agents stand behind one address: who they are, and how one is named. */
 export const agentsExtension = 'urn:gw:a2a:agents:v0.1'
 

@@ -12,7 +12,7 @@ export type Reading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly violations: readonly FieldViolation[] }
 
-export const maxIdLength = 256
+const maxIdLength = 256
 const plainText = /^[^\u0000-\u001f\u007f]*$/
 const wholeNumber = /^-?\d{1,10}$/
 
@@ -28,7 +28,7 @@ export function settled<T>({ problems }: Scope, value: T | undefined): Reading<T
   return value === undefined || problems.length > 0 ? { ok: false, violations: problems } : { ok: true, value }
 }
 
-export function pathTo({ at }: Scope, name: string): string {
+function pathTo({ at }: Scope, name: string): string {
   return at === '' || name === '' ? at + name : `${at}.${name}`
 }
 
