@@ -17,12 +17,13 @@ const problemsOf = (env: Record<string, string>, file: Parameters<typeof loadCon
   }
 }
 
-test('nothing at all is a valid configuration: the demo agent on the local API', () => {
+test('nothing at all is a valid configuration: the demo agent for callers on this machine, and for other agents there', () => {
   const config = loadConfig({}, {}, channels)
   expect(config).toMatchObject({ port: 8787, host: '127.0.0.1', domain: 'parley.localhost', dataDir: '.parley' })
   expect(config.agents.map((each) => each.slug)).toEqual(['demo'])
   expect(config.connections.map((each) => [each.channel.channel, each.id, each.access.mode])).toEqual([
     ['agui', 'demo', 'public'],
+    ['a2a', 'default', 'public'],
   ])
 })
 
@@ -37,7 +38,9 @@ test('reports every problem in one go', () => {
 test('an incomplete channel stops the start; a complete one is on', () => {
   expect(problemsOf({ TELEGRAM_WEBHOOK_SECRET: webhookSecret })).toContain('TELEGRAM_BOT_TOKEN is missing')
   const config = loadConfig({ TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_WEBHOOK_SECRET: webhookSecret }, {}, channels)
-  expect(config.connections.map((each) => each.id)).toEqual(['demo', 'default'])
+  expect(config.connections.map((each) => each.id)).toEqual(['demo', 'default', 'default'])
+  const quiet = loadConfig({ A2A_CHANNEL: 'off' }, {}, channels)
+  expect(quiet.connections.map((each) => each.id)).toEqual(['demo'])
 })
 
 test('a short webhook secret is refused rather than accepted weakly', () => {

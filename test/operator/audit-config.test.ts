@@ -32,6 +32,7 @@ const sound: ConfigFacts = {
         isShared: false,
         mentionHumans: 'participants',
         webhookSecrets: [goodSecret],
+        isAnonymous: false,
       },
       access: listed(),
     },
@@ -64,7 +65,13 @@ const token: TokenLine = {
 type Weak = { readonly weak: Partial<ConfigFacts>; readonly fine: Partial<ConfigFacts> }
 
 const cases: Readonly<Record<FindingId, readonly Weak[]>> = {
-  'AC-001': [{ weak: at({ access: open }), fine: at({ access: { mode: 'pairing', allow: [] } }) }],
+  'AC-001': [
+    { weak: at({ access: open }), fine: at({ access: { mode: 'pairing', allow: [] } }) },
+    {
+      weak: at({ access: open, webhookSecrets: [], isAnonymous: true }),
+      fine: at({ access: { mode: 'closed', allow: [] }, webhookSecrets: [], isAnonymous: true }),
+    },
+  ],
   'AC-002': [{ weak: at({ access: listed({ allow: [] }) }), fine: ruled({ effect: 'allow', subject: 'space:T1/U2' }) }],
   'AC-003': [
     {

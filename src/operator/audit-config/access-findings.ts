@@ -14,7 +14,9 @@ function aboutConnection(connection: ConnectionFacts, facts: ConfigFacts): reado
     found.push({
       ...{ id: 'AC-001', severity: isOpenToStrangers(connection) ? 'warning' : 'info', where: key },
       weak: isOpenToStrangers(connection)
-        ? 'everybody its platform knows may write to it'
+        ? connection.isAnonymous
+          ? 'everybody may write to it, without any credential'
+          : 'everybody its platform knows may write to it'
         : 'everybody on this machine, and every caller with a token, may write to it',
       remedy: 'set access to pairing or allow_list, or keep it so on purpose',
     })

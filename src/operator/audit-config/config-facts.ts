@@ -16,6 +16,8 @@ export function configFacts(config: Config, around: Surroundings): ConfigFacts {
     connections: config.connections.map(({ channel, id, agent, isShared, access, mentionHumans, settings }) => ({
       ...{ key: `${channel.channel}/${id}`, agent, isShared, access, mentionHumans },
       webhookSecrets: secretsIn(settings),
+      isAnonymous:
+        typeof settings === 'object' && settings !== null && 'anonymous' in settings && settings.anonymous === true,
     })),
     agents: config.agents.map(({ slug, access, writingTools = [], mcpServers = [] }) => ({
       ...{ slug, access, writingTools },

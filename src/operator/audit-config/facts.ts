@@ -16,6 +16,8 @@ export type ConnectionFacts = {
   readonly mentionHumans: string
   /** What its webhook is proven by; without one it has none. */
   readonly webhookSecrets: readonly SecretFacts[]
+  /** Callers need no credential. */
+  readonly isAnonymous: boolean
 }
 
 export type AgentAuditFacts = {
@@ -61,9 +63,9 @@ export type ConfigFacts = {
   readonly dataDirMode: number | undefined
 }
 
-/** Without a platform behind it there are no strangers: callers sit on this machine or hold a token. */
-export function isOpenToStrangers({ access, webhookSecrets }: ConnectionFacts): boolean {
-  return access.mode === 'public' && webhookSecrets.length > 0
+/** Without a platform behind it there are no strangers: callers sit on this machine or hold a token, unless they need none. */
+export function isOpenToStrangers({ access, webhookSecrets, isAnonymous }: ConnectionFacts): boolean {
+  return access.mode === 'public' && (webhookSecrets.length > 0 || isAnonymous)
 }
 
 export function isLoopbackHost(host: string): boolean {
