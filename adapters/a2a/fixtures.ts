@@ -118,7 +118,7 @@ export const variants = [
     ...fixtures,
     variant: 'with a token',
     sign: signWithToken,
-    callers: { identify },
+    callers: { identify, challenge: () => 'Bearer' },
     credentialHeaders: ['content-type', 'authorization'],
     captured: [{ name: 'with a chain of agents', ...bearer }, ...fixtures.captured.map(fromBearer)],
     subjectPrefixes: ['gw:token/'],

@@ -88,6 +88,8 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   })
   const roots = settings.path === defaultPath ? [rootPaths.card, rootPaths.early, `${rootPaths.addresses}/*`] : []
   const paths = [settings.path, `${settings.path}/*`, ...roots]
+  const urls = publicUrl === undefined ? [] : [`${publicUrl}${settings.path}`]
+  const hub = { agent: connection.agent, isNamed: false, urls, anonymous: settings.anonymous }
   return defineAdapter<A2aPayload, A2aCall>({
     channel: 'a2a',
     capabilities: {
@@ -98,14 +100,14 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
       horizonMs: 24 * 60 * 60 * 1000,
       limits: {},
       receivedVia: 'a2a',
-      authMethods: ['bearer-token', 'a2a-local', 'a2a-anonymous'],
+      authMethods: ['bearer-token', 'a2a-jwt', 'a2a-oauth', 'a2a-local', 'a2a-anonymous'],
       mentionRelay: { kind: 'none' },
       notifiesByName: false,
       appends: true,
       verbs: ['serve'],
     },
     endpoints: paths.map((path) => ({ path, answer: 'serve' })),
-    verify: (arrival) => verifyA2a(callers, arrival, { agent: connection.agent, anonymous: settings.anonymous }),
+    verify: (arrival) => verifyA2a(callers, arrival, hub),
     normalize: normalizeA2a,
     render: renderA2a,
     deliver: (call, attempt) => deliverA2a(runLog, call, attempt),

@@ -2,6 +2,7 @@
 import { a2a, a2aChannel } from '../../adapters/a2a/index.ts'
 import type { Agent } from '../../src/agent/agent.ts'
 import type { Runtime } from '../../src/assemble.ts'
+import type { ParleyConfig } from '../../src/config.ts'
 import type { ConnectionConfig } from '../../src/contract/index.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { createObedientAgent, type ObedientAgent } from './a2a-agent.ts'
@@ -70,6 +71,7 @@ export type StartOptions = {
   readonly agents?: readonly Agent[]
   readonly connections?: readonly ConnectionConfig[]
   readonly runtime?: Partial<Runtime>
+  readonly config?: Pick<ParleyConfig, 'tokenIssuers' | 'turns'>
 }
 
 export function startA2a(database: Database, options: StartOptions = {}) {
@@ -78,7 +80,7 @@ export function startA2a(database: Database, options: StartOptions = {}) {
   const sealKeys = async () => [new Uint8Array(32).fill(7)]
   const gateway: TestGateway = createTestGateway(
     database,
-    { agents: options.agents ?? [obedient.agent], connections },
+    { ...options.config, agents: options.agents ?? [obedient.agent], connections },
     { sealKeys, ...options.runtime },
     [a2aChannel],
   )

@@ -22,12 +22,12 @@ export type SchemeFacts = { readonly name: string; readonly description?: string
   | { readonly kind: 'mtls' }
 )
 
-/** What this gateway itself enforces: its own tokens. */
+/** What this gateway enforces: a token, its own or of an issuer it trusts. */
 export const gatewayTokens: SchemeFacts = {
   kind: 'http',
   name: 'bearer',
   scheme: 'Bearer',
-  description: 'A token of this gateway, made with parley tokens create --scope run',
+  description: 'A token of this gateway, or of an issuer it names at /.well-known/oauth-protected-resource',
 }
 
 export function securitySchemes(schemes: readonly SchemeFacts[]): JsonObject {

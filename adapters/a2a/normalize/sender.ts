@@ -1,5 +1,6 @@
 // The sender of a message: the holder of a token, this machine's user, or somebody who showed nothing where that is allowed.
 import {
+  bearerFacts,
   type Connection,
   formatAddress,
   mintEvidence,
@@ -15,10 +16,10 @@ export function senderOf({ kind, bearer, subject }: A2aCaller, scene: Scene): Ve
   const bound = { issuer: connection.domain, recipient, issuedAt, subject }
   const address = formatAddress({ local: nameOf(kind, bearer), domain: `a2a.${connection.domain}` })
   if (bearer !== undefined) {
-    const { tokenId, claims } = bearer
-    const method = 'urn:gw:auth:bearer-token:v0.1'
-    const evidence = mintEvidence({ ...bound, method, assurance: 'oauth', tokenId, claims })
-    return verifiedSender([evidence], { address, auth_method: 'bearer-token', key_id: tokenId })
+    const auth_method = bearer.vouched === undefined ? 'bearer-token' : `a2a-${bearer.vouched.kind}`
+    const facts = bearerFacts(bearer, { domain: connection.domain, receivedAt: issuedAt })
+    const evidence = mintEvidence({ ...facts, recipient, method: `urn:gw:auth:${auth_method}:v0.1` })
+    return verifiedSender([evidence], { address, auth_method, key_id: bearer.tokenId })
   }
   if (kind === 'local') {
     const method = 'urn:gw:auth:local-caller:v0.1'
@@ -32,5 +33,5 @@ export function senderOf({ kind, bearer, subject }: A2aCaller, scene: Scene): Ve
 }
 
 export function nameOf(kind: A2aCaller['kind'], bearer: A2aCaller['bearer']): string {
-  return bearer === undefined ? kind : `token-${bearer.tokenId}`
+  return bearer === undefined ? kind : (bearer.name ?? `token-${bearer.tokenId}`)
 }

@@ -16,7 +16,7 @@ export async function answer(
 ): Promise<Response> {
   const reader = new AbortController()
   const signal = AbortSignal.any([entering.request.signal, reader.signal])
-  const entered = callOf(deps, { ...entering, signal }, params)
+  const entered = callOf(deps, { ...entering, signal }, name, params)
   if (isFault(entered)) return faultResponse(tongue, entered)
   const { call, headers } = entered
   const outcome = await dispatch(deps, call, name, params)

@@ -1,45 +1,64 @@
 // What every operation passes before it is looked at: who calls, whom, and in which version (a2a 9.5).
 import type { RejectReason, ServeDoor } from '../../../src/contract/index.ts'
-import { judgeCaller } from '../verify/caller.ts'
+import { judgeCaller, mayCall, refusalOf } from '../verify/caller.ts'
 import { readExtensions } from '../verify/extensions.ts'
 import type { A2aCaller } from '../wire/caller.ts'
 import { knownExtensions } from '../wire/extensions.ts'
 import { type Fault, fault, isFault } from '../wire/faults.ts'
 import { type Fields, memberOf } from '../wire/fields.ts'
-import type { Dialect } from '../wire/operations.ts'
+import { type Dialect, type OperationName, operations } from '../wire/operations.ts'
 import { type A2aDeps, type Call, invalidParams } from './call.ts'
 
-const challenge = 'Bearer realm="a2a"'
-
-/** What a token that is not good enough is told (RFC 6750). */
-const refusals: Readonly<Partial<Record<RejectReason, { readonly forbidden: boolean; readonly error: string }>>> = {
-  invalid_token: { forbidden: false, error: 'invalid_token' },
-  insufficient_scope: { forbidden: true, error: 'insufficient_scope' },
-  wrong_agent: { forbidden: true, error: 'insufficient_scope' },
-}
-
+/** Who calls, if they may call at all. `mount`: the agent that the path names. */
 export async function identify(
   deps: A2aDeps,
   request: Request,
   door: ServeDoor,
-  agent: string,
+  { mount, origin }: { readonly mount: string | undefined; readonly origin: string },
 ): Promise<A2aCaller | Fault> {
+  const { settings } = deps
   const headers = Object.fromEntries(request.headers)
-  const { anonymous } = deps.settings
-  const verdict = await judgeCaller(deps.callers, { headers, isLoopback: door.isLoopback }, { agent, anonymous })
-  if (verdict.kind === 'rejected') return turnedAway(door, verdict.reason)
-  const { bearer } = verdict.caller
-  const isOthers = bearer !== undefined && bearer.agent !== null && bearer.agent !== agent
-  return isOthers ? turnedAway(door, 'wrong_agent') : verdict.caller
+  const hub = `${origin}${settings.path}`
+  const verdict = await judgeCaller(
+    deps.callers,
+    { headers, isLoopback: door.isLoopback },
+    {
+      agent: mount ?? firstAgent(deps),
+      isNamed: mount !== undefined,
+      urls: mount === undefined ? [hub] : [`${hub}/${mount}`, hub],
+      anonymous: settings.anonymous,
+    },
+  )
+  return verdict.kind === 'rejected' ? turnedAway(door, verdict.reason, verdict.challenge) : verdict.caller
 }
 
-function turnedAway(door: ServeDoor, reason: RejectReason): Fault {
+export function firstAgent({ agents, connection }: Pick<A2aDeps, 'agents' | 'connection'>): string {
+  return agents()[0]?.slug ?? connection.agent
+}
+
+const words = {
+  unauthenticated: 'a valid credential is needed',
+  forbidden: 'this credential is not for this',
+  unavailable: 'whoever issued this credential cannot be asked right now; try again',
+} as const
+
+function turnedAway(door: ServeDoor, reason: RejectReason, challenge: string): Fault {
   const reference = door.turnAway(reason)
-  const known = refusals[reason]
-  const words = known?.forbidden === true ? 'this credential is not for this' : 'a valid credential is needed'
-  return fault(known?.forbidden === true ? 'forbidden' : 'unauthenticated', `${words} (reference ${reference})`, {
-    headers: { 'www-authenticate': known === undefined ? challenge : `${challenge}, error="${known.error}"` },
-  })
+  const name = refusalOf(reason)
+  const headers = name === 'unavailable' ? { 'retry-after': '5' } : { 'www-authenticate': challenge }
+  return fault(name, `${words[name]} (reference ${reference})`, { headers })
+}
+
+/** What the operation needs of a token; nothing where none had to be shown. */
+function scopeFault(
+  { callers, settings }: A2aDeps,
+  { caller, door, origin }: Entering,
+  name: OperationName,
+): Fault | undefined {
+  const { scope } = operations[name]
+  if (mayCall(caller, scope)) return undefined
+  const resource = `${origin}${settings.path}`
+  return turnedAway(door, 'insufficient_scope', callers.challenge('insufficient_scope', { scope, resource }))
 }
 
 export type Entering = {
@@ -55,11 +74,15 @@ export type Entering = {
 
 /** The call, and what the answer says about extensions. */
 export function callOf(
-  { settings, connection, agents }: A2aDeps,
+  deps: A2aDeps,
   entering: Entering,
+  name: OperationName,
   params: Fields,
 ): { readonly call: Call; readonly headers: Readonly<Record<string, string>> } | Fault {
+  const { settings, agents } = deps
   const { request, door, caller, dialect, origin, signal } = entering
+  const lacking = scopeFault(deps, entering, name)
+  if (lacking !== undefined) return lacking
   const required = settings.requiredExtensions.map(({ uri }) => uri)
   const known = [...Object.keys(knownExtensions), ...required]
   const extensions = readExtensions(request.headers, dialect, { known, required })
@@ -75,7 +98,7 @@ export function callOf(
     ...{ door, caller, origin, dialect, signal },
     extensions: extensions.active,
     named: named?.agent,
-    agent: named?.agent ?? caller.bearer?.agent ?? agents()[0]?.slug ?? connection.agent,
+    agent: named?.agent ?? caller.bearer?.agent ?? firstAgent(deps),
     lastEventId: lastEventId !== undefined && /^[\w.:/+=-]{1,200}$/.test(lastEventId) ? lastEventId : undefined,
   }
   return { call, headers: extensions.headers }

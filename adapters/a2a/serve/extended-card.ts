@@ -2,7 +2,7 @@
 import { fault } from '../wire/faults.ts'
 import { type Operation, result } from './call.ts'
 
-export const getExtendedCard: Operation = async ({ cards, settings }, { caller, named, origin, dialect }) => {
+export const getExtendedCard: Operation = async ({ callers, cards, settings }, { caller, named, origin, dialect }) => {
   const missing = fault('extended_card_not_configured', 'no extended card is configured here')
   if (settings.extendedCard === false)
     // 0.3 has one word for both.
@@ -11,7 +11,7 @@ export const getExtendedCard: Operation = async ({ cards, settings }, { caller, 
   // Being on this machine is a credential too.
   if (caller.kind === 'anonymous')
     return fault('unauthenticated', 'the extended card is for callers who show a credential', {
-      headers: { 'www-authenticate': 'Bearer realm="a2a"' },
+      headers: { 'www-authenticate': callers.challenge('missing_credential') },
     })
   const card = await cards.extended({ agent: named }, origin, dialect)
   return card === undefined ? missing : result(card)

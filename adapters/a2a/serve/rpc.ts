@@ -17,12 +17,11 @@ export type Arriving = {
   readonly door: ServeDoor
   /** The agent that the path names. */
   readonly mount: string | undefined
-  readonly agent: string
   readonly origin: string
 }
 
 export async function serveRpc(deps: A2aDeps, arriving: Arriving): Promise<Response> {
-  const { request, door, mount, agent, origin } = arriving
+  const { request, door, mount, origin } = arriving
   const { settings } = deps
   const mediaType = answerType(request.headers.get('content-type') ?? undefined, undefined)
   const tongue: Tongue = { dialect: '1.0', form: 'rpc', table: settings.errorTable, id: null, mediaType }
@@ -32,7 +31,7 @@ export async function serveRpc(deps: A2aDeps, arriving: Arriving): Promise<Respo
   }
   const foreign = mediaTypeFault(request.headers, false)
   if (foreign !== undefined) return faultResponse(tongue, foreign)
-  const caller = await identify(deps, request, door, agent)
+  const caller = await identify(deps, request, door, { mount, origin })
   if (isFault(caller)) return faultResponse(tongue, caller)
   const body = await readJson(request, settings.maxBodyBytes)
   if (isFault(body)) return faultResponse(tongue, body)

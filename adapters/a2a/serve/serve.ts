@@ -20,7 +20,7 @@ export function createServe(deps: ServeDeps): (request: Request, door: ServeDoor
     const origin = deps.publicUrl ?? url.origin
     try {
       if (place.kind === 'operation') return await serveOperation(deps, { request, door, origin }, place)
-      const stranger = await strangerFault(deps, request, door)
+      const stranger = await strangerFault(deps, request, door, origin)
       if (stranger !== undefined) return faultResponse(plain(deps, 'rest'), stranger)
       return (await serveDocument(deps, request, place, origin)) ?? nothingThere(deps)
     } catch (error) {
@@ -37,15 +37,19 @@ function serveOperation(
   asked: Asked,
   { agent: mount, segments }: Extract<Place, { kind: 'operation' }>,
 ): Promise<Response> {
-  const agent = mount ?? deps.agents()[0]?.slug ?? deps.connection.agent
-  const arriving = { ...asked, mount, agent }
+  const arriving = { ...asked, mount }
   return segments.length === 0 ? serveRpc(deps, arriving) : serveRest(deps, arriving, segments)
 }
 
 /** Undefined: whoever asks may read what there is to read. */
-async function strangerFault(deps: A2aDeps, request: Request, door: ServeDoor): Promise<Fault | undefined> {
+async function strangerFault(
+  deps: A2aDeps,
+  request: Request,
+  door: ServeDoor,
+  origin: string,
+): Promise<Fault | undefined> {
   if (deps.settings.cards === 'public') return undefined
-  const caller = await identify(deps, request, door, deps.agents()[0]?.slug ?? deps.connection.agent)
+  const caller = await identify(deps, request, door, { mount: undefined, origin })
   return isFault(caller) ? caller : undefined
 }
 

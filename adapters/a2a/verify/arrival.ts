@@ -1,14 +1,10 @@
 // Hop 2 for the gateway's own webhook route: the same judgement of callers, and a body of a type we read.
 import type { CallerDesk, RawArrival, Verdict } from '../../../src/contract/index.ts'
 import type { A2aPayload } from '../wire/caller.ts'
-import { judgeCaller } from './caller.ts'
+import { type Called, judgeCaller } from './caller.ts'
 import { jsonTypeOf } from './media-type.ts'
 
-export async function verifyA2a(
-  callers: CallerDesk,
-  arrival: RawArrival,
-  to: { readonly agent: string; readonly anonymous: boolean },
-): Promise<Verdict<A2aPayload>> {
+export async function verifyA2a(callers: CallerDesk, arrival: RawArrival, to: Called): Promise<Verdict<A2aPayload>> {
   const verdict = await judgeCaller(callers, arrival, to)
   if (verdict.kind === 'rejected') return verdict
   if (jsonTypeOf(arrival.headers['content-type']) === undefined)

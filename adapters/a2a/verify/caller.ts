@@ -1,20 +1,40 @@
 // Hop 2: who calls. A token is believed from anywhere; without one there is this machine, and whoever an open connection lets in.
-import type { CallerDesk, RawArrival, RejectReason } from '../../../src/contract/index.ts'
+import {
+  bearerErrorOf,
+  bearerMay,
+  type CallerDesk,
+  type RawArrival,
+  type RejectReason,
+  runScope,
+} from '../../../src/contract/index.ts'
 import { type A2aCaller, anonymousSubject, localSubject } from '../wire/caller.ts'
+
+/** What is called: an agent, whether its address names it, and where the outside calls it. */
+export type Called = {
+  readonly agent: string
+  readonly isNamed: boolean
+  readonly urls: readonly string[]
+  readonly anonymous: boolean
+}
 
 export type CallerVerdict =
   | { readonly kind: 'known'; readonly caller: A2aCaller }
-  | { readonly kind: 'rejected'; readonly reason: RejectReason }
+  | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly challenge: string }
 
 const localOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 
 export async function judgeCaller(
   callers: CallerDesk,
   { headers, isLoopback }: Pick<RawArrival, 'headers' | 'isLoopback'>,
-  { agent, anonymous }: { readonly agent: string; readonly anonymous: boolean },
+  { agent, isNamed, urls, anonymous }: Called,
 ): Promise<CallerVerdict> {
-  const from = await callers.identify(headers, agent)
-  if (from.kind === 'rejected') return from
+  const [resource] = urls
+  const rejected = (reason: RejectReason, challenge?: string): CallerVerdict => ({
+    ...{ kind: 'rejected', reason },
+    challenge: challenge ?? callers.challenge(reason, resource === undefined ? {} : { resource }),
+  })
+  const from = await callers.identify(headers, agent, { audiences: urls, isNamed })
+  if (from.kind === 'rejected') return rejected(from.reason, from.challenge)
   const { bearer } = from
   const chain =
     from.kind === 'unreadable'
@@ -24,11 +44,23 @@ export async function judgeCaller(
   if (isLocal(headers, isLoopback))
     return { kind: 'known', caller: { kind: 'local', bearer, subject: localSubject, chain } }
   if (anonymous) return { kind: 'known', caller: { kind: 'anonymous', bearer, subject: anonymousSubject, chain } }
-  return { kind: 'rejected', reason: 'missing_credential' }
+  return rejected('missing_credential')
 }
 
 /** A web page open on this machine also arrives by loopback; its browser says where the page came from. */
 function isLocal(headers: Readonly<Record<string, string>>, isLoopback: boolean): boolean {
   const origin = headers['origin']
   return isLoopback && (origin === undefined || localOrigin.test(origin))
+}
+
+/** A token that may have agents run may do all of it; others what they name. */
+export function mayCall({ bearer }: A2aCaller, scope: string): boolean {
+  return bearerMay(bearer, runScope) || bearerMay(bearer, scope)
+}
+
+/** How somebody who is turned away is answered. */
+export function refusalOf(reason: RejectReason): 'unauthenticated' | 'forbidden' | 'unavailable' {
+  const error = bearerErrorOf(reason)
+  if (error === 'issuer_unavailable') return 'unavailable'
+  return error === 'insufficient_scope' ? 'forbidden' : 'unauthenticated'
 }

@@ -17,6 +17,8 @@ export type Dialect = '1.0' | '0.3'
 
 type Names = {
   readonly rpc: string
+  /** What a token of another issuer must be good for, where it is not good for all of it (a2a 9.7). */
+  readonly scope: string
   readonly legacyRpc?: string
   /** Method and path; `{name}` is a member of the request. */
   readonly rest: readonly string[]
@@ -33,12 +35,14 @@ const pushPath = '/tasks/{taskId}/pushNotificationConfigs'
 
 export const operations: Readonly<Record<OperationName, Names>> = {
   send: {
+    scope: 'a2a:message.send',
     rpc: 'SendMessage',
     legacyRpc: 'message/send',
     rest: ['POST /message:send'],
     legacyRest: ['POST /message:send'],
   },
   stream: {
+    scope: 'a2a:message.stream',
     rpc: 'SendStreamingMessage',
     legacyRpc: 'message/stream',
     rest: ['POST /message:stream'],
@@ -46,14 +50,16 @@ export const operations: Readonly<Record<OperationName, Names>> = {
     isStream: true,
   },
   get: {
+    scope: 'a2a:task.read',
     rpc: 'GetTask',
     legacyRpc: 'tasks/get',
     rest: ['GET /tasks/{id}'],
     legacyRest: ['GET /tasks/{id}'],
     isRead: true,
   },
-  list: { rpc: 'ListTasks', rest: ['GET /tasks'], legacyRest: ['GET /tasks'], isRead: true },
+  list: { scope: 'a2a:task.read', rpc: 'ListTasks', rest: ['GET /tasks'], legacyRest: ['GET /tasks'], isRead: true },
   cancel: {
+    scope: 'a2a:task.cancel',
     rpc: 'CancelTask',
     legacyRpc: 'tasks/cancel',
     rest: ['POST /tasks/{id}:cancel'],
@@ -61,6 +67,7 @@ export const operations: Readonly<Record<OperationName, Names>> = {
   },
   // The text says POST, the proto says GET.
   subscribe: {
+    scope: 'a2a:task.subscribe',
     rpc: 'SubscribeToTask',
     legacyRpc: 'tasks/resubscribe',
     rest: ['GET /tasks/{id}:subscribe', 'POST /tasks/{id}:subscribe'],
@@ -68,12 +75,14 @@ export const operations: Readonly<Record<OperationName, Names>> = {
     isStream: true,
   },
   pushCreate: {
+    scope: 'a2a:push',
     rpc: 'CreateTaskPushNotificationConfig',
     legacyRpc: 'tasks/pushNotificationConfig/set',
     rest: [`POST ${pushPath}`],
     legacyRest: [`POST ${pushPath}`],
   },
   pushGet: {
+    scope: 'a2a:push',
     rpc: 'GetTaskPushNotificationConfig',
     legacyRpc: 'tasks/pushNotificationConfig/get',
     rest: [`GET ${pushPath}/{id}`],
@@ -81,6 +90,7 @@ export const operations: Readonly<Record<OperationName, Names>> = {
     isRead: true,
   },
   pushList: {
+    scope: 'a2a:push',
     rpc: 'ListTaskPushNotificationConfigs',
     legacyRpc: 'tasks/pushNotificationConfig/list',
     rest: [`GET ${pushPath}`],
@@ -88,12 +98,14 @@ export const operations: Readonly<Record<OperationName, Names>> = {
     isRead: true,
   },
   pushDelete: {
+    scope: 'a2a:push',
     rpc: 'DeleteTaskPushNotificationConfig',
     legacyRpc: 'tasks/pushNotificationConfig/delete',
     rest: [`DELETE ${pushPath}/{id}`],
     legacyRest: [`DELETE ${pushPath}/{id}`],
   },
   extendedCard: {
+    scope: 'a2a:task.read',
     rpc: 'GetExtendedAgentCard',
     legacyRpc: 'agent/getAuthenticatedExtendedCard',
     rest: ['GET /extendedAgentCard'],

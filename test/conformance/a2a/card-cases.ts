@@ -270,7 +270,10 @@ export const cardCases: readonly A2aCase[] = [
       expect((await ask('/unset')).code).toBe(-32007)
       const stranger = { base: '/extended', isElsewhere: true }
       const anonymous = await scene.call(binding, 'GetExtendedAgentCard', {}, stranger)
-      expect([anonymous.status, anonymous.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="a2a"'])
+      expect([anonymous.status, anonymous.headers.get('www-authenticate')]).toEqual([
+        401,
+        'Bearer realm="parley.localhost"',
+      ])
       const token = await scene.token()
       const { result } = await scene.call(binding, 'GetExtendedAgentCard', {}, { base: '/extended', token })
       expect(result.skills.map(({ id }: Body) => id)).toContain('books')
