@@ -9,6 +9,7 @@ import {
   cancelTask,
   findTask,
   isForeignContext,
+  listContextTasks,
   listTasks,
   readTask,
   taskNews,
@@ -58,7 +59,8 @@ export function createTaskStore(database: Database, options: TaskStoreOptions): 
     async list({ agent, contextId, state, since, limit, after }, owner) {
       const asked = [agent, contextId, state, since, after?.stateAt, after?.id].map((each) => each ?? null)
       const params = [tenant, connection, owner, ...asked, limit + 1]
-      const [page] = await database.query<ListedPage>(listTasks, params)
+      const statement = contextId === undefined ? listTasks : listContextTasks
+      const [page] = await database.query<ListedPage>(statement, params)
       const tasks = page?.tasks ?? []
       return { tasks: tasks.slice(0, limit), total: page?.total ?? 0, hasMore: tasks.length > limit }
     },

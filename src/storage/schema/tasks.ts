@@ -29,7 +29,11 @@ export const tasks = pgTable(
     endedAt: instant('ended_at'),
   },
   (t) => [
-    index('tasks_owner').on(t.tenant, t.connection, t.owner, t.stateAt.desc(), t.id.desc()),
+    // Lists are read and counted from it alone; what was merely said is in none of them.
+    index('tasks_listed')
+      .on(t.tenant, t.connection, t.owner, t.stateAt.desc(), t.id.desc(), t.state, t.agent)
+      .where(sql`said -> 'direct' is null`),
+    index('tasks_context').on(t.tenant, t.connection, t.contextId, t.agent, t.owner),
     index('tasks_conversation').on(t.conversationId),
     index('tasks_old').on(t.tenant, t.stateAt),
   ],

@@ -59,26 +59,28 @@ select t.state, ${isoTime('t.state_at')} as "stateAt", t.said,
 from tasks t where t.tenant = $1 and t.connection = $2 and t.id = $3`,
 )
 
+/** What a list is of; `context` only where it is asked for, so that a plan made without it does not pass it by. */
+const meant = (context: string): string => `
+  from tasks t where t.tenant = $1 and t.connection = $2 and t.owner = $3 and ($4::text is null or t.agent = $4)${context}
+    and ($6::text is null or t.state = $6) and ($7::timestamptz is null or t.state_at >= $7::timestamptz)
+    -- What was merely said was answered as a message: its asker knows of no task.
+    and t.said -> 'direct' is null`
+
+/** More are not counted: nobody pages through them to see whether it is so, and counting would cost more than the page. */
+const maxCounted = 10_000
+
 /**
  * $3 owner, $4 agent, $5 context, $6 state, $7 since, $8 and $9 the place after which, $10 how many; null where nothing is asked.
- * `total` counts all pages; a page is found by its index.
+ * `total` counts all pages, up to a limit; a page is found by its index, in the order that the index has.
  */
-export const listTasks = statement(
-  'list_tasks',
-  `
-with meant as (
-  select t.* from tasks t
-  where t.tenant = $1 and t.connection = $2 and t.owner = $3 and ($4::text is null or t.agent = $4)
-    and ($5::text is null or t.context_id = $5) and ($6::text is null or t.state = $6)
-    and ($7::timestamptz is null or t.state_at >= $7::timestamptz)
-    -- What was merely said was answered as a message: its asker knows of no task.
-    and t.said -> 'direct' is null
-)
-select (select count(*)::int from meant) as total, coalesce((select json_agg(p.task) from (
-  select ${task} as task from meant t
-  where $8::timestamptz is null or (t.state_at, t.id) < ($8::timestamptz, $9::uuid)
-  order by t.state_at desc, t.id desc limit $10) p), '[]') as tasks`,
-)
+const list = (context: string): string => `
+select (select count(*)::int from (select 1 ${meant(context)} limit ${maxCounted}) m) as total, coalesce((select json_agg(p.task) from (
+  select ${task} as task ${meant(context)}
+    and ($8::timestamptz is null or (t.state_at, t.id) < ($8::timestamptz, $9::uuid))
+  order by t.state_at desc nulls last, t.id desc nulls last limit $10) p), '[]') as tasks`
+
+export const listTasks = statement('list_tasks', list(' and $5::text is null'))
+export const listContextTasks = statement('list_context_tasks', list(' and t.context_id = $5'))
 
 /** Decided ones for an hour longer, so that a decision that is sent again finds what it was about. */
 const waits = (which: string): string => `
@@ -102,10 +104,11 @@ export const waitsOf = statement('waits_of_task', waits('t.id = $3'))
 export const isForeignContext = statement(
   'is_foreign_context',
   `
-select exists (select 1 from tasks t where t.tenant = $1 and t.connection = $2 and t.agent = $3 and t.context_id = $4
-    and t.owner is distinct from $5::text)
-  and not exists (select 1 from tasks t where t.tenant = $1 and t.connection = $2 and t.agent = $3 and t.context_id = $4
-    and t.owner is not distinct from $5::text) as "isForeign"`,
+with there as materialized (
+  select distinct t.owner is not distinct from $5::text as "isOwn" from tasks t
+  where t.tenant = $1 and t.connection = $2 and t.context_id = $4 and t.agent = $3
+)
+select exists (select 1 from there) and not exists (select 1 from there where "isOwn") as "isForeign"`,
 )
 
 /**
