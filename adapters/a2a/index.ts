@@ -3,6 +3,7 @@ import {
   type AccessRule,
   type Adapter,
   type AttentionSettings,
+  type Capabilities,
   type ChannelDefinition,
   type ChannelDeps,
   type ConnectionConfig,
@@ -11,7 +12,8 @@ import {
   GatewayError,
 } from '../../src/contract/index.ts'
 import { type A2aSettings, type A2aSettingsInput, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
-import { deliverA2a } from './deliver.ts'
+import { appendReply } from './deliver/append.ts'
+import { deliverPush } from './deliver/push.ts'
 import { createCardDesk } from './discovery/card-desk.ts'
 import { gatewayTokens } from './discovery/security.ts'
 import { normalizeA2a } from './normalize/message.ts'
@@ -21,7 +23,7 @@ import { rootPaths } from './serve/place.ts'
 import { createServe } from './serve/serve.ts'
 import { verifyA2a } from './verify/arrival.ts'
 import type { A2aPayload } from './wire/caller.ts'
-import type { A2aCall } from './wire/objects.ts'
+import type { A2aCall, PushCall } from './wire/objects.ts'
 
 /** The connection of the environment, and the one whose documents lie below /.well-known. */
 const defaultPath = '/a2a'
@@ -59,6 +61,9 @@ export function a2a(options: A2aOptions = {}): ConnectionConfig {
   }
 }
 
+/** How long somebody's receiver may take, where the gateway's leases leave that much. */
+const pushTimeoutMs = 10_000
+
 function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const { connection, now, files, publicUrl, ownKeys } = deps
   const runLog = needed(deps.runLog, 'the run log; pass deps.runLog')
@@ -67,7 +72,14 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const agents = needed(deps.agents, 'the agents; pass deps.agents')
   const newId = needed(deps.newId, 'a source of ids; pass deps.newId')
   const isPublic = publicUrl !== undefined
+  const callTimeoutMs = Math.min(pushTimeoutMs, deps.maxCallMs ?? pushTimeoutMs)
   const schemes = [gatewayTokens]
+  const pushing = {
+    push: tasks.push,
+    guardedFetch: needed(deps.guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch'),
+    allow: settings.push === false ? [] : settings.push.allow,
+    timeoutMs: callTimeoutMs,
+  }
   const cards = createCardDesk({ settings, connection, agents, schemes, isPublic, ownKeys, now })
   // Where nothing is kept, this process alone knows its tokens.
   const ownSecret = newId()
@@ -90,29 +102,34 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const paths = [settings.path, `${settings.path}/*`, ...roots]
   const urls = publicUrl === undefined ? [] : [`${publicUrl}${settings.path}`]
   const hub = { agent: connection.agent, isNamed: false, urls, anonymous: settings.anonymous }
-  return defineAdapter<A2aPayload, A2aCall>({
+  return defineAdapter<A2aPayload, A2aCall | PushCall>({
     channel: 'a2a',
-    capabilities: {
-      // One reply is one event of the task's log; there is no platform limit to split for.
-      maxTextLength: Number.MAX_SAFE_INTEGER,
-      idempotentSend: 'client-id',
-      callTimeoutMs: 5000,
-      horizonMs: 24 * 60 * 60 * 1000,
-      limits: {},
-      receivedVia: 'a2a',
-      authMethods: ['bearer-token', 'a2a-jwt', 'a2a-oauth', 'a2a-local', 'a2a-anonymous'],
-      mentionRelay: { kind: 'none' },
-      notifiesByName: false,
-      appends: true,
-      verbs: ['serve'],
-    },
+    capabilities: capabilitiesOf(callTimeoutMs),
     endpoints: paths.map((path) => ({ path, answer: 'serve' })),
     verify: (arrival) => verifyA2a(callers, arrival, hub),
     normalize: normalizeA2a,
     render: renderA2a,
-    deliver: (call, attempt) => deliverA2a(runLog, call, attempt),
+    deliver: (call, attempt) =>
+      'push' in call ? deliverPush(pushing, call, attempt) : appendReply(runLog, call, attempt),
     serve,
   })
+}
+
+function capabilitiesOf(callTimeoutMs: number): Capabilities {
+  return {
+    // One reply is one event of the task's log; there is no platform limit to split for.
+    maxTextLength: Number.MAX_SAFE_INTEGER,
+    idempotentSend: 'client-id',
+    callTimeoutMs,
+    horizonMs: 24 * 60 * 60 * 1000,
+    limits: {},
+    receivedVia: 'a2a',
+    authMethods: ['bearer-token', 'a2a-jwt', 'a2a-oauth', 'a2a-local', 'a2a-anonymous'],
+    mentionRelay: { kind: 'none' },
+    notifiesByName: false,
+    appends: true,
+    verbs: ['serve'],
+  }
 }
 
 function needed<T>(port: T | undefined, what: string): T {

@@ -40,8 +40,9 @@ export function createConnections(
 ): readonly GatewayConnection[] {
   const seal = createSeal(means.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
   const desks = createCallerDesks(config, database, means)
+  const maxCallMs = Math.floor(policy.leaseMs / 3)
   const connections = config.connections.map((each) =>
-    createConnection(config, each, database, { ...means, seal, callers: desks(each) }),
+    createConnection(config, each, database, { ...means, seal, callers: desks(each), maxCallMs }),
   )
   requireShortCalls(connections, policy)
   return connections
@@ -51,7 +52,7 @@ function createConnection(
   config: Config,
   each: Config['connections'][number],
   database: Database,
-  means: Means & { readonly seal: Seal; readonly callers: CallerDesk },
+  means: Means & { readonly seal: Seal; readonly callers: CallerDesk; readonly maxCallMs: number },
 ): GatewayConnection {
   const connection = { tenant: config.tenant, id: each.id, agent: each.agent, domain: config.domain }
   const { fetch, now, hmac = webHmac(), files, guardedFetch = createUnpinnedFetch(fetch), callers } = means
@@ -69,6 +70,7 @@ function createConnection(
   const channelDeps = {
     ...{ connection, fetch, guardedFetch, now, hmac, runLog, callers, files, ...stores },
     newId: means.newId,
+    maxCallMs: means.maxCallMs,
     agents: () => profilesFor(config, each),
     ...(config.publicUrl === undefined ? {} : { publicUrl: new URL(config.publicUrl).origin }),
   }

@@ -196,6 +196,8 @@ export type ChannelDeps = {
   /** Where the outside reaches this gateway: an origin without a path. */
   readonly publicUrl?: string
   readonly newId?: () => string
+  /** Longest time one call may take here (ruling 17). */
+  readonly maxCallMs?: number
   /** For channels that sign something of their own. */
   readonly ownKeys?: ChannelKeys
 }

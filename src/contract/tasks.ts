@@ -150,6 +150,8 @@ export interface PushDesk {
   remove(taskId: string, id: string, by: TaskCaller): Promise<boolean>
   /** For telling the receiver, whoever asked for it. Undefined: nobody wants to be told any more. */
   receiver(taskId: string, id: string): Promise<PushConfig | undefined>
+  /** The task as its receivers are told about it. */
+  told(taskId: string): Promise<TaskSnapshot | undefined>
   /** The receiver is gone: nothing is sent there any more. */
   disable(taskId: string, id: string): Promise<void>
 }

@@ -12,6 +12,7 @@ import {
   listContextTasks,
   listTasks,
   readTask,
+  readTaskToTell,
   taskNews,
   taskOfMessage,
   waitsIn,
@@ -49,6 +50,10 @@ export function createTaskStore(database: Database, options: TaskStoreOptions): 
     },
     async dossier(id, owner) {
       const [row] = await scoped<TaskDossier>(readTask, id, owner)
+      return row
+    },
+    async toTell(id) {
+      const [row] = await scoped<TaskDossier>(readTaskToTell, id)
       return row
     },
     async news(id, { order, seq }, limit) {

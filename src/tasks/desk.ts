@@ -56,6 +56,10 @@ export function createTaskDesk(deps: DeskDeps): TaskDesk {
       list: (taskId, { subject }) => store.listPush(taskId, subject),
       remove: (taskId, id, { subject }) => store.removePush(taskId, id, subject),
       receiver: store.receiver,
+      async told(taskId) {
+        const found = await store.toTell(taskId)
+        return found === undefined ? undefined : snapshotOf(found)
+      },
       disable: store.disablePush,
     },
   }

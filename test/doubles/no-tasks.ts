@@ -18,6 +18,7 @@ export const noTasks: TaskDesk = {
     list: async () => undefined,
     remove: async () => false,
     receiver: async () => undefined,
+    told: async () => undefined,
     disable: async () => {},
   },
 }

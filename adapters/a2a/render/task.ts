@@ -20,8 +20,6 @@ export type TaskView = {
   readonly accepted: Accepted
 }
 
-const wholeTask: TaskView = { includeArtifacts: true, accepted: [] }
-
 type Shown = Pick<TaskSnapshot, 'task' | 'messages' | 'outputs'>
 
 export function taskTo({ task, messages, outputs }: Shown, view: TaskView): A2aTask {

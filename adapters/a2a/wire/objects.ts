@@ -1,5 +1,5 @@
 // The protocol's objects in version 1.0, as plain JSON with its own field names (a2a 2.3). Nothing here is ours.
-import type { Json, JsonObject } from '../../../src/contract/index.ts'
+import type { Json, JsonObject, TaskState } from '../../../src/contract/index.ts'
 
 /** Exactly one of `text`, `raw`, `url` and `data` is there; the rest says something about it. */
 export type A2aPart = {
@@ -76,4 +76,14 @@ export type A2aPushConfig = {
 }
 
 /** The one thing this channel sends: the reply, as the last event of its run. */
+/** Somebody is told that their task has reached a state; written by the database when it does. */
+export type PushCall = {
+  readonly push: {
+    readonly taskId: string
+    readonly configId: string
+    readonly state: TaskState
+    readonly at: string
+  }
+}
+
 export type A2aCall = { readonly event: { readonly type: 'done'; readonly response: JsonObject } }

@@ -35,16 +35,20 @@ export const findTask = statement('find_task', `select ${columns} from tasks t w
 const line = `json_build_object('order', u.task_order, 'seq', e.seq, 'runId', u.id, 'at', ${isoTime('e.created_at')}, 'event', e.event)`
 
 /** Words count only as long as their turn has no end; what the turn did otherwise is no part of the task. */
-export const readTask = statement(
-  'read_task',
-  `
+const dossier = (which: string): string => `
 select ${task} as task,
   coalesce((select json_agg(json_build_object('payload', x.message -> 'task_payload', 'at', ${isoTime('x.received_at')}) order by x.seq)
     from inbox x where x.task_id = t.id and x.message -> 'task_payload' is not null), '[]') as asked,
   coalesce((select json_agg(${line} order by u.task_order, e.seq) from turns u join run_events e on e.run_id = u.id
     where u.task_id = t.id and (e.event ->> 'type' = 'done' or (e.event ->> 'type' in ('text_delta', 'reset') and u.state = 'running')
       or e.seq = (select max(m.seq) from run_events m where m.run_id = u.id))), '[]') as lines
-from tasks t where ${own}`,
+from tasks t where ${which}`
+
+export const readTask = statement('read_task', dossier(own))
+/** $3 id. For whoever tells others about it, not for whoever asks. */
+export const readTaskToTell = statement(
+  'read_task_to_tell',
+  dossier('t.tenant = $1 and t.connection = $2 and t.id = $3'),
 )
 
 /** $3 id, $4 and $5 the place after which, $6 how many. State and lines are of one moment. */

@@ -1,0 +1,99 @@
+// Hop 8: somebody who asked for it is told how their task stands (a2a 2.8, 9.6). The address is theirs, so it is judged when it is
+// dialled; what it is told is read when it is sent.
+import type {
+  Attempt,
+  DeliveryOutcome,
+  GuardedFetch,
+  GuardedOutcome,
+  JsonObject,
+  PushConfig,
+  PushDesk,
+  TaskSnapshot,
+} from '../../../src/contract/index.ts'
+import { taskTo } from '../render/task.ts'
+import { toLegacy } from '../wire/legacy/results.ts'
+import type { PushCall } from '../wire/objects.ts'
+import { stateName } from '../wire/states.ts'
+
+export type PushDeps = {
+  readonly push: PushDesk
+  readonly guardedFetch: GuardedFetch
+  /** Hosts the operator lets be told although they are not public. */
+  readonly allow: readonly string[]
+  readonly timeoutMs: number
+}
+
+const maxAnswerBytes = 64 * 1024
+const maxPauseMs = 60 * 60_000
+const gone = 410
+/** Answers that say: not now. */
+const later: ReadonlySet<number> = new Set([408, 425, 429])
+
+export async function deliverPush(
+  deps: PushDeps,
+  { push: { taskId, configId, state, at } }: PushCall,
+  attempt: Attempt,
+): Promise<DeliveryOutcome> {
+  const [receiver, snapshot] = await Promise.all([deps.push.receiver(taskId, configId), deps.push.told(taskId)])
+  if (receiver === undefined || snapshot === undefined) return { kind: 'refused', reason: 'push_nobody_to_tell' }
+  const outcome = await deps.guardedFetch.fetch(receiver.url, {
+    method: 'POST',
+    headers: headersOf(receiver, attempt.clientId),
+    body: JSON.stringify(bodyOf(receiver, snapshot, { state, at })),
+    origins: originsOf(receiver.url, deps.allow),
+    maxBytes: maxAnswerBytes,
+    timeoutMs: deps.timeoutMs,
+    signal: attempt.signal,
+  })
+  return settle(deps, outcome, receiver)
+}
+
+function originsOf(url: string, allow: readonly string[]): readonly string[] {
+  const { origin, hostname, host } = new URL(url)
+  return allow.some((each) => each === hostname || each === host || each === origin) ? [origin] : []
+}
+
+function headersOf({ token, scheme, credentials, dialect }: PushConfig, key: string): Readonly<Record<string, string>> {
+  return {
+    'content-type': dialect === '0.3' ? 'application/json' : 'application/a2a+json',
+    'a2a-version': dialect,
+    'idempotency-key': key,
+    ...(token === null ? {} : { 'x-a2a-notification-token': token }),
+    ...(scheme === null || credentials === null ? {} : { authorization: `${scheme} ${credentials}` }),
+  }
+}
+
+type Reached = Pick<PushCall['push'], 'state' | 'at'>
+
+/** As long as the task stands where it stood, all of it is told; what it has left behind is told as a step. */
+function bodyOf({ dialect }: PushConfig, snapshot: TaskSnapshot, { state, at }: Reached): JsonObject {
+  const { id: taskId, contextId, state: now } = snapshot.task
+  // Plain JSON under the protocol's names.
+  const task = taskTo(snapshot, { includeArtifacts: true, accepted: [] }) as unknown as JsonObject
+  // The older version is told the task itself, as it is.
+  if (dialect === '0.3') return toLegacy('get', task, 'rpc') as JsonObject
+  if (now === state) return { task }
+  return { statusUpdate: { taskId, contextId, status: { state: stateName(state), timestamp: at } } }
+}
+
+/** Somebody else's server: nothing of its words is kept. */
+async function settle(
+  { push }: PushDeps,
+  outcome: GuardedOutcome,
+  { taskId, id }: PushConfig,
+): Promise<DeliveryOutcome> {
+  if (outcome.kind === 'refused') return { kind: 'refused', reason: `push_${outcome.reason}` }
+  if (outcome.kind === 'failed') return { kind: 'retry', reason: `push_${outcome.reason}` }
+  const { status, headers, body } = outcome.response
+  await body?.cancel().catch(() => undefined)
+  if (status >= 200 && status < 300) return { kind: 'delivered', vendorId: String(status) }
+  if (status === gone) {
+    await push.disable(taskId, id)
+    return { kind: 'refused', reason: 'push_gone' }
+  }
+  const reason = `push_http_${status}`
+  if (!later.has(status) && status < 500) return { kind: 'refused', reason }
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  if (!Number.isFinite(seconds) || seconds <= 0) return { kind: 'retry', reason }
+  return { kind: 'retry', reason, afterMs: Math.min(seconds * 1000, maxPauseMs) }
+}
