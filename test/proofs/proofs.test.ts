@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, inject, test } from 'vitest'
 import type { DatabaseKind, Line } from './proof.ts'
 
-const names = ['loss', 'steps', 'burst', 'replicas', 'long', 'flood', 'outage', 'upgrade', 'approval', 'cancel']
+const names = [
+  ...['loss', 'steps', 'burst', 'replicas', 'long', 'flood', 'outage', 'upgrade', 'approval', 'cancel'],
+  'a2a-resume',
+]
 const databases: readonly DatabaseKind[] = ['pglite', 'postgres']
 const script = fileURLToPath(new URL('../../scripts/prove.js', import.meta.url))
 

@@ -21,6 +21,7 @@ export type SceneOptions = {
   readonly leaseMs: number
   readonly toolLatencyMs: number
   readonly modelUrl?: string
+  readonly wordsUrl?: string
   /** The proof kills PostgreSQL itself, so it gets one of its own that waits for the disk. */
   readonly isDurable?: boolean
   readonly maxInFlight?: number
@@ -86,6 +87,7 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
     dataDir: folder,
     toolUrl: tool.url,
     ...(options.modelUrl === undefined ? {} : { modelUrl: options.modelUrl }),
+    ...(options.wordsUrl === undefined ? {} : { wordsUrl: options.wordsUrl }),
     leaseMs: options.leaseMs,
     connections: options.connections.map((each) => ({ ...each, vendorUrl: vendor(each.id).origin })),
     failpoints,

@@ -17,6 +17,12 @@ export function stepsAgent(modelUrl: string, toolUrl: string): Agent {
   })
 }
 
+/** Says what its model says, without any tool. */
+export function wordsAgent(modelUrl: string): Agent {
+  const model = openAiCompatible({ baseUrl: modelUrl, model: 'words' })
+  return defineAgent({ slug: 'words', instructions: 'Count.', model, tools: [] })
+}
+
 /** Keys and values in no order a database would keep: what is read back must be the same call all the same. */
 function actTool(toolUrl: string, kind: 'keyed' | 'plain' | 'asked'): Tool {
   return defineTool({

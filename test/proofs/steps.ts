@@ -81,7 +81,7 @@ async function tell(scene: Scene, story: Told, options: ProofOptions): Promise<n
 }
 
 /** Its holder is dead, and we know it; on PGlite the next process knows it too. */
-async function dropLeases({ database: { url } }: Scene): Promise<void> {
+export async function dropLeases({ database: { url } }: Scene): Promise<void> {
   if (url === undefined) return
   const database = openPostgres({ url })
   await database.query(statement('proof_drop_leases', 'update lanes set lease_until = null'), [])

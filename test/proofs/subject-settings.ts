@@ -32,6 +32,8 @@ export type SubjectSettings = {
   readonly toolUrl: string
   /** A model server; with it there is an agent `steps` that is a model with tools. */
   readonly modelUrl?: string
+  /** A model server; with it there is an agent `words` that says what the model says, served over A2A. */
+  readonly wordsUrl?: string
   readonly leaseMs: number
   readonly connections: readonly SubjectConnection[]
   readonly failpoints: readonly FailpointPlan[]

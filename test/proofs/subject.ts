@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { a2a, a2aChannel } from '../../adapters/a2a/index.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Attempt, ChannelDefinition, JsonObject, Log } from '../../src/contract/index.ts'
 import { isGatewayError } from '../../src/contract/index.ts'
@@ -10,7 +11,7 @@ import { startNode } from '../../src/node.ts'
 import type { Failpoint } from '../../src/storage/database.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '../doubles/loopback/index.ts'
 import { buyerAgent } from './approval-agent.ts'
-import { stepsAgent } from './steps-agent.ts'
+import { stepsAgent, wordsAgent } from './steps-agent.ts'
 import { countRows, proofAgent } from './subject-agent.ts'
 import {
   adminToken,
@@ -91,11 +92,12 @@ function labelled(channel: ChannelDefinition): ChannelDefinition {
 }
 
 async function main(): Promise<void> {
-  const channels = [loopbackClientId, loopbackLookup, loopbackEdit, loopbackNone].map(labelled)
+  const channels = [loopbackClientId, loopbackLookup, loopbackEdit, loopbackNone, a2aChannel].map(labelled)
   const environment = {
     PARLEY_PORT: '0',
     PARLEY_DATA_DIR: settings.dataDir,
     PARLEY_ADMIN_TOKEN: adminToken,
+    A2A_CHANNEL: 'off',
     DATABASE_URL: settings.databaseUrl,
   }
   const file = {
@@ -103,19 +105,23 @@ async function main(): Promise<void> {
       proofAgent(settings.toolUrl),
       buyerAgent(settings.toolUrl),
       ...(settings.modelUrl === undefined ? [] : [stepsAgent(settings.modelUrl, settings.toolUrl)]),
+      ...(settings.wordsUrl === undefined ? [] : [wordsAgent(settings.wordsUrl)]),
     ],
-    connections: settings.connections.map(({ id, sendClass, vendorUrl, agent, allow, maxTextLength }) => ({
-      channel: `loopback-${sendClass}`,
-      id,
-      ...(agent === undefined ? {} : { agent }),
-      settings: {
-        secret: loopbackSecret,
-        vendorUrl,
-        callTimeoutMs: Math.floor(settings.leaseMs / 3),
-        ...(maxTextLength === undefined ? {} : { maxTextLength }),
-      },
-      ...(allow === undefined ? {} : { access: { mode: 'allow_list' as const, allow } }),
-    })),
+    connections: [
+      ...(settings.wordsUrl === undefined ? [] : [a2a({ agent: 'words' })]),
+      ...settings.connections.map(({ id, sendClass, vendorUrl, agent, allow, maxTextLength }) => ({
+        channel: `loopback-${sendClass}`,
+        id,
+        ...(agent === undefined ? {} : { agent }),
+        settings: {
+          secret: loopbackSecret,
+          vendorUrl,
+          callTimeoutMs: Math.floor(settings.leaseMs / 3),
+          ...(maxTextLength === undefined ? {} : { maxTextLength }),
+        },
+        ...(allow === undefined ? {} : { access: { mode: 'allow_list' as const, allow } }),
+      })),
+    ],
     turns: { leaseMs: settings.leaseMs, pollMs: 200, retryFirstMs: 50 },
     sends: {
       backoff: { firstMs: 100, maxMs: 1000 },
