@@ -27,7 +27,8 @@ export async function doorEnd(deps: GatewayDeps, ready: ReadyTurn): Promise<Turn
       const words = refusalWords(admission.reason, admission.subject)
       const calls = noticeCalls(deps, ready, words)
       const end = { leadState: 'refused', leadReason: admission.reason, taskState: 'rejected' } as const
-      const told = row.taskId === null || words === undefined ? undefined : notice(ready, words)
+      const told =
+        row.taskId === null || words === undefined ? undefined : refusedNotice(ready, words, admission.reason)
       return { ...emptyEnd(ready), ...end, response: told ?? null, calls, ground }
     }
     case 'held':
@@ -75,6 +76,13 @@ function newPairing(
 function notice(ready: ReadyTurn, words: string): NormalizedResponse | undefined {
   const reply = completeReply(words, replyFacts(ready))
   return reply === undefined ? undefined : { ...reply, control: { about: 'door' } }
+}
+
+/** Whoever passed it on must be able to tell its own asker why a chain of agents ended here. */
+function refusedNotice(ready: ReadyTurn, words: string, reason: string): NormalizedResponse | undefined {
+  const told = notice(ready, words)
+  if (told === undefined || !reason.startsWith('gw:')) return told
+  return { ...told, error: { code: reason, message: words, retryable: false } }
 }
 
 function noticeCalls(deps: GatewayDeps, ready: ReadyTurn, words: string | undefined): TurnEnd['calls'] {

@@ -25,7 +25,11 @@ export type ResumingClient = {
   readonly mixtures: () => number
   /** Subscribing came too late: the task was over. */
   readonly wasLate: () => boolean
+  /** The place of the log at which it was first shown the task: what lies before that is part of the picture. */
+  readonly joinedAt: () => string | undefined
   readonly refusals: readonly string[]
+  /** How often it was told to come again, and did. */
+  readonly deferred: () => number
   readonly done: Promise<void>
   /** The artifact's text as it stands in the end. */
   readonly artifact: () => Promise<string>
@@ -58,9 +62,10 @@ export function startClient(options: ClientOptions): ResumingClient {
   const artifacts = new Map<string, string>()
   const seen: SeenEvent[] = []
   const refusals: string[] = []
-  const counts = { replaced: 0, resumed: 0, jumps: 0, mixtures: 0 }
+  const counts = { replaced: 0, resumed: 0, jumps: 0, mixtures: 0, deferred: 0 }
   let taskId: string | undefined
   let lastId: string | undefined
+  let joinedAt: string | undefined
   let isLate = false
   let isOver = false
   const shown = (): string => [...artifacts.values()].join('\n')
@@ -84,6 +89,7 @@ export function startClient(options: ClientOptions): ResumingClient {
     const before = shown()
     artifacts.clear()
     for (const { artifactId, parts } of task.artifacts ?? []) artifacts.set(artifactId, textOf(parts))
+    joinedAt ??= id
     if (lastId === undefined) return
     counts.resumed += 1
     if (id !== lastId || shown() !== before) counts.jumps += 1
@@ -109,12 +115,14 @@ export function startClient(options: ClientOptions): ResumingClient {
       const { error } = (await response.json()) as Envelope
       // Whoever comes back when all is over asks with the message, which shows everything that was missed.
       if (back === 'subscribe' && error?.message.startsWith('the task is over') === true) isLate = true
+      else if (response.status === 503) counts.deferred += 1
       else refusals.push(`${name}: ${response.status} ${error?.message}`)
       return
     }
     for await (const { id, data } of eventsIn(response)) {
       const envelope = JSON.parse(data) as Envelope
-      if (envelope.error !== undefined) refusals.push(`${name}: ${envelope.error.message}`)
+      if (envelope.error?.message.startsWith('the gateway cannot do this right now') === true) counts.deferred += 1
+      else if (envelope.error !== undefined) refusals.push(`${name}: ${envelope.error.message}`)
       else take(id, envelope.result ?? envelope)
     }
   }
@@ -135,6 +143,8 @@ export function startClient(options: ClientOptions): ResumingClient {
     jumps: () => counts.jumps,
     mixtures: () => counts.mixtures,
     wasLate: () => isLate,
+    joinedAt: () => joinedAt,
+    deferred: () => counts.deferred,
     done: work(),
     async artifact() {
       const response = await fetch(`${options.url()}/a2a/tasks/${taskId}`, { headers: { 'a2a-version': '1.0' } })

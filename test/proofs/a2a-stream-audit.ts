@@ -67,14 +67,18 @@ function rowsOf(rows: readonly Row[], client: ResumingClient): readonly Row[] {
 
 type Compared = Readonly<Record<'lost' | 'doubled' | 'unstored' | 'disordered', readonly string[]>>
 
-function compare(rows: readonly Row[], { name, seen }: ResumingClient): Compared {
+function compare(rows: readonly Row[], { name, seen, joinedAt }: ResumingClient): Compared {
+  const joined = rows.findIndex(({ id }) => id === joinedAt())
   const stored = new Map(rows.map((row) => [row.id, row]))
   const keys = seen.map(({ id, kind }) => `${id} ${kind}`)
   const label = (text: string): string => `${name}: ${text}`
   const places = seen.flatMap(({ id }) => (stored.has(id) ? [[...stored.keys()].indexOf(id)] : []))
   return {
     lost: rows
-      .filter((row, index) => isShown(row, index, rows) && !keys.some((key) => key.startsWith(`${row.id} `)))
+      .filter(
+        (row, index) =>
+          index > joined && isShown(row, index, rows) && !keys.some((key) => key.startsWith(`${row.id} `)),
+      )
       .map((row) => label(`${row.id} ${row.type}`)),
     doubled: keys.filter((key, index) => keys.indexOf(key) !== index).map(label),
     unstored: seen

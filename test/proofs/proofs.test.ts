@@ -7,6 +7,7 @@ import type { DatabaseKind, Line } from './proof.ts'
 const names = [
   ...['loss', 'steps', 'burst', 'replicas', 'long', 'flood', 'outage', 'upgrade', 'approval', 'cancel'],
   'a2a-resume',
+  'a2a-hops',
 ]
 const databases: readonly DatabaseKind[] = ['pglite', 'postgres']
 const script = fileURLToPath(new URL('../../scripts/prove.js', import.meta.url))

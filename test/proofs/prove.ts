@@ -1,5 +1,6 @@
 // `npm run prove -- <name>`: runs proofs, tells their figures as a table or as JSON lines, exits with 1 when one is broken.
 import { parseArgs } from 'node:util'
+import { a2aHops } from './a2a-hops.ts'
 import { a2aResume } from './a2a-resume.ts'
 import { approval } from './approval.ts'
 import { burst } from './burst.ts'
@@ -25,6 +26,7 @@ const proofs: Readonly<Record<string, Proof>> = {
   approval,
   cancel,
   'a2a-resume': a2aResume,
+  'a2a-hops': a2aHops,
 }
 
 const usage = `npm run prove -- <${Object.keys(proofs).join(' | ')} | all> [--scale ci|full] [--database pglite|postgres] [--seed n] [--json]`

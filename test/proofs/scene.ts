@@ -22,6 +22,8 @@ export type SceneOptions = {
   readonly toolLatencyMs: number
   readonly modelUrl?: string
   readonly wordsUrl?: string
+  readonly peerUrl?: string
+  readonly port?: number
   /** The proof kills PostgreSQL itself, so it gets one of its own that waits for the disk. */
   readonly isDurable?: boolean
   readonly maxInFlight?: number
@@ -88,6 +90,8 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
     toolUrl: tool.url,
     ...(options.modelUrl === undefined ? {} : { modelUrl: options.modelUrl }),
     ...(options.wordsUrl === undefined ? {} : { wordsUrl: options.wordsUrl }),
+    ...(options.peerUrl === undefined ? {} : { peerUrl: options.peerUrl }),
+    ...(options.port === undefined ? {} : { port: options.port }),
     leaseMs: options.leaseMs,
     connections: options.connections.map((each) => ({ ...each, vendorUrl: vendor(each.id).origin })),
     failpoints,

@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import { type Agent, defineAgent } from '../../src/agent/agent.ts'
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
+import { a2aAgent } from '../../src/agent/remote/remote-agent.ts'
 import { defineTool, type Tool } from '../../src/agent/tools/define-tool.ts'
 import type { EffectBody } from './tool-stub.ts'
 
@@ -21,6 +22,11 @@ export function stepsAgent(modelUrl: string, toolUrl: string): Agent {
 export function wordsAgent(modelUrl: string): Agent {
   const model = openAiCompatible({ baseUrl: modelUrl, model: 'words' })
   return defineAgent({ slug: 'words', instructions: 'Count.', model, tools: [] })
+}
+
+/** Passes everything on to an agent elsewhere. */
+export function relayAgent(slug: string, peerUrl: string): Agent {
+  return defineAgent({ slug, description: 'Passes everything on.', model: a2aAgent(peerUrl) })
 }
 
 /** Keys and values in no order a database would keep: what is read back must be the same call all the same. */

@@ -34,6 +34,10 @@ export type SubjectSettings = {
   readonly modelUrl?: string
   /** A model server; with it there is an agent `words` that says what the model says, served over A2A. */
   readonly wordsUrl?: string
+  /** An agent elsewhere, by its base URL; with it there is an agent that passes everything on, served over A2A. */
+  readonly peerUrl?: string
+  /** Absent: any. */
+  readonly port?: number
   readonly leaseMs: number
   readonly connections: readonly SubjectConnection[]
   readonly failpoints: readonly FailpointPlan[]

@@ -4,6 +4,7 @@ import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { a2a, a2aChannel } from '../../adapters/a2a/index.ts'
+import { aguiChannel } from '../../adapters/agui/index.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Attempt, ChannelDefinition, JsonObject, Log } from '../../src/contract/index.ts'
 import { isGatewayError } from '../../src/contract/index.ts'
@@ -11,7 +12,7 @@ import { startNode } from '../../src/node.ts'
 import type { Failpoint } from '../../src/storage/database.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '../doubles/loopback/index.ts'
 import { buyerAgent } from './approval-agent.ts'
-import { stepsAgent, wordsAgent } from './steps-agent.ts'
+import { relayAgent, stepsAgent, wordsAgent } from './steps-agent.ts'
 import { countRows, proofAgent } from './subject-agent.ts'
 import {
   adminToken,
@@ -92,9 +93,18 @@ function labelled(channel: ChannelDefinition): ChannelDefinition {
 }
 
 async function main(): Promise<void> {
-  const channels = [loopbackClientId, loopbackLookup, loopbackEdit, loopbackNone, a2aChannel].map(labelled)
+  // Two on one machine must not take each other for themselves.
+  const relay = `relay-${settings.port}`
+  const channels = [
+    loopbackClientId,
+    loopbackLookup,
+    loopbackEdit,
+    loopbackNone,
+    a2aChannel,
+    ...(settings.peerUrl === undefined ? [] : [aguiChannel]),
+  ].map(labelled)
   const environment = {
-    PARLEY_PORT: '0',
+    PARLEY_PORT: String(settings.port ?? 0),
     PARLEY_DATA_DIR: settings.dataDir,
     PARLEY_ADMIN_TOKEN: adminToken,
     A2A_CHANNEL: 'off',
@@ -106,9 +116,13 @@ async function main(): Promise<void> {
       buyerAgent(settings.toolUrl),
       ...(settings.modelUrl === undefined ? [] : [stepsAgent(settings.modelUrl, settings.toolUrl)]),
       ...(settings.wordsUrl === undefined ? [] : [wordsAgent(settings.wordsUrl)]),
+      ...(settings.peerUrl === undefined ? [] : [relayAgent(relay, settings.peerUrl)]),
     ],
     connections: [
       ...(settings.wordsUrl === undefined ? [] : [a2a({ agent: 'words' })]),
+      ...(settings.peerUrl === undefined
+        ? []
+        : [a2a({ agent: relay }), { channel: 'agui', id: 'demo', agent: relay, settings: {} }]),
       ...settings.connections.map(({ id, sendClass, vendorUrl, agent, allow, maxTextLength }) => ({
         channel: `loopback-${sendClass}`,
         id,

@@ -32,7 +32,7 @@ export function statusMessage(
 /** Of an error no more than what the agent wrote for people to read: its message may quote anything. */
 export function messageTo(said: NormalizedResponse, messageId: string, place: Place, otherwise = ''): A2aMessage {
   const parts = partsTo(said.parts, place.accepted)
-  return message(parts.length === 0 ? [{ text: otherwise }] : parts, policyMetadata(said), messageId, place)
+  return message(parts.length === 0 ? [{ text: otherwise }] : parts, metadataOf(said), messageId, place)
 }
 
 function message(
@@ -45,9 +45,11 @@ function message(
   return { messageId, contextId, taskId, role: 'ROLE_AGENT', parts, ...about }
 }
 
-/** msg 9.5: the part itself for machines, beside its words. */
-function policyMetadata({ parts }: NormalizedResponse): JsonObject | undefined {
+/** msg 9.5: the part itself for machines, beside its words; and by which rule a chain of agents ended. */
+function metadataOf({ parts, error }: NormalizedResponse): JsonObject | undefined {
   const [policy] = parts.flatMap((part) => (isKnownPart(part) && part.kind === 'policy' ? [part.policy] : []))
+  const refusal = error?.code.startsWith('gw:') === true ? { refusal: error.code } : {}
   // Policy parts have passed their schema, and JSON is all they hold.
-  return policy === undefined ? undefined : { mentionable: { policy: policy as JsonObject } }
+  const mentionable = { ...(policy === undefined ? {} : { policy: policy as JsonObject }), ...refusal }
+  return Object.keys(mentionable).length === 0 ? undefined : { mentionable }
 }

@@ -3,7 +3,15 @@
 import type { Fields, Json } from '../../contract/index.ts'
 import { fieldOf, fieldsOf, isFields, jsonOf } from '../fields.ts'
 import { type FaultCode, RemoteFault } from './fault.ts'
-import type { RemoteArtifact, RemoteEvent, RemoteMessage, RemotePart, RemoteState, RemoteTask } from './task.ts'
+import {
+  chainRefusals,
+  type RemoteArtifact,
+  type RemoteEvent,
+  type RemoteMessage,
+  type RemotePart,
+  type RemoteState,
+  type RemoteTask,
+} from './task.ts'
 import type { RemoteInterface } from './wire.ts'
 
 type Reads = Pick<RemoteInterface, 'dialect' | 'binding'>
@@ -101,7 +109,15 @@ function readMessage(at: Reads, input: unknown): RemoteMessage {
     ...contextIn(fields),
     isFromAgent: role === 'agent' || role === 'role_agent',
     parts: readParts(at, fields['parts'] ?? fields['content']),
+    ...refusalIn(fields['metadata']),
   }
+}
+
+/** Its own words about a refusal are for nobody; a code that we know is. */
+function refusalIn(metadata: unknown): Pick<RemoteMessage, 'refusal'> {
+  const own = isFields(metadata) ? metadata['mentionable'] : undefined
+  const refusal = chainRefusals.find((code) => isFields(own) && own['refusal'] === code)
+  return refusal === undefined ? {} : { refusal }
 }
 
 function readArtifact(at: Reads, input: unknown): RemoteArtifact {

@@ -4,7 +4,7 @@ import { type NormalizedResponse, type Part, textPart } from '../../contract/ind
 import type { AgentReply } from '../context.ts'
 import type { FaultCode } from './fault.ts'
 import { inboundParts } from './parts.ts'
-import { type RemoteMessage, type RemotePart, type RemoteTask, textIn, wordsOf } from './task.ts'
+import { type ChainRefusal, type RemoteMessage, type RemotePart, type RemoteTask, textIn, wordsOf } from './task.ts'
 
 export type Outcome =
   | { readonly kind: 'task'; readonly task: RemoteTask }
@@ -39,7 +39,7 @@ function taskReply(task: RemoteTask, by: SaidBy): AgentReply {
     case 'auth_required':
       return { parts: [...parts, signInPart(by)], status: 'input_required' }
     case 'rejected':
-      return failedReply('remote_rejected')
+      return task.said?.refusal === undefined ? failedReply('remote_rejected') : endedReply(task.said.refusal)
     case 'cancelled':
       return failedReply('remote_cancelled')
     default:
@@ -111,6 +111,18 @@ const statuses: Readonly<Partial<Record<string, NormalizedResponse['status']>>> 
 function failedReply(code: Extract<Outcome, { kind: 'failed' }>['code']): AgentReply {
   const message = sentences[code]
   return { parts: [textPart(message)], status: statuses[code] ?? 'failed', error: { code, message, retryable: false } }
+}
+
+const endings: Readonly<Record<ChainRefusal, string>> = {
+  'gw:hop_limit':
+    'I passed this on, and nobody answered it: it went through as many agents as it may, each asking the next.',
+  'gw:agent_loop': 'I passed this on, and nobody answered it: the agents behind me ask each other in a circle.',
+}
+
+/** The chain ended further on: whoever asked first is told why, through everybody in between. */
+function endedReply(code: ChainRefusal): AgentReply {
+  const message = endings[code]
+  return { parts: [textPart(message)], status: 'refused', error: { code, message, retryable: false } }
 }
 
 const chainSentences: Readonly<Record<string, string>> = {

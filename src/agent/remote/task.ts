@@ -24,7 +24,12 @@ export type RemoteMessage = {
   readonly contextId?: string
   readonly isFromAgent: boolean
   readonly parts: readonly RemotePart[]
+  /** By which rule a chain of agents ended there, where it is one we know. */
+  readonly refusal?: ChainRefusal
 }
+
+export const chainRefusals = ['gw:hop_limit', 'gw:agent_loop'] as const
+export type ChainRefusal = (typeof chainRefusals)[number]
 
 export type RemoteArtifact = { readonly id: string; readonly name?: string; readonly parts: readonly RemotePart[] }
 
