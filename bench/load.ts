@@ -7,8 +7,8 @@ export type Load = {
   readonly requests: readonly Buffer[]
   readonly connections: number
   readonly seconds: number
-  /** `ok`: the status is all it says. */
-  readonly says: 'accepted' | 'ok'
+  /** `ok`: the status is all it says. `streamed`: latencies are those of the first event. */
+  readonly says: 'accepted' | 'ok' | 'completed' | 'streamed'
 }
 
 export type LoadResult = {
@@ -20,7 +20,8 @@ export type LoadResult = {
 const answerTimeoutMs = 20_000
 const headEnd = Buffer.from('\r\n\r\n')
 const lastChunk = Buffer.from('\r\n0\r\n\r\n')
-const accepted = Buffer.from('"accepted"')
+const marks = { accepted: Buffer.from('"accepted"'), completed: Buffer.from('TASK_STATE_COMPLETED') }
+const firstEvent = Buffer.from('\ndata: ')
 
 /** Ends at the deadline or with the last request. Rejects at the first answer that is not an acceptance. */
 export async function runLoad({ port, requests, connections, seconds, says }: Load): Promise<LoadResult> {
@@ -62,6 +63,7 @@ type Talk = {
 function converse(socket: Socket, { take, says, latenciesMs }: Talk): Promise<void> {
   return new Promise((resolve, reject) => {
     let sentAt = 0
+    let firstAt: number | undefined
     let received: Buffer = Buffer.alloc(0)
     const send = (): void => {
       const request = take()
@@ -75,12 +77,14 @@ function converse(socket: Socket, { take, says, latenciesMs }: Talk): Promise<vo
     socket.setTimeout(answerTimeoutMs, () => reject(new Error(`no answer within ${answerTimeoutMs} ms`)))
     socket.on('error', reject)
     socket.on('close', () => reject(new Error('the subject closed the connection')))
-    socket.on('data', (chunk) => {
+    socket.on('data', (chunk: Buffer) => {
       received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
+      if (says === 'streamed' && firstAt === undefined && received.includes(firstEvent)) firstAt = performance.now()
       const end = answerEnd(received)
       if (end === 'unknown') return reject(new Error('the subject does not say how long its answer is'))
       if (end === 'incomplete' || received.length < end) return undefined
-      latenciesMs.push(performance.now() - sentAt)
+      latenciesMs.push((firstAt ?? performance.now()) - sentAt)
+      firstAt = undefined
       if (!isAccepted(received, says)) return reject(new Error(`not accepted: ${firstLine(received)}`))
       received = Buffer.alloc(0)
       return send()
@@ -105,7 +109,8 @@ function answerEnd(received: Buffer): number | 'incomplete' | 'unknown' {
 
 /** A refusal or a duplicate is answered faster than a stored message; counting it would flatter the subject. */
 function isAccepted(answer: Buffer, says: Load['says']): boolean {
-  return answer.toString('latin1', 9, 12) === '200' && (says === 'ok' || answer.includes(accepted))
+  if (answer.toString('latin1', 9, 12) !== '200') return false
+  return says === 'ok' || answer.includes(marks[says === 'accepted' ? says : 'completed'])
 }
 
 function firstLine(answer: Buffer): string {

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { a2aSubjects, runA2a } from './a2a.ts'
 import { acceptSubjects, runAccept } from './accept.ts'
 import { type Asked, readArguments } from './arguments.ts'
 import { loopSubjects, runLoopScenario } from './loop.ts'
@@ -14,6 +15,7 @@ import { verdictLine } from './report.ts'
 import type { Scenario, ScenarioResults } from './scenario.ts'
 
 const scenarios: Readonly<Record<string, Scenario>> = {
+  a2a: { subjects: a2aSubjects, run: runA2a },
   accept: { subjects: acceptSubjects, run: runAccept },
   loop: { subjects: loopSubjects, run: runLoopScenario },
   policy: { subjects: policySubjects, run: runPolicy },
@@ -24,6 +26,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
 
 const usage = `npm run bench -- <scenario> [options]
 
+  a2a                what a whole request of another agent costs, beside the SDK's own server: ${a2aSubjects.join(',')}
   accept             what it costs to take a signed webhook in: ${acceptSubjects.join(',')}
   loop               what a turn costs beside what the agent does: ${loopSubjects.join(',')}
   policy             what it costs to know who speaks and whether they may
@@ -80,7 +83,7 @@ async function tell(asked: Asked, results: ScenarioResults): Promise<void> {
   await mkdir(resultsFolder, { recursive: true })
   await writeFile(file, `${lines.join('\n')}\n`)
   console.log(`\n${machine.cores} x ${machine.processor}, Node ${machine.node}, PostgreSQL ${machine.postgres}`)
-  const length = ['accept', 'slack', 'telegram'].includes(asked.scenario) ? ` of ${asked.seconds} s` : ''
+  const length = ['a2a', 'accept', 'slack', 'telegram'].includes(asked.scenario) ? ` of ${asked.seconds} s` : ''
   console.log(`load average ${machine.loadAverage}, ${asked.rounds} rounds${length}\n`)
   console.log(`${tables}\n`)
   const busy = samples.filter((sample) => !wasQuiet(sample.idleBefore)).length

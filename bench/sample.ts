@@ -1,6 +1,6 @@
 // One run: a burst of signed requests at one subject, and what it cost the subject and its database.
 
-import { runLoad } from './load.ts'
+import { type Load, runLoad } from './load.ts'
 import { requestsOf } from './platforms/requests-of.ts'
 import type { BenchPostgres } from './postgres.ts'
 import { waitForQuiet } from './quiet.ts'
@@ -32,7 +32,7 @@ export type Run = {
   readonly name: string
   readonly wire: Wire
   /** What its answers say: rivals have no word for it but the status. */
-  readonly says: 'accepted' | 'ok'
+  readonly says: Load['says']
   readonly process: SubjectProcess
   readonly connections: number
   readonly round: number

@@ -7,7 +7,7 @@ export const adminToken = 'admin-token-of-the-bench'
 export type Storage = 'nothing' | 'postgres' | 'pglite'
 
 /** Whose webhooks they are. */
-export type Wire = 'loopback' | 'telegram' | 'slack'
+export type Wire = 'loopback' | 'telegram' | 'slack' | 'a2a' | 'a2a-stream'
 
 export type SubjectSettings =
   | { readonly kind: 'floor' }

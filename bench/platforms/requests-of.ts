@@ -1,6 +1,7 @@
 // Which webhooks a scenario sends.
 import { signedRequests } from '../requests.ts'
 import type { Wire } from '../subject-settings.ts'
+import { a2aRequests } from './a2a.ts'
 import { slackRequests } from './slack.ts'
 import { telegramRequests } from './telegram.ts'
 
@@ -10,6 +11,8 @@ const requests: Readonly<Record<Wire, Requests>> = {
   loopback: signedRequests,
   telegram: telegramRequests,
   slack: slackRequests,
+  a2a: a2aRequests('SendMessage'),
+  'a2a-stream': a2aRequests('SendStreamingMessage'),
 }
 
 export function requestsOf(wire: Wire): Requests {

@@ -1,5 +1,6 @@
 // Parley as a subject: the whole gateway as the command starts it, on the channel whose signature is the floor's.
 import { fileURLToPath } from 'node:url'
+import { a2aChannel } from '../../adapters/a2a/index.ts'
 import { slackChannel } from '../../adapters/slack/index.ts'
 import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agent/agent.ts'
@@ -23,6 +24,8 @@ const accounts: Readonly<Record<Wire, { readonly channel: ChannelDefinition; rea
   loopback: { channel: loopbackClientId, settings: { secret, vendorUrl: nowhere } },
   telegram: { channel: telegramChannel, settings: { ...telegramAccount, apiRoot: nowhere } },
   slack: { channel: slackChannel, settings: { ...slackAccount, apiUrl: nowhere } },
+  a2a: { channel: a2aChannel, settings: {} },
+  'a2a-stream': { channel: a2aChannel, settings: {} },
 }
 
 export async function startGateway(settings: GatewaySettings): Promise<Subject> {
@@ -57,6 +60,7 @@ function configFor({ wire, drains, databaseUrl, dataDir }: GatewaySettings, vend
     PARLEY_PORT: '0',
     PARLEY_DATA_DIR: dataDir,
     PARLEY_ADMIN_TOKEN: adminToken,
+    A2A_CHANNEL: 'off',
     DATABASE_URL: databaseUrl,
   }
   const access = { mode: 'public', allow: [] } as const

@@ -1,4 +1,5 @@
 // A library of others as a subject: loaded from its own packages when it is asked for, never bundled.
+import { a2aPath } from '../platforms/a2a.ts'
 import { slackAccount, slackPath } from '../platforms/slack.ts'
 import { telegramAccount, telegramPath } from '../platforms/telegram.ts'
 import type { Subject, SubjectSettings, Wire } from '../subject-settings.ts'
@@ -10,6 +11,8 @@ type Start = (options: object) => Promise<Rival>
 const accounts: Readonly<Partial<Record<Wire, object>>> = {
   telegram: { ...telegramAccount, path: telegramPath },
   slack: { ...slackAccount, path: slackPath },
+  a2a: { path: a2aPath },
+  'a2a-stream': { path: a2aPath },
 }
 
 export async function startRival({ name, wire, apiUrl }: RivalSettings): Promise<Subject> {

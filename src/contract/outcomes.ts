@@ -44,7 +44,8 @@ export type Verdict<Payload> =
 
 /** Hop 4: what became of one message. Everything but a thrown error means: stored, and may be acknowledged. */
 export type Acceptance =
-  | { readonly kind: 'accepted'; readonly inboxId: string; readonly flagged: boolean }
+  /** `taskId`: of the task that it began or goes on with. */
+  | { readonly kind: 'accepted'; readonly inboxId: string; readonly flagged: boolean; readonly taskId?: string }
   | { readonly kind: 'duplicate'; readonly inboxId: string }
   | { readonly kind: 'stale'; readonly inboxId: string }
   | { readonly kind: 'refused'; readonly reason: string }

@@ -123,8 +123,16 @@ export interface TaskDesk {
     from: { readonly cursor: string; readonly state?: TaskState },
     signal: AbortSignal,
   ): AsyncIterable<readonly TaskEvent[]>
-  /** Waits until the task rests (final, or waiting for its owner), at most so long; how it stands then. */
-  settled(id: string, by: TaskCaller, timeoutMs: number, signal?: AbortSignal): Promise<TaskSnapshot | undefined>
+  /**
+   * Waits until the task rests (final, or waiting for its owner), at most so long; how it stands then. `isFresh`: it was stored
+   * just now, so there is nothing to see before somebody tells of it.
+   */
+  settled(
+    id: string,
+    by: TaskCaller,
+    until: { readonly timeoutMs: number; readonly isFresh?: boolean },
+    signal?: AbortSignal,
+  ): Promise<TaskSnapshot | undefined>
   /** `over`: it had ended before. */
   cancel(id: string, by: TaskCaller): Promise<'cancelled' | 'over' | undefined>
   readonly push: PushDesk

@@ -88,7 +88,10 @@ async function commit(deps: AcceptDeps, draft: InboxDraft): Promise<InboxOutcome
 function acceptance(outcome: InboxOutcome): Acceptance {
   switch (outcome.kind) {
     case 'accepted':
-      return { kind: 'accepted', inboxId: outcome.inboxId, flagged: outcome.flagged }
+      return {
+        ...{ kind: 'accepted', inboxId: outcome.inboxId, flagged: outcome.flagged },
+        ...(outcome.taskId === undefined ? {} : { taskId: outcome.taskId }),
+      }
     case 'duplicate':
     case 'stale':
       return { kind: outcome.kind, inboxId: outcome.inboxId }

@@ -70,7 +70,12 @@ export type DraftRouting = {
 
 /** `again`: another replica claimed the key in the same instant; ask once more to learn its id. */
 export type InboxOutcome =
-  | { readonly kind: 'accepted' | 'duplicate' | 'stale'; readonly inboxId: string; readonly flagged: boolean }
+  | {
+      readonly kind: 'accepted' | 'duplicate' | 'stale'
+      readonly inboxId: string
+      readonly flagged: boolean
+      readonly taskId?: string
+    }
   | { readonly kind: 'busy' }
   /** Of a message about a task: `task_unknown`, `task_over`, or `id_taken` by another message of the same sender. */
   | { readonly kind: 'shut'; readonly reason: string }

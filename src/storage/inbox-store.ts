@@ -10,6 +10,7 @@ type AcceptRow = {
   readonly insertedId: string | null
   readonly knownId: string | null
   readonly flagged: boolean
+  readonly taskId: string | null
   readonly state: string | null
   readonly isBusy: boolean
   readonly refusal: string | null
@@ -76,7 +77,8 @@ function outcome(row: AcceptRow | undefined): InboxOutcome {
   if (row === undefined) return { kind: 'again' }
   if (row.insertedId !== null) {
     const kind = row.state === 'refused' ? 'stale' : 'accepted'
-    return { kind, inboxId: row.insertedId, flagged: row.flagged }
+    const task = row.taskId === null ? {} : { taskId: row.taskId }
+    return { kind, inboxId: row.insertedId, flagged: row.flagged, ...task }
   }
   if (row.knownId !== null) return { kind: 'duplicate', inboxId: row.knownId, flagged: false }
   if (row.refusal !== null) return { kind: 'shut', reason: row.refusal }

@@ -41,7 +41,7 @@ export function createTaskDesk(deps: DeskDeps): TaskDesk {
     waitsOf: async (taskId) => (await store.waitsOf(taskId)).map(waitOf),
     isForeignContext: (agent, contextId, { subject }) => store.isForeignContext(agent, contextId, subject),
     watch: (id, from, signal) => watch(deps, id, from, signal),
-    settled: (id, by, timeoutMs, signal) => settled(deps, { id, owner: by.subject, timeoutMs }, signal),
+    settled: (id, by, until, signal) => settled(deps, { id, owner: by.subject, ...until }, signal),
     async cancel(id, { subject }) {
       const outcome = await store.cancel(id, subject)
       if (outcome === 'cancelled') {
@@ -122,16 +122,22 @@ function reachedOutside({ state, stateAt, said }: TaskNews, runId: string, curso
   return [{ cursor: isFinalState(state) ? lastCursor : cursor, at: stateAt, runId, kind: 'state', state, said }]
 }
 
-type Awaited = { readonly id: string; readonly owner: string | null; readonly timeoutMs: number }
+type Awaited = {
+  readonly id: string
+  readonly owner: string | null
+  readonly timeoutMs: number
+  readonly isFresh?: boolean
+}
 
 async function settled(
   { store, watchers, monotonicMs }: DeskDeps,
-  { id, owner, timeoutMs }: Awaited,
+  { id, owner, timeoutMs, isFresh = false }: Awaited,
   signal?: AbortSignal,
 ): Promise<TaskSnapshot | undefined> {
   const until = monotonicMs() + timeoutMs
   const watcher = watchers.join(id)
   try {
+    if (isFresh) await watcher.wait(Math.min(pollMs, timeoutMs))
     for (;;) {
       const found = await store.dossier(id, owner)
       if (found === undefined) return undefined

@@ -12,11 +12,12 @@ export const sendMessage: Operation = async (deps, call, params) => {
   if (isFault(request)) return request
   const taken = await takeSend(deps, call, request)
   if (isFault(taken)) return taken
-  const { taskId, message } = taken
+  const { taskId, message, isNew } = taken
+  const until = { timeoutMs: deps.settings.blockMs, isFresh: isNew }
   // Whoever goes away stops waiting and nothing else: the run goes on (ruling 30).
   const snapshot = request.returnImmediately
     ? await deps.tasks.read(taskId, byOf(call))
-    : await deps.tasks.settled(taskId, byOf(call), deps.settings.blockMs, call.signal)
+    : await deps.tasks.settled(taskId, byOf(call), until, call.signal)
   if (snapshot === undefined) return noSuchTask()
   if (isOtherBody(deps, snapshot.messages, message)) return reusedId()
   const { historyLength, acceptedOutputModes: accepted } = request

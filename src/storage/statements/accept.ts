@@ -126,7 +126,7 @@ inserted as (
   where not exists (select 1 from known k where k.ord = i.ord) and not exists (select 1 from busy b where b.ord = i.ord)${tasks.isOpen}
   order by i.ord
   on conflict (dedupe_key, content_hash) do nothing
-  returning id, tenant, connection, conversation_id, subject, state, flagged
+  returning id, tenant, connection, conversation_id, subject, state, flagged, task_id
 ),${tasks.begun}
 renamed as (
   insert into conversation_aliases (tenant, connection, agent, external_id, conversation_id)
@@ -184,7 +184,7 @@ repeated as (
 woken as (
   select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done
 )
-select i.ord, n.id as "insertedId", k.id as "knownId", coalesce(n.flagged, false) as flagged, n.state,
+select i.ord, n.id as "insertedId", k.id as "knownId", coalesce(n.flagged, false) as flagged, n.state, n.task_id as "taskId",
   exists (select 1 from busy b where b.ord = i.ord) as "isBusy", ${tasks.refusal} as refusal
 from inp i
 left join inserted n on n.id = i.id
