@@ -165,7 +165,7 @@ function refused(reason: string): Fault {
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Long and mixed enough that nobody else has thought of it. */
-function isUnguessable(id: string): boolean {
+export function isUnguessable(id: string): boolean {
   if (uuid.test(id)) return new Set(id).size > 6
   return id.length >= 22 && new Set(id).size >= 10
 }
