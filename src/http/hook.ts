@@ -40,11 +40,12 @@ export async function receiveArrival(
 }
 
 /** The one place where exceptions become answers: a code and a remedy, never a stack. */
-export function failure(deps: Pick<AppDeps, 'log'>, error: unknown): TransportAnswer {
+export function failure(deps: Pick<AppDeps, 'log' | 'newTrace'>, error: unknown): TransportAnswer {
+  const trace = deps.newTrace()
   if (isGatewayError(error)) {
-    deps.log.warn('request_failed', { code: error.code })
-    return failureAnswer(error.code, error.message)
+    deps.log.warn('request_failed', { code: error.code, trace })
+    return failureAnswer(error.code, error.message, trace)
   }
-  deps.log.error('request_crashed', failureFacts(error, 'internal'))
-  return failureAnswer('internal', 'the gateway failed on this request; its log says where')
+  deps.log.error('request_crashed', { ...failureFacts(error, 'internal'), trace })
+  return failureAnswer('internal', 'the gateway failed on this request; its log says where', trace)
 }

@@ -1,4 +1,4 @@
-// Outcomes to HTTP, as tables. No status number stands anywhere else.
+// Outcomes to HTTP, as tables. No status number stands anywhere else. Errors are problem details (RFC 9457).
 import type { SignedUrlCode } from '../attachments/signed-url-code.ts'
 import {
   bearerChallenge,
@@ -8,6 +8,7 @@ import {
   type TransportAnswer,
 } from '../contract/index.ts'
 import type { Received } from '../gateway/receive.ts'
+import { asProblem, problemAnswer, traceHeader } from './problem.ts'
 
 const rejected: Readonly<Record<RejectReason, { status: number; remedy: string; retryAfterSeconds?: number }>> = {
   missing_credential: { status: 401, remedy: 'send the credential this connection was configured with' },
@@ -100,9 +101,6 @@ const refusedFiles: Readonly<Record<SignedUrlCode, number>> = {
 /** Parts of a file, and files that are known already (RFC 9110). */
 export const fileStatus = { whole: 200, part: 206, notModified: 304, unsatisfiable: 416 } as const
 
-/** Names what was turned away, for `parley explain`. */
-const traceHeader = 'x-parley-trace'
-
 export const tooLarge = { status: 413, code: 'body_too_large' } as const
 export const notFound = { status: 404, code: 'not_found' } as const
 
@@ -114,12 +112,12 @@ export function hookAnswer(received: Received): TransportAnswer {
     case 'rejected': {
       const { reason, trace } = received
       const { status, remedy, retryAfterSeconds } = rejected[reason]
-      const answer = json(status, { error: { code: reason, remedy, trace } })
+      const answer = problemAnswer(status, { code: reason, remedy, trace })
       // RFC 6750 section 3: what is wrong with the token stands in a header as well.
       const challenge = received.challenge ?? (bearerErrorOf(reason) && bearerChallenge({ reason }))
       const why = challenge === undefined || status === 503 ? {} : { 'www-authenticate': challenge }
       const later = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
-      return { ...answer, headers: { ...answer.headers, ...why, ...later, [traceHeader]: trace } }
+      return { ...answer, headers: { ...answer.headers, ...why, ...later } }
     }
     case 'unreadable':
       return json(200, { ok: true, outcomes: ['dead'], reason: received.reason })
@@ -135,9 +133,9 @@ export function watchRefusal(received: Received): TransportAnswer | undefined {
   return received.kind === 'stored' ? undefined : hookAnswer(received)
 }
 
-export function failureAnswer(code: ErrorCode | 'internal', message: string): TransportAnswer {
+export function failureAnswer(code: ErrorCode | 'internal', message: string, trace?: string): TransportAnswer {
   const entry = code === 'internal' ? undefined : failed[code]
-  const answer = errorAnswer(entry?.status ?? 500, code, message)
+  const answer = problemAnswer(entry?.status ?? 500, { code, remedy: message, trace })
   const seconds = entry?.retryAfterSeconds
   return seconds === undefined ? answer : { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } }
 }
@@ -166,25 +164,28 @@ export function created(body: unknown): TransportAnswer {
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'private, no-store' } }
 }
 
-export function respond({ status, headers, body }: TransportAnswer): Response {
+/** What an adapter answers in its own words is told like any other error, if it is one. */
+export function respond(given: TransportAnswer): Response {
+  const { status, headers, body } = asProblem(given)
   return new Response(body ?? null, { status, ...(headers === undefined ? {} : { headers }) })
 }
 
 /** Red, with the first problem as the error and all of them in the body. */
 export function notReady(first: { readonly code: string; readonly remedy: string }, more: object): TransportAnswer {
-  const answer = json(503, { error: { code: first.code, remedy: first.remedy }, ...more })
+  const answer = problemAnswer(503, { code: first.code, remedy: first.remedy }, more)
   return { ...answer, headers: { ...answer.headers, 'retry-after': '1' } }
 }
 
 export function errorAnswer(status: number, code: string, remedy: string): TransportAnswer {
-  return json(status, { error: { code, remedy } })
+  return problemAnswer(status, { code, remedy })
 }
 
 /** An error that was answered already, with the trace it can be asked by. */
 export async function traced(response: Response, trace: string): Promise<Response> {
-  const { error } = (await response.json()) as { error: object }
+  const { error, ...body } = (await response.json()) as { error: object }
   const headers = { ...Object.fromEntries(response.headers), [traceHeader]: trace }
-  return new Response(JSON.stringify({ error: { ...error, trace } }), { status: response.status, headers })
+  const told = JSON.stringify({ ...body, trace, error: { ...error, trace } })
+  return new Response(told, { status: response.status, headers })
 }
 
 export function text(status: number, body: string): TransportAnswer {

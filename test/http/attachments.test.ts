@@ -152,7 +152,7 @@ describeOnEachDatabase('files over the API', (database) => {
     start()
     const large = new Blob([new Uint8Array(26 * 1024 * 1024)])
     const tooLarge = await send(form(large))
-    expect([tooLarge.status, await tooLarge.json()]).toEqual([
+    expect([tooLarge.status, await tooLarge.json()]).toMatchObject([
       413,
       { error: { code: 'SU_TOO_LARGE', remedy: 'the file is too large; send at most 25 MB (26214400 bytes)' } },
     ])
@@ -179,7 +179,7 @@ describeOnEachDatabase('files over the API', (database) => {
     blobs = memoryBlobs()
     api = startApi(database(), undefined, 30_000, { files: undefined } as unknown as Parameters<typeof startApi>[3])
     const response = await send(form(new Blob([png])))
-    expect([response.status, (await response.json()).error]).toEqual([
+    expect([response.status, (await response.json()).error]).toMatchObject([
       501,
       { code: 'config_invalid', remedy: expect.stringContaining('PARLEY_PUBLIC_URL') },
     ])

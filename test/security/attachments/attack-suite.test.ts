@@ -122,7 +122,7 @@ describeOnEachDatabase('an attack with a file', (database) => {
       const { search } = new URL(url)
       const response = await follow(`${object}/${twist(path)}${search}`)
       expect(response.status).toBeGreaterThanOrEqual(400)
-      expect(response.headers.get('content-type')).toContain('application/json')
+      expect(response.headers.get('content-type')).toContain('application/problem+json')
     })
 
     test('the bucket, the object and the signature belong together', async () => {
