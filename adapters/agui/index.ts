@@ -12,7 +12,7 @@ import { followRequest } from './live/follow.ts'
 import { keptPayload, normalizeAgui } from './normalize.ts'
 import { renderAgui, renderAnswer } from './render.ts'
 import { type VerifyDeps, verifyAgui } from './verify.ts'
-import type { AguiCall, AguiPayload } from './wire.ts'
+import { type AguiCall, type AguiPayload, describedRun } from './wire.ts'
 
 const runPath = '/api/v1/agent/run'
 
@@ -54,7 +54,10 @@ function createAgui(runLog: RunLog, deps: VerifyDeps): Adapter {
       verbs: ['acknowledge', 'follow'],
     },
     // A later revision of the seed calls it by the other name.
-    endpoints: [runPath, `${runPath}s`].map((path) => ({ path, answer: 'watch' })),
+    endpoints: [
+      { path: runPath, answer: 'watch', describe: [describedRun] },
+      { path: `${runPath}s`, answer: 'watch', describe: [{ ...describedRun, id: 'runAgentByOtherName' }] },
+    ],
     verify: (arrival) => verifyAgui(deps, arrival),
     payloadOf: keptPayload,
     normalize: normalizeAgui,

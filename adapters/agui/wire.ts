@@ -1,6 +1,12 @@
 // The run request of seed 002, which is AG-UI's RunAgentInput in its 0.x form (msg 13.1), as far as Parley reads it.
 import * as z from 'zod'
-import type { Bearer, CallerContext, JsonObject, RecipientCapabilities } from '../../src/contract/index.ts'
+import type {
+  Bearer,
+  CallerContext,
+  DescribedRequest,
+  JsonObject,
+  RecipientCapabilities,
+} from '../../src/contract/index.ts'
 
 /** Whoever sits at this machine. */
 export const localSubject = 'gw:user/local'
@@ -123,3 +129,41 @@ export type AguiPayload = {
 
 /** The one thing this channel sends: the reply, as the last event of its run. */
 export type AguiCall = { readonly event: { readonly type: 'done'; readonly response: JsonObject } }
+
+const answerSchema = z.looseObject({
+  threadId: z.string(),
+  runId: z.string(),
+  status: z.enum(['completed', 'input_required', 'refused', 'failed', 'cancelled']),
+  messages: z.array(z.object({ role: z.literal('assistant'), content: z.string() })),
+  response: z.looseObject({}).meta({ description: 'The whole reply, with its parts' }),
+})
+
+/** The run request in the document of the API. */
+export const describedRun: DescribedRequest = {
+  method: 'post',
+  id: 'runAgent',
+  summary: 'Says something to an agent and waits for its answer',
+  about:
+    'The same runId in the same thread is the same run, however often it is sent. Only the messages behind the last answer count; what was said before is kept here.',
+  body: {
+    schema: runRequestSchema,
+    example: { threadId: 't1', runId: 'r1', messages: [{ id: 'm1', role: 'user', content: 'hello' }] },
+  },
+  answers: {
+    200: {
+      what: 'The answer',
+      schema: answerSchema,
+      example: {
+        ...{ threadId: 't1', runId: 'r1', status: 'completed' },
+        messages: [{ role: 'assistant', content: 'Hello.' }],
+        response: {},
+      },
+    },
+    202: {
+      what: 'It is still at work, or waits for somebody; the same request again waits for the answer',
+      schema: z.looseObject({ status: z.string() }),
+      example: { status: 'pending' },
+    },
+  },
+  problems: [409, 413, 415, 500],
+}

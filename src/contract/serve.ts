@@ -1,4 +1,5 @@
 // Requests that an adapter answers itself (ruling 33): where they come in, and what it is given with them.
+import type * as z from 'zod'
 import type { ArrivedMessage } from './arrival.ts'
 import type { Acceptance, RejectReason } from './outcomes.ts'
 
@@ -6,7 +7,37 @@ import type { Acceptance, RejectReason } from './outcomes.ts'
  * A path beside `/hooks/{channel}/{connection}`; `watch` keeps the request open until the run has its answer, `serve` leaves the
  * whole exchange to the adapter, whatever the method.
  */
-export type Endpoint = { readonly path: string; readonly answer: 'acknowledge' | 'watch' | 'serve' }
+export type Endpoint = {
+  readonly path: string
+  readonly answer: 'acknowledge' | 'watch' | 'serve'
+  /** How the document of the API shows it; without it: as a path that belongs to the channel. */
+  readonly describe?: readonly DescribedRequest[]
+}
+
+/** One request for the document of the API, with the schema that the adapter reads it with. */
+export type DescribedRequest = {
+  readonly method: 'get' | 'post' | 'delete'
+  /** Its name there, the same for ever. */
+  readonly id: string
+  readonly summary: string
+  readonly about?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: { readonly schema: z.ZodType; readonly example?: unknown }
+  readonly answers: Readonly<
+    Record<
+      number,
+      {
+        readonly what: string
+        readonly schema?: z.ZodType
+        readonly example?: unknown
+        /** Besides JSON. */
+        readonly mediaType?: string
+      }
+    >
+  >
+  /** Statuses of its errors. */
+  readonly problems?: readonly number[]
+}
 
 /** What an adapter is given with a request that it answers itself. */
 export interface ServeDoor {

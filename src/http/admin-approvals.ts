@@ -22,28 +22,31 @@ const decisionSchema = z.strictObject({
     .pipe(z.string().max(200))
     .optional(),
 })
-const decisionBody = {
+export const decisionBody = {
   schema: decisionSchema,
   maxBytes: 4096,
   remedy: 'send {"decision": "accepted" or "rejected"} as JSON, with "hash" and "reason" if you like',
 } as const
 
-export function addApprovalRoutes(app: Hono, deps: Pick<AppDeps, 'gateway' | 'wake' | 'audit'>): void {
+type Deps = Pick<AppDeps, 'gateway' | 'wake' | 'audit'>
+
+/** `base`: below the operator's routes, or below those of the API. */
+export function addApprovalRoutes(app: Hono, deps: Deps, base = '/admin'): void {
   const { gateway, wake } = deps
   const resolverIn = (context: Context) => resolverOf(context, gateway.waits.tenant)
-  app.get('/admin/approvals', async (context) => {
+  app.get(`${base}/approvals`, async (context) => {
     const page = idPageOf(context)
     const filter = { ...page, status: choiceOf(context, 'status', pendingActionStatuses) }
     const found = await gateway.waits.actions.list(resolverIn(context).scope, filter)
     return context.json({ actions: found, next: nextOf(found, page.limit, (each) => each.action_id) })
   })
-  app.get('/admin/approvals/summary', async (context) =>
+  app.get(`${base}/approvals/summary`, async (context) =>
     context.json({ summary: await gateway.waits.actions.summary(resolverIn(context).scope) }),
   )
-  app.get('/admin/approvals/:id', async (context) => {
+  app.get(`${base}/approvals/:id`, async (context) => {
     const action = await gateway.waits.actions.get(resolverIn(context).scope, idOf(context))
     if (action === undefined)
-      throw new GatewayError('not_found', 'no such pending action; list them with GET /admin/approvals')
+      throw new GatewayError('not_found', `no such pending action; list them with GET ${base}/approvals`)
     return context.json({ action })
   })
   const resolve = async (context: Context, verdict: Verdict) => {
@@ -56,10 +59,10 @@ export function addApprovalRoutes(app: Hono, deps: Pick<AppDeps, 'gateway' | 'wa
     wake()
     return context.json({ action_id: action.action_id, decision: action.status, action, duplicate: isDuplicate })
   }
-  app.post('/admin/approvals/:id/resolve', async (context) => {
+  app.post(`${base}/approvals/:id/resolve`, async (context) => {
     const { decision, hash, reason } = await jsonBody(context, decisionBody)
     const bound = hash === undefined ? {} : { hash }
     return resolve(context, { status: readDecision(decision), ...bound, ...(reason ? { reason } : {}) })
   })
-  app.delete('/admin/approvals/:id', (context) => resolve(context, { status: 'deleted' }))
+  app.delete(`${base}/approvals/:id`, (context) => resolve(context, { status: 'deleted' }))
 }

@@ -25,7 +25,7 @@ const wishSchema = z
     expiresInMs: z.number().int().positive().max(maxLifeMs).nullable().default(null),
   })
   .refine(({ effect, role }) => effect === 'allow' || role === null, { path: ['role'] })
-const wishBody = {
+export const grantBody = {
   schema: wishSchema,
   maxBytes: 4096,
   remedy:
@@ -44,7 +44,7 @@ export function addGrantRoutes(
     return context.json({ grants: found, next: nextOf(found, page.limit, (each) => each.id) })
   })
   app.post('/admin/grants', async (context) => {
-    const wish = await jsonBody(context, wishBody)
+    const wish = await jsonBody(context, grantBody)
     requireKnown(
       'connection',
       wish.connection,

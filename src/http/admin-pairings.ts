@@ -9,7 +9,7 @@ import { jsonBody } from './json-body.ts'
 import { actorIn } from './note-act.ts'
 import { choiceOf, idPageOf, nextOf } from './query.ts'
 
-const rejectionBody = {
+export const rejectionBody = {
   schema: z.strictObject({ block: z.boolean().default(false) }),
   maxBytes: 1024,
   remedy: 'send {"block": true} to refuse whatever else they write, or {}',

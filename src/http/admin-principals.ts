@@ -8,12 +8,12 @@ import { jsonBody } from './json-body.ts'
 import { actorIn } from './note-act.ts'
 import { idPageOf, nextOf } from './query.ts'
 
-const linkBody = {
+export const linkBody = {
   schema: z.strictObject({ subject: subjectSchema, principal: subjectSchema }),
   maxBytes: 2048,
   remedy: 'send {"subject": "space:T1/U2", "principal": "chat:42"} as JSON',
 } as const
-const unlinkBody = {
+export const unlinkBody = {
   schema: z.strictObject({ subject: subjectSchema }),
   maxBytes: 2048,
   remedy: 'send {"subject": "space:T1/U2"} as JSON',

@@ -10,10 +10,11 @@ import { jsonBody } from './json-body.ts'
 import { actorIn, noteAct } from './note-act.ts'
 import { idOf, idPageOf, limitOf, nextOf, wholeNumber } from './query.ts'
 
-const maxPageSize = 100
+/** Lines, or sessions, of one answer. */
+export const maxPageSize = 100
 const maxTitle = 200
 
-const titleBody = {
+export const titleBody = {
   schema: z.object({
     title: z
       .string()
@@ -24,28 +25,29 @@ const titleBody = {
   remedy: `send {"title": "…"} as JSON, 1 to ${maxTitle} characters`,
 } as const
 
-export function addSessionRoutes(app: Hono, deps: Pick<AppDeps, 'sessions' | 'audit'>): void {
+/** `base`: below the operator's routes, or below those of the API. */
+export function addSessionRoutes(app: Hono, deps: Pick<AppDeps, 'sessions' | 'audit'>, base = '/admin'): void {
   const { sessions } = deps
-  app.get('/admin/sessions', async (context) => {
+  app.get(`${base}/sessions`, async (context) => {
     const page = idPageOf(context, maxPageSize)
     const found = await sessions.list(scopeOf(context), { ...page, agent: context.req.query('agent') ?? null })
     return context.json({ sessions: found, next: nextOf(found, page.limit, (each) => each.id) })
   })
-  app.get('/admin/sessions/:id', async (context) => {
+  app.get(`${base}/sessions/:id`, async (context) => {
     const session = await sessions.find(scopeOf(context), idOf(context))
-    if (session === undefined) throw noSession()
+    if (session === undefined) throw noSession(base)
     const before = context.req.query('before')
     const from = before === undefined ? null : wholeNumber('before', before, Number.MAX_SAFE_INTEGER)
     const lines = await sessions.transcript(session.id, limitOf(context, maxPageSize), from)
     const first = lines.at(0)?.seq ?? 0
     return context.json({ session, messages: lines.map(shownLine), next: first > 0 ? first : null })
   })
-  app.post('/admin/sessions/:id/title', async (context) => {
+  app.post(`${base}/sessions/:id/title`, async (context) => {
     const { title } = await jsonBody(context, titleBody)
-    if (!(await sessions.rename(scopeOf(context), idOf(context), title))) throw noSession()
+    if (!(await sessions.rename(scopeOf(context), idOf(context), title))) throw noSession(base)
     return context.json({ ok: true, title })
   })
-  app.delete('/admin/sessions/:id', async (context) => {
+  app.delete(`${base}/sessions/:id`, async (context) => {
     const outcome = await sessions.delete(scopeOf(context), idOf(context), actorIn(context))
     if (outcome !== 'deleted') {
       const attempt = { action: 'session.delete', outcome: 'refused', objectId: idOf(context) }
@@ -57,7 +59,7 @@ export function addSessionRoutes(app: Hono, deps: Pick<AppDeps, 'sessions' | 'au
       case 'busy':
         throw new GatewayError('conflict', 'the agent is answering in this session; stop it, or try again in a moment')
       case 'none':
-        throw noSession()
+        throw noSession(base)
     }
   })
 }
@@ -79,6 +81,6 @@ export function shownLine({ seq, envelope }: TranscriptLine): Fields {
   return { seq, ...envelope, metadata: { ...metadata, ...from } } satisfies Envelope & Fields
 }
 
-export function noSession(): GatewayError {
-  return new GatewayError('not_found', 'no such session; list them with GET /admin/sessions')
+export function noSession(base = '/admin'): GatewayError {
+  return new GatewayError('not_found', `no such session; list them with GET ${base}/sessions`)
 }

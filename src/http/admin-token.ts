@@ -13,7 +13,8 @@ export type Caller =
       readonly kind: 'owner'
       readonly label: string
       readonly principal: string
-      readonly workspace: WorkspaceScope
+      /** Undefined: wherever it is. */
+      readonly workspace: WorkspaceScope | undefined
     }
   /** Valid, and for other doors than these. */
   | { readonly kind: 'runner'; readonly label: string }

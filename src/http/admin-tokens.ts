@@ -35,7 +35,7 @@ const wishSchema = z.strictObject({
   expiresInMs: z.number().int().positive().max(maxLifeMs).nullable().default(null),
 })
 
-const wishBody = {
+export const tokenBody = {
   schema: wishSchema,
   maxBytes: 8192,
   remedy: `send {"label": "…"} as JSON; optional are "scopes" (of ${tokenScopes.join(', ')}), "principal" (such as "space:T1/U2"), "agent", "workspace" ({"workspace_type", "workspace_id"}), "allowedCapabilities", "clientId" and "expiresInMs"`,
@@ -63,7 +63,7 @@ export function addTokenRoutes(app: Hono, deps: AppDeps): void {
 }
 
 async function readWish(deps: Pick<AppDeps, 'agents' | 'gateway'>, context: Context): Promise<TokenWish> {
-  const { scopes: asked, workspace, ...wish } = await jsonBody(context, wishBody)
+  const { scopes: asked, workspace, ...wish } = await jsonBody(context, tokenBody)
   const scopes = [...new Set<TokenScope>(asked ?? [wish.principal === null ? 'admin' : 'own'])]
   const problem = scopeProblem(scopes, wish.principal) ?? agentProblem(deps, wish.agent)
   if (problem !== undefined) throw new GatewayError('bad_request', problem)

@@ -14,24 +14,27 @@ const answerSchema = z.union([
   z.strictObject({ result: z.json(), metadata: z.record(z.string(), z.json()).optional() }),
   z.strictObject({ error: z.string().trim().min(1).max(2000), metadata: z.record(z.string(), z.json()).optional() }),
 ])
-const answerBody = {
+export const answerBody = {
   schema: answerSchema,
   maxBytes: 256 * 1024,
   remedy: 'send {"result": …} or {"error": "…"} as JSON',
 } as const
 
-export function addToolRequestRoutes(app: Hono, deps: Pick<AppDeps, 'gateway' | 'wake' | 'audit'>): void {
+type Deps = Pick<AppDeps, 'gateway' | 'wake' | 'audit'>
+
+/** `base`: below the operator's routes, or below those of the API. */
+export function addToolRequestRoutes(app: Hono, deps: Deps, base = '/admin'): void {
   const { gateway, wake } = deps
   const resolverIn = (context: Context) => resolverOf(context, gateway.waits.tenant)
-  app.get('/admin/tool-requests', async (context) => {
+  app.get(`${base}/tool-requests`, async (context) => {
     const page = idPageOf(context)
     const filter = { ...page, status: choiceOf(context, 'status', toolRequestStatuses) }
     const found = await gateway.waits.toolRequests.list(resolverIn(context).scope, filter)
     return context.json({ requests: found, next: nextOf(found, page.limit, (each) => each.id) })
   })
-  app.get('/admin/tool-requests/:id', async (context) => {
+  app.get(`${base}/tool-requests/:id`, async (context) => {
     const found = await gateway.waits.toolRequests.get(resolverIn(context).scope, nameOf(context))
-    if (found === undefined) throw unknownRequest()
+    if (found === undefined) throw unknownRequest(base)
     return context.json({ request: found.request, parameters: found.parameters })
   })
   const answer = async (context: Context, given: ToolAnswer) => {
@@ -40,16 +43,17 @@ export function addToolRequestRoutes(app: Hono, deps: Pick<AppDeps, 'gateway' | 
     if (answered.kind === 'refused') {
       const attempt = { action: 'tool_request.answer', outcome: 'refused', objectId: nameOf(context) }
       await noteAct(deps, context, { ...attempt, code: answered.reason })
-      if (answered.reason === 'not_found') throw unknownRequest()
+      if (answered.reason === 'not_found') throw unknownRequest(base)
       throw new GatewayError('conflict', 'this request is not pending any more: its time is up, and the run went on')
     }
     wake()
     return context.json({ request: answered.request, duplicate: answered.isDuplicate })
   }
-  app.post('/admin/tool-requests/:id/submit', async (context) =>
+  app.post(`${base}/tool-requests/:id/submit`, async (context) =>
     answer(context, submittedResult(await jsonBody(context, answerBody))),
   )
-  app.post('/admin/tool-requests/:id/cancel', (context) => answer(context, cancelledResult()))
+  app.post(`${base}/tool-requests/:id/cancel`, (context) => answer(context, cancelledResult()))
+  app.delete(`${base}/tool-requests/:id`, (context) => answer(context, cancelledResult()))
 }
 
 /** Its id, or the request id the client was told. */
@@ -59,6 +63,6 @@ function nameOf(context: Context): string {
   throw new GatewayError('bad_request', 'the id must be a UUID or a request id, as the lists show them')
 }
 
-function unknownRequest(): GatewayError {
-  return new GatewayError('not_found', 'no such request; list them with GET /admin/tool-requests')
+function unknownRequest(base: string): GatewayError {
+  return new GatewayError('not_found', `no such request; list them with GET ${base}/tool-requests`)
 }

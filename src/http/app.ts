@@ -9,12 +9,16 @@ import { addHealthRoutes } from './health.ts'
 import { addHistoryRoute } from './history.ts'
 import { answerHook, failure, findConnection, receiveArrival } from './hook.ts'
 import { addResourceRoute } from './protected-resource.ts'
+import { addOpenApiRoutes } from './openapi/routes.ts'
+import { addOwnRoutes } from './own-things.ts'
 import { readBody } from './read-body.ts'
 import { serveDoor } from './serve-door.ts'
 import { errorAnswer, hookAnswer, notFound, respond, text, tooLarge, watchRefusal } from './status.ts'
 import { addStorageRoutes } from './storage.ts'
 
 const welcome = `Parley is running. Its guide is README.md in the checkout.
+
+What it can be asked: <this address>/docs/api, for programs /openapi.json.
 
 Try: curl -s <this address>/api/v1/agent/run -H 'content-type: application/json' \\
   -d '{"threadId":"t1","runId":"r1","messages":[{"id":"m1","role":"user","content":"hello"}]}'
@@ -47,6 +51,8 @@ export function createApp(deps: AppDeps): Hono {
   addStorageRoutes(app, deps)
   addHistoryRoute(app, deps)
   addResourceRoute(app, deps)
+  addOwnRoutes(app, deps)
+  addOpenApiRoutes(app, deps)
   addHealthRoutes(app, deps)
   addAdminRoutes(app, deps)
   app.notFound(() => respond(errorAnswer(notFound.status, notFound.code, 'see the README for the routes there are')))

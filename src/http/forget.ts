@@ -24,7 +24,7 @@ const wishSchema = z
   })
   .refine(({ dryRun, confirm }) => dryRun || confirm === true, { path: ['confirm'] })
 
-const wishBody = {
+export const forgetBody = {
   schema: wishSchema,
   maxBytes: 4096,
   remedy: 'send {"principal": "…", "dryRun": true} to count, {"principal": "…", "confirm": true} to forget',
@@ -32,7 +32,7 @@ const wishBody = {
 
 export function addForgetRoute(app: Hono, deps: Pick<AppDeps, 'forget' | 'now' | 'log' | 'wake'>): void {
   app.post('/admin/forget', async (context) => {
-    const { principal, dryRun, from } = await jsonBody(context, wishBody)
+    const { principal, dryRun, from } = await jsonBody(context, forgetBody)
     const store = deps.forget
     if (dryRun) return context.json({ isDone: false, removed: await countPerson({ store }, principal), next: null })
     const wish = { principal, from, budgetMs, actor: actorIn(context) }

@@ -1,13 +1,24 @@
 // GET /api/v1/agent/history (seed 002, ruling 52): what was said in a thread of the caller's own, with fresh URLs.
-import type { Context, Hono } from 'hono'
+import type { Hono } from 'hono'
+import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
 import type { AppDeps } from './deps.ts'
 import { linesWithMetadata, messagesWithParts } from './history-view.ts'
 import { identified } from './identified.ts'
-import { choiceOf, limitOf } from './query.ts'
+import { queryIn } from './openapi/operation.ts'
 
 const maxLines = 200
-const maxIdLength = 512
+const name = z.string().trim().min(1, 'is missing or empty').max(512)
+
+export const historyQuery = z.object({
+  threadId: name.meta({ description: 'As it was given to the run route' }),
+  before: name.optional().meta({ description: 'The id of a message: only what was said before it' }),
+  limit: z.coerce.number().int().min(1).max(maxLines).default(50),
+  format: z
+    .enum(['parts', 'metadata'])
+    .default('parts')
+    .meta({ description: 'metadata: text and metadata, without URLs' }),
+})
 
 type Deps = Parameters<typeof identified>[0] & Pick<AppDeps, 'files' | 'threads' | 'agents' | 'gateway'>
 
@@ -15,26 +26,17 @@ export function addHistoryRoute(app: Hono, deps: Deps): void {
   app.get('/api/v1/agent/history', async (context) => {
     const caller = await identified(deps, context)
     if (caller instanceof Response) return caller
+    const { threadId, before = null, limit, format } = queryIn(context, { query: historyQuery })
     const lines = await deps.threads.read({
       connection: caller.at.key,
       agents: deps.agents.map(({ slug }) => slug),
       subject: caller.subject,
-      threadId: named(context, 'threadId') ?? '',
-      before: named(context, 'before') ?? null,
-      limit: limitOf(context, maxLines),
+      ...{ threadId, before, limit },
     })
     if (lines === undefined)
       throw new GatewayError('not_found', 'no such thread of yours; give the threadId you talked to the agent with')
-    const format = choiceOf(context, 'format', ['parts', 'metadata']) ?? 'parts'
     const messages =
       format === 'metadata' ? linesWithMetadata(lines) : await messagesWithParts(deps.files, caller, lines)
     return context.json({ messages }, { headers: { 'cache-control': 'private, no-store' } })
   })
-}
-
-function named(context: Context, name: 'threadId' | 'before'): string | undefined {
-  const given = context.req.query(name)?.trim()
-  if (name === 'threadId' ? !given : given === '') throw new GatewayError('bad_request', `${name} is missing or empty`)
-  if ((given?.length ?? 0) > maxIdLength) throw new GatewayError('bad_request', `${name} is too long`)
-  return given
 }

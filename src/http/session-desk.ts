@@ -12,7 +12,7 @@ import { idOf } from './query.ts'
 
 const maxText = 10_000
 
-const sayingBody = {
+export const sayingBody = {
   schema: z.strictObject({ text: z.string().trim().min(1).max(maxText) }),
   maxBytes: 4 * maxText + 1024,
   remedy: `send {"text": "…"} as JSON, 1 to ${maxText} characters`,

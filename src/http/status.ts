@@ -195,3 +195,12 @@ export function text(status: number, body: string): TransportAnswer {
 export function json(status: number, body: unknown): TransportAnswer {
   return { status, headers: { 'content-type': 'application/json; charset=utf-8' }, body: JSON.stringify(body) }
 }
+
+/** What may go wrong at the door, for people who look a code up: code, status, what to do. */
+export function knownProblems(): readonly (readonly [code: string, status: number, remedy: string])[] {
+  const remedies = Object.entries(rejected).map(([code, { status, remedy }]) => [code, status, remedy] as const)
+  const told = 'the answer says what to do'
+  const failures = Object.entries(failed).map(([code, { status }]) => [code, status, told] as const)
+  const files = Object.entries(refusedFiles).map(([code, status]) => [code, status, told] as const)
+  return [...remedies, ...failures, ...files].sort(([one], [other]) => (one < other ? -1 : 1))
+}

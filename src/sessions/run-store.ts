@@ -63,8 +63,8 @@ export type Glance = {
 export type RunQuery = { readonly limit: number; readonly before: string | null; readonly status: string | null }
 
 export interface RunStore {
-  /** By the id of its turn or what the outside calls it; several when that is not unique. Newest first. */
-  find(id: string): Promise<readonly Run[]>
+  /** By the id of its turn or what the outside calls it; several when that is not unique. `owner`: only theirs. Newest first. */
+  find(id: string, owner?: string): Promise<readonly Run[]>
   list(query: RunQuery): Promise<readonly RunLine[]>
   /** Events after `after`, oldest first. */
   events(id: string, after: number, limit: number): Promise<readonly RunEvent[]>

@@ -27,7 +27,7 @@ export function createRunStore(database: Database, { holder, tenant }: RunStoreO
     return kind === 'over' && resumedAs !== null ? cancel(resumedAs, by) : { kind, status }
   }
   return {
-    find: (id) => database.query<Run>(findRuns, [id, tenant]),
+    find: (id, owner) => database.query<Run>(findRuns, [id, tenant, owner ?? null]),
     list: ({ limit, before, status }) => database.query<RunLine>(listRuns, [tenant, status, before, limit]),
     events: (id, after, limit) => database.query<RunEvent>(listRunEvents, [id, after, limit, tenant]),
     cancel,

@@ -9,14 +9,14 @@ const lineColumns = `r.id, r.run_id as "runId", r.agent, t.connection, r.convers
   ${iso('r.created_at')} as "createdAt", ${iso('r.ended_at')} as "endedAt",
   ${iso('r.cancel_requested_at')} as "cancelRequestedAt", r.cancelled_by as "cancelledBy"`
 
-/** $1 the id of its turn or what the outside calls it, $2 tenant. The two look-ups are apart, each by its own index. */
+/** $1 the id of its turn or what the outside calls it, $2 tenant, $3 whose or null. The two look-ups are apart, each by its own index. */
 export const findRuns = statement(
   'find_runs',
   `
 with named as materialized (
-  select id from runs where tenant = $2 and run_id = $1
+  select id from runs where tenant = $2 and run_id = $1 and ($3::text is null or owner = $3)
   union
-  select id from runs where tenant = $2 and id = (case when $1 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1 end)::uuid
+  select id from runs where tenant = $2 and ($3::text is null or owner = $3) and id = (case when $1 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1 end)::uuid
 )
 select ${lineColumns}, coalesce(r.usage, '{}') as usage, coalesce(r.budgets, '{}') as budgets,
   coalesce(r.summary, '{}') as summary, (select max(seq) from run_events e where e.run_id = r.id) as "lastSeq"

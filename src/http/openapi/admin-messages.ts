@@ -1,0 +1,141 @@
+// The operator's routes about messages and runs, described.
+import * as z from 'zod'
+import { cancelledSchema } from '../shapes/waits.ts'
+import { done, holding, idPage, type Line, listed, row, rows, seqPage } from './line.ts'
+
+const ended = ['dead', 'refused', 'ignored'].map(
+  (state): Line => ({
+    ...{ method: 'get', path: `/admin/${state}`, id: `list${state[0]?.toUpperCase()}${state.slice(1)}` },
+    summary: `Lists messages that ended ${state}`,
+    ...{ query: seqPage, answers: listed(state) },
+  }),
+)
+
+export const messageLines: readonly Line[] = [
+  {
+    method: 'get',
+    path: '/admin/books',
+    id: 'getBooks',
+    summary: 'The books of every connection',
+    answers: holding('books', rows),
+  },
+  {
+    method: 'get',
+    path: '/admin/agents',
+    id: 'listAgents',
+    summary: 'The agents and where they are reached',
+    answers: holding('agents', rows),
+  },
+  {
+    ...{ method: 'get', path: '/admin/explain/:id', id: 'explainMessage', summary: 'The whole life of one message' },
+    params: { id: 'Any id it goes by: of the inbox, of the platform, of a trace' },
+    query: z.object({ connection: z.string().optional() }),
+    answers: {
+      200: {
+        what: 'Its story, or what else goes by that id',
+        schema: z.object({ explanation: row.optional(), candidates: rows.optional() }),
+      },
+    },
+    problems: [404],
+  },
+  ...ended,
+  {
+    method: 'post',
+    path: '/admin/dead/:id/resubmit',
+    id: 'resubmitMessage',
+    summary: 'Queues a dead message again',
+    answers: done,
+    problems: [409],
+  },
+  {
+    ...{
+      method: 'get',
+      path: '/admin/deliveries',
+      id: 'listDeliveries',
+      summary: 'Lists deliveries, those that failed unless told otherwise',
+    },
+    query: seqPage.extend({ state: z.string().optional().meta({ description: 'Several with commas' }) }),
+    answers: listed('deliveries'),
+  },
+  {
+    method: 'get',
+    path: '/admin/deliveries/:id',
+    id: 'getDelivery',
+    summary: 'Shows a delivery',
+    answers: holding('delivery'),
+    problems: [404],
+  },
+  {
+    method: 'post',
+    path: '/admin/deliveries/:id/retry',
+    id: 'retryDelivery',
+    summary: 'Sends a failed call again',
+    answers: done,
+    problems: [409],
+  },
+  {
+    method: 'post',
+    path: '/admin/deliveries/:id/drop',
+    id: 'dropDelivery',
+    summary: 'Gives a failed call up',
+    answers: done,
+    problems: [409],
+  },
+  {
+    ...{
+      method: 'post',
+      path: '/admin/replay/:id',
+      id: 'replayMessage',
+      summary: 'Runs a stored message again and sends nothing',
+    },
+    query: z.object({ fixture: z.enum(['with_text', 'cleaned', 'none']).optional() }),
+    ...{ answers: holding('replay'), problems: [404, 409, 410] },
+  },
+  {
+    ...{ method: 'get', path: '/admin/rejected', id: 'listRejected', summary: 'What this process turned away lately' },
+    query: z.object({ limit: seqPage.shape.limit, connection: z.string().optional(), trace: z.string().optional() }),
+    answers: holding('rejected', rows),
+  },
+]
+
+export const runLines: readonly Line[] = [
+  {
+    ...{ method: 'get', path: '/admin/runs', id: 'listRuns', summary: 'Lists runs, newest first' },
+    ...{ query: idPage.extend({ status: z.string().optional() }), answers: listed('runs') },
+  },
+  {
+    method: 'get',
+    path: '/admin/runs/:id',
+    id: 'getRun',
+    summary: 'Shows a run',
+    answers: holding('run'),
+    problems: [404, 409],
+  },
+  {
+    ...{
+      method: 'get',
+      path: '/admin/runs/:id/events',
+      id: 'followRun',
+      summary: 'The log of a run, as a page or as a stream',
+    },
+    query: z.object({
+      limit: seqPage.shape.limit,
+      after: z.string().optional().meta({ description: 'The number of the last event seen' }),
+    }),
+    headers: { accept: 'text/event-stream for a stream', 'last-event-id': 'The last event seen' },
+    answers: {
+      200: {
+        what: 'Events',
+        schema: z.object({ events: rows, next: z.number().int(), isOver: z.boolean() }),
+        mediaType: 'text/event-stream',
+      },
+    },
+    problems: [404, 409, 503],
+  },
+  ...['cancel', 'stop'].map(
+    (verb): Line => ({
+      ...{ method: 'post', path: `/admin/runs/:id/${verb}`, id: `${verb}AnyRun`, summary: 'Stops a run' },
+      ...{ answers: { 200: { what: 'What became of it', schema: cancelledSchema } }, problems: [404, 409] },
+    }),
+  ),
+]

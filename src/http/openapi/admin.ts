@@ -1,0 +1,170 @@
+// The operator's routes and those for machines, described. Their answers are named and not spelled out: whoever builds on them
+// runs the same release.
+import * as z from 'zod'
+import { sayingBody } from '../session-desk.ts'
+import { messageLines, runLines } from './admin-messages.ts'
+import { peopleLines } from './admin-people.ts'
+import { done, holding, idPage, type Line, listed, rows, seqPage } from './line.ts'
+import type { Operation } from './operation.ts'
+import { waitOperations } from './waits.ts'
+
+const desk: readonly Line[] = [
+  {
+    ...{
+      method: 'post',
+      path: '/admin/sessions/:id/export',
+      id: 'exportSession',
+      summary: 'Hands out a transcript, with consent',
+    },
+    query: z.object({ format: z.enum(['json', 'markdown']).optional() }),
+    ...{ answers: holding('session'), problems: [403, 404] },
+  },
+  {
+    method: 'post',
+    path: '/admin/sessions/:id/take-over',
+    id: 'takeOverSession',
+    summary: 'A person answers from now on',
+    answers: done,
+    problems: [403, 404, 409],
+  },
+  {
+    method: 'post',
+    path: '/admin/sessions/:id/give-back',
+    id: 'giveBackSession',
+    summary: 'The agent answers again',
+    answers: done,
+    problems: [403, 404, 409],
+  },
+  {
+    ...{
+      method: 'post',
+      path: '/admin/sessions/:id/say',
+      id: 'sayInSession',
+      summary: 'Says something in place of the agent',
+    },
+    ...{ body: { ...sayingBody, example: { text: 'I look into it.' } }, answers: done, problems: [403, 404, 409] },
+  },
+]
+
+const files: readonly Line[] = [
+  {
+    method: 'get',
+    path: '/admin/attachments',
+    id: 'listAttachments',
+    summary: 'Lists files',
+    query: idPage,
+    answers: listed('attachments'),
+  },
+  {
+    method: 'post',
+    path: '/admin/attachments/rotate-key',
+    id: 'rotateFileKey',
+    summary: 'Ends every URL that was handed out',
+    answers: done,
+  },
+  {
+    method: 'get',
+    path: '/admin/attachments/:id',
+    id: 'getAttachment',
+    summary: 'Shows a file',
+    answers: holding('attachment'),
+    problems: [404],
+  },
+  {
+    method: 'delete',
+    path: '/admin/attachments/:id',
+    id: 'deleteAttachment',
+    summary: 'Deletes a file',
+    answers: done,
+    problems: [404],
+  },
+]
+
+const audits: readonly Line[] = [
+  {
+    ...{ method: 'get', path: '/admin/audit', id: 'readAuditLog', summary: 'Who decided what, on which ground' },
+    query: z.object({
+      limit: seqPage.shape.limit,
+      ...{ before: seqPage.shape.before, after: z.coerce.number().int().min(0).optional() },
+      ...Object.fromEntries(
+        ['connection', 'agent', 'actor', 'action', 'outcome', 'code', 'principal', 'inbox', 'since', 'until'].map(
+          (word) => [word, z.string().optional()],
+        ),
+      ),
+    }),
+    answers: {
+      200: { what: 'A page of the log', schema: z.object({ lines: rows, next: z.number().int().nullable() }) },
+    },
+  },
+  {
+    method: 'get',
+    path: '/admin/audit/config',
+    id: 'auditConfig',
+    summary: 'Weak settings of this gateway',
+    answers: holding('findings', rows),
+    problems: [404],
+  },
+]
+
+const tags: readonly (readonly [tag: string, lines: readonly Line[]])[] = [
+  ['Operator: messages', messageLines],
+  ['Operator: runs', runLines],
+  ['Operator: people', peopleLines],
+  ['Operator: sessions', desk],
+  ['Operator: files', files],
+  ['Operator: audit', audits],
+]
+
+const machines: readonly Operation[] = [
+  {
+    ...{
+      method: 'get',
+      path: '/healthz',
+      id: 'isUp',
+      tag: 'About the gateway',
+      opens: 'anybody',
+      summary: 'Whether the process runs',
+    },
+    answers: { 200: { what: 'It does', schema: z.object({ status: z.literal('up') }), example: { status: 'up' } } },
+  },
+  {
+    ...{
+      method: 'get',
+      path: '/readyz',
+      id: 'isReady',
+      tag: 'About the gateway',
+      opens: 'anybody',
+      summary: 'Whether it can do its work',
+    },
+    answers: { 200: { what: 'It can', schema: z.looseObject({ status: z.literal('ready') }) } },
+    problems: [503],
+  },
+  {
+    ...{
+      method: 'get',
+      path: '/metrics',
+      id: 'readMetrics',
+      tag: 'About the gateway',
+      opens: 'operator',
+      summary: 'Counters in the Prometheus text format',
+    },
+    answers: { 200: { what: 'Metrics', mediaType: 'text/plain' } },
+  },
+  {
+    ...{
+      method: 'get',
+      path: '/',
+      id: 'readWelcome',
+      tag: 'About the gateway',
+      opens: 'anybody',
+      summary: 'That it runs, and what to try first',
+    },
+    answers: { 200: { what: 'A few lines', mediaType: 'text/plain' } },
+  },
+]
+
+export const adminOperations: readonly Operation[] = [
+  ...tags.flatMap(([tag, lines]) => lines.map((line): Operation => ({ ...line, tag, opens: 'operator' }))),
+  ...waitOperations({ base: '/admin', prefix: 'any', opens: 'operator' }),
+  ...machines,
+]

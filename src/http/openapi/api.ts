@@ -1,0 +1,118 @@
+// The routes of the API that the core answers itself: files, history, what is theirs, and the document about all of it.
+import * as z from 'zod'
+import { historyQuery } from '../history.ts'
+import { ownBase } from '../own-things.ts'
+import { historySchema, signedUrlSchema, uploadedSchema } from '../shapes/sessions.ts'
+import { cancelledSchema } from '../shapes/waits.ts'
+import type { Operation } from './operation.ts'
+import { waitOperations } from './waits.ts'
+
+const files: readonly Operation[] = [
+  {
+    ...{ method: 'post', path: '/api/v1/agent/attachments', id: 'uploadAttachment', tag: 'Talking to agents' },
+    opens: 'caller',
+    summary: 'Stores a file, to be sent with a message',
+    about: 'Fields come before the file: threadId and runId, both optional.',
+    body: {
+      mediaType: 'multipart/form-data',
+      schema: z.object({
+        threadId: z.string().optional(),
+        runId: z.string().optional(),
+        file: z.string().meta({ format: 'binary' }),
+      }),
+    },
+    answers: {
+      201: {
+        what: 'Where it is, and a URL for the message that refers to it',
+        schema: uploadedSchema,
+        example: {
+          ...{ bucket: 'agent-files', path: 'default/t1/r1/0198.png', mime_type: 'image/png' },
+          url: 'https://bot.example.org/storage/v1/object/sign/agent-files/default/t1/r1/0198.png?token=…',
+        },
+      },
+    },
+    problems: [400, 403, 413, 415, 501],
+  },
+  {
+    ...{
+      method: 'get',
+      path: '/api/v1/agent/attachments/signed-url',
+      id: 'signAttachmentUrl',
+      tag: 'Talking to agents',
+    },
+    opens: 'caller',
+    summary: 'Gives a fresh URL of a file of your own',
+    query: z.object({ bucket: z.string(), path: z.string() }),
+    answers: { 200: { what: 'The URL', schema: signedUrlSchema } },
+    problems: [403, 404],
+  },
+  {
+    ...{ method: 'get', path: '/storage/v1/object/sign/*', id: 'getFile', tag: 'Talking to agents' },
+    opens: 'anybody',
+    summary: 'The bytes behind a URL that was handed out',
+    params: { '*': 'Bucket and path of the file' },
+    query: z.object({
+      token: z.string().meta({ description: 'What the URL came with; it names one file and ends soon' }),
+    }),
+    headers: { range: 'A part of it (RFC 9110)' },
+    answers: {
+      200: { what: 'The file', mediaType: 'application/octet-stream' },
+      206: { what: 'The part that was asked for', mediaType: 'application/octet-stream' },
+      304: { what: 'You have it' },
+    },
+    problems: [400, 401, 403, 404, 416],
+  },
+]
+
+const history: Operation = {
+  ...{ method: 'get', path: '/api/v1/agent/history', id: 'getHistory', tag: 'Talking to agents' },
+  opens: 'caller',
+  summary: 'What was said in a thread of your own',
+  query: historyQuery,
+  answers: {
+    200: {
+      what: 'The last lines, oldest first; every file under a URL made for this answer',
+      schema: historySchema,
+      example: { messages: [{ id: 'm1', role: 'user', content: [{ type: 'text', text: 'hello' }] }] },
+    },
+  },
+  problems: [403, 404],
+}
+
+const cancel: Operation = {
+  ...{ method: 'post', path: `${ownBase}/runs/:id/cancel`, id: 'cancelRun', tag: 'What is yours' },
+  opens: 'owner',
+  summary: 'Stops a run of your own',
+  params: { id: 'The runId it was sent with' },
+  answers: {
+    200: {
+      what: 'Whether it stops, was paused and is over, or had ended before',
+      schema: cancelledSchema,
+      example: { ok: true, id: '0198f0d2-5f1e-7c3a-9a3b-000000000001', outcome: 'stopping', status: 'running' },
+    },
+  },
+  problems: [404],
+}
+
+const documents: readonly Operation[] = [
+  {
+    ...{ method: 'get', path: '/openapi.json', id: 'getOpenApi', tag: 'About the gateway' },
+    opens: 'anybody',
+    summary: 'This document',
+    answers: { 200: { what: 'OpenAPI 3.1', schema: z.looseObject({ openapi: z.string() }) } },
+  },
+  {
+    ...{ method: 'get', path: '/docs/api', id: 'readApiPage', tag: 'About the gateway' },
+    opens: 'anybody',
+    summary: 'This document, for people',
+    answers: { 200: { what: 'A page', mediaType: 'text/html' } },
+  },
+]
+
+export const apiOperations: readonly Operation[] = [
+  ...files,
+  history,
+  ...waitOperations({ base: ownBase, prefix: 'own', opens: 'owner' }),
+  cancel,
+  ...documents,
+]

@@ -1,0 +1,99 @@
+// The document as one page for people: plain HTML, nothing to fetch, nothing to run.
+import { knownProblems } from '../status.ts'
+import type { DocumentedOperation, OpenApi, Parameter } from './document.ts'
+import type { Schema } from './schemas.ts'
+
+const style = `
+:root { color-scheme: light dark; --line: #8884; --soft: #8881; --mark: #2563eb; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1.5rem; overflow-wrap: anywhere; }
+h1 { margin-bottom: 0; } h2 { margin: 2.5rem 0 .5rem; border-bottom: 1px solid var(--line); }
+nav ul { columns: 2 18rem; padding-left: 1.2rem; } a { color: var(--mark); }
+details { border: 1px solid var(--line); border-radius: .5rem; margin: .5rem 0; }
+summary { padding: .5rem .75rem; cursor: pointer; display: flex; gap: .75rem; flex-wrap: wrap; align-items: baseline; }
+details > div { padding: 0 .75rem .75rem; } code, pre { font: 14px/1.45 ui-monospace, monospace; }
+pre { background: var(--soft); padding: .75rem; border-radius: .4rem; overflow-x: auto; white-space: pre-wrap; }
+.verb { font-weight: 600; min-width: 4.5ch; } .who { margin-left: auto; opacity: .75; font-size: .85em; }
+table { border-collapse: collapse; width: 100%; } td, th { text-align: left; padding: .25rem .5rem; border-top: 1px solid var(--line); vertical-align: top; }
+@media (max-width: 40rem) { .who { margin-left: 0; width: 100%; } }
+`
+
+export function apiPage(document: OpenApi): string {
+  const { info, tags, paths, components } = document
+  const all = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+  const sections = tags.map(({ name }) => {
+    const own = all.filter(({ operation }) => operation.tags.includes(name))
+    return `<h2 id="${anchor(name)}">${text(name)}</h2>${own.map(({ path, method, operation }) => shown(path, method, operation)).join('')}`
+  })
+  const schemas = Object.entries(components.schemas).map(
+    ([name, schema]) =>
+      `<details id="schema-${text(name)}"><summary><code>${text(name)}</code></summary><div><pre>${text(JSON.stringify(schema, null, 2))}</pre></div></details>`,
+  )
+  const codes = knownProblems().map(
+    ([code, status, remedy]) =>
+      `<tr id="${text(code)}"><td><code>${text(code)}</code></td><td>${status}</td><td>${text(remedy)}</td></tr>`,
+  )
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${text(info.title)} API</title><style>${style}</style></head><body>
+<h1>${text(info.title)} API</h1><p>${text(info.description)} As a document: <a href="/openapi.json">openapi.json</a>.</p>
+<nav><ul>${[...tags.map(({ name }) => name), 'Errors', 'Schemas'].map((name) => `<li><a href="#${anchor(name)}">${text(name)}</a></li>`).join('')}</ul></nav>
+${sections.join('\n')}
+<h2 id="${anchor('Errors')}">Errors</h2><table><tr><th>code</th><th>status</th><th>what to do</th></tr>${codes.join('')}</table>
+<h2 id="${anchor('Schemas')}">Schemas</h2>${schemas.join('')}
+</body></html>`
+}
+
+function shown(path: string, method: string, operation: DocumentedOperation): string {
+  const { operationId, summary, description, parameters = [], requestBody, responses, security } = operation
+  const body = Object.entries(requestBody?.content ?? {}).map(
+    ([media, { schema, example }]) =>
+      `<h4>Send <code>${text(media)}</code></h4>${schemaOf(schema)}${exampleOf(example)}`,
+  )
+  const answers = Object.entries(responses).map(([status, { description: what, content = {}, $ref }]) => {
+    const bodies = Object.entries(content).map(
+      ([media, { schema, example }]) =>
+        `<div><code>${text(media)}</code> ${schemaOf(schema)}${exampleOf(example)}</div>`,
+    )
+    return `<tr><td>${text(status)}</td><td>${text($ref === undefined ? (what ?? '') : 'a problem')}${bodies.join('')}</td></tr>`
+  })
+  return `<details id="${text(operationId)}"><summary><span class="verb">${method.toUpperCase()}</span><code>${text(path)}</code><span>${text(summary)}</span><span class="who">${text(whoOf(security))}</span></summary><div>
+${description === undefined ? '' : `<p>${text(description)}</p>`}${parametersOf(parameters)}${body.join('')}
+<h4>Answers</h4><table>${answers.join('')}</table></div></details>`
+}
+
+function whoOf(security: readonly Schema[]): string {
+  const scopes = security.flatMap((each) => (Array.isArray(each['token']) ? each['token'] : []))
+  if (scopes.length === 0) return 'no token'
+  return `token: ${scopes.join(' or ')}${security.some((each) => Object.keys(each).length === 0) ? ', or this machine' : ''}`
+}
+
+function parametersOf(parameters: readonly Parameter[]): string {
+  if (parameters.length === 0) return ''
+  const rows = parameters.map(
+    ({ name, in: place, required, description = '', schema }) =>
+      `<tr><td><code>${text(name)}</code></td><td>${text(place)}${required ? ', required' : ''}</td><td>${text(description)} ${schemaOf(schema)}</td></tr>`,
+  )
+  return `<table>${rows.join('')}</table>`
+}
+
+function schemaOf(schema: Schema | undefined): string {
+  if (schema === undefined || Object.keys(schema).length === 0) return ''
+  const name = typeof schema['$ref'] === 'string' ? schema['$ref'].replace('#/components/schemas/', '') : undefined
+  if (name !== undefined) return `<a href="#schema-${text(name)}">${text(name)}</a>`
+  if (schema['type'] !== 'object' && schema['anyOf'] === undefined)
+    return `<code>${text(JSON.stringify(schema))}</code>`
+  return `<pre>${text(JSON.stringify(schema, null, 2))}</pre>`
+}
+
+function exampleOf(example: unknown): string {
+  return example === undefined ? '' : `<p>For example:</p><pre>${text(JSON.stringify(example, null, 2))}</pre>`
+}
+
+function anchor(name: string): string {
+  return `part-${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`
+}
+
+function text(value: string): string {
+  return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+}

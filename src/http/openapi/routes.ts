@@ -1,0 +1,27 @@
+// GET /openapi.json and GET /docs/api: what this gateway can be asked, for programs and for people.
+import type { Hono } from 'hono'
+import type { AppDeps } from '../deps.ts'
+import { adminOperations } from './admin.ts'
+import { apiOperations } from './api.ts'
+import { channelOperations } from './channels.ts'
+import { type OpenApi, openApiDocument } from './document.ts'
+import { apiPage } from './page.ts'
+
+/** Of the API, not of the release: it grows, and what is there stays. */
+const version = '1'
+
+export function addOpenApiRoutes(app: Hono, { gateway }: Pick<AppDeps, 'gateway'>): void {
+  const documentFor = (url: string): OpenApi => {
+    const adapters = gateway.connections.map(({ adapter }) => adapter)
+    const operations = [...channelOperations(adapters), ...apiOperations, ...adminOperations]
+    return openApiDocument(operations, { url: new URL(url).origin, version })
+  }
+  app.get('/openapi.json', (context) => context.json(documentFor(context.req.url)))
+  app.get('/docs/api', (context) =>
+    context.html(apiPage(documentFor(context.req.url)), 200, {
+      // Nothing on it runs or is fetched from elsewhere.
+      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+      'x-content-type-options': 'nosniff',
+    }),
+  )
+}
