@@ -80,6 +80,7 @@ function createConnection(
     isShared: each.isShared,
     adapter: each.channel.create(each.settings, channelDeps),
     notePlace: places.note,
+    tasks,
     access: each.access,
     mentionHumans: each.mentionHumans,
     attention: each.attention,

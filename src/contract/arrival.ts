@@ -52,6 +52,8 @@ export type ArrivedMessage = {
   readonly isSenderChosenId: boolean
   /** The id alone says which message it is: another body under it is the same message, told so by whoever compares. */
   readonly isOnceById?: boolean
+  /** The id counts whichever agent it is for: with another one it is the same message. */
+  readonly isIdForAllAgents?: boolean
   readonly deliveryId?: string
   readonly subject?: string
   /** Evidence another gateway attached, as it came. The sender names how that gateway was recognised, not `none`. */

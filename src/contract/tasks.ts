@@ -105,6 +105,8 @@ export type TaskPage = { readonly tasks: readonly Task[]; readonly total: number
 export interface TaskDesk {
   /** The task a stored message belongs to, by the message's inbox id. */
   ofMessage(inboxId: string): Promise<string | undefined>
+  /** The task that a message of theirs asked for, by the id they gave the message. */
+  ofMessageId(messageId: string, by: TaskCaller): Promise<string | undefined>
   find(id: string, by: TaskCaller): Promise<Task | undefined>
   read(id: string, by: TaskCaller): Promise<TaskSnapshot | undefined>
   list(query: TaskQuery, by: TaskCaller): Promise<TaskPage>

@@ -16,6 +16,7 @@ import type {
   Meter,
   Observer,
   PlaceChange,
+  TaskDesk,
   ValidationScope,
 } from '../contract/index.ts'
 import type { AccessPolicy } from '../identity/access/access-policy.ts'
@@ -57,6 +58,8 @@ export type GatewayConnection = {
   readonly adapter: Adapter
   /** What its platform says about places that take nothing from us any more. */
   readonly notePlace: (change: PlaceChange, subject: string | null) => Promise<void>
+  /** What its callers asked for and come back to. */
+  readonly tasks: TaskDesk
   readonly access: AccessRule
   readonly mentionHumans: MentionHumans
   readonly attention: Attention

@@ -1,6 +1,13 @@
 // Who calls a route of the API that takes no message: judged as if they had sent one, so that what is theirs here is theirs
 // there. The adapter behind the run route verifies, the gateway's own policy admits; nothing is stored.
-import type { ArrivedMessage, PolicySender, RawArrival, RejectReason, StoredAccess } from '../contract/index.ts'
+import type {
+  ArrivedMessage,
+  JsonObject,
+  PolicySender,
+  RawArrival,
+  RejectReason,
+  StoredAccess,
+} from '../contract/index.ts'
 import { admit } from '../gateway/admissions.ts'
 import type { GatewayConnection, GatewayDeps } from '../gateway/deps.ts'
 import type { WaitingMessage } from '../sessions/turn-store.ts'
@@ -29,8 +36,15 @@ export type CallerVerdict =
 
 export type CallerRequest = Pick<RawArrival, 'headers' | 'receivedAt' | 'isLoopback'>
 
+/** What somebody says through another route than the run route, read as if it had come there. Nothing is stored. */
+export type Introduced =
+  | { readonly kind: 'read'; readonly at: GatewayConnection; readonly arrived: ArrivedMessage }
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly remedy: string | undefined }
+  | Extract<CallerVerdict, { kind: 'rejected' | 'absent' }>
+
 export interface ApiCallers {
   identify(request: CallerRequest): Promise<CallerVerdict>
+  introduce(request: CallerRequest, body: JsonObject): Promise<Introduced>
 }
 
 type Deps = Pick<GatewayDeps, 'connections' | 'access' | 'principals' | 'agents' | 'chains' | 'host'> & {
@@ -47,18 +61,29 @@ export function createApiCallers(deps: Deps): ApiCallers {
   return {
     async identify(request) {
       if (at === undefined) return { kind: 'absent' }
-      const rejected = (reason: RejectReason): CallerVerdict => ({ kind: 'rejected', reason, connection: at.key })
-      if (isForeignPage(request.headers)) return rejected('not_allowed_here')
-      const reception = await at.adapter.receive(
-        { ...request, headers: headersThatCount(request.headers), bytes: nothingSaid },
-        at.connection,
-      )
-      if (reception.kind === 'rejected') return { ...reception, connection: at.key }
-      const [arrived] = reception.kind === 'read' ? reception.arrivals : []
-      if (arrived?.kind !== 'message' || arrived.subject === undefined) return rejected('malformed_request')
-      return admitted(deps, at, arrived, arrived.subject)
+      const read = await readBy(at, { ...request, headers: headersThatCount(request.headers) }, nothingSaid)
+      if (read.kind === 'rejected' || read.kind === 'absent') return read
+      if (read.kind === 'unreadable' || read.arrived.subject === undefined)
+        return { kind: 'rejected', reason: 'malformed_request', connection: at.key }
+      return admitted(deps, at, read.arrived, read.arrived.subject)
+    },
+    async introduce(request, body) {
+      if (at === undefined) return { kind: 'absent' }
+      // Here the chain of agents counts: this is a visit.
+      const headers = { ...request.headers, 'content-type': 'application/json' }
+      return readBy(at, { ...request, headers }, new TextEncoder().encode(JSON.stringify(body)))
     },
   }
+}
+
+async function readBy(at: GatewayConnection, request: CallerRequest, bytes: Uint8Array): Promise<Introduced> {
+  const rejected = (reason: RejectReason): Introduced => ({ kind: 'rejected', reason, connection: at.key })
+  if (isForeignPage(request.headers)) return rejected('not_allowed_here')
+  const reception = await at.adapter.receive({ ...request, bytes }, at.connection)
+  if (reception.kind === 'rejected') return { ...reception, connection: at.key }
+  if (reception.kind === 'unreadable') return { kind: 'unreadable', reason: reception.reason, remedy: reception.remedy }
+  const [arrived] = reception.kind === 'read' ? reception.arrivals : []
+  return arrived?.kind === 'message' ? { kind: 'read', at, arrived } : rejected('malformed_request')
 }
 
 async function admitted(

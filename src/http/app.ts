@@ -15,6 +15,7 @@ import { readBody } from './read-body.ts'
 import { serveDoor } from './serve-door.ts'
 import { errorAnswer, hookAnswer, notFound, respond, text, tooLarge, watchRefusal } from './status.ts'
 import { addStorageRoutes } from './storage.ts'
+import { addTaskRoutes } from './tasks/routes.ts'
 
 const welcome = `Parley is running. Its guide is README.md in the checkout.
 
@@ -52,6 +53,7 @@ export function createApp(deps: AppDeps): Hono {
   addHistoryRoute(app, deps)
   addResourceRoute(app, deps)
   addOwnRoutes(app, deps)
+  addTaskRoutes(app, deps)
   addOpenApiRoutes(app, deps)
   addHealthRoutes(app, deps)
   addAdminRoutes(app, deps)

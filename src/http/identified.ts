@@ -1,31 +1,49 @@
 // The caller of an API route, or the answer that turns them away: the same words as for a message.
 import type { Context } from 'hono'
 import { GatewayError } from '../contract/index.ts'
-import type { ApiCaller } from './api-callers.ts'
+import type { ApiCaller, CallerRequest, CallerVerdict } from './api-callers.ts'
 import type { AppDeps } from './deps.ts'
 import { hookAnswer, respond } from './status.ts'
 
 type Deps = Pick<AppDeps, 'callers' | 'headersOf' | 'isLoopback' | 'log' | 'newTrace' | 'now' | 'rejections'>
 
 export async function identified(deps: Deps, context: Context): Promise<ApiCaller | Response> {
-  const isLoopback = deps.isLoopback(context)
-  const receivedAt = new Date(deps.now()).toISOString()
-  const headers = deps.headersOf?.(context) ?? context.req.header()
-  const verdict = await deps.callers.identify({ headers, isLoopback, receivedAt })
+  const verdict = await deps.callers.identify(callerRequest(deps, context))
   switch (verdict.kind) {
     case 'admitted':
       return verdict.caller
-    case 'rejected': {
-      const { connection, ...rejected } = verdict
-      const { reason } = rejected
-      const trace = deps.newTrace()
-      deps.log.warn('caller_refused', { trace, reason, connection })
-      deps.rejections.add({ at: receivedAt, connection, isLocal: isLoopback, bytes: null, reason, trace })
-      return respond(hookAnswer({ ...rejected, trace }))
-    }
+    case 'rejected':
+      return turnedAway(deps, context, verdict)
     case 'refused':
       throw new GatewayError('forbidden', 'you may not write to this agent; ask whoever runs this gateway')
     case 'absent':
-      throw new GatewayError('not_found', 'see the README for the routes there are')
+      throw noApi()
+  }
+}
+
+/** Nothing of theirs is kept but that they were there. */
+export function turnedAway(
+  deps: Deps,
+  context: Context,
+  { connection, ...rejected }: Extract<CallerVerdict, { kind: 'rejected' }>,
+): Response {
+  const { reason } = rejected
+  const trace = deps.newTrace()
+  const at = new Date(deps.now()).toISOString()
+  deps.log.warn('caller_refused', { trace, reason, connection })
+  deps.rejections.add({ at, connection, isLocal: deps.isLoopback(context), bytes: null, reason, trace })
+  return respond(hookAnswer({ ...rejected, trace }))
+}
+
+/** Nobody answers the API here. */
+export function noApi(): GatewayError {
+  return new GatewayError('not_found', 'see the README for the routes there are')
+}
+
+export function callerRequest(deps: Pick<Deps, 'headersOf' | 'isLoopback' | 'now'>, context: Context): CallerRequest {
+  return {
+    headers: deps.headersOf?.(context) ?? context.req.header(),
+    isLoopback: deps.isLoopback(context),
+    receivedAt: new Date(deps.now()).toISOString(),
   }
 }

@@ -98,6 +98,16 @@ const refusedFiles: Readonly<Record<SignedUrlCode, number>> = {
   SU_MIME: 415,
 }
 
+/** Why a task is not run or not found, in the words of its contract (loop 9.1). */
+const refusedTasks = {
+  agents_task_invalid_input: 400,
+  agents_task_no_handler: 422,
+  agents_task_run_already_started: 409,
+  agents_task_run_not_found: 404,
+} as const
+
+export type TaskRefusal = keyof typeof refusedTasks
+
 /** Parts of a file, and files that are known already (RFC 9110). */
 export const fileStatus = { whole: 200, part: 206, notModified: 304, unsatisfiable: 416 } as const
 
@@ -151,6 +161,15 @@ export function fileRefused(
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } }
 }
 
+export function taskRefused(code: TaskRefusal, remedy: string, more: object = {}): TransportAnswer {
+  return problemAnswer(refusedTasks[code], { code, remedy }, more)
+}
+
+/** Taken, and not done yet. */
+export function taskTaken(body: unknown, isDone: boolean): TransportAnswer {
+  return json(isDone ? 200 : 202, body)
+}
+
 export function unsupportedType(): TransportAnswer {
   return errorAnswer(
     415,
@@ -202,5 +221,6 @@ export function knownProblems(): readonly (readonly [code: string, status: numbe
   const told = 'the answer says what to do'
   const failures = Object.entries(failed).map(([code, { status }]) => [code, status, told] as const)
   const files = Object.entries(refusedFiles).map(([code, status]) => [code, status, told] as const)
-  return [...remedies, ...failures, ...files].sort(([one], [other]) => (one < other ? -1 : 1))
+  const tasks = Object.entries(refusedTasks).map(([code, status]) => [code, status, told] as const)
+  return [...remedies, ...failures, ...files, ...tasks].sort(([one], [other]) => (one < other ? -1 : 1))
 }

@@ -5,7 +5,7 @@ import type { ArrivedMessage } from '../contract/index.ts'
 export function dedupeKey(arrived: ArrivedMessage): string {
   const { channel } = arrived.message
   return JSON.stringify([
-    arrived.agent,
+    arrived.isIdForAllAgents === true ? null : arrived.agent,
     // An unauthenticated arrival never occupies an authenticated sender's key.
     arrived.message.sender.verified,
     arrived.isSenderChosenId ? (arrived.subject ?? null) : null,

@@ -17,6 +17,7 @@ import {
   taskOfMessage,
   waitsIn,
   waitsOf,
+  taskOfMessageId,
 } from './statements/tasks.ts'
 
 export type TaskStoreOptions = {
@@ -42,6 +43,11 @@ export function createTaskStore(database: Database, options: TaskStoreOptions): 
   return {
     async ofMessage(inboxId) {
       const [row] = await scoped<{ readonly id: string }>(taskOfMessage, inboxId)
+      return row?.id
+    },
+    async ofMessageId(messageId, owner) {
+      const params = [tenant, connection, messageId, owner]
+      const [row] = await database.query<{ readonly id: string }>(taskOfMessageId, params)
       return row?.id
     },
     async find(id, owner) {

@@ -28,6 +28,7 @@ export function createTaskDesk(deps: DeskDeps): TaskDesk {
   const { store, watchers, wake } = deps
   return {
     ofMessage: store.ofMessage,
+    ofMessageId: (messageId, { subject }) => store.ofMessageId(messageId, subject),
     find: (id, { subject }) => store.find(id, subject),
     async read(id, { subject }) {
       const found = await store.dossier(id, subject)

@@ -44,6 +44,7 @@ export type TaskPlace = { readonly order: number; readonly seq: number }
 
 export interface TaskStore {
   ofMessage(inboxId: string): Promise<string | undefined>
+  ofMessageId(messageId: string, owner: TaskOwner): Promise<string | undefined>
   find(id: string, owner: TaskOwner): Promise<Task | undefined>
   dossier(id: string, owner: TaskOwner): Promise<TaskDossier | undefined>
   news(id: string, after: TaskPlace, limit: number): Promise<TaskNews | undefined>

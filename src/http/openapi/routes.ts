@@ -6,6 +6,7 @@ import { apiOperations } from './api.ts'
 import { channelOperations } from './channels.ts'
 import { type OpenApi, openApiDocument } from './document.ts'
 import { apiPage } from './page.ts'
+import { taskOperations } from './tasks.ts'
 
 /** Of the API, not of the release: it grows, and what is there stays. */
 const version = '1'
@@ -13,7 +14,7 @@ const version = '1'
 export function addOpenApiRoutes(app: Hono, { gateway }: Pick<AppDeps, 'gateway'>): void {
   const documentFor = (url: string): OpenApi => {
     const adapters = gateway.connections.map(({ adapter }) => adapter)
-    const operations = [...channelOperations(adapters), ...apiOperations, ...adminOperations]
+    const operations = [...channelOperations(adapters), ...apiOperations, ...taskOperations, ...adminOperations]
     return openApiDocument(operations, { url: new URL(url).origin, version })
   }
   app.get('/openapi.json', (context) => context.json(documentFor(context.req.url)))

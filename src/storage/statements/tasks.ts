@@ -30,6 +30,15 @@ export const taskOfMessage = statement(
   'select task_id as id from inbox where tenant = $1 and connection = $2 and id = $3 and task_id is not null',
 )
 
+/** $1 tenant, $2 connection, $3 the message's own id, $4 owner. */
+export const taskOfMessageId = statement(
+  'task_of_message_id',
+  `
+select x.task_id as id from inbox x
+where x.tenant = $1 and x.connection = $2 and x.message_id = $3 and x.subject is not distinct from $4::text and x.task_id is not null
+order by x.seq limit 1`,
+)
+
 export const findTask = statement('find_task', `select ${columns} from tasks t where ${own}`)
 
 const line = `json_build_object('order', u.task_order, 'seq', e.seq, 'runId', u.id, 'at', ${isoTime('e.created_at')}, 'event', e.event)`

@@ -1,0 +1,15 @@
+// The body of a task request as JSON, or as nothing: what is wrong with it is told once it is known who asks.
+import type { Context } from 'hono'
+import { readBody } from '../read-body.ts'
+
+export type TaskBody = { readonly kind: 'read'; readonly value: unknown } | { readonly kind: 'too_large' }
+
+export async function readTaskBody(context: Context, maxBytes: number): Promise<TaskBody> {
+  const bytes = await readBody(context.req.raw, maxBytes)
+  if (bytes === undefined) return { kind: 'too_large' }
+  try {
+    return { kind: 'read', value: JSON.parse(new TextDecoder().decode(bytes)) }
+  } catch {
+    return { kind: 'read', value: undefined }
+  }
+}

@@ -1,0 +1,66 @@
+// What somebody wants done, read from the many ways the contract lets them say it (loop 9.1). Pure but for ids.
+import type { Json, JsonObject } from '../../contract/index.ts'
+import { type TaskInput, taskInputSchema, taskSchemaIds } from '../shapes/tasks.ts'
+import type { Placement } from './choose-target.ts'
+
+export type TaskWish = {
+  readonly taskId: string
+  readonly runId: string
+  readonly sessionId: string
+  /** As the agent reads it. */
+  readonly words: string
+  readonly attachments: NonNullable<TaskInput['attachments']>
+  readonly placement: Placement
+  /** The task as it was asked, to be shown again. */
+  readonly payload: JsonObject
+}
+
+export type ReadWish = TaskWish | { readonly problem: string }
+
+/** `newId` for what they leave to us. */
+export function readTaskWish(given: unknown, newId: () => string): ReadWish {
+  const parsed = taskInputSchema.safeParse(given)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    return { problem: `${issue?.path.join('.') || 'the body'} does not fit: ${issue?.message ?? ''}` }
+  }
+  const { task = {}, placement = {}, ...top } = parsed.data
+  const taskId = task.id ?? top.task_id
+  if (taskId === undefined) return { problem: 'task.id is missing; give the task an id of your own' }
+  const words = wordsOf(task.instructions ?? top.instructions ?? '', task.input ?? top.input)
+  const attachments = task.attachments ?? top.attachments ?? []
+  if (words === '' && attachments.length === 0)
+    return { problem: 'task.instructions is missing; say what is to be done, or give an input' }
+  if (isCommand(words)) return { problem: 'instructions must not be a command; cancel-task-run stops a run' }
+  const runId = top.run_id ?? `task_run_${newId()}`
+  const sessionId = top.session_id ?? `task_session_${newId()}`
+  return {
+    ...{ taskId, runId, sessionId, words, attachments },
+    placement: {
+      preferred: placement.preferred_target ?? top.preferred_target,
+      allowed: placement.allowed_targets ?? top.allowed_targets ?? [],
+      resourceClass: placement.resource_class ?? top.resource_class ?? 'generic',
+      capabilities: placement.required_capabilities ?? top.required_capabilities ?? [],
+    },
+    payload: {
+      schema: taskSchemaIds.input,
+      ...{ task_id: taskId, run_id: runId, session_id: sessionId },
+      instructions: task.instructions ?? top.instructions ?? '',
+      input: task.input ?? top.input ?? null,
+      client_context: top.client_context ?? {},
+      metadata: { ...top.metadata, ...task.metadata },
+    },
+  }
+}
+
+function wordsOf(instructions: string, input: Json | undefined): string {
+  const isEmpty =
+    input === undefined || input === null || JSON.stringify(input) === '{}' || JSON.stringify(input) === '[]'
+  const block = isEmpty ? '' : `\`\`\`json\n${JSON.stringify(input, null, 2)}\n\`\`\``
+  return [instructions.trim(), block].filter((each) => each !== '').join('\n\n')
+}
+
+/** The gateway would take it for a word to itself. */
+function isCommand(words: string): boolean {
+  return /^\/[a-z][a-z0-9_]{0,31}(\s|$)/i.test(words)
+}
