@@ -3,10 +3,12 @@ import process from 'node:process'
 import { bundle } from './bundle.js'
 
 const isQuiet = process.argv.includes('--quiet')
-// The command line program, the library a configuration imports as 'parley', and the Worker it imports as 'parley/worker'.
+// The command line program, the library a configuration imports as 'parley', the client of the API,
+// 'parley/client', and the Worker it imports as 'parley/worker'.
 const outputs = [
   { entry: 'src/cli/main.ts', outfile: 'dist/parley.js' },
   { entry: 'src/index.ts', outfile: 'dist/index.js', runtime: 'portable' },
+  { entry: 'src/client.ts', outfile: 'dist/client.js', runtime: 'portable' },
   { entry: 'src/worker.ts', outfile: 'dist/worker.js', runtime: 'workerd' },
 ]
 const started = Date.now()

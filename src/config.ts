@@ -1,5 +1,4 @@
 // Configuration: parley.config.ts and the environment in, a frozen Config out, every problem reported at once.
-import * as z from 'zod'
 import { type Agent, defineAgent } from './agent/agent.ts'
 import { demoAgent } from './agent/demo/agent.ts'
 import { openAiCompatible } from './agent/providers/openai-compatible.ts'
@@ -7,8 +6,10 @@ import { siblingProblems } from './config/agent-problems.ts'
 import { type AttachmentConfig, type AttachmentSettings, readAttachments } from './config/attachments.ts'
 import { readAttention } from './config/attention.ts'
 import { accessProblems, consentProblems } from './config/connection-problems.ts'
-import { type DatabaseKind, databaseKinds, databaseProblems } from './config/database-kind.ts'
-import { sealKeyAdvice, sealKeyForm, sealKeysIn } from './config/seal-keys.ts'
+import { type DatabaseKind, databaseProblems } from './config/database-kind.ts'
+import { environmentSchema, type LogLevel } from './config/environment.ts'
+import { type ApiLimits, readApiSettings } from './config/limits.ts'
+import { sealKeysIn } from './config/seal-keys.ts'
 import { configuredTokenIssuers } from './config/token-issuers.ts'
 import {
   type AccessRule,
@@ -47,6 +48,8 @@ export type ParleyConfig = {
   readonly maxBodyBytes?: number
   /** Where files are kept, and how large they may be. */
   readonly attachments?: AttachmentSettings
+  /** How often callers of the API may ask; shared by all replicas. Without it nobody is counted in the database. */
+  readonly limits?: ApiLimits
   /** Whose gateway this is; gateways of several tenants may share one database. `PARLEY_TENANT` says the same. */
   readonly tenant?: string
   /** Other gateways whose evidence about people counts here; needs `ports.attestations`. */
@@ -104,6 +107,9 @@ export type Config = {
   readonly retention: RetentionPolicy
   readonly maxBodyBytes: number
   readonly attachments: AttachmentConfig
+  readonly limits: ApiLimits
+  /** Web pages that may call the API, by origin; `*`: all. */
+  readonly corsOrigins: readonly string[]
   readonly onEvent: Observer | undefined
   readonly ports: ReplaceablePorts
   readonly logLevel: LogLevel
@@ -111,8 +117,7 @@ export type Config = {
   readonly metrics: 'local' | 'public' | 'off'
 }
 
-export type { DatabaseKind }
-export type LogLevel = (typeof logLevels)[number]
+export type { DatabaseKind, LogLevel }
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -121,24 +126,6 @@ export function defineConfig(config: ParleyConfig): ParleyConfig {
 }
 
 const mentionPolicies: readonly MentionHumans[] = ['nobody', 'participants', 'anyone']
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
-
-const environmentSchema = z.object({
-  PARLEY_PORT: z.coerce.number('must be a port number').int().min(0).max(65_535).default(8787),
-  PARLEY_HOST: z.string().min(1).default('127.0.0.1'),
-  PARLEY_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
-  PARLEY_DATA_DIR: z.string().min(1).default('.parley'),
-  PARLEY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
-  PARLEY_SEAL_KEY: z.string().regex(sealKeyForm, sealKeyAdvice).optional(),
-  PARLEY_TENANT: z.string().optional(),
-  PARLEY_DATABASE: z.enum(databaseKinds, `must be one of ${databaseKinds.join(', ')}`).optional(),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
-  PARLEY_MODEL_URL: z.url({ protocol: /^https?$/ }).optional(),
-  PARLEY_MODEL: z.string().min(1).optional(),
-  PARLEY_MODEL_KEY: z.string().min(1).optional(),
-  PARLEY_LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
-  PARLEY_METRICS: z.enum(['local', 'public', 'off'], 'must be local, public or off').default('local'),
-})
 
 /** Throws one error that lists everything that is wrong. */
 export function loadConfig(env: Environment, file: ParleyConfig, channels: readonly ChannelDefinition[]): Config {
@@ -156,6 +143,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   const trustedIssuers = configuredIssuers(file.trustedIssuers ?? [], file.ports?.attestations !== undefined, problems)
   const tokenIssuers = configuredTokenIssuers(blankIsAbsent(env), file.tokenIssuers, problems)
   const attachments = readAttachments(blankIsAbsent(env), file.attachments, problems)
+  const api = readApiSettings(blankIsAbsent(env)['PARLEY_CORS_ORIGINS'], file.limits, problems)
   for (const agent of agents) problems.push(...accessProblems(`agent "${agent.slug}"`, agent.access))
   const retention = { ...defaultRetention, ...file.retention }
   problems.push(...retentionProblems(retention))
@@ -190,6 +178,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     retention,
     maxBodyBytes: file.maxBodyBytes ?? 1024 * 1024,
     attachments,
+    ...api,
     onEvent: file.onEvent,
     ports: file.ports ?? {},
     logLevel: settings.PARLEY_LOG_LEVEL,

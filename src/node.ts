@@ -36,6 +36,7 @@ import { createCallerAccess } from './storage/caller-access.ts'
 import type { Database, Failpoint } from './storage/database.ts'
 import { createExplainStore } from './storage/explain-store.ts'
 import { createForgetStore } from './storage/forget-store.ts'
+import { createLimitStore } from './storage/limit-store.ts'
 import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
 import { createReplayStore } from './storage/replay-store.ts'
 import { createSessionDeskStore } from './storage/session-desk-store.ts'
@@ -242,6 +243,8 @@ function appDeps(
     headersOf,
     rawUrlOf,
     now: Date.now,
+    limits: { rules: config.limits, store: createLimitStore(database, config.tenant) },
+    corsOrigins: config.corsOrigins,
     maxBodyBytes: config.maxBodyBytes,
     watchMs,
     log,

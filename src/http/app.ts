@@ -4,6 +4,7 @@ import type { RawArrival, TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import { addAdminRoutes } from './admin.ts'
 import { addAttachmentRoutes } from './attachments.ts'
+import { createCors } from './cors.ts'
 import type { AppDeps } from './deps.ts'
 import { addHealthRoutes } from './health.ts'
 import { addHistoryRoute } from './history.ts'
@@ -11,6 +12,7 @@ import { answerHook, failure, findConnection, receiveArrival } from './hook.ts'
 import { addResourceRoute } from './protected-resource.ts'
 import { addOpenApiRoutes } from './openapi/routes.ts'
 import { addOwnRoutes } from './own-things.ts'
+import { createRateLimit } from './rate-limit.ts'
 import { readBody } from './read-body.ts'
 import { serveDoor } from './serve-door.ts'
 import { errorAnswer, hookAnswer, notFound, respond, text, tooLarge, watchRefusal } from './status.ts'
@@ -27,6 +29,9 @@ Try: curl -s <this address>/api/v1/agent/run -H 'content-type: application/json'
 
 export function createApp(deps: AppDeps): Hono {
   const app = new Hono()
+  if ((deps.corsOrigins ?? []).length > 0) app.use('*', createCors(deps.corsOrigins ?? []))
+  const limit = createRateLimit(deps)
+  if (limit !== undefined) app.use('/api/v1/*', limit)
   app.post('/hooks/:channel/:connection', async (context) => {
     const { channel, connection } = context.req.param()
     const at = findConnection(deps, channel, connection)

@@ -2,6 +2,7 @@
 import type { Context } from 'hono'
 import type { AgentFacts } from '../agent/agent-facts.ts'
 import type { AssembledFiles } from '../assemble/attachments.ts'
+import type { ApiLimits } from '../config/limits.ts'
 import type { Config } from '../config.ts'
 import type { Log, Meter, Secret } from '../contract/index.ts'
 import type { ReplayReport, ReplayRequest } from '../gateway/replay.ts'
@@ -10,6 +11,7 @@ import type { Gateway } from '../gateway.ts'
 import type { AuditStore } from '../identity/audit/audit-store.ts'
 import type { ForgetStore } from '../identity/forget/forget-store.ts'
 import type { TokenIssuers } from '../identity/issuers/token-issuer.ts'
+import type { LimitStore } from '../identity/limits/limit-store.ts'
 import type { TokenStore } from '../identity/tokens/token-store.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
 import type { Finding } from '../operator/audit-config/finding.ts'
@@ -68,6 +70,10 @@ export type AppDeps = {
   readonly rawUrlOf?: (context: Context) => string
   /** Where a request's means end with its answer: keeps them for a stream, until it is closed. */
   readonly keepOpen?: (until: Promise<void>) => void
+  /** How often callers of the API may ask, and where that is counted. Without it: as often as they like. */
+  readonly limits?: { readonly rules: ApiLimits; readonly store: LimitStore }
+  /** Web pages that may call the API, by origin. Without it: none but this machine's own. */
+  readonly corsOrigins?: readonly string[]
   readonly now: () => number
   readonly maxBodyBytes: number
   readonly watchMs: number

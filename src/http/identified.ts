@@ -8,7 +8,7 @@ import { hookAnswer, respond } from './status.ts'
 type Deps = Pick<AppDeps, 'callers' | 'headersOf' | 'isLoopback' | 'log' | 'newTrace' | 'now' | 'rejections'>
 
 export async function identified(deps: Deps, context: Context): Promise<ApiCaller | Response> {
-  const verdict = await deps.callers.identify(callerRequest(deps, context))
+  const verdict = await verdictOn(deps, context)
   switch (verdict.kind) {
     case 'admitted':
       return verdict.caller
@@ -19,6 +19,19 @@ export async function identified(deps: Deps, context: Context): Promise<ApiCalle
     case 'absent':
       throw noApi()
   }
+}
+
+const verdictKey = 'api-caller'
+
+/** Asked once per request, however many look at it. */
+export async function verdictOn(
+  deps: Pick<Deps, 'callers' | 'headersOf' | 'isLoopback' | 'now'>,
+  context: Context,
+): Promise<CallerVerdict> {
+  const known = context.get(verdictKey) as CallerVerdict | undefined
+  const verdict = known ?? (await deps.callers.identify(callerRequest(deps, context)))
+  context.set(verdictKey, verdict)
+  return verdict
 }
 
 /** Nothing of theirs is kept but that they were there. */

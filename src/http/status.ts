@@ -150,6 +150,15 @@ export function failureAnswer(code: ErrorCode | 'internal', message: string, tra
   return seconds === undefined ? answer : { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } }
 }
 
+/** Asked too often: when to ask again, and what the limit is. */
+export function limited(seconds: number, headers: Readonly<Record<string, string>>): TransportAnswer {
+  const remedy = `wait ${seconds} s, then go on more slowly; whoever runs this gateway sets the limits`
+  const answer = problemAnswer(429, { code: 'rate_limited', message: 'too many requests', remedy })
+  return { ...answer, headers: { ...answer.headers, ...headers, 'retry-after': String(seconds) } }
+}
+
+export const noContent = 204
+
 /** The size is said in the unit people say it in. */
 export function fileRefused(
   { code, remedy }: { readonly code: SignedUrlCode; readonly remedy: string },
@@ -222,5 +231,6 @@ export function knownProblems(): readonly (readonly [code: string, status: numbe
   const failures = Object.entries(failed).map(([code, { status }]) => [code, status, told] as const)
   const files = Object.entries(refusedFiles).map(([code, status]) => [code, status, told] as const)
   const tasks = Object.entries(refusedTasks).map(([code, status]) => [code, status, told] as const)
-  return [...remedies, ...failures, ...files, ...tasks].sort(([one], [other]) => (one < other ? -1 : 1))
+  const others = [['rate_limited', 429, told] as const, [tooLarge.code, tooLarge.status, told] as const]
+  return [...remedies, ...failures, ...files, ...tasks, ...others].sort(([one], [other]) => (one < other ? -1 : 1))
 }

@@ -11,6 +11,7 @@ import type { Rejections } from '../operator/rejections.ts'
 import { createCallerAccess } from '../storage/caller-access.ts'
 import { createExplainStore } from '../storage/explain-store.ts'
 import { createForgetStore } from '../storage/forget-store.ts'
+import { createLimitStore } from '../storage/limit-store.ts'
 import { createDeliveryStore, createReceiptStore } from '../storage/receipt-store.ts'
 import { createReplayStore } from '../storage/replay-store.ts'
 import { createSessionDeskStore } from '../storage/session-desk-store.ts'
@@ -82,6 +83,8 @@ export async function answer(
     mayOperate: () => isAdminOn,
     keepOpen,
     now: Date.now,
+    limits: { rules: config.limits, store: createLimitStore(database, config.tenant) },
+    corsOrigins: config.corsOrigins,
     maxBodyBytes: config.maxBodyBytes,
     watchMs,
     log,

@@ -23,7 +23,14 @@ const nodePattern = /^src\/(node\.ts$|node\/|cli\/|storage\/(pglite|postgres|emb
 const httpPattern = /^src\/(http|console|node)\/|^src\/(node|worker)\.ts$/
 
 // The schema is the entry point of the migration generator.
-const entryPoints = ['src/cli/main.ts', 'src/node.ts', 'src/index.ts', 'src/worker.ts', 'src/storage/schema.ts']
+const entryPoints = [
+  'src/cli/main.ts',
+  'src/node.ts',
+  'src/index.ts',
+  'src/client.ts',
+  'src/worker.ts',
+  'src/storage/schema.ts',
+]
 
 const isFile = (edge: ImportEdge) => edge.kind === 'file'
 const stageOf = (path: string) => stagePattern.exec(path)?.[1]

@@ -4,6 +4,7 @@ import { type Agent, defineAgent } from '../../src/agent/agent.ts'
 import type { Runtime } from '../../src/assemble.ts'
 import type { Environment, ParleyConfig } from '../../src/config.ts'
 import type { NormalizedMessage } from '../../src/contract/index.ts'
+import type { AppDeps } from '../../src/http/deps.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { putToWork } from './at-work.ts'
 import { createTestApp, operatorToken } from './test-app.ts'
@@ -42,6 +43,7 @@ export function startApi(
   watchMs = 30_000,
   changes: Partial<Runtime> = {},
   { env, ...more }: Pick<ParleyConfig, 'attachments' | 'connections' | 'tokenIssuers'> & { env?: Environment } = {},
+  http: Partial<AppDeps> = {},
 ): Api {
   const heard: NormalizedMessage[] = []
   const listener = defineAgent({
@@ -59,6 +61,7 @@ export function startApi(
     watchMs,
     agents: [...gateway.deps.agents.values()],
     isLoopback: (context) => context.req.header('x-test-here') === 'yes',
+    ...http,
   })
   const work = putToWork(gateway)
   const answered = async (response: Response): Promise<ApiAnswer> => ({

@@ -1,0 +1,159 @@
+// `parley/client`: a gateway's API for programs. Needs nothing but fetch, so it works in browsers, in Node and in Workers.
+import { type CallOptions, type ClientOptions, createRequest } from './client/request.ts'
+import { type RunInput, type RunOutcome, run, type StreamedEvent, type StreamOptions, stream } from './client/run.ts'
+import type { Attachment, HistoryLine, HistoryMessage, Session } from './http/shapes/sessions.ts'
+import type { ExecutionTarget, TaskInput, TaskResult } from './http/shapes/tasks.ts'
+import type { CancelledRun, PendingAction, ToolRequest } from './http/shapes/waits.ts'
+
+export { readEventStream, type ServerEvent } from './client/event-stream.ts'
+export { type CallOptions, type ClientOptions, ParleyError } from './client/request.ts'
+export type * from './client/run.ts'
+export type {
+  Attachment,
+  ExecutionTarget,
+  HistoryLine,
+  HistoryMessage,
+  PendingAction,
+  Session,
+  TaskInput,
+  TaskResult,
+  ToolRequest,
+}
+
+export type PageOptions = { readonly limit?: number; readonly before?: string }
+export type Decision = { readonly decision: 'accepted' | 'rejected'; readonly hash?: string; readonly reason?: string }
+export type ToolOutcome = { readonly result: unknown } | { readonly error: string }
+export type Placement = {
+  readonly preferred_target?: string
+  readonly allowed_targets?: readonly string[]
+  readonly resource_class?: string
+  readonly required_capabilities?: readonly string[]
+}
+
+export type ParleyClient = ReturnType<typeof createClient>
+
+export function createClient(options: ClientOptions) {
+  const request = createRequest(options)
+  return {
+    /** Says something to an agent and waits for its answer. */
+    run: (input: RunInput, call?: CallOptions): Promise<RunOutcome> => run(request, input, call),
+    /** The same, event by event; a broken stream is taken up again behind the last event seen. */
+    stream: (input: RunInput, call?: StreamOptions): AsyncGenerator<StreamedEvent> => stream(request, input, call),
+    cancelRun: (runId: string, call?: CallOptions): Promise<CancelledRun> =>
+      request.json('POST', `/api/v1/agent/runs/${encodeURIComponent(runId)}/cancel`, call),
+    ...talk(request),
+    ...waits(request),
+    tasks: tasks(request),
+  }
+}
+
+type Requests = ReturnType<typeof createRequest>
+
+function talk({ json }: Requests) {
+  return {
+    history: (threadId: string, page: PageOptions = {}, call?: CallOptions): Promise<{ messages: HistoryMessage[] }> =>
+      json('GET', '/api/v1/agent/history', { ...call, query: { ...page, threadId } }),
+    historyWithMetadata: (
+      threadId: string,
+      page: PageOptions = {},
+      call?: CallOptions,
+    ): Promise<{ messages: HistoryLine[] }> =>
+      json('GET', '/api/v1/agent/history', { ...call, query: { ...page, threadId, format: 'metadata' } }),
+    attachments: {
+      upload(
+        file: Blob,
+        about: { threadId?: string; runId?: string; name?: string } = {},
+        call?: CallOptions,
+      ): Promise<Attachment> {
+        const form = new FormData()
+        const { name = 'file', ...fields } = about
+        for (const [field, value] of Object.entries(fields)) if (value !== undefined) form.append(field, value)
+        form.append('file', file, name)
+        return json('POST', '/api/v1/agent/attachments', { ...call, body: form })
+      },
+      signedUrl: (
+        at: { bucket: string; path: string },
+        call?: CallOptions,
+      ): Promise<{ bucket: string; path: string; url: string }> =>
+        json('GET', '/api/v1/agent/attachments/signed-url', { ...call, query: { bucket: at.bucket, path: at.path } }),
+    },
+    sessions: {
+      list: (
+        page: PageOptions & { agent?: string } = {},
+        call?: CallOptions,
+      ): Promise<{ sessions: Session[]; next: string | null }> =>
+        json('GET', '/api/v1/agent/sessions', { ...call, query: page }),
+      get: (
+        id: string,
+        page: { limit?: number; before?: number } = {},
+        call?: CallOptions,
+      ): Promise<{ session: Session; messages: Record<string, unknown>[]; next: number | null }> =>
+        json('GET', `/api/v1/agent/sessions/${encodeURIComponent(id)}`, { ...call, query: page }),
+      setTitle: (id: string, title: string, call?: CallOptions): Promise<{ ok: true; title: string }> =>
+        json('POST', `/api/v1/agent/sessions/${encodeURIComponent(id)}/title`, { ...call, json: { title } }),
+      delete: (id: string, call?: CallOptions): Promise<{ ok: true }> =>
+        json('DELETE', `/api/v1/agent/sessions/${encodeURIComponent(id)}`, call),
+    },
+  }
+}
+
+function waits({ json }: Requests) {
+  const approval = (id: string): string => `/api/v1/agent/approvals/${encodeURIComponent(id)}`
+  const tool = (id: string): string => `/api/v1/agent/tool-requests/${encodeURIComponent(id)}`
+  return {
+    approvals: {
+      list: (
+        page: PageOptions & { status?: string } = {},
+        call?: CallOptions,
+      ): Promise<{ actions: PendingAction[]; next: string | null }> =>
+        json('GET', '/api/v1/agent/approvals', { ...call, query: page }),
+      summary: (call?: CallOptions): Promise<{ summary: Record<string, number> }> =>
+        json('GET', '/api/v1/agent/approvals/summary', call),
+      get: (id: string, call?: CallOptions): Promise<{ action: PendingAction }> => json('GET', approval(id), call),
+      resolve: (
+        id: string,
+        decision: Decision,
+        call?: CallOptions,
+      ): Promise<{ action: PendingAction; duplicate: boolean }> =>
+        json('POST', `${approval(id)}/resolve`, { ...call, json: decision }),
+      delete: (id: string, call?: CallOptions): Promise<{ action: PendingAction; duplicate: boolean }> =>
+        json('DELETE', approval(id), call),
+    },
+    toolRequests: {
+      list: (
+        page: PageOptions & { status?: string } = {},
+        call?: CallOptions,
+      ): Promise<{ requests: ToolRequest[]; next: string | null }> =>
+        json('GET', '/api/v1/agent/tool-requests', { ...call, query: page }),
+      get: (id: string, call?: CallOptions): Promise<{ request: ToolRequest; parameters: Record<string, unknown> }> =>
+        json('GET', tool(id), call),
+      submit: (
+        id: string,
+        outcome: ToolOutcome,
+        call?: CallOptions,
+      ): Promise<{ request: ToolRequest; duplicate: boolean }> =>
+        json('POST', `${tool(id)}/submit`, { ...call, json: outcome }),
+      cancel: (id: string, call?: CallOptions): Promise<{ request: ToolRequest; duplicate: boolean }> =>
+        json('DELETE', tool(id), call),
+    },
+  }
+}
+
+function tasks({ json }: Requests) {
+  return {
+    /** `waitSeconds`: answer when it is done, at most so much later. */
+    run: (
+      input: TaskInput,
+      { waitSeconds, ...call }: CallOptions & { waitSeconds?: number } = {},
+    ): Promise<TaskResult> => {
+      const prefer = waitSeconds === undefined ? {} : { prefer: `wait=${Math.ceil(waitSeconds)}` }
+      return json('POST', '/api/v1/tasks/run-task', { ...call, headers: { ...call.headers, ...prefer }, json: input })
+    },
+    targets: (placement: Placement = {}, call?: CallOptions): Promise<{ targets: ExecutionTarget[] }> =>
+      json('GET', '/api/v1/tasks/list-execution-targets', { ...call, query: { ...placement } }),
+    get: (runId: string, call?: CallOptions): Promise<TaskResult> =>
+      json('GET', '/api/v1/tasks/get-task-run', { ...call, query: { run_id: runId } }),
+    cancel: (runId: string, call?: CallOptions): Promise<{ cancelled: boolean; result: TaskResult }> =>
+      json('POST', '/api/v1/tasks/cancel-task-run', { ...call, json: { run_id: runId } }),
+  }
+}

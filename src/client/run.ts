@@ -1,0 +1,128 @@
+// Talking to an agent: one answer, or a stream that goes on where it broke off.
+import { readEventStream } from './event-stream.ts'
+import { type CallOptions, ParleyError, type Request } from './request.ts'
+
+const runPath = '/api/v1/agent/run'
+
+export type TextBlock = { readonly type: 'text'; readonly text: string }
+export type BinaryBlock = {
+  readonly type: 'binary'
+  readonly mimeType: string
+  readonly url?: string
+  readonly data?: string
+  readonly filename?: string
+}
+export type RunMessage =
+  | { readonly id: string; readonly role: 'user'; readonly content: string | readonly (TextBlock | BinaryBlock)[] }
+  | {
+      readonly id: string
+      readonly role: 'tool'
+      readonly toolCallId: string
+      readonly content: string
+      readonly error?: string
+    }
+  | { readonly id?: string; readonly role: 'assistant'; readonly content?: string }
+
+export type ClientTool = { readonly name: string; readonly description?: string; readonly parameters?: object }
+
+/** The same runId in the same thread is the same run, however often it is sent. */
+export type RunInput = {
+  readonly threadId: string
+  readonly runId: string
+  readonly messages: readonly RunMessage[]
+  readonly tools?: readonly ClientTool[]
+}
+
+export type RunAnswer = {
+  readonly threadId: string
+  readonly runId: string
+  readonly status: 'completed' | 'input_required' | 'refused' | 'failed' | 'cancelled'
+  readonly messages: readonly { readonly role: 'assistant'; readonly content: string }[]
+  readonly response: Readonly<Record<string, unknown>>
+}
+
+/** `pending`: it is at work, or waits for somebody; the same run asked for again waits for its answer. */
+export type RunOutcome =
+  | { readonly kind: 'answered'; readonly answer: RunAnswer }
+  | { readonly kind: 'pending'; readonly status: string }
+
+/** One event of a run, as the gateway names it. */
+export type RunEvent = { readonly type: string; readonly [key: string]: unknown }
+
+export type StreamOptions = CallOptions & {
+  /** Go on behind this event. */
+  readonly lastEventId?: string
+  /** How often a broken stream is taken up again without a single new event. */
+  readonly maxRetries?: number
+}
+
+export type StreamedEvent = { readonly id: string; readonly event: RunEvent }
+
+export async function run(request: Request, input: RunInput, options: CallOptions = {}): Promise<RunOutcome> {
+  const response = await request.send('POST', runPath, { ...options, json: input })
+  const body = (await response.json()) as RunAnswer | { readonly status: string }
+  return 'response' in body ? { kind: 'answered', answer: body } : { kind: 'pending', status: body.status }
+}
+
+const last = new Set(['RUN_FINISHED', 'RUN_ERROR'])
+
+/** Ends behind the event that ends the run. Whoever stops listening stops nothing. */
+export async function* stream(
+  request: Request,
+  input: RunInput,
+  { lastEventId = '', maxRetries = 5, ...options }: StreamOptions = {},
+): AsyncGenerator<StreamedEvent> {
+  let seen = lastEventId
+  for (let tries = 0; ; tries += 1) {
+    try {
+      for await (const { id, event } of attempt(request, input, seen, options)) {
+        tries = 0
+        seen = id === '' ? seen : id
+        yield { id, event }
+        if (last.has(event.type)) return
+      }
+    } catch (error) {
+      if (options.signal?.aborted === true || !isPassing(error)) throw error
+      if (tries >= maxRetries) throw error
+    }
+    if (tries >= maxRetries)
+      throw new ParleyError(0, { code: 'stream_ended', detail: 'the stream ended before its run did' })
+    await pause(Math.min(250 * 2 ** tries, 5_000), options.signal)
+  }
+}
+
+async function* attempt(
+  request: Request,
+  input: RunInput,
+  seen: string,
+  options: CallOptions,
+): AsyncGenerator<StreamedEvent> {
+  const headers = { ...options.headers, accept: 'text/event-stream', ...(seen === '' ? {} : { 'last-event-id': seen }) }
+  const response = await request.send('POST', runPath, { ...options, headers, json: input })
+  const isStream = (response.headers.get('content-type') ?? '').includes('text/event-stream')
+  if (!isStream || response.body === null) {
+    const answer = (await response.json()) as Readonly<Record<string, unknown>>
+    if ('response' in answer)
+      yield { id: '', event: { type: 'RUN_FINISHED', threadId: input.threadId, runId: input.runId, result: answer } }
+    return
+  }
+  for await (const { id, data } of readEventStream(response.body)) {
+    const event = JSON.parse(data) as RunEvent
+    yield { id, event }
+  }
+}
+
+/** A broken line, or a gateway that says it will be back. */
+function isPassing(error: unknown): boolean {
+  return error instanceof ParleyError ? error.status >= 502 || error.status === 429 : error instanceof TypeError
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

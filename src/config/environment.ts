@@ -1,0 +1,25 @@
+// The variables that every gateway has, whatever its channels are.
+import * as z from 'zod'
+import { databaseKinds } from './database-kind.ts'
+import { sealKeyAdvice, sealKeyForm } from './seal-keys.ts'
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+export const environmentSchema = z.object({
+  PARLEY_PORT: z.coerce.number('must be a port number').int().min(0).max(65_535).default(8787),
+  PARLEY_HOST: z.string().min(1).default('127.0.0.1'),
+  PARLEY_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+  PARLEY_DATA_DIR: z.string().min(1).default('.parley'),
+  PARLEY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+  PARLEY_SEAL_KEY: z.string().regex(sealKeyForm, sealKeyAdvice).optional(),
+  PARLEY_TENANT: z.string().optional(),
+  PARLEY_DATABASE: z.enum(databaseKinds, `must be one of ${databaseKinds.join(', ')}`).optional(),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  PARLEY_MODEL_URL: z.url({ protocol: /^https?$/ }).optional(),
+  PARLEY_MODEL: z.string().min(1).optional(),
+  PARLEY_MODEL_KEY: z.string().min(1).optional(),
+  PARLEY_LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  PARLEY_CORS_ORIGINS: z.string().optional(),
+  PARLEY_METRICS: z.enum(['local', 'public', 'off'], 'must be local, public or off').default('local'),
+})

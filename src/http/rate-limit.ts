@@ -1,0 +1,85 @@
+// How often callers of the API may ask. Counted in rows, so that replicas count together, and only where a limit is set: else no
+// request pays for it. Who is over is remembered here until their window ends, so that asking on costs us nothing.
+import type { Context, MiddlewareHandler } from 'hono'
+import { type ApiLimits, dailyLimit, type Limit } from '../config/limits.ts'
+import type { Counted, Spent } from '../identity/limits/limit-store.ts'
+import { sha256Hex } from '../verification/index.ts'
+import type { AppDeps } from './deps.ts'
+import { type identified, verdictOn } from './identified.ts'
+import { limited, respond } from './status.ts'
+
+const runPaths = new Set(['/api/v1/agent/run', '/api/v1/agent/runs', '/api/v1/tasks/run-task'])
+/** Whoever is over; more of them than this are not remembered, and asked about in the database. */
+const maxRemembered = 10_000
+
+type Deps = Parameters<typeof identified>[0] & Pick<AppDeps, 'limits'>
+type Over = { readonly until: number; readonly headers: Readonly<Record<string, string>> }
+
+/** Undefined: nobody is counted. */
+export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
+  const { limits, now } = deps
+  if (limits === undefined || Object.values(limits.rules).every((rule) => rule === undefined)) return undefined
+  const over = new Map<string, Over>()
+  return async (context, next) => {
+    const verdict = await verdictOn(deps, context)
+    // Whoever is turned away is told so by the route, and leaves no row.
+    if (verdict.kind !== 'admitted') return next()
+    const counted = await countedFor(limits.rules, context, verdict.caller.principal)
+    const known = counted.flatMap(({ scope }) => over.get(scope) ?? []).find(({ until }) => until > now())
+    if (known !== undefined) return refusal(deps, known)
+    if (counted.length === 0) return next()
+    const spent = await limits.store.spend(counted)
+    const tightest = tightestOf(counted, spent)
+    if (tightest.left >= 0) {
+      await next()
+      for (const [name, value] of Object.entries(tightest.headers)) context.res.headers.set(name, value)
+      return undefined
+    }
+    if (over.size >= maxRemembered) over.clear()
+    const found = { until: now() + tightest.resetMs, headers: tightest.headers }
+    over.set(tightest.scope, found)
+    return refusal(deps, found)
+  }
+}
+
+function refusal({ log, now }: Pick<Deps, 'log' | 'now'>, { until, headers }: Over): Response {
+  const seconds = Math.max(1, Math.ceil((until - now()) / 1000))
+  log.warn('caller_limited', { reason: 'rate_limited' })
+  return respond(limited(seconds, { ...headers, 'ratelimit-reset': String(seconds) }))
+}
+
+/** People and tokens stand in the scope by a hash: what is counted tells nobody whom. */
+async function countedFor(rules: ApiLimits, context: Context, principal: string): Promise<readonly Counted[]> {
+  const token = context.req.header('authorization')
+  const isRun = context.req.method === 'POST' && runPaths.has(context.req.path)
+  const wanted: readonly (readonly [kind: string, limit: Limit | undefined, who: string | undefined])[] = [
+    ['principal', rules.perPrincipal, principal],
+    ['token', rules.perToken, token],
+    ['runs', rules.runsPerDay === undefined || !isRun ? undefined : dailyLimit(rules.runsPerDay), principal],
+  ]
+  const counted = await Promise.all(
+    wanted.map(async ([kind, limit, who]) =>
+      limit === undefined || who === undefined
+        ? []
+        : [{ ...limit, scope: `${kind}:${await sha256Hex(`${kind} ${who}`)}` }],
+    ),
+  )
+  return counted.flat()
+}
+
+function tightestOf(counted: readonly Counted[], spent: readonly Spent[]) {
+  const lines = spent.flatMap(({ scope, used, resetMs }) => {
+    const limit = counted.find((each) => each.scope === scope)
+    if (limit === undefined) return []
+    const left = limit.count - used
+    const seconds = Math.max(1, Math.ceil(resetMs / 1000))
+    const headers = {
+      'ratelimit-limit': String(limit.count),
+      'ratelimit-remaining': String(Math.max(0, left)),
+      'ratelimit-reset': String(seconds),
+      'ratelimit-policy': `${limit.count};w=${limit.perMs / 1000}`,
+    }
+    return [{ scope, left, resetMs, headers }]
+  })
+  return lines.reduce((one, other) => (other.left < one.left ? other : one))
+}
