@@ -147,12 +147,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   for (const agent of agents) problems.push(...accessProblems(`agent "${agent.slug}"`, agent.access))
   const retention = { ...defaultRetention, ...file.retention }
   problems.push(...retentionProblems(retention))
-  if (!read.success || problems.length > 0) {
-    throw new GatewayError(
-      'config_invalid',
-      `the configuration has ${problems.length} problem(s):\n  - ${problems.join('\n  - ')}`,
-    )
-  }
+  if (!read.success || problems.length > 0) throw invalidConfig(problems)
   const settings = read.data
   const publicUrl = settings.PARLEY_PUBLIC_URL
   return Object.freeze({
@@ -184,6 +179,11 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     logLevel: settings.PARLEY_LOG_LEVEL,
     metrics: settings.PARLEY_METRICS,
   })
+}
+
+function invalidConfig(problems: readonly string[]): GatewayError {
+  const list = problems.join('\n  - ')
+  return new GatewayError('config_invalid', `the configuration has ${problems.length} problem(s):\n  - ${list}`)
 }
 
 /** The demo agent, unless the environment names a model server: then an assistant on that. */

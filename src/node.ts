@@ -2,6 +2,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createToolServers } from './agent/mcp/tool-servers.ts'
+import { callerTerms } from './assemble/caller-terms.ts'
 import { sweepRound } from './assemble/sweep-round.ts'
 import { type Assembled, assemble, type Runtime } from './assemble.ts'
 import type { Config, DatabaseKind } from './config.ts'
@@ -36,7 +37,6 @@ import { createCallerAccess } from './storage/caller-access.ts'
 import type { Database, Failpoint } from './storage/database.ts'
 import { createExplainStore } from './storage/explain-store.ts'
 import { createForgetStore } from './storage/forget-store.ts'
-import { createLimitStore } from './storage/limit-store.ts'
 import { createDeliveryStore, createReceiptStore } from './storage/receipt-store.ts'
 import { createReplayStore } from './storage/replay-store.ts'
 import { createSessionDeskStore } from './storage/session-desk-store.ts'
@@ -243,8 +243,7 @@ function appDeps(
     headersOf,
     rawUrlOf,
     now: Date.now,
-    limits: { rules: config.limits, store: createLimitStore(database, config.tenant) },
-    corsOrigins: config.corsOrigins,
+    ...callerTerms(config, database),
     maxBodyBytes: config.maxBodyBytes,
     watchMs,
     log,

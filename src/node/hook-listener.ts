@@ -5,10 +5,11 @@ import type { TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { AppDeps } from '../http/deps.ts'
 import { answerHook, failure, findConnection } from '../http/hook.ts'
+import { asProblem } from '../http/problem.ts'
 import { joinedHeaders } from './headers-of.ts'
 import { isFromHere } from './loopback.ts'
 
-type HookDeps = Pick<AppDeps, 'gateway' | 'rejections' | 'failpoint' | 'log' | 'maxBodyBytes' | 'now'>
+type HookDeps = Pick<AppDeps, 'gateway' | 'rejections' | 'failpoint' | 'log' | 'maxBodyBytes' | 'newTrace' | 'now'>
 
 /** Nothing escaped, nothing asked for behind it: what is read here is what the app's router would read. */
 const hookPath = /^\/hooks\/([\w-]+)\/([\w-]+)$/
@@ -56,7 +57,7 @@ async function take(deps: HookDeps, at: GatewayConnection, exchange: Exchange): 
   try {
     const receivedAt = new Date(deps.now()).toISOString()
     const isLoopback = isFromHere(incoming, (name) => headers[name])
-    send(outgoing, await answerHook(deps, at, { bytes, headers, receivedAt, isLoopback }))
+    send(outgoing, asProblem(await answerHook(deps, at, { bytes, headers, receivedAt, isLoopback })))
   } catch (error) {
     send(outgoing, failure(deps, error))
   }

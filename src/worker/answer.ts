@@ -1,4 +1,5 @@
 // The HTTP side of an invocation: the same app as on Node, with the operator's routes behind a switch.
+import { callerTerms } from '../assemble/caller-terms.ts'
 import { GatewayError, isGatewayError, type Log, secret } from '../contract/index.ts'
 import { replay } from '../gateway/replay.ts'
 import { createSessionDesk } from '../gateway/session-desk.ts'
@@ -11,7 +12,6 @@ import type { Rejections } from '../operator/rejections.ts'
 import { createCallerAccess } from '../storage/caller-access.ts'
 import { createExplainStore } from '../storage/explain-store.ts'
 import { createForgetStore } from '../storage/forget-store.ts'
-import { createLimitStore } from '../storage/limit-store.ts'
 import { createDeliveryStore, createReceiptStore } from '../storage/receipt-store.ts'
 import { createReplayStore } from '../storage/replay-store.ts'
 import { createSessionDeskStore } from '../storage/session-desk-store.ts'
@@ -83,8 +83,7 @@ export async function answer(
     mayOperate: () => isAdminOn,
     keepOpen,
     now: Date.now,
-    limits: { rules: config.limits, store: createLimitStore(database, config.tenant) },
-    corsOrigins: config.corsOrigins,
+    ...callerTerms(config, database),
     maxBodyBytes: config.maxBodyBytes,
     watchMs,
     log,

@@ -1,5 +1,6 @@
 // The routes of the API that the core answers itself: files, history, what is theirs, and the document about all of it.
 import * as z from 'zod'
+import { resourcePath } from '../../identity/issuers/protected-resource.ts'
 import { historyQuery } from '../history.ts'
 import { ownBase } from '../own-things.ts'
 import { historySchema, signedUrlSchema, uploadedSchema } from '../shapes/sessions.ts'
@@ -108,6 +109,18 @@ const documents: readonly Operation[] = [
     answers: { 200: { what: 'A page', mediaType: 'text/html' } },
   },
 ]
+
+/** Only there where the operator named issuers of tokens. */
+export const issuerOperations: readonly Operation[] = ['', '/*'].map((rest) => ({
+  ...{
+    method: 'get',
+    path: `${resourcePath}${rest}`,
+    id: rest === '' ? 'getProtectedResource' : 'getProtectedResourceAt',
+  },
+  ...{ tag: 'About the gateway', opens: 'anybody', summary: 'Who issues tokens for this gateway (RFC 9728)' },
+  ...(rest === '' ? {} : { params: { '*': 'The path of what is protected' } }),
+  answers: { 200: { what: 'Its metadata', schema: z.looseObject({ resource: z.string() }) } },
+}))
 
 export const apiOperations: readonly Operation[] = [
   ...files,

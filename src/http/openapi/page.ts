@@ -48,12 +48,12 @@ function shown(path: string, method: string, operation: DocumentedOperation): st
   const { operationId, summary, description, parameters = [], requestBody, responses, security } = operation
   const body = Object.entries(requestBody?.content ?? {}).map(
     ([media, { schema, example }]) =>
-      `<h4>Send <code>${text(media)}</code></h4>${schemaOf(schema)}${exampleOf(example)}`,
+      `<h4>Send <code>${text(media)}</code></h4>${exampleOf(example)}${schemaOf(schema)}`,
   )
   const answers = Object.entries(responses).map(([status, { description: what, content = {}, $ref }]) => {
     const bodies = Object.entries(content).map(
       ([media, { schema, example }]) =>
-        `<div><code>${text(media)}</code> ${schemaOf(schema)}${exampleOf(example)}</div>`,
+        `<div><code>${text(media)}</code> ${exampleOf(example)}${schemaOf(schema)}</div>`,
     )
     return `<tr><td>${text(status)}</td><td>${text($ref === undefined ? (what ?? '') : 'a problem')}${bodies.join('')}</td></tr>`
   })
@@ -83,7 +83,7 @@ function schemaOf(schema: Schema | undefined): string {
   if (name !== undefined) return `<a href="#schema-${text(name)}">${text(name)}</a>`
   if (schema['type'] !== 'object' && schema['anyOf'] === undefined)
     return `<code>${text(JSON.stringify(schema))}</code>`
-  return `<pre>${text(JSON.stringify(schema, null, 2))}</pre>`
+  return `<details><summary>Schema</summary><div><pre>${text(JSON.stringify(schema, null, 2))}</pre></div></details>`
 }
 
 function exampleOf(example: unknown): string {

@@ -1,8 +1,9 @@
 // GET /openapi.json and GET /docs/api: what this gateway can be asked, for programs and for people.
 import type { Hono } from 'hono'
+import { hasIssuers } from '../../identity/issuers/protected-resource.ts'
 import type { AppDeps } from '../deps.ts'
 import { adminOperations } from './admin.ts'
-import { apiOperations } from './api.ts'
+import { apiOperations, issuerOperations } from './api.ts'
 import { channelOperations } from './channels.ts'
 import { type OpenApi, openApiDocument } from './document.ts'
 import { apiPage } from './page.ts'
@@ -11,10 +12,20 @@ import { taskOperations } from './tasks.ts'
 /** Of the API, not of the release: it grows, and what is there stays. */
 const version = '1'
 
-export function addOpenApiRoutes(app: Hono, { gateway }: Pick<AppDeps, 'gateway'>): void {
+export function addOpenApiRoutes(
+  app: Hono,
+  { gateway, tokenIssuers }: Pick<AppDeps, 'gateway' | 'tokenIssuers'>,
+): void {
   const documentFor = (url: string): OpenApi => {
     const adapters = gateway.connections.map(({ adapter }) => adapter)
-    const operations = [...channelOperations(adapters), ...apiOperations, ...taskOperations, ...adminOperations]
+    const issuers = tokenIssuers !== undefined && hasIssuers(tokenIssuers) ? issuerOperations : []
+    const operations = [
+      ...channelOperations(adapters),
+      ...apiOperations,
+      ...issuers,
+      ...taskOperations,
+      ...adminOperations,
+    ]
     return openApiDocument(operations, { url: new URL(url).origin, version })
   }
   app.get('/openapi.json', (context) => context.json(documentFor(context.req.url)))
