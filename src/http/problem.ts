@@ -4,7 +4,7 @@ import type { TransportAnswer } from '../contract/index.ts'
 
 /** Names what was turned away, for `parley explain`. */
 export const traceHeader = 'x-parley-trace'
-export const problemType = 'application/problem+json'
+const problemType = 'application/problem+json'
 
 export type Trouble = {
   readonly code: string

@@ -169,7 +169,7 @@ describeOnEachDatabase('a task over the API', (database) => {
 
   test('is for nobody without a token elsewhere, and counts as a hop in a chain of agents', async () => {
     await withApi([echo], async (api) => {
-      expect((await ask(api, 'run-task', {}, {})).status).toBe(403)
+      expect((await ask(api, 'run-task', {}, {})).status).toBe(401)
       expect(await ask(api, 'run-task', { token: 'parley_00000000_x' }, task())).toMatchObject({ status: 401 })
       const far = hopHeaders({ 'x-agents-api-chain-depth': '17' })
       const refused = await ask(api, 'run-task', await caller(), task(), far)

@@ -30,7 +30,7 @@ export const sessionSchema = (sessionShape satisfies z.ZodType<SessionLine>).met
 export type Session = z.infer<typeof sessionSchema>
 
 /** A line of a transcript: `agents-api.message`, with its number. */
-export const transcriptLineSchema = z
+const transcriptLineSchema = z
   .looseObject({
     seq: z.number().int(),
     role: z.string(),
