@@ -145,14 +145,19 @@ export const describedRun: DescribedRequest = {
   summary: 'Says something to an agent and waits for its answer',
   about:
     'The same runId in the same thread is the same run, however often it is sent. Only the messages behind the last answer count; what was said before is kept here.',
+  headers: {
+    accept: 'text/event-stream: the run as a stream of events',
+    'last-event-id': 'Go on behind this event of a stream that broke off',
+  },
   body: {
     schema: runRequestSchema,
     example: { threadId: 't1', runId: 'r1', messages: [{ id: 'm1', role: 'user', content: 'hello' }] },
   },
   answers: {
     200: {
-      what: 'The answer',
+      what: 'The answer, or the events that lead to it',
       schema: answerSchema,
+      mediaType: 'text/event-stream',
       example: {
         ...{ threadId: 't1', runId: 'r1', status: 'completed' },
         messages: [{ role: 'assistant', content: 'Hello.' }],

@@ -72,12 +72,13 @@ export async function* stream(
   input: RunInput,
   { lastEventId = '', maxRetries = 5, ...options }: StreamOptions = {},
 ): AsyncGenerator<StreamedEvent> {
-  let seen = lastEventId
+  const place = createPlace(lastEventId)
   for (let tries = 0; ; tries += 1) {
     try {
-      for await (const { id, event } of attempt(request, input, seen, options)) {
+      const isNew = place.resume()
+      for await (const { id, event } of attempt(request, input, place.behind(), options)) {
+        if (!isNew(id)) continue
         tries = 0
-        seen = id === '' ? seen : id
         yield { id, event }
         if (last.has(event.type)) return
       }
@@ -88,6 +89,40 @@ export async function* stream(
     if (tries >= maxRetries)
       throw new ParleyError(0, { code: 'stream_ended', detail: 'the stream ended before its run did' })
     await pause(Math.min(250 * 2 ** tries, 5_000), options.signal)
+  }
+}
+
+/**
+ * Where a stream is. Several events may share an id, and the line may break between them: so we go on behind the id before, and
+ * leave out what came already.
+ */
+function createPlace(lastEventId: string) {
+  let complete = lastEventId
+  let current = ''
+  let count = 0
+  let isFirst = true
+  return {
+    behind: () => complete,
+    resume() {
+      const known = { id: current, left: count }
+      const isAgain = !isFirst
+      isFirst = false
+      return (id: string): boolean => {
+        // What has no id opens every stream anew.
+        if (id === '') return !isAgain
+        if (id === known.id && known.left > 0) {
+          known.left -= 1
+          return false
+        }
+        if (id !== current) {
+          complete = current === '' ? complete : current
+          current = id
+          count = 0
+        }
+        count += 1
+        return true
+      }
+    },
   }
 }
 

@@ -61,7 +61,7 @@ export function createApiCallers(deps: Deps): ApiCallers {
   return {
     async identify(request) {
       if (at === undefined) return { kind: 'absent' }
-      const read = await readBy(at, { ...request, headers: headersThatCount(request.headers) }, nothingSaid)
+      const read = await readBy(at, request, { headers: headersThatCount(request.headers), bytes: nothingSaid })
       if (read.kind === 'rejected' || read.kind === 'absent') return read
       if (read.kind === 'unreadable' || read.arrived.subject === undefined)
         return { kind: 'rejected', reason: 'malformed_request', connection: at.key }
@@ -71,15 +71,19 @@ export function createApiCallers(deps: Deps): ApiCallers {
       if (at === undefined) return { kind: 'absent' }
       // Here the chain of agents counts: this is a visit.
       const headers = { ...request.headers, 'content-type': 'application/json' }
-      return readBy(at, { ...request, headers }, new TextEncoder().encode(JSON.stringify(body)))
+      return readBy(at, request, { headers, bytes: new TextEncoder().encode(JSON.stringify(body)) })
     },
   }
 }
 
-async function readBy(at: GatewayConnection, request: CallerRequest, bytes: Uint8Array): Promise<Introduced> {
+async function readBy(
+  at: GatewayConnection,
+  request: CallerRequest,
+  said: Pick<RawArrival, 'headers' | 'bytes'>,
+): Promise<Introduced> {
   const rejected = (reason: RejectReason): Introduced => ({ kind: 'rejected', reason, connection: at.key })
   if (isForeignPage(request.headers)) return rejected('not_allowed_here')
-  const reception = await at.adapter.receive({ ...request, bytes }, at.connection)
+  const reception = await at.adapter.receive({ ...request, ...said }, at.connection)
   if (reception.kind === 'rejected') return { ...reception, connection: at.key }
   if (reception.kind === 'unreadable') return { kind: 'unreadable', reason: reception.reason, remedy: reception.remedy }
   const [arrived] = reception.kind === 'read' ? reception.arrivals : []

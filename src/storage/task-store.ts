@@ -15,9 +15,9 @@ import {
   readTaskToTell,
   taskNews,
   taskOfMessage,
+  taskOfMessageId,
   waitsIn,
   waitsOf,
-  taskOfMessageId,
 } from './statements/tasks.ts'
 
 export type TaskStoreOptions = {

@@ -59,15 +59,17 @@ async function withGateway(
 }
 
 const frame = (id: number, type: string): string => `id: ${id}\ndata: ${JSON.stringify({ type })}\n\n`
+/** Every stream says first that it is one; that has no id. */
+const opening = `data: ${JSON.stringify({ type: 'RUN_STARTED' })}\n\n`
 const begin = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream' })
 
-test('goes on behind the last event after a broken line, and ends with the run', async () => {
+test('goes on after a broken line, also between events of one id, tells nothing twice and ends with the run', async () => {
   await withGateway(
     (_request, response, count) => {
       begin(response)
       if (count === 1) response.write(frame(1, 'RUN_STARTED') + frame(2, 'TEXT'), () => response.destroy())
-      else if (count === 2) response.end(frame(3, 'TEXT'))
-      else response.end(frame(4, 'RUN_FINISHED'))
+      else if (count === 2) response.end(opening + frame(2, 'TEXT') + frame(3, 'TEXT') + frame(3, 'MORE'))
+      else response.end(opening + frame(3, 'TEXT') + frame(3, 'MORE') + frame(3, 'RUN_FINISHED'))
     },
     async (url, asked) => {
       const events = await collect(createClient({ url }).stream(input))
@@ -75,9 +77,10 @@ test('goes on behind the last event after a broken line, and ends with the run',
         ['1', 'RUN_STARTED'],
         ['2', 'TEXT'],
         ['3', 'TEXT'],
-        ['4', 'RUN_FINISHED'],
+        ['3', 'MORE'],
+        ['3', 'RUN_FINISHED'],
       ])
-      expect(asked).toEqual([undefined, '2', '3'])
+      expect(asked).toEqual([undefined, '1', '2'])
     },
   )
 })

@@ -3,6 +3,7 @@ import type { TaskDesk } from '../../src/contract/index.ts'
 
 export const noTasks: TaskDesk = {
   ofMessage: async () => undefined,
+  ofMessageId: async () => undefined,
   find: async () => undefined,
   read: async () => undefined,
   list: async () => ({ tasks: [], total: 0, hasMore: false }),

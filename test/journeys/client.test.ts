@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, expectTypeOf, test } from 'vitest'
 import type * as z from 'zod'
 import type { runRequestSchema } from '../../adapters/agui/wire.ts'
 import { type AgentContext, defineAgent } from '../../src/agent/agent.ts'
-import { createClient, type ParleyClient, ParleyError, type RunInput } from '../../src/client.ts'
+import { createClient, type ParleyClient, ParleyError, type RunInput, type StreamedEvent } from '../../src/client.ts'
 import { textOf } from '../../src/contract/index.ts'
 import { type Api, startApi } from '../doubles/api.ts'
 import { until } from '../doubles/at-work.ts'
@@ -85,15 +85,25 @@ describeOnEachDatabase('the client of the API', (database) => {
     const eve = await clientFor('test:eve')
     expect((await eve.sessions.list()).sessions).toEqual([])
     const attempts = [
-      eve.sessions.get(session.id),
-      eve.sessions.setTitle(session.id, 'mine'),
-      eve.sessions.delete(session.id),
+      () => eve.sessions.get(session.id),
+      () => eve.sessions.setTitle(session.id, 'mine'),
+      () => eve.sessions.delete(session.id),
     ]
-    for (const attempt of attempts) await expect(attempt).rejects.toMatchObject({ status: 404, code: 'not_found' })
+    for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ status: 404, code: 'not_found' })
     const looking = await clientFor('test:ada', ['own'])
     expect((await looking.sessions.list()).sessions).toHaveLength(2)
     expect(await ada.sessions.delete(session.id)).toEqual({ ok: true })
     await expect(ada.sessions.get(session.id)).rejects.toMatchObject({ status: 404 })
+  })
+
+  test('hears a run event by event, and the same again when it asks again', async () => {
+    const heard: StreamedEvent[] = []
+    for await (const each of ada.stream(hello('r1'))) heard.push(each)
+    expect(heard.map(({ event }) => event.type)).toEqual(expect.arrayContaining(['RUN_STARTED', 'RUN_FINISHED']))
+    expect(JSON.stringify(heard)).toContain('heard: hello')
+    const again: StreamedEvent[] = []
+    for await (const each of ada.stream(hello('r1'))) again.push(each)
+    expect(again).toEqual(heard)
   })
 
   test('decides about what its own runs wait for, and nobody else does', async () => {
