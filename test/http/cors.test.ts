@@ -11,7 +11,11 @@ const app = 'https://app.example.org'
 describeOnEachDatabase('a page elsewhere', (database) => {
   const withApi = async (corsOrigins: readonly string[], work: (api: Api) => Promise<void>) => {
     const api = startApi(database(), undefined, 30_000, {}, {}, { corsOrigins })
-    await work(api).finally(() => api.stop())
+    try {
+      await work(api)
+    } finally {
+      await api.stop()
+    }
   }
   const preflight = (api: Api, path: string, origin: string) =>
     api.request(path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } })
