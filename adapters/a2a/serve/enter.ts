@@ -32,7 +32,7 @@ export async function identify(
   return verdict.kind === 'rejected' ? turnedAway(door, verdict.reason, verdict.challenge) : verdict.caller
 }
 
-export function firstAgent({ agents, connection }: Pick<A2aDeps, 'agents' | 'connection'>): string {
+function firstAgent({ agents, connection }: Pick<A2aDeps, 'agents' | 'connection'>): string {
   return agents()[0]?.slug ?? connection.agent
 }
 

@@ -103,7 +103,9 @@ async function answered(deps: Deps, context: Context, at: ApiCaller['at'], found
   const waitMs = Math.min(seconds * 1000, maxWaitMs, deps.watchMs)
   const by = { subject: found.task.owner }
   const now =
-    waitMs === 0 ? found : ((await at.tasks.settled(found.task.id, by, waitMs, context.req.raw.signal)) ?? found)
+    waitMs === 0
+      ? found
+      : ((await at.tasks.settled(found.task.id, by, { timeoutMs: waitMs }, context.req.raw.signal)) ?? found)
   return respond(taskTaken(taskResult(now), isFinalState(now.task.state)))
 }
 
