@@ -24,7 +24,9 @@ function readByChannels(): readonly string[] {
   return [...asked]
 }
 
-const readByConfig = [...read('src/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+): z\./gm)].map((match) => match[1] ?? '')
+const readByConfig = [...read('src/config/environment.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+): z\./gm)].map(
+  (match) => match[1] ?? '',
+)
 const readForFiles = [...read('src/config/attachments.ts').matchAll(/'((?:PARLEY|SUPABASE)_[A-Z0-9_]+)'/g)].map(
   (match) => match[1] ?? '',
 )

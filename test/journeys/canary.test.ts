@@ -189,6 +189,11 @@ describeOnPostgres('canaries', (adminUrl) => {
   const runApi = (body: string) =>
     request('/api/v1/agent/run', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
 
+  const own = '/api/v1/agent'
+  const noId = '00000000-0000-0000-0000-000000000000'
+  const ownLists = [`${own}/sessions`, `${own}/approvals`, `${own}/approvals/summary`, `${own}/tool-requests`]
+  const ownThings = [`${own}/sessions/:id`, `${own}/approvals/:id`, `${own}/tool-requests/:id`]
+
   /** Everywhere something can be read. The last three are meant to show what was said: to its sender, and to an operator. */
   const surfaces: readonly Surface[] = [
     { name: 'standard output and error', read: async () => gateway.output() },
@@ -235,6 +240,22 @@ describeOnPostgres('canaries', (adminUrl) => {
     {
       name: 'GET /api/v1/agent/history',
       read: async () => (await request('/api/v1/agent/history?threadId=none')).body,
+    },
+    { name: 'GET /openapi.json', read: async () => (await request('/openapi.json')).body },
+    { name: 'GET /docs/api', read: async () => (await request('/docs/api')).body },
+    // Asked by this machine's own user, whose things the run below made; those of others are not there.
+    ...ownLists.map((path) => ({ name: `GET ${path}`, read: async () => (await request(path)).body })),
+    ...ownThings.map((path) => ({
+      name: `GET ${path}`,
+      read: async () => (await request(path.replace(':id', noId))).body,
+    })),
+    {
+      name: 'GET /api/v1/tasks/list-execution-targets',
+      read: async () => (await request('/api/v1/tasks/list-execution-targets')).body,
+    },
+    {
+      name: 'GET /api/v1/tasks/get-task-run',
+      read: async () => (await request('/api/v1/tasks/get-task-run?run_id=none')).body,
     },
     { name: 'GET /admin/pairings', read: () => asOperator('/admin/pairings') },
     { name: 'GET /admin/grants', read: () => asOperator('/admin/grants?state=all') },

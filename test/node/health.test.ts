@@ -50,7 +50,7 @@ describeOnPostgres('health', (adminUrl) => {
     expect((await get('/metrics')).status).toBe(200)
     const refused = await get('/metrics', elsewhere)
     expect(refused.status).toBe(401)
-    expect(JSON.parse(refused.text)).toEqual({
+    expect(JSON.parse(refused.text)).toMatchObject({
       error: { code: 'unauthorized', remedy: expect.stringContaining('PARLEY_METRICS=public') },
     })
     expect((await get('/metrics', { ...elsewhere, authorization: 'Bearer wrong' })).status).toBe(401)
