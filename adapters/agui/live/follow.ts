@@ -92,10 +92,13 @@ async function* framesOf(
       else if (next.done === true) return undefined
       else {
         const frames: string[] = []
-        for (const event of next.value) {
+        for (const [at, event] of next.value.entries()) {
           const told = teller.tell(event)
-          if (isShown) frames.push(...told.map((each) => frameOf(each, event.cursor)))
-          if (event.cursor === seen) isShown = true
+          // Only the last frame of a number carries it: whoever has it has seen all before it.
+          const isWhole = next.value[at + 1]?.cursor !== event.cursor
+          const numbered = (index: number) => (isWhole && index === told.length - 1 ? event.cursor : undefined)
+          if (isShown) frames.push(...told.map((each, index) => frameOf(each, numbered(index))))
+          if (isWhole && event.cursor === seen) isShown = true
         }
         if (frames.length > 0) yield frames.join('')
       }
