@@ -1,6 +1,5 @@
-// The agent that the protocol's own kit wants to meet, as a configuration: it does what the id of a message says (a2a 6.3).
+// The agent that the protocol's own kit of 1.0 wants to meet: it does what the id of a message says.
 // How to run the kit against it: docs/a2a.md.
-import process from 'node:process'
 import { type AgentReply, a2a, defineAgent, defineConfig } from 'parley'
 
 const say = (content: string): AgentReply => ({ parts: [{ kind: 'text', mime: 'text/plain', content }] })
@@ -32,8 +31,7 @@ const behaviours: readonly (readonly [string, () => AgentReply])[] = [
   ['tck-complete-task', () => say('Hello from TCK')],
 ]
 
-/** What the kit of 1.0 asks for. */
-const current = defineAgent({
+const agent = defineAgent({
   slug: 'kit',
   label: 'Kit agent',
   description: 'Does what the kit asks for.',
@@ -51,22 +49,6 @@ const current = defineAgent({
   },
 })
 
-/** What the kit of 0.3 asks for: every task works for a while, and then asks back. */
-const former = defineAgent({
-  slug: 'former',
-  label: 'Former kit agent',
-  description: 'Asks back whatever it is told.',
-  async run(message, context) {
-    await Promise.race([
-      pause(message.id.startsWith('test-resubscribe-message-id') ? 8_000 : 2_000),
-      new Promise((_, reject) => context.stop.addEventListener('abort', () => reject(context.stop.reason))),
-    ])
-    return { ...Object(say('What else?')), status: 'input_required' }
-  },
-})
-
-const isFormer = process.env['A2A_KIT'] === '0.3'
-const agent = isFormer ? former : current
 /** The kit gives one id to many messages, and pins the first release of 1.0. */
 const profile = { errorTable: '1.0.0', messageIds: 'loose' } as const
 const push = { allow: ['127.0.0.1', 'localhost'] }
@@ -75,9 +57,8 @@ const skill = { id: 'more', name: 'More', description: 'For those who show a cre
 // One server, one address per set of capabilities: tests are gated both ways (a2a 6.4).
 export default defineConfig({
   agents: [agent],
-  defaultAgent: agent.slug,
   connections: [
-    a2a({ ...profile, push, directMessages: !isFormer, legacyBlocking: !isFormer }),
+    a2a({ ...profile, push, directMessages: true }),
     a2a({ id: 'bare', path: '/bare', ...profile, streaming: false, push: false }),
     a2a({
       id: 'needy',

@@ -2,8 +2,9 @@
 import { expect, test } from 'vitest'
 import { fixtures } from '../../adapters/a2a/fixtures.ts'
 import { a2aChannel } from '../../adapters/a2a/index.ts'
-import { isUnguessable } from '../../adapters/a2a/serve/take.ts'
 import { doTypesMeet, isTypeAmong } from '../../adapters/a2a/verify/media-type.ts'
+import { partsFrom } from '../../adapters/a2a/normalize/parts.ts'
+import { isUnguessable } from '../../adapters/a2a/verify/unguessable.ts'
 import {
   type Adapter,
   GatewayError,
@@ -108,6 +109,21 @@ test('a run that is tried again replaces its words', async () => {
   expect(updates.slice(1)).toMatchObject([
     { append: false, artifact: { parts: [{ text: 'wrong' }] } },
     { append: false, artifact: { parts: [{ text: 'right' }] } },
+  ])
+})
+
+test('A2-07 a tool call and its result are one part; words about one stay words', () => {
+  const call = { type: 'tool-call', toolCallId: 't1', toolName: 'weather', input: { city: 'Oslo' } }
+  const parts = partsFrom([
+    { data: call },
+    { text: 'calling weather(…)' },
+    { data: { type: 'tool-error', toolCallId: 't2', error: { message: 'no' } } },
+    { data: { type: 'tool-result', toolCallId: 't1', output: ['rain'] } },
+  ])
+  expect(parts).toEqual([
+    { kind: 'tool_call', id: 't1', name: 'weather', args: { city: 'Oslo' }, result: ['rain'] },
+    { kind: 'text', mime: 'text/plain', content: 'calling weather(…)' },
+    { kind: 'tool_call', id: 't2', name: 'unknown', args: {}, error: { message: 'no' } },
   ])
 })
 

@@ -10,6 +10,7 @@ import { readChain } from '../normalize/mentionable.ts'
 import { arrivedFrom, cleanSend, type SendFacts } from '../normalize/message.ts'
 import { referencePart } from '../normalize/parts.ts'
 import { doTypesMeet, isTypeAmong } from '../verify/media-type.ts'
+import { isUnguessable } from '../verify/unguessable.ts'
 import { type Fault, fault, isFault } from '../wire/faults.ts'
 import type { A2aMessage, A2aPart } from '../wire/objects.ts'
 import type { SendRequest } from '../wire/requests.ts'
@@ -36,8 +37,7 @@ export async function takeSend(deps: A2aDeps, call: Call, request: SendRequest):
   const [acceptance] = await call.door.take([arrivedFrom(facts, deps.connection)])
   if (acceptance === undefined || acceptance.kind === 'refused')
     return refused(acceptance?.kind === 'refused' ? acceptance.reason : '')
-  const began = acceptance.kind === 'accepted' ? acceptance.taskId : undefined
-  const taskId = began ?? (await deps.tasks.ofMessage(acceptance.inboxId))
+  const taskId = await deps.tasks.ofMessage(acceptance.inboxId)
   // Stored as something that could not be read: there is no task for it, and the same would come of it again.
   if (taskId === undefined) return invalidParams([{ field: 'message', description: 'could not be taken as a message' }])
   const { message, before } = facts
@@ -160,14 +160,6 @@ function refused(reason: string): Fault {
       { field: 'message.parts', description: `refer to a file that is not yours to send (${reason})` },
     ])
   return fault('forbidden', 'the message was refused')
-}
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-/** Long and mixed enough that nobody else has thought of it. */
-export function isUnguessable(id: string): boolean {
-  if (uuid.test(id)) return new Set(id).size > 6
-  return id.length >= 22 && new Set(id).size >= 10
 }
 
 /** As the database can hold it, so that the same message is the same text when it comes again. */

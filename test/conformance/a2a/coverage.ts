@@ -1,0 +1,69 @@
+// Every case of a2a 11 and of msg 17.5 that concerns A2A, and where it stands: run under its id, run by somebody else's tests under
+// another name, run with the outcome we chose instead, or left out with its reason. coverage.test.ts holds it to this.
+
+export type Coverage =
+  | { readonly kind: 'covered'; readonly id: string; readonly file: string }
+  | { readonly kind: 'differs'; readonly id: string; readonly file: string; readonly why: string }
+  /** `claim`: part of the name of the test that shows it. */
+  | { readonly kind: 'core'; readonly id: string; readonly file: string; readonly claim: string }
+  | { readonly kind: 'left out'; readonly id: string; readonly reason: string }
+
+const here = 'conformance/a2a'
+const numbered = (prefix: string, from: number, to: number): string =>
+  Array.from({ length: to - from + 1 }, (_, at) => `${prefix}-${String(from + at).padStart(2, '0')}`).join(' ')
+
+export const coverage: readonly Coverage[] = [
+  ...covered(`${here}/card-cases.ts`, `${numbered('CD', 1, 9)} ${numbered('CD', 11, 16)}`),
+  ...covered(`${here}/envelope-cases.ts`, `${numbered('EN', 1, 20)} ${numbered('VE', 1, 9)}`),
+  ...covered(`${here}/send-cases.ts`, numbered('SE', 1, 23)),
+  ...covered('journeys/a2a-killed.test.ts', 'SE-24'),
+  ...covered(`${here}/stream-cases.ts`, `${numbered('ST', 1, 5)} ${numbered('ST', 7, 16)} ${numbered('ST', 18, 21)}`),
+  ...covered('adapters/a2a.test.ts', 'ST-06 A2-07'),
+  ...covered('journeys/a2a.test.ts', 'ST-17'),
+  ...covered(`${here}/task-cases.ts`, `${numbered('TA', 1, 10)} ${numbered('TA', 12, 18)} TA-20`),
+  ...covered('storage/task-lists.test.ts', 'TA-19'),
+  ...covered(`${here}/push-cases.ts`, `${numbered('PU', 1, 6)} PU-15 PU-16`),
+  ...covered(`${here}/identity-cases.ts`, 'AU-01 AU-06 AU-08 AU-11 AU-12 CH-01 CH-02 CH-03 CH-04 CH-08'),
+  ...covered('journeys/a2a-outside-callers.test.ts', 'AU-02 AU-05 AU-07'),
+  ...covered(`${here}/identity-cases.ts`, 'A2-01 A2-02 A2-03 A2-06 A2-08 A2-09'),
+  ...covered(`${here}/legacy-cases.ts`, numbered('LG', 1, 14)),
+
+  differs('CD-10', `${here}/card-cases.ts`, 'cards are made from what enforces them, so that they cannot disagree'),
+  differs('TA-11', `${here}/task-cases.ts`, 'with 23 tasks; what 250 would show is shown by the index in TA-19'),
+
+  core('AU-03', 'identity/issuers/issuer-keys.test.ts', 'a new one is found with one more request'),
+  core('AU-04', 'identity/issuers/issuer-keys.test.ts', 'count for an hour while the issuer is down'),
+  core('AU-09', 'journeys/outside-callers.test.ts', 'owns what it began together with whoever acts for it'),
+  core('AU-10', 'journeys/outside-callers.test.ts', 'is asked about where its token is opaque'),
+  core('CH-05', 'security/identity/api-chains.test.ts', 'lets a chain pass once and not come round'),
+  core('CH-06', 'journeys/chain-for-later.test.ts', 'a timer does not make it shorter'),
+  core('A2-04', `${here}/send-cases.ts`, 'the same message again, later or at once, is one run and one task'),
+
+  leftOut('PU-07', 'about sending: who resolves the name decides, when it is called'),
+  leftOut('PU-08', 'about sending'),
+  leftOut('PU-09', 'about sending'),
+  leftOut('PU-10', 'about sending'),
+  leftOut('PU-11', 'about sending'),
+  leftOut('PU-12', 'about sending'),
+  leftOut('PU-13', 'about sending: the dialect is kept with the configuration'),
+  leftOut('PU-14', 'about sending'),
+  leftOut('PU-17', 'about sending: notifications are not signed with a key of ours'),
+  leftOut('CH-07', 'turns of a pair of callers without a person between them are not counted'),
+  leftOut('A2-05', 'no connector is trusted to speak for its channel: relay stays `none`, as in A2-06'),
+]
+
+function covered(file: string, ids: string): readonly Coverage[] {
+  return ids.split(' ').map((id) => ({ kind: 'covered', id, file }))
+}
+
+function differs(id: string, file: string, why: string): Coverage {
+  return { kind: 'differs', id, file, why }
+}
+
+function core(id: string, file: string, claim: string): Coverage {
+  return { kind: 'core', id, file, claim }
+}
+
+function leftOut(id: string, reason: string): Coverage {
+  return { kind: 'left out', id, reason }
+}
