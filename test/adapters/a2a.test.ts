@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { fixtures } from '../../adapters/a2a/fixtures.ts'
 import { a2aChannel } from '../../adapters/a2a/index.ts'
-import { doTypesMeet, isTypeAmong } from '../../adapters/a2a/verify/media-type.ts'
 import { partsFrom } from '../../adapters/a2a/normalize/parts.ts'
+import { doTypesMeet, isTypeAmong } from '../../adapters/a2a/verify/media-type.ts'
 import { isUnguessable } from '../../adapters/a2a/verify/unguessable.ts'
 import {
   type Adapter,

@@ -37,7 +37,8 @@ export async function takeSend(deps: A2aDeps, call: Call, request: SendRequest):
   const [acceptance] = await call.door.take([arrivedFrom(facts, deps.connection)])
   if (acceptance === undefined || acceptance.kind === 'refused')
     return refused(acceptance?.kind === 'refused' ? acceptance.reason : '')
-  const taskId = await deps.tasks.ofMessage(acceptance.inboxId)
+  const began = acceptance.kind === 'accepted' ? acceptance.taskId : undefined
+  const taskId = began ?? (await deps.tasks.ofMessage(acceptance.inboxId))
   // Stored as something that could not be read: there is no task for it, and the same would come of it again.
   if (taskId === undefined) return invalidParams([{ field: 'message', description: 'could not be taken as a message' }])
   const { message, before } = facts
