@@ -152,8 +152,11 @@ export type PushConfig = {
 }
 
 export interface PushDesk {
-  /** Under the same id: in place of the one before. `full`: the task has as many as it may. */
-  save(config: PushConfig, by: TaskCaller): Promise<'saved' | 'full' | undefined>
+  /**
+   * Under the same id: in place of the one before. `full`: the task has as many as it may. `isInline`: it came with the message
+   * that asked for the task, so that whatever the task has reached meanwhile is told as well.
+   */
+  save(config: PushConfig, by: TaskCaller, isInline?: boolean): Promise<'saved' | 'full' | undefined>
   find(taskId: string, id: string, by: TaskCaller): Promise<PushConfig | undefined>
   list(taskId: string, by: TaskCaller): Promise<readonly PushConfig[] | undefined>
   /** False: there is no such task. One that is not there is as good as removed. */

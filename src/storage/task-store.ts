@@ -108,12 +108,12 @@ function pushStore(
     return { ...row, token: secrets.token ?? null, credentials: secrets.credentials ?? null }
   }
   return {
-    async savePush({ taskId, id, url, token, scheme, credentials, dialect }, owner, limit) {
+    async savePush({ taskId, id, url, token, scheme, credentials, dialect }, owner, { limit, isInline }) {
       if (!uuid.test(taskId)) return undefined
       const hasSecrets = token !== null || credentials !== null
       const sealed = hasSecrets ? await seal.close(JSON.stringify({ token, credentials }), about(taskId, id)) : null
       const secrets = sealed === null ? null : JSON.stringify(sealed)
-      const params = [tenant, connection, taskId, owner, id, url, scheme, secrets, dialect, limit]
+      const params = [tenant, connection, taskId, owner, id, url, scheme, secrets, dialect, limit, isInline]
       const [row] = await database.query<{ readonly isSaved: boolean }>(savePush, params)
       if (row === undefined) return undefined
       return row.isSaved ? 'saved' : 'full'

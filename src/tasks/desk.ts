@@ -52,7 +52,11 @@ export function createTaskDesk(deps: DeskDeps): TaskDesk {
       return outcome
     },
     push: {
-      save: (config, { subject }) => store.savePush(config, subject, maxPushConfigs),
+      async save(config, { subject }, isInline = false) {
+        const outcome = await store.savePush(config, subject, { limit: maxPushConfigs, isInline })
+        if (isInline) wake()
+        return outcome
+      },
       find: (taskId, id, { subject }) => store.findPush(taskId, id, subject),
       list: (taskId, { subject }) => store.listPush(taskId, subject),
       remove: (taskId, id, { subject }) => store.removePush(taskId, id, subject),

@@ -54,7 +54,11 @@ export interface TaskStore {
   isForeignContext(agent: string, contextId: string, owner: TaskOwner): Promise<boolean>
   /** The task is cancelled by this; what works on it is stopped, what waits for it is withdrawn. */
   cancel(id: string, owner: TaskOwner): Promise<'cancelled' | 'over' | undefined>
-  savePush(config: PushConfig, owner: TaskOwner, limit: number): Promise<'saved' | 'full' | undefined>
+  savePush(
+    config: PushConfig,
+    owner: TaskOwner,
+    how: { readonly limit: number; readonly isInline: boolean },
+  ): Promise<'saved' | 'full' | undefined>
   findPush(taskId: string, id: string, owner: TaskOwner): Promise<PushConfig | undefined>
   listPush(taskId: string, owner: TaskOwner): Promise<readonly PushConfig[] | undefined>
   removePush(taskId: string, id: string, owner: TaskOwner): Promise<boolean>

@@ -12,7 +12,7 @@ import {
   type TaskDesk,
   type TaskSnapshot,
 } from '../../src/contract/index.ts'
-import { webHmac } from '../../src/verification/index.ts'
+import { createUnpinnedFetch, webHmac } from '../../src/verification/index.ts'
 import { noTasks } from '../doubles/no-tasks.ts'
 import { idleDoor } from '../doubles/serve-door.ts'
 
@@ -29,6 +29,7 @@ const snapshot: TaskSnapshot = {
 function adapter(tasks: Partial<TaskDesk>, settings: object = {}): Adapter {
   return a2aChannel.create(settings, {
     ...{ connection: fixtures.connection, fetch, now: Date.now, hmac: webHmac(), tasks: { ...noTasks, ...tasks } },
+    guardedFetch: createUnpinnedFetch(fetch),
     runLog: { append: async () => {} },
     callers: {
       identify: async () => ({ kind: 'identified', bearer: undefined, caller: undefined, agentChain: undefined }),

@@ -10,7 +10,7 @@ import type {
   RawArrival,
   RunLog,
 } from '../../src/contract/index.ts'
-import { webHmac } from '../../src/verification/index.ts'
+import { createUnpinnedFetch, webHmac } from '../../src/verification/index.ts'
 import { noTasks } from '../doubles/no-tasks.ts'
 
 export const clauses = [
@@ -135,6 +135,7 @@ export function adapterFor(
     fetch: fetcher,
     now: () => fixtures.now,
     hmac: webHmac(),
+    guardedFetch: createUnpinnedFetch(fetch),
     runLog,
     callers: fixtures.callers ?? anybody,
     tasks: noTasks,

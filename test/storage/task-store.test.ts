@@ -169,11 +169,11 @@ describeOnEachDatabase('tasks', (database) => {
     const id = await newTask()
     const config = { taskId: id, id: 'p1', url: 'https://hooks.example/a', token: 'canary-token', scheme: 'Bearer' }
     const push = { ...config, credentials: 'canary-secret', dialect: '1.0' }
-    expect(await tasks().savePush(push, 'test:bob', 2)).toBeUndefined()
-    expect(await tasks().savePush(push, alice, 2)).toBe('saved')
+    expect(await tasks().savePush(push, 'test:bob', { limit: 2, isInline: false })).toBeUndefined()
+    expect(await tasks().savePush(push, alice, { limit: 2, isInline: false })).toBe('saved')
     expect(await tasks().findPush(id, 'p1', alice)).toEqual(push)
-    expect(await tasks().savePush({ ...push, id: 'p2' }, alice, 2)).toBe('saved')
-    expect(await tasks().savePush({ ...push, id: 'p3' }, alice, 2)).toBe('full')
+    expect(await tasks().savePush({ ...push, id: 'p2' }, alice, { limit: 2, isInline: false })).toBe('saved')
+    expect(await tasks().savePush({ ...push, id: 'p3' }, alice, { limit: 2, isInline: false })).toBe('full')
     expect(await tasks().removePush(id, 'p2', alice)).toBe(true)
     await answer('completed', 'here')
     const told = await database().query<{ call: { push: { state: string } } }>(calls, [])

@@ -31,7 +31,13 @@ export const createPush: Operation = async (deps, call, params) => {
   return isFault(saved) ? saved : result(pushTo(saved))
 }
 
-export async function savePush(deps: A2aDeps, call: Call, config: A2aPushConfig): Promise<PushConfig | Fault> {
+/** `isInline`: it came with the message that asks for the task. */
+export async function savePush(
+  deps: A2aDeps,
+  call: Call,
+  config: A2aPushConfig,
+  isInline = false,
+): Promise<PushConfig | Fault> {
   const { taskId, url, token, authentication } = config
   const row: PushConfig = {
     taskId,
@@ -42,7 +48,7 @@ export async function savePush(deps: A2aDeps, call: Call, config: A2aPushConfig)
     credentials: authentication?.credentials ?? null,
     dialect: call.dialect,
   }
-  const outcome = await deps.tasks.push.save(row, byOf(call))
+  const outcome = await deps.tasks.push.save(row, byOf(call), isInline)
   if (outcome === undefined) return noSuchTask()
   if (outcome === 'saved') return row
   const description = 'is one too many: the task has as many configurations as it may; delete one'

@@ -49,7 +49,7 @@ export async function takeSend(deps: A2aDeps, call: Call, request: SendRequest):
   }
   const { push } = request
   // After the commit, and again with every copy: whoever was answered is told, and whoever was not asks again.
-  const saved = push === undefined ? undefined : await savePush(deps, call, { ...push, taskId })
+  const saved = push === undefined ? undefined : await savePush(deps, call, { ...push, taskId }, true)
   return saved !== undefined && isFault(saved) ? saved : { taskId, message, isNew, before }
 }
 

@@ -1,12 +1,17 @@
 // Where owners of tasks want to be told. $1 tenant, $2 connection, $3 task, $4 owner; a task of somebody else's gives no row.
 import { statement } from '../database.ts'
+import { rowVersion } from '../row-version.ts'
+import { isoTime } from './iso-time.ts'
 
 const own = `own as materialized (
-  select t.id from tasks t
+  select t.id, t.state, t.state_at from tasks t
   where t.tenant = $1 and t.connection = $2 and t.id = $3 and t.owner is not distinct from $4::text for update)`
 const columns = 'p.task_id as "taskId", p.id, p.url, p.scheme, p.dialect, p.sealed_secrets as sealed'
 
-/** $5 id, $6 url, $7 scheme, $8 sealed secrets, $9 dialect, $10 how many a task may have. */
+/**
+ * $5 id, $6 url, $7 scheme, $8 sealed secrets, $9 dialect, $10 how many a task may have, $11 whether it came with the message that
+ * asked for the task: what the task has reached by now is told then, as if the receiver had been there.
+ */
 export const savePush = statement(
   'save_push',
   `
@@ -20,7 +25,21 @@ saved as (
       disabled_at = null
   returning 1
 ),
-marked as (update tasks t set has_push = true from own where t.id = own.id and not t.has_push)
+marked as (update tasks t set has_push = true from own where t.id = own.id and not t.has_push),
+called as (
+  insert into outbox (id, tenant, connection, origin, ordinal, order_key, "primary", purpose, v, call, client_id, state, trace_id)
+  select c.id, $1, $2, c.id, 0, 'push:' || own.id || ':' || $5, false, 'push', ${rowVersion},
+    jsonb_build_object('push', jsonb_build_object('taskId', own.id, 'configId', $5::text, 'state', own.state,
+      'at', ${isoTime('own.state_at')})),
+    c.id::text, 'queued', replace(own.id::text, '-', '')
+  from own, (select gen_random_uuid() as id) c
+  where $11::boolean and own.state <> 'submitted' and exists (select 1 from saved)
+  returning order_key
+),
+queued as (
+  insert into send_lanes (tenant, connection, order_key, pending) select $1, $2, order_key, 1 from called
+  on conflict (tenant, connection, order_key) do update set pending = send_lanes.pending + 1
+)
 select exists (select 1 from saved) as "isSaved" from own`,
 )
 
