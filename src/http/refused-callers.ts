@@ -19,7 +19,10 @@ export async function noteRefusedCallers(deps: Deps, context: Context, next: Nex
     at: new Date(deps.now()).toISOString(),
     ...{ trace, reason, connection: 'admin', bytes: null, isLocal: deps.isLoopback(context) },
   })
-  context.res = await traced(context.res, trace)
+  const told = await traced(context.res, trace)
+  // Headers of an answer that is there already would win over those of the one that takes its place.
+  context.res = undefined
+  context.res = told
   const count = deps.rejections.due(reason, deps.now())
   if (count === undefined) return
   const line = { action: 'caller.admit', outcome: 'refused', code: reason, traceId: trace, detail: { count } }
