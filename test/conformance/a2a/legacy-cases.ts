@@ -144,6 +144,13 @@ export const legacyCases: readonly A2aCase[] = [
       await until(() => scene.main.running() === 1)
       scene.main.release()
       await until(() => scene.main.running() === 0)
+      // Over REST what is false is left out, as the proto has it.
+      const message = { message_id: crypto.randomUUID(), role: 'ROLE_USER', content: [{ text: 'wait' }] }
+      const { body } = await rest(scene, 'POST', '/message:send', { message, configuration: { history_length: 1 } })
+      expect(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']).toContain(body.task.status.state)
+      await until(() => scene.main.running() === 1)
+      scene.main.release()
+      await until(() => scene.main.running() === 0)
     },
   },
   {

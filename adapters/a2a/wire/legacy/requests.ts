@@ -42,7 +42,9 @@ function sendParams(params: Fields, { form, blocksByDefault }: LegacyOptions): F
   const given = memberOf(params, 'configuration')
   const configuration = isFields(given) ? given : {}
   const push = memberOf(configuration, form === 'rpc' ? 'pushNotificationConfig' : 'pushNotification')
-  const blocking = memberOf(configuration, 'blocking') ?? blocksByDefault
+  // A writer of the proto leaves out what is false; without any configuration nobody said anything.
+  const unsaid = form === 'rest' && isFields(given) ? false : blocksByDefault
+  const blocking = memberOf(configuration, 'blocking') ?? unsaid
   return picked({
     message: isFields(message) ? messageFrom(message, form) : message,
     metadata: memberOf(params, 'metadata'),
