@@ -154,7 +154,7 @@ describeOnEachDatabase('what belongs to Alice', (database) => {
       const answer = await ask(method, path(id), bobsToken, body)
       expect(answer.status, `${method} ${path('…')}`).toBe(404)
       // Not even that there is such an id.
-      expect(answer).toEqual(await ask(method, path(nobodys), bobsToken, body))
+      expect(untraced(answer)).toEqual(untraced(await ask(method, path(nobodys), bobsToken, body)))
     }
     expect((await ask('GET', `/admin/sessions?owner=${alice.subject}`, bobsToken)).status).toBe(403)
     expect(await rows(actionsOf)).toMatchObject([{ status: 'pending' }])
@@ -270,3 +270,8 @@ describeOnEachDatabase('what belongs to Alice', (database) => {
     expect(heard).toHaveLength(1)
   })
 })
+
+/** Every answer names a trace of its own. */
+function untraced(answer: object): string {
+  return JSON.stringify(answer).replace(/"trace":"[0-9a-f]{32}"/g, '')
+}
