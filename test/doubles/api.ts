@@ -66,7 +66,7 @@ export function startApi(
   const work = putToWork(gateway)
   const answered = async (response: Response): Promise<ApiAnswer> => ({
     status: response.status,
-    body: await response.json(),
+    body: (response.headers.get('content-type') ?? '').includes('json') ? await response.json() : await response.text(),
     headers: response.headers,
   })
   return {
