@@ -15,7 +15,7 @@ export const rootPaths = {
   addresses: '/.well-known/agent-card',
 } as const
 
-/** First words of paths that the hub itself answers; an agent of such a name is reached by its own address only. */
+/** First words of paths that the hub itself answers; an agent of such a name is reached there, by naming it as the tenant. */
 const hubWords = new Set(['message:send', 'message:stream', 'tasks', 'extendedAgentCard', 'v1', '.well-known'])
 
 export function placeOf(pathname: string, base: string, agents: readonly string[]): Place {

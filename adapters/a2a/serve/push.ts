@@ -3,7 +3,6 @@ import type { PushConfig } from '../../../src/contract/index.ts'
 import { pushTargetProblem } from '../verify/push-target.ts'
 import { type Fault, fault, isFault } from '../wire/faults.ts'
 import { defaultConfigId } from '../wire/legacy/requests.ts'
-import { defined } from '../wire/message.ts'
 import type { A2aPushConfig } from '../wire/objects.ts'
 import { readPushConfig, readPushList, readPushRequest } from '../wire/requests.ts'
 import { type A2aDeps, byOf, type Call, invalidParams, noSuchTask, type Operation, readOr, result } from './call.ts'
@@ -95,13 +94,7 @@ export const deletePush: Operation = async (deps, call, params) => {
   return result({})
 }
 
-/** Whoever reads it back learns how they are told, and no credential. */
-function pushTo({ taskId, id, url, scheme, token }: PushConfig): A2aPushConfig {
-  return {
-    taskId,
-    id,
-    url,
-    ...defined({ token: token ?? undefined }),
-    ...(scheme === null ? {} : { authentication: { scheme } }),
-  }
+/** Whoever reads it back learns how they are told, and nothing that proves us to the receiver. */
+function pushTo({ taskId, id, url, scheme }: PushConfig): A2aPushConfig {
+  return { taskId, id, url, ...(scheme === null ? {} : { authentication: { scheme } }) }
 }

@@ -107,8 +107,10 @@ async function factsOf(deps: A2aDeps, call: Call, request: SendRequest): Promise
   if (isFault(place)) return place
   const isAnonymous = caller.kind === 'anonymous'
   return {
-    ...{ message, caller, dialect, agent, forwarded, chain: chain.chain, before: place.before },
-    isNamed: named !== undefined,
+    ...{ message, caller, dialect, forwarded, chain: chain.chain, before: place.before },
+    // A task goes on with the agent it began with, whoever the words name.
+    agent: place.before?.task.agent ?? agent,
+    isNamed: named !== undefined || place.before !== undefined,
     contextId: place.contextId,
     semanticId: semanticIdOf(deps, call, message.messageId),
     isContextOwn: !isAnonymous || isUnguessable(place.contextId),

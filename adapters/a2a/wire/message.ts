@@ -44,7 +44,10 @@ function readPart(scope: Scope): A2aPart | undefined {
 
 function readContent(scope: Scope, kind: (typeof contents)[number]): A2aPart | undefined {
   const value = memberOf(scope.of, kind)
-  if (kind === 'data') return { data: jsonOf(value) }
+  if (kind === 'data') {
+    const isLarge = new TextEncoder().encode(JSON.stringify(value)).length > maxInlineBytes
+    return isLarge ? wrong(scope, kind, `must have at most ${maxInlineBytes} bytes as JSON`) : { data: jsonOf(value) }
+  }
   if (typeof value !== 'string') return wrong(scope, kind, 'must be a string')
   switch (kind) {
     case 'text':

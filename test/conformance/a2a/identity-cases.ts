@@ -232,6 +232,9 @@ export const identityCases: readonly A2aCase[] = [
       await sent(scene, binding, aMessage('@lean hi', { contextId }))
       await sent(scene, binding, aMessage('and again', { contextId }))
       expect(textOf(scene.lean.heard.at(-1)?.parts ?? [])).toBe('and again')
+      const asked = await sent(scene, binding, aMessage('ask'), { agent: 'lean' })
+      await sent(scene, binding, aMessage('@demo blue', { taskId: asked.id }))
+      expect(textOf(scene.lean.heard.at(-1)?.parts ?? [])).toBe('@demo blue')
     },
   },
 ]

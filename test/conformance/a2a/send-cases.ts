@@ -90,6 +90,7 @@ export const sendCases: readonly A2aCase[] = [
         [{ raw: 'A'.repeat(400_000) }, 'message.parts[1].raw'],
         [{ url: '/relative' }, 'message.parts[1].url'],
         [{ text: 5 }, 'message.parts[1].text'],
+        [{ data: 'x'.repeat(300_000) }, 'message.parts[1].data'],
       ]
       for (const [part, field] of cases)
         expect(await wrong(scene, binding, aMessage('', { parts: [{ text: 'ok' }, part] }))).toEqual([field])
