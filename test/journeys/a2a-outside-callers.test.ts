@@ -54,7 +54,13 @@ describeOnEachDatabase('an agent with a token of another issuer', (database) => 
     'AU-02 over %s a token that does not hold is refused, and told why in the header',
     async (binding) => {
       const at = Math.floor(Date.now() / 1000)
-      for (const claims of [{ exp: at - 120 }, { aud: 'https://other.example' }, { nbf: at + 600 }]) {
+      // The last one is made out to the name that it is asked for by, which is the caller's choice.
+      for (const claims of [
+        { exp: at - 120 },
+        { aud: 'https://other.example' },
+        { nbf: at + 600 },
+        { aud: 'http://localhost/a2a' },
+      ]) {
         const answer = await peer.call(binding, 'GetTask', { id: 'x' }, await by(claims))
         expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([
           401,

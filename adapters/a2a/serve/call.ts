@@ -27,6 +27,8 @@ export type A2aDeps = {
   readonly files: FileSource | undefined
   readonly cards: CardDesk
   readonly pages: PageTokens
+  /** How the outside reaches this gateway; without it addresses are those that were asked, which prove nothing. */
+  readonly publicUrl: string | undefined
   readonly newId: () => string
   readonly now: () => number
 }

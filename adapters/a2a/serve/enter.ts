@@ -14,22 +14,28 @@ export async function identify(
   deps: A2aDeps,
   request: Request,
   door: ServeDoor,
-  { mount, origin }: { readonly mount: string | undefined; readonly origin: string },
+  mount: string | undefined,
 ): Promise<A2aCaller | Fault> {
   const { settings } = deps
   const headers = Object.fromEntries(request.headers)
-  const hub = `${origin}${settings.path}`
   const verdict = await judgeCaller(
     deps.callers,
     { headers, isLoopback: door.isLoopback },
     {
       agent: mount ?? firstAgent(deps),
       isNamed: mount !== undefined,
-      urls: mount === undefined ? [hub] : [`${hub}/${mount}`, hub],
+      urls: urlsOf(deps, mount),
       anonymous: settings.anonymous,
     },
   )
   return verdict.kind === 'rejected' ? turnedAway(door, verdict.reason, verdict.challenge) : verdict.caller
+}
+
+/** What a token may be made out to. A caller chooses the name it asks for us by, so that only a configured one counts. */
+function urlsOf({ publicUrl, settings }: A2aDeps, mount: string | undefined): readonly string[] {
+  if (publicUrl === undefined) return []
+  const hub = `${publicUrl}${settings.path}`
+  return mount === undefined ? [hub] : [`${hub}/${mount}`, hub]
 }
 
 function firstAgent({ agents, connection }: Pick<A2aDeps, 'agents' | 'connection'>): string {
@@ -50,15 +56,12 @@ function turnedAway(door: ServeDoor, reason: RejectReason, challenge: string): F
 }
 
 /** What the operation needs of a token; nothing where none had to be shown. */
-function scopeFault(
-  { callers, settings }: A2aDeps,
-  { caller, door, origin }: Entering,
-  name: OperationName,
-): Fault | undefined {
+function scopeFault(deps: A2aDeps, { caller, door, mount }: Entering, name: OperationName): Fault | undefined {
   const { scope } = operations[name]
   if (mayCall(caller, scope)) return undefined
-  const resource = `${origin}${settings.path}`
-  return turnedAway(door, 'insufficient_scope', callers.challenge('insufficient_scope', { scope, resource }))
+  const [resource] = urlsOf(deps, mount)
+  const at = { scope, ...(resource === undefined ? {} : { resource }) }
+  return turnedAway(door, 'insufficient_scope', deps.callers.challenge('insufficient_scope', at))
 }
 
 export type Entering = {

@@ -29,7 +29,7 @@ export async function serveRest(
   // What a verb is asked of a task needs no body, and then no type of one.
   const foreign = hasBody(request) ? mediaTypeFault(headers, match.params['id'] !== undefined) : undefined
   if (foreign !== undefined) return faultResponse(tongue, foreign)
-  const caller = await identify(deps, request, door, { mount, origin })
+  const caller = await identify(deps, request, door, mount)
   if (isFault(caller)) return faultResponse(tongue, caller)
   const body = hasBody(request) ? await readJson(request, settings.maxBodyBytes) : queryOf(request)
   if (isFault(body)) return faultResponse(tongue, body)

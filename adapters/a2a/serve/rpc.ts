@@ -31,7 +31,7 @@ export async function serveRpc(deps: A2aDeps, arriving: Arriving): Promise<Respo
   }
   const foreign = mediaTypeFault(request.headers, false)
   if (foreign !== undefined) return faultResponse(tongue, foreign)
-  const caller = await identify(deps, request, door, { mount, origin })
+  const caller = await identify(deps, request, door, mount)
   if (isFault(caller)) return faultResponse(tongue, caller)
   const body = await readJson(request, settings.maxBodyBytes)
   if (isFault(body)) return faultResponse(tongue, body)

@@ -10,9 +10,7 @@ import { type Place, placeOf } from './place.ts'
 import { serveRest } from './rest.ts'
 import { type Arriving, serveRpc } from './rpc.ts'
 
-export type ServeDeps = A2aDeps & { readonly publicUrl: string | undefined }
-
-export function createServe(deps: ServeDeps): (request: Request, door: ServeDoor) => Promise<Response | undefined> {
+export function createServe(deps: A2aDeps): (request: Request, door: ServeDoor) => Promise<Response | undefined> {
   return async (request, door) => {
     const url = new URL(request.url)
     const slugs = deps.agents().map(({ slug }) => slug)
@@ -20,7 +18,7 @@ export function createServe(deps: ServeDeps): (request: Request, door: ServeDoor
     const origin = deps.publicUrl ?? url.origin
     try {
       if (place.kind === 'operation') return await serveOperation(deps, { request, door, origin }, place)
-      const stranger = await strangerFault(deps, request, door, origin)
+      const stranger = await strangerFault(deps, request, door)
       if (stranger !== undefined) return faultResponse(plain(deps, 'rest'), stranger)
       return (await serveDocument(deps, request, place, origin)) ?? nothingThere(deps)
     } catch (error) {
@@ -42,14 +40,9 @@ function serveOperation(
 }
 
 /** Undefined: whoever asks may read what there is to read. */
-async function strangerFault(
-  deps: A2aDeps,
-  request: Request,
-  door: ServeDoor,
-  origin: string,
-): Promise<Fault | undefined> {
+async function strangerFault(deps: A2aDeps, request: Request, door: ServeDoor): Promise<Fault | undefined> {
   if (deps.settings.cards === 'public') return undefined
-  const caller = await identify(deps, request, door, { mount: undefined, origin })
+  const caller = await identify(deps, request, door, undefined)
   return isFault(caller) ? caller : undefined
 }
 
