@@ -11,6 +11,7 @@ import {
   defineAdapter,
   GatewayError,
 } from '../../src/contract/index.ts'
+import { createUnpinnedFetch } from '../../src/verification/index.ts'
 import { type A2aSettings, type A2aSettingsInput, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
 import { appendReply } from './deliver/append.ts'
 import { deliverPush } from './deliver/push.ts'
@@ -77,6 +78,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const pushing = {
     push: tasks.push,
     guardedFetch: needed(deps.guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch'),
+    ownFetch: createUnpinnedFetch(deps.fetch),
     allow: settings.push === false ? [] : settings.push.allow,
     timeoutMs: callTimeoutMs,
   }

@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { a2a } from '../../adapters/a2a/index.ts'
+import { createPinnedFetch } from '../../src/node/guarded-fetch.ts'
 import { statement } from '../../src/storage/database.ts'
 import { type A2aPeer, aMessage, startA2a } from '../doubles/a2a-peer.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
@@ -36,7 +37,9 @@ describeOnEachDatabase('push notifications of A2A', (database) => {
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
-    peer = startA2a(database(), { connections: [a2a({ push: { allow: ['127.0.0.1'] } })] })
+    // As on Node, which pins addresses: what the operator wrote down is reached, and nothing else that is private.
+    const runtime = { guardedFetch: createPinnedFetch() }
+    peer = startA2a(database(), { connections: [a2a({ push: { allow: ['127.0.0.1'] } })], runtime })
   })
   afterEach(async () => {
     await peer.stop()

@@ -47,6 +47,8 @@ export function eventStream({ first, rest }: Stream, options: EventStreamOptions
             }
             next ??= frames.next()
             const got = await withSignOfLife(next, endsAt.promise, options.heartbeatMs)
+            // Its reader left meanwhile: nobody is there to be told anything.
+            if (isEnded) return
             if (got === 'silence') return controller.enqueue(utf8.encode(': still here\n\n'))
             next = undefined
             if (got !== 'over' && got.done !== true) {
@@ -57,6 +59,7 @@ export function eventStream({ first, rest }: Stream, options: EventStreamOptions
             return end()
           }
         } catch (error) {
+          if (isEnded) return
           controller.enqueue(utf8.encode(`data: ${options.writeFailure(error)}\n\n`))
           controller.close()
           end()

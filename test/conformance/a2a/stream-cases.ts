@@ -214,6 +214,7 @@ export const streamCases: readonly A2aCase[] = [
       await released(scene)
       await stays?.ended
       expect(kinds(stays as Stream).at(-1)).toBe('completed')
+      expect(scene.gateway.logged.filter(({ event }) => event === 'request_crashed')).toEqual([])
     },
   },
   {
