@@ -54,13 +54,22 @@ export async function savePush(
   return invalidParams([{ field: 'id', description }])
 }
 
-export const getPush: Operation = async (deps, call, params) => {
-  const request = readOr(readPushRequest(params))
+/** What is asked about receivers of a task, once it is readable, they are told at all, and the task is the caller's. */
+async function asked<Request extends { readonly taskId: string }>(
+  deps: A2aDeps,
+  call: Call,
+  request: Request | Fault,
+): Promise<Request | Fault> {
   if (isFault(request)) return request
   const refusal = pushIsOff(deps)
   if (refusal !== undefined) return refusal
   const task = await findTask(deps, call, request.taskId)
-  if (isFault(task)) return task
+  return isFault(task) ? task : request
+}
+
+export const getPush: Operation = async (deps, call, params) => {
+  const request = await asked(deps, call, readOr(readPushRequest(params)))
+  if (isFault(request)) return request
   const { id, taskId } = request
   const found = await deps.tasks.push.find(taskId, id, byOf(call))
   // 0.3 asks for the only one there is by the task's own id.
@@ -72,24 +81,16 @@ export const getPush: Operation = async (deps, call, params) => {
 }
 
 export const listPush: Operation = async (deps, call, params) => {
-  const request = readOr(readPushList(params))
+  const request = await asked(deps, call, readOr(readPushList(params)))
   if (isFault(request)) return request
-  const refusal = pushIsOff(deps)
-  if (refusal !== undefined) return refusal
-  const task = await findTask(deps, call, request.taskId)
-  if (isFault(task)) return task
   const configs = await deps.tasks.push.list(request.taskId, byOf(call))
   return configs === undefined ? noSuchTask() : result({ configs: configs.map(pushTo) })
 }
 
 /** One that is gone is gone: deleting it again is no mistake. */
 export const deletePush: Operation = async (deps, call, params) => {
-  const request = readOr(readPushRequest(params))
+  const request = await asked(deps, call, readOr(readPushRequest(params)))
   if (isFault(request)) return request
-  const refusal = pushIsOff(deps)
-  if (refusal !== undefined) return refusal
-  const task = await findTask(deps, call, request.taskId)
-  if (isFault(task)) return task
   await deps.tasks.push.remove(request.taskId, request.id, byOf(call))
   return result({})
 }

@@ -1,5 +1,5 @@
 // The body of a request: of a type we read, never more of it than allowed, and a JSON object (a2a 9.2).
-import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { parseBoundedJson, readBody } from '../../../src/verification/index.ts'
 import { jsonTypeOf } from '../verify/media-type.ts'
 import { type Fault, fault } from '../wire/faults.ts'
 import type { Fields } from '../wire/fields.ts'
@@ -15,8 +15,7 @@ export function mediaTypeFault(headers: Headers, isOptional: boolean): Fault | u
 }
 
 export async function readJson(request: Request, maxBytes: number): Promise<Fields | Fault> {
-  const declared = Number(request.headers.get('content-length') ?? Number.NaN)
-  const bytes = declared > maxBytes ? undefined : await readBounded(request.body, maxBytes)
+  const bytes = await readBody(request, maxBytes)
   if (bytes === undefined)
     return fault('body_too_large', `the request is too large; send at most ${maxBytes} bytes`, {
       // What was not read would be taken for the next request.
@@ -33,28 +32,4 @@ export async function readJson(request: Request, maxBytes: number): Promise<Fiel
     default:
       return fault('parse_error', 'the request is not valid JSON')
   }
-}
-
-async function readBounded(body: ReadableStream<Uint8Array> | null, maxBytes: number): Promise<Uint8Array | undefined> {
-  if (body === null) return new Uint8Array()
-  const chunks: Uint8Array[] = []
-  let size = 0
-  const reader = body.getReader()
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) break
-    size += value.byteLength
-    if (size > maxBytes) {
-      await reader.cancel()
-      return undefined
-    }
-    chunks.push(value)
-  }
-  const whole = new Uint8Array(size)
-  let at = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, at)
-    at += chunk.byteLength
-  }
-  return whole
 }

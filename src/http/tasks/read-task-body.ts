@@ -1,6 +1,6 @@
 // The body of a task request as JSON, or as nothing: what is wrong with it is told once it is known who asks.
 import type { Context } from 'hono'
-import { readBody } from '../read-body.ts'
+import { readBody } from '../../verification/index.ts'
 
 export type TaskBody = { readonly kind: 'read'; readonly value: unknown } | { readonly kind: 'too_large' }
 
