@@ -1,12 +1,6 @@
 // Every case of a2a 11 and of msg 17.5 that concerns A2A, and where it stands: run under its id, run by somebody else's tests under
 // another name, run with the outcome we chose instead, or left out with its reason. coverage.test.ts holds it to this.
-
-export type Coverage =
-  | { readonly kind: 'covered'; readonly id: string; readonly file: string }
-  | { readonly kind: 'differs'; readonly id: string; readonly file: string; readonly why: string }
-  /** `claim`: part of the name of the test that shows it. */
-  | { readonly kind: 'core'; readonly id: string; readonly file: string; readonly claim: string }
-  | { readonly kind: 'left out'; readonly id: string; readonly reason: string }
+import { type Coverage, core, covered, differs, leftOut } from '../case-list.ts'
 
 const here = 'conformance/a2a'
 const numbered = (prefix: string, from: number, to: number): string =>
@@ -50,19 +44,3 @@ export const coverage: readonly Coverage[] = [
   leftOut('CH-07', 'turns of a pair of callers without a person between them are not counted'),
   leftOut('A2-05', 'no connector is trusted to speak for its channel: relay stays `none`, as in A2-06'),
 ]
-
-function covered(file: string, ids: string): readonly Coverage[] {
-  return ids.split(' ').map((id) => ({ kind: 'covered', id, file }))
-}
-
-function differs(id: string, file: string, why: string): Coverage {
-  return { kind: 'differs', id, file, why }
-}
-
-function core(id: string, file: string, claim: string): Coverage {
-  return { kind: 'core', id, file, claim }
-}
-
-function leftOut(id: string, reason: string): Coverage {
-  return { kind: 'left out', id, reason }
-}

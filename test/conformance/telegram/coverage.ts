@@ -1,12 +1,6 @@
 // Every case of slack 8.5-8.7, those of 8.9 that concern Telegram, and msg 17.4, and where it stands: run under its id, run by the core's
 // own tests under another name, run with the outcome we chose instead, or left out with its reason. coverage.test.ts holds it to this.
-
-export type Coverage =
-  | { readonly kind: 'covered'; readonly id: string; readonly file: string }
-  | { readonly kind: 'differs'; readonly id: string; readonly file: string; readonly why: string }
-  /** `claim`: part of the name of the test that shows it. */
-  | { readonly kind: 'core'; readonly id: string; readonly file: string; readonly claim: string }
-  | { readonly kind: 'left out'; readonly id: string; readonly reason: string }
+import { type Coverage, core, covered, differs, leftOut } from '../case-list.ts'
 
 const reading = 'adapters/telegram.test.ts'
 const sending = 'adapters/telegram-outbound.test.ts'
@@ -56,19 +50,3 @@ export const coverage: readonly Coverage[] = [
     'Telegram signs no time, so no clock of ours decides whether an update is genuine; another platform’s case',
   ),
 ]
-
-function covered(file: string, ids: string): readonly Coverage[] {
-  return ids.split(' ').map((id) => ({ kind: 'covered', id, file }))
-}
-
-function differs(id: string, file: string, why: string): Coverage {
-  return { kind: 'differs', id, file, why }
-}
-
-function core(id: string, file: string, claim: string): Coverage {
-  return { kind: 'core', id, file, claim }
-}
-
-function leftOut(id: string, reason: string): Coverage {
-  return { kind: 'left out', id, reason }
-}
