@@ -85,6 +85,19 @@ describeOnEachDatabase('push notifications of A2A', (database) => {
     expect(told).toHaveLength(1)
   })
 
+  test('a message that is sent again makes no second receiver, and nobody is told twice', async () => {
+    const configuration = { taskPushNotificationConfig: { url } }
+    const params = { message: aMessage('hello'), configuration }
+    const { task } = (await peer.call('JSONRPC', 'SendMessage', params)).result
+    await expect.poll(statesTold, { timeout: 15_000 }).toContain('TASK_STATE_COMPLETED')
+    await expect.poll(outboxStates, { timeout: 15_000 }).toSatisfy(isOver)
+    const before = told.length
+    expect((await peer.call('JSONRPC', 'SendMessage', params)).result.task.id).toBe(task.id)
+    const list = await peer.call('JSONRPC', 'ListTaskPushNotificationConfigs', { taskId: task.id })
+    expect(list.result.configs).toHaveLength(1)
+    expect(await outboxStates()).toHaveLength(before)
+  })
+
   test('PU-08: a redirect is not followed', async () => {
     answers = [
       { status: 302, headers: { location: 'http://127.0.0.1:9/elsewhere' } },

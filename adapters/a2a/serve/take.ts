@@ -48,8 +48,10 @@ export async function takeSend(deps: A2aDeps, call: Call, request: SendRequest):
     if (stored !== undefined && isOtherBody(deps, stored.messages, message)) return reusedId()
   }
   const { push } = request
-  // After the commit, and again with every copy: whoever was answered is told, and whoever was not asks again.
-  const saved = push === undefined ? undefined : await savePush(deps, call, { ...push, taskId }, true)
+  // After the commit, and again with every copy: whoever was answered is told, and whoever was not asks again. A receiver without a
+  // name goes by that of its message, so that a copy makes no second one.
+  const saved =
+    push === undefined ? undefined : await savePush(deps, call, { id: message.messageId, ...push, taskId }, true)
   return saved !== undefined && isFault(saved) ? saved : { taskId, message, isNew, before }
 }
 

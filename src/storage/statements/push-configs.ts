@@ -23,7 +23,7 @@ saved as (
   on conflict (tenant, task_id, id) do update
     set url = excluded.url, scheme = excluded.scheme, sealed_secrets = excluded.sealed_secrets, dialect = excluded.dialect,
       disabled_at = null
-  returning 1
+  returning xmax = 0 as is_new
 ),
 marked as (update tasks t set has_push = true from own where t.id = own.id and not t.has_push),
 called as (
@@ -33,7 +33,7 @@ called as (
       'at', ${isoTime('own.state_at')})),
     c.id::text, 'queued', replace(own.id::text, '-', '')
   from own, (select gen_random_uuid() as id) c
-  where $11::boolean and own.state <> 'submitted' and exists (select 1 from saved)
+  where $11::boolean and own.state <> 'submitted' and exists (select 1 from saved where is_new)
   returning order_key
 ),
 queued as (
