@@ -34,7 +34,7 @@ for (const database of databases) {
   const { url, reason } = inject('postgres')
   const isMissing = database === 'postgres' && url === ''
   describe.skipIf(isMissing)(`proofs on ${database}${isMissing ? ` (${reason})` : ''}`, () => {
-    test.for(names)('%s holds', { timeout: 400_000 }, async (name) => {
+    test.for(names)('%s holds', { timeout: 900_000 }, async (name) => {
       const outcome = await outcomes.get(`${name} ${database}`)
       expect(outcome?.broken, outcome?.text).toEqual([])
       expect(outcome?.code, outcome?.text).toBe(0)

@@ -114,7 +114,7 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
       gateways.push(gateway)
       return gateway
     },
-    settle: (maxMs = 60_000) => settle(platform, operator, maxMs),
+    settle: (maxMs = 180_000) => settle(platform, operator, maxMs),
     async close() {
       platform.close()
       tool.openGate()

@@ -158,7 +158,7 @@ export function blobStoreContract(
 
     if (liveBytes === undefined) return
     // Larger than any file we take: who held all of it would hold 64 MiB, and the bound is that of the whole journey.
-    test('holds less than 40 MB of a file of 64 MiB at any time, up and down', async () => {
+    test('holds less than 40 MB of a file of 64 MiB at any time, up and down', { timeout: 120_000 }, async () => {
       const { store } = scene
       const [size, step] = [64 * mebibyte, 4 * mebibyte]
       const before = await liveBytes()
