@@ -5,6 +5,7 @@
 //   gone_on   tasks that get another message: as long as it waits they are not over
 //   shut      drafts that are not taken, and why
 //   tasked    new tasks, under the id of their first message
+import { unindexed } from './by-key-alone.ts'
 import { instantNow } from './iso-time.ts'
 
 export const withTasks = {
@@ -31,14 +32,14 @@ gone_on as (
     state = case when t.state in ('input_required', 'auth_required') then 'submitted' else t.state end,
     state_at = case when t.state in ('input_required', 'auth_required') then ${instantNow} else t.state_at end
   from going_on g
-  where t.id = g.known and t.tenant = g.tenant and t.connection = g.connection and t.ended_at is null
+  where t.id = g.known and ${unindexed('t.tenant')} = g.tenant and ${unindexed('t.connection')} = g.connection and t.ended_at is null
     and t.owner is not distinct from g.subject and (select count(*) from held_lanes) >= 0
   returning t.id, t.owner
 ),
 shut as materialized (
   select c.ord, case when c.is_taken then 'id_taken'
-    when exists (select 1 from tasks t where t.id = c.known and t.tenant = c.tenant and t.connection = c.connection
-      and t.owner is not distinct from c.subject) then 'task_over' else 'task_unknown' end as reason
+    when exists (select 1 from tasks t where t.id = c.known and ${unindexed('t.tenant')} = c.tenant
+      and ${unindexed('t.connection')} = c.connection and t.owner is not distinct from c.subject) then 'task_over' else 'task_unknown' end as reason
   from claims c
   where c.is_taken or c.known is not null and not exists (select 1 from gone_on t where t.id = c.known)
 ),`,

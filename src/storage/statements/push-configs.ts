@@ -1,11 +1,12 @@
 // Where owners of tasks want to be told. $1 tenant, $2 connection, $3 task, $4 owner; a task of somebody else's gives no row.
 import { statement } from '../database.ts'
 import { rowVersion } from '../row-version.ts'
+import { unindexed } from './by-key-alone.ts'
 import { isoTime } from './iso-time.ts'
 
 const own = `own as materialized (
   select t.id, t.state, t.state_at from tasks t
-  where t.tenant = $1 and t.connection = $2 and t.id = $3 and t.owner is not distinct from $4::text for update)`
+  where t.id = $3 and ${unindexed('t.tenant')} = $1 and ${unindexed('t.connection')} = $2 and t.owner is not distinct from $4::text for update)`
 const columns = 'p.task_id as "taskId", p.id, p.url, p.scheme, p.dialect, p.sealed_secrets as sealed'
 
 /**

@@ -1,13 +1,14 @@
 // What became of a message; the books; the dead and their second chance. An id comes as $1 with its tenant as $2.
 import { statement } from '../database.ts'
 import { auditedAct } from './audit-lines.ts'
+import { unindexed } from './by-key-alone.ts'
 import { remembered } from './history.ts'
 
 export const findReceipt = statement(
   'find_receipt',
   `
 select x.id, x.state, x.reason, x.turn_id as "turnId", t.run_id as "runId", t.response
-from inbox x left join turns t on t.id = x.turn_id where x.id = $1 and x.tenant = $2`,
+from inbox x left join turns t on t.id = x.turn_id where x.id = $1 and ${unindexed('x.tenant')} = $2`,
 )
 
 /** $1 tenant. */

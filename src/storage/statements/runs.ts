@@ -1,6 +1,7 @@
 // Runs: who stopped them, their log, and what is told of them. $1 is the run, by its turn's id, where not said otherwise.
 import { statement } from '../database.ts'
 import { auditedAct } from './audit-lines.ts'
+import { unindexed } from './by-key-alone.ts'
 import { iso } from './history.ts'
 import { ownThreads } from './own-thread.ts'
 
@@ -16,7 +17,7 @@ export const findRuns = statement(
 with named as materialized (
   select id from runs where tenant = $2 and run_id = $1 and ($3::text is null or owner = $3)
   union
-  select id from runs where tenant = $2 and ($3::text is null or owner = $3) and id = (case when $1 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1 end)::uuid
+  select id from runs where ${unindexed('tenant')} = $2 and ($3::text is null or owner = $3) and id = (case when $1 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then $1 end)::uuid
 )
 select ${lineColumns}, coalesce(r.usage, '{}') as usage, coalesce(r.budgets, '{}') as budgets,
   coalesce(r.summary, '{}') as summary, (select max(seq) from run_events e where e.run_id = r.id) as "lastSeq"
@@ -39,7 +40,7 @@ export const listRunEvents = statement(
   'list_run_events',
   `
 select seq, attempt, ${iso('created_at')} as "createdAt", event from run_events
-where run_id = (select id from runs where id = $1 and tenant = $4) and seq > $2 order by seq limit $3`,
+where run_id = (select id from runs where id = $1 and ${unindexed('tenant')} = $4) and seq > $2 order by seq limit $3`,
 )
 
 /**
@@ -49,7 +50,8 @@ where run_id = (select id from runs where id = $1 and tenant = $4) and seq > $2 
 export const cancelRun = statement(
   'cancel_run',
   `
-with asked as materialized (select id, status, conversation_id, tenant, agent, owner from runs where id = $1 and tenant = $3 for update),
+with asked as materialized (select id, status, conversation_id, tenant, agent, owner from runs
+  where id = $1 and ${unindexed('tenant')} = $3 for update),
 marked as (
   update runs r set cancel_requested_at = coalesce(r.cancel_requested_at, now()),
     cancelled_by = coalesce(r.cancelled_by, $2)

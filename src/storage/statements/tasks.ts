@@ -1,33 +1,19 @@
 // Tasks as their owners see them. $1 tenant, $2 connection; a task of somebody else's gives no row.
 import { statement } from '../database.ts'
+import { unindexed } from './by-key-alone.ts'
 import { instantNow, isoTime } from './iso-time.ts'
+import { dossier, line, task, taskColumns } from './task-dossier.ts'
 
-const fields: Readonly<Record<string, string>> = {
-  id: 't.id',
-  contextId: 't.context_id',
-  agent: 't.agent',
-  owner: 't.owner',
-  state: 't.state',
-  stateAt: isoTime('t.state_at'),
-  createdAt: isoTime('t.created_at'),
-  dialect: 't.dialect',
-  metadata: 't.metadata',
-  said: 't.said',
-}
-const columns = Object.entries(fields)
-  .map(([name, value]) => `${value} as "${name}"`)
-  .join(', ')
-const task = `json_build_object(${Object.entries(fields)
-  .map(([name, value]) => `'${name}', ${value}`)
-  .join(', ')})`
-
-/** $3 id, $4 owner. */
-const own = 't.tenant = $1 and t.connection = $2 and t.id = $3 and t.owner is not distinct from $4::text'
+/** $3 id. */
+const byId = `t.id = $3 and ${unindexed('t.tenant')} = $1 and ${unindexed('t.connection')} = $2`
+/** $4 owner. */
+const own = `${byId} and t.owner is not distinct from $4::text`
 
 /** $1 tenant, $2 connection, $3 inbox id. */
 export const taskOfMessage = statement(
   'task_of_message',
-  'select task_id as id from inbox where tenant = $1 and connection = $2 and id = $3 and task_id is not null',
+  `select x.task_id as id from inbox x
+   where x.id = $3 and ${unindexed('x.tenant')} = $1 and ${unindexed('x.connection')} = $2 and x.task_id is not null`,
 )
 
 /** $1 tenant, $2 connection, $3 the message's own id, $4 owner. */
@@ -39,26 +25,11 @@ where x.tenant = $1 and x.connection = $2 and x.message_id = $3 and x.subject is
 order by x.seq limit 1`,
 )
 
-export const findTask = statement('find_task', `select ${columns} from tasks t where ${own}`)
+export const findTask = statement('find_task', `select ${taskColumns} from tasks t where ${own}`)
 
-const line = `json_build_object('order', u.task_order, 'seq', e.seq, 'runId', u.id, 'at', ${isoTime('e.created_at')}, 'event', e.event)`
-
-/** Words count only as long as their turn has no end; what the turn did otherwise is no part of the task. */
-const dossier = (which: string): string => `
-select ${task} as task,
-  coalesce((select json_agg(json_build_object('payload', x.message -> 'task_payload', 'at', ${isoTime('x.received_at')}) order by x.seq)
-    from inbox x where x.task_id = t.id and x.message -> 'task_payload' is not null), '[]') as asked,
-  coalesce((select json_agg(${line} order by u.task_order, e.seq) from turns u join run_events e on e.run_id = u.id
-    where u.task_id = t.id and (e.event ->> 'type' = 'done' or (e.event ->> 'type' in ('text_delta', 'reset') and u.state = 'running')
-      or e.seq = (select max(m.seq) from run_events m where m.run_id = u.id))), '[]') as lines
-from tasks t where ${which}`
-
-export const readTask = statement('read_task', dossier(own))
+export const readTask = statement('read_task', dossier(`tasks t where ${own}`))
 /** $3 id. For whoever tells others about it, not for whoever asks. */
-export const readTaskToTell = statement(
-  'read_task_to_tell',
-  dossier('t.tenant = $1 and t.connection = $2 and t.id = $3'),
-)
+export const readTaskToTell = statement('read_task_to_tell', dossier(`tasks t where ${byId}`))
 
 /** $3 id, $4 and $5 the place after which, $6 how many. State and lines are of one moment. */
 export const taskNews = statement(
@@ -69,18 +40,21 @@ select t.state, ${isoTime('t.state_at')} as "stateAt", t.said,
     select ${line} as line from turns u join run_events e on e.run_id = u.id
     where u.task_id = t.id and (u.task_order, e.seq) > ($4::int, $5::int)
     order by u.task_order, e.seq limit $6) l), '[]') as lines
-from tasks t where t.tenant = $1 and t.connection = $2 and t.id = $3`,
+from tasks t where ${byId}`,
 )
 
 /** What a list is of; `context` only where it is asked for, so that a plan made without it does not pass it by. */
 const meant = (context: string): string => `
   from tasks t where t.tenant = $1 and t.connection = $2 and t.owner = $3 and ($4::text is null or t.agent = $4)${context}
-    and ($6::text is null or t.state = $6) and ($7::timestamptz is null or t.state_at >= $7::timestamptz)
+    and ($6::text is null or t.state = $6) and t.state_at >= coalesce($7::timestamptz, '-infinity')
     -- What was merely said was answered as a message: its asker knows of no task.
     and t.said -> 'direct' is null`
 
 /** More are not counted: nobody pages through them to see whether it is so, and counting would cost more than the page. */
-const maxCounted = 10_000
+const maxCounted = 2_000
+
+/** Where nothing is asked the bounds are open: a condition that may be absent is none that an index is entered by. */
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /**
  * $3 owner, $4 agent, $5 context, $6 state, $7 since, $8 and $9 the place after which, $10 how many; null where nothing is asked.
@@ -89,7 +63,7 @@ const maxCounted = 10_000
 const list = (context: string): string => `
 select (select count(*)::int from (select 1 ${meant(context)} limit ${maxCounted}) m) as total, coalesce((select json_agg(p.task) from (
   select ${task} as task ${meant(context)}
-    and ($8::timestamptz is null or (t.state_at, t.id) < ($8::timestamptz, $9::uuid))
+    and (t.state_at, t.id) < (coalesce($8::timestamptz, 'infinity'), coalesce($9::uuid, '${lastId}'))
   order by t.state_at desc nulls last, t.id desc nulls last limit $10) p), '[]') as tasks`
 
 export const listTasks = statement('list_tasks', list(' and $5::text is null'))
@@ -101,17 +75,19 @@ select a.id, t.id as "taskId", a.status <> 'pending' or a.expires_at < now() as 
   (select json_build_object('order', w.task_order, 'seq', e.seq) from run_events e where e.run_id = w.id
     order by e.seq desc limit 1) as place
 from tasks t join turns w on w.task_id = t.id join pending_actions a on a.turn_id = w.id
-where t.tenant = $1 and t.connection = $2 and ${which}
+where ${which}
   and (a.status = 'pending' or a.resolved_at > now() - interval '1 hour')
 order by a.id`
 
 /** $3 agent, $4 context, $5 owner. */
 export const waitsIn = statement(
   'waits_in_context',
-  waits('t.owner is not distinct from $5::text and t.agent = $3 and t.context_id = $4'),
+  waits(
+    't.tenant = $1 and t.connection = $2 and t.owner is not distinct from $5::text and t.agent = $3 and t.context_id = $4',
+  ),
 )
 /** $3 task. */
-export const waitsOf = statement('waits_of_task', waits('t.id = $3'))
+export const waitsOf = statement('waits_of_task', waits(byId))
 
 /** $3 agent, $4 context, $5 owner. The conversation of that name may be theirs, somebody else's, or not there. */
 export const isForeignContext = statement(

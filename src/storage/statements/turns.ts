@@ -77,7 +77,11 @@ claimed as (
   insert into runs (id, tenant, run_id, turn_id, conversation_id, session_id, agent, owner, resumes, status, cancel_requested_at,
     cancelled_by)
   select g.id, c.tenant, coalesce((
-      select g.id::text from runs r where r.tenant = c.tenant and r.run_id = g."runId" and r.conversation_id = c.id limit 1),
+      -- By the order of the one index that begins with both, so that no plan takes another.
+      select case when r.conversation_id = c.id then g.id::text end from (
+        select r.conversation_id from runs r
+        where r.tenant = c.tenant and r.run_id = g."runId" and r.conversation_id >= c.id
+        order by r.conversation_id limit 1) r),
     g."runId", g.id::text), g.id, c.id, g."sessionId", c.agent, g.principal, g.resumes, 'running',
     case when k.state = 'cancelled' then now() end, case when k.state = 'cancelled' then '${cancelledTask}' end
   from given g join conversations c on c.id = $1 left join task k on true where g.id is not null and g.kind not in ('amendment', 'control', 'door')

@@ -1,0 +1,36 @@
+// Plans that are made while the tables are empty are kept while they fill. Whatever looks for one row must find it by its key.
+import { expect, test } from 'vitest'
+import { type Statement, statement } from '../../src/storage/database.ts'
+import { acceptWithTasks } from '../../src/storage/statements/accept.ts'
+import { findPush, savePush } from '../../src/storage/statements/push-configs.ts'
+import { findReceipt } from '../../src/storage/statements/receipts.ts'
+import { cancelRun, listRunEvents } from '../../src/storage/statements/runs.ts'
+import { cancelTask, findTask, readTask, taskNews, taskOfMessage, waitsOf } from '../../src/storage/statements/tasks.ts'
+import { openRoomTurn, openTurn } from '../../src/storage/statements/turns.ts'
+import { describeOnEachDatabase } from '../setup/each-database.ts'
+
+const hot: readonly Statement[] = [
+  ...[acceptWithTasks, openTurn, openRoomTurn, cancelRun, listRunEvents, findReceipt, findPush, savePush],
+  ...[cancelTask, findTask, readTask, taskNews, taskOfMessage, waitsOf],
+]
+
+/** Looks through everything that a tenant or a connection has. */
+const wide = /Index Cond: \(*(\w+\.)?tenant = [^()]*\)( AND \((\w+\.)?connection = [^()]*\)\))?$/
+
+type PlanLine = { readonly 'QUERY PLAN': string }
+
+describeOnEachDatabase('a plan for empty tables', (database) => {
+  test.each(hot.map((each) => [each.name, each] as const))('%s finds its row by a key', async (name, { text }) => {
+    const count = Math.max(...[...text.matchAll(/\$(\d+)/g)].map((each) => Number(each[1])))
+    const nulls = new Array(count).fill('null').join(', ')
+    const lines = await database().transaction(async (sql) => {
+      await sql.query(statement('keep_plan', `set local plan_cache_mode = 'force_generic_plan'`), [])
+      await sql.query(statement('prepare', `prepare ${name} as ${text}`), [])
+      const plan = await sql.query<PlanLine>(statement('explain', `explain execute ${name}(${nulls})`), [])
+      await sql.query(statement('deallocate', `deallocate ${name}`), [])
+      return plan.map((row) => row['QUERY PLAN'])
+    })
+    expect(lines.length).toBeGreaterThan(1)
+    expect(lines.filter((line) => wide.test(line))).toEqual([])
+  })
+})
