@@ -31,6 +31,8 @@ export type ReadyTurn = {
   readonly members: Absorbed[]
   readonly signal: WaitingSignal | null
   readonly edit: WaitingMessage | null
+  /** Its session begins with it, and nothing was said there before. */
+  readonly isFirst?: boolean
   /** It does not run: its members do, one by one. */
   readonly splitBecause?: string
   /** Its live message, known when it ends. */
@@ -121,7 +123,8 @@ async function openForMessages(
   if (!(await deps.turns.open(lane, turn, plan.dispositions))) return undefined
   notifySkipped(deps, lane, plan.dispositions)
   const edit = plan.kind === 'amend' ? plan.edit : null
-  return { lane: withReplyTo(lane, turn), at, turn: opened(turn), members, signal: null, edit }
+  const isFirst = turn.isNewSession && turn.recall === undefined
+  return { lane: withReplyTo(lane, turn), at, turn: opened(turn), members, signal: null, edit, isFirst }
 }
 
 type Decided = Awaited<ReturnType<typeof admissions>>

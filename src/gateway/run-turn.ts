@@ -131,9 +131,7 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
 
 async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): Promise<RunResult> {
   const { agent, control, facts, pauses, occasion, chain } = running
-  const { historyHead: head, historyTail: tail } = deps.turnPolicy
-  const around = ready.at.attention.remember?.messages ?? 0
-  const transcript = await deps.transcripts.window(ready.turn.sessionId, { head, tail, around })
+  const transcript = await transcriptOf(deps, ready)
   const signal = AbortSignal.any([running.lease.signal, AbortSignal.timeout(deps.turnPolicy.deadlineMs)])
   const step = createStep(stepDeps(deps, ready, running, signal))
   const bringing = { deps, ready, step, signal: AbortSignal.any([signal, control.stop]) }
@@ -178,6 +176,14 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
   }
   const participants = transcript.map(participantOf).filter((participant) => participant !== undefined)
   return { ...nothing, ...waits, ...ended, participants, timers: [...made.timers, ...waits.timers] }
+}
+
+/** What was said before, as much of it as an agent is shown. A turn that its session begins with need not ask. */
+async function transcriptOf(deps: GatewayDeps, { turn, at, isFirst }: ReadyTurn): Promise<readonly Envelope[]> {
+  if (isFirst === true) return []
+  const { historyHead: head, historyTail: tail } = deps.turnPolicy
+  const around = at.attention.remember?.messages ?? 0
+  return deps.transcripts.window(turn.sessionId, { head, tail, around })
 }
 
 /** What a run leaves behind while it goes on. */

@@ -10,7 +10,7 @@ import { prepareTurn, type ReadyTurn } from './prepare-turn.ts'
 import { runAgent } from './run-turn.ts'
 import { showSigns } from './signs.ts'
 import { splitTurn } from './split-turn.ts'
-import { tellTask } from './task-end.ts'
+import { isAwaited, tellTask } from './task-end.ts'
 import { runIdOf } from './turn-facts.ts'
 
 export type ClaimedLane = { readonly lane: HeldLane; readonly claimedAt: number }
@@ -83,17 +83,17 @@ async function endAtDoor(deps: GatewayDeps, ready: TimedTurn): Promise<void> {
 }
 
 async function complete(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd): Promise<void> {
-  const isWritten = await deps.turns.complete(ready.lane, end)
-  if (!isWritten) deps.log.warn('turn_fenced', { ...factsOf(ready), epoch: ready.lane.epoch })
+  const ended = await deps.turns.complete(ready.lane, end, isAwaited(deps, ready))
+  if (ended === undefined) deps.log.warn('turn_fenced', { ...factsOf(ready), epoch: ready.lane.epoch })
   else {
     const facts = { outcome: end.state, reason: end.reason ?? end.leadReason, calls: end.calls.length }
     deps.log.info('turn_ended', { ...factsOf(ready), ...facts, ms: Math.round(tookMs(deps, ready)) })
     notify(deps, ready, 'channel.completed')
   }
-  meterEnd(deps, ready, isWritten ? end : undefined)
-  deps.bells.sends.ring()
+  meterEnd(deps, ready, ended === undefined ? undefined : end)
+  if (ended?.hasSends !== false) deps.bells.sends.ring()
   deps.bells.events.ring()
-  tellTask(deps, ready)
+  tellTask(deps, ready, ended?.task)
   if (end.state !== 'replied') deps.bells.ends.ring()
 }
 

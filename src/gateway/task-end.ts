@@ -7,6 +7,7 @@ import {
   type TaskState,
 } from '../contract/index.ts'
 import type { NewRunEvent, OpenTurn } from '../sessions/turn-store.ts'
+import type { TaskDossier } from '../tasks/task-store.ts'
 import type { GatewayDeps } from './deps.ts'
 
 const byRun: Readonly<Record<string, TaskState>> = {
@@ -61,7 +62,14 @@ function eventOf(call: JsonObject): JsonObject {
   return call['event'] as JsonObject
 }
 
-/** Something of a task was stored: whoever watches it here looks at once. */
-export function tellTask(deps: Pick<GatewayDeps, 'watchers'>, { turn }: { readonly turn: OpenTurn }): void {
-  if (turn.taskId !== null) deps.watchers.tell(turn.taskId)
+type Watched = Pick<GatewayDeps, 'watchers'>
+type OfTurn = { readonly turn: OpenTurn }
+
+/** Something of a task was stored: whoever watches it here looks at once, or has it from the commit. */
+export function tellTask({ watchers }: Watched, { turn }: OfTurn, task?: TaskDossier | null): void {
+  if (turn.taskId !== null) watchers.tell(turn.taskId, task ?? undefined)
+}
+
+export function isAwaited({ watchers }: Watched, { turn }: OfTurn): boolean {
+  return turn.taskId !== null && watchers.isAwaited(turn.taskId)
 }

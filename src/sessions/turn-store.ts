@@ -10,6 +10,7 @@ import type {
   StoredAccess,
   TaskState,
 } from '../contract/index.ts'
+import type { EndedTurn } from './ended-turn.ts'
 import type { Overheard, Recall } from './overheard.ts'
 
 /** What every later write must carry: it fails once somebody else holds the lane. */
@@ -296,7 +297,8 @@ export interface TurnStore {
   split(hold: Hold, turnId: string, split: TurnSplit): Promise<boolean>
   /** Gives the lane back with its turn still open. */
   release(hold: Hold, delayMs: number, cause: ReleaseCause, code?: string): Promise<boolean>
-  complete(hold: Hold, end: TurnEnd): Promise<boolean>
+  /** Undefined: somebody else has the lane. `isAwaited`: its task is wanted along with it. */
+  complete(hold: Hold, end: TurnEnd, isAwaited?: boolean): Promise<EndedTurn | undefined>
   /** Which of these are still held, after their lease was made longer. */
   renew(holds: readonly Hold[]): Promise<ReadonlySet<string>>
   /** Counts a lane's rows anew after a claim found nothing in it; true when the count was wrong. */

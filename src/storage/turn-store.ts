@@ -1,4 +1,5 @@
 // Hop 5's port on SQL. The holder is this process; the lease length is the store's.
+import type { EndedTurn } from '../sessions/ended-turn.ts'
 import type { Disposition, HeldLane, NewTurn, TurnEnd, TurnStore, WaitingMessage } from '../sessions/turn-store.ts'
 import type { Database, Statement } from './database.ts'
 import { readableRows } from './row-version.ts'
@@ -6,6 +7,7 @@ import { type LaneAccess, withAccess } from './spread-access.ts'
 import { claimControlLanes, claimLanes } from './statements/claim-lanes.ts'
 import {
   completeLiveTurn,
+  completeTaskTurn,
   completeTurn,
   endDoorTurn,
   endedUnder,
@@ -71,13 +73,13 @@ export function createTurnStore(database: Database, options: LeaseOptions): Turn
       const params = [hold.conversationId, holder, hold.epoch, delayMs, cause, code ?? null]
       return isHeld(await database.query<Held>(releaseLane, params))
     },
-    async complete(hold, end) {
+    async complete(hold, end, isAwaited = false) {
       const params = [hold.conversationId, holder, hold.epoch, storableJson(end), database.isShared]
-      const [row] = await database.query<{ ended: number }>(completionOf(end), params)
-      if ((row?.ended ?? 0) > 0) return true
+      const [row] = await database.query<EndedTurn & { ended: number }>(completionOf(end, isAwaited), params)
+      if (row !== undefined && row.ended > 0) return { hasSends: row.hasSends, task: row.task ?? null }
       // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.
       const [ours] = await database.query<{ ended: number }>(endedUnder, [end.turnId, hold.epoch])
-      return (ours?.ended ?? 0) > 0
+      return (ours?.ended ?? 0) > 0 ? { hasSends: true, task: null } : undefined
     },
     async renew(holds) {
       if (holds.length === 0) return new Set()
@@ -102,11 +104,12 @@ function opening(turn: NewTurn | null, dispositions: readonly Disposition[]): St
 }
 
 /** Most turns wait for nothing and let everybody in: they are spared the tables of those that do not. */
-function completionOf(end: TurnEnd): Statement {
+function completionOf(end: TurnEnd, isAwaited: boolean): Statement {
   if (end.ground !== null) return endDoorTurn
   const isPause = end.actions.length > 0 || end.requests.length > 0 || end.resolved !== null
   if (end.hasLive) return isPause ? pauseLiveTurn : completeLiveTurn
-  return isPause ? pauseTurn : completeTurn
+  if (isPause) return pauseTurn
+  return isAwaited && end.taskState !== null ? completeTaskTurn : completeTurn
 }
 
 function createClaims(

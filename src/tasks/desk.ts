@@ -140,15 +140,17 @@ async function settled(
   signal?: AbortSignal,
 ): Promise<TaskSnapshot | undefined> {
   const until = monotonicMs() + timeoutMs
-  const watcher = watchers.join(id)
+  const watcher = watchers.join(id, true)
   try {
-    if (isFresh) await watcher.wait(Math.min(pollMs, timeoutMs))
+    let told = isFresh ? await watcher.wait(Math.min(pollMs, timeoutMs)) : undefined
     for (;;) {
-      const found = await store.dossier(id, owner)
+      // Where it rests, nobody but its owner moves it on: what the commit told of it needs no second reading.
+      const isEnd = told !== undefined && isAtRest(told.task.state) && told.task.owner === owner
+      const found = isEnd ? told : await store.dossier(id, owner)
       if (found === undefined) return undefined
       const leftMs = until - monotonicMs()
       if (isAtRest(found.task.state) || leftMs <= 0 || signal?.aborted === true) return snapshotOf(found)
-      await watcher.wait(Math.min(pollMs, leftMs))
+      told = await watcher.wait(Math.min(pollMs, leftMs))
     }
   } finally {
     watcher.leave()

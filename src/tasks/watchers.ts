@@ -1,37 +1,56 @@
 // Whoever watches a task in this process is woken when something of it was stored here; what others store is found by asking.
+import type { TaskDossier } from './task-store.ts'
 
-/** One watcher of one key. It sleeps until somebody tells about the key, at most so long. */
-export type Watcher = { readonly wait: (ms: number) => Promise<void>; readonly leave: () => void }
-
-export type Watchers = {
-  readonly join: (key: string) => Watcher
-  readonly tell: (key: string) => void
+/** One watcher of one task. */
+export type Watcher = {
+  /** Sleeps until somebody tells of the task, at most so long; the task itself, if whoever told of it had it at hand. */
+  readonly wait: (ms: number) => Promise<TaskDossier | undefined>
+  readonly leave: () => void
 }
 
+export type Watchers = {
+  /** `isForEnd`: waits for what comes of it, and is glad to be given it. */
+  readonly join: (taskId: string, isForEnd?: boolean) => Watcher
+  /** Something of it was committed. `task`: as it stood right after that. */
+  readonly tell: (taskId: string, task?: TaskDossier) => void
+  /** Somebody waits for its end, so that it is worth having it at hand. */
+  readonly isAwaited: (taskId: string) => boolean
+}
+
+type Present = { readonly isForEnd: boolean; readonly wake: (task?: TaskDossier) => void }
+
 export function createWatchers(): Watchers {
-  const present = new Map<string, Set<() => void>>()
+  const present = new Map<string, Set<Present>>()
   return {
-    tell(key) {
-      for (const wake of present.get(key) ?? []) wake()
+    tell(taskId, task) {
+      for (const { wake } of present.get(taskId) ?? []) wake(task)
     },
-    join(key) {
+    isAwaited: (taskId) => [...(present.get(taskId) ?? [])].some(({ isForEnd }) => isForEnd),
+    join(taskId, isForEnd = false) {
       let isTold = false
+      let told: TaskDossier | undefined
       let onTold: (() => void) | undefined
-      const wake = (): void => {
+      const wake = (task?: TaskDossier): void => {
         isTold = true
+        // Told twice, only the later counts: it may have moved on since.
+        told = task
         onTold?.()
       }
-      const others = present.get(key) ?? new Set()
-      present.set(key, others.add(wake))
+      const self = { isForEnd, wake }
+      const others = present.get(taskId) ?? new Set()
+      present.set(taskId, others.add(self))
       return {
         async wait(ms) {
           if (!isTold) await sleepUntil(ms, (wakeUp) => (onTold = wakeUp))
+          const task = told
           onTold = undefined
           isTold = false
+          told = undefined
+          return task
         },
         leave() {
-          others.delete(wake)
-          if (others.size === 0 && present.get(key) === others) present.delete(key)
+          others.delete(self)
+          if (others.size === 0 && present.get(taskId) === others) present.delete(taskId)
           wake()
         },
       }

@@ -1,4 +1,4 @@
-// What a blocking send asks of the database about its own task: how it stands when it rests, and nothing before that.
+// What a blocking send asks of the database about its own task: nothing. The commit that ends its turn tells how it stands.
 import { expect, test } from 'vitest'
 import type { Database } from '../../src/storage/database.ts'
 import { aMessage, startA2a } from '../doubles/a2a-peer.ts'
@@ -15,12 +15,40 @@ function listening(database: Database, heard: string[]): Database {
 }
 
 describeOnEachDatabase('a blocking send', (database) => {
-  test('reads its task once, when it rests', async () => {
+  test('is answered from the commit that ended its turn, and reads neither its task nor an empty transcript', async () => {
     const heard: string[] = []
     const peer = startA2a(listening(database(), heard))
     const { result } = await peer.call('JSONRPC', 'SendMessage', { message: aMessage('hello') })
     await peer.stop()
     expect(result.task.status.state).toBe('TASK_STATE_COMPLETED')
-    expect(heard.filter((name) => name === 'read_task' || name === 'task_of_message')).toEqual(['read_task'])
+    expect(heard).not.toContain('transcript_window')
+    // On a slow machine it looks before that too, since another process might have ended the turn.
+    const ended = heard.indexOf('complete_task_turn')
+    expect(ended).toBeGreaterThan(0)
+    const reads = ['read_task', 'task_news', 'task_of_message']
+    expect(heard.slice(ended).filter((name) => reads.includes(name))).toEqual([])
+  })
+
+  test.each(['hello', 'ask', 'refuse', 'say one two', 'file'])(
+    'answers "%s" with what is read of its task afterwards',
+    async (word) => {
+      const peer = startA2a(database())
+      const first = await peer.call('JSONRPC', 'SendMessage', { message: aMessage(word) })
+      const read = await peer.call('JSONRPC', 'GetTask', { id: first.result.task.id })
+      await peer.stop()
+      expect(first.result.task).toEqual(read.result)
+    },
+  )
+
+  test('goes on with a task, and is answered with all of it', async () => {
+    const peer = startA2a(database())
+    const { result } = await peer.call('JSONRPC', 'SendMessage', { message: aMessage('ask') })
+    const { id: taskId } = result.task
+    const next = await peer.call('JSONRPC', 'SendMessage', { message: aMessage('hello', { taskId }) })
+    const read = await peer.call('JSONRPC', 'GetTask', { id: taskId })
+    await peer.stop()
+    expect(next.result.task.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(next.result.task.history).toHaveLength(3)
+    expect(next.result.task).toEqual(read.result)
   })
 })

@@ -5,6 +5,7 @@ import { auditedMessages } from './audit-lines.ts'
 import { emptyLine } from './empty-line.ts'
 import { remembered } from './history.ts'
 import { instantNow } from './iso-time.ts'
+import { endedDossier } from './task-dossier.ts'
 import { liveTurnCalls, turnCalls } from './turn-calls.ts'
 import { wakeNote } from './wake-note.ts'
 
@@ -102,9 +103,15 @@ const doorMembers = `
 const isStillAsked = `(turn.kind = 'control' and exists (
       select 1 from turns w join pending_actions a on a.turn_id = w.id where w.task_id = k.id and a.status = 'pending'))`
 
-type Completion = { readonly extra: string; readonly members: string; readonly calls: string }
+type Completion = {
+  readonly extra: string
+  readonly members: string
+  readonly calls: string
+  /** What else is answered. */
+  readonly shown?: string
+}
 
-const completion = ({ extra, members, calls }: Completion): string => `
+const completion = ({ extra, members, calls, shown = '' }: Completion): string => `
 with lane as materialized (
   select l.conversation_id from lanes l
   where l.conversation_id = $1 and l.holder = $2 and l.epoch = $3 for update
@@ -120,7 +127,7 @@ turn as (
     ended_at = case when g.state = 'replied' then null else now() end,
     history = ${remembered('t', `'what', g.state, 'attempt', t.attempt, 'code', g.reason`)}
   from given g where t.id = g."turnId" and t.state = 'running'
-  returning t.id, t.tenant, t.connection, t.conversation_id, t.session_id, t.trace_id, t.agent, t.attempt, t.kind, t.task_id
+  returning t.id, t.tenant, t.connection, t.conversation_id, t.session_id, t.trace_id, t.agent, t.attempt, t.kind, t.task_id, t.task_order
 ),
 -- A message that came meanwhile keeps it open; so does a decision that has just set the paused run going.
 tasked as (
@@ -133,6 +140,7 @@ tasked as (
   where k.id = turn.task_id and k.ended_at is null and g."taskState" is not null
     and not (turn.kind = 'control' and exists (
       select 1 from signals s where s.conversation_id = k.conversation_id and s.state in ('queued', 'in_turn')))
+  returning k.*
 ),${extra}
 numbered as (
   update sessions s set next_seq = s.next_seq + json_array_length(g.envelopes), last_activity_at = now(),
@@ -180,6 +188,7 @@ told as (
     e.entry ->> 'key', turn.attempt, (e.entry -> 'event')::jsonb
   from turn, given g, json_array_elements(g.events) with ordinality as e(entry, ord)
   on conflict do nothing
+  returning seq, created_at, event
 ),
 members as (${members}
   from turn, given g where x.turn_id = turn.id and x.state = 'in_turn'
@@ -198,9 +207,17 @@ freed as (
 woken as (
   select case when $5::boolean and exists (select 1 from sent where state = 'queued') then pg_notify('parley_wake', ${wakeNote('sends')}) end as done
 )
-select (select count(*)::int from turn) as ended, (select count(*)::int from lane) as held from woken`
+select (select count(*)::int from turn) as ended,
+  -- Whoever wants to be told of a task is told by calls that a trigger writes.
+  exists (select 1 from sent where state = 'queued') or exists (select 1 from tasked where has_push) as "hasSends"${shown}
+from woken`
 
 export const completeTurn = statement('complete_turn', completion({ extra: '', members, calls: turnCalls('') }))
+/** For a task that somebody waits for in this process: it is told as it stands now, and need not be read again. */
+export const completeTaskTurn = statement(
+  'complete_task_turn',
+  completion({ extra: '', members, calls: turnCalls(''), shown: `, ${endedDossier} as task` }),
+)
 export const pauseTurn = statement('pause_turn', completion({ extra: pauses, members, calls: turnCalls('') }))
 /** The same for turns that opened a live message. */
 export const completeLiveTurn = statement(

@@ -1,0 +1,9 @@
+// What the commit that ends a turn tells whoever made it.
+import type { TaskDossier } from '../tasks/task-store.ts'
+
+export type EndedTurn = {
+  /** There is something to send. */
+  readonly hasSends: boolean
+  /** The task as of that commit, where it was asked for and can be told. */
+  readonly task: TaskDossier | null
+}
