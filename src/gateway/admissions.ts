@@ -73,7 +73,8 @@ export async function admit(
       if (isForOtherAgent(decision.evidence, agent)) return refusal(at, row, ground, 'wrong_agent')
       const fault = await admitChain(deps, row.message, agent)
       if (fault !== undefined) return refusal(at, row, ground, fault)
-      return { ...ground, kind: 'admitted', principal: person.id, subject: person.id }
+      const speaker = speakerFields(person, row, scene)
+      return { ...ground, kind: 'admitted', principal: person.id, subject: person.id, speaker }
     }
   }
 }
@@ -88,7 +89,7 @@ async function resolvePerson(
   return deps.principals.resolve(message.sender, { ...place, ...by, links: access.links })
 }
 
-/** Who acts in a run, with what authority: the execution principal and the role a grant gives it. Undefined: nobody. */
+/** Who acts in a run that nobody was admitted to just now. Undefined: nobody. */
 export async function speakerOf(
   deps: AdmissionDeps,
   at: GatewayConnection,
@@ -99,10 +100,14 @@ export async function speakerOf(
   const decision = await deps.access.decide(row.message.sender, scene)
   if (decision.kind !== 'admitted') return undefined
   const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
-  const role = roleHere(row.message.sender, scene)
-  const caller = row.message.channel?.caller
-  if (person === undefined) return undefined
-  return { ...person.principal, role, ...(caller === undefined ? {} : { caller_context: caller }) }
+  return person === undefined ? undefined : speakerFields(person, row, scene)
+}
+
+/** With what authority somebody acts: the execution principal and the role a grant gives it. */
+function speakerFields({ principal }: ResolvedPrincipal, { message }: WaitingMessage, scene: AccessScene): Fields {
+  const caller = message.channel?.caller
+  const role = roleHere(message.sender, scene)
+  return { ...principal, role, ...(caller === undefined ? {} : { caller_context: caller }) }
 }
 
 /** What stored grants make of whoever gives a command, for this agent in this place, as of this very moment. */

@@ -1,5 +1,5 @@
 // Hops 5-6: a held lane becomes a turn: identified, admitted, merged, opened or resumed. Undefined: nothing to run.
-import type { JsonObject, NormalizedMessage } from '../contract/index.ts'
+import type { Fields, JsonObject, NormalizedMessage } from '../contract/index.ts'
 import type { LiveEnd } from '../outbox/enqueue.ts'
 import { type Absorbed, absorbEdits } from '../sessions/absorb-edits.ts'
 import { planTurn, type TurnPlan } from '../sessions/plan-turn.ts'
@@ -33,6 +33,8 @@ export type ReadyTurn = {
   readonly edit: WaitingMessage | null
   /** Its session begins with it, and nothing was said there before. */
   readonly isFirst?: boolean
+  /** Whose words it answers, as they were let in; unknown where it is taken up again. */
+  readonly speaker?: Fields
   /** It does not run: its members do, one by one. */
   readonly splitBecause?: string
   /** Its live message, known when it ends. */
@@ -124,10 +126,24 @@ async function openForMessages(
   notifySkipped(deps, lane, plan.dispositions)
   const edit = plan.kind === 'amend' ? plan.edit : null
   const isFirst = turn.isNewSession && turn.recall === undefined
-  return { lane: withReplyTo(lane, turn), at, turn: opened(turn), members, signal: null, edit, isFirst }
+  return {
+    lane: withReplyTo(lane, turn),
+    at,
+    turn: opened(turn),
+    members,
+    signal: null,
+    edit,
+    isFirst,
+    ...speakerIn(decided, lead),
+  }
 }
 
 type Decided = Awaited<ReturnType<typeof admissions>>
+
+function speakerIn(decided: Decided, lead: WaitingMessage | undefined): Pick<ReadyTurn, 'speaker'> {
+  const admission = lead === undefined ? undefined : decided.get(lead.id)
+  return admission?.kind === 'admitted' ? { speaker: admission.speaker } : {}
+}
 
 /** What decided goes into the audit log with the member. */
 export function memberOf(row: WaitingMessage, ord: number, principal: string | null, decided: Decided): NewMember {

@@ -32,6 +32,8 @@ import { turnSiblings } from './siblings.ts'
 import { tellResumed, tellRun } from './tell-run.ts'
 import { chainOf, type TurnChain, withChain } from './turn-chain.ts'
 import { replyFacts, runIdOf } from './turn-facts.ts'
+import { openTurnSignal } from './turn-signal.ts'
+import { transcriptOf } from './turn-transcript.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** What the agent came to: its answer, what it wants said before, and when it wants to be woken. */
@@ -97,6 +99,8 @@ type Start = RunMeans & {
 }
 
 type Running = Start & {
+  /** Ends it whatever its agent does. */
+  readonly signal: AbortSignal
   readonly control: RunControl
   readonly pauses: ReturnType<typeof createPauses>
   readonly chain: TurnChain
@@ -111,9 +115,10 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
     ends: start.occasion.ends,
     chain,
   })
+  const { signal, end } = openTurnSignal(start.lease.signal, deps.turnPolicy.deadlineMs)
   try {
     await stopIfAsked(deps, ready, control)
-    return await runUnder(deps, ready, { ...start, control, pauses, chain })
+    return await runUnder(deps, ready, { ...start, control, pauses, chain, signal })
   } catch (error) {
     const cause = control.cause()
     if (cause === undefined || isSpines(error)) {
@@ -125,16 +130,22 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
     const { resolved } = pauses.collect()
     return { ...nothing, reply, resolved, run: stoppedEnd(cause), events: await control.recorder.rest() }
   } finally {
+    end()
     control.end()
   }
 }
 
 async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): Promise<RunResult> {
-  const { agent, control, facts, pauses, occasion, chain } = running
+  const { agent, control, facts, pauses, occasion, chain, signal } = running
   const transcript = await transcriptOf(deps, ready)
-  const signal = AbortSignal.any([running.lease.signal, AbortSignal.timeout(deps.turnPolicy.deadlineMs)])
-  const step = createStep(stepDeps(deps, ready, running, signal))
-  const bringing = { deps, ready, step, signal: AbortSignal.any([signal, control.stop]) }
+  const step = createStep(stepDeps(deps, ready, running))
+  const bringing = {
+    ...{ deps, ready, step },
+    // Made for those who bring something: most turns have no files.
+    get signal() {
+      return AbortSignal.any([signal, control.stop])
+    },
+  }
   const turns = transcript.map(historyTurn).filter((turn) => turn !== undefined)
   const { files, members, history, bring } = await untilAborted(signal, () => openTurnFiles(bringing, turns))
   const made: Made = { lines: [], extras: [], timers: [], used: [], run: undefined }
@@ -176,14 +187,6 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
   }
   const participants = transcript.map(participantOf).filter((participant) => participant !== undefined)
   return { ...nothing, ...waits, ...ended, participants, timers: [...made.timers, ...waits.timers] }
-}
-
-/** What was said before, as much of it as an agent is shown. A turn that its session begins with need not ask. */
-async function transcriptOf(deps: GatewayDeps, { turn, at, isFirst }: ReadyTurn): Promise<readonly Envelope[]> {
-  if (isFirst === true) return []
-  const { historyHead: head, historyTail: tail } = deps.turnPolicy
-  const around = at.attention.remember?.messages ?? 0
-  return deps.transcripts.window(turn.sessionId, { head, tail, around })
 }
 
 /** What a run leaves behind while it goes on. */
@@ -230,7 +233,8 @@ function takenFrom(
   }
 }
 
-async function whoSpeaks(deps: GatewayDeps, { members, at, lane }: ReadyTurn): Promise<AgentContext['who']> {
+async function whoSpeaks(deps: GatewayDeps, { members, at, lane, speaker }: ReadyTurn): Promise<AgentContext['who']> {
+  if (speaker !== undefined) return speaker
   const lead = members.at(-1)
   return lead === undefined ? {} : ((await speakerOf(deps, at, lead.row, lane.agent)) ?? {})
 }
@@ -277,8 +281,7 @@ function isSpines(error: unknown): boolean {
 function stepDeps(
   deps: GatewayDeps,
   ready: ReadyTurn,
-  { lease, isStopping, control }: Running,
-  signal: AbortSignal,
+  { lease, isStopping, control, signal }: Running,
 ): Parameters<typeof createStep>[0] {
   const { lane, turn } = ready
   return {

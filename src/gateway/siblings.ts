@@ -15,7 +15,7 @@ import {
   textPart,
 } from '../contract/index.ts'
 import { type AgentChain, chainCue, loopFault, nextAgentChain } from '../identity/chain/agent-chain.ts'
-import { admit, speakerOf } from './admissions.ts'
+import { admit } from './admissions.ts'
 import type { GatewayDeps } from './deps.ts'
 import { elsewhereFrom } from './elsewhere.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
@@ -192,7 +192,7 @@ async function admitted(scene: SiblingScene, sibling: Agent, message: Normalized
   }
   const spoken = { ...row, message }
   const decision = await admit(deps, ready.at, spoken, sibling.slug)
-  if (decision.kind === 'admitted') return (await speakerOf(deps, ready.at, spoken, sibling.slug)) ?? {}
+  if (decision.kind === 'admitted') return decision.speaker
   const reason = decision.kind === 'refused' ? decision.reason : 'not_paired'
   throw refusal(sibling.slug, reason, 'it does not answer this person')
 }

@@ -1,5 +1,5 @@
 // Hop 5: from what waits in a lane to the next turn. Pure: the same rows give the same plan after any crash.
-import type { JsonObject, OpenPairing } from '../contract/index.ts'
+import type { Fields, JsonObject, OpenPairing } from '../contract/index.ts'
 import { type Absorbed, absorbEdits } from './absorb-edits.ts'
 import { overheardEnvelope } from './codec.ts'
 import type { Remembered } from './overheard.ts'
@@ -14,8 +14,9 @@ import {
 
 /** What hop 6 says of a message. */
 export type Admission = Ground &
+  /** `speaker`: what an agent is told of who is let in. */
   (
-    | { readonly kind: 'admitted'; readonly principal: string }
+    | { readonly kind: 'admitted'; readonly principal: string; readonly speaker: Fields }
     /** `pairing`: the one that is open already. Without one, or to be told, it takes a turn of its own. */
     | {
         readonly kind: 'held'

@@ -69,7 +69,7 @@ export function createPrincipal(facts: PrincipalFacts, extraSources: readonly st
     throw invalid('auth_source', `must be one of ${[...authSources, ...extraSources].join(', ')}`)
   }
   // A copy of its own all the way down: whoever keeps a reference to the facts cannot change who is acting.
-  return frozen(structuredClone(parsed.data))
+  return frozenCopy(parsed.data)
 }
 
 export type ConversationOwner = { readonly type: string; readonly key: string }
@@ -107,8 +107,12 @@ function invalid(field: string, reason: string): GatewayError {
   return new GatewayError('bad_request', `invalid_agent_execution_principal: ${field || 'principal'} ${reason}`)
 }
 
-function frozen<T>(value: T): T {
+/** Of JSON, as checked above. */
+function frozenCopy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
-  for (const inner of Object.values(value)) frozen(inner)
-  return Object.freeze(value)
+  const copy = Array.isArray(value)
+    ? value.map(frozenCopy)
+    : Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, frozenCopy(inner)]))
+  // The same shape, made anew.
+  return Object.freeze(copy) as T
 }

@@ -1,0 +1,12 @@
+// The transcript that a turn's agent is shown.
+import type { Envelope } from '../contract/index.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+
+/** What was said before, as much of it as an agent is shown. A turn that its session begins with need not ask. */
+export async function transcriptOf(deps: GatewayDeps, { turn, at, isFirst }: ReadyTurn): Promise<readonly Envelope[]> {
+  if (isFirst === true) return []
+  const { historyHead: head, historyTail: tail } = deps.turnPolicy
+  const around = at.attention.remember?.messages ?? 0
+  return deps.transcripts.window(turn.sessionId, { head, tail, around })
+}
