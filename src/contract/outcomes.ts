@@ -1,4 +1,5 @@
 // What we expect to happen, as closed unions: verdicts, acceptances, delivery outcomes.
+import type { Task } from './tasks.ts'
 
 /** What a transport is answered: status and body, decided by the adapter or by the table in http/status.ts. */
 export type TransportAnswer = {
@@ -44,8 +45,15 @@ export type Verdict<Payload> =
 
 /** Hop 4: what became of one message. Everything but a thrown error means: stored, and may be acknowledged. */
 export type Acceptance =
-  /** `taskId`: of the task that it began or goes on with. */
-  | { readonly kind: 'accepted'; readonly inboxId: string; readonly flagged: boolean; readonly taskId?: string }
+  | {
+      readonly kind: 'accepted'
+      readonly inboxId: string
+      readonly flagged: boolean
+      /** Of the task that it began or goes on with. */
+      readonly taskId?: string
+      /** The task that it began, as it was stored. */
+      readonly task?: Task
+    }
   | { readonly kind: 'duplicate'; readonly inboxId: string }
   | { readonly kind: 'stale'; readonly inboxId: string }
   | { readonly kind: 'refused'; readonly reason: string }

@@ -118,11 +118,12 @@ export interface TaskDesk {
   isForeignContext(agent: string, contextId: string, by: TaskCaller): Promise<boolean>
   /**
    * Stored events after `cursor` (`0`: from the beginning), in order; waits for more, ends after the task's last event or when
-   * aborted. `state`: the one that was shown already. A cursor nobody was given yields nothing.
+   * aborted. `state`: the one that was shown already. `isFresh`: it was stored just now, so there is nothing to see before
+   * somebody tells of it. A cursor nobody was given yields nothing. Whoever does not read to the end aborts.
    */
   watch(
     id: string,
-    from: { readonly cursor: string; readonly state?: TaskState },
+    from: { readonly cursor: string; readonly state?: TaskState; readonly isFresh?: boolean },
     signal: AbortSignal,
   ): AsyncIterable<readonly TaskEvent[]>
   /**

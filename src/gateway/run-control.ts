@@ -6,7 +6,7 @@ import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { createRunRecorder, type RunRecorder } from './run-events.ts'
 import { hasOwnersMessage, steer } from './steer.ts'
-import { tellTask } from './task-end.ts'
+import { tellProgress } from './task-end.ts'
 
 export type RunControl = {
   readonly stop: AbortSignal
@@ -39,7 +39,7 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
     append: (events) => deps.runs.append(lane, turn.id, turn.attempt, events),
     onStored({ stoppedBy }) {
       deps.bells.events.ring()
-      tellTask(deps, ready)
+      tellProgress(deps, ready)
       if (stoppedBy !== null) onStopped(stoppedBy)
     },
   })

@@ -10,7 +10,7 @@ import { prepareTurn, type ReadyTurn } from './prepare-turn.ts'
 import { runAgent } from './run-turn.ts'
 import { showSigns } from './signs.ts'
 import { splitTurn } from './split-turn.ts'
-import { isAwaited, tellTask } from './task-end.ts'
+import { isAwaited, tellProgress, tellTask } from './task-end.ts'
 import { runIdOf } from './turn-facts.ts'
 
 export type ClaimedLane = { readonly lane: HeldLane; readonly claimedAt: number }
@@ -31,7 +31,9 @@ export async function takeTurn(
   const lease = deps.leases.keep(lane, claimedAt)
   try {
     const ready = await prepareTurn(deps, at, lane)
-    if (ready !== undefined) await endTurn(deps, { ...ready, startedAt: deps.monotonicMs() }, lease, isStopping)
+    if (ready === undefined) return
+    tellProgress(deps, ready)
+    await endTurn(deps, { ...ready, startedAt: deps.monotonicMs() }, lease, isStopping)
   } finally {
     lease.end()
   }

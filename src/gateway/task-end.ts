@@ -70,6 +70,11 @@ export function tellTask({ watchers }: Watched, { turn }: OfTurn, task?: TaskDos
   if (turn.taskId !== null) watchers.tell(turn.taskId, task ?? undefined)
 }
 
+/** It goes on: whoever waits for its end is not woken. */
+export function tellProgress({ watchers }: Watched, { turn }: OfTurn): void {
+  if (turn.taskId !== null) watchers.tellProgress(turn.taskId)
+}
+
 export function isAwaited({ watchers }: Watched, { turn }: OfTurn): boolean {
   return turn.taskId !== null && watchers.isAwaited(turn.taskId)
 }

@@ -91,6 +91,7 @@ function acceptance(outcome: InboxOutcome): Acceptance {
       return {
         ...{ kind: 'accepted', inboxId: outcome.inboxId, flagged: outcome.flagged },
         ...(outcome.taskId === undefined ? {} : { taskId: outcome.taskId }),
+        ...(outcome.task === undefined ? {} : { task: outcome.task }),
       }
     case 'duplicate':
     case 'stale':

@@ -1,5 +1,5 @@
 // The port of hop 4: claims messages once, stores them and queues them, all in one commit.
-import type { JsonObject } from '../contract/index.ts'
+import type { JsonObject, Task } from '../contract/index.ts'
 
 /** One arrival on its way into the inbox. Only `queued` rows enter a lane. */
 export type InboxDraft = {
@@ -75,6 +75,8 @@ export type InboxOutcome =
       readonly inboxId: string
       readonly flagged: boolean
       readonly taskId?: string
+      /** The task that it began. */
+      readonly task?: Task
     }
   | { readonly kind: 'busy' }
   /** Of a message about a task: `task_unknown`, `task_over`, or `id_taken` by another message of the same sender. */

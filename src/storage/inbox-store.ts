@@ -1,4 +1,5 @@
 // Hop 4's port on SQL: the accept statement and what its answer means.
+import type { Task } from '../contract/index.ts'
 import type { InboxDraft, InboxOutcome, InboxStore } from '../inbound/inbox-store.ts'
 import type { Database } from './database.ts'
 import { rowVersion } from './row-version.ts'
@@ -11,6 +12,7 @@ type AcceptRow = {
   readonly knownId: string | null
   readonly flagged: boolean
   readonly taskId: string | null
+  readonly task: Task | null
   readonly state: string | null
   readonly isBusy: boolean
   readonly refusal: string | null
@@ -77,8 +79,9 @@ function outcome(row: AcceptRow | undefined): InboxOutcome {
   if (row === undefined) return { kind: 'again' }
   if (row.insertedId !== null) {
     const kind = row.state === 'refused' ? 'stale' : 'accepted'
-    const task = row.taskId === null ? {} : { taskId: row.taskId }
-    return { kind, inboxId: row.insertedId, flagged: row.flagged, ...task }
+    const of = row.taskId === null ? {} : { taskId: row.taskId }
+    const began = row.task === null ? {} : { task: row.task }
+    return { kind, inboxId: row.insertedId, flagged: row.flagged, ...of, ...began }
   }
   if (row.knownId !== null) return { kind: 'duplicate', inboxId: row.knownId, flagged: false }
   if (row.refusal !== null) return { kind: 'shut', reason: row.refusal }

@@ -9,7 +9,7 @@ import {
 } from '../contract/index.ts'
 import { agentMessages, cursorOf, eventsOf, firstCursor, lastCursor, outputsOf, placeOf } from './read-lines.ts'
 import type { StoredWait, TaskDossier, TaskLine, TaskNews, TaskStore } from './task-store.ts'
-import type { Watchers } from './watchers.ts'
+import type { Watcher, Watchers } from './watchers.ts'
 
 export type DeskDeps = {
   readonly store: TaskStore
@@ -82,18 +82,26 @@ function snapshotOf({ task, asked, lines: all }: TaskDossier): TaskSnapshot {
   return { task, messages, outputs: outputsOf(lines), cursor: last === undefined ? firstCursor : cursorOf(last) }
 }
 
-async function* watch(
+type From = { readonly cursor: string; readonly state?: TaskState; readonly isFresh?: boolean }
+
+/** Listens from now on, not from the first reading on: what is told in between is not slept through. */
+function watch(deps: DeskDeps, id: string, from: From, signal: AbortSignal): AsyncGenerator<readonly TaskEvent[]> {
+  const watcher = deps.watchers.join(id)
+  if (signal.aborted) watcher.leave()
+  else signal.addEventListener('abort', () => watcher.leave(), { once: true })
+  return eventsFrom(deps, id, from, { watcher, signal })
+}
+
+async function* eventsFrom(
   deps: DeskDeps,
   id: string,
-  from: { readonly cursor: string; readonly state?: TaskState },
-  signal: AbortSignal,
+  from: From,
+  { watcher, signal }: { readonly watcher: Watcher; readonly signal: AbortSignal },
 ): AsyncGenerator<readonly TaskEvent[]> {
   let place = placeOf(from.cursor)
   let shown = from.state
-  const watcher = deps.watchers.join(id)
-  const leave = (): void => watcher.leave()
-  signal.addEventListener('abort', leave, { once: true })
   try {
+    if (from.isFresh === true) await watcher.wait(pollMs)
     while (place !== undefined && !signal.aborted) {
       const news = await deps.store.news(id, place, batchSize)
       if (news === undefined) return
@@ -110,7 +118,6 @@ async function* watch(
       if (isAll) await watcher.wait(pollMs)
     }
   } finally {
-    signal.removeEventListener('abort', leave)
     watcher.leave()
   }
 }

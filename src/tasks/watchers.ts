@@ -13,6 +13,8 @@ export type Watchers = {
   readonly join: (taskId: string, isForEnd?: boolean) => Watcher
   /** Something of it was committed. `task`: as it stood right after that. */
   readonly tell: (taskId: string, task?: TaskDossier) => void
+  /** Something of it was committed that is no end. */
+  readonly tellProgress: (taskId: string) => void
   /** Somebody waits for its end, so that it is worth having it at hand. */
   readonly isAwaited: (taskId: string) => boolean
 }
@@ -24,6 +26,9 @@ export function createWatchers(): Watchers {
   return {
     tell(taskId, task) {
       for (const { wake } of present.get(taskId) ?? []) wake(task)
+    },
+    tellProgress(taskId) {
+      for (const { isForEnd, wake } of present.get(taskId) ?? []) if (!isForEnd) wake()
     },
     isAwaited: (taskId) => [...(present.get(taskId) ?? [])].some(({ isForEnd }) => isForEnd),
     join(taskId, isForEnd = false) {

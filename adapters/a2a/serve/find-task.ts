@@ -14,6 +14,6 @@ export async function readTaskOf({ tasks }: A2aDeps, call: Call, id: string): Pr
 }
 
 /** One agent's address knows nothing of another's tasks; the hub knows all of them. */
-function isHere({ agent }: Task, { named }: Call): boolean {
+export function isHere({ agent }: Task, { named }: Call): boolean {
   return named === undefined || named === agent
 }

@@ -1,5 +1,6 @@
 // A task as it stood at an earlier place of its log, so that what is shown first and what follows fit together (a2a 9.4).
 import {
+  type JsonObject,
   type Part,
   type Task,
   type TaskDesk,
@@ -7,10 +8,18 @@ import {
   type TaskSnapshot,
   textPart,
 } from '../../../src/contract/index.ts'
+import type { A2aMessage } from '../wire/objects.ts'
 import type { Call } from './call.ts'
 
 /** Before the first event of a log. */
 const logStart = '0'
+
+/** A task that has just begun, with the message that asked for it. */
+export function begunSnapshot(task: Task, message: A2aMessage): TaskSnapshot {
+  // As it came over the wire: JSON.
+  const asked = { role: 'user', payload: message as unknown as JsonObject, at: task.createdAt } as const
+  return { task, messages: [asked], outputs: [], cursor: logStart }
+}
 
 /** What its sender is shown first: the task as this message found it, with the message. */
 export function snapshotBefore(now: TaskSnapshot, before: TaskSnapshot | undefined): TaskSnapshot {

@@ -5,21 +5,20 @@ import { isFault } from '../wire/faults.ts'
 import { readSend } from '../wire/requests.ts'
 import { byOf, noSuchTask, type Operation, readOr, result } from './call.ts'
 import { fillParts, fillSnapshot } from './stored-bytes.ts'
-import { isOtherBody, reusedId, takeSend } from './take.ts'
+import { takeSend } from './take.ts'
 
 export const sendMessage: Operation = async (deps, call, params) => {
   const request = readOr(readSend(params))
   if (isFault(request)) return request
   const taken = await takeSend(deps, call, request)
   if (isFault(taken)) return taken
-  const { taskId, message, isNew } = taken
+  const { taskId, isNew } = taken
   const until = { timeoutMs: deps.settings.blockMs, isFresh: isNew }
   // Whoever goes away stops waiting and nothing else: the run goes on (ruling 30).
   const snapshot = request.returnImmediately
     ? await deps.tasks.read(taskId, byOf(call))
     : await deps.tasks.settled(taskId, byOf(call), until, call.signal)
   if (snapshot === undefined) return noSuchTask()
-  if (isOtherBody(deps, snapshot.messages, message)) return reusedId()
   const { historyLength, acceptedOutputModes: accepted } = request
   const { task } = snapshot
   if (task.state === 'completed' && task.said?.direct === true) {

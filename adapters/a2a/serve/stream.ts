@@ -4,13 +4,13 @@ import { isFinalState, type TaskEvent, type TaskSnapshot } from '../../../src/co
 import { createFraming, type Framing } from '../render/frames.ts'
 import { messageTo, type Place } from '../render/said.ts'
 import { type TaskView, taskTo } from '../render/task.ts'
-import { fault, isFault } from '../wire/faults.ts'
+import { type Fault, fault, isFault } from '../wire/faults.ts'
 import { readSend, readTask } from '../wire/requests.ts'
 import { type A2aDeps, type Call, type Frame, type Operation, type Outcome, readOr } from './call.ts'
-import { readTaskOf } from './find-task.ts'
-import { snapshotAt, snapshotBefore } from './rewind.ts'
+import { isHere, readTaskOf } from './find-task.ts'
+import { begunSnapshot, snapshotAt, snapshotBefore } from './rewind.ts'
 import { fillParts, fillSaid, fillSnapshot } from './stored-bytes.ts'
-import { isOtherBody, reusedId, takeSend } from './take.ts'
+import { type Taken, takeSend } from './take.ts'
 
 export const streamMessage: Operation = async (deps, call, params) => {
   const request = readOr(readSend(params))
@@ -18,13 +18,20 @@ export const streamMessage: Operation = async (deps, call, params) => {
   if (!deps.settings.streaming) return streamingIsOff()
   const taken = await takeSend(deps, call, request)
   if (isFault(taken)) return taken
-  const now = await readTaskOf(deps, call, taken.taskId)
-  if (isFault(now)) return now
-  if (isOtherBody(deps, now.messages, taken.message)) return reusedId()
+  const start = await startOf(deps, call, taken)
+  if (isFault(start)) return start
   const { historyLength, acceptedOutputModes: accepted } = request
   const view = { historyLength, includeArtifacts: true, accepted }
-  const start = taken.isNew ? snapshotBefore(now, taken.before) : await snapshotAt(deps.tasks, now, call)
-  return open(deps, call, { start, view, isTurn: true })
+  return open(deps, call, { start, view, isTurn: true, isFresh: taken.isNew })
+}
+
+/** What is shown first. A task that has just begun is known from the commit it began with. */
+async function startOf(deps: A2aDeps, call: Call, taken: Taken): Promise<TaskSnapshot | Fault> {
+  const { began, message, before, taskId } = taken
+  if (began !== undefined && isHere(began, call)) return begunSnapshot(began, message)
+  const now = await readTaskOf(deps, call, taskId)
+  if (isFault(now)) return now
+  return taken.isNew ? snapshotBefore(now, before) : snapshotAt(deps.tasks, now, call)
 }
 
 export const subscribeToTask: Operation = async (deps, call, params) => {
@@ -36,7 +43,7 @@ export const subscribeToTask: Operation = async (deps, call, params) => {
   if (isFinalState(now.task.state))
     return fault('unsupported_operation', 'the task is over; get it instead of subscribing to it')
   const view = { historyLength: undefined, includeArtifacts: true, accepted: [] }
-  return open(deps, call, { start: await snapshotAt(deps.tasks, now, call), view, isTurn: false })
+  return open(deps, call, { start: await snapshotAt(deps.tasks, now, call), view, isTurn: false, isFresh: false })
 }
 
 function streamingIsOff(): Outcome {
@@ -48,16 +55,19 @@ type Opening = {
   readonly view: TaskView
   /** Ends where the agent's turn ends: when it asks for something. */
   readonly isTurn: boolean
+  /** Nothing has happened to it since. */
+  readonly isFresh: boolean
 }
 
-async function open(deps: A2aDeps, call: Call, { start, view, isTurn }: Opening): Promise<Outcome> {
+async function open(deps: A2aDeps, call: Call, { start, view, isTurn, isFresh }: Opening): Promise<Outcome> {
   const { task } = start
   const place = { taskId: task.id, contextId: task.contextId, accepted: view.accepted }
-  const shown = await fillSnapshot(fillParts(deps.files), start)
   const isOver = isFinalState(task.state)
+  const shown = await fillSnapshot(fillParts(deps.files), start)
   const first: Frame = { response: { task: taskTo(shown, view) }, id: start.cursor, isLast: isOver }
   if (isOver) return { kind: 'stream', first: [first], rest: nothing() }
-  const rest = follow(deps, call, { start, place, isTurn })
+  const log = deps.tasks.watch(task.id, { cursor: start.cursor, state: task.state, isFresh }, call.signal)
+  const rest = follow(deps, log, { start, place, isTurn })
   const mayBeMessage = isTurn && deps.settings.directMessages
   if (mayBeMessage) return { kind: 'stream', first: [], rest: undecided(first, rest, place) }
   return { kind: 'stream', first: [first], rest: framesOf(rest) }
@@ -68,12 +78,12 @@ type Following = { readonly start: TaskSnapshot; readonly place: Place; readonly
 
 async function* follow(
   deps: A2aDeps,
-  { signal }: Call,
+  log: AsyncIterable<readonly TaskEvent[]>,
   { start, place, isTurn }: Following,
 ): AsyncGenerator<readonly Followed[]> {
   const framing = createFraming(place, start)
   let { state } = start.task
-  for await (const events of deps.tasks.watch(start.task.id, { cursor: start.cursor, state }, signal)) {
+  for await (const events of log) {
     const followed: Followed[] = []
     for (const event of events) {
       const isNews = event.kind !== 'state' || event.state !== state || event.said !== null
@@ -128,4 +138,4 @@ async function* undecided(
   if (held !== undefined) yield held
 }
 
-async function* nothing(): AsyncGenerator<readonly Frame[]> {}
+async function* nothing(): AsyncGenerator<never> {}

@@ -4,7 +4,14 @@
 // copies, in whatever order and in however many replicas, one is stored and both learn its task. Only then is what was asked
 // compared with what is stored there, and another body is refused. Comparing before the commit would leave a gap for two first
 // sends at once; flagging after it would have let the second one run.
-import { cleanText, type Part, type TaskMessage, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
+import {
+  cleanText,
+  type Part,
+  type Task,
+  type TaskMessage,
+  type TaskSnapshot,
+  textOf,
+} from '../../../src/contract/index.ts'
 import { canonicalJson } from '../../../src/verification/index.ts'
 import { readChain } from '../normalize/mentionable.ts'
 import { arrivedFrom, cleanSend, type SendFacts } from '../normalize/message.ts'
@@ -23,6 +30,8 @@ export type Taken = {
   readonly message: A2aMessage
   /** Stored by this very request. */
   readonly isNew: boolean
+  /** The task that it began. */
+  readonly began: Task | undefined
   /** The task it goes on with, as it stood right before. */
   readonly before: TaskSnapshot | undefined
 }
@@ -37,8 +46,8 @@ export async function takeSend(deps: A2aDeps, call: Call, request: SendRequest):
   const [acceptance] = await call.door.take([arrivedFrom(facts, deps.connection)])
   if (acceptance === undefined || acceptance.kind === 'refused')
     return refused(acceptance?.kind === 'refused' ? acceptance.reason : '')
-  const began = acceptance.kind === 'accepted' ? acceptance.taskId : undefined
-  const taskId = began ?? (await deps.tasks.ofMessage(acceptance.inboxId))
+  const known = acceptance.kind === 'accepted' ? acceptance.taskId : undefined
+  const taskId = known ?? (await deps.tasks.ofMessage(acceptance.inboxId))
   // Stored as something that could not be read: there is no task for it, and the same would come of it again.
   if (taskId === undefined) return invalidParams([{ field: 'message', description: 'could not be taken as a message' }])
   const { message, before } = facts
@@ -52,11 +61,12 @@ export async function takeSend(deps: A2aDeps, call: Call, request: SendRequest):
   // name goes by that of its message, so that a copy makes no second one.
   const saved =
     push === undefined ? undefined : await savePush(deps, call, { id: message.messageId, ...push, taskId }, true)
-  return saved !== undefined && isFault(saved) ? saved : { taskId, message, isNew, before }
+  if (saved !== undefined && isFault(saved)) return saved
+  return { taskId, message, isNew, before, began: acceptance.kind === 'accepted' ? acceptance.task : undefined }
 }
 
 /** What was stored under the id of this message says something else. */
-export function isOtherBody(
+function isOtherBody(
   { settings }: Pick<A2aDeps, 'settings'>,
   stored: readonly TaskMessage[],
   message: A2aMessage,
@@ -66,7 +76,7 @@ export function isOtherBody(
   return same?.role === 'user' && canonicalJson(same.payload) !== canonicalJson(message)
 }
 
-export function reusedId(): Fault {
+function reusedId(): Fault {
   const description = 'was used for another message before; give every message an id of its own'
   return invalidParams([{ field: 'message.messageId', description }])
 }

@@ -7,6 +7,7 @@
 //   tasked    new tasks, under the id of their first message
 import { unindexed } from './by-key-alone.ts'
 import { instantNow } from './iso-time.ts'
+import { task } from './task-dossier.ts'
 
 export const withTasks = {
   /** Whose task it is decides who may go on with it; the lane is locked first, as by whoever ends a turn. */
@@ -54,8 +55,10 @@ tasked as (
     i.task ->> 'dialect', coalesce((i.task -> 'metadata')::jsonb, '{}'), i.id
   from inp i join placed p on p.ord = i.ord join inserted n on n.id = i.id
   where json_typeof(i.task) = 'object' and i.task ->> 'known' is null and n.state = 'queued'
+  returning *
 ),`,
   refusal: '(select s.reason from shut s where s.ord = i.ord)',
+  shown: `(select ${task} from tasked t where t.id = i.id)`,
 } as const
 
 export type TaskParts = Readonly<Record<keyof typeof withTasks, string>>
@@ -67,4 +70,5 @@ export const withoutTasks: TaskParts = {
   value: '',
   begun: '',
   refusal: 'null::text',
+  shown: 'null::json',
 }

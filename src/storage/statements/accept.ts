@@ -185,7 +185,8 @@ woken as (
   select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done
 )
 select i.ord, n.id as "insertedId", k.id as "knownId", coalesce(n.flagged, false) as flagged, n.state, n.task_id as "taskId",
-  exists (select 1 from busy b where b.ord = i.ord) as "isBusy", ${tasks.refusal} as refusal
+  exists (select 1 from busy b where b.ord = i.ord) as "isBusy", ${tasks.refusal} as refusal,
+  ${tasks.shown} as task
 from inp i
 left join inserted n on n.id = i.id
 left join known k on k.ord = i.ord
