@@ -32,7 +32,8 @@ export async function takeTurn(
   try {
     const ready = await prepareTurn(deps, at, lane)
     if (ready === undefined) return
-    tellProgress(deps, ready)
+    // A run that goes on after a decision begins beside the turn that decided, whose answer comes before it in the log.
+    if (ready.turn.kind === 'messages') tellProgress(deps, ready)
     await endTurn(deps, { ...ready, startedAt: deps.monotonicMs() }, lease, isStopping)
   } finally {
     lease.end()
