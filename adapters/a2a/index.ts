@@ -16,6 +16,7 @@ import { type A2aSettings, type A2aSettingsInput, a2aFromEnvironment, a2aSetting
 import { appendReply } from './deliver/append.ts'
 import { deliverPush } from './deliver/push.ts'
 import { createCardDesk } from './discovery/card-desk.ts'
+import { createOwnKey, keysPath } from './discovery/own-key.ts'
 import { gatewayTokens } from './discovery/security.ts'
 import { normalizeA2a } from './normalize/message.ts'
 import { renderA2a } from './render/reply.ts'
@@ -75,14 +76,18 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const isPublic = publicUrl !== undefined
   const callTimeoutMs = Math.min(pushTimeoutMs, deps.maxCallMs ?? pushTimeoutMs)
   const schemes = [gatewayTokens]
+  const key = createOwnKey(settings, ownKeys)
+  // Without a public URL the name that our addresses have.
+  const ownOrigin = publicUrl ?? `https://${connection.domain}`
   const pushing = {
     push: tasks.push,
     guardedFetch: needed(deps.guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch'),
     ownFetch: createUnpinnedFetch(deps.fetch),
     allow: settings.push === false ? [] : settings.push.allow,
     timeoutMs: callTimeoutMs,
+    signing: { key, base: `${ownOrigin}${settings.path}`, keysUrl: `${ownOrigin}${keysPath(settings)}`, newId, now },
   }
-  const cards = createCardDesk({ settings, connection, agents, schemes, isPublic, ownKeys, now })
+  const cards = createCardDesk({ settings, connection, agents, schemes, isPublic, key, now })
   // Where nothing is kept, this process alone knows its tokens.
   const ownSecret = newId()
   const secret = async (): Promise<string> => (await ownKeys?.keep('pages', async () => newId(), 'plain')) ?? ownSecret

@@ -2,15 +2,17 @@
 // and never once they are gone.
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createLocalJWKSet, jwtVerify } from 'jose'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { a2a } from '../../adapters/a2a/index.ts'
 import { createPinnedFetch } from '../../src/node/guarded-fetch.ts'
 import { statement } from '../../src/storage/database.ts'
+import { sha256Hex } from '../../src/verification/index.ts'
 import { type A2aPeer, aMessage, startA2a } from '../doubles/a2a-peer.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies are looked into by the tests that name them.
-type Told = { readonly headers: IncomingHttpHeaders; readonly body: any }
+type Told = { readonly headers: IncomingHttpHeaders; readonly body: any; readonly text: string }
 
 const isOver = (states: readonly string[]): boolean =>
   states.length > 0 && states.every((state) => ['delivered', 'refused', 'dead'].includes(state))
@@ -30,7 +32,8 @@ describeOnEachDatabase('push notifications of A2A', (database) => {
       const chunks: Buffer[] = []
       request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
-        told.push({ headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString()) })
+        const text = Buffer.concat(chunks).toString()
+        told.push({ headers: request.headers, body: JSON.parse(text), text })
         const { status, headers } = answers.shift() ?? { status: 200 }
         response.writeHead(status, headers).end()
       })
@@ -68,6 +71,37 @@ describeOnEachDatabase('push notifications of A2A', (database) => {
       'a2a-version': '1.0',
       'idempotency-key': expect.any(String),
     })
+  })
+
+  test('PU-17: whoever wants a token and gives none is shown one that our key vouches for, over these very bytes', async () => {
+    answers = [{ status: 500 }]
+    const task = await send({ authentication: { scheme: 'Bearer' } })
+    await expect.poll(statesTold, { timeout: 15_000 }).toContain('TASK_STATE_COMPLETED')
+    const keys = createLocalJWKSet(await (await peer.request('/a2a/.well-known/jwks.json')).json())
+    const { origin } = new URL(url)
+    const issuer = 'https://parley.localhost/a2a/demo'
+    const shown = await Promise.all(
+      told.map(async ({ headers, text }) => {
+        const token = (headers.authorization ?? '').replace(/^Bearer /, '')
+        const { payload } = await jwtVerify(token, keys, { audience: origin, issuer, maxTokenAge: '5m' })
+        expect(payload).toMatchObject({ sub: task.id, request_body_sha256: await sha256Hex(text) })
+        expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBeLessThanOrEqual(300)
+        return payload.jti
+      }),
+    )
+    expect(told[1]?.headers['idempotency-key']).toBe(told[0]?.headers['idempotency-key'])
+    expect(new Set(shown).size).toBe(told.length)
+  })
+
+  test('where cards are not signed, neither are notifications, and the card says so', async () => {
+    await peer.stop()
+    const connections = [a2a({ push: { allow: ['127.0.0.1'] }, signing: false })]
+    peer = startA2a(database(), { connections, runtime: { guardedFetch: createPinnedFetch() } })
+    await send({ authentication: { scheme: 'Bearer' } })
+    await untilTold(1)
+    expect(told[0]?.headers.authorization).toBeUndefined()
+    const card = await (await peer.request('/a2a/demo/.well-known/agent-card.json')).json()
+    expect(JSON.stringify(card.capabilities.extensions)).not.toContain('signed-push')
   })
 
   test('PU-11: what fails is told again under the same key, and whoever is gone is told nothing more', async () => {

@@ -14,6 +14,7 @@ import { taskTo } from '../render/task.ts'
 import { toLegacy } from '../wire/legacy/results.ts'
 import type { PushCall } from '../wire/objects.ts'
 import { stateName } from '../wire/states.ts'
+import { type PushTokenDeps, pushToken } from './push-token.ts'
 
 export type PushDeps = {
   readonly push: PushDesk
@@ -24,6 +25,7 @@ export type PushDeps = {
   /** Hosts the operator lets be told although they are not public. */
   readonly allow: readonly string[]
   readonly timeoutMs: number
+  readonly signing: PushTokenDeps
 }
 
 const maxAnswerBytes = 64 * 1024
@@ -41,10 +43,12 @@ export async function deliverPush(
   if (receiver === undefined || snapshot === undefined) return { kind: 'refused', reason: 'push_nobody_to_tell' }
   const origins = originsOf(receiver.url, deps.allow)
   const through = origins.length === 0 ? deps.guardedFetch : deps.ownFetch
+  const body = JSON.stringify(bodyOf(receiver, snapshot, { state, at }))
+  const authorization = await authorizationOf(deps, receiver, { body, agent: snapshot.task.agent })
   const outcome = await through.fetch(receiver.url, {
     method: 'POST',
-    headers: headersOf(receiver, attempt.clientId),
-    body: JSON.stringify(bodyOf(receiver, snapshot, { state, at })),
+    headers: headersOf(receiver, authorization, attempt.clientId),
+    body,
     origins,
     maxBytes: maxAnswerBytes,
     timeoutMs: deps.timeoutMs,
@@ -58,13 +62,30 @@ function originsOf(url: string, allow: readonly string[]): readonly string[] {
   return allow.some((each) => each === hostname || each === host || each === origin) ? [origin] : []
 }
 
-function headersOf({ token, scheme, credentials, dialect }: PushConfig, key: string): Readonly<Record<string, string>> {
+/** What the receiver gave, else, where it wants a bearer's token and gave none, one of our own making. */
+async function authorizationOf(
+  { signing }: PushDeps,
+  { url, taskId, scheme, credentials }: PushConfig,
+  { body, agent }: { readonly body: string; readonly agent: string },
+): Promise<string | undefined> {
+  if (scheme === null) return undefined
+  if (credentials !== null) return `${scheme} ${credentials}`
+  if (scheme.toLowerCase() !== 'bearer') return undefined
+  const token = await pushToken(signing, { url, taskId, agent, body })
+  return token === undefined ? undefined : `Bearer ${token}`
+}
+
+function headersOf(
+  { token, dialect }: PushConfig,
+  authorization: string | undefined,
+  key: string,
+): Readonly<Record<string, string>> {
   return {
     'content-type': dialect === '0.3' ? 'application/json' : 'application/a2a+json',
     'a2a-version': dialect,
     'idempotency-key': key,
     ...(token === null ? {} : { 'x-a2a-notification-token': token }),
-    ...(scheme === null || credentials === null ? {} : { authorization: `${scheme} ${credentials}` }),
+    ...(authorization === undefined ? {} : { authorization }),
   }
 }
 

@@ -1,12 +1,12 @@
 // Every document this channel publishes, as it is served: strict cards signed, cards for both versions, the key, addresses.
-import type { AgentProfile, ChannelKeys, Connection, JsonObject } from '../../../src/contract/index.ts'
+import type { AgentProfile, Connection, JsonObject } from '../../../src/contract/index.ts'
 import type { A2aSettings } from '../config.ts'
 import type { Dialect } from '../wire/operations.ts'
-import { agentCard, type CardScene, extendedCard, type Mount, mountUrl } from './card.ts'
+import { agentCard, type CardScene, extendedCard, type Mount } from './card.ts'
 import { createDocumentCache, type Document } from './documents.ts'
 import { addressCard, hybridCard, legacyCard } from './other-cards.ts'
+import { keysPath, type OwnKey } from './own-key.ts'
 import type { SchemeFacts } from './security.ts'
-import { type CardKey, makeCardKey, readCardKey } from './sign-card.ts'
 
 export type CardDesk = {
   /** Undefined: there is no such agent. */
@@ -25,18 +25,17 @@ export type CardDeps = {
   readonly schemes: readonly SchemeFacts[]
   /** Whether the outside reaches this gateway at all: on this machine nobody needs a credential. */
   readonly isPublic: boolean
-  readonly ownKeys: ChannelKeys | undefined
+  readonly key: OwnKey
   readonly now: () => number
 }
 
 export function createCardDesk(deps: CardDeps): CardDesk {
-  const { settings, schemes, agents, connection } = deps
+  const { settings, schemes, agents, connection, key } = deps
   const cache = createDocumentCache(deps.now)
-  const key = createKeySource(deps)
   const isClosed = deps.isPublic && !settings.anonymous && schemes.length > 0
   const sceneAt = (origin: string): CardScene => ({ settings, schemes, isClosed, origin, agents: agents() })
   const sign = async (scene: CardScene, card: JsonObject): Promise<JsonObject> =>
-    (await key())?.sign(card, `${mountUrl(scene)}/.well-known/jwks.json`) ?? card
+    (await key())?.sign(card, `${scene.origin}${keysPath(settings)}`) ?? card
   return {
     async strict(mount, origin) {
       const scene = sceneAt(origin)
@@ -70,20 +69,3 @@ export function createCardDesk(deps: CardDeps): CardDesk {
 }
 
 const asItIs = async (content: JsonObject): Promise<JsonObject> => content
-
-/** As configured, else made at first use and kept; undefined: cards are not signed here. */
-function createKeySource({ settings, ownKeys }: CardDeps): () => Promise<CardKey | undefined> {
-  let known: Promise<CardKey | undefined> | undefined
-  const read = async (): Promise<CardKey | undefined> => {
-    if (settings.signing === false) return undefined
-    const text = settings.signing?.key.reveal() ?? (await ownKeys?.keep('card', makeCardKey))
-    return text === undefined ? undefined : readCardKey(text)
-  }
-  return () => {
-    known ??= read().catch((error: unknown) => {
-      known = undefined
-      throw error
-    })
-    return known
-  }
-}

@@ -1,7 +1,7 @@
 // The card of an agent, of the hub in front of several, and what a caller with a credential is told beyond it (a2a 2.11).
 import type { AgentProfile, AgentSkill, JsonObject } from '../../../src/contract/index.ts'
 import type { A2aSettings } from '../config.ts'
-import { agentsExtension, knownExtensions } from '../wire/extensions.ts'
+import { agentsExtension, knownExtensions, signedPushExtension } from '../wire/extensions.ts'
 import { type SchemeFacts, securityRequirements, securitySchemes } from './security.ts'
 
 export type CardScene = {
@@ -110,8 +110,11 @@ function interfaces({ protocolVersions }: A2aSettings, url: string): readonly Js
   )
 }
 
-export function extensionsOf({ requiredExtensions }: A2aSettings): readonly JsonObject[] {
-  const known = Object.entries(knownExtensions).map(([uri, description]) => ({ uri, description }))
+export function extensionsOf({ requiredExtensions, push, signing }: A2aSettings): readonly JsonObject[] {
+  const isOffered = (uri: string): boolean => uri !== signedPushExtension || (push !== false && signing !== false)
+  const known = Object.entries(knownExtensions).flatMap(([uri, description]) =>
+    isOffered(uri) ? [{ uri, description }] : [],
+  )
   const required = requiredExtensions.map(({ uri, description }) => ({
     uri,
     ...(description === undefined ? {} : { description }),

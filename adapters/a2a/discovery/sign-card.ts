@@ -1,5 +1,5 @@
 // Signatures of cards (specification section 8.4): a JWS over the canonical form of the card without its signatures.
-import { calculateJwkThumbprint, exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK } from 'jose'
+import { calculateJwkThumbprint, exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
 import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
 import { canonicalJson } from '../../../src/verification/index.ts'
 import { isFields } from '../wire/fields.ts'
@@ -12,6 +12,8 @@ export type CardKey = {
   readonly publicJwk: JsonObject
   /** With its signature beside what is there already. `jku`: where the key can be read. */
   sign(card: JsonObject, jku: string): Promise<JsonObject>
+  /** A JWT with these claims. */
+  token(claims: JsonObject, jku: string): Promise<string>
 }
 
 /** A new one, as a private JWK. */
@@ -35,6 +37,9 @@ export async function readCardKey(text: string): Promise<CardKey> {
         .setProtectedHeader(header)
         .sign(key)
       return { ...card, signatures: [{ protected: protectedHeader, signature }] }
+    },
+    async token(claims, jku) {
+      return new SignJWT(claims).setProtectedHeader({ alg: algorithm, typ: 'JWT', kid, jku }).sign(key)
     },
   }
 }
