@@ -1,6 +1,6 @@
 // The agent that the protocol's own kit of 0.3 wants to meet: every task works for a while, and then asks back.
 // How to run the kit against it: docs/a2a.md.
-import { a2a, defineAgent, defineConfig } from 'parley'
+import { a2a, defineAgent, defineConfig } from '../../../src/index.ts'
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 

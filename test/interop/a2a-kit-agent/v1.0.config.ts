@@ -1,6 +1,6 @@
 // The agent that the protocol's own kit of 1.0 wants to meet: it does what the id of a message says.
 // How to run the kit against it: docs/a2a.md.
-import { type AgentReply, a2a, defineAgent, defineConfig } from 'parley'
+import { type AgentReply, a2a, defineAgent, defineConfig } from '../../../src/index.ts'
 
 const say = (content: string): AgentReply => ({ parts: [{ kind: 'text', mime: 'text/plain', content }] })
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
