@@ -57,6 +57,7 @@ export function renderAnswer(acceptances: readonly Acceptance[], result: WatchRe
   if (result?.kind === 'answered') return json(200, answerBody(result.response, result.runId))
   if (result?.kind === 'held') return heldAnswer(result)
   if (result?.kind !== 'ended') return json(202, { status: 'pending' })
+  if (result.reason === 'task_cancelled') return json(200, { status: 'cancelled', code: result.reason })
   const end = ended[result.state]
   return end === undefined ? json(200, { status: result.state, code: result.reason }) : problem(result.reason, end)
 }

@@ -7,11 +7,12 @@ import { addSessionRoutes } from './admin-sessions.ts'
 import { keptCaller } from './admin-token.ts'
 import { addToolRequestRoutes } from './admin-tool-requests.ts'
 import { admitOwner } from './admit-owner.ts'
+import { cancelRun } from './cancel-run.ts'
 import type { AppDeps } from './deps.ts'
-import { actorIn, noteAct } from './note-act.ts'
 
 export const ownBase = '/api/v1/agent'
 const doors = ['sessions/*', 'approvals/*', 'tool-requests/*', 'runs/:id/cancel']
+/** No run has a longer name, so one that is cut is nobody's. */
 const maxIdLength = 256
 
 export function addOwnRoutes(app: Hono, deps: AppDeps): void {
@@ -19,22 +20,20 @@ export function addOwnRoutes(app: Hono, deps: AppDeps): void {
   addSessionRoutes(app, deps, ownBase)
   addApprovalRoutes(app, deps, ownBase)
   addToolRequestRoutes(app, deps, ownBase)
-  app.post(`${ownBase}/runs/:id/cancel`, (context) => cancelRun(deps, context))
+  app.post(`${ownBase}/runs/:id/cancel`, (context) => cancelOwn(deps, context))
 }
 
-async function cancelRun(deps: AppDeps, context: Context): Promise<Response> {
-  const id = context.req.param('id') ?? ''
+async function cancelOwn(deps: AppDeps, context: Context): Promise<Response> {
+  const id = (context.req.param('id') ?? '').slice(0, maxIdLength + 1)
   const caller = keptCaller(context)
   const owner = caller.kind === 'owner' ? caller.principal : undefined
-  const [run, other] = id.length > maxIdLength ? [] : await deps.gateway.runs.find(id, owner)
-  if (run === undefined)
-    throw new GatewayError('not_found', 'no such run of yours, or it has not begun; give the runId it was sent with')
-  // Ids are the caller's own choice: the same one in two threads names two runs, and the newer is meant.
-  const meant = other !== undefined && other.id === id ? other : run
-  const outcome = await deps.gateway.runs.cancel(meant.id, actorIn(context))
-  deps.wake()
-  const { kind, status } = outcome ?? { kind: 'over' as const, status: meant.status }
-  if (kind === 'over')
-    await noteAct(deps, context, { action: 'run.cancel', outcome: 'refused', code: 'over', objectId: meant.id })
-  return context.json({ ok: kind !== 'over', id: meant.id, outcome: kind, status })
+  const find = async () => {
+    const [run, other] = await deps.gateway.runs.find(id, owner)
+    // Ids are the caller's own choice: the same one in two threads names two runs, and the newer is meant.
+    return other !== undefined && other.id === id ? other : run
+  }
+  const outcome = await cancelRun(deps, context, { id, owner }, find)
+  if (outcome === undefined)
+    throw new GatewayError('not_found', 'no such run of yours; give the runId it was sent with')
+  return context.json(outcome)
 }

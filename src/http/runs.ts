@@ -2,14 +2,16 @@
 import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import type { Run } from '../sessions/run-store.ts'
+import { cancelRun } from './cancel-run.ts'
 import type { AppDeps } from './deps.ts'
 import { followRun, isOver } from './follow-run.ts'
-import { actorIn, noteAct } from './note-act.ts'
 import { idPattern, limitOf, nextOf } from './query.ts'
 import { runView } from './run-view.ts'
 
 /** Open streams of this process; each asks the database a few times a second. */
 const maxWatchers = 100
+/** No run has a longer name, so one that is cut is nobody's. */
+const maxIdLength = 1024
 const statuses =
   'running, completed, failed, cancelled, interrupted, approval_required, runtime_tool_pending, budget_exceeded, stalled, incomplete'
 
@@ -24,14 +26,10 @@ export function addRunRoutes(app: Hono, deps: AppDeps): void {
   })
   for (const verb of ['cancel', 'stop']) {
     app.post(`/admin/runs/:id/${verb}`, async (context) => {
-      const run = await theRun(deps, context)
-      const outcome = await deps.gateway.runs.cancel(run.id, actorIn(context))
-      // A lane that nobody holds is due at once.
-      deps.wake()
-      const { kind, status } = outcome ?? { kind: 'over', status: run.status }
-      if (kind === 'over')
-        await noteAct(deps, context, { action: 'run.cancel', outcome: 'refused', code: 'over', objectId: run.id })
-      return context.json({ ok: kind !== 'over', id: run.id, outcome: kind, status })
+      const id = idIn(context)
+      const outcome = await cancelRun(deps, context, { id }, () => findRun(deps, id))
+      if (outcome === undefined) throw noSuchRun()
+      return context.json(outcome)
     })
   }
 }
@@ -78,13 +76,25 @@ function streamEvents(deps: AppDeps, context: Context, run: Run, watchers: { cou
   })
 }
 
-async function theRun({ gateway }: AppDeps, context: Context): Promise<Run> {
-  const id = context.req.param('id') ?? ''
-  const [run, other] = id.length > 1024 ? [] : await gateway.runs.find(id)
-  if (run === undefined) throw new GatewayError('not_found', 'no such run; list them with GET /admin/runs')
-  if (other !== undefined && run.id !== id)
+function idIn(context: Context): string {
+  return (context.req.param('id') ?? '').slice(0, maxIdLength + 1)
+}
+
+async function theRun(deps: AppDeps, context: Context): Promise<Run> {
+  const run = await findRun(deps, idIn(context))
+  if (run === undefined) throw noSuchRun()
+  return run
+}
+
+async function findRun({ gateway }: AppDeps, id: string): Promise<Run | undefined> {
+  const [run, other] = await gateway.runs.find(id)
+  if (run !== undefined && other !== undefined && run.id !== id)
     throw new GatewayError('conflict', 'several runs are called this; give the id, as GET /admin/runs shows it')
   return run
+}
+
+function noSuchRun(): GatewayError {
+  return new GatewayError('not_found', 'no such run; list them with GET /admin/runs')
 }
 
 /** The last event that was seen; -1: none yet. */

@@ -60,11 +60,16 @@ export type Glance = {
   readonly sessionMs: number | null
 }
 
+/** A run that was asked for and has not begun, and so has no row but its message's and its task's. */
+export type WaitingRun = { readonly taskId: string; readonly connection: string; readonly subject: string | null }
+
 export type RunQuery = { readonly limit: number; readonly before: string | null; readonly status: string | null }
 
 export interface RunStore {
   /** By the id of its turn or what the outside calls it; several when that is not unique. `owner`: only theirs. Newest first. */
   find(id: string, owner?: string): Promise<readonly Run[]>
+  /** By what the outside calls it, the newest where it calls several so. `owner`: only theirs. */
+  waiting(id: string, owner?: string): Promise<WaitingRun | undefined>
   list(query: RunQuery): Promise<readonly RunLine[]>
   /** Events after `after`, oldest first. */
   events(id: string, after: number, limit: number): Promise<readonly RunEvent[]>

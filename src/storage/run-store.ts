@@ -1,11 +1,21 @@
 // Run control's port on SQL.
 import { controlPrefix } from '../inbound/control-command.ts'
-import type { CancelOutcome, Glance, Run, RunEvent, RunLine, RunNews, RunStore } from '../sessions/run-store.ts'
+import type {
+  CancelOutcome,
+  Glance,
+  Run,
+  RunEvent,
+  RunLine,
+  RunNews,
+  RunStore,
+  WaitingRun,
+} from '../sessions/run-store.ts'
 import type { Database } from './database.ts'
 import {
   appendRunEvents,
   cancelRun,
   findRuns,
+  findWaitingRun,
   glanceAtRuns,
   listRunEvents,
   listRuns,
@@ -28,6 +38,10 @@ export function createRunStore(database: Database, { holder, tenant }: RunStoreO
   }
   return {
     find: (id, owner) => database.query<Run>(findRuns, [id, tenant, owner ?? null]),
+    async waiting(id, owner) {
+      const [row] = await database.query<WaitingRun>(findWaitingRun, [id, tenant, owner ?? null])
+      return row
+    },
     list: ({ limit, before, status }) => database.query<RunLine>(listRuns, [tenant, status, before, limit]),
     events: (id, after, limit) => database.query<RunEvent>(listRunEvents, [id, after, limit, tenant]),
     cancel,

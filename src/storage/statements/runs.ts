@@ -25,6 +25,20 @@ from named n join runs r on r.id = n.id join turns t on t.id = r.turn_id
 order by r.created_at desc limit 2`,
 )
 
+/**
+ * $1 what the outside calls it, $2 tenant, $3 whose or null: whoever is meant by a link counts as who they prove to be. Read over
+ * what is in flight, which is bounded; there is no index for what is asked so seldom.
+ */
+export const findWaitingRun = statement(
+  'find_waiting_run',
+  `
+select x.task_id as "taskId", x.connection, x.subject from inbox x
+where x.tenant = $2 and x.ended_at is null and x.state in ('queued', 'held') and x.delivery_id = $1 and x.task_id is not null
+  and ($3::text is null or $3 = coalesce(
+    (select l.principal from identity_links l where l.tenant = x.tenant and l.subject = x.subject), x.subject))
+order by x.seq desc limit 1`,
+)
+
 /** $1 tenant, $2 status or null, $3 the run before which to begin or null, $4 how many. */
 export const listRuns = statement(
   'list_runs',
