@@ -7,6 +7,7 @@ import { createModelRun } from './model-agent.ts'
 import { type ModelAgentOptions, modelAgentKeys, modelAgentProblems } from './model-agent-options.ts'
 import { isWriteTool } from './policy/tool-traits.ts'
 import { isRemoteAgent, type RemoteAgent } from './remote/is-remote-agent.ts'
+import type { Recall } from './remote/recall.ts'
 import type { Tool } from './tools/define-tool.ts'
 
 export type { AgentContext, AgentReply, Signal, SignalContext, StepContext } from './context.ts'
@@ -31,6 +32,8 @@ export type Agent = Readonly<FunctionAgentDefinition> & {
   readonly writingTools?: readonly string[]
   /** Its tools by name and description, for whoever lists what it can do. */
   readonly toolFacts?: readonly { readonly name: string; readonly description: string }[]
+  /** Of an agent elsewhere: calls off what a stopped run left behind there. */
+  readonly recall?: Recall
 }
 
 const functionKeys = ['run', 'onSignal']
@@ -45,7 +48,7 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
   if (isRemote(definition)) {
     const { model, ...facts } = definition
     readAgentFacts(facts, [])
-    return Object.freeze({ ...facts, run: model })
+    return Object.freeze({ ...facts, run: model, recall: model.recall })
   }
   const facts = readAgentFacts(definition, modelAgentKeys)
   const problems = [

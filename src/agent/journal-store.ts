@@ -31,8 +31,13 @@ export type StepEnd =
   /** It says itself that nothing happened: a later attempt runs it again (ruling 15). */
   | { readonly state: 'undone'; readonly error: string }
 
+/** A step of a call to an agent elsewhere, by its name. */
+export type RemoteStep = { readonly step: string; readonly state: string; readonly result: Json | null }
+
 export interface JournalStore {
   begin(address: StepAddress, options: { readonly isIdempotent: boolean }): Promise<StepState>
   /** False: the lease was lost and nothing was written. */
   finish(address: StepAddress, end: StepEnd): Promise<boolean>
+  /** What a turn, or the one it was split from, began with agents elsewhere. */
+  remoteSteps(turnId: string, parentTurn: string | null): Promise<readonly RemoteStep[]>
 }

@@ -25,6 +25,7 @@ import { keepReplyFiles, type ReplyScene } from './files/reply-files.ts'
 import { type Occasion, occasionOf } from './occasion.ts'
 import { createPauses } from './pauses.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
+import { recallRemotes } from './recall-remotes.ts'
 import { unknownAgent } from './route-arrival.ts'
 import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
 import { naturalEnd, pausedEnd, runEnd, stoppedEnd, withUsage } from './run-end.ts'
@@ -117,7 +118,7 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
   })
   const { signal, end } = openTurnSignal(start.lease.signal, deps.turnPolicy.deadlineMs)
   try {
-    await stopIfAsked(deps, ready, control)
+    await stopIfAsked(deps, ready, { ...start, control, chain })
     return await runUnder(deps, ready, { ...start, control, pauses, chain, signal })
   } catch (error) {
     const cause = control.cause()
@@ -265,10 +266,16 @@ async function keepEvents(deps: GatewayDeps, { lane, turn }: ReadyTurn, { record
 }
 
 /** A run may have been stopped while nobody ran it: between two tries. */
-async function stopIfAsked(deps: GatewayDeps, ready: ReadyTurn, control: RunControl): Promise<void> {
+async function stopIfAsked(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  { control, chain, lease }: Pick<Running, 'control' | 'chain' | 'lease'>,
+): Promise<void> {
   if (isFirstTry(ready)) return
   const [news] = await deps.runs.news([ready.turn.id])
-  if (news !== undefined && news.stoppedBy !== null) throw control.onStopped(news.stoppedBy)
+  if (news === undefined || news.stoppedBy === null) return
+  await recallRemotes(deps, ready, { control, chain, isHeld: lease.isHeld, signal: lease.signal })
+  throw control.onStopped(news.stoppedBy)
 }
 
 /** Broken promises of the spine stay what they are, also in a run that somebody stopped. */

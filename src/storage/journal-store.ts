@@ -1,8 +1,8 @@
 // The journal's port on SQL.
-import type { JournalStore, StepState } from '../agent/journal-store.ts'
+import type { JournalStore, RemoteStep, StepState } from '../agent/journal-store.ts'
 import type { Json } from '../contract/index.ts'
 import type { Database } from './database.ts'
-import { beginStep, finishStep } from './statements/journal.ts'
+import { beginStep, finishStep, remoteSteps } from './statements/journal.ts'
 
 type BeginRow = {
   readonly held: number
@@ -35,6 +35,7 @@ export function createJournalStore(database: Database, { holder }: { readonly ho
       const [row] = await database.query<{ ended: number }>(finishStep, [...fence, at.step, end.state, result, error])
       return (row?.ended ?? 0) > 0
     },
+    remoteSteps: (turnId, parentTurn) => database.query<RemoteStep>(remoteSteps, [turnId, parentTurn]),
   }
 }
 

@@ -20,6 +20,8 @@ export type RemotePeerStub = {
   readonly on: (method: string, ...answers: readonly PeerAnswer[]) => void
   /** What the card says instead, and how it is served. */
   readonly serveCard: (card: unknown, headers?: Readonly<Record<string, string>>) => void
+  /** Cuts what is open; whoever asks again is answered. */
+  readonly hangUp: () => void
   readonly close: () => Promise<void>
 }
 
@@ -61,6 +63,7 @@ export async function startRemotePeer(): Promise<RemotePeerStub> {
     serveCard(body, headers = {}) {
       card = { body, headers }
     },
+    hangUp: () => server.closeAllConnections(),
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

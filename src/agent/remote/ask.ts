@@ -83,7 +83,11 @@ function asSaid(event: RemoteEvent): Asked['said'] {
 }
 
 /** The task an earlier try came to. Undefined: it did not arrive. */
-export async function lookUp({ plan, clientOf, mayResend }: Asking): Promise<RemoteTask | undefined> {
+export async function lookUp({
+  plan,
+  clientOf,
+  mayResend,
+}: Pick<Asking, 'plan' | 'clientOf' | 'mayResend'>): Promise<RemoteTask | undefined> {
   try {
     const client = clientOf(plan.at)
     if (plan.taskId !== undefined) {

@@ -6,6 +6,7 @@ import { openCall, type RemoteCall } from './call.ts'
 import type { CardShelf } from './discover.ts'
 import type { RemoteAgent } from './is-remote-agent.ts'
 import { type A2aAgentOptions, type RemotePeer, readPeer } from './options.ts'
+import { type Recall, recallTask } from './recall.ts'
 import { remoteLine } from './remember.ts'
 import { chainReply, type Outcome, replyOf } from './reply.ts'
 import { answerStep, askStep, type Opened, openStep } from './steps.ts'
@@ -19,7 +20,8 @@ export function a2aAgent(target: string, options: A2aAgentOptions = {}): RemoteA
   const peer = readPeer(target, options)
   const shelf: CardShelf = {}
   const run = (message: NormalizedMessage, context: AgentContext) => passOn(peer, shelf, message, context)
-  return Object.assign(run, { isAgent: true as const })
+  const recall: Recall = (left, means) => recallTask(peer, left, means)
+  return Object.assign(run, { isAgent: true as const, recall })
 }
 
 async function passOn(

@@ -61,3 +61,12 @@ ended as (
 )
 select count(*)::int as ended from ended`,
 )
+
+/** $1 turn, $2 the one before it or null. Its own come first. */
+export const remoteSteps = statement(
+  'remote_steps',
+  `
+select step, state, result from journal
+where turn_id in ($1::uuid, $2::uuid) and step ~ '(^|/)remote (agent|message|answer):' and state in ('started', 'finished')
+order by turn_id = $1 desc, step limit 256`,
+)

@@ -1,0 +1,61 @@
+// A run that was stopped while nobody ran it: its process died before it could tell the agents elsewhere that worked for it. Whoever
+// takes the turn up tells them. A process that dies here too leaves it to the next.
+import type { GatewayDeps } from './deps.ts'
+import { createElsewhere } from './elsewhere.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import type { RunControl } from './run-control.ts'
+import type { TurnChain } from './turn-chain.ts'
+
+const patienceMs = 5_000
+
+export type RecallScene = {
+  readonly control: RunControl
+  readonly chain: TurnChain
+  readonly isHeld: () => boolean
+  readonly signal: AbortSignal
+}
+
+/** That somebody cannot be told changes nothing about the stop. */
+export async function recallRemotes(deps: GatewayDeps, ready: ReadyTurn, scene: RecallScene): Promise<void> {
+  const { turn, lane } = ready
+  const calls = callsIn(await deps.journal.remoteSteps(turn.id, turn.parentTurn))
+  const signal = AbortSignal.any([scene.signal, AbortSignal.timeout(patienceMs)])
+  await Promise.all(
+    calls.map(async ({ prefix, opened, asked }) => {
+      const agent = deps.agents.get(askedAgent(prefix) ?? lane.agent)
+      if (agent?.recall === undefined) return
+      const standing = { agent: agent.slug, chain: scene.chain, root: turn.id }
+      const elsewhere = createElsewhere(deps, scene.isHeld, standing)
+      const isTold = await agent.recall({ opened, asked }, { elsewhere, signal }).then(
+        () => true,
+        () => false,
+      )
+      scene.control.recorder.emit('remote_cancelled', { told: isTold })
+    }),
+  )
+}
+
+type Steps = Awaited<ReturnType<GatewayDeps['journal']['remoteSteps']>>
+type LeftCall = { readonly prefix: string; readonly opened: unknown; readonly asked: unknown }
+
+/** What was asked and not answered; the steps of one call share what stands before their names. */
+function callsIn(steps: Steps): readonly LeftCall[] {
+  const prefixes = [...new Set(steps.map(({ step }) => prefixOf(step)))]
+  return prefixes.flatMap((prefix) => {
+    const find = (name: string) => steps.find(({ step }) => step.startsWith(`${prefix}remote ${name}`))
+    const [opened, asked, answer] = ['agent', 'message', 'answer'].map(find)
+    const isOpen = opened?.result !== undefined && asked !== undefined && answer?.state !== 'finished'
+    return isOpen
+      ? [{ prefix, opened: opened.result, asked: asked.state === 'finished' ? asked.result : undefined }]
+      : []
+  })
+}
+
+function prefixOf(step: string): string {
+  return step.slice(0, step.lastIndexOf('/') + 1)
+}
+
+/** The last one that was asked on the way; undefined: the turn's own. */
+function askedAgent(prefix: string): string | undefined {
+  return prefix === '' ? undefined : prefix.split('/').at(-2)?.split(':')[0]
+}
