@@ -4,6 +4,7 @@ import type { NextHop } from '../elsewhere.ts'
 import { createRemoteClient, type RemoteClient } from './client.ts'
 import { createEgress, type Egress } from './egress.ts'
 import type { RemotePeer } from './options.ts'
+import { type PatientSignal, patientSignal } from './patient-signal.ts'
 import type { Allowance } from './read-body.ts'
 import type { RemoteInterface } from './wire.ts'
 
@@ -18,6 +19,9 @@ export type RemoteCall = {
   readonly isLate: () => boolean
   readonly allowance: Allowance
   readonly clientOf: (at: RemoteInterface) => RemoteClient
+  /** For sending. A peer that lists no tasks is heard a moment longer: what it does not name cannot be called off. */
+  readonly sendingClientOf: (at: RemoteInterface) => RemoteClient
+  readonly naming: Pick<PatientSignal, 'hurry'>
   /** How it is called off from here on, as far as is known by now. */
   readonly onStop: (cancel: (client: (at: RemoteInterface) => RemoteClient) => Promise<unknown>) => void
   /** Calls it off at the peer where the run was stopped, it is late, or nobody reads on; that it cannot be told changes nothing. */
@@ -27,6 +31,7 @@ export type RemoteCall = {
 
 const cancelMs = 5_000
 const budgetEveryMs = 1_000
+const namingMs = 2_000
 
 export function openCall(peer: RemotePeer, context: AgentContext, next: Extract<NextHop, { ok: true }>): RemoteCall {
   const { limits } = peer
@@ -38,6 +43,7 @@ export function openCall(peer: RemotePeer, context: AgentContext, next: Extract<
   }, budgetEveryMs)
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, context.stop, late.signal, over.signal])
+  const naming = patientSignal(signal, context.stop, namingMs)
   const allowance = { bytes: limits.maxBytes, events: limits.maxEvents }
   const client = (at: RemoteInterface, means: { signal: AbortSignal; allowance: Allowance }) =>
     createRemoteClient({ egress, limits, headers: next.headers, ...means }, at)
@@ -46,6 +52,8 @@ export function openCall(peer: RemotePeer, context: AgentContext, next: Extract<
     ...{ peer, context, next, egress, signal, allowance },
     isLate: () => late.signal.aborted && !context.stop.aborted && !context.signal.aborted,
     clientOf: (at) => client(at, { signal, allowance }),
+    sendingClientOf: (at) => client(at, { signal: at.dialect === '0.3' ? naming.signal : signal, allowance }),
+    naming,
     onStop(how) {
       cancel = how
     },
@@ -65,6 +73,7 @@ export function openCall(peer: RemotePeer, context: AgentContext, next: Extract<
     },
     close() {
       over.abort()
+      naming.close()
       clearTimeout(timer)
       clearInterval(watch)
     },

@@ -79,7 +79,7 @@ export async function askStep(
   opened: Extract<Opened, { kind: 'plan' }>,
   message: NormalizedMessage,
 ): Promise<AskedTask> {
-  const { context, clientOf, peer, next } = call
+  const { context, sendingClientOf, peer, next } = call
   const { plan } = opened
   let live: Asked['live']
   const metadata = forwarded(message, next.chain)
@@ -97,7 +97,8 @@ export async function askStep(
     version: plan.at.dialect,
   })
   const work = () => async (): Promise<AskedTask> => {
-    const asked = await ask({ ...asking, clientOf })
+    const asked = await ask({ ...asking, clientOf: sendingClientOf })
+    call.naming.hurry()
     live = asked.live
     return { kind: 'asked', at: asked.at, said: asked.said }
   }

@@ -122,7 +122,8 @@ export const legacyCases: readonly A2aCase[] = [
         { data: { data: { key: 'value' } } },
       ]
       const message = { message_id: `rest-${crypto.randomUUID()}`, role: 'ROLE_USER', content }
-      const answered = await rest(scene, 'POST', '/message:send', { message })
+      // Also under the name that the proto itself has for it.
+      const answered = await rest(scene, 'POST', '/message:send', { request: message })
       expect(answered.body.task.history[0].content).toEqual([
         ...content.slice(0, 2),
         { file: { fileWithUri: 'https://files.example/b', mimeType: 'image/png' } },

@@ -38,7 +38,8 @@ export function fromLegacy(name: OperationName, params: Fields, options: LegacyO
 export const defaultConfigId = 'default'
 
 function sendParams(params: Fields, { form, blocksByDefault }: LegacyOptions): Fields {
-  const message = memberOf(params, 'message')
+  // The proto's own name of the member, which its JSON name does not take away.
+  const message = memberOf(params, 'message') ?? (form === 'rest' ? params['request'] : undefined)
   const given = memberOf(params, 'configuration')
   const configuration = isFields(given) ? given : {}
   const push = memberOf(configuration, form === 'rpc' ? 'pushNotificationConfig' : 'pushNotification')
