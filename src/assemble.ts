@@ -2,6 +2,7 @@
 import type { ToolServers } from './agent/mcp/tool-servers.ts'
 import { type AssembledFiles, assembleAttachments, fileSource, type RuntimeFiles } from './assemble/attachments.ts'
 import { createConnections } from './assemble/connections.ts'
+import { createOwnHost } from './assemble/own-host.ts'
 import type { SealKeys } from './assemble/seal.ts'
 import { createStores } from './assemble/stores.ts'
 import type { Config } from './config.ts'
@@ -192,10 +193,8 @@ function identityPorts({ ports, trustedIssuers }: Config): Pick<GatewayDeps, Ide
   }
 }
 
-/** Without a public address others cannot reach us either; the name still tells our own calls from theirs. */
-function chainDeps({ tenant, publicUrl, domain }: Config, database: Database): Pick<GatewayDeps, 'chains' | 'host'> {
-  const { origin } = new URL(publicUrl ?? `http://${domain}`)
-  return { chains: createChainStore(database, tenant), host: origin }
+function chainDeps(config: Config, database: Database): Pick<GatewayDeps, 'chains' | 'host'> {
+  return { chains: createChainStore(database, config.tenant), host: createOwnHost(config, database) }
 }
 
 /** A server out of reach is told at the start and by name, instead of in the middle of somebody's message. */

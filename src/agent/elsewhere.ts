@@ -17,7 +17,7 @@ export type Elsewhere = {
   /** For addresses that somebody else named. */
   readonly guarded: GuardedFetch
   /** `address`: whom we are about to ask, where it has one. */
-  readonly next: (address?: string) => NextHop
+  readonly next: (address?: string) => Promise<NextHop>
   /** Where the card of `address` is, by what its own server says about it (WebFinger). */
   readonly cardIn: (document: unknown, address: string) => string | undefined
 }

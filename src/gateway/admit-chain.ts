@@ -8,7 +8,7 @@ import type { ChainStore } from '../identity/chain/chain-store.ts'
 export type ChainDeps = {
   readonly chains: ChainStore
   /** Our own origin, as others are told it. */
-  readonly host: string
+  readonly host: () => Promise<string>
 }
 
 export type ChainRefusal = 'gw:agent_loop' | 'gw:hop_limit'
@@ -18,7 +18,7 @@ export type ChainRefusal = 'gw:agent_loop' | 'gw:hop_limit'
  * failed merge, stands where it stood and does not take itself for a loop.
  */
 export async function admitChain(
-  { chains, host }: ChainDeps,
+  { chains, host: ownHost }: ChainDeps,
   { channel }: Pick<NormalizedMessage, 'channel'>,
   agent: string,
 ): Promise<ChainRefusal | undefined> {
@@ -26,6 +26,7 @@ export async function admitChain(
   if (caller === undefined || caller.chain_depth === 0) return undefined
   const { chain_depth: depth, chain_root: root } = caller
   if (isBeyondHops(depth)) return 'gw:hop_limit'
+  const host = await ownHost()
   if (isCallerLoop(caller, { agent, host }, [])) return 'gw:agent_loop'
   return (await chains.visit({ root, agent, host, depth })) ? 'gw:agent_loop' : undefined
 }

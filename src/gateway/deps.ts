@@ -125,7 +125,7 @@ export type GatewayDeps = {
   readonly capabilities: CapabilityCheck
   readonly chains: ChainStore
   /** Our own origin, as other gateways are told it. */
-  readonly host: string
+  readonly host: () => Promise<string>
   readonly consent: ConsentPolicy
   readonly consents: ConsentStore
   /** Over turns, sends and timers: milliseconds until something is due that nobody holds. */

@@ -34,14 +34,18 @@ export function elsewhereFrom(deps: Pick<GatewayDeps, 'host'>, given: Elsewhere,
   return { ...given, next: (address) => nextOf(deps.host, standing, address) }
 }
 
-function nextOf(host: string, { agent, chain, root }: Standing, address: string | undefined): NextHop {
+async function nextOf(
+  host: () => Promise<string>,
+  { agent, chain, root }: Standing,
+  address: string | undefined,
+): Promise<NextHop> {
   const { caller = topOfChain(root), place } = chain
   if (isCaller(caller, address)) return { ok: false, code: 'gw:agent_loop' }
   const next = nextAgentChain(place, { isFromAgent: place !== undefined || caller.chain_depth > 0 })
   if (!next.ok) return { ok: false, code: next.code }
   // Whoever counts lower does not make the chain shorter (CH-08).
   const chain_depth = Math.max(caller.chain_depth, next.chain.hop - 1)
-  const hop = nextHop({ ...caller, chain_depth }, { agent, host })
+  const hop = nextHop({ ...caller, chain_depth }, { agent, host: await host() })
   return hop === undefined
     ? { ok: false, code: 'gw:hop_limit' }
     : { ok: true, headers: callerHeaders(hop), chain: { ...next.chain } }

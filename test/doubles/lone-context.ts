@@ -33,7 +33,7 @@ export function loneContext(agent: string, transcript: readonly Envelope[] = [])
     elsewhere: {
       fetch,
       guarded: createUnpinnedFetch(fetch),
-      next: () => ({ ok: true, headers: {}, chain: {} }),
+      next: async () => ({ ok: true, headers: {}, chain: {} }),
       cardIn: () => undefined,
     },
     pause: { approval: nothingWaits, toolRequest: nothingWaits, settle: () => {} },

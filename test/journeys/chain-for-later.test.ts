@@ -20,8 +20,8 @@ describeOnEachDatabase('a run that was scheduled by a chained one', (database) =
         schedule('later', 1, { note: 1 })
         return 'soon'
       },
-      onSignal({ payload }, { elsewhere }) {
-        woken.push({ next: elsewhere.next(), payload })
+      async onSignal({ payload }, { elsewhere }) {
+        woken.push({ next: await elsewhere.next(), payload })
         return undefined
       },
     })

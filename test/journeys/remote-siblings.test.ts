@@ -29,7 +29,11 @@ const caller = (depth: number) => ({
 })
 
 const nextOf = (chain: Parameters<typeof createElsewhere>[2]['chain'], address?: string) => {
-  const deps = { fenceFetch: () => fetch, guardedFetch: createUnpinnedFetch(fetch), host: 'https://here.example.org' }
+  const deps = {
+    fenceFetch: () => fetch,
+    guardedFetch: createUnpinnedFetch(fetch),
+    host: async () => 'https://here.example.org',
+  }
   return createElsewhere(deps, () => true, { agent: 'desk', chain, root: 'turn-1' }).next(address)
 }
 
@@ -55,8 +59,8 @@ test.each([
     headersOf(4, 'root-1'),
     { hop: 4, max_hops: 4, is_final: true },
   ],
-])('tells the next one %s who asks, and how deep it is', (_name, chain, headers, place) => {
-  expect(nextOf(chain)).toEqual({ ok: true, headers, chain: place })
+])('tells the next one %s who asks, and how deep it is', async (_name, chain, headers, place) => {
+  expect(await nextOf(chain)).toEqual({ ok: true, headers, chain: place })
 })
 
 test.each([
@@ -68,8 +72,8 @@ test.each([
     '@first@first.example.org',
     'gw:agent_loop',
   ],
-])('asks nobody %s', (_name, chain, address, code) => {
-  expect(nextOf(chain, address)).toEqual({ ok: false, code })
+])('asks nobody %s', async (_name, chain, address, code) => {
+  expect(await nextOf(chain, address)).toEqual({ ok: false, code })
 })
 
 test('a place in a chain is kept with what is left for later, and hidden from the agent', () => {

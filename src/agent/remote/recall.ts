@@ -21,7 +21,7 @@ export async function recallTask(peer: RemotePeer, { opened, asked }: Left, mean
   const { elsewhere, signal } = means
   const plan = planIn(opened)
   if (plan === undefined) return
-  const next = elsewhere.next()
+  const next = await elsewhere.next()
   const egress = createEgress(peer.egress, elsewhere)
   const headers = next.ok ? next.headers : {}
   const clientOf = (at: RemoteInterface) =>

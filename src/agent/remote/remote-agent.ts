@@ -30,7 +30,7 @@ async function passOn(
   message: NormalizedMessage,
   context: AgentContext,
 ): Promise<AgentReply> {
-  const next = context.elsewhere.next(peer.target.kind === 'address' ? peer.target.address : undefined)
+  const next = await context.elsewhere.next(peer.target.kind === 'address' ? peer.target.address : undefined)
   if (!next.ok) {
     context.emit('remote_refused', { code: next.code })
     return chainReply(next.code)

@@ -82,7 +82,7 @@ describeOnEachDatabase('the API', (database) => {
   test('refuses an agent that calls itself', async () => {
     const self = hopHeaders({
       'x-agents-api-caller-agent': 'demo',
-      'x-agents-api-caller-host': 'http://parley.localhost/',
+      'x-agents-api-caller-host': `${await api.gateway.deps.host()}/`,
     })
     expect((await api.run('r1', { token, headers: self })).body.error.code).toBe('gw:agent_loop')
     expect(api.heard).toEqual([])

@@ -1,0 +1,32 @@
+// What other gateways know us by in a chain of agents: our public address, else a name made once and kept for all replicas. Gateways
+// without an address would otherwise all be one, and an agent could not ask its namesake at another.
+
+import type { Database } from '../storage/database.ts'
+import type { Seal } from '../storage/installation-store.ts'
+import { createOwnKeys } from '../storage/own-key-store.ts'
+
+type Named = { readonly tenant: string; readonly publicUrl: string | undefined; readonly domain: string }
+
+/** Nobody is asked before somebody wants to know, and then once. */
+export function createOwnHost({ tenant, publicUrl, domain }: Named, database: Database): () => Promise<string> {
+  if (publicUrl !== undefined) {
+    const { origin } = new URL(publicUrl)
+    return async () => origin
+  }
+  const keys = createOwnKeys(database, { tenant, connection: 'gateway', agent: '', seal: noSeal })
+  let known: Promise<string> | undefined
+  const read = async (): Promise<string> => {
+    const name = await keys.keep('host', async () => crypto.randomUUID(), 'plain')
+    return `http://${name ?? crypto.randomUUID()}.${domain}`
+  }
+  return () => {
+    known ??= read().catch((error: unknown) => {
+      known = undefined
+      throw error
+    })
+    return known
+  }
+}
+
+/** A name is no secret. */
+const noSeal: Seal = { close: async (text) => text, open: async (text) => text }
