@@ -4,6 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { type ApiLimits, dailyLimit, type Limit } from '../config/limits.ts'
 import type { Counted, Spent } from '../identity/limits/limit-store.ts'
 import { sha256Hex } from '../verification/index.ts'
+import { callerOf } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
 import { type identified, verdictOn } from './identified.ts'
 import { limited, respond } from './status.ts'
@@ -12,7 +13,7 @@ const runPaths = new Set(['/api/v1/agent/run', '/api/v1/agent/runs', '/api/v1/ta
 /** Whoever is over; more of them than this are not remembered, and asked about in the database. */
 const maxRemembered = 10_000
 
-type Deps = Parameters<typeof identified>[0] & Pick<AppDeps, 'limits'>
+type Deps = Parameters<typeof identified>[0] & Pick<AppDeps, 'adminToken' | 'limits' | 'tokens'>
 type Over = { readonly until: number; readonly headers: Readonly<Record<string, string>> }
 
 /** Undefined: nobody is counted. */
@@ -21,10 +22,10 @@ export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
   if (limits === undefined || Object.values(limits.rules).every((rule) => rule === undefined)) return undefined
   const over = new Map<string, Over>()
   return async (context, next) => {
-    const verdict = await verdictOn(deps, context)
+    const principal = await principalOf(deps, context)
     // Whoever is turned away is told so by the route, and leaves no row.
-    if (verdict.kind !== 'admitted') return next()
-    const counted = await countedFor(limits.rules, context, verdict.caller.principal)
+    if (principal === undefined) return next()
+    const counted = await countedFor(limits.rules, context, principal)
     const known = counted.flatMap(({ scope }) => over.get(scope) ?? []).find(({ until }) => until > now())
     if (known !== undefined) return refusal(deps, known)
     if (counted.length === 0) return next()
@@ -40,6 +41,14 @@ export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
     over.set(tightest.scope, found)
     return refusal(deps, found)
   }
+}
+
+/** Whoever may talk to agents, or holds a token for looking at what is theirs. */
+async function principalOf(deps: Deps, context: Context): Promise<string | undefined> {
+  const verdict = await verdictOn(deps, context)
+  if (verdict.kind === 'admitted') return verdict.caller.principal
+  const known = context.req.header('authorization') === undefined ? undefined : await callerOf(deps, context)
+  return known?.kind === 'owner' ? known.principal : undefined
 }
 
 function refusal({ log, now }: Pick<Deps, 'log' | 'now'>, { until, headers }: Over): Response {

@@ -64,6 +64,15 @@ describeOnEachDatabase('a limit of the API', (database) => {
     expect(looks.map(({ status }) => status)).toEqual([200, 200, 200, 429])
   })
 
+  test('counts a token that only looks at what is its holder’s', async () => {
+    const api = start({ perToken: { count: 2, perMs: hour }, perPrincipal: { count: 4, perMs: hour } })
+    const own = async () => ({ token: (await madeToken(database(), { scopes: ['own'], principal: 'test:ada' })).clear })
+    const [first, second] = [await own(), await own()]
+    const looks = [await look(api, first), await look(api, first), await look(api, first), await look(api, second)]
+    expect(looks.map(({ status }) => status)).toEqual([200, 200, 429, 200])
+    expect((await look(api, second)).status).toBe(429)
+  })
+
   test('asks the database no more once somebody is over, and never where no limit is set', async () => {
     const asked: string[] = []
     const watched = watchedDatabase(database(), (name) => void asked.push(name))
