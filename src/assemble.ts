@@ -2,6 +2,7 @@
 import type { ToolServers } from './agent/mcp/tool-servers.ts'
 import { type AssembledFiles, assembleAttachments, fileSource, type RuntimeFiles } from './assemble/attachments.ts'
 import { createConnections } from './assemble/connections.ts'
+import { createOwnAttestor } from './assemble/own-attestor.ts'
 import { createOwnHost } from './assemble/own-host.ts'
 import type { SealKeys } from './assemble/seal.ts'
 import { createStores } from './assemble/stores.ts'
@@ -133,7 +134,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     turns,
     runWatch,
     ...identityPorts(config),
-    ...chainDeps(config, database),
+    ...elsewhereDeps(config, database, { ...runtime, newId }),
     leases,
     turnPolicy,
     ...scopeOf(config, turnPolicy, connections),
@@ -193,8 +194,17 @@ function identityPorts({ ports, trustedIssuers }: Config): Pick<GatewayDeps, Ide
   }
 }
 
-function chainDeps(config: Config, database: Database): Pick<GatewayDeps, 'chains' | 'host'> {
-  return { chains: createChainStore(database, config.tenant), host: createOwnHost(config, database) }
+/** Who we are to other gateways, and what we remember of theirs. */
+function elsewhereDeps(
+  config: Config,
+  database: Database,
+  means: Parameters<typeof createOwnAttestor>[2],
+): Pick<GatewayDeps, 'attestor' | 'chains' | 'host'> {
+  return {
+    attestor: createOwnAttestor(config, database, means),
+    chains: createChainStore(database, config.tenant),
+    host: createOwnHost(config, database),
+  }
 }
 
 /** A server out of reach is told at the start and by name, instead of in the middle of somebody's message. */

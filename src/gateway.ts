@@ -9,6 +9,7 @@ import {
   type Acceptance,
   type ArrivedMessage,
   failureFacts,
+  type JsonObject,
   type PumpName,
   type RawArrival,
   type RejectReason,
@@ -37,6 +38,8 @@ export type Gateway = {
   /** Waits for what becomes of a stored message. A caller that goes away loses nothing. */
   readonly watch: (inboxId: string, timeoutMs: number) => Promise<WatchResult>
   readonly runs: RunStore
+  /** What others check our evidence by; undefined: nothing is signed here. */
+  readonly connectorCard: () => Promise<JsonObject | undefined>
   /** Sleeps until run events were stored here, at most so long. */
   readonly waitForEvents: (ms: number) => Promise<void>
   /** A dead message is queued again; remains that could not be read are read again; `by` is written down. False: nothing to do. */
@@ -77,6 +80,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     turnAway: (at, reason, entry) => turnAway(deps, at, reason, entry),
     watch: (inboxId, timeoutMs) => watch(deps, inboxId, timeoutMs),
     runs: deps.runs,
+    connectorCard: deps.attestor.card,
     waitForEvents: deps.bells.events.wait,
     resubmit: (inboxId, by) => resubmit(deps, inboxId, by),
     waits: { tenant: deps.tenant, actions: deps.pendingActions, toolRequests: deps.toolRequests },

@@ -1,5 +1,5 @@
 // What an agent is given that passes work on to one outside this gateway. Made by the gateway, which knows who we are.
-import type { GuardedFetch, JsonObject } from '../contract/index.ts'
+import type { GuardedFetch, IdentityEvidence, JsonObject } from '../contract/index.ts'
 
 /** Our place in a chain of agents, as the next one is told it; or why there is no next one. */
 export type NextHop =
@@ -18,6 +18,11 @@ export type Elsewhere = {
   readonly guarded: GuardedFetch
   /** `address`: whom we are about to ask, where it has one. */
   readonly next: (address?: string) => Promise<NextHop>
+  /** What was proven about whoever speaks, signed for the agent at this address and for this message alone. */
+  readonly attest: (
+    evidence: readonly IdentityEvidence[],
+    to: { readonly audience: string; readonly messageId: string },
+  ) => Promise<readonly JsonObject[]>
   /** Where the card of `address` is, by what its own server says about it (WebFinger). */
   readonly cardIn: (document: unknown, address: string) => string | undefined
 }

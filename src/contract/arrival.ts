@@ -58,6 +58,8 @@ export type ArrivedMessage = {
   readonly subject?: string
   /** Evidence another gateway attached, as it came. The sender names how that gateway was recognised, not `none`. */
   readonly forwarded?: unknown
+  /** How that gateway says names in a reply travel, as it came; counts where its evidence does. */
+  readonly relay?: unknown
   readonly thread: ThreadClaim
   /** Where the answer goes. Fields called `reply_to_…` say which message it answers and do not make another place. */
   readonly replyTo: JsonObject

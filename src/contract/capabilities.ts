@@ -4,7 +4,7 @@ import type { Sign } from './sign.ts'
 
 const envelopeField = z.enum(['to', 'cc'])
 
-const mentionRelaySchema = z.discriminatedUnion('kind', [
+export const mentionRelaySchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('inline') }),
   z.object({ kind: z.literal('recipient-field'), fields: z.array(envelopeField).min(1) }),
   z.object({

@@ -37,6 +37,7 @@ export { bearerFacts } from './bearer-facts.ts'
 export type { Bearer, CallerContext, CallerDesk, CallerVerdict, CallerWish, TokenVoucher } from './caller.ts'
 export { bearerMay, callerContextSchema, maxChainDepth, runScope } from './caller.ts'
 export type { Capabilities, MentionRelay, OptionalVerb, RateLimit, RecipientCapabilities } from './capabilities.ts'
+export { mentionRelaySchema } from './capabilities.ts'
 export type {
   AccessEntry,
   AccessRule,

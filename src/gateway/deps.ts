@@ -25,6 +25,7 @@ import type { AuditStore } from '../identity/audit/audit-store.ts'
 import type { ChainStore } from '../identity/chain/chain-store.ts'
 import type { ConsentPolicy } from '../identity/consent/consent.ts'
 import type { ConsentStore } from '../identity/consent/consent-store.ts'
+import type { Attestor } from '../identity/evidence/attest.ts'
 import type { PairingStore } from '../identity/pairing/pairing-store.ts'
 import type { PrincipalStore } from '../identity/principal/principal-store.ts'
 import type { PrincipalResolver } from '../identity/principal/resolver.ts'
@@ -126,6 +127,8 @@ export type GatewayDeps = {
   readonly chains: ChainStore
   /** Our own origin, as other gateways are told it. */
   readonly host: () => Promise<string>
+  /** Signs what we say about people to agents elsewhere. */
+  readonly attestor: Attestor
   readonly consent: ConsentPolicy
   readonly consents: ConsentStore
   /** Over turns, sends and timers: milliseconds until something is due that nobody holds. */

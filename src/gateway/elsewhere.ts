@@ -15,12 +15,13 @@ export type Standing = {
   readonly root: string
 }
 
-type ElsewhereDeps = Pick<GatewayDeps, 'fenceFetch' | 'guardedFetch' | 'host'>
+type ElsewhereDeps = Pick<GatewayDeps, 'attestor' | 'fenceFetch' | 'guardedFetch' | 'host'>
 
 export function createElsewhere(deps: ElsewhereDeps, isHeld: () => boolean, standing: Standing): Elsewhere {
   return {
     fetch: deps.fenceFetch(isHeld),
     guarded: fenced(deps.guardedFetch, isHeld),
+    attest: deps.attestor.attest,
     next: (address) => nextOf(deps.host, standing, address),
     cardIn(document, address) {
       const read = readJrd(document, address)

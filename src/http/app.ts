@@ -5,6 +5,7 @@ import type { GatewayConnection } from '../gateway/deps.ts'
 import { readBody } from '../verification/index.ts'
 import { addAdminRoutes } from './admin.ts'
 import { addAttachmentRoutes } from './attachments.ts'
+import { addConnectorRoute } from './connector-card.ts'
 import { createCors } from './cors.ts'
 import type { AppDeps } from './deps.ts'
 import { addHealthRoutes } from './health.ts'
@@ -57,6 +58,7 @@ export function createApp(deps: AppDeps): Hono {
   addStorageRoutes(app, deps)
   addHistoryRoute(app, deps)
   addResourceRoute(app, deps)
+  addConnectorRoute(app, deps)
   addOwnRoutes(app, deps)
   addTaskRoutes(app, deps)
   addOpenApiRoutes(app, deps)

@@ -34,6 +34,7 @@ export function loneContext(agent: string, transcript: readonly Envelope[] = [])
       fetch,
       guarded: createUnpinnedFetch(fetch),
       next: async () => ({ ok: true, headers: {}, chain: {} }),
+      attest: async () => [],
       cardIn: () => undefined,
     },
     pause: { approval: nothingWaits, toolRequest: nothingWaits, settle: () => {} },

@@ -29,9 +29,9 @@ const caller = (depth: number) => ({
 })
 
 const nextOf = (chain: Parameters<typeof createElsewhere>[2]['chain'], address?: string) => {
+  const attestor = { attest: async () => [], card: async () => undefined }
   const deps = {
-    fenceFetch: () => fetch,
-    guardedFetch: createUnpinnedFetch(fetch),
+    ...{ attestor, fenceFetch: () => fetch, guardedFetch: createUnpinnedFetch(fetch) },
     host: async () => 'https://here.example.org',
   }
   return createElsewhere(deps, () => true, { agent: 'desk', chain, root: 'turn-1' }).next(address)

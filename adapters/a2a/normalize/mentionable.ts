@@ -19,17 +19,22 @@ export type Carried = {
   /** Evidence from another gateway, as it came. */
   readonly forwarded: unknown
   readonly chain: unknown
+  /** What it says its own channel can do; for whoever judges the evidence. */
+  readonly relay: unknown
 }
+
+const nothing = { forwarded: undefined, chain: undefined, relay: undefined }
 
 export function takeMentionable(metadata: JsonObject | undefined): Carried {
   const carried = metadata?.[key]
-  if (metadata === undefined || carried === undefined) return { metadata, forwarded: undefined, chain: undefined }
+  if (metadata === undefined || carried === undefined) return { metadata, ...nothing }
   const { [key]: _carried, ...rest } = metadata
   // What is not an object is no evidence either, and said to be none.
-  if (!isFields(carried)) return { metadata: filled(rest), forwarded: carried, chain: undefined }
+  if (!isFields(carried)) return { metadata: filled(rest), ...nothing, forwarded: carried }
   const own = Object.fromEntries(Object.entries(carried).filter(([name]) => !taken.includes(name)))
   const kept = Object.keys(own).length === 0 ? rest : { ...rest, [key]: own }
-  return { metadata: filled(kept), forwarded: carried['identity_evidence'], chain: carried['agent_chain'] }
+  const { identity_evidence: forwarded, agent_chain: chain, recipient_capabilities: can } = carried
+  return { metadata: filled(kept), forwarded, chain, relay: isFields(can) ? can['mention_relay'] : undefined }
 }
 
 function filled(metadata: Fields): JsonObject | undefined {

@@ -34,6 +34,7 @@ export type SendFacts = {
   readonly known?: string
   readonly dialect: Dialect
   readonly forwarded: unknown
+  readonly relay: unknown
   readonly chain: AgentChain | undefined
   /** What it refers to, in words. */
   readonly references: readonly Part[]
@@ -44,6 +45,7 @@ export type SendFacts = {
 export function cleanSend({ message, metadata }: Pick<SendRequest, 'message' | 'metadata'>): {
   readonly message: A2aMessage
   readonly forwarded: unknown
+  readonly relay: unknown
   readonly chain: unknown
 } {
   const { metadata: own, ...rest } = message
@@ -52,12 +54,13 @@ export function cleanSend({ message, metadata }: Pick<SendRequest, 'message' | '
   return {
     message: { ...rest, ...(carried.metadata === undefined ? {} : { metadata: carried.metadata }) },
     forwarded: carried.forwarded ?? beside.forwarded,
+    relay: carried.relay ?? beside.relay,
     chain: carried.chain ?? beside.chain,
   }
 }
 
 export function arrivedFrom(facts: SendFacts, connection: Connection): ArrivedMessage {
-  const { message, caller, agent, contextId, receivedAt, chain, forwarded, known, isContextOwn } = facts
+  const { message, caller, agent, contextId, receivedAt, chain, forwarded, relay, known, isContextOwn } = facts
   const recipient = formatAddress({ local: agent, domain: connection.domain })
   return {
     kind: 'message',
@@ -84,7 +87,7 @@ export function arrivedFrom(facts: SendFacts, connection: Connection): ArrivedMe
     isOnceById: true,
     deliveryId: message.messageId,
     subject: caller.subject,
-    ...(forwarded === undefined ? {} : { forwarded }),
+    ...(forwarded === undefined ? {} : { forwarded, ...(relay === undefined ? {} : { relay }) }),
     // Whoever calls picks the name of the context: it leads back to what is theirs and to nothing else.
     thread: isContextOwn
       ? { candidates: [contextId], vouched: false, fresh: contextId }
@@ -146,13 +149,13 @@ export function normalizeA2a(
     const remedy = read.violations.map(({ field, description }) => `${field} ${description}`).join('; ')
     throw new UnreadableArrival('invalid_send_request', { ...facts, remedy: remedy.slice(0, 300) })
   }
-  const { message, forwarded, chain: claimed } = cleanSend(read.value)
+  const { message, forwarded, relay, chain: claimed } = cleanSend(read.value)
   const chain = readChain(claimed, caller.chain.agentChain)
   if (!chain.ok) throw new UnreadableArrival('invalid_agent_chain', facts)
   const { messageId, contextId = messageId, taskId } = message
   const arrived = arrivedFrom(
     {
-      ...{ message, caller, contextId, forwarded, chain: chain.chain, receivedAt: arrival.receivedAt },
+      ...{ message, caller, contextId, forwarded, relay, chain: chain.chain, receivedAt: arrival.receivedAt },
       agent: caller.bearer?.agent ?? connection.agent,
       isNamed: false,
       semanticId: messageId,

@@ -109,7 +109,7 @@ type Facts = SendFacts & { readonly before: TaskSnapshot | undefined }
 
 async function factsOf(deps: A2aDeps, call: Call, request: SendRequest): Promise<Facts | Fault> {
   const { caller, dialect, agent, named } = call
-  const { message: cleaned, forwarded, chain: claimed } = cleanSend(request)
+  const { message: cleaned, forwarded, relay, chain: claimed } = cleanSend(request)
   const message = storable(cleaned)
   if (caller.chain.kind === 'unreadable') return invalidParams([{ field: 'headers', description: caller.chain.remedy }])
   const chain = readChain(claimed, caller.chain.agentChain)
@@ -119,7 +119,7 @@ async function factsOf(deps: A2aDeps, call: Call, request: SendRequest): Promise
   if (isFault(place)) return place
   const isAnonymous = caller.kind === 'anonymous'
   return {
-    ...{ message, caller, dialect, forwarded, chain: chain.chain, before: place.before },
+    ...{ message, caller, dialect, forwarded, relay, chain: chain.chain, before: place.before },
     // A task goes on with the agent it began with, whoever the words name.
     agent: place.before?.task.agent ?? agent,
     isNamed: named !== undefined || place.before !== undefined,

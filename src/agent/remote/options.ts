@@ -1,5 +1,5 @@
 // What an operator says about an agent elsewhere, checked when the configuration is read.
-import { GatewayError, type Secret, secret } from '../../contract/index.ts'
+import { formatAddress, GatewayError, parseAddress, type Secret, secret } from '../../contract/index.ts'
 import type { CardTrust } from './card-signature.ts'
 import { readTarget, type Target } from './discover.ts'
 import type { EgressPolicy, OriginHeaders } from './egress.ts'
@@ -18,6 +18,8 @@ export type A2aAgentOptions = {
   readonly allow03?: boolean
   /** It takes one message id once, so that a message whose fate is unknown may be sent again. */
   readonly resend?: boolean
+  /** Tells it who speaks, in evidence that this gateway signs: the address it is made out to, `@agent@host`. Without it: nothing. */
+  readonly vouchTo?: string
   readonly limits?: Partial<RemoteLimits>
 }
 
@@ -28,6 +30,7 @@ export type RemotePeer = {
   readonly allows03: boolean
   readonly mayResend: boolean
   readonly limits: RemoteLimits
+  readonly vouchTo: string | undefined
 }
 
 export function readPeer(named: string, options: A2aAgentOptions): RemotePeer {
@@ -47,6 +50,7 @@ export function readPeer(named: string, options: A2aAgentOptions): RemotePeer {
     allows03: options.allow03 ?? false,
     mayResend: options.resend ?? false,
     limits: readLimits(options),
+    vouchTo: readAddressee(options),
   }
 }
 
@@ -59,6 +63,13 @@ function readCredentials({ token, credentials = {} }: A2aAgentOptions, own: stri
   if (token === undefined) return proofs
   if (own === undefined) throw invalid('token needs a URL to belong to; for an address use credentials, by origin')
   return proofs.set(own, { ...proofs.get(own), authorization: secret(`Bearer ${hidden(token).reveal()}`) })
+}
+
+function readAddressee({ vouchTo }: A2aAgentOptions): string | undefined {
+  if (vouchTo === undefined) return undefined
+  const address = parseAddress(vouchTo)
+  if (address === undefined) throw invalid('vouchTo must be the address of the agent, such as @billing@example.org')
+  return formatAddress(address)
 }
 
 function readLimits({ limits }: A2aAgentOptions): RemoteLimits {

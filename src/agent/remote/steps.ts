@@ -82,7 +82,7 @@ export async function askStep(
   const { context, sendingClientOf, peer, next } = call
   const { plan } = opened
   let live: Asked['live']
-  const metadata = forwarded(message, next.chain)
+  const metadata = forwarded(message, next.chain, await vouched(call, plan))
   const asking = {
     ...{ plan, isAgain: opened.isAgain, mayResend: peer.mayResend },
     message: { parts: await outboundParts(message.parts, context.attachments), metadata },
@@ -182,14 +182,25 @@ function lasting(part: Part): Json {
 }
 
 /** What a connector tells the agent it forwards to (msg 1.1, 3.7, 12): how names in its reply travel, and its place in the chain. */
-function forwarded({ recipient_capabilities }: NormalizedMessage, chain: JsonObject): JsonObject {
+function forwarded(
+  { recipient_capabilities }: NormalizedMessage,
+  chain: JsonObject,
+  evidence: readonly JsonObject[],
+): JsonObject {
   const { mention_relay } = recipient_capabilities
   return {
     mentionable: {
       agent_chain: chain,
+      ...(evidence.length === 0 ? {} : { identity_evidence: [...evidence] }),
       recipient_capabilities: { mention_relay: { ...mention_relay }, agent_chain: chain },
     },
   }
+}
+
+/** Signed anew in every try: it is good for minutes, and a turn may wait for hours. */
+async function vouched({ peer, context }: RemoteCall, { messageId }: Plan): Promise<readonly JsonObject[]> {
+  const { vouchTo: audience } = peer
+  return audience === undefined ? [] : context.elsewhere.attest(context.evidence, { audience, messageId })
 }
 
 /** One that refused our version may have been spoken to in the one before. */

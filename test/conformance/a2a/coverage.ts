@@ -21,6 +21,7 @@ export const coverage: readonly Coverage[] = [
   ...covered(`${here}/identity-cases.ts`, 'AU-01 AU-06 AU-08 AU-11 AU-12 CH-01 CH-02 CH-03 CH-04 CH-08'),
   ...covered('journeys/a2a-outside-callers.test.ts', 'AU-02 AU-05 AU-07'),
   ...covered(`${here}/identity-cases.ts`, 'A2-01 A2-02 A2-03 A2-06 A2-08 A2-09'),
+  ...covered('journeys/vouching.test.ts', 'A2-05'),
   ...covered(`${here}/legacy-cases.ts`, numbered('LG', 1, 14)),
 
   differs('CD-10', `${here}/card-cases.ts`, 'cards are made from what enforces them, so that they cannot disagree'),
@@ -41,5 +42,4 @@ export const coverage: readonly Coverage[] = [
   ),
   leftOut('PU-14', 'as every row of the outbox: test/journeys/deliveries.test.ts'),
   leftOut('CH-07', 'turns of a pair of callers without a person between them are not counted'),
-  leftOut('A2-05', 'no connector is trusted to speak for its channel: relay stays `none`, as in A2-06'),
 ]

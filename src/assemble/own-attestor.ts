@@ -1,0 +1,17 @@
+// The key that this gateway signs with when it tells agents elsewhere who speaks: made once, sealed, the same for all replicas.
+import { sealKeyBytes } from '../config/seal-keys.ts'
+import type { Config } from '../config.ts'
+import { type Attestor, createAttestor, makeAttestationKey } from '../identity/evidence/attest.ts'
+import type { Database } from '../storage/database.ts'
+import { createOwnKeys } from '../storage/own-key-store.ts'
+import { createSeal, type SealKeys } from './seal.ts'
+
+type Means = { readonly sealKeys?: SealKeys; readonly newId: () => string; readonly now: () => number }
+
+export function createOwnAttestor(config: Config, database: Database, means: Means): Attestor {
+  const { tenant, domain: issuer } = config
+  const seal = createSeal(means.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
+  const keys = createOwnKeys(database, { tenant, connection: 'gateway', agent: '', seal })
+  const readKey = () => keys.keep('attestations', makeAttestationKey)
+  return createAttestor({ issuer, readKey, newId: means.newId, now: means.now })
+}

@@ -1,0 +1,82 @@
+// What we say about whoever speaks, to an agent outside that our gateway forwards to (msg 7, ruling 49): who they are as far as it was
+// proven here, made out to that agent and bound to this message, signed, and good for minutes. Claims stay here: nobody outside is
+// told more than who speaks.
+import { exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK } from 'jose'
+import type { IdentityEvidence, JsonObject } from '../../contract/index.ts'
+import { canonicalJson, sha256Hex } from '../../verification/index.ts'
+
+const algorithm = 'EdDSA'
+const typ = 'identity-evidence+jws'
+const lifeMs = 5 * 60_000
+const mostAtOnce = 4
+
+export type Attestor = {
+  /** Nothing where there is nothing to sign with, or nobody to speak of. */
+  attest(evidence: readonly IdentityEvidence[], to: Addressee): Promise<readonly JsonObject[]>
+  /** What others check it by (msg 7.3). Undefined: nothing is signed here. */
+  card(): Promise<JsonObject | undefined>
+}
+
+/** The address of the agent that is asked, and the id of the message as it is sent there. */
+export type Addressee = { readonly audience: string; readonly messageId: string }
+
+export type AttestorDeps = {
+  /** The name of our host, which is what we are called as an issuer. */
+  readonly issuer: string
+  /** A private JWK, the same for all replicas; undefined: there is none. */
+  readonly readKey: () => Promise<string | undefined>
+  readonly newId: () => string
+  readonly now: () => number
+}
+
+export async function makeAttestationKey(): Promise<string> {
+  const { privateKey } = await generateKeyPair(algorithm, { crv: 'Ed25519', extractable: true })
+  return JSON.stringify(await exportJWK(privateKey))
+}
+
+export function createAttestor({ issuer, readKey, newId, now }: AttestorDeps): Attestor {
+  const keyOf = async () => {
+    const text = await readKey()
+    if (text === undefined) return undefined
+    const jwk = JSON.parse(text) as JWK
+    const { kty = '', crv = '', x = '' } = jwk
+    // Named by what it is, so that a new key is never taken for the one before.
+    const kid = `${issuer}#${(await sha256Hex(x)).slice(0, 16)}`
+    return { kid, publicJwk: { kty, crv, x, kid, alg: algorithm, use: 'sig' }, key: await importJWK(jwk, algorithm) }
+  }
+  let known: ReturnType<typeof keyOf> | undefined
+  const key = (): ReturnType<typeof keyOf> => {
+    known ??= keyOf().catch((error: unknown) => {
+      known = undefined
+      throw error
+    })
+    return known
+  }
+  return {
+    async attest(evidence, { audience, messageId }) {
+      const own = evidence.length === 0 ? undefined : await key()
+      if (own === undefined) return []
+      const at = now()
+      const signed = evidence.slice(0, mostAtOnce).map(async ({ subject, method, assurance }) => {
+        const head = { type: 'signed-attestation', alg: algorithm, kid: own.kid, canonicalization: 'jcs' }
+        const said = {
+          ...{ id: newId(), subject, issuer, method, assurance, audience },
+          issued_at: new Date(at).toISOString(),
+          expires_at: new Date(at + lifeMs).toISOString(),
+          claims: { message_id: messageId },
+        }
+        const payload = new TextEncoder().encode(canonicalJson({ ...said, proof: head }))
+        const jws = await new FlattenedSign(payload)
+          .setProtectedHeader({ alg: algorithm, kid: own.kid, typ })
+          .sign(own.key)
+        return { ...said, proof: { ...head, value: `${jws.protected}..${jws.signature}` } }
+      })
+      return Promise.all(signed)
+    },
+    async card() {
+      const own = await key()
+      if (own === undefined) return undefined
+      return { issuer, keys: { active: [own.publicJwk], previous: [] } }
+    },
+  }
+}
