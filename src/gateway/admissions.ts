@@ -71,7 +71,7 @@ export async function admit(
       const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
       if (person === undefined) return refusal(at, row, ground, 'principal_unknown')
       if (isForOtherAgent(decision.evidence, agent)) return refusal(at, row, ground, 'wrong_agent')
-      const fault = await admitChain(deps, row.message, agent)
+      const fault = await admitChain(deps, row.message, { agent, inboxId: row.id })
       if (fault !== undefined) return refusal(at, row, ground, fault)
       const speaker = speakerFields(person, row, scene)
       return { ...ground, kind: 'admitted', principal: person.id, subject: person.id, speaker }

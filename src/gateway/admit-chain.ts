@@ -11,6 +11,12 @@ export type ChainDeps = {
   readonly host: () => Promise<string>
 }
 
+/** For whom a message waits, and which one it is. */
+export type Waiting = { readonly agent: string; readonly inboxId: string }
+
+/** How often one agent may come back to another in one conversation before a person speaks again. */
+const maxPairTurns = 5
+
 export type ChainRefusal = 'gw:agent_loop' | 'gw:hop_limit'
 
 /**
@@ -20,7 +26,7 @@ export type ChainRefusal = 'gw:agent_loop' | 'gw:hop_limit'
 export async function admitChain(
   { chains, host: ownHost }: ChainDeps,
   { channel }: Pick<NormalizedMessage, 'channel'>,
-  agent: string,
+  { agent, inboxId }: Waiting,
 ): Promise<ChainRefusal | undefined> {
   const caller = channel?.caller
   if (caller === undefined || caller.chain_depth === 0) return undefined
@@ -28,5 +34,8 @@ export async function admitChain(
   if (isBeyondHops(depth)) return 'gw:hop_limit'
   const host = await ownHost()
   if (isCallerLoop(caller, { agent, host }, [])) return 'gw:agent_loop'
-  return (await chains.visit({ root, agent, host, depth })) ? 'gw:agent_loop' : undefined
+  if (await chains.visit({ root, agent, host, depth })) return 'gw:agent_loop'
+  // A person who speaks begins a chain of their own: within one chain two agents have only each other to talk to (CH-07).
+  const pair = { root, agent: caller.caller_agent ?? '', host: caller.caller_host }
+  return (await chains.turnsWith(inboxId, pair)) >= maxPairTurns ? 'gw:agent_loop' : undefined
 }

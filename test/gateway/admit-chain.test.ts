@@ -19,7 +19,10 @@ describeOnEachDatabase('a chain of callers', (database) => {
     const message = aMessage()
     const channel = { ...message.channel, ...(caller === undefined ? {} : { caller: chained }) }
     const chains = createChainStore(database(), tenant)
-    return admitChain({ chains, host: async () => host }, { ...message, channel } as typeof message, agent)
+    return admitChain({ chains, host: async () => host }, { ...message, channel } as typeof message, {
+      agent,
+      inboxId: '01890000-0000-7000-8000-000000000000',
+    })
   }
 
   test('passes where there is none, or where it begins, and leaves no trace', async () => {

@@ -67,7 +67,7 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
     return { ready: { lane, at, turn, members: [], signal: stored.signal, edit: null }, notes }
   }
   // A replay is no visit of its chain.
-  const chains = { visit: async () => false }
+  const chains = { visit: async () => false, turnsWith: async () => 0 }
   const decided = await admissions({ ...deps, chains }, at, lane)
   const plan = planTurn(lane, decided, deps.turnPolicy.merge)
   if (plan.kind !== 'run') return { ended: withoutTurn(plan, decided), notes }

@@ -14,3 +14,20 @@ insert into caller_chains as c (tenant, root, agent, host, depth) values ($1, $2
 on conflict (tenant, root, agent, host) do update set depth = least(c.depth, excluded.depth)
 returning c.depth < $5::int as "isLoop"`,
 )
+
+/**
+ * $1 tenant, $2 the message that waits, $3 root, $4 and $5 who calls. Messages are counted, so that one that is tried again is still
+ * one; of a long conversation only the newest turns are looked at, which is more than anybody may have.
+ */
+export const chainTurns = statement(
+  'chain_turns',
+  `
+with here as materialized (select conversation_id from inbox where tenant = $1 and id = $2),
+newest as materialized (
+  select t.id from turns t where t.conversation_id = (select conversation_id from here) and t.kind = 'messages'
+  order by t.started_at desc limit 32
+)
+select count(*)::int as turns from newest n join inbox x on x.turn_id = n.id
+where x.id <> $2 and x.message -> 'channel' -> 'caller' ->> 'chain_root' = $3
+  and x.message -> 'channel' -> 'caller' ->> 'caller_agent' = $4 and x.message -> 'channel' -> 'caller' ->> 'caller_host' = $5`,
+)

@@ -141,6 +141,22 @@ export const identityCases: readonly A2aCase[] = [
     },
   },
   {
+    id: 'CH-07',
+    claim: 'two agents that go on and on in one conversation are stopped until a person speaks again',
+    async run(scene, binding) {
+      const contextId = crypto.randomUUID()
+      const from = (root: string) => hopHeaders({ 'x-agents-api-chain-depth': '1', 'x-agents-api-chain-root': root })
+      const say = async (root: string, more: object = { contextId }): Promise<string> =>
+        (await sent(scene, binding, aMessage('and then?', more), { headers: from(root) })).status.state
+      const root = crypto.randomUUID()
+      const states = []
+      for (let turn = 0; turn < 6; turn += 1) states.push(await say(root))
+      expect(states).toEqual([...Array(5).fill('TASK_STATE_COMPLETED'), 'TASK_STATE_REJECTED'])
+      expect(await say(root, {})).toBe('TASK_STATE_COMPLETED')
+      expect(await say(crypto.randomUUID())).toBe('TASK_STATE_COMPLETED')
+    },
+  },
+  {
     id: 'CH-04',
     claim: 'a chain that is too long is rejected as an answer, so that a model can finish',
     async run(scene, binding) {
