@@ -44,6 +44,12 @@ export const a2aSettingsSchema = z.strictObject({
   errorTable: z.enum(['1.0.0', '1.0.1'], 'must be 1.0.0 or 1.0.1').default('1.0.1'),
   /** Whether callers from elsewhere need no credential. On this machine nobody needs one. */
   anonymous: z.boolean().default(false),
+  /** A header in which a token of this gateway may come instead of `Authorization`, for callers that only know API keys. */
+  apiKeyHeader: z
+    .string()
+    .regex(/^(?:x-[a-z0-9-]{1,60}|api-?key)$/i, 'must be a header such as x-api-key')
+    .transform((name) => name.toLowerCase())
+    .optional(),
   /** Who may read what the agents are and can do: anybody, or those who may call. */
   cards: z.enum(['public', 'callers'], 'must be public or callers').default('public'),
   streaming: z.boolean().default(true),

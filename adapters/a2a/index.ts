@@ -17,7 +17,7 @@ import { appendReply } from './deliver/append.ts'
 import { deliverPush } from './deliver/push.ts'
 import { createCardDesk } from './discovery/card-desk.ts'
 import { createOwnKey, keysPath } from './discovery/own-key.ts'
-import { gatewayTokens } from './discovery/security.ts'
+import { gatewayKeys, gatewayTokens } from './discovery/security.ts'
 import { normalizeA2a } from './normalize/message.ts'
 import { renderA2a } from './render/reply.ts'
 import { createPageTokens } from './serve/page-token.ts'
@@ -75,7 +75,8 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const newId = needed(deps.newId, 'a source of ids; pass deps.newId')
   const isPublic = publicUrl !== undefined
   const callTimeoutMs = Math.min(pushTimeoutMs, deps.maxCallMs ?? pushTimeoutMs)
-  const schemes = [gatewayTokens]
+  const { apiKeyHeader } = settings
+  const schemes = [gatewayTokens, ...(apiKeyHeader === undefined ? [] : [gatewayKeys(apiKeyHeader)])]
   const key = createOwnKey(settings, ownKeys)
   // Without a public URL the name that our addresses have.
   const ownOrigin = publicUrl ?? `https://${connection.domain}`
@@ -108,7 +109,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const roots = settings.path === defaultPath ? [rootPaths.card, rootPaths.early, `${rootPaths.addresses}/*`] : []
   const paths = [settings.path, `${settings.path}/*`, ...roots]
   const urls = publicUrl === undefined ? [] : [`${publicUrl}${settings.path}`]
-  const hub = { agent: connection.agent, isNamed: false, urls, anonymous: settings.anonymous }
+  const hub = { agent: connection.agent, isNamed: false, urls, anonymous: settings.anonymous, keyHeader: apiKeyHeader }
   return defineAdapter<A2aPayload, A2aCall | PushCall>({
     channel: 'a2a',
     capabilities: capabilitiesOf(callTimeoutMs),

@@ -30,6 +30,11 @@ export const gatewayTokens: SchemeFacts = {
   description: 'A token of this gateway, or of an issuer it names at /.well-known/oauth-protected-resource',
 }
 
+/** The same tokens, for callers that only know API keys. */
+export function gatewayKeys(parameter: string): SchemeFacts {
+  return { kind: 'apiKey', name: 'apiKey', location: 'header', parameter, description: 'A token of this gateway' }
+}
+
 export function securitySchemes(schemes: readonly SchemeFacts[]): JsonObject {
   return Object.fromEntries(schemes.map((each) => [each.name, schemeTo(each)]))
 }

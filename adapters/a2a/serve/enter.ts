@@ -26,6 +26,7 @@ export async function identify(
       isNamed: mount !== undefined,
       urls: urlsOf(deps, mount),
       anonymous: settings.anonymous,
+      keyHeader: settings.apiKeyHeader,
     },
   )
   return verdict.kind === 'rejected' ? turnedAway(door, verdict.reason, verdict.challenge) : verdict.caller

@@ -15,6 +15,8 @@ export type Called = {
   readonly isNamed: boolean
   readonly urls: readonly string[]
   readonly anonymous: boolean
+  /** Where a token of ours may come instead of `Authorization`. */
+  readonly keyHeader?: string | undefined
 }
 
 export type CallerVerdict =
@@ -25,14 +27,16 @@ const localOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?
 
 export async function judgeCaller(
   callers: CallerDesk,
-  { headers, isLoopback }: Pick<RawArrival, 'headers' | 'isLoopback'>,
-  { agent, isNamed, urls, anonymous }: Called,
+  { headers: given, isLoopback }: Pick<RawArrival, 'headers' | 'isLoopback'>,
+  { agent, isNamed, urls, anonymous, keyHeader }: Called,
 ): Promise<CallerVerdict> {
   const [resource] = urls
   const rejected = (reason: RejectReason, challenge?: string): CallerVerdict => ({
     ...{ kind: 'rejected', reason },
     challenge: challenge ?? callers.challenge(reason, resource === undefined ? {} : { resource }),
   })
+  const headers = withKey(given, keyHeader)
+  if (headers === undefined) return rejected('invalid_token')
   const from = await callers.identify(headers, agent, { audiences: urls, isNamed })
   if (from.kind === 'rejected') return rejected(from.reason, from.challenge)
   const { bearer } = from
@@ -45,6 +49,20 @@ export async function judgeCaller(
     return { kind: 'known', caller: { kind: 'local', bearer, subject: localSubject, chain } }
   if (anonymous) return { kind: 'known', caller: { kind: 'anonymous', bearer, subject: anonymousSubject, chain } }
   return rejected('missing_credential')
+}
+
+/** Tokens of ours alone, as whole as they were made; whatever else comes as a key is none. */
+const ownToken = /^parley_[\w-]{1,128}$/
+
+/** Undefined: two credentials at once, or something that is no key of ours. It is never taken for none. */
+function withKey(
+  headers: Readonly<Record<string, string>>,
+  keyHeader: string | undefined,
+): Readonly<Record<string, string>> | undefined {
+  const key = keyHeader === undefined ? undefined : headers[keyHeader]
+  if (key === undefined) return headers
+  if (headers['authorization'] !== undefined || !ownToken.test(key)) return undefined
+  return { ...headers, authorization: `Bearer ${key}` }
 }
 
 /** A web page open on this machine also arrives by loopback; its browser says where the page came from. */

@@ -1,0 +1,48 @@
+// Callers that only know API keys: a token of this gateway in a header that the operator names, and that the card names too.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { a2a } from '../../adapters/a2a/index.ts'
+import { type A2aPeer, aMessage, startA2a } from '../doubles/a2a-peer.ts'
+import { describeOnEachDatabase } from '../setup/each-database.ts'
+
+describeOnEachDatabase('a key of a caller', (database) => {
+  let peer: A2aPeer
+  beforeEach(() => {
+    peer = startA2a(database(), {
+      connections: [a2a({ apiKeyHeader: 'X-API-Key' }), a2a({ id: 'plain', path: '/plain' })],
+    })
+  })
+  afterEach(() => peer.stop())
+
+  const send = (headers: Record<string, string>, base = '/a2a') =>
+    peer.call('JSONRPC', 'SendMessage', { message: aMessage('hello') }, { isElsewhere: true, headers, base })
+
+  test('counts like the token it is, and owns what it began', async () => {
+    const token = await peer.token()
+    const { result } = await send({ 'x-api-key': token })
+    expect(result.task.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(peer.obedient.heard.at(-1)?.sender).toMatchObject({ verified: true, auth_method: 'bearer-token' })
+    const found = await peer.call('HTTP+JSON', 'GetTask', { id: result.task.id }, { isElsewhere: true, token })
+    expect(found.result.id).toBe(result.task.id)
+  })
+
+  test('is refused where it is none, comes beside another credential, or has no place', async () => {
+    const token = await peer.token()
+    const refused = [
+      send({ 'x-api-key': 'parley_00000000_none' }),
+      send({ 'x-api-key': 'eyJhbGciOiJub25lIn0.e30.' }),
+      send({ 'x-api-key': token, authorization: `Bearer ${token}` }),
+      send({ 'x-api-key': token }, '/plain'),
+      send({}),
+    ]
+    for (const answer of refused) expect((await answer).status).toBe(401)
+    expect(peer.obedient.heard).toEqual([])
+  })
+
+  test('is on the card of the connection that takes it, and on no other', async () => {
+    const card = async (base: string) => (await peer.request(`${base}/demo/.well-known/agent-card.json`)).json()
+    expect((await card('/a2a')).securitySchemes.apiKey).toMatchObject({
+      apiKeySecurityScheme: { location: 'header', name: 'x-api-key' },
+    })
+    expect((await card('/plain')).securitySchemes.apiKey).toBeUndefined()
+  })
+})
