@@ -70,7 +70,7 @@ export function openStore(place: AttachmentPlace | BlobStore, fetch: typeof glob
 }
 
 /** For channels that send files. */
-export function fileSource({ find, open }: Pick<AttachmentDesk, 'find' | 'open'>): FileSource {
+export function fileSource({ find, open, handle }: Pick<AttachmentDesk, 'find' | 'open' | 'handle'>): FileSource {
   return {
     async open(attachmentId) {
       const [descriptor] = await find([attachmentId])
@@ -79,6 +79,11 @@ export function fileSource({ find, open }: Pick<AttachmentDesk, 'find' | 'open'>
       if (body === undefined) return undefined
       const { size, mimeType, path } = descriptor
       return { body, size, mimeType, name: descriptor.name ?? path.split('/').at(-1) ?? 'file' }
+    },
+    async url(attachmentId) {
+      const [descriptor] = await find([attachmentId])
+      if (descriptor?.status !== 'ready') return undefined
+      return (await handle(descriptor, { principal: descriptor.owner.principal, kind: 'person' })).url
     },
   }
 }

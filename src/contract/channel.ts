@@ -88,6 +88,8 @@ export interface Hmac {
 /** Port: the bytes of a stored file, for channels that send files. Undefined: it is gone. */
 export interface FileSource {
   open(attachmentId: string): Promise<SourcedFile | undefined>
+  /** Where its owner can fetch it for a short while; not there where nothing is fetched. */
+  url?(attachmentId: string): Promise<string | undefined>
 }
 
 export type SourcedFile = {

@@ -7,7 +7,7 @@ import {
   type TaskSnapshot,
 } from '../../../src/contract/index.ts'
 
-/** Beyond this a file is named and not sent along. */
+/** Beyond this a file is not sent along: its reader fetches it from where it says. */
 const maxBytes = 4 * 1024 * 1024
 
 export type Filled = <T extends readonly Part[]>(parts: T) => Promise<readonly Part[]>
@@ -37,9 +37,11 @@ async function fillPart(files: FileSource | undefined, part: Part): Promise<Part
   const { attachment } = part
   if (attachment === undefined) return part
   const file = await files.open(attachment.id)
-  if (file === undefined || file.size > maxBytes) {
-    await file?.body.cancel()
-    return part
+  if (file === undefined) return part
+  if (file.size > maxBytes) {
+    await file.body.cancel()
+    const url = await files.url?.(attachment.id)
+    return url === undefined ? part : { ...part, bytes_ref: { kind: 'url', url } }
   }
   const bytes = new Uint8Array(await new Response(file.body).arrayBuffer())
   return { ...part, bytes_ref: { kind: 'inline', data_base64: base64(bytes) } }
