@@ -43,7 +43,8 @@ describe('our client and our server', () => {
   beforeAll(async () => {
     here = await opened()
     there = await opened()
-  })
+    // Two databases take a while to open where the machine is busy.
+  }, 60_000)
   afterAll(async () => {
     await here.close()
     await there.close()

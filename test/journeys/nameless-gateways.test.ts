@@ -26,7 +26,8 @@ let standing: Standing[]
 beforeAll(async () => {
   databases = await Promise.all([openPglite({ isNew: true }), openPglite({ isNew: true })])
   for (const database of databases) await migrate(database, migrationsFolder)
-})
+  // Two databases take a while to open where the machine is busy.
+}, 60_000)
 afterAll(async () => {
   for (const database of databases) await database.close()
 })

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { createLocalJWKSet, flattenedVerify } from 'jose'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { a2a, a2aChannel } from '../../adapters/a2a/index.ts'
 import { defineAgent } from '../../src/agent/agent.ts'
 import type { A2aAgentOptions } from '../../src/agent/remote/options.ts'
@@ -52,12 +52,18 @@ const verifierWith = (readCard: () => Promise<Body>): AttestationVerifier => ({
   },
 })
 
+let other: Awaited<ReturnType<typeof openPglite>>
+beforeAll(async () => {
+  other = await openPglite({ isNew: true })
+  await migrate(other, migrationsFolder)
+}, 60_000)
+afterAll(() => other.close())
+
 describeOnEachDatabase('a gateway that forwards', (database) => {
   let vendor: VendorStub
   let here: TestGateway
   let there: TestGateway
   let work: AtWork
-  let other: Awaited<ReturnType<typeof openPglite>>
   let obedient: ObedientAgent
   let server: Server
   let thereApp: ReturnType<typeof createTestApp>
@@ -65,8 +71,6 @@ describeOnEachDatabase('a gateway that forwards', (database) => {
 
   beforeEach(async () => {
     vendor = await startVendorStub()
-    other = await openPglite({ isNew: true })
-    await migrate(other, migrationsFolder)
     obedient = createObedientAgent()
   })
   afterEach(async () => {
@@ -75,7 +79,6 @@ describeOnEachDatabase('a gateway that forwards', (database) => {
     there.stop()
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
-    await other.close()
     await vendor.close()
   })
 
@@ -139,9 +142,10 @@ describeOnEachDatabase('a gateway that forwards', (database) => {
     }
     const about = [{ subject: 'loopback:ada', method: 'urn:gw:auth:loopback:v0.1', assurance: 'platform' }] as Body
     const vouched = (messageId: string) => here.deps.attestor.attest(about, { audience, messageId })
-    expect(await send('one', await vouched('one'), 'inline')).toBe('inline')
-    expect(await send('two', await vouched('three'), 'inline')).toBe('none')
-    expect(await send('four', await vouched('four'), 'no such thing')).toBe('none')
-    expect(await send('five', [], 'inline')).toBe('none')
+    const [one = '', two = '', three = '', four = ''] = Array.from({ length: 4 }, () => crypto.randomUUID())
+    expect(await send(one, await vouched(one), 'inline')).toBe('inline')
+    expect(await send(two, await vouched(one), 'inline')).toBe('none')
+    expect(await send(three, await vouched(three), 'no such thing')).toBe('none')
+    expect(await send(four, [], 'inline')).toBe('none')
   })
 })
