@@ -80,7 +80,7 @@ describe('our client and our server', () => {
         asked.push({ path: pathname, version, lastEventId })
         return peer.app.request(request)
       })
-      server = createServer(listener)
+      server = createServer((incoming, outgoing) => void listener(incoming, outgoing))
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}/demo`
       elsewhere = { url, asked, cut: () => server.closeAllConnections() }

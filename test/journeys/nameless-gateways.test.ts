@@ -58,7 +58,8 @@ function start(at: number, agent: Agent): TestGateway {
   const connections = [a2a(), ...loopbackConnections(vendor.origin)]
   const gateway = createTestGateway(database, { agents: [agent], connections }, {}, [a2aChannel, ...loopbackChannels])
   const app = createTestApp(gateway, database)
-  servers[at]?.on('request', getRequestListener(app.fetch))
+  const listener = getRequestListener(app.fetch)
+  servers[at]?.on('request', (incoming, outgoing) => void listener(incoming, outgoing))
   standing.push({ gateway, work: putToWork(gateway) })
   return gateway
 }

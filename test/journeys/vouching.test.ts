@@ -88,7 +88,8 @@ describeOnEachDatabase('a gateway that forwards', (database) => {
     there = createTestGateway(other, config, { sealKeys }, [a2aChannel])
     thereApp = createTestApp(there, other)
     work = putToWork(there)
-    server = createServer(getRequestListener(thereApp.fetch))
+    const listener = getRequestListener(thereApp.fetch)
+    server = createServer((incoming, outgoing) => void listener(incoming, outgoing))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a2a/demo`
     const agents = [defineAgent({ slug: 'far', model: a2aAgent(url, options) })]

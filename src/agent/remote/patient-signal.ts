@@ -27,7 +27,7 @@ export function patientSignal(signal: AbortSignal, stop: AbortSignal, ms: number
       if (signal.aborted) end()
     },
     close() {
-      clearTimeout(timer)
+      if (timer !== undefined) clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
     },
   }

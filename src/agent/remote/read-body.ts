@@ -102,7 +102,7 @@ async function* chunksOf(
 function bounded<T>(work: Promise<T>, signal: AbortSignal, silenceMs: number | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
-      clearTimeout(timer)
+      if (timer !== undefined) clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
     }
     const onAbort = (): void => {
