@@ -28,10 +28,11 @@ import { isRotation, type ReadyTurn } from './prepare-turn.ts'
 import { recallRemotes } from './recall-remotes.ts'
 import { unknownAgent } from './route-arrival.ts'
 import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
-import { naturalEnd, pausedEnd, runEnd, stoppedEnd, withUsage } from './run-end.ts'
+import { naturalEnd, pausedEnd, stoppedEnd, withUsage } from './run-end.ts'
+import { type Made, takenFrom } from './run-made.ts'
 import { turnSiblings } from './siblings.ts'
-import { tellResumed, tellRun } from './tell-run.ts'
-import { chainOf, type TurnChain, withChain } from './turn-chain.ts'
+import { tellResumed } from './tell-run.ts'
+import { chainOf, type TurnChain } from './turn-chain.ts'
 import { replyFacts, runIdOf } from './turn-facts.ts'
 import { openTurnSignal } from './turn-signal.ts'
 import { transcriptOf } from './turn-transcript.ts'
@@ -188,50 +189,6 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
   }
   const participants = transcript.map(participantOf).filter((participant) => participant !== undefined)
   return { ...nothing, ...waits, ...ended, participants, timers: [...made.timers, ...waits.timers] }
-}
-
-/** What a run leaves behind while it goes on. */
-type Made = {
-  readonly lines: Envelope[]
-  readonly extras: NormalizedResponse[]
-  readonly timers: NewTimer[]
-  readonly used: RunEnd['usage'][]
-  run: RunEnd | undefined
-}
-
-function takenFrom(
-  deps: GatewayDeps,
-  ready: ReadyTurn,
-  { control, facts, show, chain }: Running,
-  made: Made,
-): Pick<AgentContext, 'schedule' | 'send' | 'show' | 'emit' | 'finish' | 'record'> {
-  const { recorder } = control
-  return {
-    schedule: (name, dueInMs, payload) =>
-      void made.timers.push({
-        id: deps.newId(),
-        name,
-        kind: 'timer',
-        dueInMs,
-        payload: withChain(payload, chain),
-      }),
-    send(reply) {
-      const extra = completeReply(reply, facts())
-      if (extra !== undefined) made.extras.push(extra)
-    },
-    show(delta) {
-      recorder.show(delta)
-      show(delta)
-    },
-    emit(type, metadata) {
-      recorder.emit(type, metadata)
-      tellRun(deps, ready, type, metadata)
-    },
-    finish(result) {
-      made.run = runEnd(result, control.cause())
-    },
-    record: (added) => void made.lines.push(...added),
-  }
 }
 
 async function whoSpeaks(deps: GatewayDeps, { members, at, lane, speaker }: ReadyTurn): Promise<AgentContext['who']> {

@@ -1,0 +1,63 @@
+// Hop 7: what a run leaves behind while it goes on, for the commit that ends its turn.
+import type { AgentContext } from '../agent/agent.ts'
+import { completeReply, type ReplyFacts } from '../agent/reply.ts'
+import type { Envelope, NormalizedResponse } from '../contract/index.ts'
+import type { NewTimer, RunEnd } from '../sessions/turn-store.ts'
+import type { GatewayDeps } from './deps.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import type { RunControl } from './run-control.ts'
+import { runEnd } from './run-end.ts'
+import { tellRun } from './tell-run.ts'
+import { type TurnChain, withChain } from './turn-chain.ts'
+
+type MadeBy = {
+  readonly control: RunControl
+  readonly facts: () => ReplyFacts
+  /** Shows words while the reply grows. */
+  readonly show: (delta: string) => void
+  readonly chain: TurnChain
+}
+
+/** What a run leaves behind while it goes on. */
+export type Made = {
+  readonly lines: Envelope[]
+  readonly extras: NormalizedResponse[]
+  readonly timers: NewTimer[]
+  readonly used: RunEnd['usage'][]
+  run: RunEnd | undefined
+}
+
+export function takenFrom(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  { control, facts, show, chain }: MadeBy,
+  made: Made,
+): Pick<AgentContext, 'schedule' | 'send' | 'show' | 'emit' | 'finish' | 'record'> {
+  const { recorder } = control
+  return {
+    schedule: (name, dueInMs, payload) =>
+      void made.timers.push({
+        id: deps.newId(),
+        name,
+        kind: 'timer',
+        dueInMs,
+        payload: withChain(payload, chain),
+      }),
+    send(reply) {
+      const extra = completeReply(reply, facts())
+      if (extra !== undefined) made.extras.push(extra)
+    },
+    show(delta) {
+      recorder.show(delta)
+      show(delta)
+    },
+    emit(type, metadata) {
+      recorder.emit(type, metadata)
+      tellRun(deps, ready, type, metadata)
+    },
+    finish(result) {
+      made.run = runEnd(result, control.cause())
+    },
+    record: (added) => void made.lines.push(...added),
+  }
+}
