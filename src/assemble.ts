@@ -1,6 +1,6 @@
 // Puts the gateway together from its configuration and a database. Portable: what differs per runtime is a parameter.
 import type { ToolServers } from './agent/mcp/tool-servers.ts'
-import { type AssembledFiles, assembleAttachments, fileSource, type RuntimeFiles } from './assemble/attachments.ts'
+import { type AssembledFiles, assembleAttachments, type RuntimeFiles } from './assemble/attachments.ts'
 import { createConnections } from './assemble/connections.ts'
 import { createOwnAttestor } from './assemble/own-attestor.ts'
 import { createOwnHost } from './assemble/own-host.ts'
@@ -112,7 +112,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
   const files = assembleAttachments(config, database, { ...runtime, newId, fillRandom })
   const bells = createBells(runtime.onWork)
   const watching = { watchers: createWatchers(), wake: () => ringAll(bells) }
-  const means = { ...runtime, ...watching, fetch, files: fileSource(files.desk), newId }
+  const means = { ...runtime, ...watching, ...files.forChannels, fetch, newId }
   const connections = createConnections(config, database, means, turnPolicy)
   const tools = reachableTools(config, { ...runtime, fetch })
   const { tenant } = config

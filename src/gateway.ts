@@ -15,8 +15,9 @@ import {
   type RejectReason,
   type WatchResult,
 } from './contract/index.ts'
+import { type Entry, enter } from './gateway/arrivals/entry.ts'
 import type { GatewayConnection, GatewayDeps, People } from './gateway/deps.ts'
-import { type Entry, enter, type Received, receive, take, turnAway } from './gateway/receive.ts'
+import { type Received, receive, take, turnAway } from './gateway/receive.ts'
 import { resubmit } from './gateway/resubmit.ts'
 import { takeTurn } from './gateway/take-turn.ts'
 import { watch } from './gateway/watch.ts'

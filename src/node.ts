@@ -3,10 +3,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createToolServers } from './agent/mcp/tool-servers.ts'
 import { callerTerms } from './assemble/caller-terms.ts'
-import { sweepRound } from './assemble/sweep-round.ts'
 import { type Assembled, assemble, type Runtime } from './assemble.ts'
 import type { Config, DatabaseKind } from './config.ts'
-import { failureFacts, GatewayError, type Log, type Secret } from './contract/index.ts'
+import { GatewayError, type Log, type Secret } from './contract/index.ts'
 import { replay } from './gateway/replay.ts'
 import { createSessionDesk } from './gateway/session-desk.ts'
 import { newTraceId } from './gateway/trace-id.ts'
@@ -15,6 +14,7 @@ import { createApp } from './http/app.ts'
 import type { AppDeps } from './http/deps.ts'
 import { createGroupCommit, defaultLimits } from './inbound/group-commit.ts'
 import { readAdminToken } from './node/admin-token.ts'
+import { startBackground } from './node/background.ts'
 import { createBusyServer } from './node/busy.ts'
 import { readConfigFindings } from './node/config-findings.ts'
 import { offerControl } from './node/data-dir-lock.ts'
@@ -30,7 +30,7 @@ import { openDatabase } from './node/open-database.ts'
 import { openFiles } from './node/open-files.ts'
 import { rawUrlOf } from './node/raw-url-of.ts'
 import { readSealKeys } from './node/seal-key.ts'
-import { createNodeSources, type NodeSources } from './node/sources.ts'
+import { createWaysIn, type WaysIn } from './node/ways-in.ts'
 import { explain } from './operator/explain.ts'
 import { createRejections } from './operator/rejections.ts'
 import { createCallerAccess } from './storage/caller-access.ts'
@@ -69,7 +69,6 @@ export type RunningGateway = {
   readonly stop: (graceMs: number) => Promise<void>
 }
 
-const sweepEveryMs = 60_000
 const watchMs = 50_000
 const signsFreshMs = 1_000
 /** A little more than the statement's own deadline, for connections that hang. */
@@ -87,7 +86,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const opened = await open({ ...options, lockServer })
   const server = createServer(listener)
   let assembled: Assembled | undefined
-  let sources: NodeSources
+  let waysIn: WaysIn
   try {
     const meter = createNodeMeter()
     // First of all, since the port may be ours to choose: handles of files name it. Until there is an app, callers wait.
@@ -97,8 +96,9 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
       ...(await nodeRuntime(options)),
       ...{ meter, files, firstToken: admin.token },
     })
-    sources = createNodeSources(assembled)
-    const parts = { meter, sources: sources.signs }
+    const rejections = createRejections()
+    waysIn = createWaysIn(assembled, rejections)
+    const parts = { meter, rejections, ...waysIn.signs }
     openDoors({ ...appDeps(options, assembled, opened.database, parts), adminToken: admin.token })
   } catch (error) {
     // What was begun would keep the process alive without serving anybody.
@@ -111,7 +111,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const closeControl = config.databaseUrl === undefined ? undefined : await offerControl(config.dataDir, lockServer)
   const unlisten = await opened.database.listen(assembled.wake)
   const background = startBackground(assembled, opened.database, config, options.log)
-  sources.start()
+  waysIn.start()
   const { stop: stopLeases, closeTools } = assembled
   options.log.info('gateway_started', { database: opened.database.kind, count: config.connections.length })
   return {
@@ -121,7 +121,8 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     async stop(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
-      await inTime(graceMs, sources.stop()).catch(() => {})
+      // While turns still end: whoever is at a port has their answer, and what they brought is stored.
+      await inTime(graceMs, waysIn.stop()).catch(() => {})
       await background.stop(graceMs)
       server.closeAllConnections()
       await closed
@@ -152,7 +153,7 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
     const assembled = assemble(config, opened.database, { ...(await nodeRuntime(options)), files })
     // Whoever may open the database is its operator already; there is no other caller.
     const app = createApp({
-      ...appDeps(options, assembled, opened.database, { meter }),
+      ...appDeps(options, assembled, opened.database, { meter, rejections: createRejections() }),
       adminToken,
       isLoopback: () => true,
     })
@@ -191,15 +192,17 @@ async function nodeRuntime({ config, log, failpoint }: StartOptions): Promise<Ru
   }
 }
 
+type AppParts = { readonly meter: NodeMeter } & Pick<AppDeps, 'rejections'> &
+  Pick<ReadinessDeps, 'sources' | 'listeners'>
+
 function appDeps(
   { config, log, failpoint }: StartOptions,
   assembled: Assembled,
   database: Database,
-  { meter, sources }: { readonly meter: NodeMeter } & Pick<ReadinessDeps, 'sources'>,
+  { meter, rejections, sources, listeners }: AppParts,
 ): Omit<AppDeps, 'adminToken'> {
   const agents = config.agents.map((agent) => agent.slug)
   const { deps, gateway } = assembled
-  const rejections = createRejections()
   const tokens = createTokenStore(database, config.tenant)
   const sessions = createSessionStore(database, config.tenant)
   const vitals = createVitalsStore(database, config.tenant)
@@ -211,6 +214,7 @@ function appDeps(
     loops: () => ({ ...gateway.pumpAges(), leases: deps.leases.ageMs() }),
     connections: gateway.connections.map((each) => each.key),
     ...(sources === undefined ? {} : { sources }),
+    ...(listeners === undefined ? {} : { listeners }),
     monotonicMs: deps.monotonicMs,
     patienceMs: Math.max(loopPatienceMs, deps.turnPolicy.leaseMs),
   }
@@ -248,30 +252,6 @@ function appDeps(
     watchMs,
     log,
     ...(failpoint === undefined ? {} : { failpoint }),
-  }
-}
-
-function startBackground(
-  assembled: Assembled,
-  database: Database,
-  config: Config,
-  log: Log,
-): { stop: (graceMs: number) => Promise<void> } {
-  const deadline = new AbortController()
-  const drained = assembled.gateway.drain({ deadline: deadline.signal })
-  const sweeper = setInterval(() => {
-    sweepRound({ config, database, deps: assembled.deps, log }).catch((error: unknown) =>
-      log.warn('sweep_failed', failureFacts(error, 'internal')),
-    )
-  }, sweepEveryMs)
-  return {
-    async stop(graceMs) {
-      deadline.abort()
-      clearInterval(sweeper)
-      const late = new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref())
-      // What has not reached a step by then is left to its lease: the next holder goes on from the journal.
-      await Promise.race([drained, late])
-    },
   }
 }
 

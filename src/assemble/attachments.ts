@@ -5,9 +5,10 @@ import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
 import type { AttachmentDesk } from '../attachments/desk.ts'
 import { createS3Store } from '../attachments/drivers/s3/create-s3-store.ts'
 import { createSupabaseStore } from '../attachments/drivers/supabase/create-supabase-store.ts'
+import { createOriginals } from '../attachments/originals.ts'
 import type { AttachmentPlace } from '../config/attachments.ts'
 import type { Config } from '../config.ts'
-import { type FileSource, GatewayError, type IdSource, type Log } from '../contract/index.ts'
+import { type FileSource, GatewayError, type IdSource, type Log, type Originals } from '../contract/index.ts'
 import { createAttachmentStore } from '../storage/attachment-store.ts'
 import type { Database } from '../storage/database.ts'
 import { createSigningKeys } from '../storage/signing-keys.ts'
@@ -19,11 +20,18 @@ export type RuntimeFiles = {
   readonly origin: string
 }
 
+/** `originalsOf` a connection; undefined where nothing holds bytes. */
+export type ChannelFiles = {
+  readonly files: FileSource
+  readonly originalsOf: ((connection: string) => Originals) | undefined
+}
+
 export type AssembledFiles = {
   readonly desk: AttachmentDesk
   /** Every descriptor of one object, by the names that handles call it. */
   readonly byAddress: (bucket: string, path: string) => Promise<readonly AttachmentDescriptor[]>
   readonly rotateKey: (actor: string) => Promise<void>
+  readonly forChannels: ChannelFiles
 }
 
 type FilesDeps = {
@@ -55,6 +63,13 @@ export function assembleAttachments(config: Config, database: Database, deps: Fi
       return store === undefined ? [] : attachments.byAddress({ store: store.name, bucket, path })
     },
     rotateKey: keys.rotate,
+    forChannels: {
+      files: fileSource(desk),
+      originalsOf:
+        deps.files &&
+        ((connection) =>
+          createOriginals({ ...deps, attachments, blobs: stores[0], open: desk.open, tenant, connection })),
+    },
   }
 }
 
@@ -70,8 +85,15 @@ export function openStore(place: AttachmentPlace | BlobStore, fetch: typeof glob
 }
 
 /** For channels that send files. */
-export function fileSource({ find, open, handle }: Pick<AttachmentDesk, 'find' | 'open' | 'handle'>): FileSource {
+function fileSource({ find, open, handle }: Pick<AttachmentDesk, 'find' | 'open' | 'handle'>): FileSource {
   return {
+    async link(attachmentId, lifeMs) {
+      const [descriptor] = await find([attachmentId])
+      if (descriptor?.status !== 'ready') return undefined
+      const { principal } = descriptor.owner
+      const life = lifeMs === undefined ? {} : { seconds: Math.floor(lifeMs / 1000) }
+      return handle(descriptor, { principal, kind: 'person', ...life })
+    },
     async open(attachmentId) {
       const [descriptor] = await find([attachmentId])
       if (descriptor?.status !== 'ready') return undefined
@@ -79,11 +101,6 @@ export function fileSource({ find, open, handle }: Pick<AttachmentDesk, 'find' |
       if (body === undefined) return undefined
       const { size, mimeType, path } = descriptor
       return { body, size, mimeType, name: descriptor.name ?? path.split('/').at(-1) ?? 'file' }
-    },
-    async url(attachmentId) {
-      const [descriptor] = await find([attachmentId])
-      if (descriptor?.status !== 'ready') return undefined
-      return (await handle(descriptor, { principal: descriptor.owner.principal, kind: 'person' })).url
     },
   }
 }

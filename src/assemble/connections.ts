@@ -1,7 +1,7 @@
 // Connections as configured: each with its adapter, and every adapter with the ports it may use.
 import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
-import { type AgentProfile, type CallerDesk, type FileSource, GatewayError, type Hmac } from '../contract/index.ts'
+import { type AgentProfile, type CallerDesk, GatewayError, type Hmac } from '../contract/index.ts'
 import type { GatewayConnection, TurnPolicy } from '../gateway/deps.ts'
 import type { Database } from '../storage/database.ts'
 import { createInstallations, type Seal } from '../storage/installation-store.ts'
@@ -14,23 +14,24 @@ import { createTaskDesk } from '../tasks/desk.ts'
 import type { Watchers } from '../tasks/watchers.ts'
 import { createUnpinnedFetch, webHmac } from '../verification/index.ts'
 import { agentProfile } from './agent-profile.ts'
+import type { ChannelFiles } from './attachments.ts'
 import { type CallerMeans, createCallerDesks } from './callers.ts'
 import { createSeal, type SealKeys } from './seal.ts'
 
 /** Without `guardedFetch`: over `fetch`, with what cannot be judged there refused. */
-type Means = CallerMeans & {
-  /** Without it: WebCrypto. */
-  readonly hmac?: Hmac
-  readonly files: FileSource
-  /** Without it: as configured. */
-  readonly sealKeys?: SealKeys
-  readonly newId: () => string
-  readonly monotonicMs: () => number
-  /** Whoever watches tasks here. */
-  readonly watchers: Watchers
-  /** Something was left to do. */
-  readonly wake: () => void
-}
+type Means = CallerMeans &
+  ChannelFiles & {
+    /** Without it: WebCrypto. */
+    readonly hmac?: Hmac
+    /** Without it: as configured. */
+    readonly sealKeys?: SealKeys
+    readonly newId: () => string
+    readonly monotonicMs: () => number
+    /** Whoever watches tasks here. */
+    readonly watchers: Watchers
+    /** Something was left to do. */
+    readonly wake: () => void
+  }
 
 export function createConnections(
   config: Config,
@@ -69,6 +70,7 @@ function createConnection(
   const stores = { installations, ownKeys, places, tasks, notes }
   const channelDeps = {
     ...{ connection, fetch, guardedFetch, now, hmac, runLog, callers, files, ...stores },
+    ...(means.originalsOf === undefined ? {} : { originals: means.originalsOf(key) }),
     newId: means.newId,
     maxCallMs: means.maxCallMs,
     agents: () => profilesFor(config, each),

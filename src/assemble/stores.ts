@@ -12,6 +12,7 @@ import { createPairingStore, type PeopleOptions } from '../storage/pairing-store
 import { createPendingActionStore } from '../storage/pending-action-store.ts'
 import { createPrincipalStore } from '../storage/principal-store.ts'
 import { createReceiptStore } from '../storage/receipt-store.ts'
+import { createReplyLimitStore } from '../storage/reply-limit-store.ts'
 import { createRunStore } from '../storage/run-store.ts'
 import { createToolRequestStore } from '../storage/tool-request-store.ts'
 import { createSignalStore, createTranscriptStore } from '../storage/transcript-store.ts'
@@ -19,7 +20,7 @@ import type { LeaseOptions } from '../storage/turn-store.ts'
 
 type Stores =
   | ('receipts' | 'runs' | 'signals' | 'journal' | 'transcripts' | 'outbox' | 'live')
-  | ('pendingActions' | 'toolRequests' | 'people' | 'nextDueMs' | 'consents' | 'audit')
+  | ('pendingActions' | 'toolRequests' | 'people' | 'nextDueMs' | 'consents' | 'audit' | 'replyLimits')
 
 export function createStores(
   database: Database,
@@ -38,6 +39,7 @@ export function createStores(
     pendingActions: createPendingActionStore(database),
     toolRequests: createToolRequestStore(database),
     consents: createConsentStore(database, tenant),
+    replyLimits: createReplyLimitStore(database, tenant),
     people: {
       pairings: createPairingStore(database, { tenant, newId }),
       grants: createGrantStore(database, { tenant, newId }),

@@ -90,7 +90,7 @@ async function handleFor(
   if (reader.kind === 'person' && reader.principal !== descriptor.owner.principal) {
     throw new GatewayError('forbidden', '[attachments] this file belongs to somebody else; ask as its owner')
   }
-  const seconds = reader.kind === 'person' ? personSeconds : agentSeconds
+  const seconds = reader.seconds ?? (reader.kind === 'person' ? personSeconds : agentSeconds)
   const { signUrl } = storeOf(deps.stores, descriptor)
   if (handles === 'store' && signUrl !== undefined) {
     const expiresAt = new Date(deps.now() + seconds * 1000).toISOString()

@@ -24,7 +24,12 @@ export type ClaimOutcome =
   | { readonly kind: 'refused'; readonly code: SignedUrlCode; readonly remedy: string }
 
 /** Who will follow a handle. Models' providers get less time than people (msg 14.6). */
-export type HandleReader = { readonly principal: string; readonly kind: 'person' | 'agent' }
+export type HandleReader = {
+  readonly principal: string
+  readonly kind: 'person' | 'agent'
+  /** Where it is read later than at once. */
+  readonly seconds?: number
+}
 
 export type AttachmentHandle = { readonly url: string; readonly expiresAt: string }
 

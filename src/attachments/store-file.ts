@@ -1,9 +1,8 @@
 // One file in: its type is told before anything is written, its row is begun before its first byte, and it is kept whole or not at all.
-import type { IdSource, Log } from '../contract/index.ts'
+import { cleanFileName, type IdSource, type Log } from '../contract/index.ts'
 import type { AttachmentStore } from './attachment-store.ts'
 import type { BlobStore } from './blob-store.ts'
 import type { IncomingFile, StoreOutcome } from './desk.ts'
-import { cleanFileName } from './intake/clean-file-name.ts'
 import { extensionOf } from './intake/extension.ts'
 import { type BodyLimits, type MeasuredBody, measureBody } from './intake/measured-body.ts'
 import { canBe } from './intake/mime-family.ts'
@@ -18,6 +17,10 @@ export type StoreFileDeps = {
   readonly newId: IdSource
   readonly now: () => number
   readonly log: Log
+}
+
+type StoreDeps = Omit<StoreFileDeps, 'attachments'> & {
+  readonly attachments: Pick<AttachmentStore, 'begin' | 'finish' | 'gone'>
 }
 
 /** Keys begin with it; a signed URL that points elsewhere is none of ours. */
@@ -40,7 +43,7 @@ export async function storeFile(deps: StoreFileDeps, file: IncomingFile): Promis
     await body.cancel()
     return refusal
   }
-  return write(deps, file, body, mimeType)
+  return storeMeasured(deps, file, body, mimeType)
 }
 
 function earlyRefusal(
@@ -56,9 +59,13 @@ function earlyRefusal(
   return canBe(declaredMime, mimeType) ? undefined : refused('SU_MIME')
 }
 
-async function write(
-  deps: StoreFileDeps,
-  file: IncomingFile,
+/** What is to be stored under an id, or under a new one. */
+export type FileFacts = Pick<IncomingFile, 'id' | 'name' | 'owner' | 'origin'>
+
+/** A body whose type is known. */
+export async function storeMeasured(
+  deps: StoreDeps,
+  file: FileFacts,
   body: MeasuredBody,
   mimeType: string,
 ): Promise<StoreOutcome> {
@@ -81,12 +88,7 @@ async function write(
   return finish(deps, file, body, written)
 }
 
-async function finish(
-  deps: StoreFileDeps,
-  file: IncomingFile,
-  body: MeasuredBody,
-  written: Written,
-): Promise<StoreOutcome> {
+async function finish(deps: StoreDeps, file: FileFacts, body: MeasuredBody, written: Written): Promise<StoreOutcome> {
   const { blobId, mimeType } = written
   const { descriptor, spare } = await deps.attachments.finish({
     blobId,
@@ -103,7 +105,7 @@ async function finish(
 }
 
 /** Best effort: the row that was begun stays until its object is gone, and the sweeper comes back for both. */
-async function discard({ attachments, blobs, log }: StoreFileDeps, { blobId, path }: Written): Promise<void> {
+async function discard({ attachments, blobs, log }: StoreDeps, { blobId, path }: Written): Promise<void> {
   try {
     await blobs.remove(path)
     await attachments.gone([blobId])

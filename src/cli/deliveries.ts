@@ -17,7 +17,8 @@ const listCommand = operatorCommand({
   args: {
     state: {
       type: 'string',
-      description: 'unknown, refused, dead, cancelled, queued, sending, retry or delivered; several with commas',
+      description:
+        'unknown, refused, dead, bounced, cancelled, queued, sending, retry or delivered; several with commas',
       valueHint: 'states',
     },
     ...pageArgs,
@@ -29,8 +30,8 @@ const listCommand = operatorCommand({
     const lines = table(page.deliveries, [
       { title: 'ID', cell: (line) => line.id },
       { title: 'CONNECTION', cell: (line) => line.connection },
-      { title: 'STATE', cell: (line) => line.state },
-      { title: 'REASON', cell: (line) => line.reason },
+      { title: 'STATE', cell: stateOf },
+      { title: 'REASON', cell: (line) => line.bounceReason ?? line.reason },
       { title: 'PURPOSE', cell: (line) => line.purpose },
       { title: 'TRIES', cell: (line) => line.attempt },
       { title: 'CREATED', cell: (line) => instant(line.createdAt) },
@@ -86,6 +87,12 @@ export const deliveriesCommands: Group = {
   description: 'What was to be sent and failed, or may have failed.',
   examples: ['parley deliveries list', 'parley deliveries retry 0192f1c2-7d5e-7abc-8def-0123456789ab'],
   commands: [listCommand, showCommand, retryCommand, dropCommand],
+}
+
+/** What came back was delivered all the same: to somebody who then could not hand it on. */
+function stateOf({ state, bounceKind }: DeliveryLine): string {
+  if (bounceKind === null) return state
+  return `${state}, ${bounceKind === 'failed' ? 'came back' : 'delayed'}`
 }
 
 function encoded(id: string): string {

@@ -3,6 +3,7 @@ import type { Arrived, Connection, KeptFacts, RawArrival } from './arrival.ts'
 import type { Capabilities, OptionalVerb } from './capabilities.ts'
 import { GatewayError } from './errors.ts'
 import type { JsonObject } from './json.ts'
+import type { HandedAnswer, HandedOver, ListenDoor, Listening } from './listen.ts'
 import type { LiveVerbs } from './live.ts'
 import type { OpenedFile } from './opened-file.ts'
 import type { Acceptance, DeliveryOutcome, LookupOutcome, TransportAnswer, Verdict } from './outcomes.ts'
@@ -49,6 +50,10 @@ export interface OptionalVerbs {
   readonly live?: LiveVerbs
   /** Where the adapter fetches what arrives. Held by one process at a time (ruling 24). */
   source?(cursor: string | undefined, signal: AbortSignal): AsyncIterable<SourceBatch>
+  /** Opens a port for callers of the adapter's own protocol. Every process that stays does; a port that is taken throws. */
+  listen?(door: ListenDoor, signal: AbortSignal): Promise<Listening>
+  /** Takes what the runtime hands over. Undefined: it is for nobody on this connection. */
+  takeHanded?(handed: HandedOver, door: ListenDoor): Promise<HandedAnswer | undefined>
   /** Undefined: there is nothing at this address. */
   serve?(request: Request, door: ServeDoor): Promise<Response | undefined>
   /** Called with `typing`, and with the signs that `capabilities.signs` asks for. */
@@ -176,7 +181,8 @@ export class UnreadableArrival extends Error {
 }
 
 const verbNames: readonly OptionalVerb[] = [
-  ...(['acknowledge', 'follow', 'reconcile', 'live', 'source', 'serve', 'transient', 'openFile'] as const),
+  ...(['acknowledge', 'follow', 'reconcile', 'live', 'source', 'listen', 'takeHanded'] as const),
+  ...(['serve', 'transient', 'openFile'] as const),
 ]
 
 function requireDeclaredVerbs(definition: OptionalVerbs & { channel: string; capabilities: Capabilities }): void {

@@ -36,6 +36,8 @@ export type ThreadClaim = {
   /** Conversation to open when no candidate may be joined. */
   readonly fresh: string
   readonly replyToken?: string
+  /** Names under which the conversation is found from now on, too, whether it was joined or opened. */
+  readonly also?: readonly string[]
 }
 
 /** A message with what accept needs to claim it once and queue it in its conversation (rulings 11, 12). */
@@ -71,6 +73,8 @@ export type ArrivedMessage = {
   readonly isExclusive?: boolean
   /** It asks for a task, or goes on with one; the task is stored with it. */
   readonly task?: TaskClaim
+  /** What `ChannelDeps.originals` kept for it: it stays as long as the message does, and is erased with it. */
+  readonly originals?: readonly string[]
   readonly platformAt?: string
 }
 
@@ -86,6 +90,8 @@ export type ArrivedNothing = {
   readonly renamed?: { readonly from: string; readonly to: string }
   /** The platform says that a place takes nothing more from us, or takes it again. */
   readonly reach?: PlaceChange
+  /** Somebody on the way says what became of something that we sent. */
+  readonly bounce?: Bounce
   /** Somebody opened a conversation and has said nothing yet: where they could be offered something. */
   readonly opened?: JsonObject
   readonly raw: unknown
@@ -93,5 +99,13 @@ export type ArrivedNothing = {
 
 /** `place` is the adapter's own name for it; `closed` why nothing can be sent there, null where it can; `at` the platform's time. */
 export type PlaceChange = { readonly place: string; readonly closed: string | null; readonly at: string }
+
+/** `clientId`: of the delivery that it is about; one that nobody knows is left alone. `reason`: a code. `at`: when it was said. */
+export type Bounce = {
+  readonly clientId: string
+  readonly kind: 'failed' | 'delayed'
+  readonly reason: string
+  readonly at: string
+}
 
 export type Arrived = ArrivedMessage | ArrivedNothing

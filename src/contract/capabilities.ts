@@ -41,6 +41,12 @@ export type RecipientCapabilities = z.infer<typeof recipientCapabilitiesSchema>
 /** At most `count` calls in any window of `perMs`. */
 export type RateLimit = { readonly count: number; readonly perMs: number }
 
+/**
+ * At most `count` answers in any window of `perMs`, counted on the connection by what they have in common: the conversation, who
+ * wrote, the domain of whoever wrote, or the very words that were written.
+ */
+export type ReplyLimit = RateLimit & { readonly per: 'thread' | 'sender' | 'domain' | 'words' }
+
 /** Limits and abilities of a channel, as data: the core decides by these and never by the channel's name. */
 export type Capabilities = {
   /** Longest text of one call, counted in UTF-16 units. */
@@ -52,6 +58,8 @@ export type Capabilities = {
   /** Arrivals whose platform time is older are refused as stale. */
   readonly horizonMs: number
   readonly limits: { readonly connection?: RateLimit; readonly conversation?: RateLimit }
+  /** Where machines may answer machines: what is beyond these gets no answer, and the operator is told once per window. */
+  readonly replyLimits?: readonly ReplyLimit[]
   /** The values this channel writes into received_via and auth_method. */
   readonly receivedVia: string
   readonly authMethods: readonly string[]
@@ -79,6 +87,8 @@ export type OptionalVerb =
   | 'reconcile'
   | 'live'
   | 'source'
+  | 'listen'
+  | 'takeHanded'
   | 'serve'
   | 'transient'
   | 'openFile'

@@ -2,10 +2,12 @@
 import type { Json } from './json.ts'
 
 export type CommandFlag = {
-  readonly type: 'string' | 'boolean'
+  /** `positional`: a word of its own, in the order of the flags. */
+  readonly type: 'string' | 'boolean' | 'positional'
   readonly description: string
   readonly valueHint?: string
   readonly default?: string
+  readonly required?: boolean
 }
 
 export type CommandFlags = Readonly<Record<string, string | boolean | undefined>>

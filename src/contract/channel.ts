@@ -88,9 +88,11 @@ export interface Hmac {
 /** Port: the bytes of a stored file, for channels that send files. Undefined: it is gone. */
 export interface FileSource {
   open(attachmentId: string): Promise<SourcedFile | undefined>
-  /** Where its owner can fetch it for a short while; not there where nothing is fetched. */
-  url?(attachmentId: string): Promise<string | undefined>
+  /** An address for its owner that ends by itself, for channels that cannot carry a file of this size. Without a life: a short one. */
+  link?(attachmentId: string, lifeMs?: number): Promise<FileLink | undefined>
 }
+
+export type FileLink = { readonly url: string; readonly expiresAt: string }
 
 export type SourcedFile = {
   readonly body: ReadableStream<Uint8Array>
@@ -174,6 +176,20 @@ export interface Notes {
   take(family: string, key: string): Promise<JsonObject | undefined>
 }
 
+/**
+ * Store port: arrivals as they came, where they are too large for a row. Kept before the row that refers to them commits; what no row
+ * refers to in the end goes by itself.
+ */
+export interface Originals {
+  /** `id` is the same whenever the same bytes come: they are stored once. Answers what to refer to them by. */
+  keep(
+    bytes: Uint8Array | ReadableStream<Uint8Array>,
+    facts: { readonly id: string; readonly mime: string },
+  ): Promise<string>
+  /** Undefined: it is gone. */
+  open(ref: string): Promise<ReadableStream<Uint8Array> | undefined>
+}
+
 /** What an adapter is given; the named ports are there for the channels that declare their use. */
 export type ChannelDeps = {
   readonly connection: Connection
@@ -189,6 +205,8 @@ export type ChannelDeps = {
   readonly notes?: Notes
   /** Files that replies carry. */
   readonly files?: FileSource
+  /** For channels whose arrivals may be large. */
+  readonly originals?: Originals
   /** For channels whose callers bring tokens. */
   readonly callers?: CallerDesk
   /** For channels whose callers come back to what they asked for. */

@@ -10,6 +10,7 @@ export type ErrorCode =
   | 'storage_unavailable'
   | 'storage_overloaded'
   | 'storage_refused_row'
+  | 'arrival_postponed'
   | 'lease_lost'
   | 'stopping'
   | 'tool_outcome_unknown'

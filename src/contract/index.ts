@@ -24,6 +24,7 @@ export type {
   Arrived,
   ArrivedMessage,
   ArrivedNothing,
+  Bounce,
   Connection,
   KeptFacts,
   PlaceChange,
@@ -36,7 +37,14 @@ export { bearerChallenge, bearerErrorOf } from './bearer-challenge.ts'
 export { bearerFacts } from './bearer-facts.ts'
 export type { Bearer, CallerContext, CallerDesk, CallerVerdict, CallerWish, TokenVoucher } from './caller.ts'
 export { bearerMay, callerContextSchema, maxChainDepth, runScope } from './caller.ts'
-export type { Capabilities, MentionRelay, OptionalVerb, RateLimit, RecipientCapabilities } from './capabilities.ts'
+export type {
+  Capabilities,
+  MentionRelay,
+  OptionalVerb,
+  RateLimit,
+  RecipientCapabilities,
+  ReplyLimit,
+} from './capabilities.ts'
 export { mentionRelaySchema } from './capabilities.ts'
 export type {
   AccessEntry,
@@ -51,6 +59,7 @@ export type {
   ConnectionConfig,
   ConsentGrant,
   EnvironmentReading,
+  FileLink,
   FileSource,
   Hmac,
   Installation,
@@ -58,6 +67,7 @@ export type {
   MentionHumans,
   Note,
   Notes,
+  Originals,
   Places,
   RoomMemory,
   RunLog,
@@ -73,6 +83,7 @@ export type {
 } from './channel-command.ts'
 export type { ChannelContext, ClientContext } from './channel-context.ts'
 export { channelContextSchema, clientContext } from './channel-context.ts'
+export { cleanFileName } from './clean-file-name.ts'
 export { cleanName } from './clean-name.ts'
 export { cleanText } from './clean-text.ts'
 export type { CallPurpose, QueuedCall } from './delivery.ts'
@@ -89,6 +100,7 @@ export type { FetchRefusal, GuardedFetch, GuardedFetchOptions, GuardedOutcome } 
 export type { IdSource } from './ids.ts'
 export { createIdSource } from './ids.ts'
 export type { Json, JsonObject } from './json.ts'
+export type { HandedAnswer, HandedOver, ListenAnswer, ListenDoor, Listening } from './listen.ts'
 export type { FrameOutcome, LiveFrame, LivePreview, LiveVerbs } from './live.ts'
 export type { Log, LogFacts } from './log.ts'
 export { safeFacts } from './log.ts'
@@ -105,6 +117,7 @@ export type {
   LookupOutcome,
   RejectReason,
   TransportAnswer,
+  TurnedAwayFacts,
   Verdict,
 } from './outcomes.ts'
 export type { Page } from './page.ts'

@@ -42,6 +42,17 @@ export type Verdict<Payload> =
   | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
   /** `challenge`: the WWW-Authenticate header of the answer. */
   | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly challenge?: string }
+  /** It cannot be judged now: nothing is kept, and whoever sent it should send it again. */
+  | { readonly kind: 'later'; readonly reason: string }
+  /** It is what it claims to be and will never be taken. A row says so. `remedy`: what its sender could do. */
+  | ({ readonly kind: 'turned_away'; readonly reason: string; readonly remedy: string } & TurnedAwayFacts)
+
+/** What is known of somebody who is turned away for good, as far as it was proven. */
+export type TurnedAwayFacts = {
+  readonly subject?: string
+  /** The sender's own id for it, by which it can be asked for. */
+  readonly deliveryId?: string
+}
 
 /** Hop 4: what became of one message. Everything but a thrown error means: stored, and may be acknowledged. */
 export type Acceptance =
@@ -60,7 +71,8 @@ export type Acceptance =
 
 /** Hop 8: what a vendor call came to. Unknown is its own case: repeating may double, dropping may lose. */
 export type DeliveryOutcome =
-  | { readonly kind: 'delivered'; readonly vendorId?: string }
+  /** `name`: what the conversation is called there from now on, too, where the vendor gave the message a name of its own. */
+  | { readonly kind: 'delivered'; readonly vendorId?: string; readonly name?: string }
   | {
       readonly kind: 'retry'
       readonly reason: string

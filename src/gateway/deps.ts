@@ -26,6 +26,7 @@ import type { ChainStore } from '../identity/chain/chain-store.ts'
 import type { ConsentPolicy } from '../identity/consent/consent.ts'
 import type { ConsentStore } from '../identity/consent/consent-store.ts'
 import type { Attestor } from '../identity/evidence/attest.ts'
+import type { ReplyLimitStore } from '../identity/limits/reply-limit-store.ts'
 import type { PairingStore } from '../identity/pairing/pairing-store.ts'
 import type { PrincipalStore } from '../identity/principal/principal-store.ts'
 import type { PrincipalResolver } from '../identity/principal/resolver.ts'
@@ -117,6 +118,7 @@ export type GatewayDeps = {
   readonly pendingActions: PendingActionStore
   readonly audit: AuditStore
   readonly toolRequests: ToolRequestStore
+  readonly replyLimits: ReplyLimitStore
   /** Who people are and what was decided about them. */
   readonly people: People
   readonly access: AccessPolicy

@@ -20,6 +20,7 @@ import { isControl } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { recallFor, unheardBy } from './inattention.ts'
 import { decideKeeping } from './keeping.ts'
+import { mayAnswer, replyLimit } from './reply-limits.ts'
 import { newTraceId } from './trace-id.ts'
 
 /** A turn that is ours to run. Its rows are frozen: a crash from here on resumes exactly this. */
@@ -61,14 +62,32 @@ export async function prepareTurn(
       }
       return undefined
     case 'settle':
-      if (await deps.turns.open(lane, null, plan.dispositions)) notifySkipped(deps, lane, plan.dispositions)
-      return undefined
+      return settle(deps, lane, plan.dispositions)
     case 'run':
+      return (await mayAnswer(deps, at, lane, plan.members))
+        ? openForMessages(deps, at, lane, plan, decided)
+        : settle(deps, lane, [...plan.dispositions, ...unanswered(plan.members, decided)])
     case 'amend':
       return openForMessages(deps, at, lane, plan, decided)
     case 'door':
       return openAtDoor(deps, at, lane, plan, decided)
   }
+}
+
+/** Messages end and no turn begins. */
+async function settle(deps: GatewayDeps, lane: HeldLane, dispositions: readonly Disposition[]): Promise<undefined> {
+  if (await deps.turns.open(lane, null, dispositions)) notifySkipped(deps, lane, dispositions)
+}
+
+/** Silence is all that ends an exchange of machines: nobody is told but the operator. */
+function unanswered(members: readonly Absorbed[], decided: Decided): readonly Disposition[] {
+  return members.flatMap(({ row, edits }) =>
+    [row, ...edits].map(({ id }): Disposition => {
+      const { accessRule, subject, evidence } = decided.get(id) ?? noGround
+      const ground = { accessRule, subject, evidence }
+      return { ...ground, id, state: 'refused', reason: replyLimit, tombstone: false, pairingId: null }
+    }),
+  )
 }
 
 async function resume(

@@ -1,13 +1,15 @@
 // The second chance: a dead message is queued again; an arrival that could not be read is read by today's code.
 import type { RawArrival } from '../contract/index.ts'
+import { isTurnedAway } from '../inbound/turned-away.ts'
+import { storeArrivals } from './arrivals/store-arrivals.ts'
 import type { GatewayDeps } from './deps.ts'
 import { claimFiles } from './files/claim-files.ts'
-import { storeArrivals } from './receive.ts'
 import { newTraceId } from './trace-id.ts'
 
 export async function resubmit(deps: GatewayDeps, inboxId: string, by: string): Promise<boolean> {
   if (await deps.receipts.resubmit(inboxId, by)) return true
   const remains = await deps.receipts.findRemains(inboxId)
+  if (remains !== undefined && isTurnedAway(remains.raw)) return false
   const at = deps.connections.find((each) => each.key === remains?.connection)
   const reread = at?.adapter.reread
   if (remains === undefined || at === undefined || reread === undefined) return false

@@ -23,7 +23,8 @@ import { noteRefusedCallers } from './refused-callers.ts'
 import { addRunRoutes } from './runs.ts'
 import { addSessionDeskRoutes } from './session-desk.ts'
 
-const failedStates = ['unknown', 'refused', 'dead'] as const
+/** `bounced`: delivered, and somebody on the way said that it came back or is late. */
+const failedStates = ['unknown', 'refused', 'dead', 'bounced'] as const
 const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending', 'retry', 'delivered', 'cancelled']
 
 /** Each below a path of its own. */

@@ -18,9 +18,13 @@ export function findConnection(
 export async function answerHook(deps: HookDeps, at: GatewayConnection, arrival: RawArrival): Promise<TransportAnswer> {
   const received = await receiveArrival(deps, at, arrival)
   if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
-  if (received.kind === 'stored' && at.adapter.acknowledge !== undefined)
-    return at.adapter.acknowledge(received.acceptances, undefined)
-  return hookAnswer(received)
+  return arrivalAnswer(at, received)
+}
+
+/** What is stored may be answered by the adapter, whatever became of it; the rest by the table. */
+export function arrivalAnswer({ adapter }: GatewayConnection, received: Received): TransportAnswer {
+  const isKept = received.kind === 'stored' || received.kind === 'turned_away'
+  return (isKept ? adapter.acknowledge?.(received.acceptances, undefined) : undefined) ?? hookAnswer(received)
 }
 
 /** What is turned away leaves no row; it can be asked about for a while all the same. */

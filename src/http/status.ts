@@ -114,6 +114,9 @@ export const fileStatus = { whole: 200, part: 206, notModified: 304, unsatisfiab
 export const tooLarge = { status: 413, code: 'body_too_large' } as const
 export const notFound = { status: 404, code: 'not_found' } as const
 
+/** What could not be judged is worth another try after so long: whoever was asked in vain has had time to come back. */
+const laterSeconds = 30
+
 /** The answer to a webhook. A stored arrival is a success whatever it held: delivering it again would change nothing. */
 export function hookAnswer(received: Received): TransportAnswer {
   switch (received.kind) {
@@ -129,6 +132,13 @@ export function hookAnswer(received: Received): TransportAnswer {
       const later = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
       return { ...answer, headers: { ...answer.headers, ...why, ...later } }
     }
+    case 'later': {
+      const remedy = 'it cannot be judged right now; send the same again in a while'
+      const answer = problemAnswer(503, { code: received.reason, remedy, trace: received.trace })
+      return { ...answer, headers: { ...answer.headers, 'retry-after': String(laterSeconds) } }
+    }
+    case 'turned_away':
+      return json(200, { ok: true, outcomes: ['ignored'], reason: received.reason })
     case 'unreadable':
       return json(200, { ok: true, outcomes: ['dead'], reason: received.reason })
     case 'stored':
@@ -140,6 +150,7 @@ export function hookAnswer(received: Received): TransportAnswer {
 export function watchRefusal(received: Received): TransportAnswer | undefined {
   if (received.kind === 'unreadable')
     return errorAnswer(400, received.reason, received.remedy ?? 'correct the request body and send it again')
+  if (received.kind === 'turned_away') return errorAnswer(422, received.reason, received.remedy)
   return received.kind === 'stored' ? undefined : hookAnswer(received)
 }
 

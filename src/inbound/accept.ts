@@ -3,6 +3,7 @@ import type {
   Acceptance,
   ArrivedMessage,
   ArrivedNothing,
+  Bounce,
   Connection,
   JsonObject,
   NormalizedMessage,
@@ -15,6 +16,9 @@ import type { Committer } from './group-commit.ts'
 import type { DraftRouting, DraftTask, InboxDraft, InboxOutcome } from './inbox-store.ts'
 import { redactRaw } from './redact.ts'
 import { ownThread, sharedThread } from './thread-names.ts'
+
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
+const bounceCode = /^[\w.:-]{1,80}$/
 
 export type AcceptDeps = { readonly committer: Committer; readonly newId: () => string }
 export type AcceptContext = {
@@ -34,25 +38,43 @@ export type Route = Pick<DraftRouting, 'isSticky' | 'isAddressed' | 'agents'> & 
   readonly obligation?: string
 }
 
-/** Stores one message. Resolves only when it is safe to answer the transport with success. */
-export async function acceptMessage(
-  deps: AcceptDeps,
-  arrived: ArrivedMessage,
-  context: AcceptContext,
-  route?: Route,
-): Promise<Acceptance> {
-  const draft = messageDraft(deps, arrived, context, route)
+/**
+ * Stores what arrived together, all of it or nothing (ruling 25). Resolves only when it is safe to answer the transport with
+ * success.
+ */
+export async function acceptDrafts(
+  deps: Pick<AcceptDeps, 'committer'>,
+  drafts: readonly InboxDraft[],
+): Promise<readonly Acceptance[]> {
   try {
-    return acceptance(await commit(deps, draft))
+    return (await commit(deps, drafts)).map(acceptance)
   } catch (error) {
     if (!isGatewayError(error, 'storage_refused_row')) throw error
     // The database cannot hold this content. Keep the receipt without it: nothing authenticated vanishes.
-    return acceptance(await commit(deps, withoutContent(draft)))
+    return (await commitRefused(deps, drafts)).map(acceptance)
   }
 }
 
+/** Whose content it is nobody says: each is tried without its own, so that the others keep theirs if they can. */
+async function commitRefused(
+  deps: Pick<AcceptDeps, 'committer'>,
+  drafts: readonly InboxDraft[],
+): Promise<readonly InboxOutcome[]> {
+  for (let guilty = 0; drafts.length > 1 && guilty < drafts.length; guilty += 1) {
+    try {
+      return await commit(
+        deps,
+        drafts.map((draft, index) => (index === guilty ? withoutContent(draft) : draft)),
+      )
+    } catch (error) {
+      if (!isGatewayError(error, 'storage_refused_row')) throw error
+    }
+  }
+  return commit(deps, drafts.map(withoutContent))
+}
+
 /** What is left of an arrival; `content` tells apart what has no delivery id of its own. */
-export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw' | 'renamed'> & {
+export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw' | 'renamed' | 'bounce'> & {
   readonly state: 'ignored' | 'dead'
   readonly content: string
   /** Who had proven to be its sender, if that was known before it could not be read. */
@@ -61,9 +83,9 @@ export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw' | 're
   readonly key?: string
 }
 
-/** Stores an arrival that asks for nothing, or that could not be read, so that it can be found and driven again. */
-export async function acceptRemains(deps: AcceptDeps, remains: Remains, context: AcceptContext): Promise<Acceptance> {
-  const draft: InboxDraft = {
+/** An arrival that asks for nothing, or that could not be read, kept so that it can be found and driven again. */
+export function remainsDraft(deps: Pick<AcceptDeps, 'newId'>, remains: Remains, context: AcceptContext): InboxDraft {
+  return {
     ...emptyDraft(deps, context),
     kind: 'remains',
     state: remains.state,
@@ -75,14 +97,21 @@ export async function acceptRemains(deps: AcceptDeps, remains: Remains, context:
     // The names of a thread that got another one: the statement gives its conversations that name too.
     candidates: remains.renamed === undefined ? [] : [remains.renamed.from, remains.renamed.to],
     raw: remains.raw === null ? null : redactRaw(remains.raw),
+    bounce: remains.bounce === undefined ? null : plainBounce(remains.bounce),
     bytes: JSON.stringify(remains.raw ?? null).length,
   }
-  return acceptance(await commit(deps, draft))
 }
 
-async function commit(deps: AcceptDeps, draft: InboxDraft): Promise<InboxOutcome> {
-  const outcome = await deps.committer.commit(draft)
-  return outcome.kind === 'again' ? deps.committer.commit(draft) : outcome
+/** What another replica claimed in the same instant is stored; asked once more, it says under which id. */
+async function commit(
+  { committer }: Pick<AcceptDeps, 'committer'>,
+  drafts: readonly InboxDraft[],
+): Promise<readonly InboxOutcome[]> {
+  const outcomes = await committer.commit(drafts)
+  const unclear = drafts.filter((_, index) => outcomes[index]?.kind === 'again')
+  if (unclear.length === 0) return outcomes
+  const known = [...(await committer.commit(unclear))]
+  return outcomes.map((outcome) => (outcome.kind === 'again' ? (known.shift() ?? outcome) : outcome))
 }
 
 function acceptance(outcome: InboxOutcome): Acceptance {
@@ -105,11 +134,11 @@ function acceptance(outcome: InboxOutcome): Acceptance {
   }
 }
 
-function messageDraft(
-  deps: AcceptDeps,
+export function messageDraft(
+  deps: Pick<AcceptDeps, 'newId'>,
   arrived: ArrivedMessage,
   context: AcceptContext,
-  route: Route | undefined,
+  route?: Route,
 ): InboxDraft {
   const { raw, ...message } = arrived.message
   const { channel } = arrived.message
@@ -146,6 +175,9 @@ function messageDraft(
     settleMs: isControl ? 0 : (arrived.settleMs ?? 0),
     routing: route === undefined ? null : draftRouting(arrived, route),
     task: arrived.task === undefined ? null : draftTask(arrived.task),
+    // What a command is answered with is no part of the conversation it is about.
+    also: isControl ? [] : (thread.also ?? []),
+    originals: (arrived.originals ?? []).filter((ref) => uuid.test(ref)),
   }
 }
 
@@ -176,7 +208,10 @@ function draftRouting({ thread, subject }: ArrivedMessage, { isSticky, isAddress
   }
 }
 
-function emptyDraft(deps: AcceptDeps, { connection, connectionKey, horizonMs, traceId }: AcceptContext): InboxDraft {
+function emptyDraft(
+  deps: Pick<AcceptDeps, 'newId'>,
+  { connection, connectionKey, horizonMs, traceId }: AcceptContext,
+): InboxDraft {
   return {
     id: deps.newId(),
     tenant: connection.tenant,
@@ -212,11 +247,26 @@ function emptyDraft(deps: AcceptDeps, { connection, connectionKey, horizonMs, tr
     copies: 0,
     conversationId: deps.newId(),
     task: null,
+    also: [],
+    originals: [],
+    bounce: null,
   }
 }
 
 function withoutContent(draft: InboxDraft): InboxDraft {
-  return { ...draft, state: 'dead', reason: 'unstorable', message: null, raw: null, replyTo: null, platformAt: null }
+  const nothing = { message: null, raw: null, replyTo: null, platformAt: null, also: [], originals: [], bounce: null }
+  return { ...draft, ...nothing, state: 'dead', reason: 'unstorable' }
+}
+
+/** Whoever tells us chose the words: a code is kept, and a time that is one. */
+function plainBounce({ clientId, kind, reason, at }: Bounce): Bounce {
+  const instant = new Date(at)
+  return {
+    clientId: cleanText(clientId),
+    kind,
+    reason: bounceCode.test(reason) ? reason : 'unspecified',
+    at: (Number.isNaN(instant.getTime()) ? new Date() : instant).toISOString(),
+  }
 }
 
 /** Near enough for limits, and cheaper than serializing twice. */

@@ -16,9 +16,13 @@ export function controlCommandOf(
   return command !== undefined && names.has(command.name) ? command : undefined
 }
 
-/** The same claim to a thread, made to the conversation beside it. */
+/**
+ * The same claim to a thread, made to the conversation beside it. Where each message has a name of its own, what is beside is called
+ * after the thread that is meant: after the message alone nobody would find what the command is about.
+ */
 export function besideThread(thread: ArrivedMessage['thread']): ArrivedMessage['thread'] {
-  return renamed(thread, (name) => `${controlPrefix}${name}`)
+  const fresh = thread.vouched ? thread.fresh : (thread.candidates[0] ?? thread.fresh)
+  return renamed({ ...thread, fresh }, (name) => `${controlPrefix}${name}`)
 }
 
 /** A sender may call a thread what only the gateway calls one: then it is called otherwise, and by that for good. */
@@ -27,7 +31,8 @@ export function plainThread(thread: ArrivedMessage['thread']): ArrivedMessage['t
 }
 
 function renamed(thread: ArrivedMessage['thread'], rename: (name: string) => string): ArrivedMessage['thread'] {
-  return { ...thread, candidates: thread.candidates.map(rename), fresh: rename(thread.fresh) }
+  const also = thread.also === undefined ? {} : { also: thread.also.map(rename) }
+  return { ...thread, candidates: thread.candidates.map(rename), fresh: rename(thread.fresh), ...also }
 }
 
 function commandIn(text: string): ControlCommand | undefined {

@@ -1,13 +1,14 @@
-// Group commit: what arrives while a commit is in flight goes into the next one. No timer, bounded on every side.
+// Group commit: what arrives while a commit is in flight goes into the next one. No timer, bounded on every side. What arrived
+// together is never parted (ruling 25).
 import { isGatewayError } from '../contract/index.ts'
 import type { InboxDraft, InboxOutcome, InboxStore } from './inbox-store.ts'
 import {
-  createWaitingRows,
-  rejectRow,
-  resolveRow,
+  createWaitingRoom,
+  rejectRows,
+  resolveRows,
   unavailable,
   type WaitingLimits,
-  type WaitingRow,
+  type WaitingRows,
 } from './waiting-rows.ts'
 
 export type GroupCommitLimits = WaitingLimits & {
@@ -25,7 +26,8 @@ export const defaultLimits: GroupCommitLimits = {
 }
 
 export type Committer = {
-  readonly commit: (draft: InboxDraft) => Promise<InboxOutcome>
+  /** All of them or none; outcomes in their order. */
+  readonly commit: (drafts: readonly InboxDraft[]) => Promise<readonly InboxOutcome[]>
   /** False while the database leaves commits unanswered: readiness is red. */
   readonly isAnswered: () => boolean
 }
@@ -41,7 +43,7 @@ export function createGroupCommit(
   limits: GroupCommitLimits = defaultLimits,
   breathe?: Breath,
 ): Committer {
-  const waiting = createWaitingRows(limits)
+  const waiting = createWaitingRoom(limits)
   let isFlushing = false
   let hanging = 0
 
@@ -68,26 +70,29 @@ export function createGroupCommit(
 
   return {
     isAnswered: () => hanging < limits.maxHanging,
-    commit(draft) {
+    commit(drafts) {
       if (hanging >= limits.maxHanging)
         return Promise.reject(unavailable('cannot be stored: the database does not answer'))
-      const outcome = waiting.add(draft)
+      const outcomes = waiting.add(drafts)
       void flush()
-      return outcome
+      return outcomes
     },
   }
 }
 
-/** Stores a batch; a fault that one row may have caused is cornered by halving, so it takes no other row along. */
-async function commitBatch(store: InboxStore, batch: readonly WaitingRow[]): Promise<void> {
+/** Stores a batch; a fault that one arrival may have caused is cornered by halving, so it takes no other along. */
+async function commitBatch(store: InboxStore, batch: readonly WaitingRows[]): Promise<void> {
   try {
-    const outcomes = await store.accept(batch.map(counted))
-    batch.forEach((row, index) => {
-      resolveRow(row, outcomes[index] ?? { kind: 'again' })
-    })
+    const outcomes = await store.accept(batch.flatMap(counted))
+    let at = 0
+    for (const rows of batch) {
+      const own = rows.drafts.map((_, index) => outcomes[at + index] ?? ({ kind: 'again' } as const))
+      at += rows.drafts.length
+      resolveRows(rows, own)
+    }
   } catch (error) {
     if (batch.length === 1 || !mayBeOneRow(error)) {
-      for (const row of batch) rejectRow(row, error)
+      for (const rows of batch) rejectRows(rows, error)
       return
     }
     const half = Math.ceil(batch.length / 2)
@@ -96,9 +101,9 @@ async function commitBatch(store: InboxStore, batch: readonly WaitingRow[]): Pro
   }
 }
 
-/** Everybody after the first asker holds a copy of the same message. */
-function counted({ draft, askers }: WaitingRow): InboxDraft {
-  return askers.length <= 1 ? draft : { ...draft, copies: askers.length - 1 }
+/** Everybody after the first asker holds a copy of the same. */
+function counted({ drafts, askers }: WaitingRows): readonly InboxDraft[] {
+  return askers.length <= 1 ? drafts : drafts.map((draft) => ({ ...draft, copies: askers.length - 1 }))
 }
 
 /** 57014 is the statement deadline: the batch may hold one row that is slow by itself. */

@@ -1,5 +1,5 @@
 // The port of hop 4: claims messages once, stores them and queues them, all in one commit.
-import type { JsonObject, Task } from '../contract/index.ts'
+import type { Bounce, JsonObject, Task } from '../contract/index.ts'
 
 /** One arrival on its way into the inbox. Only `queued` rows enter a lane. */
 export type InboxDraft = {
@@ -44,6 +44,12 @@ export type InboxDraft = {
   /** Id for the conversation, should this message open one. */
   readonly conversationId: string
   readonly task: DraftTask | null
+  /** Names under which its conversation is found from now on, too. */
+  readonly also: readonly string[]
+  /** Ids of what was kept of it before it was stored, to be kept as long as it is. */
+  readonly originals: readonly string[]
+  /** Of what we sent: that it came back. */
+  readonly bounce: Bounce | null
 }
 
 /** A task the message asks for, or with `known` goes on with; a new one gets the id of the message. */

@@ -1,4 +1,5 @@
-// The rows that wait for the next commit: bounded by count and bytes, copies folded into the first of their kind.
+// The rows that wait for the next commit: bounded by count and bytes, copies folded into the first of their kind. What arrived
+// together is stored together or not at all (ruling 25), so it waits together too.
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 import type { InboxDraft, InboxOutcome } from './inbox-store.ts'
 
@@ -12,77 +13,97 @@ export type WaitingLimits = {
   readonly deadlineMs: number
 }
 
-/** One row and everybody who asked for it: copies in the same window share its outcome, failure included. */
-export type WaitingRow = { readonly draft: InboxDraft; readonly askers: Asker[] }
-type Asker = { readonly resolve: (outcome: InboxOutcome) => void; readonly reject: (error: GatewayError) => void }
+/** What arrived together, and everybody who brought it: copies in the same window share the outcome, failure included. */
+export type WaitingRows = { readonly drafts: readonly InboxDraft[]; readonly askers: Asker[] }
+type Outcomes = readonly InboxOutcome[]
+type Asker = { readonly resolve: (outcomes: Outcomes) => void; readonly reject: (error: GatewayError) => void }
 
-export type WaitingRows = {
-  readonly add: (draft: InboxDraft) => Promise<InboxOutcome>
-  readonly take: () => readonly WaitingRow[]
+export type WaitingRoom = {
+  readonly add: (drafts: readonly InboxDraft[]) => Promise<Outcomes>
+  readonly take: () => readonly WaitingRows[]
   readonly size: () => number
 }
 
-export function createWaitingRows(limits: WaitingLimits): WaitingRows {
-  const rows = new Map<string, WaitingRow>()
+export function createWaitingRoom(limits: WaitingLimits): WaitingRoom {
+  const waiting = new Map<string, WaitingRows>()
   const perConnection = new Map<string, number>()
   let bytes = 0
 
-  const count = (draft: InboxDraft, place: string, by: 1 | -1): void => {
-    bytes += by * draft.bytes
-    const left = (perConnection.get(place) ?? 0) + by
-    if (left > 0) perConnection.set(place, left)
-    else perConnection.delete(place)
+  const count = (weight: Weight, by: 1 | -1): void => {
+    bytes += by * weight.bytes
+    const left = (perConnection.get(weight.place) ?? 0) + by * weight.rows
+    if (left > 0) perConnection.set(weight.place, left)
+    else perConnection.delete(weight.place)
   }
-  const isFull = (draft: InboxDraft, place: string): boolean =>
-    bytes + draft.bytes > limits.maxWaitingBytes || (perConnection.get(place) ?? 0) >= limits.maxWaitingPerConnection
+  const isFull = (weight: Weight): boolean =>
+    bytes + weight.bytes > limits.maxWaitingBytes ||
+    (perConnection.get(weight.place) ?? 0) + weight.rows > limits.maxWaitingPerConnection
 
   return {
-    size: () => rows.size,
-    add(draft) {
-      const place = JSON.stringify([draft.tenant, draft.connection])
-      if (isFull(draft, place)) return Promise.reject(overloaded())
-      count(draft, place, 1)
+    size: () => waiting.size,
+    add(drafts) {
+      const [first] = drafts
+      if (first === undefined) return Promise.resolve([])
+      const weight = { ...weightOf(drafts), place: JSON.stringify([first.tenant, first.connection]) }
+      if (isFull(weight)) return Promise.reject(overloaded())
+      count(weight, 1)
       return withDeadline(limits.deadlineMs, (asker) => {
-        // Two JSON texts and the rest: where one ends the next begins, so no content can imitate another key.
-        const key = `${place}${JSON.stringify(draft.dedupe)}${draft.content}`
-        const row = rows.get(key) ?? { draft, askers: [] }
-        rows.set(key, row)
-        row.askers.push(asker)
+        const key = `${weight.place}${drafts.length === 1 ? keyOf(first) : JSON.stringify(drafts.map(keyOf))}`
+        const rows = waiting.get(key) ?? { drafts, askers: [] }
+        waiting.set(key, rows)
+        rows.askers.push(asker)
         return {
-          done: () => count(draft, place, -1),
+          done: () => count(weight, -1),
           withdraw() {
-            row.askers.splice(row.askers.indexOf(asker), 1)
+            rows.askers.splice(rows.askers.indexOf(asker), 1)
             // Nobody waits for it any more and it will be delivered again: an outage must not fill the memory with it.
-            if (row.askers.length === 0 && rows.get(key) === row) rows.delete(key)
+            if (rows.askers.length === 0 && waiting.get(key) === rows) waiting.delete(key)
           },
         }
       })
     },
     take() {
-      const batch: WaitingRow[] = []
-      let size = 0
-      for (const [key, row] of rows) {
-        size += row.draft.bytes
-        if (batch.length > 0 && (batch.length >= limits.maxRows || size > limits.maxBytes)) break
-        rows.delete(key)
-        batch.push(row)
+      const batch: WaitingRows[] = []
+      let size = { rows: 0, bytes: 0 }
+      for (const [key, rows] of waiting) {
+        const weight = weightOf(rows.drafts)
+        size = { rows: size.rows + weight.rows, bytes: size.bytes + weight.bytes }
+        if (batch.length > 0 && (size.rows > limits.maxRows || size.bytes > limits.maxBytes)) break
+        waiting.delete(key)
+        batch.push(rows)
       }
       return batch
     },
   }
 }
 
-/** The first asker learns the outcome; the others learn that theirs was a copy. */
-export function resolveRow(row: WaitingRow, outcome: InboxOutcome): void {
-  const copied: InboxOutcome = outcome.kind === 'accepted' ? { ...outcome, kind: 'duplicate' } : outcome
-  row.askers.forEach((asker, index) => {
-    asker.resolve(index === 0 ? outcome : copied)
-  })
+type Weight = { readonly place: string; readonly rows: number; readonly bytes: number }
+
+function weightOf(drafts: readonly InboxDraft[]): Pick<Weight, 'rows' | 'bytes'> {
+  let bytes = 0
+  for (const draft of drafts) bytes += draft.bytes
+  return { rows: drafts.length, bytes }
 }
 
-export function rejectRow(row: WaitingRow, error: unknown): void {
+/** A JSON text and the rest: where one ends the next begins, so no content can imitate another key. */
+function keyOf({ dedupe, content }: InboxDraft): string {
+  return `${JSON.stringify(dedupe)}${content}`
+}
+
+/** The first asker learns the outcomes; the others learn that theirs were copies. */
+export function resolveRows({ askers }: WaitingRows, outcomes: Outcomes): void {
+  const [first, ...others] = askers
+  first?.resolve(outcomes)
+  if (others.length === 0) return
+  const copied = outcomes.map(
+    (each): InboxOutcome => (each.kind === 'accepted' ? { ...each, kind: 'duplicate' } : each),
+  )
+  for (const asker of others) asker.resolve(copied)
+}
+
+export function rejectRows({ askers }: WaitingRows, error: unknown): void {
   const reason = isGatewayError(error) ? error : unavailable('could not be stored', error)
-  for (const asker of row.askers) asker.reject(reason)
+  for (const asker of askers) asker.reject(reason)
 }
 
 export function unavailable(what: string, cause?: unknown): GatewayError {
@@ -98,7 +119,7 @@ function overloaded(): GatewayError {
 type Asked = { readonly done: () => void; readonly withdraw: () => void }
 
 /** `ask` answers how to withdraw what was asked, and what to do when it is over. */
-function withDeadline(ms: number, ask: (asker: Asker) => Asked): Promise<InboxOutcome> {
+function withDeadline(ms: number, ask: (asker: Asker) => Asked): Promise<Outcomes> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer)
@@ -110,9 +131,9 @@ function withDeadline(ms: number, ask: (asker: Asker) => Asked): Promise<InboxOu
       reject(unavailable('was not stored in time'))
     }, ms)
     const asked = ask({
-      resolve(outcome) {
+      resolve(outcomes) {
         end()
-        resolve(outcome)
+        resolve(outcomes)
       },
       reject(error) {
         end()

@@ -1,7 +1,8 @@
 // Connections that pull, on the edge that stays: what came is received like a webhook, and answered by the same table.
 import type { Assembled } from '../assemble.ts'
 import { type RunningSources, runSources, type SourceSign } from '../gateway/sources/run-sources.ts'
-import { failureAnswer, hookAnswer } from '../http/status.ts'
+import { arrivalAnswer } from '../http/hook.ts'
+import { failureAnswer } from '../http/status.ts'
 
 export type NodeSources = {
   readonly start: () => void
@@ -17,9 +18,7 @@ export function createNodeSources({ gateway, deps, sources }: Assembled): NodeSo
         ...deps,
         sources,
         receive: gateway.receive,
-        answerOf: ({ adapter }, received) =>
-          (received.kind === 'stored' ? adapter.acknowledge?.(received.acceptances, undefined) : undefined) ??
-          hookAnswer(received),
+        answerOf: arrivalAnswer,
         refusal: (error) => failureAnswer(error.code, error.message),
       })
     },

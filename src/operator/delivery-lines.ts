@@ -48,6 +48,10 @@ function tried(event: DeliveryEvent, before: readonly DeliveryEvent[], what: str
         `${what} was being sent when its process died; another one goes on from here.`,
         'wait',
       )
+    case 'bounced':
+      return event.kind === 'delayed'
+        ? line(at, 'Delayed', `${what} is late on its way, as a server there says: ${why}.`, 'wait')
+        : line(at, 'Came back', `${what} was taken and came back: ${why}. Whoever it was for did not get it.`, 'bad')
     case 'resent_by_operator':
       return line(at, 'Resent', `An operator had ${what} sent again.`)
     case 'dropped_by_operator':

@@ -163,6 +163,8 @@ export type DeliveryEvent = {
   readonly vendorId?: string
   readonly isFinal?: boolean
   readonly retryInMs?: number
+  /** Of a bounce. */
+  readonly kind?: 'failed' | 'delayed'
 }
 
 /** An edit or a delete of the message, and where it ended up. */

@@ -50,6 +50,7 @@ const words: Readonly<Record<string, string>> = {
   unknown_target: 'it edits or deletes a message that never came here; should that one still come, this counts',
   unchanged: 'it is an edit that changes nothing of what the message says',
   not_the_author: 'only the author of a message can edit or delete it',
+  reply_limit: 'more was answered there of late than the connection allows; two machines may be answering each other',
   // Hops 5 and 7: the turn.
   silent: 'the agent chose to say nothing',
   agent_failed: 'the agent failed',
@@ -79,6 +80,7 @@ const words: Readonly<Record<string, string>> = {
   absent_by_lookup: 'a look-up at the platform did not find it: it had not arrived',
   earlier_part_failed: 'an earlier part of the same reply failed',
   expired: 'it was not wanted any more by the time it could be sent',
+  unspecified: 'whoever sent it back gave no code',
   dropped_by_operator: 'an operator let it go',
   resent_by_operator: 'an operator had it sent again',
 }

@@ -46,6 +46,8 @@ export type Settlement = {
   readonly isFinal: boolean
   readonly reason: string | null
   readonly vendorId: string | null
+  /** What the conversation is called there from now on, too. */
+  readonly name: string | null
   readonly retryInMs: number
   /** Persisted pause of the whole connection or of this order key. */
   readonly pause: { readonly scope: 'connection' | 'conversation'; readonly ms: number; readonly place?: string } | null

@@ -21,6 +21,7 @@ const untouched: Settlement = {
   isFinal: false,
   reason: null,
   vendorId: null,
+  name: null,
   retryInMs: 0,
   pause: null,
   maybeRepeat: false,
@@ -28,6 +29,8 @@ const untouched: Settlement = {
   notice: [],
   inboxReason: null,
 }
+
+const arrived = { state: 'delivered', isFinal: true } as const
 
 export function settleOutcome(
   call: OpenCall,
@@ -39,7 +42,7 @@ export function settleOutcome(
   const start = { ...untouched, maybeRepeat: call.maybeRepeat }
   switch (outcome.kind) {
     case 'delivered':
-      return { ...start, state: 'delivered', isFinal: true, vendorId: outcome.vendorId ?? null }
+      return { ...start, ...arrived, vendorId: outcome.vendorId ?? null, name: outcome.name ?? null }
     case 'refused':
       return failed(start, call, 'refused', outcome.reason)
     case 'retry':

@@ -3,7 +3,7 @@ import type { Task } from '../contract/index.ts'
 import type { InboxDraft, InboxOutcome, InboxStore } from '../inbound/inbox-store.ts'
 import type { Database } from './database.ts'
 import { rowVersion } from './row-version.ts'
-import { accept, acceptWithTasks } from './statements/accept.ts'
+import { accept, acceptWithMore } from './statements/accept.ts'
 import { storableJson } from './storable-json.ts'
 
 type AcceptRow = {
@@ -21,12 +21,16 @@ type AcceptRow = {
 export function createInboxStore(database: Database): InboxStore {
   return {
     async accept(drafts) {
-      const statement = drafts.some((draft) => draft.task !== null) ? acceptWithTasks : accept
+      const statement = drafts.some(hasMore) ? acceptWithMore : accept
       const rows = await database.accepting.query<AcceptRow>(statement, [numbered(drafts), database.isShared])
       const byOrdinal = new Map(rows.map((row) => [row.ord, row]))
       return drafts.map((_, ord) => outcome(byOrdinal.get(ord)))
     },
   }
+}
+
+function hasMore({ task, also, originals, bounce }: InboxDraft): boolean {
+  return task !== null || also.length > 0 || originals.length > 0 || bounce !== null
 }
 
 function numbered(drafts: readonly InboxDraft[]): string {
@@ -68,6 +72,9 @@ function rowOf(draft: InboxDraft, ord: number): Readonly<Record<keyof InboxDraft
     settleMs: draft.settleMs || undefined,
     routing: draft.routing ?? undefined,
     task: draft.task ?? undefined,
+    also: draft.also.length === 0 ? undefined : draft.also,
+    originals: draft.originals.length === 0 ? undefined : draft.originals,
+    bounce: draft.bounce ?? undefined,
     copies: draft.copies,
     conversationId: draft.conversationId,
     ord,

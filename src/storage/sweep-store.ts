@@ -16,6 +16,7 @@ import {
   forgetOverheard,
   forgetPairings,
   forgetReceipts,
+  forgetReplyWindows,
   forgetSignals,
   forgetTasks,
   forgetThreadAgents,
@@ -82,7 +83,7 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
       }
       swept += (await database.query(forgetAudit, [auditDays, batch, tenant])).length
       swept += await forgetTalk(database, tenant)
-      for (const each of [forgetLimits, forgetUsedTokens, forgetNotes])
+      for (const each of [forgetLimits, forgetReplyWindows, forgetUsedTokens, forgetNotes])
         swept += (await database.query(each, [batch, tenant])).length
       swept += (await database.query(forgetChains, [chainDays, batch, tenant])).length
       swept += (await database.query(sweepForgotten, [batch, tenant])).length

@@ -6,10 +6,11 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
   if (declared > maxBytes) return undefined
   // A declared length is enforced by the server, so the whole body can be read in one go.
   if (Number.isInteger(declared) && declared >= 0) return new Uint8Array(await request.arrayBuffer())
-  return request.body === null ? new Uint8Array() : readBounded(request.body, maxBytes)
+  return request.body === null ? new Uint8Array() : readStream(request.body, maxBytes)
 }
 
-async function readBounded(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array | undefined> {
+/** Undefined when there is more in it than `maxBytes`; the rest is cancelled. */
+export async function readStream(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = []
   let size = 0
   const reader = body.getReader()

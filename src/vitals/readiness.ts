@@ -25,6 +25,14 @@ export type SourceVitals = {
   readonly code?: string
 }
 
+/** `failing`: the port is not open, and is tried again; `code` says why. */
+export type ListenerVitals = {
+  readonly connection: string
+  readonly state: 'listening' | 'failing'
+  readonly address?: string
+  readonly code?: string
+}
+
 export type Readiness = {
   readonly problems: readonly Problem[]
   readonly detail: {
@@ -38,6 +46,8 @@ export type Readiness = {
     readonly connections: readonly ConnectionVitals[]
     /** Connections that pull, as this process sees them. */
     readonly sources?: readonly SourceVitals[]
+    /** Connections with a port of their own, as this process sees them. */
+    readonly listeners?: readonly ListenerVitals[]
   }
 }
 
@@ -50,6 +60,7 @@ export type ReadinessDeps = {
   readonly loops: () => Readonly<Record<PumpName | 'leases', number | null>>
   readonly connections: readonly string[]
   readonly sources?: () => readonly SourceVitals[]
+  readonly listeners?: () => readonly ListenerVitals[]
   readonly monotonicMs: () => number
   /** Longest silence of a loop that still counts as work. */
   readonly patienceMs: number
@@ -65,6 +76,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   ])
   const loops = deps.loops()
   const sources = deps.sources?.() ?? []
+  const listeners = deps.listeners?.() ?? []
   const stalled = Object.entries(loops).filter(([, age]) => age !== null && age > deps.patienceMs)
   const lines = deps.connections.map((connection) => connectionVitals(signs ?? [], connection))
   return {
@@ -86,6 +98,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
       ),
       connections: lines,
       ...(sources.length === 0 ? {} : { sources }),
+      ...(listeners.length === 0 ? {} : { listeners }),
     },
   }
 }

@@ -3,6 +3,7 @@ import type { RuntimeFiles } from '../assemble/attachments.ts'
 import { type Assembled, assemble, type Runtime } from '../assemble.ts'
 import type { Config } from '../config.ts'
 import { GatewayError, type Log } from '../contract/index.ts'
+import type { GatewayConnection } from '../gateway/deps.ts'
 import type { IssuerMemory } from '../identity/issuers/issuer-memory.ts'
 import { createSingleCommit } from '../inbound/single-commit.ts'
 import type { Database, Failpoint } from '../storage/database.ts'
@@ -43,13 +44,19 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
     assembled.stop()
     await database.close()
   }
-  const pulling = assembled.gateway.connections.find((each) => each.adapter.capabilities.verbs.includes('source'))
-  if (pulling === undefined) return { ...assembled, database, end }
+  const problem = assembled.gateway.connections.map(needsToStay).find((each) => each !== undefined)
+  if (problem === undefined) return { ...assembled, database, end }
   assembled.stop()
-  throw new GatewayError(
-    'config_invalid',
-    `[${pulling.adapter.channel}] connection "${pulling.connection.id}" pulls its messages, which needs a process that stays; run it on Node`,
-  )
+  throw new GatewayError('config_invalid', problem)
+}
+
+/** What only a process that stays can do, by the name of the connection. */
+function needsToStay({ adapter: { channel, capabilities }, connection }: GatewayConnection): string | undefined {
+  const name = `[${channel}] connection "${connection.id}"`
+  const advice = 'which needs a process that stays; run it on Node'
+  if (capabilities.verbs.includes('source')) return `${name} pulls its messages, ${advice}`
+  if (capabilities.verbs.includes('listen')) return `${name} listens on a port of its own, ${advice}`
+  return undefined
 }
 
 /** Asked right before the request is handed to the runtime; there is nothing of ours between that and its first byte. */

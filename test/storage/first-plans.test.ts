@@ -1,7 +1,7 @@
 // Plans that are made while the tables are empty are kept while they fill. Whatever looks for one row must find it by its key.
 import { expect, test } from 'vitest'
 import { type Statement, statement } from '../../src/storage/database.ts'
-import { acceptWithTasks } from '../../src/storage/statements/accept.ts'
+import { acceptWithMore } from '../../src/storage/statements/accept.ts'
 import { findPush, savePush } from '../../src/storage/statements/push-configs.ts'
 import { findReceipt } from '../../src/storage/statements/receipts.ts'
 import { cancelRun, listRunEvents } from '../../src/storage/statements/runs.ts'
@@ -10,7 +10,7 @@ import { openRoomTurn, openTurn } from '../../src/storage/statements/turns.ts'
 import { describeOnEachDatabase } from '../setup/each-database.ts'
 
 const hot: readonly Statement[] = [
-  ...[acceptWithTasks, openTurn, openRoomTurn, cancelRun, listRunEvents, findReceipt, findPush, savePush],
+  ...[acceptWithMore, openTurn, openRoomTurn, cancelRun, listRunEvents, findReceipt, findPush, savePush],
   ...[cancelTask, findTask, readTask, taskNews, taskOfMessage, waitsOf],
 ]
 

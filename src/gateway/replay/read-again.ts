@@ -1,8 +1,8 @@
 // Hop 3 of a replay: the stored original, read by today's code; the stored message where the original cannot tell.
 import { GatewayError, type JsonObject } from '../../contract/index.ts'
 import type { WaitingMessage } from '../../sessions/turn-store.ts'
+import { checkArrived } from '../arrivals/check-arrived.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
-import { checkArrived } from '../receive.ts'
 import { arrivalOf } from '../resubmit.ts'
 import { canonicalJson } from './line-diff.ts'
 import type { StoredMember } from './replay-store.ts'

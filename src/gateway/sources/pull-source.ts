@@ -50,7 +50,10 @@ export async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pu
 
 async function take(deps: PullDeps, at: GatewayConnection, arrival: RawArrival): Promise<TransportAnswer> {
   try {
-    return deps.answerOf(at, await deps.receive(at, arrival))
+    const received = await deps.receive(at, arrival)
+    // It comes again with all that follows it; what was stored before it is a duplicate then.
+    if (received.kind === 'later') throw postponed(received.reason)
+    return deps.answerOf(at, received)
   } catch (error) {
     if (!isGatewayError(error, 'storage_refused_row')) throw error
     deps.log.error('source_skipped', { connection: at.key, code: error.code })
@@ -75,6 +78,11 @@ function keepHold(
     else renew().catch(() => {})
   }, leaseMs / 5)
   return { lost: lost.signal, end: () => clearInterval(timer) }
+}
+
+function postponed(reason: string): GatewayError {
+  const message = `[sources] what came cannot be judged now (${reason}); it is fetched again`
+  return new GatewayError('arrival_postponed', message, { retryable: true })
 }
 
 function holdLost(): GatewayError {

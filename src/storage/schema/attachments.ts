@@ -56,7 +56,7 @@ export const attachments = pgTable(
     nativeId: text('native_id'),
     status: text('status').notNull(),
     createdAt: createdAt(),
-    /** Null: no message refers to it yet. */
+    /** When a message last referred to it, or is about to. Null: none did yet. */
     usedAt: instant('used_at'),
     ...workspace(),
   },

@@ -31,6 +31,27 @@ export const connectionLimits = pgTable(
   (t) => [primaryKey({ columns: [t.tenant, t.connection, t.scope] })],
 )
 
+/**
+ * How often was answered of late, by what the answers have in common. `scope` is a hash, `answered` a list of the message and until
+ * when it counts. Whoever is beyond the limit is told of once until `told_until`.
+ */
+export const replyWindows = pgTable(
+  'reply_windows',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    scope: text('scope').notNull(),
+    answered: jsonb('answered').notNull().default(sql`'[]'`),
+    toldUntil: instant('told_until'),
+    /** When nothing in it counts any more. */
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenant, t.connection, t.scope] }),
+    index('reply_windows_over').on(t.tenant, t.expiresAt),
+  ],
+)
+
 /** Places the platform has told us about: why nothing can be sent there, or null where it can again. */
 export const closedPlaces = pgTable(
   'closed_places',

@@ -44,6 +44,10 @@ export const outbox = pgTable(
     maybeRepeat: boolean('maybe_repeat').notNull().default(false),
     sendingAt: instant('sending_at'),
     settledAt: instant('settled_at'),
+    /** It came back, or is late, as somebody on the way said: `failed` or `delayed`. Its state stays what it was. */
+    bounceKind: text('bounce_kind'),
+    bounceReason: text('bounce_reason'),
+    bouncedAt: instant('bounced_at'),
     createdAt: createdAt(),
     traceId: text('trace_id').notNull(),
     history: history(),
@@ -54,6 +58,7 @@ export const outbox = pgTable(
     index('outbox_turn').on(t.turnId),
     index('outbox_vendor').on(t.tenant, t.vendorId).where(sql`vendor_id is not null`),
     index('outbox_failed').on(t.tenant, t.state, t.seq).where(sql`state in ('unknown', 'refused', 'dead')`),
+    index('outbox_bounced').on(t.tenant, t.seq).where(sql`bounce_kind is not null`),
     index('outbox_settled').on(t.tenant, t.settledAt).where(sql`settled_at is not null`),
   ],
 )

@@ -16,11 +16,12 @@
 // Look-ups are lateral with a limit, or scalar: so that a plan made for an empty table does not become a scan of a full
 // one. An `exists` under an `or` may be turned into a hash of the whole other table.
 import { statement } from '../database.ts'
+import { type MoreParts, withMore, withoutMore } from './accept-more.ts'
 import { type TaskParts, withoutTasks, withTasks } from './accept-tasks.ts'
 import { ownThreads } from './own-thread.ts'
 import { wakeNote } from './wake-note.ts'
 
-const acceptance = (tasks: TaskParts): string => `
+const acceptance = (tasks: TaskParts, more: MoreParts): string => `
 with inp as materialized (
   select r.*,
     encode(sha256(convert_to(json_build_array(r.tenant, r.connection, r.dedupe)::text, 'UTF8')), 'hex') as dedupe_key,
@@ -31,7 +32,7 @@ with inp as materialized (
     content text, recipient text, subject text, obligation text, "messageId" text, "deliveryId" text, event text,
     "editOf" text, message jsonb, raw jsonb, "replyTo" jsonb, bytes int, "platformAt" timestamptz, "horizonMs" float8,
     "traceId" text, candidates json, "isVouched" boolean, fresh text, "replyToken" text, "isExclusive" boolean,
-    "isControl" boolean, "settleMs" float8, routing jsonb, "conversationId" uuid, v int, copies int, task json)
+    "isControl" boolean, "settleMs" float8, routing jsonb, "conversationId" uuid, v int, copies int, task json${more.columns})
 ),
 known as materialized (
   select i.ord, x.id, x.is_forgotten from inp i cross join lateral (
@@ -91,18 +92,19 @@ opened as (
   on conflict (tenant, connection, agent, external_id) do update set external_id = excluded.external_id
   returning id, tenant, connection, agent, external_id
 ),
-named as (
-  insert into conversation_aliases (tenant, connection, agent, external_id, conversation_id)
-  select distinct on (g.tenant, g.connection, g.agent, case when g."isVouched" then g.external_id else g.fresh end)
-    g.tenant, g.connection, g.agent, case when g."isVouched" then g.external_id else g.fresh end, o.id
-  from opening g join opened o using (external_id, tenant, connection, agent)
-  order by 1, 2, 3, 4
-  on conflict do nothing
-),
 placed as materialized (
   select j.ord, j.conversation_id, w.taker from joined j join wanting w on w.ord = j.ord
   union all
   select g.ord, o.id, g.agent from opening g join opened o using (external_id, tenant, connection, agent)
+),
+named as (
+  insert into conversation_aliases (tenant, connection, agent, external_id, conversation_id)
+  select distinct on (n.tenant, n.connection, n.agent, n.name) n.tenant, n.connection, n.agent, n.name, n.id
+  from (
+    select g.tenant, g.connection, g.agent, case when g."isVouched" then g.external_id else g.fresh end as name, o.id, g.ord
+    from opening g join opened o using (external_id, tenant, connection, agent)${more.names}) n
+  order by n.tenant, n.connection, n.agent, n.name, n.ord
+  on conflict do nothing
 ),
 busy as materialized (
   select p.ord from (
@@ -127,7 +129,7 @@ inserted as (
   order by i.ord
   on conflict (dedupe_key, content_hash) do nothing
   returning id, tenant, connection, conversation_id, subject, state, flagged, task_id
-),${tasks.begun}
+),${tasks.begun}${more.effects}
 renamed as (
   insert into conversation_aliases (tenant, connection, agent, external_id, conversation_id)
   select i.tenant, i.connection, i.agent, i.candidates ->> 1, a.conversation_id from inp i cross join lateral (
@@ -193,6 +195,6 @@ left join known k on k.ord = i.ord
 cross join woken
 order by i.ord`
 
-export const accept = statement('accept', acceptance(withoutTasks))
-/** For batches in which somebody asks for a task, or goes on with one. */
-export const acceptWithTasks = statement('accept_with_tasks', acceptance(withTasks))
+export const accept = statement('accept', acceptance(withoutTasks, withoutMore))
+/** For batches in which somebody asks for a task or goes on with one, or that have what only some channels have. */
+export const acceptWithMore = statement('accept_with_more', acceptance(withTasks, withMore))

@@ -118,7 +118,7 @@ export const dropLooseAttachments = statement(
 with loose as materialized (
   select a.id, a.used_at from attachments a left join inbox i on i.id = a.inbox_id
   where a.tenant = $1 and a.session_id is null and case
-    when a.inbox_id is null then a.created_at < now() - $3::float8 * interval '1 hour'
+    when a.inbox_id is null then coalesce(a.used_at, a.created_at) < now() - $3::float8 * interval '1 hour'
     else i.id is null or i.reason is not distinct from 'withdrawn' or (i.ended_at is not null and i.message is null) end
   order by a.created_at limit $2
 )

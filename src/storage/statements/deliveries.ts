@@ -3,13 +3,16 @@ import { statement } from '../database.ts'
 import { auditedAct } from './audit-lines.ts'
 import { remembered } from './history.ts'
 
-/** $1 states, $2 how many, $3 before which seq or null, $4 which connection or null, $5 tenant. */
+const bounce = `bounce_kind as "bounceKind", bounce_reason as "bounceReason", bounced_at as "bouncedAt"`
+
+/** $1 states, of which `bounced` is whatever state it came back in; $2 how many, $3 before which seq or null, $4 which connection or null, $5 tenant. */
 export const listDeliveries = statement(
   'list_deliveries',
   `
 select seq::float8 as seq, id, connection, state, reason, purpose, attempt, vendor_id as "vendorId", turn_id as "turnId",
-  created_at as "createdAt", settled_at as "settledAt"
-from outbox where tenant = $5 and state = any(string_to_array($1, ',')) and ($3::bigint is null or seq < $3::bigint)
+  created_at as "createdAt", settled_at as "settledAt", ${bounce}
+from outbox where tenant = $5
+  and (state = any(string_to_array($1, ',')) or 'bounced' = any(string_to_array($1, ',')) and bounce_kind is not null) and ($3::bigint is null or seq < $3::bigint)
   and ($4::text is null or connection = $4)
 order by seq desc limit $2`,
 )
@@ -20,7 +23,7 @@ export const showDelivery = statement(
   `
 select seq::float8 as seq, id, connection, state, reason, purpose, attempt, vendor_id as "vendorId", turn_id as "turnId", ordinal,
   order_key as "orderKey", "primary", call, client_id as "clientId", maybe_repeat as "maybeRepeat",
-  created_at as "createdAt", settled_at as "settledAt"
+  created_at as "createdAt", settled_at as "settledAt", ${bounce}
 from outbox where id = $1 and tenant = $2`,
 )
 

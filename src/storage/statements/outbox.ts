@@ -102,7 +102,7 @@ export const settleSend = statement(
 with ${lane},
 given as materialized (
   select s.* from lane, json_to_record($7::text::json) as s(
-    state text, "isFinal" boolean, reason text, "vendorId" text, "retryInMs" float8, pause json, "maybeRepeat" boolean,
+    state text, "isFinal" boolean, reason text, "vendorId" text, name text, "retryInMs" float8, pause json, "maybeRepeat" boolean,
     "cancelLater" boolean, notice json, "inboxReason" text)
 ),
 settled as (
@@ -117,6 +117,12 @@ settled as (
     )}
   from given g where o.id = $6 and o.epoch = $5 and o.settled_at is null
   returning o.id, o.tenant, o.connection, o.conversation_id, o.turn_id, o.origin, o.ordinal, o."primary", o.trace_id
+),
+named as (
+  insert into conversation_aliases (tenant, connection, agent, external_id, conversation_id)
+  select s.tenant, s.connection, c.agent, g.name, c.id from settled s join conversations c on c.id = s.conversation_id, given g
+  where g.name is not null
+  on conflict do nothing
 ),
 cancelled as (
   update outbox o set state = 'cancelled', reason = 'earlier_part_failed', settled_at = now()

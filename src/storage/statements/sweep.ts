@@ -122,6 +122,14 @@ with old as (
 delete from connection_limits l using old where l.ctid = old.ctid returning 1 as swept`,
 )
 
+/** $1 batch, $2 tenant. Of what nothing counts any more. */
+export const forgetReplyWindows = statement(
+  'forget_reply_windows',
+  `
+with old as (select ctid from reply_windows where tenant = $2 and expires_at < now() order by expires_at limit $1)
+delete from reply_windows w using old where w.ctid = old.ctid returning 1 as swept`,
+)
+
 /** $1 batch, $2 tenant. */
 export const forgetNotes = statement(
   'forget_notes',

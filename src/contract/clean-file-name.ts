@@ -1,11 +1,13 @@
 // A file's name for people to read. It is never part of a path, and nothing about it decides anything.
-import { cleanText } from '../../contract/index.ts'
+import { cleanText } from './clean-text.ts'
 
 const maxLength = 200
 const separators = /[/\\\u2215\u2044\u29f8\uff0f\uff3c:]/
 // What turns text around, hides in it or has no width: a name may not show another ending than it has.
 const invisible = /[\p{Cf}\p{Zl}\p{Zp}\p{Cc}]/gu
 const notInNames = /["<>|?*]/g
+/** Under these names Windows opens a device, whatever the ending. */
+const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)(?=\.|$)/i
 
 /** Null: nothing of it can be shown. */
 export function cleanFileName(name: string | undefined): string | null {
@@ -22,7 +24,7 @@ export function cleanFileName(name: string | undefined): string | null {
       .replace(notInNames, '_'),
   )
   const plain = shown.replace(/^[.\s]+/, '').replace(/[.\s]+$/, '')
-  return plain === '' ? null : shortened(plain)
+  return plain === '' ? null : shortened(plain.replace(devices, '_$&'))
 }
 
 /** The ending says more than the middle, so it stays. */

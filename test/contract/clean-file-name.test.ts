@@ -1,7 +1,7 @@
 // Names are for people to read, so they may neither hide, nor turn around, nor lead anywhere.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cleanFileName } from '../../../src/attachments/intake/clean-file-name.ts'
+import { cleanFileName } from '../../src/contract/index.ts'
 
 const names: readonly (readonly [given: string, shown: string | null])[] = [
   ['report.pdf', 'report.pdf'],
@@ -22,6 +22,9 @@ const names: readonly (readonly [given: string, shown: string | null])[] = [
   ['in\u200bvis\u2060ible.txt', 'invisible.txt'],
   ['line\u2028sep.txt', 'linesep.txt'],
   ['quo"te<b>?.txt', 'quo_te_b__.txt'],
+  ['CON', '_CON'],
+  ['nul.txt', '_nul.txt'],
+  ['console.log', 'console.log'],
   ['half \ud800 pair.txt', 'half \ufffd pair.txt'],
 ]
 

@@ -1,0 +1,36 @@
+// Where an adapter waits for callers of its own protocol (ruling 33): what it hands in, and what it is told to answer.
+import type { RawArrival } from './arrival.ts'
+import type { Acceptance } from './outcomes.ts'
+
+/** What a caller is answered with. `later`: the same may be taken in a while; the others will never be. */
+export type ListenAnswer =
+  | { readonly kind: 'stored'; readonly acceptances: readonly Acceptance[] }
+  | { readonly kind: 'rejected' | 'later' | 'turned_away' | 'unreadable'; readonly reason: string }
+
+/** What a listener is given. */
+export interface ListenDoor {
+  /** Hops 2-4. Resolves when what was taken is committed; a fault on our side is `later`. */
+  receive(arrival: RawArrival): Promise<ListenAnswer>
+}
+
+/** A listener that is open. `address`: where, as people write it. */
+export interface Listening {
+  readonly address: string
+  /** Takes nobody new, lets who is there finish, and resolves when nobody is left. */
+  stop(): Promise<void>
+}
+
+/** What the runtime itself took in and hands over, where it has a transport of its own: an envelope and a body. */
+export type HandedOver = {
+  readonly from: string
+  readonly to: string
+  /** As the runtime says. */
+  readonly size: number
+  readonly body: ReadableStream<Uint8Array>
+}
+
+/** `text`: what whoever sent it is told. */
+export type HandedAnswer =
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'refused'; readonly text: string }
+  | { readonly kind: 'later'; readonly reason: string }

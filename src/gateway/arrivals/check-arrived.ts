@@ -1,0 +1,24 @@
+// What an adapter made of an arrival, looked at before it is stored.
+import { type ArrivedMessage, type NormalizedMessage, textOf, validateMessage } from '../../contract/index.ts'
+import { cleanMessage } from '../../inbound/clean-message.ts'
+import type { GatewayDeps } from '../deps.ts'
+
+export type CheckedArrival =
+  | { readonly kind: 'message'; readonly arrived: ArrivedMessage }
+  /** `path`: where it is invalid. */
+  | { readonly kind: 'remains'; readonly state: 'dead' | 'ignored'; readonly reason: string; readonly path?: string }
+
+/** What an adapter made of an arrival, as the gateway takes it: valid, cleaned, and saying something. */
+export function checkArrived(deps: Pick<GatewayDeps, 'validation'>, arrived: ArrivedMessage): CheckedArrival {
+  const checked = validateMessage(arrived.message, deps.validation)
+  if (!checked.ok) {
+    return { kind: 'remains', state: 'dead', reason: checked.code, path: checked.path }
+  }
+  if (saysNothing(checked.message)) return { kind: 'remains', state: 'ignored', reason: 'empty_message' }
+  return { kind: 'message', arrived: { ...arrived, message: cleanMessage(checked.message) } }
+}
+
+/** Blank text and nothing else. A file without words is a message; so is the withdrawal of one. */
+function saysNothing({ parts, channel }: NormalizedMessage): boolean {
+  return channel?.event !== 'delete' && parts.every((part) => part.kind === 'text') && textOf(parts).trim() === ''
+}

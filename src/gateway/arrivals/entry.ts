@@ -1,0 +1,40 @@
+// Somebody at the door: the trace they belong to, and what is told of what they brought.
+import type { Acceptance, ArrivalOutcome } from '../../contract/index.ts'
+import type { AcceptContext } from '../../inbound/accept.ts'
+import { controlNames } from '../commands/table.ts'
+import type { GatewayConnection, GatewayDeps } from '../deps.ts'
+import { newTraceId, traceIdOf } from '../trace-id.ts'
+
+/** Whose trace an arrival belongs to, and since when we look at it. */
+export type Entry = { readonly trace: string; readonly startedAt: number }
+
+/** Somebody is at the door, as part of the trace that they named, if they did. */
+export function enter(deps: GatewayDeps, traceparent: string | undefined): Entry {
+  return { trace: traceIdOf(traceparent) ?? newTraceId(deps), startedAt: deps.monotonicMs() }
+}
+
+export function acceptContext(at: GatewayConnection, { trace }: Entry): AcceptContext {
+  return {
+    connection: at.connection,
+    connectionKey: at.key,
+    horizonMs: at.adapter.capabilities.horizonMs,
+    traceId: trace,
+    controlNames,
+  }
+}
+
+type Tell = (outcome: ArrivalOutcome, reason: string, acceptance: Acceptance) => Acceptance
+
+/** One line and one count per arrival, once it is committed. What was there before is a duplicate, whatever it holds. */
+export function arrivalTeller(deps: GatewayDeps, context: AcceptContext, { startedAt }: Entry): Tell {
+  const { connectionKey: connection, traceId: trace } = context
+  return (meant, reason, acceptance) => {
+    const outcome = acceptance.kind === 'accepted' ? meant : acceptance.kind
+    const ms = Math.round(deps.monotonicMs() - startedAt)
+    const inbox = 'inboxId' in acceptance ? acceptance.inboxId : null
+    deps.log.info('message_arrived', { connection, trace, inbox, outcome, reason: reason === '' ? null : reason, ms })
+    deps.meter.arrived(connection, outcome, reason)
+    deps.meter.committed(connection, deps.monotonicMs() - startedAt)
+    return acceptance
+  }
+}

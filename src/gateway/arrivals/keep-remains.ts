@@ -1,0 +1,55 @@
+// Nothing authenticated vanishes (ruling 22): what is left of an arrival that became no message.
+import type { Acceptance, ArrivalOutcome, RawArrival, Reception } from '../../contract/index.ts'
+import { acceptDrafts, type Remains, remainsDraft } from '../../inbound/accept.ts'
+import { turnedAwayRaw } from '../../inbound/turned-away.ts'
+import type { GatewayConnection, GatewayDeps } from '../deps.ts'
+import { acceptContext, arrivalTeller, type Entry } from './entry.ts'
+
+export type Unreadable = Extract<Reception, { kind: 'unreadable' }>
+type TurnedAway = Extract<Reception, { kind: 'turned_away' }>
+
+/** Nothing authenticated vanishes: what will never be taken can be asked about, and is never driven again. */
+export async function keepTurnedAway(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  arrival: RawArrival,
+  { reception, entry }: { readonly reception: TurnedAway; readonly entry: Entry },
+): Promise<Acceptance> {
+  const text = keptText(arrival)
+  const { reason, subject = null, deliveryId = 'turned_away' } = reception
+  const content = JSON.stringify([subject, reason, text])
+  const kept = { raw: turnedAwayRaw(text), content, subject }
+  const remains = { state: 'ignored', reason, deliveryId, key: 'turned_away', ...kept } as const
+  return keepRemains(deps, at, { remains, outcome: 'ignored', entry })
+}
+
+async function keepRemains(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  { remains, outcome, entry }: { readonly remains: Remains; readonly outcome: ArrivalOutcome; readonly entry: Entry },
+): Promise<Acceptance> {
+  const context = acceptContext(at, entry)
+  const [acceptance] = await acceptDrafts(deps, [remainsDraft(deps, remains, context)])
+  return arrivalTeller(deps, context, entry)(outcome, remains.reason, acceptance ?? { kind: 'duplicate', inboxId: '' })
+}
+
+/** What is kept of bytes that became no message: enough to see what they were. */
+function keptText({ bytes }: RawArrival): string {
+  return new TextDecoder().decode(bytes.subarray(0, 16_384))
+}
+
+/** Nothing authenticated vanishes: what cannot be read is kept as it came, for a release that can. */
+export async function keepUnreadable(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  arrival: RawArrival,
+  { reception, entry }: { readonly reception: Unreadable; readonly entry: Entry },
+): Promise<Acceptance> {
+  const text = keptText(arrival)
+  const { reason, subject = null, deliveryId = 'unreadable', isFinal = false } = reception
+  // Told apart by what they say and who said it: a name its sender chose must not hide another's.
+  const content = subject === null ? text : JSON.stringify([subject, reason, text])
+  const raw = isFinal ? null : { text }
+  const remains = { state: 'dead', reason, deliveryId, key: 'unreadable', raw, content, subject } as const
+  return keepRemains(deps, at, { remains, outcome: 'unreadable', entry })
+}

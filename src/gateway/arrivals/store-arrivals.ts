@@ -1,0 +1,139 @@
+// Hop 4 for what came in one arrival.
+import type {
+  Acceptance,
+  ArrivalOutcome,
+  Arrived,
+  ArrivedMessage,
+  ArrivedNothing,
+  JsonObject,
+  NormalizedMessage,
+} from '../../contract/index.ts'
+import { type AcceptContext, acceptDrafts, messageDraft, remainsDraft } from '../../inbound/accept.ts'
+import { controlCommandOf } from '../../inbound/control-command.ts'
+import type { InboxDraft } from '../../inbound/inbox-store.ts'
+import { controlNames } from '../commands/table.ts'
+import type { GatewayConnection, GatewayDeps } from '../deps.ts'
+import { withForwarded } from '../forwarded.ts'
+import { routeArrival } from '../route-arrival.ts'
+import { checkArrived } from './check-arrived.ts'
+import { acceptContext, arrivalTeller, type Entry } from './entry.ts'
+
+/** What came in one arrival is stored in one commit, all of it or nothing (ruling 25). */
+export async function storeArrivals(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  arrivals: readonly Arrived[],
+  entry: Entry,
+): Promise<readonly Acceptance[]> {
+  const context = acceptContext(at, entry)
+  const prepared: Prepared[] = []
+  for (const arrived of arrivals) {
+    // What needs no waiting is not waited for: each wait is a round through the runtime's queue.
+    if (arrived.kind === 'ignored') prepared.push(await nothingOf(deps, at, arrived, context))
+    else
+      prepared.push(
+        messageOf(deps, at, arrived.forwarded === undefined ? arrived : await withForwarded(deps, arrived), context),
+      )
+  }
+  const kept = prepared.filter((each) => each.draft !== undefined)
+  const acceptances = await acceptDrafts(
+    deps,
+    kept.flatMap(({ draft }) => draft ?? []),
+  )
+  const tell = arrivalTeller(deps, context, entry)
+  for (const each of prepared) if (each.draft === undefined) each.onStored(undefined)
+  return kept.map(({ outcome, reason, onStored }, index) => {
+    const acceptance = acceptances[index] ?? { kind: 'duplicate', inboxId: '' }
+    onStored(acceptance)
+    return tell(
+      outcome ?? acceptance.kind,
+      outcome === undefined && 'reason' in acceptance ? acceptance.reason : reason,
+      acceptance,
+    )
+  })
+}
+
+/** One of the things that came together, on its way into the commit. */
+type Prepared = {
+  /** Undefined: noise, which leaves no row. */
+  readonly draft: InboxDraft | undefined
+  /** What it is counted as where it is new; undefined: as what it was accepted. */
+  readonly outcome: ArrivalOutcome | undefined
+  readonly reason: string
+  readonly onStored: (acceptance: Acceptance | undefined) => void
+}
+
+async function nothingOf(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  arrived: ArrivedNothing,
+  context: AcceptContext,
+): Promise<Prepared> {
+  const { reason, reach, bounce, subject = null } = arrived
+  const isNoise = arrived.isNoise && bounce === undefined
+  // Before it is acknowledged; said again it changes nothing.
+  if (reach !== undefined) await at.notePlace(reach, subject)
+  const told = { outcome: 'ignored', reason } as const
+  if (!isNoise) {
+    const remains = { ...arrived, state: 'ignored', content: '', subject } as const
+    return {
+      ...told,
+      draft: remainsDraft(deps, remains, context),
+      onStored: (stored) => showNew(deps, at, arrived, stored),
+    }
+  }
+  const onStored = (): void => {
+    deps.meter.arrived(at.key, 'ignored', reason)
+    showOpened(deps, at, arrived.opened)
+  }
+  return { ...told, draft: undefined, onStored }
+}
+
+function showNew(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  { opened }: ArrivedNothing,
+  stored: Acceptance | undefined,
+): void {
+  if (stored?.kind === 'accepted') showOpened(deps, at, opened)
+}
+
+function messageOf(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  arrived: ArrivedMessage,
+  context: AcceptContext,
+): Prepared {
+  const checked = checkArrived(deps, arrived)
+  if (checked.kind === 'message') {
+    const draft = messageDraft(deps, checked.arrived, context, routeArrival(deps, at, checked.arrived))
+    const onStored = (acceptance: Acceptance | undefined): void => {
+      // A command is not to wait for a slot, even where every turn is taken.
+      if (acceptance?.kind === 'accepted') deps.bells.turns.ring(isCommand(checked.arrived.message))
+    }
+    return { draft, outcome: undefined, reason: '', onStored }
+  }
+  const { state, reason, path } = checked
+  if (path !== undefined)
+    deps.log.warn('message_invalid', { connection: at.key, trace: context.traceId, code: reason, path })
+  const { semanticId: deliveryId, subject = null } = arrived
+  // The chain it named stands beside its original, which read again would be the beginning of one.
+  const raw = arrived.message.channel?.caller === undefined ? arrived.message.raw : null
+  const remains = { state, reason, deliveryId, raw, content: '', subject }
+  const outcome = state === 'dead' ? 'unreadable' : 'ignored'
+  return { draft: remainsDraft(deps, remains, context), outcome, reason, onStored: () => {} }
+}
+
+/** Nobody waits for it: the arrival is answered meanwhile. */
+function showOpened(
+  deps: Pick<GatewayDeps, 'signs' | 'agents'>,
+  at: GatewayConnection,
+  to: JsonObject | undefined,
+): void {
+  const starters = deps.agents.get(at.connection.agent)?.starters ?? []
+  if (to !== undefined) void deps.signs.show(at.adapter, to, 'opened', { starters })
+}
+
+function isCommand(message: NormalizedMessage): boolean {
+  return controlCommandOf(message, controlNames) !== undefined
+}

@@ -1,0 +1,65 @@
+// How often was answered of late. A window slides: each answer counts until its own time is over.
+import { statement } from '../database.ts'
+import { auditLines } from './audit-lines.ts'
+
+/**
+ * $1 tenant, $2 connection, $3 what is counted as JSON, $4 the message, $5 whose it is, $6 agent, $7 conversation, $8 trace.
+ *
+ *   held    the windows there are, locked in a fixed order before they are read
+ *   stood   how each stands; a message that was counted before may be answered again
+ *   over    those that are full: then nothing is counted at all
+ *   spent   counted from the row as it is: another replica may have made it just now
+ *   told    full ones, once per window, with their line in the audit log
+ */
+export const spendReplies = statement(
+  'spend_replies',
+  `
+with asked as materialized (
+  select l.scope, l.per, l.count, l."perMs" * interval '1 ms' as span
+  from json_to_recordset($3::text::json) as l(scope text, per text, count int, "perMs" float8)
+),
+held as materialized (
+  select w.scope, w.answered from reply_windows w
+  where w.tenant = $1 and w.connection = $2 and w.scope = any(array(select scope from asked)) order by w.scope for update
+),
+stood as materialized (
+  select a.*, s.n, s.is_known from asked a left join held h on h.scope = a.scope cross join lateral (
+    select count(*) as n, coalesce(bool_or(e ->> 'id' = $4), false) as is_known
+    from jsonb_array_elements(coalesce(h.answered, '[]')) e where (e ->> 'until')::timestamptz > now()) s
+),
+over as materialized (
+  select s.scope, s.per, s.count, s.span from stood s
+  where s.n >= s.count and not exists (select 1 from stood k where k.is_known)
+),
+spent as (
+  insert into reply_windows as w (tenant, connection, scope, answered, expires_at)
+  select $1, $2, s.scope, jsonb_build_array(jsonb_build_object('id', $4::text, 'until', now() + s.span)), now() + s.span
+  from stood s where not s.is_known and not exists (select 1 from over) order by s.scope
+  on conflict (tenant, connection, scope) do update set expires_at = greatest(w.expires_at, excluded.expires_at),
+    answered = coalesce((select jsonb_agg(e) from jsonb_array_elements(w.answered) e
+      where (e ->> 'until')::timestamptz > now()), '[]') || excluded.answered
+),
+told as (
+  update reply_windows w set told_until = now() + o.span, expires_at = greatest(w.expires_at, now() + o.span)
+  from over o
+  where w.tenant = $1 and w.connection = $2 and w.scope = o.scope and coalesce(w.told_until <= now(), true)
+  returning w.tenant, w.connection, o.scope, o.per, o.count, extract(epoch from o.span)::int as seconds
+),${auditLines({
+    from: 'told',
+    subject: '$5::text',
+    columns: {
+      action: "'reply.limit'",
+      outcome: "'refused'",
+      code: "'reply_limit'",
+      actor: "'gateway'",
+      rule: "d.per || ' ' || d.count || ' in ' || d.seconds || ' s'",
+      connection: 'd.connection',
+      agent: '$6::text',
+      conversation_id: '$7::uuid',
+      inbox_id: '$4::uuid',
+      trace_id: '$8::text',
+    },
+    order: 'd.per',
+  })}
+select o.per, exists (select 1 from told t where t.scope = o.scope) as "isNews" from over o order by o.per`,
+)

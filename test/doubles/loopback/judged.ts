@@ -1,0 +1,32 @@
+// A loopback platform whose arrivals the test judges itself: what a channel may say of an arrival beside taking it.
+import type { Adapter, Arrived, ChannelDefinition, Reception } from '../../../src/contract/index.ts'
+import { type LoopbackEvent, loopbackClientId } from './index.ts'
+
+/** Undefined: as the loopback channel judges it. */
+export type Judge = (event: LoopbackEvent) => Exclude<Reception, { kind: 'read' }> | undefined
+
+export type JudgedOptions = {
+  readonly judge?: Judge
+  /** What becomes of what was read. */
+  readonly change?: (arrived: readonly Arrived[]) => readonly Arrived[]
+  readonly adapter?: (adapter: Adapter) => Partial<Adapter>
+}
+
+export function judgedChannel({ judge, change, adapter: more }: JudgedOptions): ChannelDefinition {
+  const create: ChannelDefinition['create'] = (settings, deps) => {
+    const adapter = loopbackClientId.create(settings, deps)
+    return {
+      ...adapter,
+      async receive(arrival, connection) {
+        const judged = judge?.(JSON.parse(new TextDecoder().decode(arrival.bytes)) as LoopbackEvent)
+        if (judged !== undefined) return judged
+        const reception = await adapter.receive(arrival, connection)
+        return reception.kind === 'read' && change !== undefined
+          ? { kind: 'read', arrivals: change(reception.arrivals) }
+          : reception
+      },
+      ...more?.(adapter),
+    }
+  }
+  return { ...loopbackClientId, create }
+}
