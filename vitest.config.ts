@@ -3,15 +3,20 @@
 // On Node two workers keep their modules between files: loading drizzle-orm once per file costs minutes (spec 2.6).
 import { cloudflareTest } from '@cloudflare/vitest-pool-workers'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { bundledMailauth } from './test/runtime/bundled-mailauth.ts'
 import { telegramVariables, workerQueues } from './test/runtime/worker-settings.ts'
 import { workerdProblem } from './test/runtime/workerd-problem.ts'
 import { summaryReporter } from './test/summary-reporter.ts'
 
 const limits = { testTimeout: 20_000, hookTimeout: 30_000, allowOnly: false } as const
 
+// Gateways that tests start share this machine: the port for trying mail out is opened by the test that is about it.
+const env = { EMAIL_CHANNEL: 'off' }
+
 const onNode = {
   test: {
     ...limits,
+    env,
     name: 'node',
     include: ['test/**/*.test.ts'],
     exclude: ['test/interop/**', 'test/runtime/workerd/**'],
@@ -26,6 +31,7 @@ const onNode = {
 const besidePeers = {
   test: {
     ...limits,
+    env,
     testTimeout: 120_000,
     name: 'interop',
     include: ['test/interop/**/*.test.ts'],
@@ -37,6 +43,7 @@ const besidePeers = {
 
 const inWorkerd = {
   plugins: [
+    bundledMailauth(),
     cloudflareTest(({ inject }) => {
       const { databaseUrl, secondDatabaseUrl, emptyDatabaseUrl, apiRoot } = inject('runtime')
       return {

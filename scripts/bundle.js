@@ -1,6 +1,7 @@
 // One way to bundle, used by build.js, prove.js and worker-size.js. Skips the work when no input has changed since.
 import { createHash } from 'node:crypto'
 import { readFile, rm, writeFile } from 'node:fs/promises'
+import { builtinModules } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -13,12 +14,25 @@ const steering = ['package-lock.json', 'package.json', 'tsconfig.json', 'scripts
 const banner =
   "import { createRequire as parleyCreateRequire } from 'node:module'; const require = parleyCreateRequire(import.meta.url);"
 
-// A CommonJS dependency requires Node's modules, which Workers have as imports only.
+// A CommonJS dependency requires Node's modules, by their old names too, which Workers have as imports only. Of cryptography it
+// gets a module that knows the names it uses, of character sets one without their tables.
 const nodeModulesAsImports = {
   name: 'node modules as imports',
   setup(build) {
+    const old = new RegExp(`^(?:${builtinModules.filter((name) => /^[a-z/_]+$/.test(name)).join('|')})$`)
+    build.onResolve({ filter: /^(?:node:)?crypto$/ }, ({ kind }) =>
+      kind === 'require-call' ? { path: join(root, 'scripts/worker-crypto.js') } : undefined,
+    )
+    build.onResolve({ filter: /^(?:iconv-lite|encoding-japanese)$/ }, () => ({
+      path: join(root, 'scripts/worker-charsets.js'),
+    }))
     build.onResolve({ filter: /^node:/ }, ({ kind, path }) =>
       kind === 'require-call' ? { path, namespace: 'node-module' } : { path, external: true },
+    )
+    build.onResolve({ filter: old }, ({ kind, path }) =>
+      kind === 'require-call'
+        ? { path: `node:${path}`, namespace: 'node-module' }
+        : { path: `node:${path}`, external: true },
     )
     build.onLoad({ filter: /.*/, namespace: 'node-module' }, ({ path }) => ({
       contents: `export * from '${path}'; export { default } from '${path}'`,
@@ -75,7 +89,7 @@ export function settingsFor({ entry, outfile, runtime }) {
     // The library is imported on every runtime, so it takes the variants of its dependencies that need none of them.
     ...(runtime === 'node' ? {} : forWorkerd),
     // The library leaves to its host what needs Node.
-    ...(runtime === 'portable' ? { external: [...forWorkerd.external, '@slack/*'] } : {}),
+    ...(runtime === 'portable' ? { external: [...forWorkerd.external, '@slack/*', 'mailauth/*'] } : {}),
     ...(runtime === 'workerd' ? { plugins: [nodeModulesAsImports] } : {}),
   }
 }
