@@ -1,0 +1,48 @@
+// ARC (RFC 8617): what relays that changed a mail say of how it reached them. Only relays that the operator named are heard, and
+// only where every one of the chain is such a relay.
+import type { Resolve } from '../dns/resolver.ts'
+import type { ArcTag, CheckedArc, CheckedMail, Library } from './library.ts'
+import { plain, readSignature, type Signature } from './signatures.ts'
+
+export type Chain =
+  | { readonly kind: 'vouched'; readonly signature: Signature; readonly reason: string }
+  | { readonly kind: 'silent'; readonly reason: string | undefined }
+
+export async function readChain(
+  library: Library,
+  checked: CheckedMail,
+  {
+    resolve,
+    sealers,
+    authorDomain,
+    now,
+  }: { resolve: Resolve; sealers: ReadonlySet<string>; authorDomain: string; now: number },
+): Promise<Chain> {
+  if (sealers.size === 0) return { kind: 'silent', reason: undefined }
+  const chain = checked.arc?.chain || []
+  const by = chain.map((set) => String(set['arc-seal']?.parsed?.['d']?.value ?? '').toLowerCase())
+  // The first relay saw the mail as its author sent it; all of them have sealed what it said. Read before the seals are checked:
+  // the library rewrites it then.
+  const isPassRecorded = saysPass(chain[0]?.['arc-authentication-results']?.parsed?.['dmarc'], authorDomain)
+  const arc = await library.checkArc(checked.arc, { resolver: resolve, strict: true })
+  if (arc.status.result === 'none') return { kind: 'silent', reason: undefined }
+  if (arc.status.result !== 'pass')
+    return { kind: 'silent', reason: `arc=fail ${plain(arc.status.comment ?? '')}`.trim() }
+  if (by.length === 0 || !by.every((domain) => sealers.has(domain)))
+    return { kind: 'silent', reason: 'arc=pass sealer_not_trusted' }
+  if (!isPassRecorded) return { kind: 'silent', reason: 'arc=pass no_dmarc_pass_recorded' }
+  const signature = newestOf(arc, now)
+  if (signature === undefined) return { kind: 'silent', reason: 'arc=pass signature_not_whole' }
+  return { kind: 'vouched', signature, reason: `arc=pass sealer=${by.map(plain).join(',')}` }
+}
+
+function newestOf({ signature }: CheckedArc, now: number): Signature | undefined {
+  if (signature === undefined || signature === false) return undefined
+  const read = readSignature(signature, now)
+  return read.result === 'pass' && !read.isCut ? read : undefined
+}
+
+/** `dmarc=pass header.from=` the author's domain, said once: where it is said twice there is no one tag. */
+function saysPass(verdict: ArcTag | undefined, authorDomain: string): boolean {
+  return verdict?.value === 'pass' && String(verdict.header?.from ?? '').toLowerCase() === authorDomain
+}

@@ -1,0 +1,180 @@
+// The rows of the table of mail 4.2 in their order: signatures, then the domain's policy, then relays, then the address it came from.
+
+import type { MailResolver, Resolve } from '../dns/resolver.ts'
+import { domainOf } from '../scan/domain.ts'
+import type { Mailbox, MailHead, MailProof, MailRefusal } from '../wire/judged.ts'
+import type { ReceivedMail } from '../wire/mail.ts'
+import { readChain } from './arc.ts'
+import type { CheckedDmarc, CheckedMail, Library } from './library.ts'
+import { checkOrigin, type Origin } from './origin.ts'
+import { suspicionOf } from './replay.ts'
+import type { ProofSettings } from './settings.ts'
+import { plain, readSignature, type Signature } from './signatures.ts'
+
+export type Judging = {
+  readonly mail: ReceivedMail
+  readonly head: MailHead
+  readonly from: Mailbox
+  readonly settings: ProofSettings
+  readonly dns: MailResolver
+}
+
+type Outcome = Pick<MailProof, 'standing' | 'method'> & {
+  readonly signature?: Signature
+  readonly reasons: readonly string[]
+}
+
+/** Fields whose value means more when it is signed. */
+const worthSigning = ['subject', 'date', 'to', 'cc', 'reply-to', 'content-type', 'content-transfer-encoding']
+
+export async function judge(judging: Judging, raw: Uint8Array, library: Library): Promise<MailProof | MailRefusal> {
+  const { mail, from, settings, dns } = judging
+  const resolve = dns.resolve
+  const now = Date.parse(mail.receivedAt)
+  const checked = await library.checkSignatures(raw, {
+    resolver: resolve,
+    strict: true,
+    minBitLength: settings.minRsaBits,
+    curTime: new Date(now),
+  })
+  const signatures = checked.results.map((result) => readSignature(result, now))
+  const told = signatures.map(({ reason }) => reason)
+  if (!agrees(checked, from))
+    return proofOf(judging, { standing: 'none', method: 'none', reasons: [...told, 'parser_disagreement'] })
+  const passed = signatures.filter(({ result }) => result === 'pass')
+  const policy = await library.checkDmarc(dmarcQuestion(checked, passed, [], resolve))
+  if (policy.response === false)
+    return proofOf(judging, { standing: 'none', method: 'none', reasons: [...told, `dmarc=skipped ${policy.reason}`] })
+  if (policy.response.status.result === 'temperror') return later(dns)
+  const author = passed.find((signature) => !signature.isCut && speaksFor(signature, policy, from))
+  if (author !== undefined) return proofOf(judging, verified(author, policy, told))
+  const chain = await readChain(library, checked, {
+    resolve,
+    sealers: new Set(settings.trustedSealers.map((domain) => domain.toLowerCase())),
+    authorDomain: from.domain,
+    now,
+  })
+  if (chain.kind === 'vouched') {
+    return proofOf(judging, {
+      standing: 'verified',
+      method: 'email-dmarc',
+      signature: chain.signature,
+      reasons: [...told, chain.reason],
+    })
+  }
+  const origin = await checkOrigin(library, judging, resolve)
+  const reasons = [...told, ...(chain.reason === undefined ? [] : [chain.reason]), origin.reason]
+  const isOpen = signatures.some(({ result, isKin }) => result === 'unknown' && isKin) || origin.isOpen
+  if (isOpen || (chain.reason?.startsWith('arc=fail') === true && dns.unknown().length > 0)) return later(dns)
+  const all = await library.checkDmarc(dmarcQuestion(checked, passed, origin.domains, resolve))
+  return proofOf(judging, disowned(all, passed, origin, from, reasons))
+}
+
+/** The library must have read the same author as the scanner: one field, one address, one domain. */
+function agrees({ headerFrom, fromFields }: CheckedMail, from: Mailbox): boolean {
+  const [address = ''] = headerFrom
+  const at = address.lastIndexOf('@')
+  const read = `${address.slice(0, at)}@${domainOf(address.slice(at + 1)) ?? ''}`
+  return fromFields === 1 && headerFrom.length === 1 && read === from.address
+}
+
+function dmarcQuestion(
+  checked: CheckedMail,
+  passed: readonly Signature[],
+  spfDomains: readonly string[],
+  resolver: Resolve,
+) {
+  const dkimDomains = passed.map(({ hash, domain, isCut }) => ({ id: hash, domain, underSized: isCut ? 1 : 0 }))
+  // Not strictly: a record with a slip in it still says that its domain wants to be protected.
+  return {
+    headerFrom: checked.headerFrom,
+    fromFields: checked.fromFields,
+    spfDomains,
+    dkimDomains,
+    resolver,
+    strict: false,
+  }
+}
+
+const resultOf = ({ response }: CheckedDmarc): string => (response === false ? 'none' : response.status.result)
+
+/**
+ * By the domain's own policy and by the public suffix list, whichever is narrower: under a suffix that publishes a policy its
+ * customers are no kin. Without a policy a subdomain does not speak for the domain above it.
+ */
+function speaksFor(signature: Signature, policy: CheckedDmarc, from: Mailbox): boolean {
+  if (!signature.isKin) return false
+  if (resultOf(policy) === 'pass') return policy.dkimAligned?.has(signature.domain) === true && sameDomain(policy, from)
+  return (
+    resultOf(policy) === 'none' && (from.domain === signature.domain || from.domain.endsWith(`.${signature.domain}`))
+  )
+}
+
+const sameDomain = ({ response }: CheckedDmarc, from: Mailbox): boolean =>
+  response !== false && response.status.header.from === from.domain
+
+function verified(signature: Signature, policy: CheckedDmarc, told: readonly string[]): Outcome {
+  const method = resultOf(policy) === 'pass' ? 'email-dmarc' : 'email-dkim'
+  return { standing: 'verified', method, signature, reasons: [...told, policyReason(policy)] }
+}
+
+function policyReason({ response }: CheckedDmarc): string {
+  if (response === false || response.status.result === 'none') return 'dmarc=none'
+  return `dmarc=${response.status.result} p=${response.policy ?? 'none'}`
+}
+
+/** No signature makes an author: something weaker, nothing, or a mail that the domain itself disowns. */
+function disowned(
+  policy: CheckedDmarc,
+  passed: readonly Signature[],
+  origin: Origin,
+  from: Mailbox,
+  told: readonly string[],
+): Outcome {
+  const reasons = [...told, policyReason(policy)]
+  const cut = passed.find((signature) => signature.isCut && signature.isKin)
+  if (resultOf(policy) === 'pass') {
+    return cut === undefined
+      ? { standing: 'weak', method: 'email-dmarc', reasons }
+      : { standing: 'weak', method: 'email-dkim', signature: cut, reasons }
+  }
+  if (resultOf(policy) === 'none') {
+    if (cut !== undefined) return { standing: 'weak', method: 'email-dkim', signature: cut, reasons }
+    return { standing: origin.domains.includes(from.domain) ? 'weak' : 'none', method: 'none', reasons }
+  }
+  const p = policy.response === false ? 'none' : policy.response.policy
+  return { standing: p === 'reject' || p === 'quarantine' ? 'spoofed' : 'none', method: 'none', reasons }
+}
+
+function proofOf(
+  { mail, head, from, settings }: Judging,
+  { standing, method, signature, reasons }: Outcome,
+): MailProof {
+  const unnamed = new Set(settings.unnamedRecipients.map((address) => address.toLowerCase()))
+  const suspicion =
+    standing === 'verified' && signature !== undefined ? suspicionOf(mail, head, signature, unnamed) : undefined
+  const isAuthor = standing === 'verified' && suspicion === undefined
+  const bare = signature === undefined ? [] : worthSigning.filter((name) => isBare(head, signature, name))
+  return {
+    standing: suspicion === undefined ? standing : 'weak',
+    method,
+    author: isAuthor ? from : undefined,
+    keyId: signature?.keyId,
+    signedHeaders: signature?.signedHeaders ?? [],
+    reasons: [
+      ...reasons,
+      ...(bare.length === 0 ? [] : [`unsigned=${bare.join(',')}`]),
+      ...(suspicion === undefined ? [] : [`replay_suspected ${suspicion}`]),
+    ],
+    signatureHash: signature?.hash,
+  }
+}
+
+const isBare = (head: MailHead, { signedHeaders }: Signature, name: string): boolean =>
+  !signedHeaders.includes(name) && head.fields.some((field) => field.name === name)
+
+const later = (dns: MailResolver): MailRefusal => ({
+  kind: 'later',
+  reason: `dns_unknown ${plain(dns.unknown().at(-1) ?? '')}`.trim(),
+  remedy: 'Send it again later: the name system did not tell who may send for this domain.',
+})

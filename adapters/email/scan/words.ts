@@ -1,0 +1,58 @@
+// Encoded words (RFC 2047) as text. What cannot be decoded stays as it is written.
+
+const encoded = /=\?([^?\s]{1,60})\?([bq])\?([^?\s]*)\?=/gi
+
+/** Callers bound what they hand in. */
+export function decodeWords(text: string): string {
+  if (!text.includes('=?')) return text
+  let [out, end] = ['', 0]
+  let open: { readonly charset: string; bytes: number[]; written: string } | undefined
+  const close = (): void => {
+    if (open !== undefined) out += textOf(open.bytes, open.charset) ?? open.written
+    open = undefined
+  }
+  for (const match of text.matchAll(encoded)) {
+    const [written, label = '', kind = '', data = ''] = match
+    const between = text.slice(end, match.index)
+    const charset = (label.split('*')[0] ?? '').toLowerCase()
+    const bytes = kind.toLowerCase() === 'b' ? fromBase64(data) : fromQuoted(data)
+    // A character may be cut in two between neighbours, so their bytes are decoded together. The blanks between them are none.
+    const isNeighbour = open !== undefined && /^[ \t]*$/.test(between)
+    if (open !== undefined && isNeighbour && open.charset === charset) {
+      open.bytes.push(...bytes)
+      open.written += between + written
+    } else {
+      close()
+      out += isNeighbour ? '' : between
+      open = { charset, bytes, written }
+    }
+    end = match.index + written.length
+  }
+  close()
+  return out + text.slice(end)
+}
+
+function textOf(bytes: readonly number[], charset: string): string | undefined {
+  try {
+    return new TextDecoder(charset).decode(Uint8Array.from(bytes))
+  } catch {
+    return undefined
+  }
+}
+
+function fromBase64(data: string): number[] {
+  const whole = data.replace(/[^A-Za-z0-9+/]/g, '')
+  const text = atob(whole.length % 4 === 1 ? whole.slice(0, -1) : whole)
+  return Array.from(text, (letter) => letter.charCodeAt(0))
+}
+
+function fromQuoted(data: string): number[] {
+  const bytes: number[] = []
+  const utf8 = new TextEncoder()
+  for (const [letter] of data.matchAll(/=[0-9a-f]{2}|./gisu)) {
+    if (letter === '_') bytes.push(0x20)
+    else if (letter.length === 3 && letter.startsWith('=')) bytes.push(Number.parseInt(letter.slice(1), 16))
+    else bytes.push(...utf8.encode(letter))
+  }
+  return bytes
+}

@@ -1,0 +1,29 @@
+// The one form of address that mail goes out to: a dot-atom at a domain of plain labels (RFC 5321, 4.1.2). Quoted local parts, routes,
+// comments and line ends have misrouted mail before, so nothing of them reaches a mail library.
+
+const maxAddress = 254
+const local = /^(?=.{1,64}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/
+const label = /^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$/
+
+export function isPlainAddress(text: string): boolean {
+  const at = text.indexOf('@')
+  if (at < 1 || text.length > maxAddress) return false
+  return local.test(text.slice(0, at)) && isPlainDomain(text.slice(at + 1))
+}
+
+/** A-labels only: what is written in other scripts has been turned into them before. */
+export function isPlainDomain(text: string): boolean {
+  const labels = text.split('.')
+  return text.length <= 253 && labels.length > 1 && labels.every((each) => label.test(each))
+}
+
+/** Ids as other programs write them: anything visible but brackets and spaces, around one at sign, short enough for a line. */
+export function isMessageId(text: string): boolean {
+  return text.length <= 500 && /^[!-;=?-~]+@[!-;=?-~]+$/.test(text)
+}
+
+/** How evidence names whoever has a mailbox: the local part as it is written, the domain in small letters. */
+export function mailSubject(address: string): string {
+  const at = address.lastIndexOf('@')
+  return `mailto:${address.slice(0, at)}${address.slice(at).toLowerCase()}`
+}

@@ -1,0 +1,50 @@
+// A mail as it reached us, whichever way it came: the raw bytes, and what the hop that brought it knows. One pipeline from here on.
+import type { RawArrival } from '../../../src/contract/index.ts'
+
+/** How a mail came in. Only a hop that we are, or that has proven itself, may say anything about the envelope. */
+export type Way = 'smtp' | 'imap' | 'webhook' | 'ses' | 'mailgun' | 'cloudflare'
+
+export type Envelope = {
+  /** Empty: the null sender of bounces. Undefined: nobody knows. */
+  readonly mailFrom: string | undefined
+  /** Whom it was handed over for: the only place that says which agents it is for. */
+  readonly rcptTo: readonly string[]
+  /** Of the server that handed it over; without it SPF is unknown. */
+  readonly clientIp?: string
+  readonly helo?: string
+}
+
+export type ReceivedMail = {
+  readonly way: Way
+  /** Unchanged, as signatures cover them. */
+  readonly raw: Uint8Array
+  readonly envelope: Envelope
+  readonly receivedAt: string
+  /**
+   * It waits in a mailbox and keeps out all that came after it: what cannot be looked up this time either counts as not proven, for
+   * anybody can own a domain whose servers never answer.
+   */
+  readonly isLastTry?: boolean
+}
+
+/** Headers under which a mail and its envelope travel as an arrival: the same names that the webhook takes. */
+export const envelopeHeaders = {
+  from: 'x-envelope-from',
+  /** One JSON list. */
+  to: 'x-envelope-to',
+  clientIp: 'x-envelope-ip',
+  helo: 'x-envelope-helo',
+  way: 'x-mail-way',
+} as const
+
+export function arrivalOf({ way, raw, envelope, receivedAt }: ReceivedMail): RawArrival {
+  const { mailFrom, rcptTo, clientIp, helo } = envelope
+  const headers = {
+    [envelopeHeaders.way]: way,
+    [envelopeHeaders.to]: JSON.stringify(rcptTo),
+    ...(mailFrom === undefined ? {} : { [envelopeHeaders.from]: mailFrom }),
+    ...(clientIp === undefined ? {} : { [envelopeHeaders.clientIp]: clientIp }),
+    ...(helo === undefined ? {} : { [envelopeHeaders.helo]: helo }),
+  }
+  return { bytes: raw, headers, receivedAt, isLoopback: false }
+}

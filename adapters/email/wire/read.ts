@@ -1,0 +1,29 @@
+// Everything hop 3 reads: a judged mail, and what about it took waiting or a secret to find out.
+import type { MailThread } from '../threads/resolve.ts'
+import type { JudgedMail } from './judged.ts'
+
+/** One address of the envelope. `tokenKey`: in the reply token of the address, where it is one of ours. */
+export type ReadRecipient = { readonly given: string } & (
+  | {
+      readonly kind: 'agent'
+      readonly agent: string
+      /** Without a tag. */
+      readonly address: string
+      readonly tokenKey?: string
+      readonly thread: MailThread
+    }
+  /** Where reports come back. `sent`: which mail of ours it is about, where its token proves that it is about one. */
+  | { readonly kind: 'bounce'; readonly sent?: SentMail }
+  | { readonly kind: 'unknown' }
+)
+
+/** What is remembered of a mail that went out, for reports about it. */
+export type SentMail = { readonly clientId: string; readonly to: string }
+
+export type ReadMail = JudgedMail & {
+  readonly recipients: readonly ReadRecipient[]
+  /** SHA-256 of the raw bytes, in hex. */
+  readonly digest: string
+  /** How many agents in a row wrote to get here, where a gateway of ours vouches for it. */
+  readonly hop: number | undefined
+}
