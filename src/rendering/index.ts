@@ -16,7 +16,8 @@ export { entitiesHtml } from './entities/entities-html.ts'
 export type { Entity, EntityPiece } from './entities/entity.ts'
 export { type EntityChunk, type EntityLimits, entityChunks, renderEntities } from './entities/render-entities.ts'
 // HTML from outside as text
-export { htmlToText } from './html-text/html-to-text.ts'
+export { type HtmlTextOptions, htmlToText } from './html-text/html-to-text.ts'
+export { withoutInvisible } from './html-text/invisible-characters.ts'
 // The tree as a mail
 export { quoteText } from './mail/quote-text.ts'
 export { type MailBody, renderMail } from './mail/render-mail.ts'

@@ -27,8 +27,16 @@ const maxAltLength = 500
 const shortcode = /^(?::[\w+-]{1,64}:|[\p{Extended_Pictographic}\p{Emoji_Component}]{1,16})$/u
 const nothing = () => {}
 
+export type HtmlTextOptions = {
+  readonly maxLength?: number
+  /** A line of its own where such an element begins, for whoever knows what the page's maker means by it. */
+  readonly mark?: (name: string, attributes: Attributes) => string | undefined
+  /** Called when words were left out because no reader sees them. */
+  readonly onHidden?: () => void
+}
+
 /** At most `maxLength` UTF-16 units of plain text. It is never markup again: whoever shows it must escape it. */
-export function htmlToText(html: string, options: { readonly maxLength?: number } = {}): string {
+export function htmlToText(html: string, options: HtmlTextOptions = {}): string {
   const lines = newLines(Math.min(options.maxLength ?? maxTextLength, maxTextLength))
   const elements = noElements()
   const lists: List[] = []
@@ -38,7 +46,12 @@ export function htmlToText(html: string, options: { readonly maxLength?: number 
       isRaw = rawTags.has(name)
       if (isRaw) return
       if (voidTags.has(name)) return writeVoid(lines, name, lookOf(currentLook(elements), name, attributes), attributes)
-      openElement(elements, name, attributes, (look) => begin({ lines, lists }, { name, attributes, look }))
+      openElement(elements, name, attributes, (look) => {
+        const end = begin({ lines, lists }, { name, attributes, look })
+        const mark = isShown(look) ? options.mark?.(name, attributes) : undefined
+        if (mark !== undefined) writeLine(lines, mark)
+        return end
+      })
     },
     close(name) {
       if (isRaw) {
@@ -50,7 +63,11 @@ export function htmlToText(html: string, options: { readonly maxLength?: number 
     },
     text(text) {
       const look = currentLook(elements)
-      if (isRaw || !isShown(look)) return
+      if (isRaw) return
+      if (!isShown(look)) {
+        if (options.onHidden !== undefined && /\S/.test(text)) options.onHidden()
+        return
+      }
       if (look.keepsSpace) writeKept(lines, withoutUnseen(text))
       else writeWords(lines, withoutUnseen(text))
     },
@@ -148,9 +165,13 @@ function writeVoid(lines: Lines, name: string, look: Look, attributes: Attribute
 }
 
 function writeRule(lines: Lines): void {
-  startBlock(lines, 2)
-  writeWords(lines, '---')
-  startBlock(lines, 2)
+  writeLine(lines, '---', 2)
+}
+
+function writeLine(lines: Lines, text: string, breaks: 1 | 2 = 1): void {
+  startBlock(lines, breaks)
+  writeWords(lines, text)
+  startBlock(lines, breaks)
 }
 
 /** Pictures without words, and those that say they only decorate, say nothing to a model either. */

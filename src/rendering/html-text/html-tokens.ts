@@ -12,7 +12,7 @@ export type TokenReader = {
 
 /** The only attributes anybody looks at; a flood of others is passed over. */
 const read = new Set(
-  `style class hidden href src alt width height color bgcolor background start value type open aria-hidden role
+  `style class id hidden href src alt width height color bgcolor background start value type open aria-hidden role
    aria-label`.split(/\s+/),
 )
 const none: Attributes = new Map()

@@ -23,3 +23,8 @@ export function withoutLooseJoiners(text: string): string {
     return joins ? run.charAt(0) : ''
   })
 }
+
+/** Text that never was markup, without what nobody sees in it. */
+export function withoutInvisible(text: string): string {
+  return withoutLooseJoiners(withoutUnseen(text))
+}

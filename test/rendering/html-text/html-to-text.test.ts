@@ -153,3 +153,21 @@ describe('a post of the fediverse as text', () => {
     },
   ])('$what', ({ html, text }) => expect(htmlToText(html)).toBe(text))
 })
+
+describe('HTML as text, for whoever knows what its maker means', () => {
+  test('has a line where an element begins that is asked for, and none for one that nobody sees', () => {
+    const html = 'a<div id="q" class="x">b</div><div id="q" style="display:none">c</div>'
+    const mark = (_: string, attributes: ReadonlyMap<string, string>) =>
+      attributes.get('id') === 'q' ? '*' : undefined
+    expect(htmlToText(html, { mark })).toBe('a\n*\nb')
+  })
+
+  test('tells that words were left out, and only then', () => {
+    const hidden: string[] = []
+    const read = (html: string) => htmlToText(html, { onHidden: () => hidden.push(html) })
+    read('<p>seen</p><p style="display:none"> </p><style>p{}</style><!-- no -->')
+    expect(hidden).toEqual([])
+    read('<p style="display:none">unseen</p>')
+    expect(hidden).toHaveLength(1)
+  })
+})

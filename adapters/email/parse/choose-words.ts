@@ -1,0 +1,57 @@
+// Which parts of a mail are its words, and which are files beside them (mail 4.3, RFC 2046 5.1).
+import type { Leaf, MailPart, Multipart } from './scan-parts.ts'
+
+/** Words in reading order; `either`: the same said twice, as text and as a page. */
+export type Words =
+  | { readonly kind: 'plain' | 'html'; readonly leaf: Leaf }
+  | { readonly kind: 'either'; readonly plain: readonly Words[]; readonly html: readonly Words[] }
+
+export function wordsOf(part: MailPart): readonly Words[] {
+  if (part.kind === 'leaf') return isWords(part) ? [{ kind: wordKind(part), leaf: part }] : []
+  if (part.subtype === 'alternative') return alternatives(part)
+  // Of what belongs together the root speaks, the rest are its pictures.
+  if (part.subtype === 'related') return wordsOf(part.children[0] ?? nothing)
+  // What is said about a report is its first part; the second is for machines, the third is the mail it is about.
+  if (part.subtype === 'report' || part.subtype === 'encrypted') return part.children.slice(0, 1).flatMap(wordsOf)
+  return part.children.flatMap(wordsOf)
+}
+
+const nothing: Multipart = {
+  kind: 'multipart',
+  subtype: 'mixed',
+  head: {
+    type: { value: 'multipart/mixed', params: new Map() },
+    encoding: 'identity',
+    disposition: { value: '', params: new Map() },
+    contentId: undefined,
+  },
+  children: [],
+}
+
+function alternatives({ children }: Multipart): readonly Words[] {
+  const ways = children.map(wordsOf).filter((words) => words.length > 0)
+  const plain = ways.find((words) => words.every(({ kind }) => kind === 'plain'))
+  const html = ways.findLast((words) => words !== plain && words.some(({ kind }) => kind !== 'plain'))
+  if (plain === undefined || html === undefined) return plain ?? html ?? []
+  return [{ kind: 'either', plain, html }]
+}
+
+/** A part with a name of its own, or one that says it is attached, is a file even when it is text. */
+function isWords({ head }: Leaf): boolean {
+  const { type, disposition } = head
+  if (type.value !== 'text/plain' && type.value !== 'text/html') return false
+  return disposition.value !== 'attachment' && !disposition.params.has('filename') && !type.params.has('name')
+}
+
+function wordKind({ head }: Leaf): 'plain' | 'html' {
+  return head.type.value === 'text/html' ? 'html' : 'plain'
+}
+
+/** Leaves that say something, by their place. The rest are files. */
+export function spokenLeaves(words: readonly Words[]): ReadonlySet<number> {
+  const spoken = new Set<number>()
+  for (const each of words)
+    if (each.kind === 'either') for (const index of spokenLeaves([...each.plain, ...each.html])) spoken.add(index)
+    else spoken.add(each.leaf.index)
+  return spoken
+}

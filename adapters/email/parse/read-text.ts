@@ -1,0 +1,31 @@
+// The text of one part: decoded, in one form, without what nobody sees in it.
+import { decodeCharset } from './charset.ts'
+import type { DecodePart } from './decode-part.ts'
+import { unflow } from './flowed-text.ts'
+import type { Leaf } from './scan-parts.ts'
+
+export type PartText = {
+  readonly text: string
+  /** More of it was sent than was read. */
+  readonly isCut: boolean
+}
+
+export async function readText(
+  raw: Uint8Array,
+  { head, start, end }: Leaf,
+  { maxBytes, decode }: { readonly maxBytes: number; readonly decode: DecodePart },
+): Promise<PartText> {
+  const read = Math.min(end, start + maxBytes)
+  const bytes = await collect(await decode(raw.subarray(start, read), head.encoding))
+  const { params, value } = head.type
+  const text = decodeCharset(bytes, params.get('charset'), read < end).replace(/\r\n?/g, '\n')
+  const isFlowed = value === 'text/plain' && params.get('format')?.toLowerCase() === 'flowed'
+  return {
+    text: isFlowed ? unflow(text, params.get('delsp')?.toLowerCase() === 'yes') : text,
+    isCut: read < end,
+  }
+}
+
+async function collect(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+  return new Uint8Array(await new Response(stream as BodyInit).arrayBuffer())
+}

@@ -1,0 +1,19 @@
+// Whether two versions of a mail say the same to a reader: one of them is what a person sees, the other what we read.
+
+const word = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}]+/gu
+const address = /(?:https?:\/\/|www\.|mailto:|cid:)\S*/gi
+const maxLength = 64 * 1024
+
+/** False where more than half of all their words stand in only one of them. */
+export function saySame(one: string, other: string): boolean {
+  const [first, second] = [wordSet(one), wordSet(other)]
+  const shared = [...first].filter((each) => second.has(each)).length
+  const all = first.size + second.size - shared
+  return all === 0 || shared * 2 >= all
+}
+
+/** Where links lead to is written in one version and hidden in the other. */
+function wordSet(text: string): ReadonlySet<string> {
+  const words = text.slice(0, maxLength).replace(address, ' ').toLowerCase().match(word) ?? []
+  return new Set(words)
+}

@@ -1,0 +1,103 @@
+// A header value with parameters: `text/plain; charset="utf-8"; name*0*=utf-8''…` (RFC 2045, RFC 2231). One pass over it.
+import { decodeCharset } from './charset.ts'
+
+export type StructuredValue = {
+  /** In small letters. */
+  readonly value: string
+  /** By name in small letters; of two with one name the first counts. Continuations are joined and decoded. */
+  readonly params: ReadonlyMap<string, string>
+}
+
+const maxLength = 16 * 1024
+const maxSections = 64
+
+export function parseStructured(text: string | undefined): StructuredValue {
+  const [first = '', ...rest] = sections((text ?? '').slice(0, maxLength))
+  const raw = new Map<string, string>()
+  for (const section of rest) {
+    const at = section.indexOf('=')
+    const name = (at === -1 ? section : section.slice(0, at)).trim().toLowerCase()
+    if (name !== '' && !raw.has(name)) raw.set(name, at === -1 ? '' : section.slice(at + 1).trim())
+  }
+  return { value: first.trim().toLowerCase(), params: joined(raw) }
+}
+
+/** Split at semicolons outside of quotes; comments and quotes are taken off on the way. */
+function sections(text: string): readonly string[] {
+  const found: string[] = []
+  let piece = ''
+  let isQuoted = false
+  let comments = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text.charAt(at)
+    if (sign === '\\' && (isQuoted || comments > 0)) {
+      at += 1
+      if (comments === 0) piece += text.charAt(at)
+    } else if (sign === '"' && comments === 0) isQuoted = !isQuoted
+    else if (isQuoted) piece += sign
+    else if (sign === '(' && (comments > 0 || opensComment(piece))) comments += 1
+    else if (sign === ')' && comments > 0) comments -= 1
+    else if (comments > 0) continue
+    else if (sign === ';') {
+      found.push(piece)
+      piece = ''
+      if (found.length === maxSections) return found
+    } else piece += sign
+  }
+  return [...found, piece]
+}
+
+/** `name=Invoice(1).pdf` holds no comment: one needs a space before it, or nothing. */
+function opensComment(piece: string): boolean {
+  const last = piece.charAt(piece.length - 1)
+  return last === '' || last === ' ' || last === '\t' || !piece.includes('=')
+}
+
+function joined(raw: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const params = new Map<string, string>()
+  for (const [name, value] of raw) if (!name.includes('*')) params.set(name, value)
+  // What RFC 2231 says about a name is preferred to a plain one beside it, which is there for old readers.
+  const names = [...raw.keys()].filter((name) => name.includes('*')).map((name) => name.slice(0, name.indexOf('*')))
+  for (const name of new Set(names)) params.set(name, extended(name, raw))
+  return params
+}
+
+function extended(name: string, raw: ReadonlyMap<string, string>): string {
+  const whole = raw.get(`${name}*`)
+  if (whole !== undefined) return decodeExtended([{ text: whole, isEncoded: true }])
+  const pieces: Piece[] = []
+  for (let index = 0; index < maxSections; index += 1) {
+    const encoded = raw.get(`${name}*${index}*`)
+    const text = encoded ?? raw.get(`${name}*${index}`)
+    if (text === undefined) break
+    pieces.push({ text, isEncoded: encoded !== undefined })
+  }
+  return decodeExtended(pieces)
+}
+
+type Piece = { readonly text: string; readonly isEncoded: boolean }
+
+/** The bytes of all pieces are joined before they are decoded: a letter may be cut in two. */
+function decodeExtended(pieces: readonly Piece[]): string {
+  const [first] = pieces
+  const label = first?.isEncoded === true ? /^([^']*)'[^']*'/.exec(first.text) : null
+  const bytes: number[] = []
+  for (const [index, { text, isEncoded }] of pieces.entries()) {
+    const rest = index === 0 && label !== null ? text.slice(label[0].length) : text
+    bytes.push(...(isEncoded ? percentBytes(rest) : new TextEncoder().encode(rest)))
+  }
+  return decodeCharset(new Uint8Array(bytes), label?.[1])
+}
+
+function percentBytes(text: string): readonly number[] {
+  const bytes: number[] = []
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charAt(at) === '%' ? Number.parseInt(text.slice(at + 1, at + 3), 16) : Number.NaN
+    if (Number.isNaN(code)) bytes.push(...new TextEncoder().encode(text.charAt(at)))
+    else {
+      bytes.push(code)
+      at += 2
+    }
+  }
+  return bytes
+}
