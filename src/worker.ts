@@ -1,4 +1,4 @@
-// The Workers edge: fetch stores, queue and the clock drain. Nothing here lives longer than an invocation but the code,
+// The Workers edge: fetch and email store, queue and the clock drain. Nothing here lives longer than an invocation but the code,
 // the configuration, and the knowledge that the schema fits.
 import type { ExecutionContext, MessageBatch } from '@cloudflare/workers-types'
 import { sweepRound } from './assemble/sweep-round.ts'
@@ -13,11 +13,13 @@ import { filesOf } from './worker/files.ts'
 import { type Invocation, openInvocation } from './worker/invocation.ts'
 import { createLog } from './worker/log.ts'
 import { readSettings, type WorkerEnv, type WorkerSettings } from './worker/settings.ts'
+import { type Handed, takeHanded } from './worker/take-handed.ts'
 import { createWaker, wakeMessage } from './worker/waker.ts'
 
 /** What Cloudflare calls. */
 export type Worker = {
   readonly fetch: (request: Request, env: WorkerEnv, context: Waiting) => Promise<Response>
+  readonly email: (message: Handed, env: WorkerEnv, context: Waiting) => Promise<void>
   readonly queue: (batch: Wakes, env: WorkerEnv, context: Waiting) => Promise<void>
   readonly scheduled: (controller: unknown, env: WorkerEnv, context: Waiting) => Promise<void>
 }
@@ -48,22 +50,21 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
   let isSchemaKnown = false
 
   const open = (env: WorkerEnv, maxConnections: number, onWork?: () => void): Invocation => {
+    const { config } = settingsOf(env)
     const { connectionString } = env.HYPERDRIVE
-    const waking = onWork === undefined ? {} : { onWork }
-    const files = filesOf(settingsOf(env).config, env)
-    const means = { connectionString, files, maxConnections, issuerMemory, ...hooks, log, ...waking }
-    return openInvocation(settingsOf(env).config, means)
+    const means = { connectionString, files: filesOf(config, env), maxConnections, issuerMemory, ...hooks, log }
+    return openInvocation(config, onWork === undefined ? means : { ...means, onWork })
   }
-  const requireKnownSchema = async (invocation: Invocation): Promise<void> => {
-    if (isSchemaKnown) return
-    await requireSchema(invocation.database)
+  const openWaking = (env: WorkerEnv, context: Waiting): Invocation =>
+    open(env, 1, createWaker({ queue: env.WAKE, waitUntil: (work) => context.waitUntil(work), log }))
+  const requireKnownSchema = async ({ database }: Invocation): Promise<void> => {
+    if (!isSchemaKnown) await requireSchema(database)
     isSchemaKnown = true
   }
   const respond = async (request: Request, env: WorkerEnv, context: Waiting): Promise<Response> => {
     const settings = settingsOf(env)
     if (isHidden(request, settings)) return hiddenAnswer()
-    const waitUntil = (work: Promise<unknown>): void => context.waitUntil(work)
-    const invocation = open(env, 1, createWaker({ queue: env.WAKE, waitUntil, log }))
+    const invocation = openWaking(env, context)
     const streams: Promise<void>[] = []
     const keepOpen = (until: Promise<void>): void => void streams.push(until)
     try {
@@ -74,14 +75,22 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
       context.waitUntil(Promise.all(streams).then(invocation.end))
     }
   }
-  const drain = async (env: WorkerEnv, context: Waiting, deadlineMs: number, after?: After): Promise<void> => {
-    const invocation = open(env, databaseConnections)
-    const { gateway } = invocation
+  const take = async (message: Handed, env: WorkerEnv, context: Waiting): Promise<void> => {
+    const invocation = openWaking(env, context)
     try {
       await requireKnownSchema(invocation)
-      await gateway.drain({ deadline: AbortSignal.timeout(deadlineMs), untilIdle: true })
+      await takeHanded({ gateway: invocation.gateway, rejections }, message)
+    } finally {
+      context.waitUntil(invocation.end())
+    }
+  }
+  const drain = async (env: WorkerEnv, context: Waiting, deadlineMs: number, after?: After): Promise<void> => {
+    const invocation = open(env, databaseConnections)
+    try {
+      await requireKnownSchema(invocation)
+      await invocation.gateway.drain({ deadline: AbortSignal.timeout(deadlineMs), untilIdle: true })
       await after?.(invocation, settingsOf(env))
-      const dueInMs = await gateway.nextDueMs()
+      const dueInMs = await invocation.gateway.nextDueMs()
       // At least a second: what is due and yet was not taken must not be asked for in a circle.
       if (dueInMs !== undefined && dueInMs < roundMs)
         await env.WAKE.send(wakeMessage, { delaySeconds: Math.max(1, Math.ceil(dueInMs / 1000)) })
@@ -93,26 +102,37 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
 
   return {
     fetch: (request, env, context) => respond(request, env, context).catch((error) => failedAnswer(error, log)),
+    email: (message, env, context) => orTell(take(message, env, context), mailNotTaken(log)),
     async queue(batch, env, context) {
-      if (!deadLetters.test(batch.queue)) return orTell(drain(env, context, queueDeadlineMs))
+      if (!deadLetters.test(batch.queue)) return orTell(drain(env, context, queueDeadlineMs), drainFailed(log))
       log.error('wakes_dead', { count: batch.messages.length })
       batch.ackAll()
     },
-    scheduled: (_controller, env, context) => orTell(drain(env, context, clockDeadlineMs, sweep)),
-  }
-
-  /** Thrown on, so that the queue delivers again; said here, because the platform shows no more than a name. */
-  async function orTell(work: Promise<void>): Promise<void> {
-    try {
-      await work
-    } catch (error) {
-      log.error('drain_failed', { problem: isGatewayError(error) ? error.message : 'unknown' })
-      throw error
-    }
+    scheduled: (_controller, env, context) => orTell(drain(env, context, clockDeadlineMs, sweep), drainFailed(log)),
   }
 }
 
 type After = (invocation: Invocation, settings: WorkerSettings) => Promise<void>
+
+const drainFailed =
+  (log: Log) =>
+  (problem: string): void =>
+    log.error('drain_failed', { problem })
+
+const mailNotTaken =
+  (log: Log) =>
+  (problem: string): void =>
+    log.error('mail_not_taken', { problem })
+
+/** Thrown on, so that it comes again; said here, because the platform shows no more than a name. */
+async function orTell(work: Promise<void>, tell: (problem: string) => void): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    tell(isGatewayError(error) ? error.message : 'unknown')
+    throw error
+  }
+}
 
 /** The environment of an isolate is always the same object; a wrong one is read again, and told again. */
 function onceEach<Key extends object, Value>(read: (key: Key) => Value): (key: Key) => Value {

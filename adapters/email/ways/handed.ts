@@ -1,0 +1,34 @@
+// Mail that the runtime took in itself (a Worker's email event): one recipient, no client address, stored before it is accepted.
+import type { Adapter, ChannelDeps, HandedAnswer } from '../../../src/contract/index.ts'
+import { readStream } from '../../../src/verification/index.ts'
+import type { OwnArrivals } from './own-arrivals.ts'
+import type { RecipientOf } from './recipient.ts'
+import { answerReply, type Reply, recipientReply, replies } from './smtp/replies.ts'
+
+export type HandedDeps = Pick<ChannelDeps, 'now'> & {
+  readonly own: OwnArrivals
+  readonly recipientOf: RecipientOf
+  readonly maxBytes: number
+}
+
+export function takeHandedMail({ own, recipientOf, maxBytes, now }: HandedDeps): NonNullable<Adapter['takeHanded']> {
+  return async ({ from, to, size, body }, door) => {
+    const recipient = await recipientOf(to)
+    // Another connection may have this domain.
+    if (recipient === 'foreign') return undefined
+    const refusal = recipientReply(recipient) ?? (size > maxBytes ? replies.tooLarge : undefined)
+    if (refusal !== undefined) return refused(refusal)
+    const raw = await readStream(body, maxBytes)
+    if (raw === undefined) return refused(replies.tooLarge)
+    const envelope = { mailFrom: from, rcptTo: [to] }
+    const receivedAt = new Date(now()).toISOString()
+    const answer = await door.receive(own.add({ way: 'cloudflare', raw, envelope, receivedAt }))
+    if (answer.kind === 'later') return { kind: 'later', reason: answer.reason }
+    const reply = answerReply(answer)
+    return reply === undefined ? { kind: 'taken' } : refused(reply)
+  }
+}
+
+function refused({ text }: Reply): HandedAnswer {
+  return { kind: 'refused', text }
+}

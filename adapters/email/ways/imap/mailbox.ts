@@ -1,0 +1,142 @@
+// One connection to one mailbox: what is new in it, its bytes within the limit, marking, and waiting for more.
+import type { ImapFlow } from 'imapflow'
+import type { ImapSettings } from './settings.ts'
+
+export type FetchedMail = {
+  readonly raw: Uint8Array
+  /** There is more of it than we take: these are its first bytes. */
+  readonly isTooLarge: boolean
+}
+
+export type Mailbox = {
+  readonly validity: string
+  /** The number that the next mail will get. */
+  readonly nextUid: number
+  /** In their order, beginning after this one. At most a few hundred at a time. */
+  readonly after: (uid: number) => Promise<readonly number[]>
+  /** The number before that of the first mail that came at this instant or later. */
+  readonly before: (instant: number) => Promise<number>
+  /** Undefined: somebody has removed it. */
+  readonly fetch: (uid: number) => Promise<FetchedMail | undefined>
+  readonly mark: (uid: number) => Promise<void>
+  /** Resolves when there may be something new; rejects when the connection is gone. */
+  readonly change: () => Promise<void>
+  readonly close: () => void
+}
+
+const maxListed = 200
+/** So many of the newest are looked at after the mailbox has been numbered anew. */
+const maxRescanned = 1000
+const headBytes = 65_536
+const defaultPollMs = 300_000
+const dayMs = 86_400_000
+const defaultMark = '$Parley'
+
+export async function openMailbox(settings: ImapSettings, maxBytes: number, signal: AbortSignal): Promise<Mailbox> {
+  const client = await createClient(settings)
+  const gone = Promise.withResolvers<never>()
+  // Told to whoever waits or asks next; there is not always somebody.
+  gone.promise.catch(() => {})
+  const lost = (): void => gone.reject(new Error('the connection to the mailbox is gone'))
+  let bell = Promise.withResolvers<void>()
+  client.on('exists', () => bell.resolve())
+  client.on('error', lost)
+  client.on('close', lost)
+  const close = (): void => client.close()
+  signal.addEventListener('abort', close, { once: true })
+  try {
+    await client.connect()
+    const { uidValidity, uidNext } = await client.mailboxOpen(settings.mailbox ?? 'INBOX')
+    return {
+      validity: String(uidValidity),
+      nextUid: uidNext,
+      async after(uid) {
+        bell = Promise.withResolvers()
+        const found = await client.search({ uid: `${uid + 1}:*` }, { uid: true })
+        // A range that begins after the last mail means the last mail (RFC 3501 section 9, seq-range).
+        const news = (found || []).filter((each) => each > uid)
+        return news.toSorted((one, other) => one - other).slice(0, maxListed)
+      },
+      before: (instant) => uidBefore(client, instant, uidNext),
+      fetch: (uid) => fetchMail(client, uid, maxBytes),
+      mark: (uid) => markMail(client, uid, settings),
+      change: () => changed(client, bell.promise, gone.promise, settings.pollMs ?? defaultPollMs),
+      close,
+    }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+async function createClient(settings: ImapSettings): Promise<ImapFlow> {
+  const { ImapFlow: Client } = await imapModule()
+  const { host, port, secure, user, password, ca, allowPlain = false } = settings
+  return new Client({
+    host,
+    port,
+    secure,
+    ...(secure ? {} : { doSTARTTLS: !allowPlain }),
+    auth: { user, pass: password.reveal() },
+    ...(ca === undefined ? {} : { tls: { ca } }),
+    // It logs what people write.
+    logger: false,
+    disableAutoIdle: true,
+    connectionTimeout: 20_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 600_000,
+  })
+}
+
+/** It needs Node. Its name is put together here so that no bundler finds it: a Worker must not carry it. */
+async function imapModule(): Promise<typeof import('imapflow')> {
+  const name = ['imap', 'flow'].join('')
+  return (await import(/* @vite-ignore */ name)) as typeof import('imapflow')
+}
+
+/** The server counts in days; the instant within the day is ours to compare. */
+async function uidBefore(client: ImapFlow, instant: number, nextUid: number): Promise<number> {
+  const found = await client.search({ since: new Date(instant - dayMs) }, { uid: true })
+  const newest = (found || []).toSorted((one, other) => one - other).slice(-maxRescanned)
+  for (const uid of newest) {
+    const mail = await client.fetchOne(String(uid), { internalDate: true }, { uid: true })
+    const at = mail ? new Date(mail.internalDate ?? 0).getTime() : 0
+    if (at >= instant) return uid - 1
+  }
+  return nextUid - 1
+}
+
+async function fetchMail(client: ImapFlow, uid: number, maxBytes: number): Promise<FetchedMail | undefined> {
+  const facts = await client.fetchOne(String(uid), { size: true }, { uid: true })
+  if (!facts) return undefined
+  const isDeclaredTooLarge = (facts.size ?? 0) > maxBytes
+  // One byte more than allowed is enough to know, whatever the server said of the size.
+  const maxLength = isDeclaredTooLarge ? headBytes : maxBytes + 1
+  const mail = await client.fetchOne(String(uid), { source: { start: 0, maxLength } }, { uid: true })
+  if (!mail || mail.source === undefined) return undefined
+  const raw = new Uint8Array(mail.source)
+  const isTooLarge = isDeclaredTooLarge || raw.byteLength > maxBytes
+  return { raw: isTooLarge ? raw.slice(0, headBytes) : raw, isTooLarge }
+}
+
+/** What is not marked has been taken all the same: the place says so, the mark only shows it. */
+async function markMail(client: ImapFlow, uid: number, { mark = { flag: defaultMark } }: ImapSettings): Promise<void> {
+  const range = String(uid)
+  const marking =
+    'moveTo' in mark
+      ? client.messageMove(range, mark.moveTo, { uid: true })
+      : client.messageFlagsAdd(range, [mark.flag], { uid: true })
+  await marking.catch(() => false)
+}
+
+async function changed(client: ImapFlow, bell: Promise<void>, gone: Promise<never>, pollMs: number): Promise<void> {
+  const timeout = Promise.withResolvers<void>()
+  const timer = setTimeout(() => timeout.resolve(), pollMs)
+  // Ends with the next command, or with the connection, which `gone` tells.
+  client.idle().catch(() => {})
+  try {
+    await Promise.race([bell, gone, timeout.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,137 @@
+// A mailbox as a source (ruling 24): one mail after the other, marked and passed by only after it is committed; connects again by itself.
+import { type Adapter, type ChannelDeps, GatewayError, type SourceBatch } from '../../../../src/contract/index.ts'
+import type { ReceivedMail } from '../../wire/mail.ts'
+import type { OwnArrivals } from '../own-arrivals.ts'
+import type { RecipientOf } from '../recipient.ts'
+import { type ImapCursor, readCursor } from './cursor.ts'
+import { deliveryFacts } from './delivered-to.ts'
+import { type FetchedMail, type Mailbox, openMailbox } from './mailbox.ts'
+import type { ImapSettings } from './settings.ts'
+
+export type ImapDeps = Pick<ChannelDeps, 'now'> & {
+  readonly own: OwnArrivals
+  readonly recipientOf: RecipientOf
+  readonly maxBytes: number
+}
+
+/** A mailbox that was numbered anew is read again from here: what was taken before is recognised by its own id. */
+const rescanMs = 7 * 86_400_000
+const longestPauseMs = 60_000
+/** A mail that cannot be judged for so long is judged by what is known. */
+const patienceMs = 900_000
+
+export function imapSource(settings: ImapSettings, deps: ImapDeps): NonNullable<Adapter['source']> {
+  const waiting = createWaiting(deps.now)
+  return async function* mails(cursor, signal) {
+    let place = readCursor(cursor)
+    let failures = 0
+    while (!signal.aborted) {
+      let mailbox: Mailbox | undefined
+      try {
+        mailbox = await openMailbox(settings, deps.maxBytes, signal)
+        failures = 0
+        const found = await findPlace(mailbox, place, settings, deps)
+        if (found !== place) yield { arrivals: [], cursor: JSON.stringify(found) }
+        place = found
+        while (!signal.aborted) {
+          const uids = await mailbox.after(place.uid)
+          for (const uid of uids) {
+            const next: ImapCursor = { ...place, uid }
+            const mail = await mailbox.fetch(uid)
+            // Asked for more only after this is committed: until then the place stays where it was.
+            if (mail !== undefined) yield await batchOf(mail, next, mailbox, { settings, deps, waiting })
+            place = next
+          }
+          if (uids.length === 0) await mailbox.change()
+        }
+      } catch (error) {
+        if (isRefusal(error)) throw refused(error)
+        failures += 1
+      } finally {
+        mailbox?.close()
+      }
+      await pause(Math.min((settings.firstPauseMs ?? 1000) * 2 ** (failures - 1), longestPauseMs), signal)
+    }
+  }
+}
+
+async function findPlace(
+  mailbox: Mailbox,
+  place: ImapCursor | undefined,
+  { startAt = 'now' }: ImapSettings,
+  { now }: ImapDeps,
+): Promise<ImapCursor> {
+  const { validity, nextUid } = mailbox
+  if (place?.validity === validity) return place
+  if (place === undefined && startAt === 'all') return { v: 1, validity, uid: 0, from: new Date(0).toISOString() }
+  if (place === undefined) return { v: 1, validity, uid: nextUid - 1, from: new Date(now()).toISOString() }
+  const uid = await mailbox.before(Math.max(Date.parse(place.from), now() - rescanMs))
+  return { ...place, validity, uid }
+}
+
+type Means = { readonly settings: ImapSettings; readonly deps: ImapDeps; readonly waiting: Waiting }
+
+/** Whether the mail at this place has been given out in vain for too long. */
+type Waiting = { readonly isTooLong: (cursor: ImapCursor) => boolean }
+
+/** There is only ever one: the place does not move beyond it. */
+function createWaiting(now: () => number): Waiting {
+  let known: { readonly at: string; readonly since: number } | undefined
+  return {
+    isTooLong({ validity, uid }) {
+      const at = `${validity}/${uid}`
+      if (known?.at !== at) known = { at, since: now() }
+      return now() - known.since >= patienceMs
+    },
+  }
+}
+
+async function batchOf(
+  { raw, isTooLarge }: FetchedMail,
+  cursor: ImapCursor,
+  mailbox: Mailbox,
+  { settings, deps, waiting }: Means,
+): Promise<SourceBatch> {
+  const { returnPath, deliveredTo } = deliveryFacts(raw)
+  const rcptTo = [await recipientIn(deliveredTo, settings, deps)]
+  const receivedAt = new Date(deps.now()).toISOString()
+  const lastTry = waiting.isTooLong(cursor) ? { isLastTry: true } : {}
+  const envelope = { mailFrom: returnPath, rcptTo }
+  const mail: ReceivedMail = { way: 'imap', raw, envelope, receivedAt, ...lastTry }
+  return {
+    arrivals: [isTooLarge ? deps.own.addTooLarge(mail) : deps.own.add(mail)],
+    cursor: JSON.stringify(cursor),
+    acknowledge: () => mailbox.mark(cursor.uid),
+  }
+}
+
+/** One agent's address with a tag, or one of many that share a mailbox; else the mailbox's own. */
+async function recipientIn(
+  deliveredTo: readonly string[],
+  { address }: ImapSettings,
+  { recipientOf }: ImapDeps,
+): Promise<string> {
+  for (const each of deliveredTo) {
+    const recipient = await recipientOf(each)
+    if (recipient === 'agent' || recipient === 'bounce') return each
+  }
+  return address
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && 'authenticationFailed' in error && error.authenticationFailed === true
+}
+
+function refused(cause: unknown): GatewayError {
+  const remedy = 'check the name and the password in EMAIL_IMAP_URL'
+  return new GatewayError('config_invalid', `[email] the mailbox refused the login; ${remedy}`, { cause })
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  const over = Promise.withResolvers<void>()
+  const timer = setTimeout(() => over.resolve(), ms)
+  signal.addEventListener('abort', () => over.resolve(), { once: true })
+  await over.promise
+  clearTimeout(timer)
+}

@@ -1,0 +1,75 @@
+// Who is connected, how often each address comes, and how much it sends: what guards this one process, so it is kept in its memory.
+import type { SmtpLimits } from './settings.ts'
+
+export type Clients = {
+  /** False: too many of them. */
+  readonly enter: (session: string, address: string) => boolean
+  readonly leave: (session: string) => void
+  /** False: more mails in a minute than one address may send. */
+  readonly maySend: (address: string) => boolean
+  /** How many recipients of this session were refused, with this one. */
+  readonly refused: (session: string) => number
+}
+
+type Session = { readonly network: string; refused: number }
+
+type Count = { at: number; mails: number }
+
+const minuteMs = 60_000
+/** More addresses than this within a minute start a new count: an attacker with that many is not stopped by counting. */
+const maxAddresses = 10_000
+
+export function createClients(limits: SmtpLimits, now: () => number): Clients {
+  const sessions = new Map<string, Session>()
+  const open = new Map<string, number>()
+  const sent = new Map<string, Count>()
+  return {
+    enter(session, address) {
+      const network = networkOf(address)
+      const already = open.get(network) ?? 0
+      if (already >= limits.clientsPerAddress) return false
+      open.set(network, already + 1)
+      sessions.set(session, { network, refused: 0 })
+      return true
+    },
+    leave(session) {
+      const known = sessions.get(session)
+      if (known === undefined) return
+      const { network } = known
+      sessions.delete(session)
+      const left = (open.get(network) ?? 1) - 1
+      if (left > 0) open.set(network, left)
+      else open.delete(network)
+    },
+    maySend(address) {
+      const network = networkOf(address)
+      const known = sent.get(network)
+      if (known === undefined || now() - known.at >= minuteMs) {
+        if (sent.size >= maxAddresses) sent.clear()
+        sent.set(network, { at: now(), mails: 1 })
+        return true
+      }
+      known.mails += 1
+      return known.mails <= limits.mailsPerMinute
+    },
+    refused(session) {
+      const known = sessions.get(session)
+      if (known === undefined) return 0
+      known.refused += 1
+      return known.refused
+    },
+  }
+}
+
+/** Whoever has one IPv6 address has 2^64 of them. */
+function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const [head = '', tail] = address.toLowerCase().split('::')
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => '0')
+  return [...left, ...zeros, ...right]
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':')
+}

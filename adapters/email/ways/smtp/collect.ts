@@ -1,0 +1,89 @@
+// The bytes of one DATA, never more of them than allowed. One buffer that grows: a list of pieces would cost many times their size
+// where a client sees to it that they are small.
+
+export type Collected =
+  | { readonly kind: 'whole'; readonly raw: Uint8Array }
+  | { readonly kind: 'too_large' | 'no_room' | 'cut' }
+
+/** Room for the mails that are being received, shared by all connections. */
+export type Room = { readonly take: (bytes: number) => boolean; readonly give: (bytes: number) => void }
+
+/** What we use of Node's stream. */
+export type BodyStream = {
+  readonly readableEnded: boolean
+  on(event: 'data', listen: (chunk: Uint8Array) => void): unknown
+  on(event: 'end' | 'close' | 'error', listen: () => void): unknown
+}
+
+const firstBytes = 64 * 1024
+
+export function createRoom(maxBytes: number): Room {
+  let held = 0
+  return {
+    take(bytes) {
+      if (held + bytes > maxBytes) return false
+      held += bytes
+      return true
+    },
+    give(bytes) {
+      held -= bytes
+    },
+  }
+}
+
+export type Collecting = {
+  readonly maxBytes: number
+  readonly room: Room
+  /** So far beyond the limit that there is no use in waiting for the end. */
+  readonly onFarTooLarge: () => void
+}
+
+/** Whoever gets `whole` gives the room back. The stream is read to its end in any case: only then can the client be answered. */
+export function collect(stream: BodyStream, { maxBytes, room, onFarTooLarge }: Collecting): Promise<Collected> {
+  let buffer: Uint8Array = new Uint8Array(0)
+  let size = 0
+  let seen = 0
+  let failed: 'too_large' | 'no_room' | undefined
+  const drop = (why: 'too_large' | 'no_room' | undefined): void => {
+    failed ??= why
+    room.give(buffer.byteLength)
+    buffer = new Uint8Array(0)
+    size = 0
+  }
+  const add = (chunk: Uint8Array): void => {
+    seen += chunk.byteLength
+    if (seen > maxBytes * 4) onFarTooLarge()
+    if (failed === undefined && seen > maxBytes) drop('too_large')
+    if (failed !== undefined) return
+    const wanted = size + chunk.byteLength
+    if (wanted > buffer.byteLength) {
+      const length = Math.min(Math.max(wanted, buffer.byteLength * 2, firstBytes), Math.max(maxBytes, wanted))
+      if (!room.take(length - buffer.byteLength)) {
+        drop('no_room')
+        return
+      }
+      const grown = new Uint8Array(length)
+      grown.set(buffer.subarray(0, size))
+      buffer = grown
+    }
+    buffer.set(chunk, size)
+    size = wanted
+  }
+  return new Promise((resolve) => {
+    stream.on('data', add)
+    stream.on('end', () => {
+      if (failed !== undefined) return resolve({ kind: failed })
+      // A copy of its own size: the mail may live longer than its reception.
+      const raw = buffer.slice(0, size)
+      room.give(buffer.byteLength - size)
+      resolve({ kind: 'whole', raw })
+    })
+    // After the end this says nothing new; before it, the client is gone and what came is no mail.
+    const cut = (): void => {
+      if (!stream.readableEnded) drop(undefined)
+      resolve({ kind: 'cut' })
+    }
+    stream.on('error', cut)
+    stream.on('close', cut)
+  })
+}

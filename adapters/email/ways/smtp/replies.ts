@@ -1,0 +1,68 @@
+// What a client is told: code, enhanced code (RFC 3463) and a few words for whoever reads the bounce.
+import type { ListenAnswer } from '../../../../src/contract/index.ts'
+import type { Recipient } from '../recipient.ts'
+
+export type Reply = { readonly code: number; readonly text: string }
+
+export const replies = {
+  tooMany: { code: 421, text: '4.7.0 too many connections; try again later' },
+  tooFast: { code: 450, text: '4.7.1 too many mails at once; try again later' },
+  tooManyRecipients: { code: 452, text: '4.5.3 too many recipients; send the rest in another mail' },
+  guessing: { code: 421, text: '4.7.0 too many unknown recipients' },
+  tooLong: { code: 421, text: '4.4.2 this took too long; try again' },
+  stopping: { code: 421, text: '4.3.2 closing down; try again in a moment' },
+  notAscii: { code: 553, text: '5.6.7 addresses beyond ASCII are not taken here' },
+  tooLarge: { code: 552, text: '5.3.4 the mail is larger than we take' },
+  noRoom: { code: 451, text: '4.3.1 too much mail at once; try again later' },
+  later: { code: 451, text: '4.3.0 not stored yet; try again later' },
+  unreadable: { code: 550, text: '5.6.0 the mail cannot be read' },
+  spoofed: { code: 550, text: '5.7.26 the domain of the author says that this mail is not from it' },
+  refused: { code: 550, text: '5.7.1 the mail is not taken' },
+  /** Never sent on a good day: what this listener hands in is its own. */
+  rejected: { code: 550, text: '5.7.1 the mail is not taken here' },
+} as const satisfies Readonly<Record<string, Reply>>
+
+/** Undefined: it may be sent to. */
+export function recipientReply(recipient: Recipient): Reply | undefined {
+  switch (recipient) {
+    case 'agent':
+    case 'bounce':
+      return undefined
+    case 'unknown':
+      return { code: 550, text: '5.1.1 nobody has this address here' }
+    case 'disabled':
+      return { code: 550, text: '5.2.1 this address takes no mail now' }
+    case 'foreign':
+      return { code: 550, text: '5.7.1 nothing is passed on from here' }
+    default:
+      return recipient satisfies never
+  }
+}
+
+/** Undefined: it is stored, and ours from now on. */
+export function answerReply(answer: ListenAnswer): Reply | undefined {
+  switch (answer.kind) {
+    case 'stored':
+      return undefined
+    case 'later':
+      return replies.later
+    case 'unreadable':
+      return replies.unreadable
+    case 'rejected':
+      return replies.rejected
+    case 'turned_away':
+      return turnedAway(answer.reason)
+    default:
+      return answer satisfies never
+  }
+}
+
+function turnedAway(reason: string): Reply {
+  if (reason.includes('spoof')) return replies.spoofed
+  return reason === 'mail_too_large' ? replies.tooLarge : replies.refused
+}
+
+/** As the library wants it. */
+export function failure({ code, text }: Reply): Error {
+  return Object.assign(new Error(text), { responseCode: code })
+}

@@ -1,0 +1,115 @@
+// One mail over one connection: MAIL, RCPT, DATA, and what the client is told in the end.
+import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server'
+import type { ListenAnswer, ListenDoor } from '../../../../src/contract/index.ts'
+import type { ReceivedMail } from '../../wire/mail.ts'
+import type { Clients } from './clients.ts'
+import { type BodyStream, type Collected, collect, type Room } from './collect.ts'
+import type { Lines } from './lines.ts'
+import { answerReply, failure, type Reply, recipientReply, replies } from './replies.ts'
+import type { SmtpDeps, SmtpLimits } from './settings.ts'
+
+export type TransactionDeps = SmtpDeps & {
+  readonly door: ListenDoor
+  readonly limits: SmtpLimits
+  readonly clients: Clients
+  readonly lines: Lines
+  readonly room: Room
+}
+
+type Transactions = Pick<Required<SMTPServerOptions>, 'onMailFrom' | 'onRcptTo' | 'onData'>
+
+const ascii = /^[\x21-\x7e]*$/
+
+export function createTransactions(deps: TransactionDeps): Transactions {
+  const { clients, lines, limits } = deps
+  return {
+    onMailFrom({ address }, session, callback) {
+      if (!ascii.test(address)) return callback(failure(replies.notAscii))
+      callback(clients.maySend(session.remoteAddress) ? null : failure(replies.tooFast))
+    },
+    onRcptTo({ address }, session, callback) {
+      void judgeRecipient(deps, session, address).then((reply) => {
+        if (reply === undefined) return callback()
+        if (clients.refused(session.id) > limits.refusedRecipients) lines.hangUp(session.id, replies.guessing)
+        else callback(failure(reply))
+      })
+    },
+    onData(stream, session, callback) {
+      lines.busy.add(session.id)
+      const hangUp = (): void => lines.hangUp(session.id, replies.tooLong)
+      const late = setTimeout(hangUp, limits.dataMs)
+      const onFarTooLarge = (): void => lines.hangUp(session.id, replies.tooLarge)
+      // Node's own stream; the portable program does not know its type.
+      const body = stream as unknown as BodyStream
+      void collect(body, { maxBytes: deps.maxBytes, room: deps.room, onFarTooLarge })
+        .finally(() => clearTimeout(late))
+        .then((collected) => replyTo(deps, session, collected))
+        .then((reply) => {
+          if (reply === undefined) callback(null, '2.6.0 stored')
+          else callback(failure(reply))
+          lines.free(session.id)
+        })
+    },
+  }
+}
+
+async function judgeRecipient(
+  { recipientOf, limits }: TransactionDeps,
+  { envelope }: SMTPServerSession,
+  address: string,
+): Promise<Reply | undefined> {
+  if (!ascii.test(address)) return replies.notAscii
+  if (envelope.rcptTo.length >= limits.recipients) return replies.tooManyRecipients
+  try {
+    return recipientReply(await recipientOf(address))
+  } catch {
+    return replies.later
+  }
+}
+
+/** Nobody is there to hear that it was cut. */
+const incomplete = { too_large: replies.tooLarge, no_room: replies.noRoom, cut: replies.later } as const
+
+/** Undefined: it is stored. Nothing here throws: a client that waits is always answered. */
+async function replyTo(
+  deps: TransactionDeps,
+  session: SMTPServerSession,
+  collected: Collected,
+): Promise<Reply | undefined> {
+  if (collected.kind !== 'whole') return incomplete[collected.kind]
+  const { raw } = collected
+  try {
+    const answer = await inTime(deps.door.receive(deps.own.add(mailOf(deps, session, raw))), deps.limits.answerMs)
+    return answerReply(answer)
+  } catch {
+    return replies.later
+  } finally {
+    deps.room.give(raw.byteLength)
+  }
+}
+
+function mailOf({ now }: TransactionDeps, session: SMTPServerSession, raw: Uint8Array): ReceivedMail {
+  const { envelope, remoteAddress, hostNameAppearsAs } = session
+  return {
+    way: 'smtp',
+    raw,
+    envelope: {
+      mailFrom: envelope.mailFrom === false ? '' : envelope.mailFrom.address,
+      rcptTo: envelope.rcptTo.map(({ address }) => address),
+      clientIp: remoteAddress,
+      helo: hostNameAppearsAs,
+    },
+    receivedAt: new Date(now()).toISOString(),
+  }
+}
+
+/** What is stored later than this comes a second time and is recognised then. */
+async function inTime(work: Promise<ListenAnswer>, limitMs: number): Promise<ListenAnswer> {
+  const late = Promise.withResolvers<ListenAnswer>()
+  const timer = setTimeout(() => late.resolve({ kind: 'later', reason: 'too_slow' }), limitMs)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
