@@ -1,0 +1,51 @@
+// On Workers: the binding `send_email`. Cloudflare makes the bytes, signs them and names them; of our headers it takes those of
+// threads, those that begin with X-, and a few more.
+import type { DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { Enclosed } from './attach.ts'
+import { type MailToCompose, marks } from './compose.ts'
+import { deliveredAs } from './names.ts'
+import type { BoundFile, MailBinding } from './settings.ts'
+
+export async function sendBound(binding: MailBinding, mail: Omit<MailToCompose, 'at'>): Promise<DeliveryOutcome> {
+  const { call, names, bodies, enclosed, headers } = mail
+  const files = await Promise.all(enclosed.map(fileOf))
+  const threading = {
+    ...(call.in_reply_to === null ? {} : { 'In-Reply-To': `<${call.in_reply_to}>` }),
+    ...(call.references.length === 0 ? {} : { References: call.references.map((id) => `<${id}>`).join(' ') }),
+  }
+  try {
+    const { messageId } = await binding.send({
+      from: { name: call.from.name, email: call.from.address },
+      to: call.to.map(({ address }) => address),
+      ...(call.cc.length === 0 ? {} : { cc: call.cc.map(({ address }) => address) }),
+      replyTo: { name: call.from.name, email: names.replyTo },
+      subject: call.subject,
+      ...bodies,
+      headers: { ...marks, ...threading, ...headers },
+      ...(files.length === 0 ? {} : { attachments: files }),
+    })
+    return await deliveredAs(messageId, names.messageId)
+  } catch (error) {
+    return boundOutcome(error)
+  }
+}
+
+async function fileOf({ name, mime, cid, body }: Enclosed): Promise<BoundFile> {
+  const content = new Uint8Array(await new Response(body).arrayBuffer())
+  const file = { content, filename: name, type: mime }
+  return cid === undefined ? { ...file, disposition: 'attachment' } : { ...file, disposition: 'inline', contentId: cid }
+}
+
+const waits: ReadonlySet<string> = new Set([
+  'E_RATE_LIMIT_EXCEEDED',
+  'E_DAILY_LIMIT_EXCEEDED',
+  'E_INTERNAL_SERVER_ERROR',
+])
+
+/** Cloudflare's errors have codes; what has none may have been sent. */
+function boundOutcome(error: unknown): DeliveryOutcome {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
+  if (!/^E_[A-Z_]{1,60}$/.test(code)) return { kind: 'unknown', reason: 'no_readable_answer' }
+  const reason = code.toLowerCase()
+  return waits.has(code) ? { kind: 'retry', reason, afterMs: 60_000, scope: 'connection' } : { kind: 'refused', reason }
+}

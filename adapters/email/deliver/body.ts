@@ -1,0 +1,56 @@
+// The two halves of a mail as they go out: what the agent says, how to decide, what was too large, and what is answered.
+import { type Block, type Inline, renderMail } from '../../../src/rendering/index.ts'
+import type { MailCall } from '../wire/call.ts'
+import type { Linked } from './attach.ts'
+import type { DecisionLink } from './links.ts'
+
+export type MailBodies = { readonly text: string; readonly html: string }
+
+export function bodiesOf(
+  { text, html, quote }: Pick<MailCall, 'text' | 'html' | 'quote'>,
+  links: readonly DecisionLink[],
+  linked: readonly Linked[],
+): MailBodies {
+  const tail = [...links.map(decisionBlock), ...linked.map(fileBlock)]
+  const extra = renderMail({ type: 'root', children: tail })
+  const inner = [insideOf(html), tail.length === 0 ? '' : insideOf(extra.html), quote?.html ?? '']
+  return {
+    text: `${[text, extra.text, quote?.text ?? ''].filter((each) => each.trim() !== '').join('\n\n')}\n`,
+    html: html === '' ? '' : `${html.slice(0, startOf(html))}${inner.join('')}</body></html>\n`,
+  }
+}
+
+function decisionBlock({ url, code, summary }: DecisionLink): Block {
+  const about = summary === '' ? code : summary
+  return paragraph([
+    { type: 'text', value: 'Decide in your browser, without a reply: ' },
+    { type: 'link', url, children: [{ type: 'text', value: url }] },
+    { type: 'break' },
+    {
+      type: 'text',
+      value: `Or reply with /approve ${code} or /reject ${code} as the first line. It is about: ${about}`,
+    },
+  ])
+}
+
+function fileBlock({ name, size, url, until }: Linked): Block {
+  const words = `${name} (${(size / 1_000_000).toFixed(1)} MB)`
+  if (url === undefined) return paragraph([{ type: 'text', value: `${words} is too large for a mail.` }])
+  return paragraph([
+    { type: 'text', value: 'Too large for a mail: ' },
+    { type: 'link', url, children: [{ type: 'text', value: words }] },
+    { type: 'text', value: ` until ${until.slice(0, 16).replace('T', ' ')} UTC` },
+  ])
+}
+
+function paragraph(children: readonly Inline[]): Block {
+  return { type: 'paragraph', children }
+}
+
+function insideOf(html: string): string {
+  return html === '' ? '' : html.slice(startOf(html), html.lastIndexOf('</body>'))
+}
+
+function startOf(html: string): number {
+  return html.indexOf('>', html.indexOf('<body')) + 1
+}

@@ -1,0 +1,101 @@
+// Hop 8: one mail to what became of it. The same call makes the same mail at every try, but for its Date, its boundaries and its signature.
+import { type Attempt, type DeliveryOutcome, isGatewayError } from '../../../src/contract/index.ts'
+import { hopHeader, signHop } from '../manners/hop.ts'
+import type { MailCall } from '../wire/call.ts'
+import { openFiles } from './attach.ts'
+import { sendBound } from './binding.ts'
+import { bodiesOf } from './body.ts'
+import { composeMail, envelopeOf, isSendable, type MailToCompose } from './compose.ts'
+import { createFolderWay } from './folder.ts'
+import { isForAgents } from './hop.ts'
+import { dkimKeys } from './key-file.ts'
+import { linksFor } from './links.ts'
+import { type MailNames, namesFor, noteDelivery } from './names.ts'
+import type { DkimKey, MailDeps, MailSettings } from './settings.ts'
+import { signMail } from './sign.ts'
+import { createSmtpWay, type SendWay } from './smtp.ts'
+
+const pauseMs = 60_000
+
+export function deliverMail(
+  settings: MailSettings,
+  deps: MailDeps,
+): (call: MailCall, attempt: Attempt) => Promise<DeliveryOutcome> {
+  const way = wayOf(settings)
+  let keys: Promise<readonly DkimKey[]> | undefined
+  return async (call, attempt) => {
+    if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
+    if (!isSendable(call)) return { kind: 'refused', reason: 'invalid_recipient' }
+    const closed = await closedPlace(deps, call, attempt)
+    if (closed !== undefined) return { kind: 'refused', reason: `place_closed:${closed}` }
+    if (way === undefined && deps.binding === undefined) return { kind: 'retry', reason: 'no_way_out', ...paused }
+    const mail = await prepare(settings, deps, call, attempt)
+    if (mail.kind !== 'mail') return mail
+    try {
+      await noteDelivery(deps.notes, attempt.clientId, call.to[0]?.address ?? '')
+      if (way === undefined && deps.binding !== undefined) return await sendBound(deps.binding, mail)
+      keys ??= dkimKeys(settings)
+      const signers = await keys
+      const raw = await signMail(await composeMail(mail), signers, { domain: settings.domain, at: mail.at })
+      const { messageId } = mail.names
+      return await (way ?? noWay)({ raw, envelope: envelopeOf(call, mail.names), messageId }, attempt)
+    } catch (error) {
+      // A key that cannot be read may be put right; a mail without its signature would be taken for somebody else's.
+      keys = undefined
+      if (isGatewayError(error, 'config_invalid')) return { kind: 'retry', reason: 'dkim_key_unusable', ...paused }
+      throw error
+    } finally {
+      await mail.end()
+    }
+  }
+}
+
+const paused = { afterMs: pauseMs, scope: 'connection' } as const
+
+function wayOf({ smtpUrl, mailFolder, ...settings }: MailSettings): SendWay | undefined {
+  if (smtpUrl !== undefined) return createSmtpWay(smtpUrl, settings)
+  return mailFolder === undefined ? undefined : createFolderWay(mailFolder)
+}
+
+const noWay: SendWay = async () => ({ kind: 'retry', reason: 'no_way_out', ...paused })
+
+/** A mailbox that bounced takes nothing more until its owner writes again. */
+async function closedPlace(
+  { places }: Pick<MailDeps, 'places'>,
+  { to }: MailCall,
+  { runId }: Attempt,
+): Promise<string | undefined> {
+  // Whoever cannot be asked must not keep an answer back: the server refuses it if need be.
+  return places?.closed(to[0]?.address ?? '', runId).catch(() => undefined)
+}
+
+type Prepared = MailToCompose & { readonly kind: 'mail'; readonly end: () => Promise<void> }
+
+async function prepare(
+  settings: MailSettings,
+  deps: MailDeps,
+  call: MailCall,
+  attempt: Attempt,
+): Promise<Prepared | DeliveryOutcome> {
+  const names = await namesFor(call, attempt, { domain: settings.domain, tokens: deps.tokens })
+  if (names === undefined) return { kind: 'refused', reason: 'agent_address_too_long' }
+  const links = await linksFor(call, attempt, deps)
+  const words = call.text.length + call.html.length
+  const files = await openFiles(call.files, deps.files, Math.max(0, settings.maxMailBytes - words))
+  if (files.kind !== 'files') return files
+  const { enclosed, linked, end } = files
+  const bodies = bodiesOf(call, links, linked)
+  const headers = await headersFor(settings, deps, call, names)
+  return { kind: 'mail', call, names, bodies, enclosed, headers, at: new Date(deps.now()), end }
+}
+
+async function headersFor(
+  settings: MailSettings,
+  { hmac, secret }: MailDeps,
+  call: MailCall,
+  { messageId }: MailNames,
+): Promise<Readonly<Record<string, string>>> {
+  if (!isForAgents(call, settings)) return {}
+  const shared = settings.siblingSecret?.reveal() ?? (await secret())
+  return { [hopHeader]: await signHop(hmac, shared, call.hop, messageId) }
+}

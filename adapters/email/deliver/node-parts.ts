@@ -1,0 +1,71 @@
+// What only Node has, loaded by the first mail that needs it: named by variables, so that the bundle for Workers stays without it.
+
+export type NodeFiles = {
+  readFile(path: string, encoding: 'utf8'): Promise<string>
+  mkdir(path: string, options: { readonly recursive: true; readonly mode: number }): Promise<unknown>
+  rename(from: string, to: string): Promise<void>
+  /** Fails where the name is taken. */
+  link(from: string, to: string): Promise<void>
+  unlink(path: string): Promise<void>
+  open(path: string, flags: string, mode: number): Promise<NodeFile>
+}
+
+type NodeFile = {
+  writeFile(bytes: string | Uint8Array): Promise<void>
+  sync(): Promise<void>
+  close(): Promise<void>
+}
+
+type NodeStreams = {
+  readonly Readable: {
+    fromWeb(body: ReadableStream<Uint8Array>): NodeReadable
+  }
+}
+
+/** Opaque here: what one library gives, the other takes. */
+type NodeReadable = { readonly destroyed: boolean }
+
+export async function nodeFiles(): Promise<NodeFiles> {
+  const name = 'node:fs/promises'
+  return (await import(/* @vite-ignore */ name)) as NodeFiles
+}
+
+export async function nodeStreams(): Promise<NodeStreams> {
+  const name = 'node:stream'
+  return (await import(/* @vite-ignore */ name)) as NodeStreams
+}
+
+type Composer = new (mail: object) => { compile(): { build(): Promise<Uint8Array> } }
+
+export async function mailComposer(): Promise<Composer> {
+  const name = 'nodemailer/lib/mail-composer'
+  return ((await import(/* @vite-ignore */ name)) as { readonly default: Composer }).default
+}
+
+/** What one library gives and the other takes; whether a byte of it was asked for. */
+export type MailStream = { readonly readableDidRead: boolean }
+type Sent = { readonly serverMessageId?: string }
+type Mail = {
+  readonly data: { readonly watch?: (stream: MailStream) => void }
+  readonly message: { processFunc(each: (stream: MailStream) => MailStream): void }
+}
+
+export type Pool = {
+  sendMail(mail: object): Promise<Sent>
+  use(step: 'stream', plugin: (mail: Mail, done: () => void) => void): void
+}
+
+/** Whoever sends may `watch` the stream of the mail, which is read when the server wants it and not before. */
+export async function smtpPool(options: object): Promise<Pool> {
+  const name = 'nodemailer'
+  const { createTransport } = (await import(/* @vite-ignore */ name)) as { createTransport(options: object): Pool }
+  const pool = createTransport(options)
+  pool.use('stream', ({ data, message }, done) => {
+    message.processFunc((stream) => {
+      data.watch?.(stream)
+      return stream
+    })
+    done()
+  })
+  return pool
+}

@@ -1,0 +1,60 @@
+// What sending needs to know and to have: the settings of the connection, and the ports it is given.
+import type { ChannelDeps, Secret } from '../../../src/contract/index.ts'
+
+export type DkimKey = { readonly selector: string; readonly privateKey: Secret }
+
+export type MailSettings = {
+  /** Of the agents' addresses, of our message ids and of the signature. */
+  readonly domain: string
+  /** `smtps://user:password@host:465`, or `smtp://…:587`, which must offer STARTTLS unless it is on this machine. */
+  readonly smtpUrl?: Secret
+  readonly dkimKeys?: readonly DkimKey[]
+  /** A file that `parley email setup` wrote. */
+  readonly dkimKeyFile?: string
+  /** Without a server: the folder mails are written into. */
+  readonly mailFolder?: string
+  /** Largest mail with everything in it, before it is encoded. */
+  readonly maxMailBytes: number
+  /** Domains of other gateways whose agents may answer ours. */
+  readonly siblings?: readonly string[]
+  /** Shared with those gateways; without it ours alone recognises its hops. */
+  readonly siblingSecret?: Secret
+  readonly callTimeoutMs: number
+  /** False where one mail is all there is. */
+  readonly isPooled?: boolean
+}
+
+/** Signed keys of threads: threads/token.ts. */
+export interface Tokens {
+  mint(key: string): Promise<string>
+}
+
+/** The binding `send_email` of a Worker: it makes the bytes, the id and the signature itself. */
+export interface MailBinding {
+  send(mail: BoundMail): Promise<{ readonly messageId: string }>
+}
+
+export type BoundMail = {
+  readonly from: { readonly name: string; readonly email: string }
+  readonly to: string[]
+  readonly cc?: string[]
+  readonly replyTo: { readonly name: string; readonly email: string }
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+  readonly headers: Record<string, string>
+  readonly attachments?: BoundFile[]
+}
+
+export type BoundFile = {
+  readonly content: Uint8Array
+  readonly filename: string
+  readonly type: string
+} & ({ readonly disposition: 'attachment' } | { readonly disposition: 'inline'; readonly contentId: string })
+
+export type MailDeps = Pick<ChannelDeps, 'files' | 'places' | 'notes' | 'hmac' | 'now' | 'publicUrl' | 'connection'> & {
+  readonly tokens: () => Promise<Tokens>
+  /** The secret that tokens are made with. */
+  readonly secret: () => Promise<string>
+  readonly binding?: MailBinding
+}

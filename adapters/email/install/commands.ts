@@ -1,0 +1,175 @@
+// `parley email …`: keys and records for a domain, whether the world finds them, and a mail to see that it works.
+import {
+  type ChannelCommand,
+  type ChannelCommands,
+  type CommandDesk,
+  type CommandFlags,
+  type CommandResult,
+  GatewayError,
+} from '../../../src/contract/index.ts'
+import { deliverySettings } from '../config/parts.ts'
+import { emailSettingsSchema } from '../config/settings.ts'
+import { isPlainAddress, isPlainDomain } from '../wire/address.ts'
+import { checkDomain, type Finding } from './check.ts'
+import { keepKeys, keyRecords, readKeys } from './dkim-keys.ts'
+import { type Lookup, nodeLookUp } from './look-up.ts'
+import { optionalRecords, recordsFor, zoneLine } from './records.ts'
+import { sendTest } from './send-test.ts'
+
+const domainWord = {
+  domain: {
+    type: 'positional',
+    required: true,
+    description: 'The domain of the agents’ addresses, such as agents.example.org',
+  },
+} as const
+
+const setup: ChannelCommand = {
+  name: 'setup',
+  description: 'Make the signing keys of a domain, once, and print the DNS records it needs.',
+  examples: ['parley email setup agents.example.org', 'parley email setup agents.example.org --host mail.example.org'],
+  flags: {
+    ...domainWord,
+    host: {
+      type: 'string',
+      description: 'Name of the machine that takes the mail (default: of PARLEY_PUBLIC_URL, else mail.<domain>)',
+      valueHint: 'mail.example.org',
+    },
+  },
+  async run(flags, desk) {
+    const domain = domainOf(flags)
+    const host = hostOf(flags, desk, domain)
+    const path = keyPath(desk, domain)
+    const { file, isNew } = await keepKeys(path, domain, new Date())
+    const zone = { domain, host, keys: await keyRecords(file) }
+    const [records, more] = [recordsFor(zone), optionalRecords(zone)]
+    const isNamed = desk.environment['EMAIL_DKIM_KEY'] === path && desk.environment['EMAIL_DOMAIN'] === domain
+    const text = [
+      `Keys        ${path} (${isNew ? 'new' : 'kept as they are'}; keep them secret)`,
+      '',
+      `Put these records into the zone of ${domain}:`,
+      ...records.flatMap((record) => ['', `; ${record.why}`, zoneLine(record)]),
+      '',
+      'Helpful, not needed; and for MTA-STS see RFC 8461, once the MX has a certificate:',
+      ...more.flatMap((record) => ['', `; ${record.why}`, zoneLine(record)]),
+      ...(desk.environment['SMTP_URL']
+        ? ['', 'Mail leaves through SMTP_URL: put what its provider wants (include:…) into the SPF record before ~all.']
+        : []),
+      ...(isNamed
+        ? []
+        : [
+            '',
+            `Put this into the gateway’s environment and restart it: EMAIL_DOMAIN=${domain} EMAIL_DKIM_KEY=${path}`,
+          ]),
+      '',
+      `Then: parley email check ${domain}`,
+    ].join('\n')
+    const value = {
+      ...{ domain, keyFile: path, isNew },
+      records: records.map((record) => ({ ...record, zone: zoneLine(record) })),
+      optional: more.map((record) => ({ ...record, zone: zoneLine(record) })),
+    }
+    return { value, text }
+  },
+}
+
+const check: ChannelCommand = {
+  name: 'check',
+  description: 'Ask the domain name system whether everything is there: MX, SPF, DKIM, DMARC.',
+  examples: ['parley email check agents.example.org', 'parley email check agents.example.org --json'],
+  flags: {
+    ...domainWord,
+    server: { type: 'string', description: 'Name server to ask (default: this machine’s)', valueHint: '9.9.9.9' },
+  },
+  run: (flags, desk) => runCheck(flags, desk, () => nodeLookUp(serverOf(flags))),
+}
+
+export async function runCheck(
+  flags: CommandFlags,
+  desk: CommandDesk,
+  lookUp: () => Promise<Lookup>,
+): Promise<CommandResult> {
+  const domain = domainOf(flags)
+  const path = keyPath(desk, domain)
+  const file = await readKeys(path, domain)
+  const keys = file === undefined ? [] : await keyRecords(file)
+  const found = await checkDomain(domain, keys, await lookUp())
+  const noKeys: Finding = {
+    ...{ what: 'Keys', state: 'missing', found: path },
+    remedy: `replies are not signed; run: parley email setup ${domain}`,
+  }
+  const findings = file === undefined ? [noKeys, ...found] : found
+  const wrong = findings.filter(({ state }) => state !== 'ok')
+  const width = Math.max(...findings.map(({ what }) => what.length))
+  const lines = findings.map(({ what, state, found: seen, remedy }) =>
+    `${what.padEnd(width)}  ${state.padEnd(7)}  ${[seen, remedy].filter((each) => each !== '').join('; ')}`.trimEnd(),
+  )
+  return {
+    value: { domain, findings: findings.map((each) => ({ ...each })), isReady: wrong.length === 0 },
+    text: lines.join('\n'),
+    ...(wrong.length === 0 ? {} : { problem: `${domain}: ${wrong.map(({ what }) => what).join(', ')} not in order` }),
+  }
+}
+
+const send: ChannelCommand = {
+  name: 'send-test',
+  description: 'Send one mail the way replies go, and say what became of it.',
+  examples: ['parley email send-test --to you@example.org'],
+  flags: {
+    to: { type: 'string', required: true, description: 'Who gets it', valueHint: 'you@example.org' },
+    connection: { type: 'string', description: 'Id of the connection', valueHint: 'id', default: 'default' },
+  },
+  async run(flags, desk) {
+    const to = textOf(flags, 'to') ?? ''
+    if (!isPlainAddress(to)) throw new GatewayError('bad_request', '--to must be an address such as you@example.org')
+    const id = textOf(flags, 'connection') ?? 'default'
+    const found = await desk.settings(id)
+    if (found !== undefined) return sendTest(deliverySettings(emailSettingsSchema.parse(found.settings)), to)
+    throw new GatewayError('bad_request', `there is no connection email/${id}; set EMAIL_DOMAIN, or give --connection`)
+  },
+}
+
+export const emailCommands: ChannelCommands = {
+  channel: 'email',
+  description: 'Set up mail: keys, DNS records, and a test.',
+  commands: [setup, check, send],
+}
+
+function domainOf(flags: CommandFlags): string {
+  const given = (textOf(flags, 'domain') ?? '').toLowerCase().replace(/\.$/, '')
+  const domain = URL.canParse(`http://${given}/`) ? new URL(`http://${given}/`).hostname : ''
+  if (domain === '' || !isPlainDomain(domain) || /^[\d.]+$/.test(domain))
+    throw new GatewayError('bad_request', `${JSON.stringify(given)} is no domain; give one such as agents.example.org`)
+  if (/(?:^|\.)localhost$/.test(domain))
+    throw new GatewayError('bad_request', `${domain} has no zone that others see; give a domain of your own`)
+  return domain
+}
+
+function hostOf(flags: CommandFlags, { environment }: CommandDesk, domain: string): string {
+  const given = textOf(flags, 'host')
+  if (given !== undefined && !isPlainDomain(given))
+    throw new GatewayError('bad_request', '--host must be the name of a machine, such as mail.example.org')
+  const url = environment['PARLEY_PUBLIC_URL'] ?? ''
+  const known = URL.canParse(url) ? new URL(url).hostname : ''
+  return given ?? (isPlainDomain(known) && !/^[\d.]+$/.test(known) ? known : `mail.${domain}`)
+}
+
+function serverOf(flags: CommandFlags): string | undefined {
+  const server = textOf(flags, 'server')
+  if (server === undefined || /^[0-9a-f.:[\]]{2,60}$/i.test(server)) return server
+  throw new GatewayError('bad_request', '--server must be an address, such as 9.9.9.9 or [2620:fe::fe]:53')
+}
+
+/** Where the keys of a domain are: where the gateway looks for them, else beside everything else it keeps. */
+function keyPath({ environment }: CommandDesk, domain: string): string {
+  const named = environment['EMAIL_DKIM_KEY'] ?? ''
+  if (named.includes('-----BEGIN'))
+    throw new GatewayError('bad_request', 'EMAIL_DKIM_KEY holds a key itself; set it to the path of a key file')
+  if (named !== '') return named
+  return `${environment['PARLEY_DATA_DIR']?.trim() || '.parley'}/email-dkim-${domain}.json`
+}
+
+function textOf(flags: CommandFlags, name: string): string | undefined {
+  const value = flags[name]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

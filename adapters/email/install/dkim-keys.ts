@@ -1,0 +1,111 @@
+// Keys for signing mail: made once, kept in one file for its owner alone, and what the world must know of them.
+import { GatewayError } from '../../../src/contract/index.ts'
+import { type KeyFile, parseKeyFile } from '../deliver/key-file.ts'
+import { nodeFiles } from '../deliver/node-parts.ts'
+
+const rsa = {
+  name: 'RSASSA-PKCS1-v1_5',
+  hash: 'SHA-256',
+  modulusLength: 2048,
+  publicExponent: new Uint8Array([1, 0, 1]),
+}
+const ed25519 = { name: 'Ed25519' }
+
+/** What a resolver finds under `selector._domainkey.domain`. */
+export type KeyRecord = { readonly selector: string; readonly value: string }
+
+/** A key that is there already stays: mail that it signed is still on its way, and what is published is for it. */
+export async function keepKeys(
+  path: string,
+  domain: string,
+  now: Date,
+): Promise<{ readonly file: KeyFile; readonly isNew: boolean }> {
+  const files = await nodeFiles()
+  const there = await files.readFile(path, 'utf8').catch((error: unknown) => {
+    if (isCode(error, 'ENOENT')) return undefined
+    throw new GatewayError('bad_request', `${path} cannot be read; correct EMAIL_DKIM_KEY or its permissions`)
+  })
+  if (there !== undefined) return { file: keysFor(there, path, domain), isNew: false }
+  const text = await newKeyFile(domain, now)
+  const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) || '/' : '.'
+  const part = `${path}.${crypto.randomUUID()}.part`
+  try {
+    await files.mkdir(folder, { recursive: true, mode: 0o700 })
+    const file = await files.open(part, 'wx', 0o600)
+    await file.writeFile(text)
+    await file.sync()
+    await file.close()
+    // Whole or not at all, and never over another one.
+    await files.link(part, path)
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return keepKeys(path, domain, now)
+    throw new GatewayError('bad_request', `${path} cannot be written; set EMAIL_DKIM_KEY to a place that can`)
+  } finally {
+    await files.unlink(part).catch(() => undefined)
+  }
+  return { file: keysFor(text, path, domain), isNew: true }
+}
+
+/** The keys that are there; undefined where there are none. */
+export async function readKeys(path: string, domain: string): Promise<KeyFile | undefined> {
+  const text = await (await nodeFiles()).readFile(path, 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : keysFor(text, path, domain)
+}
+
+function keysFor(text: string, path: string, domain: string): KeyFile {
+  const file = parseKeyFile(text)
+  if (file === undefined) throw new GatewayError('bad_request', `${path} is no key file of ours; move it away first`)
+  if (file.domain === domain) return file
+  throw new GatewayError('bad_request', `${path} holds the keys of ${file.domain}; set EMAIL_DKIM_KEY to another file`)
+}
+
+/** Selectors say when a key was made, so that the next one can stand beside it. */
+async function newKeyFile(domain: string, now: Date): Promise<string> {
+  const day = now.toISOString().slice(0, 10).replaceAll('-', '')
+  const usages = ['sign', 'verify'] as const
+  const made = await Promise.all([
+    crypto.subtle.generateKey(rsa, true, [...usages]),
+    crypto.subtle.generateKey(ed25519, true, [...usages]),
+  ])
+  // Casts, here and below: the types of Workers leave open what each algorithm and format gives.
+  const pems = await Promise.all((made as readonly CryptoKeyPair[]).map(({ privateKey }) => pemOf(privateKey)))
+  const keys = pems.map((privateKey, at) => ({ selector: `p${day}${at === 0 ? 'r' : 'e'}`, privateKey }))
+  return `${JSON.stringify({ domain, keys }, undefined, 2)}\n`
+}
+
+async function pemOf(key: CryptoKey): Promise<string> {
+  const text = base64(new Uint8Array((await crypto.subtle.exportKey('pkcs8', key)) as ArrayBuffer))
+  return `-----BEGIN PRIVATE KEY-----\n${text.replace(/(.{64})(?=.)/g, '$1\n')}\n-----END PRIVATE KEY-----\n`
+}
+
+export async function keyRecords({ keys }: KeyFile): Promise<readonly KeyRecord[]> {
+  return Promise.all(
+    keys.map(async ({ selector, privateKey }) => {
+      const pem = privateKey.reveal().replace(/-----[^-]+-----|\s/g, '')
+      const bytes = Uint8Array.from(atob(pem), (each) => each.charCodeAt(0))
+      const isRsa = bytes.length > 64
+      const algorithm = isRsa ? rsa : ed25519
+      const own = await crypto.subtle.importKey('pkcs8', bytes, algorithm, true, ['sign'])
+      const { kty, n, e, crv, x } = (await crypto.subtle.exportKey('jwk', own)) as JsonWebKey
+      // An Ed25519 key is published as it is (RFC 8463, 4), an RSA key in its wrapping (RFC 6376, 3.6.1).
+      if (!isRsa) return { selector, value: `v=DKIM1; k=ed25519; p=${fromUrl(x ?? '')}` }
+      const open = { kty, n, e, crv } as JsonWebKey
+      const key = await crypto.subtle.importKey('jwk', open, algorithm, true, ['verify'])
+      const spki = (await crypto.subtle.exportKey('spki', key)) as ArrayBuffer
+      return { selector, value: `v=DKIM1; k=rsa; p=${base64(new Uint8Array(spki))}` }
+    }),
+  )
+}
+
+function fromUrl(text: string): string {
+  const plain = text.replaceAll('-', '+').replaceAll('_', '/')
+  return plain.padEnd(Math.ceil(plain.length / 4) * 4, '=')
+}
+
+function base64(bytes: Uint8Array): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === code
+}

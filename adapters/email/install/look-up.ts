@@ -1,0 +1,40 @@
+// Asking the domain name system, as whoever delivers mail does. Node only.
+
+/** Undefined: nobody answered. Empty: there is nothing. */
+export interface Lookup {
+  mx(name: string): Promise<readonly string[] | undefined>
+  txt(name: string): Promise<readonly string[] | undefined>
+}
+
+type Resolver = {
+  setServers(servers: readonly string[]): void
+  resolveMx(name: string): Promise<readonly { readonly exchange: string; readonly priority: number }[]>
+  resolveTxt(name: string): Promise<readonly (readonly string[])[]>
+}
+
+/** `server`: an address with or without a port; without it whatever this machine asks. */
+export async function nodeLookUp(server: string | undefined): Promise<Lookup> {
+  const name = 'node:dns/promises'
+  const { Resolver } = (await import(/* @vite-ignore */ name)) as {
+    Resolver: new (options: { readonly timeout: number; readonly tries: number }) => Resolver
+  }
+  const resolver = new Resolver({ timeout: 3000, tries: 2 })
+  if (server !== undefined) resolver.setServers([server])
+  return {
+    mx: (domain) =>
+      answered(async () => {
+        const found = await resolver.resolveMx(domain)
+        return found.toSorted((one, other) => one.priority - other.priority).map(({ exchange }) => exchange)
+      }),
+    txt: (domain) => answered(async () => (await resolver.resolveTxt(domain)).map((strings) => strings.join(''))),
+  }
+}
+
+async function answered(ask: () => Promise<readonly string[]>): Promise<readonly string[] | undefined> {
+  try {
+    return await ask()
+  } catch (error) {
+    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+    return code === 'ENODATA' || code === 'ENOTFOUND' ? [] : undefined
+  }
+}

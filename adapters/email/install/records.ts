@@ -1,0 +1,39 @@
+// What a domain's zone must say so that mail gets to this gateway, and so that others believe the mail that comes from it.
+import type { KeyRecord } from './dkim-keys.ts'
+
+export type DnsRecord = {
+  readonly type: 'MX' | 'TXT'
+  readonly name: string
+  readonly value: string
+  readonly why: string
+}
+
+export type Zone = { readonly domain: string; readonly host: string; readonly keys: readonly KeyRecord[] }
+
+export function recordsFor({ domain, host, keys }: Zone): readonly DnsRecord[] {
+  return [
+    { type: 'MX', name: domain, value: `10 ${host}`, why: 'mail for the agents comes here' },
+    { type: 'TXT', name: domain, value: 'v=spf1 mx ~all', why: 'who may send for it (SPF)' },
+    ...keys.map(({ selector, value }) => ({
+      ...{ type: 'TXT' as const, name: `${selector}._domainkey.${domain}`, value },
+      why: 'what its signatures are checked with (DKIM)',
+    })),
+    {
+      ...{ type: 'TXT' as const, name: `_dmarc.${domain}`, value: 'v=DMARC1; p=quarantine; adkim=s' },
+      why: 'what to do with mail that is not signed so (DMARC)',
+    },
+  ]
+}
+
+/** One that helps and is not needed. */
+export function optionalRecords({ domain }: Zone): readonly DnsRecord[] {
+  const reports = `v=TLSRPTv1; rua=mailto:postmaster@${domain}`
+  return [{ type: 'TXT', name: `_smtp._tls.${domain}`, value: reports, why: 'reports about failing TLS (TLS-RPT)' }]
+}
+
+/** As a zone file has it; texts in strings of at most 255 bytes (RFC 1035, 3.3). */
+export function zoneLine({ type, name, value }: DnsRecord): string {
+  if (type === 'MX') return `${name}. 3600 IN MX ${value}.`
+  const strings = value.match(/.{1,255}/g) ?? ['']
+  return `${name}. 3600 IN TXT ${strings.map((each) => `"${each}"`).join(' ')}`
+}

@@ -1,0 +1,77 @@
+// One mail the way replies go, by hand: composed, signed and handed over as any other, and asked about at once.
+import type { CommandResult, DeliveryOutcome } from '../../../src/contract/index.ts'
+import { webHmac } from '../../../src/verification/index.ts'
+import { deliverMail } from '../deliver/mail.ts'
+import type { MailSettings } from '../deliver/settings.ts'
+import { base32 } from '../threads/key.ts'
+import type { MailCall } from '../wire/call.ts'
+
+export async function sendTest(given: MailSettings, to: string): Promise<CommandResult> {
+  const settings = { ...given, isPooled: false }
+  const random = (): string => base32(crypto.getRandomValues(new Uint8Array(10)))
+  const key = random()
+  const deliver = deliverMail(settings, {
+    connection: { tenant: 'default', id: 'default', agent: 'test', domain: settings.domain },
+    hmac: webHmac(),
+    now: Date.now,
+    // Nothing is kept of it: an answer begins a conversation of its own.
+    secret: async () => key,
+    tokens: async () => ({ mint: async (name) => `${name}${key}` }),
+  })
+  const outcome = await deliver(callOf(settings, to, random()), {
+    ...{ outboxId: key, runId: undefined, number: 1, clientId: `send-test:${key}`, isMaybeRepeat: false },
+    signal: AbortSignal.timeout(settings.callTimeoutMs),
+  })
+  const way = wayOf(settings)
+  const value = { to, way, outcome: { ...outcome } }
+  const isSent = outcome.kind === 'delivered'
+  const lines = [
+    `To          ${to}`,
+    `Through     ${way}`,
+    `Signed      ${isSigned(settings) ? 'with DKIM' : 'not at all; run: parley email setup <domain>'}`,
+    `Came of it  ${wordsFor(outcome)}`,
+  ]
+  return {
+    value,
+    text: lines.join('\n'),
+    ...(isSent ? {} : { problem: `the mail was not sent: ${wordsFor(outcome)}` }),
+  }
+}
+
+function callOf({ domain }: MailSettings, to: string, thread: string): MailCall {
+  const words = `This mail was sent by parley email send-test, from ${domain}. If you can read it, replies can reach you.`
+  return {
+    op: 'send',
+    from: { name: 'Parley', address: `postmaster@${domain}` },
+    to: [{ name: '', address: to }],
+    cc: [],
+    subject: `Test mail from ${domain}`,
+    text: words,
+    html: `<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"></head><body><p>${words}</p></body></html>\n`,
+    ...{ quote: null, in_reply_to: null, references: [], thread, files: [], decisions: [], decided: null, hop: 1 },
+  }
+}
+
+function wayOf({ smtpUrl, mailFolder }: MailSettings): string {
+  if (smtpUrl !== undefined) return `the server ${new URL(smtpUrl.reveal()).host}`
+  return mailFolder === undefined ? 'nothing; set SMTP_URL' : `a file in ${mailFolder}, because SMTP_URL is not set`
+}
+
+function isSigned({ dkimKeys = [], dkimKeyFile }: MailSettings): boolean {
+  return dkimKeys.length > 0 || dkimKeyFile !== undefined
+}
+
+function wordsFor(outcome: DeliveryOutcome): string {
+  switch (outcome.kind) {
+    case 'delivered':
+      return `taken, as ${outcome.vendorId ?? 'a mail without an id'}`
+    case 'refused':
+      return `refused for good: ${outcome.reason}`
+    case 'retry':
+      return `not now: ${outcome.reason}`
+    case 'unknown':
+      return `nobody can tell: ${outcome.reason}`
+    default:
+      return outcome satisfies never
+  }
+}

@@ -1,0 +1,93 @@
+// Hop 8: a reply to one mail as data. Pure; what needs a secret, a clock or bytes is made when it is sent.
+import type { JsonObject, NormalizedResponse, Part } from '../../../src/contract/index.ts'
+import { type FilePart, type Root, replyFiles, replyTree } from '../../../src/rendering/index.ts'
+import { isMessageId } from '../wire/address.ts'
+import type { MailCall, MailFileCall } from '../wire/call.ts'
+import { type MailReplyTo, replyToSchema } from '../wire/reply-to.ts'
+import { decisionsIn } from './decisions.ts'
+import { picturesIn } from './pictures.ts'
+import { quoteOf } from './quote.ts'
+import { copiesFor } from './recipients.ts'
+import { replySubject } from './subject.ts'
+
+const maxReferences = 20
+const maxFiles = 20
+
+export type RenderedMail = { readonly call: MailCall; readonly primary: boolean }
+
+export function renderMail(
+  reply: NormalizedResponse,
+  to: JsonObject,
+  mayNotify: ReadonlySet<string> = new Set(),
+): readonly RenderedMail[] {
+  const place = replyToSchema.parse(to)
+  const sent = replyFiles(reply).filter(isStored).slice(0, maxFiles)
+  const kept = reply.parts.filter((part) => !sent.some((file) => file === part))
+  const pictures = picturesIn(kept, sent)
+  const { text, html } = bodies({ ...reply, parts: [...pictures.parts] }, pictures, sent.length > 0, mayNotify)
+  const decisions = decisionsIn(reply)
+  const call: MailCall = {
+    op: 'send',
+    from: { name: reply.agent, address: place.agent },
+    to: [{ name: place.name, address: place.address }],
+    // A link decides for whoever holds it, so that mail goes to the authenticated address alone (mail X-003).
+    cc: decisions.length > 0 ? [] : [...copiesFor(place, mayNotify)],
+    subject: replySubject(place.reply_to_subject),
+    ...{ text, html },
+    quote: quoteOf(place),
+    in_reply_to: answered(place) ?? null,
+    references: [...referencesOf(place)],
+    thread: place.reply_to_key,
+    files: sent.map((file) => fileCall(file, pictures.cids)),
+    decisions: [...decisions],
+    decided:
+      decisions.length === 0 ? null : { ...{ agent: reply.agent, thread_id: reply.thread_id }, reply_to: unquoted(to) },
+    hop: place.reply_to_hop + 1,
+  }
+  return [{ call, primary: true }]
+}
+
+/** Both halves say the same; files that go along are not named in them. */
+function bodies(
+  reply: NormalizedResponse,
+  pictures: ReturnType<typeof picturesIn>,
+  hasFiles: boolean,
+  mayNotify: ReadonlySet<string>,
+): { readonly text: string; readonly html: string } {
+  const isSilent = hasFiles && reply.status === 'completed' && reply.parts.every(({ kind }) => kind === 'tool_call')
+  const tree = isSilent ? filesOnly : replyTree(reply, { mayNotify })
+  return pictures.write(tree)
+}
+
+const filesOnly: Root = {
+  type: 'root',
+  children: [{ type: 'paragraph', children: [{ type: 'text', value: 'See the attached files.' }] }],
+}
+
+function isStored(part: Part): part is FilePart {
+  return 'attachment' in part && part.attachment !== undefined
+}
+
+function fileCall(file: FilePart, cids: ReadonlyMap<string, string>): MailFileCall {
+  const id = file.attachment?.id ?? ''
+  const cid = cids.get(id)
+  const { name = 'file', mime = 'application/octet-stream' } = file
+  return { id, name, mime, ...(cid === undefined ? {} : { cid }) }
+}
+
+function answered({ reply_to_id: id }: MailReplyTo): string | undefined {
+  return typeof id === 'string' && isMessageId(id) ? id : undefined
+}
+
+/** Theirs and the one that is answered; of a long chain the first and the latest (RFC 5322, 3.6.4). */
+function referencesOf(place: MailReplyTo): readonly string[] {
+  const own = answered(place)
+  const known = place.reply_to_references.filter((id) => isMessageId(id) && id !== own)
+  const all = [...new Set(known), ...(own === undefined ? [] : [own])]
+  return all.length <= maxReferences ? all : [...all.slice(0, 1), ...all.slice(1 - maxReferences)]
+}
+
+/** What was quoted once need not be kept with the question. */
+function unquoted(to: JsonObject): JsonObject {
+  return { ...to, reply_to_quote: null }
+}
