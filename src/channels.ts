@@ -1,6 +1,8 @@
 // The only file in src that names adapters. A new channel is one folder and one line here.
 import { a2aChannel } from '../adapters/a2a/index.ts'
 import { aguiChannel } from '../adapters/agui/index.ts'
+import { emailChannel, hostedEmailChannel } from '../adapters/email/index.ts'
+import { emailCommands } from '../adapters/email/install/commands.ts'
 import { slackChannel } from '../adapters/slack/index.ts'
 import { slackCommands } from '../adapters/slack/install/commands.ts'
 import { telegramChannel } from '../adapters/telegram/index.ts'
@@ -8,15 +10,21 @@ import { telegramCommands } from '../adapters/telegram/install/commands.ts'
 import type { ChannelCommands, ChannelDefinition } from './contract/index.ts'
 
 export { type A2aOptions, a2a } from '../adapters/a2a/index.ts'
+export { type EmailOptions, email } from '../adapters/email/index.ts'
 export { type SlackOptions, slack } from '../adapters/slack/index.ts'
 export { type TelegramOptions, telegram } from '../adapters/telegram/index.ts'
 
-export const channels: readonly ChannelDefinition[] = [aguiChannel, a2aChannel, slackChannel, telegramChannel]
+export const channels: readonly ChannelDefinition[] = [
+  ...[aguiChannel, a2aChannel, slackChannel, telegramChannel],
+  emailChannel,
+]
 
 /** Channels that answer the gateway's own machine only; where there is no such machine they are refused by name. */
 const localChannels: readonly ChannelDefinition[] = [aguiChannel]
 
-export const publicChannels: readonly ChannelDefinition[] = channels.filter((each) => !localChannels.includes(each))
+export const publicChannels: readonly ChannelDefinition[] = channels
+  .filter((each) => !localChannels.includes(each))
+  .map((each) => (each === emailChannel ? hostedEmailChannel : each))
 
 /** What channels add to the command line. */
-export const channelCommands: readonly ChannelCommands[] = [slackCommands, telegramCommands]
+export const channelCommands: readonly ChannelCommands[] = [emailCommands, slackCommands, telegramCommands]

@@ -35,7 +35,16 @@ export { approvalRequired, runtimeToolPending } from './agent/tools/pause.ts'
 export { ToolError } from './agent/tools/tool-error.ts'
 export { gatherTools, type ToolSource } from './agent/tools/tool-sources.ts'
 export { tierTools } from './agent/tools/tool-tiers.ts'
-export { type A2aOptions, a2a, type SlackOptions, slack, type TelegramOptions, telegram } from './channels.ts'
+export {
+  type A2aOptions,
+  a2a,
+  type EmailOptions,
+  email,
+  type SlackOptions,
+  slack,
+  type TelegramOptions,
+  telegram,
+} from './channels.ts'
 export { type AttachmentSettings, s3, supabase } from './config/attachments.ts'
 export { defineConfig, type ParleyConfig } from './config.ts'
 // What an agent reads and writes.

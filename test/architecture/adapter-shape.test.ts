@@ -4,6 +4,10 @@ import { listFiles } from './source-tree.ts'
 
 const required = ['index', 'config', 'wire', 'verify', 'normalize', 'render', 'deliver', 'fixtures', 'README.md']
 const optional = ['discovery', 'live', 'files', 'source', 'install', 'serve']
+/** Nouns of one protocol alone: what mail needs between its hops has no counterpart elsewhere (docs/decisions/0022). */
+const own: Readonly<Record<string, readonly string[]>> = {
+  email: ['ways', 'scan', 'dns', 'prove', 'parse', 'trim', 'threads', 'manners', 'confirm'],
+}
 
 /** What is wrong with the shape of the adapters, given every file path below `adapters/`. */
 function shapeFaults(paths: readonly string[]): readonly string[] {
@@ -25,17 +29,21 @@ function folderFaults(adapter: string, files: readonly string[]): readonly strin
     .filter((noun) => !nouns.includes(noun))
     .map((noun) => `adapters/${adapter}: ${noun} is missing`)
   const foreign = [...entries]
-    .filter((entry) => !isAllowed(entry, folders.has(entry)))
+    .filter((entry) => !isAllowed(adapter, entry, folders.has(entry)))
     .map((entry) => `adapters/${adapter}/${entry}: no adapter has a file of this name`)
   // Captured payloads lie in fixtures/ beside the fixtures.ts that presents them; any other noun is one or the other.
   const twice = nouns.filter((noun, index) => nouns.indexOf(noun) !== index && noun !== 'fixtures')
   return [...missing, ...foreign, ...twice.map((noun) => `adapters/${adapter}: ${noun} is both a file and a folder`)]
 }
 
-function isAllowed(entry: string, isFolder: boolean): boolean {
+function isAllowed(adapter: string, entry: string, isFolder: boolean): boolean {
   if (entry === 'README.md') return true
   const noun = isFolder ? entry : entry.replace(/\.ts$/, '')
-  return (isFolder || entry.endsWith('.ts')) && noun !== 'README.md' && [...required, ...optional].includes(noun)
+  return (
+    (isFolder || entry.endsWith('.ts')) &&
+    noun !== 'README.md' &&
+    [...required, ...optional, ...(own[adapter] ?? [])].includes(noun)
+  )
 }
 
 describe('the shape of an adapter', () => {
@@ -67,6 +75,12 @@ describe('the shape of an adapter', () => {
 
   test('fixtures may not be missing', () => {
     expect(shapeFaults(pigeon.slice(0, 8))).toEqual(['adapters/pigeon: fixtures is missing'])
+  })
+
+  test('a noun of one protocol is foreign to every other', () => {
+    expect(shapeFaults([...pigeon, 'adapters/pigeon/manners/hop.ts'])).toEqual([
+      'adapters/pigeon/manners: no adapter has a file of this name',
+    ])
   })
 
   test.each(['helpers.ts', 'verify-more.ts', 'notes.md', 'lib/x.ts', 'index.js'])('%s is foreign', (name) => {

@@ -17,13 +17,14 @@ const problemsOf = (env: Record<string, string>, file: Parameters<typeof loadCon
   }
 }
 
-test('nothing at all is a valid configuration: the demo agent for callers on this machine, and for other agents there', () => {
+test('nothing at all is a valid configuration: the demo agent for callers, other agents and mail of this machine', () => {
   const config = loadConfig({}, {}, channels)
   expect(config).toMatchObject({ port: 8787, host: '127.0.0.1', domain: 'parley.localhost', dataDir: '.parley' })
   expect(config.agents.map((each) => each.slug)).toEqual(['demo'])
   expect(config.connections.map((each) => [each.channel.channel, each.id, each.access.mode])).toEqual([
     ['agui', 'demo', 'public'],
     ['a2a', 'default', 'public'],
+    ['email', 'default', 'public'],
   ])
 })
 
@@ -38,8 +39,8 @@ test('reports every problem in one go', () => {
 test('an incomplete channel stops the start; a complete one is on', () => {
   expect(problemsOf({ TELEGRAM_WEBHOOK_SECRET: webhookSecret })).toContain('TELEGRAM_BOT_TOKEN is missing')
   const config = loadConfig({ TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_WEBHOOK_SECRET: webhookSecret }, {}, channels)
-  expect(config.connections.map((each) => each.id)).toEqual(['demo', 'default', 'default'])
-  const quiet = loadConfig({ A2A_CHANNEL: 'off' }, {}, channels)
+  expect(config.connections.map((each) => each.id)).toEqual(['demo', 'default', 'default', 'default'])
+  const quiet = loadConfig({ A2A_CHANNEL: 'off', EMAIL_CHANNEL: 'off' }, {}, channels)
   expect(quiet.connections.map((each) => each.id)).toEqual(['demo'])
 })
 

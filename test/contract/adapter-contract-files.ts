@@ -10,6 +10,7 @@ const attachment = { id: '018f0000-0000-7000-8000-000000000001', bucket: 'agent-
 
 export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
   clause('verb: openFile gives the bytes, or says why not, and never how it asked', async () => {
+    if (fixtures.ownFiles !== undefined) return openOwnFiles(fixtures, fixtures.ownFiles)
     const cases: readonly [Fault, unknown][] = [
       [download(200, 'the bytes', 'application/octet-stream'), { kind: 'opened' }],
       [download(404, '{}'), { kind: 'refused', reason: 'gone' }],
@@ -34,6 +35,18 @@ export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareCla
       expect(server.calls).toHaveLength(1)
     })
   })
+}
+
+async function openOwnFiles(
+  fixtures: AdapterFixtures,
+  { ref, gone }: NonNullable<AdapterFixtures['ownFiles']>,
+): Promise<void> {
+  const open = async (given: JsonObject) => adapterFor(fixtures).openFile?.(given, AbortSignal.timeout(5000))
+  const opened = await open(ref)
+  if (opened?.kind !== 'opened') return expect.unreachable(JSON.stringify(opened))
+  expect((await new Response(opened.body).text()).trim()).toBe('the bytes')
+  for (const each of [gone, {}, { ...ref, index: 99 }])
+    expect(await open(each)).toEqual({ kind: 'refused', reason: 'gone' })
 }
 
 function download(status: number, body: string, type = 'application/json') {

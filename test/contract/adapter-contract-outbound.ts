@@ -19,6 +19,7 @@ export function declareOutboundClauses(fixtures: AdapterFixtures, clause: Declar
   declareVerbClauses(fixtures, clause)
   declareServeClause(fixtures, clause)
   declareFollowClause(fixtures, clause)
+  declareHandedClause(fixtures, clause)
   declareLiveClause(fixtures, clause)
 }
 
@@ -133,10 +134,24 @@ function declareDeliverClauses(fixtures: AdapterFixtures, clause: DeclareClause)
     })
   })
   clause('deliver: the idempotency key is the same on every try', async () => {
-    const tries = vendor === undefined ? await keysInRunLog(fixtures) : await callsToVendor(fixtures)
+    const tries = await triesOf(fixtures)
     expect(tries).toHaveLength(2)
-    for (const each of tries) expect(each).toContain('client-0001')
+    // What goes out under a name that is made from the key has that name every time.
+    const isNamed = vendor === undefined && adapterFor(fixtures).capabilities.appends !== true
+    for (const each of tries) expect(each).toContain(isNamed ? tries[0] : 'client-0001')
   })
+}
+
+async function triesOf(fixtures: AdapterFixtures): Promise<readonly string[]> {
+  if (fixtures.vendor !== undefined) return callsToVendor(fixtures)
+  return adapterFor(fixtures).capabilities.appends === true ? keysInRunLog(fixtures) : namesOfTries(fixtures)
+}
+
+async function namesOfTries(fixtures: AdapterFixtures): Promise<readonly string[]> {
+  const adapter = adapterFor(fixtures)
+  const call = firstCall(fixtures, adapter, 'hello')
+  const outcomes = [await adapter.deliver(call, attemptAt(1)), await adapter.deliver(call, attemptAt(2))]
+  return outcomes.flatMap((outcome) => (outcome.kind === 'delivered' ? (outcome.vendorId ?? []) : []))
 }
 
 async function callsToVendor(fixtures: AdapterFixtures): Promise<readonly string[]> {
@@ -221,6 +236,20 @@ function declareFollowClause(fixtures: AdapterFixtures, clause: DeclareClause): 
     } as const
     for (const headers of [{}, { accept: 'application/json' }, { accept: 'text/event-stream' }])
       expect(await follow?.({ ...asked, headers })).toBeUndefined()
+  })
+}
+
+function declareHandedClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  clause('verb: takeHanded answers for its own addresses alone, after the commit', async () => {
+    const { takeHanded } = adapterFor(fixtures)
+    if (takeHanded === undefined) return
+    const { ours, foreign } = fixtures.handed ?? expect.unreachable('no addresses in the fixtures')
+    const given = (to: string) => ({ from: 'a@b.example', to, size: 5, body: new Blob(['a: b\n']).stream() })
+    const answers = [{ kind: 'stored', acceptances: [] } as const, { kind: 'later', reason: 'busy' } as const]
+    const kinds = answers.map((answer) => takeHanded(given(ours), { receive: async () => answer }))
+    expect(await Promise.all(kinds)).toMatchObject([{ kind: 'taken' }, { kind: 'later' }])
+    const unasked = { receive: async () => expect.unreachable('it was handed in') }
+    expect(await takeHanded(given(foreign), unasked)).toBeUndefined()
   })
 }
 

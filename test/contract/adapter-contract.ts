@@ -59,6 +59,8 @@ function clausesBehind({ capabilities }: Adapter): readonly Clause[] {
     else if (verb === 'live') needed.push('verb: live finishes in place what it opened')
     else if (verb === 'follow') needed.push('verb: follow shows a stream only to whoever asks for one')
     else if (verb === 'serve') needed.push('verb: serve answers whatever is asked of its paths in its own form')
+    else if (verb === 'takeHanded')
+      needed.push('verb: takeHanded answers for its own addresses alone, after the commit')
     else if (verb === 'transient') needed.push('verb: transient is one call at most, and nobody waits for it')
     else expect.unreachable(`verb ${verb} has no clause in the kit yet; write it first`)
   }
@@ -179,7 +181,7 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.jsonValue(), mutated), async (payload) => {
         const reception = await receive(fixtures, await fixtures.sign(bytesOf(payload)))
-        expect(['read', 'unreadable', 'handshake']).toContain(reception.kind)
+        expect(['read', 'unreadable', 'handshake', 'turned_away']).toContain(reception.kind)
         if (reception.kind === 'unreadable') expect(reception.reason).not.toBe('normalize_failed')
         if (reception.kind !== 'read') return
         for (const arrived of messagesOf(reception.arrivals)) {

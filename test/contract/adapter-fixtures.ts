@@ -4,6 +4,7 @@ import type {
   Adapter,
   CallerDesk,
   ChannelDefinition,
+  ChannelDeps,
   Connection,
   FileSource,
   JsonObject,
@@ -50,6 +51,7 @@ export const clauses = [
   'verb: serve answers whatever is asked of its paths in its own form',
   'verb: follow shows a stream only to whoever asks for one',
   'verb: openFile gives the bytes, or says why not, and never how it asked',
+  'verb: takeHanded answers for its own addresses alone, after the commit',
   'deliver: a file is one upload, and none where there is nothing to upload',
   'truth: every declared capability has a clause that runs',
 ] as const
@@ -87,6 +89,8 @@ export type AdapterFixtures = {
   readonly handshake?: { readonly payload: unknown; readonly answer: unknown }
   /** Who stands behind the tokens that `sign` shows; without it nobody shows any. */
   readonly callers?: CallerDesk
+  /** Ports that this channel needs beside the usual ones, or instead of them. */
+  readonly ports?: () => Partial<ChannelDeps>
   readonly replyTo: JsonObject
   readonly textOf: (call: JsonObject) => string
   readonly hostile: readonly {
@@ -112,6 +116,10 @@ export type AdapterFixtures = {
     /** The bytes of an upload, as text. */
     readonly uploaded: (body: unknown) => string
   }
+  /** Addresses for what a runtime hands in: one that is ours, and one that belongs to somebody else. */
+  readonly handed?: { readonly ours: string; readonly foreign: string }
+  /** Files that the channel takes out of what it kept itself: one that is there, and one that is gone. */
+  readonly ownFiles?: { readonly ref: JsonObject; readonly gone: JsonObject }
   /** Clauses that cannot apply, each with its reason. */
   readonly skips: Readonly<Partial<Record<Clause, string>>>
 }
@@ -142,5 +150,6 @@ export function adapterFor(
     agents: () => [{ slug: 'demo', label: 'Demo', description: 'Says something.', skills: [] }],
     newId: () => crypto.randomUUID(),
     ...(files === undefined ? {} : { files }),
+    ...fixtures.ports?.(),
   })
 }

@@ -45,6 +45,8 @@ export async function startParley({
       PARLEY_PORT: '0',
       PARLEY_DATA_DIR: dataDir,
       PARLEY_ADMIN_TOKEN: adminToken,
+      // Its port is the same for all of them.
+      EMAIL_CHANNEL: 'off',
       ...env,
     },
     ...ids,

@@ -40,7 +40,7 @@ async function fillPart(files: FileSource | undefined, part: Part): Promise<Part
   if (file === undefined) return part
   if (file.size > maxBytes) {
     await file.body.cancel()
-    const url = await files.url?.(attachment.id)
+    const url = (await files.link?.(attachment.id))?.url
     return url === undefined ? part : { ...part, bytes_ref: { kind: 'url', url } }
   }
   const bytes = new Uint8Array(await new Response(file.body).arrayBuffer())

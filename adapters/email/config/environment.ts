@@ -1,0 +1,88 @@
+// What the environment says about mail (before hop 1).
+import { type AccessRule, type EnvironmentReading, secret } from '../../../src/contract/index.ts'
+import { developmentDomain, type EmailSettingsInput } from './settings.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Variables any of which says that somebody set mail up. */
+const asking = ['EMAIL_DOMAIN', 'EMAIL_IMAP_URL', 'SMTP_URL', 'EMAIL_DKIM_KEY', 'EMAIL_WEBHOOK_SECRET', 'EMAIL_ALLOW']
+
+/**
+ * Where nobody set anything up, a listener on this machine takes mail for the development domain: it needs no account, and whoever can
+ * reach it is here already. `EMAIL_CHANNEL=off` closes it.
+ */
+export function emailFromEnvironment(env: Environment): EnvironmentReading | undefined {
+  return emailWithoutDefault(env) ?? (env['EMAIL_CHANNEL'] === 'off' ? undefined : development(env))
+}
+
+/** The same for runtimes without a machine of their own. */
+export function emailWithoutDefault(env: Environment): EnvironmentReading | undefined {
+  const isOff = env['EMAIL_CHANNEL'] === 'off'
+  const port = env['EMAIL_SMTP_PORT'] || undefined
+  const values = readAll(env)
+  if (isOff || asking.every((name) => !env[name])) return undefined
+  if (values.domain === undefined) return { missing: ['EMAIL_DOMAIN'] }
+  const access = accessFrom(env['EMAIL_ALLOW'])
+  return {
+    settings: {
+      domain: values.domain,
+      ...(port === undefined ? {} : { smtp: { host: values.host ?? '127.0.0.1', port: Number(port) } }),
+      ...(values.imap === undefined ? {} : { imap: { url: secret(values.imap) } }),
+      webhookSecret: (values.hook ?? '').split(',').flatMap((text) => (text.trim() === '' ? [] : secret(text.trim()))),
+      ...(values.smtp === undefined ? {} : { smtpUrl: secret(values.smtp) }),
+      ...(values.smtp === undefined ? { mailFolder: folderIn(env) } : {}),
+      ...(values.key === undefined ? {} : dkimOf(values.key, values.selector)),
+    },
+    ...(access === undefined ? {} : { access }),
+  }
+}
+
+function readAll(env: Environment) {
+  return {
+    domain: env['EMAIL_DOMAIN'] || undefined,
+    host: env['EMAIL_SMTP_HOST'] || undefined,
+    imap: env['EMAIL_IMAP_URL'] || undefined,
+    smtp: env['SMTP_URL'] || undefined,
+    key: env['EMAIL_DKIM_KEY'] || undefined,
+    selector: env['EMAIL_DKIM_SELECTOR'] || undefined,
+    hook: env['EMAIL_WEBHOOK_SECRET'] || undefined,
+  }
+}
+
+function development(env: Environment): EnvironmentReading {
+  const port = env['EMAIL_SMTP_PORT'] || '2525'
+  return {
+    settings: {
+      domain: developmentDomain,
+      smtp: { host: '127.0.0.1', port: Number(port) },
+      trustLoopback: true,
+      mailFolder: folderIn(env),
+    },
+    // As the run API: whoever is on this machine may speak.
+    access: { mode: 'public', allow: [] },
+  }
+}
+
+/** Beside everything else that this gateway keeps. */
+function folderIn(env: Environment): string {
+  return `${env['PARLEY_DATA_DIR'] || '.parley'}/mail`
+}
+
+/** The key itself, whose line ends may be written as `\n`, or the file that holds it. */
+function dkimOf(key: string, name: string | undefined): Pick<EmailSettingsInput, 'dkimKeys' | 'dkimKeyFile'> {
+  if (!key.includes('-----BEGIN')) return { dkimKeyFile: key }
+  return { dkimKeys: [{ selector: name ?? 'parley', privateKey: secret(key.replaceAll('\\n', '\n')) }] }
+}
+
+function accessFrom(list: string | undefined): AccessRule | undefined {
+  const entries = (list ?? '').split(',').flatMap((entry) => entry.trim() || [])
+  if (entries.length === 0) return undefined
+  if (entries.includes('*')) return { mode: 'public', allow: [] }
+  return { mode: 'allow_list', allow: entries.map(subjectOf) }
+}
+
+/** The local part counts as it is written, the domain has no case. */
+function subjectOf(address: string): string {
+  const at = address.lastIndexOf('@')
+  return `mailto:${address.slice(0, at)}${address.slice(at).toLowerCase()}`
+}

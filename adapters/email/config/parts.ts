@@ -1,0 +1,50 @@
+// The settings of a domain as each part of the channel wants them.
+import { secret } from '../../../src/contract/index.ts'
+import type { MailSettings } from '../deliver/settings.ts'
+import type { ProofSettings } from '../prove/settings.ts'
+import type { WaysSettings } from '../ways/settings.ts'
+import { mailboxOf } from './mailbox.ts'
+import type { EmailSettings } from './settings.ts'
+
+export function waysSettings(settings: EmailSettings): WaysSettings {
+  const { maxBytes, smtp, webhookSecret, ses, mailgun } = settings
+  return {
+    maxBytes,
+    ...(smtp === false ? {} : { smtp: { ...smtp, name: smtp.name ?? settings.domain } }),
+    imap: imapSettings(settings),
+    ...(webhookSecret.length === 0 ? {} : { webhook: { secrets: webhookSecret } }),
+    ...(ses === undefined ? {} : { ses }),
+    ...(mailgun === undefined ? {} : { mailgun }),
+  }
+}
+
+function imapSettings({ imap, domain }: EmailSettings): WaysSettings['imap'] {
+  if (imap === undefined) return undefined
+  const { url, address, mark, startAt, allowPlain, ca } = imap
+  const { password, user, ...place } = mailboxOf(url.reveal())
+  return {
+    ...place,
+    user,
+    password: secret(password),
+    address: address ?? (user.includes('@') ? user : `${user}@${domain}`),
+    startAt,
+    allowPlain,
+    ...(mark === undefined ? {} : { mark }),
+    ...(ca === undefined ? {} : { ca }),
+  }
+}
+
+export function proofSettings({ trustedSealers, unnamedRecipients }: EmailSettings): Partial<ProofSettings> {
+  return { trustedSealers, unnamedRecipients }
+}
+
+export function deliverySettings(settings: EmailSettings): MailSettings {
+  const { domain, smtpUrl, dkimKeys, dkimKeyFile, mailFolder, maxMailBytes, siblings, siblingSecret } = settings
+  return {
+    ...{ domain, dkimKeys, maxMailBytes, siblings, callTimeoutMs: settings.callTimeoutMs },
+    ...(smtpUrl === undefined ? {} : { smtpUrl }),
+    ...(dkimKeyFile === undefined ? {} : { dkimKeyFile }),
+    ...(mailFolder === undefined ? {} : { mailFolder }),
+    ...(siblingSecret === undefined ? {} : { siblingSecret }),
+  }
+}

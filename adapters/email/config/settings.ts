@@ -1,0 +1,155 @@
+// Settings of a mail domain, as an operator writes them (before hop 1).
+import * as z from 'zod'
+import { limitsSchema, type Secret, secretSchema } from '../../../src/contract/index.ts'
+
+/** The domain of a gateway that nobody set up. No mail from elsewhere ever gets to a name below .localhost (RFC 6761). */
+export const developmentDomain = 'parley.localhost'
+
+const domain = z
+  .string()
+  .transform((name) => name.trim().toLowerCase())
+  .refine(
+    (name) => /^(?=.{4,253}$)(?:(?!-)[a-z0-9-]{1,63}(?<!-)\.)+(?!-)[a-z0-9-]{2,63}(?<!-)$/.test(name),
+    'must be a domain in its ASCII form, such as agents.example.org; correct EMAIL_DOMAIN',
+  )
+const mailUrl = (schemes: string, problem: string) => secretSchema(new RegExp(`^(?:${schemes})://\\S+$`), problem)
+const secretList = (entry: z.ZodType<Secret, unknown>) =>
+  z.preprocess(
+    (given) => (Array.isArray(given) ? given : given === undefined ? [] : [given]),
+    z.array(entry).max(2, 'must hold at most two secrets'),
+  )
+const webhookSecret = secretSchema(
+  /^[\x21-\x7e]{32,256}$/,
+  'must be 32 to 256 visible characters; set EMAIL_WEBHOOK_SECRET (openssl rand -hex 32)',
+)
+const pem = secretSchema(
+  /^-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]+-----END [A-Z ]*PRIVATE KEY-----\s*$/,
+  'must be a private key in PEM; correct EMAIL_DKIM_KEY',
+)
+
+const selector = z
+  .string()
+  .regex(/^[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?$/i, 'must be a DNS label; correct EMAIL_DKIM_SELECTOR')
+
+const listenerSchema = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1'),
+  port: z.int('must be a port; correct EMAIL_SMTP_PORT').min(0).max(65_535).default(2525),
+  /** The name it greets with; the domain unless told. */
+  name: domain.optional(),
+  tls: z.strictObject({ key: pem, cert: z.string().includes('BEGIN CERTIFICATE') }).optional(),
+})
+
+const settingsSchema = z.strictObject({
+  domain: domain.default(developmentDomain),
+  /** Other domains whose mail is ours. */
+  domains: z.array(domain).max(50).default([]),
+  /** Other names of agents: a local part or a whole address, to a slug. */
+  addresses: z.record(z.string().toLowerCase(), z.string().min(1)).default({}),
+  /** Domains that let nobody write under another's address: their mails prove the mailbox, not only the domain. */
+  addressDomains: z.array(domain).max(200).default([]),
+  /** Domains of relays whose ARC seals are believed. */
+  trustedSealers: z.array(domain).max(50).default([]),
+  /** Addresses of ours that may get mails which do not name them: behind an alias elsewhere, or in Bcc. */
+  unnamedRecipients: z.array(z.string().toLowerCase()).max(200).default([]),
+  /** Where mail is taken by SMTP; false: nowhere. */
+  smtp: z.union([z.literal(false), listenerSchema]).default(false),
+  /** A mailbox that is read. Everything in it is for the agent of the connection, unless an address of ours says otherwise. */
+  imap: z
+    .strictObject({
+      url: mailUrl('imaps?', 'must be imaps://user:password@host/INBOX; correct EMAIL_IMAP_URL'),
+      /** Whose mailbox it is; the user's name unless told. */
+      address: z.email().optional(),
+      mark: z
+        .union([z.strictObject({ flag: z.string().min(1) }), z.strictObject({ moveTo: z.string().min(1) })])
+        .optional(),
+      /** What is there already is left alone unless it is `all`. */
+      startAt: z.enum(['now', 'all']).default('now'),
+      /** For a server on this machine without TLS. */
+      allowPlain: z.boolean().default(false),
+      ca: z.string().optional(),
+    })
+    .optional(),
+  webhookSecret: secretList(webhookSecret),
+  ses: z
+    .strictObject({
+      topicArns: z.array(z.string().startsWith('arn:')).min(1),
+      s3: z
+        .strictObject({
+          region: z.string().min(1),
+          accessKeyId: z.string().min(1),
+          secretAccessKey: secretSchema(/^\S+$/, 'must be the secret key of the account that may read the bucket'),
+          buckets: z.array(z.string().min(1)).min(1),
+          endpoint: z.url().optional(),
+        })
+        .optional(),
+    })
+    .optional(),
+  mailgun: z
+    .strictObject({ signingKeys: secretList(secretSchema(/^\S{16,256}$/, 'must be the signing key of Mailgun')) })
+    .optional(),
+  /** Whom mail is handed to for sending. */
+  smtpUrl: mailUrl('smtps?', 'must be smtps://user:password@host or smtp://host:port; correct SMTP_URL').optional(),
+  /** Without a server: the folder that mails are written into. */
+  mailFolder: z.string().min(1).optional(),
+  /** Largest mail that goes out with its files in it; others are linked. */
+  maxMailBytes: z
+    .int()
+    .min(64 * 1024)
+    .max(50 * 1024 * 1024)
+    .default(10 * 1024 * 1024),
+  dkimKeys: z
+    .array(z.strictObject({ selector, privateKey: pem }))
+    .max(4)
+    .default([]),
+  /** A file with a key, as `parley email setup` writes it. */
+  dkimKeyFile: z.string().min(1).optional(),
+  /** Whoever hands mail in on this machine is believed to be whom it names. For trying things out, on a domain nobody else has. */
+  trustLoopback: z.boolean().default(false),
+  /** Domains of other gateways whose agents may write to ours, under a count that ends; the secret is the same in all of them. */
+  siblings: z.array(domain).max(50).default([]),
+  siblingSecret: secretSchema(
+    /^[\x21-\x7e]{32,256}$/,
+    'must be 32 to 256 visible characters, the same in every gateway',
+  ).optional(),
+  /** Of one raw mail. */
+  maxBytes: z
+    .int()
+    .min(64 * 1024)
+    .max(25 * 1024 * 1024)
+    .default(25 * 1024 * 1024),
+  /** A DNS-over-HTTPS resolver, for runtimes without a resolver of their own. */
+  dnsOverHttps: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
+  /** How long one send may take; `turns.leaseMs` is at least three times as long. */
+  callTimeoutMs: z.int().min(500).max(60_000).default(9000),
+  limits: limitsSchema.default({ connection: { count: 10, perMs: 1000 } }),
+})
+
+export const emailSettingsSchema = settingsSchema
+  .refine(({ siblings, siblingSecret }) => siblings.length === 0 || siblingSecret !== undefined, {
+    path: ['siblingSecret'],
+    error: 'must be set where there are siblings',
+  })
+  .refine(({ trustLoopback, domain: own, domains }) => !trustLoopback || (isLocal(own) && domains.length === 0), {
+    path: ['trustLoopback'],
+    error: `is for ${developmentDomain} only: on a domain that others know anybody on this machine could be anybody`,
+  })
+  .refine(({ smtp, trustLoopback }) => !trustLoopback || smtp === false || isLoopbackHost(smtp.host), {
+    path: ['smtp', 'host'],
+    error: 'must be 127.0.0.1 or ::1 where trustLoopback is on',
+  })
+
+/** Checked settings of one domain. */
+export type EmailSettings = z.output<typeof emailSettingsSchema>
+/** Settings as an operator writes them. */
+export type EmailSettingsInput = Omit<z.input<typeof emailSettingsSchema>, 'webhookSecret'> & {
+  /** Two during a rotation. */
+  readonly webhookSecret?: string | readonly string[]
+}
+
+function isLocal(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost')
+}
+
+function isLoopbackHost(host: string): boolean {
+  return host === '::1' || host === 'localhost' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}

@@ -1,0 +1,211 @@
+// The email channel: what it can do, and its verbs bound to one domain's settings.
+import {
+  type AccessRule,
+  type Adapter,
+  type AttentionSettings,
+  type Capabilities,
+  type ChannelDefinition,
+  type ChannelDeps,
+  type ConnectionConfig,
+  type ConsentGrant,
+  defineAdapter,
+  GatewayError,
+  type MentionHumans,
+} from '../../src/contract/index.ts'
+import { emailFromEnvironment, emailWithoutDefault } from './config/environment.ts'
+import { deliverySettings, proofSettings, waysSettings } from './config/parts.ts'
+import { type EmailSettings, type EmailSettingsInput, emailSettingsSchema } from './config/settings.ts'
+import { decisionEndpoints, serveDecision } from './confirm/serve.ts'
+import { deliverMail } from './deliver/mail.ts'
+import { deliveryOf } from './deliver/names.ts'
+import { dohLookup } from './dns/doh-lookup.ts'
+import { nodeLookup } from './dns/node-lookup.ts'
+import { createResolver } from './dns/resolver.ts'
+import { openMailFile } from './files.ts'
+import { readHop } from './manners/hop.ts'
+import { normalizeMail } from './normalize/mail.ts'
+import { maxRawBytes } from './normalize/raw.ts'
+import { type Addresses, recipientOf } from './normalize/recipients.ts'
+import { readBody } from './parse/read-body.ts'
+import { proveMail } from './prove/prove-mail.ts'
+import { selfTest } from './prove/self-test.ts'
+import { renderMail } from './render/reply.ts'
+import { scanHead } from './scan/scan-head.ts'
+import { secretOf } from './threads/secret.ts'
+import { createTokens } from './threads/token.ts'
+import { verifyMail } from './verify.ts'
+import { takeHandedMail } from './ways/handed.ts'
+import { createHopOf } from './ways/hop-of.ts'
+import { imapSource } from './ways/imap/source.ts'
+import { createOwnArrivals } from './ways/own-arrivals.ts'
+import { listenSmtp } from './ways/smtp/listen.ts'
+import type { MailCall } from './wire/call.ts'
+import type { MailHead } from './wire/judged.ts'
+import type { ReceivedMail } from './wire/mail.ts'
+import type { ReadMail } from './wire/read.ts'
+
+/** Servers try for five days (RFC 5321 4.5.4.1). A signed mail that is older is somebody's copy. */
+const horizonMs = 7 * 24 * 60 * 60 * 1000
+const hourMs = 60 * 60 * 1000
+
+/** Two machines that answer each other are stopped by these, whatever else they get wrong (mail 5.4, 5.7). */
+const replyLimits: NonNullable<Capabilities['replyLimits']> = [
+  { per: 'thread', count: 10, perMs: hourMs },
+  { per: 'thread', count: 30, perMs: 24 * hourMs },
+  { per: 'sender', count: 20, perMs: hourMs },
+  { per: 'domain', count: 200, perMs: hourMs },
+  { per: 'words', count: 5, perMs: hourMs },
+]
+
+export const emailChannel: ChannelDefinition = {
+  channel: 'email',
+  defaultConnectionId: 'default',
+  defaultAccess: { mode: 'pairing', allow: [] },
+  settingsSchema: emailSettingsSchema,
+  fromEnvironment: emailFromEnvironment,
+  create: (settings, deps) => createEmail(checkedSettings(settings), deps),
+}
+
+/** For runtimes without a machine of their own: nothing is on unless somebody set it up. */
+export const hostedEmailChannel: ChannelDefinition = { ...emailChannel, fromEnvironment: emailWithoutDefault }
+
+/** What an operator writes into parley.config.ts for one domain. */
+export type EmailOptions = EmailSettingsInput & {
+  readonly id?: string
+  readonly agent?: string
+  readonly access?: AccessRule
+  readonly mentionHumans?: MentionHumans
+  readonly attention?: AttentionSettings
+  readonly consent?: ConsentGrant
+}
+
+export function email(options: EmailOptions = {}): ConnectionConfig {
+  const { id = 'default', agent, access, mentionHumans, attention, consent, ...settings } = options
+  return {
+    channel: 'email',
+    id,
+    ...(agent === undefined ? {} : { agent }),
+    ...(access === undefined ? {} : { access }),
+    ...(mentionHumans === undefined ? {} : { mentionHumans }),
+    ...(attention === undefined ? {} : { attention }),
+    ...(consent === undefined ? {} : { consent }),
+    settings,
+  }
+}
+
+function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
+  const { hmac, now, notes, originals, connection } = deps
+  const secret = secretOf(deps)
+  const tokens = createTokens(hmac, secret)
+  const own = createOwnArrivals()
+  const domains = [settings.domain, ...settings.domains]
+  const addresses = (): Addresses => ({
+    domains,
+    agents: deps.agents?.().map(({ slug }) => slug) ?? [connection.agent],
+    aliases: settings.addresses,
+  })
+  const lookup = settings.dnsOverHttps === undefined ? nodeLookup() : dohLookup(deps.fetch, settings.dnsOverHttps)
+  const resolver = createResolver({ lookup, now })
+  const tested = onceTrue(() => selfTest())
+  const verifying = {
+    hopOf: createHopOf(waysSettings(settings), { ...deps, own }),
+    scanHead,
+    async proveMail(mail: ReceivedMail, head: MailHead) {
+      await tested()
+      return proveMail(mail, head, { resolver, settings: proofSettings(settings) })
+    },
+    readBody,
+    keepOriginal: async (raw: Uint8Array, digest: string) =>
+      originals?.keep(raw, { id: digest, mime: 'message/rfc822' }),
+    addresses,
+    tokens,
+    sentUnder: async (key: string) => (notes === undefined ? undefined : deliveryOf(notes, key)),
+    async readHop(domain: string, value: string, messageId: string) {
+      if (![...domains, ...settings.siblings].includes(domain)) return undefined
+      return readHop(hmac, settings.siblingSecret?.reveal() ?? (await secret()), value, messageId)
+    },
+    mailboxAgent: connection.agent,
+    trustLoopback: settings.trustLoopback,
+    maxRowBytes: maxRawBytes,
+  }
+  const { smtp, imap } = waysSettings(settings)
+  const incoming = {
+    ...{ now, own, maxBytes: settings.maxBytes },
+    recipientOf: (address: string) => kindOf(addresses(), address),
+  }
+  const deciding = notes === undefined || deps.publicUrl === undefined ? undefined : { connection, now, notes }
+  return defineAdapter<ReadMail, MailCall>({
+    channel: 'email',
+    capabilities: capabilitiesOf(settings, deciding !== undefined),
+    ...(deciding === undefined ? {} : { endpoints: decisionEndpoints(deciding), serve: serveDecision(deciding) }),
+    verify: (arrival) => verifyMail(verifying, arrival),
+    normalize: (mail, arrival, at) =>
+      normalizeMail({ addresses: addresses(), addressDomains: settings.addressDomains }, mail, arrival, at),
+    render: (reply, to, mayNotify) => renderMail(reply, to, mayNotify),
+    deliver: deliverMail(deliverySettings(settings), { ...deps, tokens: async () => tokens, secret }),
+    openFile: openMailFile(originals),
+    ...(smtp === undefined ? {} : { listen: afterTest(tested, listenSmtp(smtp, incoming)) }),
+    ...(imap === undefined ? {} : { source: imapSource(imap, incoming) }),
+    takeHanded: takeHandedMail(incoming),
+  })
+}
+
+function capabilitiesOf(settings: EmailSettings, isDecidedHere: boolean): Capabilities {
+  return {
+    // One reply is one mail.
+    maxTextLength: Number.MAX_SAFE_INTEGER,
+    // Every try carries the same Message-ID, by which whoever gets it twice recognises it.
+    idempotentSend: 'client-id',
+    callTimeoutMs: settings.callTimeoutMs,
+    horizonMs,
+    limits: settings.limits,
+    replyLimits,
+    receivedVia: 'email',
+    authMethods: ['email-dmarc', 'email-dkim', 'email-loopback', 'email-link'],
+    mentionRelay: { kind: 'recipient-field', fields: ['to', 'cc'] },
+    isInteractive: true,
+    verbs: [
+      ...(['openFile', 'takeHanded'] as const),
+      ...(settings.smtp === false ? [] : (['listen'] as const)),
+      ...(settings.imap === undefined ? [] : (['source'] as const)),
+      ...(isDecidedHere ? (['serve'] as const) : []),
+    ],
+  }
+}
+
+/** What cannot tell a true signature from a broken one takes no mail: the port stays closed, and says why. */
+function afterTest(
+  tested: () => Promise<void>,
+  listen: NonNullable<Adapter['listen']>,
+): NonNullable<Adapter['listen']> {
+  return async (door, signal) => {
+    await tested()
+    return listen(door, signal)
+  }
+}
+
+/** What has failed is tried again by the next who asks. */
+function onceTrue(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined
+  return () => {
+    done ??= work().catch((error: unknown) => {
+      done = undefined
+      throw error
+    })
+    return done
+  }
+}
+
+/** As the listener answers RCPT. */
+function kindOf(addresses: Addresses, address: string): 'agent' | 'bounce' | 'unknown' | 'foreign' {
+  const { kind } = recipientOf(addresses, address)
+  if (kind !== 'unknown') return kind
+  return addresses.domains.includes(address.slice(address.lastIndexOf('@') + 1).toLowerCase()) ? 'unknown' : 'foreign'
+}
+
+function checkedSettings(settings: unknown): EmailSettings {
+  const parsed = emailSettingsSchema.safeParse(settings)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
+  throw new GatewayError('config_invalid', `[email] ${problems.join('; ')}`)
+}

@@ -1,0 +1,31 @@
+// The signed count of agents that answered each other to get here (mail 5.4): without it two polite agents would never hear of each
+// other, and two impolite ones would never stop. `X-Agent-Hop: 2; mac=…`, bound to the mail that carries it.
+import type { Hmac } from '../../../src/contract/index.ts'
+import { equalInConstantTime } from '../../../src/verification/index.ts'
+import { base32 } from '../threads/key.ts'
+
+export const hopHeader = 'X-Agent-Hop'
+/** A mail that is the fifth in a row written by agents is taken by nobody. */
+export const maxHops = 4
+const macLength = 32
+
+export async function signHop(hmac: Hmac, secret: string, hop: number, messageId: string): Promise<string> {
+  return `${hop}; mac=${await macOf(hmac, secret, hop, messageId)}`
+}
+
+/** The hop that a mail with this id really has; undefined where nobody who shares the secret said so. */
+export async function readHop(
+  hmac: Hmac,
+  secret: string,
+  value: string,
+  messageId: string,
+): Promise<number | undefined> {
+  const [, hop = '', mac = ''] = /^\s*([1-9]\d{0,2})\s*;\s*mac=([a-z2-7]{32})\s*$/.exec(value) ?? []
+  if (hop === '') return undefined
+  return equalInConstantTime(await macOf(hmac, secret, Number(hop), messageId), mac) ? Number(hop) : undefined
+}
+
+async function macOf(hmac: Hmac, secret: string, hop: number, messageId: string): Promise<string> {
+  const bytes = new TextEncoder().encode(`hop\n${hop}\n${messageId}`)
+  return base32(await hmac.sha256(secret, bytes)).slice(0, macLength)
+}

@@ -1,0 +1,40 @@
+// The routing facts of a mail: who else is in it, and whether this agent is spoken to (ruling 3). Only To and Cc count, never the words
+// of a mail (msg EM-08). Pure.
+import type { ChannelContext, Connection } from '../../../src/contract/index.ts'
+import type { ReadMail, ReadRecipient } from '../wire/read.ts'
+import { type Addresses, isOurs, recipientOf } from './recipients.ts'
+import { authorOf } from './sender.ts'
+
+type Agent = Extract<ReadRecipient, { kind: 'agent' }>
+
+const maxMentions = 50
+
+export function contextOf(
+  mail: ReadMail,
+  recipient: Agent,
+  scene: { readonly connection: Connection; readonly addresses: Addresses; readonly threadId: string },
+): ChannelContext {
+  const { head, proof } = mail
+  const author = authorOf(proof)
+  const named = [...head.to, ...head.cc]
+  const others = named.filter(({ address }) => address !== author?.address && !isOurs(scene.addresses, address))
+  const isNamed = named.some(({ address }) => {
+    const meant = recipientOf(scene.addresses, address)
+    return meant.kind === 'agent' && meant.agent === recipient.agent
+  })
+  // A blind copy is overheard: answering it would tell the others of it.
+  const isDirect = others.length === 0 && (isNamed || recipient.tokenKey !== undefined)
+  return {
+    connector_id: scene.connection.id,
+    external_provider: 'email',
+    external_conversation_id: scene.threadId,
+    external_message_id: recipient.thread.id,
+    sender_id: author?.address ?? null,
+    room_kind: isDirect ? 'dm' : 'group',
+    from_self: false,
+    addressed: isDirect ? 'dm' : recipient.tokenKey !== undefined ? 'reply' : isNamed ? 'mention' : 'none',
+    visibility: isDirect ? 'direct' : 'private',
+    mentions: others.slice(0, maxMentions).map(({ address }) => ({ text: address, subject: `mailto:${address}` })),
+    event: 'new',
+  }
+}

@@ -1,0 +1,145 @@
+// Hop 3: one mail to one message for each agent that it was handed over for, or to the reason why it asks for nothing. Pure.
+import {
+  type Arrived,
+  type ArrivedMessage,
+  type ArrivedNothing,
+  type Connection,
+  formatAddress,
+  type RawArrival,
+} from '../../../src/contract/index.ts'
+import { maxHops } from '../manners/hop.ts'
+import { whyNeverAnswered } from '../manners/never-answer.ts'
+import { reportFacts } from '../manners/reports.ts'
+import { threadName } from '../threads/key.ts'
+import type { ReadMail, ReadRecipient } from '../wire/read.ts'
+import { contextOf } from './context.ts'
+import { partsOf } from './parts.ts'
+import { rawOf } from './raw.ts'
+import { type Addresses, isOurs, recipientOf } from './recipients.ts'
+import { replyToOf } from './reply-to.ts'
+import { authorOf, senderOf, subjectOf } from './sender.ts'
+
+/** What is known of the connection beside its name. */
+export type MailScene = { readonly addresses: Addresses; readonly addressDomains: readonly string[] }
+
+type Agent = Extract<ReadRecipient, { kind: 'agent' }>
+
+/** Of an id or a thread's name: what is longer stands in the raw mail only. */
+const maxIdLength = 500
+
+export function normalizeMail(
+  scene: MailScene,
+  mail: ReadMail,
+  arrival: RawArrival,
+  connection: Connection,
+): readonly Arrived[] {
+  const agents = new Map<string, Agent>()
+  const reports: ArrivedNothing[] = []
+  for (const recipient of mail.recipients) {
+    if (recipient.kind === 'bounce') reports.push(fromReport(scene, mail, recipient))
+    // The same agent under two addresses of one mail is asked once; the address that names its thread says the most.
+    if (recipient.kind === 'agent' && (agents.get(recipient.agent)?.tokenKey ?? undefined) === undefined)
+      agents.set(recipient.agent, recipient)
+  }
+  const messages = [...agents.values()].map((each) => fromMail(scene, mail, each, { arrival, connection }))
+  const all = [...reports, ...messages]
+  return all.length === 0 ? [nothing(scene, mail, mail.envelope.rcptTo[0] ?? '', 'unknown_recipient')] : all
+}
+
+function fromMail(
+  scene: MailScene,
+  mail: ReadMail,
+  recipient: Agent,
+  { arrival, connection }: { readonly arrival: RawArrival; readonly connection: Connection },
+): Arrived {
+  const parts = partsOf(mail)
+  const reason = whyIgnored(scene, mail, recipient) ?? (parts.length === 0 ? 'no_content' : undefined)
+  if (reason !== undefined) return nothing(scene, mail, recipient.given, reason)
+  const { head, proof, hop } = mail
+  const { agent, thread } = recipient
+  const author = authorOf(proof)
+  const id = shortId(thread.id)
+  // The beginning of the chain, as the mail tells it (ruling 8): which conversation it joins is decided by what may be joined.
+  const threadId = shortId(head.references[0] ?? head.inReplyTo[0] ?? thread.id)
+  const parent = head.inReplyTo[0] ?? head.references.at(-1)
+  const address = formatAddress({ local: agent, domain: connection.domain })
+  const chain = hop === undefined ? {} : { agent_chain: { hop, max_hops: maxHops, is_final: hop === maxHops } }
+  const message: ArrivedMessage['message'] = {
+    id,
+    thread_id: threadId,
+    ...(parent === undefined ? {} : { in_reply_to: shortId(parent) }),
+    sender: senderOf(proof, {
+      domain: connection.domain,
+      recipient: address,
+      receivedAt: arrival.receivedAt,
+      addressDomains: scene.addressDomains,
+    }),
+    recipient: address,
+    parts,
+    recipient_capabilities: {
+      mention_relay: { kind: 'recipient-field', fields: ['to', 'cc'] },
+      ...chain,
+      rendering: { streaming: 'none', files: true, buttons: false },
+    },
+    received_via: 'email',
+    received_at: arrival.receivedAt,
+    raw: rawOf(mail, recipient.given, scene.addresses.domains),
+    channel: contextOf(mail, recipient, { connection, addresses: scene.addresses, threadId }),
+  }
+  return {
+    kind: 'message',
+    message,
+    agent,
+    isAddressed: true,
+    semanticId: id,
+    version: '0',
+    isSenderChosenId: true,
+    deliveryId: id,
+    ...(author === undefined ? {} : { subject: subjectOf(author) }),
+    thread: { candidates: thread.candidates, vouched: false, fresh: threadName(thread.key), also: thread.also },
+    replyTo: replyToOf(mail, recipient),
+    ...(mail.original === undefined ? {} : { originals: [mail.original] }),
+    ...(head.date === undefined ? {} : { platformAt: head.date }),
+  }
+}
+
+function whyIgnored({ addresses }: MailScene, mail: ReadMail, recipient: Agent): string | undefined {
+  const { head, envelope, body, hop } = mail
+  const from = head.from === undefined ? undefined : recipientOf(addresses, head.from.address)
+  // An agent's own mail that comes back to it, however it is marked.
+  if (from?.kind === 'agent' && from.agent === recipient.agent) return 'own_message'
+  return whyNeverAnswered({
+    head,
+    mailFrom: envelope.mailFrom,
+    isReport: body.report !== undefined,
+    isOurs: (address) => isOurs(addresses, address),
+    domains: addresses.domains,
+    hop,
+  })
+}
+
+function fromReport(
+  scene: MailScene,
+  mail: ReadMail,
+  recipient: Extract<ReadRecipient, { kind: 'bounce' }>,
+): ArrivedNothing {
+  const { reason, ...effects } = reportFacts(mail.body.report, recipient.sent, mail.receivedAt)
+  // Under a name of its own: nobody can keep a report away by sending something else under its id.
+  return { ...nothing(scene, mail, recipient.given, reason), deliveryId: `report:${mail.digest}`, ...effects }
+}
+
+function nothing(scene: MailScene, mail: ReadMail, given: string, reason: string): ArrivedNothing {
+  const author = authorOf(mail.proof)
+  return {
+    kind: 'ignored',
+    reason,
+    isNoise: false,
+    deliveryId: shortId(mail.head.messageId ?? `${mail.digest}@invalid`),
+    ...(author === undefined ? {} : { subject: subjectOf(author) }),
+    raw: rawOf(mail, given, scene.addresses.domains),
+  }
+}
+
+function shortId(id: string): string {
+  return id.slice(0, maxIdLength)
+}

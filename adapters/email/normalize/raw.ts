@@ -1,0 +1,37 @@
+// What is kept of a mail beside the message: its text within bounds and the part of its envelope that concerns this recipient. Whom
+// else it was handed over for is nobody's business: they may have been blind copies. Pure.
+import type { JsonObject } from '../../../src/contract/index.ts'
+import type { ReadMail } from '../wire/read.ts'
+
+/** A larger mail keeps its head; all of it lies with the originals. */
+export const maxRawBytes = 128 * 1024
+
+export function rawOf(
+  { raw, head, envelope, original }: ReadMail,
+  given: string,
+  domains: readonly string[],
+): JsonObject {
+  const isWhole = raw.length <= maxRawBytes
+  const kept = isWhole ? raw : raw.subarray(0, Math.min(head.bodyStart, maxRawBytes))
+  return {
+    envelope: { from: envelope.mailFrom ?? null, to: given },
+    mail: withoutForgedResults(new TextDecoder().decode(kept), domains),
+    ...(isWhole ? {} : { original: original ?? null, size: raw.length }),
+  }
+}
+
+const results = /^authentication-results\s*:\s*([^\s;]*)/i
+
+/** A result that claims to be ours was written by somebody else: nothing of ours comes in from outside. */
+function withoutForgedResults(text: string, domains: readonly string[]): string {
+  const end = text.search(/\r?\n\r?\n/)
+  const head = end < 0 ? text : text.slice(0, end)
+  if (!/^authentication-results/im.test(head)) return text
+  const fields = head.split(/\r?\n(?![ \t])/)
+  const kept = fields.filter((field) => !domains.includes((results.exec(unfolded(field))?.[1] ?? '').toLowerCase()))
+  return kept.length === fields.length ? text : kept.join('\r\n') + text.slice(head.length)
+}
+
+function unfolded(field: string): string {
+  return field.replace(/\r?\n[ \t]+/g, ' ')
+}

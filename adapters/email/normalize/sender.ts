@@ -1,0 +1,63 @@
+// Who wrote a mail, by what was proven and nothing else; what it merely claims stays in its raw text (ruling 7). Pure.
+import {
+  cleanName,
+  formatAddress,
+  mintEvidence,
+  parseAddress,
+  type Sender,
+  unverifiedSender,
+  verifiedSender,
+} from '../../../src/contract/index.ts'
+import type { Mailbox, MailProof } from '../wire/judged.ts'
+
+export type SenderScene = {
+  /** Ours, as issuer where no domain signed; and of addresses of nobody. */
+  readonly domain: string
+  readonly recipient: string
+  readonly receivedAt: string
+  /** Domains that let nobody write under another's address. */
+  readonly addressDomains: readonly string[]
+}
+
+/** The author, if the proof is one and the address one that can be written down without a doubt. */
+export function authorOf({ standing, author }: MailProof): Mailbox | undefined {
+  if (standing !== 'verified' || author === undefined) return undefined
+  return parseAddress(author.address) === undefined ? undefined : author
+}
+
+export function subjectOf({ address, domain }: Mailbox): string {
+  return `mailto:${address.slice(0, address.lastIndexOf('@'))}@${domain}`
+}
+
+export function senderOf(proof: MailProof, scene: SenderScene): Sender {
+  const author = authorOf(proof)
+  const address = author === undefined ? undefined : parseAddress(author.address)
+  if (author === undefined || address === undefined || proof.method === 'none') return unverifiedSender(scene.domain)
+  const name = cleanName(author.name)
+  const { method, keyId } = proof
+  const evidence = mintEvidence({
+    subject: subjectOf(author),
+    issuer: signerOf(keyId) ?? scene.domain,
+    method: `urn:gw:auth:${method}:v0.1`,
+    // A signature is its domain's word for the mailbox: who may use which one is that domain's affair.
+    assurance: scene.addressDomains.includes(author.domain) ? 'address' : 'domain',
+    recipient: scene.recipient,
+    issuedAt: scene.receivedAt,
+    ...(keyId === undefined ? {} : { keyId }),
+    claims: { signed: proof.signedHeaders.slice(0, 32).join(':'), reasons: proof.reasons.slice(0, 16) },
+  })
+  return verifiedSender([evidence], {
+    address: formatAddress(address),
+    ...(name === '' ? {} : { display_name: name }),
+    profile: { ...(name === '' ? {} : { display_name: name }), provider: 'email', provider_subject: subjectOf(author) },
+    auth_method: method,
+    ...(keyId === undefined ? {} : { key_id: keyId }),
+  })
+}
+
+/** The domain in `selector._domainkey.domain`. */
+function signerOf(keyId: string | undefined): string | undefined {
+  const mark = '._domainkey.'
+  const at = keyId?.indexOf(mark) ?? -1
+  return at < 0 ? undefined : keyId?.slice(at + mark.length)
+}

@@ -1,0 +1,134 @@
+// Hop 2: which hop brought a mail, whom its bytes prove it to be from, what it says, and whatever else about it takes waiting. Nothing is
+// read before the hop is genuine, and what is refused is refused before anything is kept.
+import type { RawArrival, Verdict } from '../../src/contract/index.ts'
+import { hexOf } from '../../src/verification/index.ts'
+import { hopHeader } from './manners/hop.ts'
+import { type Addresses, recipientOf } from './normalize/recipients.ts'
+import { resolveThread } from './threads/resolve.ts'
+import type { Tokens } from './threads/token.ts'
+import type { MailBody, MailHead, MailProof, MailRefusal } from './wire/judged.ts'
+import type { ReceivedMail } from './wire/mail.ts'
+import type { ReadMail, ReadRecipient, SentMail } from './wire/read.ts'
+
+/** What the ways in make of an arrival. */
+export type Hop = Exclude<Verdict<never>, { kind: 'genuine' }> | { readonly kind: 'mail'; readonly mail: ReceivedMail }
+
+export type VerifyDeps = {
+  readonly hopOf: (arrival: RawArrival) => Promise<Hop>
+  readonly scanHead: (raw: Uint8Array) => MailHead
+  readonly proveMail: (mail: ReceivedMail, head: MailHead) => Promise<MailProof | MailRefusal>
+  readonly readBody: (raw: Uint8Array, head: MailHead) => Promise<MailBody | MailRefusal>
+  /** Keeps the raw mail beside its row. Undefined: there is no place for it. */
+  readonly keepOriginal: (raw: Uint8Array, digest: string) => Promise<string | undefined>
+  readonly addresses: () => Addresses
+  readonly tokens: Tokens
+  readonly sentUnder: (key: string) => Promise<SentMail | undefined>
+  /** The count in a hop header of a mail from this domain, where one of its gateways may write any. */
+  readonly readHop: (domain: string, value: string, messageId: string) => Promise<number | undefined>
+  /** Whose every mail is in a mailbox that is fetched. */
+  readonly mailboxAgent: string
+  readonly trustLoopback: boolean
+  /** Above this many bytes a mail is kept beside its row. */
+  readonly maxRowBytes: number
+}
+
+const maxRecipients = 100
+
+export async function verifyMail(deps: VerifyDeps, arrival: RawArrival): Promise<Verdict<ReadMail>> {
+  const hop = await deps.hopOf(arrival)
+  if (hop.kind !== 'mail') return hop
+  const { mail } = hop
+  const head = deps.scanHead(mail.raw)
+  const deliveryId = head.messageId === undefined ? {} : { deliveryId: head.messageId.slice(0, 500) }
+  const refused = (given: MailRefusal): Verdict<ReadMail> =>
+    given.kind === 'later'
+      ? { kind: 'later', reason: given.reason }
+      : { kind: 'turned_away', reason: given.reason, remedy: given.remedy, ...deliveryId }
+  if (mail.envelope.rcptTo.length > maxRecipients) return refused(tooMany)
+  const proof = await judge(deps, arrival, mail, head)
+  if ('kind' in proof) return refused(proof)
+  if (proof.standing === 'spoofed') return refused(spoofed)
+  const body = await deps.readBody(mail.raw, head)
+  if ('kind' in body) return refused(body)
+  return { kind: 'genuine', payload: await complete(deps, { ...mail, head, proof, body }) }
+}
+
+const tooMany: MailRefusal = {
+  kind: 'refused',
+  reason: 'too_many_recipients',
+  remedy: `name at most ${maxRecipients} recipients in one mail`,
+}
+const spoofed: MailRefusal = {
+  kind: 'refused',
+  reason: 'spoofed_sender',
+  remedy: 'send it through a server that signs for the domain in From',
+}
+const nothingProven: MailProof = {
+  ...{ standing: 'none', method: 'none', author: undefined, keyId: undefined, signatureHash: undefined },
+  ...{ signedHeaders: [], reasons: [] },
+}
+
+async function judge(
+  deps: VerifyDeps,
+  arrival: RawArrival,
+  mail: ReceivedMail,
+  head: MailHead,
+): Promise<MailProof | MailRefusal> {
+  const addresses = deps.addresses()
+  // A report counts by the token it comes back to. Servers that bounce rarely sign, and nobody is believed by it.
+  const isReport = mail.envelope.rcptTo.every((each) => recipientOf(addresses, each).kind === 'bounce')
+  if (isReport) return nothingProven
+  if (
+    deps.trustLoopback &&
+    mail.way === 'smtp' &&
+    arrival.isLoopback &&
+    head.from !== undefined &&
+    head.faults.length === 0
+  )
+    return {
+      ...nothingProven,
+      ...{ standing: 'verified', method: 'email-loopback', author: head.from, reasons: ['submitted_on_this_machine'] },
+    }
+  const proof = await deps.proveMail(mail, head)
+  const isGivenUp = 'kind' in proof && proof.kind === 'later' && mail.isLastTry === true
+  return isGivenUp ? { ...nothingProven, reasons: [proof.reason] } : proof
+}
+
+type Judged = ReceivedMail & { readonly head: MailHead; readonly proof: MailProof; readonly body: MailBody }
+
+async function complete(deps: VerifyDeps, mail: Judged): Promise<ReadMail> {
+  const { raw, body } = mail
+  const digest = hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', new Uint8Array(raw))))
+  const recipients = await Promise.all(mail.envelope.rcptTo.map((each) => readRecipient(deps, mail, digest, each)))
+  // Before the row that refers to it commits (ruling 25): what a crash leaves behind nobody refers to, and it goes by itself.
+  const isKept =
+    recipients.some(({ kind }) => kind === 'agent') && (body.files.length > 0 || raw.length > deps.maxRowBytes)
+  const original = isKept ? await deps.keepOriginal(raw, digest) : undefined
+  const hop = await hopOfMail(deps, mail)
+  return { ...mail, digest, recipients, hop, ...(original === undefined ? {} : { original }) }
+}
+
+async function readRecipient(deps: VerifyDeps, mail: Judged, digest: string, given: string): Promise<ReadRecipient> {
+  const addresses = deps.addresses()
+  const meant = recipientOf(addresses, given)
+  const { tokens } = deps
+  if (meant.kind === 'bounce') {
+    const key = await tokens.read(meant.token)
+    const sent = key === undefined ? undefined : await deps.sentUnder(key)
+    return { given, kind: 'bounce', ...(sent === undefined ? {} : { sent }) }
+  }
+  // A mailbox that is fetched belongs to one agent, whatever its addresses are called.
+  if (meant.kind === 'unknown' && mail.way !== 'imap') return { given, kind: 'unknown' }
+  const { agent, address } = meant.kind === 'agent' ? meant : { agent: deps.mailboxAgent, address: given }
+  const tokenKey = meant.kind === 'agent' && meant.token !== undefined ? await tokens.read(meant.token) : undefined
+  const thread = await resolveThread(mail.head, { syntheticId: `${digest}@invalid`, tokenKey, tokens })
+  return { given, kind: 'agent', agent, address, thread, ...(tokenKey === undefined ? {} : { tokenKey }) }
+}
+
+/** Counts only in a mail whose own domain signed it, and only from a domain whose agents may write to ours. */
+async function hopOfMail(deps: VerifyDeps, { head, proof }: Judged): Promise<number | undefined> {
+  const fields = head.fields.filter(({ name }) => name === hopHeader.toLowerCase())
+  const domain = proof.standing === 'verified' ? proof.author?.domain : undefined
+  if (domain === undefined || fields.length !== 1 || head.messageId === undefined) return undefined
+  return deps.readHop(domain, fields[0]?.value ?? '', head.messageId)
+}
