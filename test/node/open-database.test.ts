@@ -3,12 +3,15 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openDatabase } from '../../src/node/open-database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { createTurnStore } from '../../src/storage/turn-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
 import { migrationsFolder } from '../setup/cloned-database.ts'
+
+// Each fills or opens a whole database; a busy machine takes its time over it.
+vi.setConfig({ testTimeout: 120_000 })
 
 let dataDir: string
 const open = () =>
