@@ -6,6 +6,7 @@ import { callerTerms } from './assemble/caller-terms.ts'
 import { type Assembled, assemble, type Runtime } from './assemble.ts'
 import type { Config, DatabaseKind } from './config.ts'
 import { GatewayError, type Log, type Secret } from './contract/index.ts'
+import type { ListenerSign } from './gateway/listeners/run-listeners.ts'
 import { replay } from './gateway/replay.ts'
 import { createSessionDesk } from './gateway/session-desk.ts'
 import { newTraceId } from './gateway/trace-id.ts'
@@ -65,6 +66,8 @@ export type RunningGateway = {
   readonly database: DatabaseKind
   /** Shown once, when it was made at this start. */
   readonly newAdminToken: string | undefined
+  /** Connections with a port of their own. */
+  readonly listeners: () => readonly ListenerSign[]
   /** Answers no more, lets turns reach their next step, and gives everything back; at most `graceMs` long. */
   readonly stop: (graceMs: number) => Promise<void>
 }
@@ -73,6 +76,7 @@ const watchMs = 50_000
 const signsFreshMs = 1_000
 /** A little more than the statement's own deadline, for connections that hang. */
 const signsLateMs = 2_500
+const portsLateMs = 5_000
 /** A loop that says nothing for so long hangs or has died. */
 const loopPatienceMs = 15_000
 
@@ -111,13 +115,15 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const closeControl = config.databaseUrl === undefined ? undefined : await offerControl(config.dataDir, lockServer)
   const unlisten = await opened.database.listen(assembled.wake)
   const background = startBackground(assembled, opened.database, config, options.log)
-  waysIn.start()
+  // Whoever is told that we are up may use every port; one that takes its time is shown later, and keeps nobody waiting.
+  await inTime(portsLateMs, waysIn.start()).catch(() => {})
   const { stop: stopLeases, closeTools } = assembled
   options.log.info('gateway_started', { database: opened.database.kind, count: config.connections.length })
   return {
     url: addressOf(server, config),
     database: config.database.kind,
     newAdminToken: admin.isNew ? admin.token.reveal() : undefined,
+    listeners: waysIn.signs.listeners,
     async stop(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()

@@ -38,11 +38,20 @@ function welcome(running: RunningGateway, config: Config): string {
   const lines = [`Parley is up at ${running.url}`]
   lines.push(`Database: ${databaseLine(running.database, config.dataDir)}`)
   lines.push(`Agents: ${config.agents.map((agent) => agent.slug).join(', ')}`)
-  for (const each of config.connections)
-    lines.push(`Connection: ${each.channel.channel}/${each.id} -> ${each.agent} (${each.access.mode})`)
+  for (const each of config.connections) {
+    const key = `${each.channel.channel}/${each.id}`
+    lines.push(`Connection: ${key} -> ${each.agent} (${each.access.mode})${portOf(running, key)}`)
+  }
   if (running.newAdminToken !== undefined) lines.push(`Admin token, shown this once: ${running.newAdminToken}`)
   lines.push('', 'Say something to the agent:', tryIt(running.url), '')
   return lines.join('\n')
+}
+
+/** Where a connection with a port of its own is reached. */
+function portOf({ listeners }: RunningGateway, key: string): string {
+  const sign = listeners().find(({ connection }) => connection === key)
+  if (sign === undefined) return ''
+  return sign.state === 'listening' ? ` at ${sign.address}` : `; its port is not open (${sign.code})`
 }
 
 function databaseLine(database: RunningGateway['database'], dataDir: string): string {

@@ -7,7 +7,8 @@ import type { AppDeps } from '../http/deps.ts'
 import { handIn } from '../http/hand-in.ts'
 
 export type NodeListeners = {
-  readonly start: () => void
+  /** Resolves when every port was tried once. */
+  readonly start: () => Promise<void>
   readonly signs: () => readonly ListenerSign[]
   readonly stop: () => Promise<void>
 }
@@ -27,6 +28,7 @@ export function createNodeListeners(
   return {
     start() {
       running ??= runListeners({ ...deps, doorOf })
+      return running.tried
     },
     signs: () => running?.signs() ?? [],
     stop: async () => running?.stop(),

@@ -6,7 +6,8 @@ import { createNodeListeners } from './listeners.ts'
 import { createNodeSources } from './sources.ts'
 
 export type WaysIn = {
-  readonly start: () => void
+  /** Resolves when every port was tried once. */
+  readonly start: () => Promise<void>
   readonly signs: Required<Pick<ReadinessDeps, 'sources' | 'listeners'>>
   readonly stop: () => Promise<void>
 }
@@ -17,7 +18,7 @@ export function createWaysIn(assembled: Assembled, rejections: AppDeps['rejectio
   return {
     start() {
       sources.start()
-      listeners.start()
+      return listeners.start()
     },
     signs: { sources: sources.signs, listeners: listeners.signs },
     async stop() {

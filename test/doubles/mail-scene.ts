@@ -11,7 +11,6 @@ import { textOf } from '../../src/contract/index.ts'
 import { createNodeListeners } from '../../src/node/listeners.ts'
 import { createRejections } from '../../src/operator/rejections.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { until } from './at-work.ts'
 import { createTestGateway, type TestGateway } from './test-gateway.ts'
 
 export type SentOut = {
@@ -61,8 +60,7 @@ export async function openMailScene(database: Database, options: SceneOptions = 
     ...options.environment,
   })
   const listeners = createNodeListeners(gateway, createRejections())
-  listeners.start()
-  await until(() => listeners.signs()[0]?.state === 'listening')
+  await listeners.start()
   const address = listeners.signs()[0]?.address ?? ''
   const port = Number(address.slice(address.lastIndexOf(':') + 1))
   return {

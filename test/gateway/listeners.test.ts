@@ -82,7 +82,7 @@ describeOnEachDatabase('a listener', (database) => {
     )
     const rejections = createRejections()
     const listeners = createNodeListeners(gateway, rejections)
-    listeners.start()
+    void listeners.start()
     open.push(async () => {
       await listeners.stop()
       gateway.stop()

@@ -16,6 +16,8 @@ export type ListenerSign = {
 
 export type RunningListeners = {
   readonly signs: () => readonly ListenerSign[]
+  /** Resolves when every port was tried once: open, or known not to be. */
+  readonly tried: Promise<void>
   /** Takes nobody new, and resolves when those who were there have been answered. */
   readonly stop: () => Promise<void>
 }
@@ -29,11 +31,19 @@ const backoff = { firstMs: 500, maxMs: 30_000 } as const
 export function runListeners(deps: ListenersDeps): RunningListeners {
   const stopping = new AbortController()
   const signs = new Map<string, ListenerSign>()
-  const running = deps.connections
-    .filter((at) => at.adapter.listen !== undefined)
-    .map((at) => runListener(deps, at, { stop: stopping.signal, tell: (sign) => void signs.set(at.key, sign) }))
+  const tried = Promise.withResolvers<void>()
+  const listening = deps.connections.filter((at) => at.adapter.listen !== undefined)
+  const tell = (at: GatewayConnection, sign: ListenerSign): void => {
+    signs.set(at.key, sign)
+    if (signs.size === listening.length) tried.resolve()
+  }
+  if (listening.length === 0) tried.resolve()
+  const running = listening.map((at) =>
+    runListener(deps, at, { stop: stopping.signal, tell: (sign) => tell(at, sign) }),
+  )
   return {
     signs: () => [...signs.values()],
+    tried: tried.promise,
     async stop() {
       stopping.abort()
       await Promise.all(running)
