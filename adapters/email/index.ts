@@ -104,7 +104,8 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
     agents: deps.agents?.().map(({ slug }) => slug) ?? [connection.agent],
     aliases: settings.addresses,
   })
-  const lookup = settings.dnsOverHttps === undefined ? nodeLookup() : dohLookup(deps.fetch, settings.dnsOverHttps)
+  const lookup =
+    settings.dnsOverHttps === undefined ? nodeLookup(settings.dnsServers) : dohLookup(deps.fetch, settings.dnsOverHttps)
   const resolver = createResolver({ lookup, now })
   const tested = onceTrue(() => selfTest())
   const verifying = {

@@ -31,6 +31,11 @@ const selector = z
   .string()
   .regex(/^[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?$/i, 'must be a DNS label; correct EMAIL_DKIM_SELECTOR')
 
+const nameServer = z.string().refine((text) => {
+  const [, bracketed, plain] = /^(?:\[(.+)\]|([\d.]+))(?::\d{1,5})?$/.exec(text) ?? []
+  return bracketed === undefined ? z.ipv4().safeParse(plain).success : z.ipv6().safeParse(bracketed).success
+}, 'must be an address such as 192.0.2.53:53')
+
 const listenerSchema = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   port: z.int('must be a port; correct EMAIL_SMTP_PORT').min(0).max(65_535).default(2525),
@@ -117,6 +122,8 @@ const settingsSchema = z.strictObject({
     .min(64 * 1024)
     .max(25 * 1024 * 1024)
     .default(25 * 1024 * 1024),
+  /** Name servers that are asked, `address` or `address:port`; those of this machine unless told. */
+  dnsServers: z.array(nameServer).min(1).max(8).optional(),
   /** A DNS-over-HTTPS resolver, for runtimes without a resolver of their own. */
   dnsOverHttps: z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional(),
   /** How long one send may take; `turns.leaseMs` is at least three times as long. */

@@ -72,6 +72,11 @@ describe('a domain of one’s own', () => {
   })
 })
 
+test('name servers are addresses, with a port or without', () => {
+  const dnsServers = ['192.0.2.53', '192.0.2.53:5353', '[2001:db8::53]:53']
+  expect(emailSettingsSchema.parse({ dnsServers })).toMatchObject({ dnsServers })
+})
+
 test.each([
   [{ domain: 'example.org', trustLoopback: true }, 'trustLoopback is for parley.localhost only'],
   [{ trustLoopback: true, domains: ['example.org'] }, 'trustLoopback is for parley.localhost only'],
@@ -83,6 +88,8 @@ test.each([
   [{ webhookSecret: 'short' }, 'webhookSecret.0 must be 32 to 256'],
   [{ dkimKeys: [{ selector: 's', privateKey: 'x' }] }, 'dkimKeys.0.privateKey must be a private key'],
   [{ siblings: ['b.example'] }, 'siblingSecret must be set'],
+  [{ dnsServers: ['999.1.1.1'] }, 'dnsServers.0 must be an address'],
+  [{ dnsServers: ['dns.example:53'] }, 'dnsServers.0 must be an address'],
   [{ surprise: true }, 'Unrecognized key'],
 ])('%j is refused', (settings, problem) => {
   expect(problems(settings)).toEqual([expect.stringContaining(problem)])
