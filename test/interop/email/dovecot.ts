@@ -1,19 +1,12 @@
-// Dovecot from Debian's packages, unpacked into a folder of our own and run on 127.0.0.1: nothing is installed. Where it cannot be had,
-// the reason is told.
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { chmod, chown, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+// Dovecot from Debian's packages, run on 127.0.0.1 out of a folder of our own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmod, chown, mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { testCertificate, testKey } from '../../doubles/test-certificate.ts'
 import type { Peer } from '../peer.ts'
-
-const run = promisify(execFile)
-const packages = ['dovecot-core', 'dovecot-imapd'] as const
-
-export type DovecotFiles = { readonly root: string }
+import { type DebianFiles, unpackDebian } from './debian.ts'
 
 export type Dovecot = {
   readonly port: number
@@ -25,26 +18,8 @@ export type Dovecot = {
   readonly log: () => string
 }
 
-/** Kept between runs; of two that unpack at the same time the second finds it done. */
-export async function findDovecot(): Promise<Peer<DovecotFiles>> {
-  const root = join(tmpdir(), 'parley-dovecot-2.3')
-  if (existsSync(join(root, 'usr/sbin/dovecot'))) return { module: { root } }
-  if (process.platform !== 'linux') return { problem: 'dovecot comes from Debian packages, which are for Linux' }
-  const folder = await mkdtemp(join(tmpdir(), 'parley-dovecot-'))
-  try {
-    await run('apt-get', ['download', ...packages], { cwd: folder, timeout: 120_000 })
-    for (const name of (await readdir(folder)).filter((each) => each.endsWith('.deb')))
-      await run('dpkg-deb', ['-x', name, 'unpacked'], { cwd: folder })
-    // Its processes run as somebody else.
-    await chmod(join(folder, 'unpacked'), 0o755)
-    await rename(join(folder, 'unpacked'), root).catch(() => {})
-    return existsSync(join(root, 'usr/sbin/dovecot')) ? { module: { root } } : { problem: 'dovecot was not unpacked' }
-  } catch (error) {
-    const text = error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'it gave no reason'
-    return { problem: `dovecot cannot be fetched with apt-get: ${text}` }
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+export async function findDovecot(): Promise<Peer<DebianFiles>> {
+  return unpackDebian('dovecot', ['dovecot-core', 'dovecot-imapd'], 'usr/sbin/dovecot')
 }
 
 export type DovecotPlace = { readonly folder: string; readonly port: number; readonly securePort: number }
@@ -60,7 +35,7 @@ export async function newPlace(): Promise<DovecotPlace> {
 
 const nobody = { uid: 65_534, gid: 65_534 }
 
-export async function startDovecot({ root }: DovecotFiles, place: DovecotPlace): Promise<Dovecot> {
+export async function startDovecot({ root }: DebianFiles, place: DovecotPlace): Promise<Dovecot> {
   const { folder, port, securePort } = place
   const libraries = join(root, 'usr/lib/dovecot')
   await writeFile(join(folder, 'cert.pem'), testCertificate)
@@ -143,7 +118,7 @@ service stats {
 `
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const bound = server.address()

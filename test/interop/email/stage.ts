@@ -1,0 +1,176 @@
+// A world with mail in it: the program in a process of its own with a mail domain, name servers that know who signs, Dovecot with
+// everybody's mailbox, a post office that brings mail there, and an agent that says what the test tells it to.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runParley } from '../../doubles/gateway-child.ts'
+import { mailKey } from '../../doubles/mail-maker.ts'
+import { startNameServer } from '../../doubles/name-server.ts'
+import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
+import { type Posted, type PostOffice, startPostOffice } from '../../doubles/post-office.ts'
+import { type CurlMailbox, curlMailbox } from './curl-mailbox.ts'
+import type { DebianFiles } from './debian.ts'
+import { type Dovecot, freePort, newPlace, startDovecot } from './dovecot.ts'
+import { ada } from './person.ts'
+
+export const ways = ['smtp', 'imap'] as const
+export type Way = (typeof ways)[number]
+
+/** What the agent was told, and which session it was in. */
+export type Heard = {
+  readonly said: string
+  readonly session: string
+  readonly auth: string
+  readonly files: readonly { readonly name: string; readonly mime: string; readonly base64: string }[]
+}
+export type Said = { readonly parts: readonly object[] }
+
+export type MailStage = {
+  /** Where mail for the agent is handed in. */
+  readonly port: number
+  readonly heard: readonly Heard[]
+  /** What the agent says; it waits for as long as this does. */
+  answer: (heard: Heard) => Promise<Said>
+  readonly start: () => Promise<ParleyProcess>
+  /** kill -9 to the mail server, and another one on the same mailboxes. */
+  readonly cutMailServer: () => Promise<() => Promise<void>>
+  readonly inbox: CurlMailbox
+  readonly post: PostOffice
+  /** What the command line prints, as JSON. */
+  readonly parley: (...args: readonly string[]) => Promise<string>
+  readonly close: () => Promise<void>
+}
+
+const library = new URL('../../../dist/index.js', import.meta.url).href
+const password = 'hunter2'
+
+export async function openMailStage(files: DebianFiles, way: Way): Promise<MailStage> {
+  const key = mailKey()
+  const ours = mailKey('rsa-2048', 'agents')
+  const chunks = (text: string): readonly string[] => text.match(/.{1,255}/g) ?? []
+  const names = await startNameServer({
+    's1._domainkey.people.example': [chunks(key.record)],
+    '_dmarc.people.example': [['v=DMARC1; p=reject; adkim=s']],
+    'parley._domainkey.agents.example': [chunks(ours.record)],
+  })
+  const place = await newPlace()
+  let dovecot: Dovecot = await startDovecot(files, place)
+  const mailbox = (user: string): CurlMailbox => curlMailbox(place.port, user, password)
+  const post = await startPostOffice(async ({ from, to, raw }: Posted) => {
+    for (const address of to) {
+      const user = address.toLowerCase().endsWith('@agents.example') ? 'desk' : address === ada ? 'ada' : undefined
+      if (user === undefined) throw new Error(`nobody has ${address}`)
+      const above = `Return-Path: <${from}>\r\nDelivered-To: ${address}\r\n`
+      await mailbox(user).append(Buffer.concat([Buffer.from(above), raw]))
+    }
+  })
+  const desk = await startDesk()
+  const dataDir = await mkdtemp(join(tmpdir(), 'parley-mail-story-'))
+  const smtpPort = await freePort()
+  const connection = {
+    domain: 'agents.example',
+    smtpUrl: post.url,
+    dnsServers: [names.address],
+    dkimKeys: [{ selector: 'parley', privateKey: ours.privateKey }],
+    access: { mode: 'public', allow: [] },
+    callTimeoutMs: 6000,
+    ...(way === 'smtp'
+      ? { smtp: { port: smtpPort } }
+      : { imap: { url: `imap://desk:${password}@127.0.0.1:${place.port}/INBOX`, allowPlain: true, startAt: 'all' } }),
+  }
+  await writeFile(join(dataDir, 'parley.config.mjs'), configText(connection, desk.url))
+  let gateway: ParleyProcess | undefined
+  return {
+    port: way === 'smtp' ? smtpPort : post.port,
+    heard: desk.heard,
+    get answer() {
+      return desk.answer
+    },
+    set answer(given) {
+      desk.answer = given
+    },
+    async start() {
+      gateway = await startParley({ dataDir, patienceMs: 150_000 })
+      return gateway
+    },
+    async cutMailServer() {
+      await dovecot.stop()
+      return async () => {
+        dovecot = await startDovecot(files, place)
+      }
+    },
+    inbox: mailbox('ada'),
+    post,
+    async parley(...args) {
+      const env = { PARLEY_DATA_DIR: dataDir, PARLEY_ADMIN_TOKEN: 'operator-token-of-the-tests', EMAIL_CHANNEL: 'off' }
+      return (await runParley({ cwd: dataDir, env, args })).output
+    },
+    async close() {
+      await gateway?.kill()
+      await post.close()
+      await dovecot.stop()
+      await names.close()
+      await desk.close()
+      for (const folder of [dataDir, place.folder]) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+type Desk = {
+  readonly url: string
+  readonly heard: Heard[]
+  answer: (heard: Heard) => Promise<Said>
+  readonly close: () => Promise<void>
+}
+
+/** The agent's function asks here what to say. */
+async function startDesk(): Promise<Desk> {
+  const heard: Heard[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const told = JSON.parse(Buffer.concat(chunks).toString()) as Heard
+    heard.push(told)
+    response.end(JSON.stringify(await desk.answer(told)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const desk: Desk = {
+    url: `http://127.0.0.1:${port}`,
+    heard,
+    answer: async () => ({ parts: [] }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+  return desk
+}
+
+function configText(connection: object, deskUrl: string): string {
+  return `
+import { defineAgent, defineConfig, email } from ${JSON.stringify(library)}
+const desk = defineAgent({
+  slug: 'desk',
+  async run(message, { attachments, sessionId }) {
+    const files = []
+    for (const { kind, name, mime, attachment } of message.parts) {
+      if (kind !== 'file') continue
+      const bytes = await attachments.bytes(attachment.id, 1_000_000)
+      files.push({ name, mime, base64: Buffer.from(bytes).toString('base64') })
+    }
+    const said = message.parts.flatMap((part) => (part.kind === 'text' ? [part.content] : [])).join('\\n')
+    const told = { said, session: sessionId, auth: message.sender.auth_method, files }
+    return (await fetch(${JSON.stringify(deskUrl)}, { method: 'POST', body: JSON.stringify(told) })).json()
+  },
+})
+export default defineConfig({
+  agents: [desk],
+  connections: [email(${JSON.stringify(connection)})],
+  turns: { leaseMs: 18_000, pollMs: 200, retryFirstMs: 50 },
+})
+`
+}
