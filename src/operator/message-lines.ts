@@ -3,7 +3,7 @@ import { decisionLines } from './decision-lines.ts'
 import type { EditFacts, Evidence, Facts, LaneFacts, MessageFacts } from './explain-store.ts'
 import { memoryLines } from './memory-lines.ts'
 import { pairingLines } from './pairing-lines.ts'
-import { reasonWords, ruleWords } from './reason-words.ts'
+import { hasReasonWords, reasonWords, ruleWords } from './reason-words.ts'
 import { between } from './span-words.ts'
 import { line, type StoryLine } from './story.ts'
 
@@ -93,7 +93,9 @@ function repeated({ duplicates }: MessageFacts): readonly StoryLine[] {
 function decided(message: MessageFacts, { turns }: Facts): readonly StoryLine[] {
   const { state, reason, accessRule, principal, endedAt, turnId } = message
   if (state === 'ignored') {
-    return [line(endedAt, 'Ignored', `Nothing in it asks for an answer: ${reasonWords(reason ?? 'ignored')}.`)]
+    const why = reasonWords(reason ?? 'ignored')
+    const text = hasReasonWords(reason ?? '') ? `Not answered: ${why}.` : `Nothing in it asks for an answer: ${why}.`
+    return [line(endedAt, 'Ignored', text)]
   }
   // What a person outside was told is why they are refused; whoever was held was told a code, and no more.
   const isAtDoor = turns.at(-1)?.kind === 'door' && message.pairing === null

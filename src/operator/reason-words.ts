@@ -1,6 +1,22 @@
 // Reason codes in plain words. A code without words here is one an adapter gave; it is shown as it is.
 
 const words: Readonly<Record<string, string>> = {
+  // Hops 2 and 3: what machines write to machines, and what is turned away.
+  auto_submitted: 'it says that a machine wrote it by itself, and machines are not answered',
+  auto_response_suppressed: 'it asks machines not to answer it',
+  machine_generated: 'a machine wrote it, and machines are not answered',
+  mailing_list: 'it came through a list, where an answer would go to many',
+  bulk: 'it was sent to many at once, and such things are not answered',
+  null_sender: 'it names nobody that an answer could go to, as reports and automatic answers do',
+  mailer_daemon: 'a server wrote it about something that was sent',
+  report: 'it is a report about something that was sent',
+  own_message: 'it is from one of our own agents',
+  loop: 'it has been here before, or has gone round too often',
+  too_many_hops: 'agents had answered each other as often in a row as they may; this one more is not taken',
+  no_content: 'it says nothing: no text, no file',
+  unknown_recipient: 'it is for nobody here',
+  spoofed_sender: 'the domain that it claims to be from disowns it',
+  too_many_recipients: 'it names more recipients than are taken at once',
   // Hop 4: at the door.
   stale: 'it was older than this channel accepts when it arrived',
   unstorable: 'the database cannot hold what it says; only its receipt is kept',
@@ -83,6 +99,11 @@ const words: Readonly<Record<string, string>> = {
   unspecified: 'whoever sent it back gave no code',
   dropped_by_operator: 'an operator let it go',
   resent_by_operator: 'an operator had it sent again',
+}
+
+/** False for codes that only an adapter knows. */
+export function hasReasonWords(code: string): boolean {
+  return words[code] !== undefined
 }
 
 /** `words (code)`, or the code alone. */

@@ -3,7 +3,7 @@ import { deliveryLines } from './delivery-lines.ts'
 import type { Facts, MessageFacts } from './explain-store.ts'
 import { messageLines, nameOf } from './message-lines.ts'
 import { nextSteps } from './next-steps.ts'
-import { reasonWords } from './reason-words.ts'
+import { hasReasonWords, reasonWords } from './reason-words.ts'
 import { between } from './span-words.ts'
 import { type Fate, type Story, type StoryLine, sentence } from './story.ts'
 import { turnLines } from './turn-lines.ts'
@@ -64,7 +64,9 @@ function headline(fate: Fate, facts: Facts): string {
     case 'refused':
       return `Refused: ${why}.`
     case 'ignored':
-      return `Ignored: nothing in it asks for an answer (${message.reason}).`
+      return hasReasonWords(message.reason ?? '')
+        ? `Ignored: ${why}.`
+        : `Ignored: nothing in it asks for an answer (${message.reason}).`
     case 'dead_turn':
       return `Dead: the agent could not answer it. ${sentence(why)}.`
     case 'dead_send':

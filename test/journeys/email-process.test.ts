@@ -1,9 +1,9 @@
 // Mail as people first meet it: a gateway that nobody set up, started as a process, and a mail handed in on this machine.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { freePort } from '../doubles/free-port.ts'
 import { draftMail } from '../doubles/mail-maker.ts'
 import { submit } from '../doubles/mail-scene.ts'
 import { startParley } from '../doubles/parley-process.ts'
@@ -14,13 +14,6 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dataDir, { recursive: true, force: true }))
 
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const at = server.address()
-      server.close(() => resolve(typeof at === 'object' && at !== null ? at.port : 0))
-    })
-  })
 const envelope = ['MAIL FROM:<ada@people.example>', 'RCPT TO:<demo@parley.localhost>']
 const mail = (id: string) =>
   draftMail({

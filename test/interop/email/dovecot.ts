@@ -1,9 +1,9 @@
 // Dovecot from Debian's packages, run on 127.0.0.1 out of a folder of our own.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, chown, mkdir, mkdtemp, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../../doubles/free-port.ts'
 import { testCertificate, testKey } from '../../doubles/test-certificate.ts'
 import type { Peer } from '../peer.ts'
 import { type DebianFiles, unpackDebian } from './debian.ts'
@@ -116,12 +116,4 @@ service stats {
   chroot =
 }
 `
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const bound = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof bound === 'object' && bound !== null ? bound.port : 0
 }

@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../../doubles/free-port.ts'
 import { runParley } from '../../doubles/gateway-child.ts'
 import { mailKey } from '../../doubles/mail-maker.ts'
 import { startNameServer } from '../../doubles/name-server.ts'
@@ -12,7 +13,7 @@ import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts
 import { type Posted, type PostOffice, startPostOffice } from '../../doubles/post-office.ts'
 import { type CurlMailbox, curlMailbox } from './curl-mailbox.ts'
 import type { DebianFiles } from './debian.ts'
-import { type Dovecot, freePort, newPlace, startDovecot } from './dovecot.ts'
+import { type Dovecot, newPlace, startDovecot } from './dovecot.ts'
 import { ada } from './person.ts'
 
 export const ways = ['smtp', 'imap'] as const
