@@ -13,7 +13,7 @@ import {
   type MentionHumans,
 } from '../../src/contract/index.ts'
 import { emailFromEnvironment, emailWithoutDefault } from './config/environment.ts'
-import { deliverySettings, proofSettings, waysSettings } from './config/parts.ts'
+import { deliverySettings, mailboxAlias, proofSettings, waysSettings } from './config/parts.ts'
 import { type EmailSettings, type EmailSettingsInput, emailSettingsSchema } from './config/settings.ts'
 import { decisionEndpoints, serveDecision } from './confirm/serve.ts'
 import { deliverMail } from './deliver/mail.ts'
@@ -102,7 +102,7 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
   const addresses = (): Addresses => ({
     domains,
     agents: deps.agents?.().map(({ slug }) => slug) ?? [connection.agent],
-    aliases: settings.addresses,
+    aliases: { ...mailboxAlias(settings, connection.agent), ...settings.addresses },
   })
   const lookup =
     settings.dnsOverHttps === undefined ? nodeLookup(settings.dnsServers) : dohLookup(deps.fetch, settings.dnsOverHttps)

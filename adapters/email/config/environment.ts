@@ -1,5 +1,6 @@
 // What the environment says about mail (before hop 1).
 import { type AccessRule, type EnvironmentReading, secret } from '../../../src/contract/index.ts'
+import { mailboxOf } from './mailbox.ts'
 import { developmentDomain, type EmailSettingsInput } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -21,11 +22,13 @@ export function emailWithoutDefault(env: Environment): EnvironmentReading | unde
   const port = env['EMAIL_SMTP_PORT'] || undefined
   const values = readAll(env)
   if (isOff || asking.every((name) => !env[name])) return undefined
-  if (values.domain === undefined) return { missing: ['EMAIL_DOMAIN'] }
+  // A mailbox at a provider needs no domain: its address is the agent's, and the name only stands in addresses inside.
+  const domain = values.domain ?? (isMailboxElsewhere(values.imap) ? developmentDomain : undefined)
+  if (domain === undefined) return { missing: ['EMAIL_DOMAIN'] }
   const access = accessFrom(env['EMAIL_ALLOW'])
   return {
     settings: {
-      domain: values.domain,
+      domain,
       ...(port === undefined ? {} : { smtp: { host: values.host ?? '127.0.0.1', port: Number(port) } }),
       ...(values.imap === undefined ? {} : { imap: { url: secret(values.imap) } }),
       webhookSecret: (values.hook ?? '').split(',').flatMap((text) => (text.trim() === '' ? [] : secret(text.trim()))),
@@ -35,6 +38,10 @@ export function emailWithoutDefault(env: Environment): EnvironmentReading | unde
     },
     ...(access === undefined ? {} : { access }),
   }
+}
+
+function isMailboxElsewhere(url: string | undefined): boolean {
+  return url !== undefined && URL.canParse(url) && mailboxOf(url).user.includes('@')
 }
 
 function readAll(env: Environment) {

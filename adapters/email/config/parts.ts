@@ -38,10 +38,25 @@ export function proofSettings({ trustedSealers, unnamedRecipients }: EmailSettin
   return { trustedSealers, unnamedRecipients }
 }
 
+/** Whose mailbox is fetched, where that is an address at somebody else's domain. */
+function mailboxElsewhere(settings: EmailSettings): string | undefined {
+  const address = imapSettings(settings)?.address
+  const isOurs = [settings.domain, ...settings.domains].some((domain) => address?.toLowerCase().endsWith(`@${domain}`))
+  return isOurs ? undefined : address
+}
+
+/** Its address is another name of the agent that it is for. */
+export function mailboxAlias(settings: EmailSettings, agent: string): Readonly<Record<string, string>> {
+  const mailbox = mailboxElsewhere(settings)
+  return mailbox === undefined ? {} : { [mailbox.toLowerCase()]: agent }
+}
+
 export function deliverySettings(settings: EmailSettings): MailSettings {
+  const mailbox = mailboxElsewhere(settings)
   const { domain, smtpUrl, dkimKeys, dkimKeyFile, mailFolder, maxMailBytes, siblings, siblingSecret } = settings
   return {
     ...{ domain, dkimKeys, maxMailBytes, siblings, callTimeoutMs: settings.callTimeoutMs },
+    ...(mailbox === undefined ? {} : { mailbox }),
     ...(smtpUrl === undefined ? {} : { smtpUrl }),
     ...(dkimKeyFile === undefined ? {} : { dkimKeyFile }),
     ...(mailFolder === undefined ? {} : { mailFolder }),

@@ -77,7 +77,7 @@ async function prepare(
   call: MailCall,
   attempt: Attempt,
 ): Promise<Prepared | DeliveryOutcome> {
-  const names = await namesFor(call, attempt, { domain: settings.domain, tokens: deps.tokens })
+  const names = await namesFor(call, attempt, { ...settings, tokens: deps.tokens })
   if (names === undefined) return { kind: 'refused', reason: 'agent_address_too_long' }
   const links = await linksFor(call, attempt, deps)
   const words = call.text.length + call.html.length

@@ -3,7 +3,7 @@ import type { Attempt, DeliveryOutcome, Notes } from '../../../src/contract/inde
 import { threadKey, threadName } from '../threads/key.ts'
 import { isMessageId, isPlainAddress, mailSubject } from '../wire/address.ts'
 import type { MailCall } from '../wire/call.ts'
-import type { MailDeps } from './settings.ts'
+import type { MailDeps, MailSettings } from './settings.ts'
 
 const family = 'mail-delivery'
 /** Bounces come within five days of the last try (RFC 5321, 4.5.4.1); some come late. */
@@ -33,13 +33,17 @@ export async function deliveredAs(given: string | undefined, ours: string): Prom
 export async function namesFor(
   call: MailCall,
   { clientId }: Pick<Attempt, 'clientId'>,
-  { domain, tokens }: { readonly domain: string } & Pick<MailDeps, 'tokens'>,
+  { domain, mailbox, tokens }: Pick<MailSettings, 'domain' | 'mailbox'> & Pick<MailDeps, 'tokens'>,
 ): Promise<MailNames | undefined> {
   const { mint } = await tokens()
   const key = await deliveryKey(clientId)
   const token = await mint(call.thread)
-  const at = call.from.address.lastIndexOf('@')
-  const replyTo = `${call.from.address.slice(0, at)}+${token}${call.from.address.slice(at)}`
+  const { address } = call.from
+  const at = address.lastIndexOf('@')
+  // Answers then find their thread by our Message-ID, and what bounces is a mail among others.
+  if (address.toLowerCase() === mailbox?.toLowerCase())
+    return { messageId: `${token}.${key}${address.slice(at)}`, replyTo: address, mailFrom: address }
+  const replyTo = `${address.slice(0, at)}+${token}${address.slice(at)}`
   const mailFrom = `bounce+${await mint(key)}@${domain}`
   if (!isPlainAddress(replyTo) || !isPlainAddress(mailFrom)) return undefined
   return { messageId: `${token}.${key}@${domain}`, replyTo, mailFrom }

@@ -6,6 +6,8 @@ export type DkimKey = { readonly selector: string; readonly privateKey: Secret }
 export type MailSettings = {
   /** Of the agents' addresses, of our message ids and of the signature. */
   readonly domain: string
+  /** An address at a provider that we send as: it lets us use no other, and its tags may lead nowhere. */
+  readonly mailbox?: string
   /** `smtps://user:password@host:465`, or `smtp://…:587`, which must offer STARTTLS unless it is on this machine. */
   readonly smtpUrl?: Secret
   readonly dkimKeys?: readonly DkimKey[]

@@ -38,14 +38,14 @@ export async function sendTest(given: MailSettings, to: string): Promise<Command
   }
 }
 
-function callOf({ domain }: MailSettings, to: string, thread: string): MailCall {
-  const words = `This mail was sent by parley email send-test, from ${domain}. If you can read it, replies can reach you.`
+function callOf({ domain, mailbox }: MailSettings, to: string, thread: string): MailCall {
+  const words = `This mail was sent by parley email send-test, from ${mailbox ?? domain}. If you can read it, replies can reach you.`
   return {
     op: 'send',
-    from: { name: 'Parley', address: `postmaster@${domain}` },
+    from: { name: 'Parley', address: mailbox ?? `postmaster@${domain}` },
     to: [{ name: '', address: to }],
     cc: [],
-    subject: `Test mail from ${domain}`,
+    subject: `Test mail from ${mailbox ?? domain}`,
     text: words,
     html: `<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"></head><body><p>${words}</p></body></html>\n`,
     ...{ quote: null, in_reply_to: null, references: [], thread, files: [], decisions: [], decided: null, hop: 1 },

@@ -22,10 +22,15 @@ export function suspicionOf(
   if (signedAt !== undefined && now - signedAt > oldMs) return 'signature_too_old'
   if (signedAt === undefined && !(written !== undefined && signedHeaders.includes('date'))) return 'time_not_signed'
   // Names that are not signed are written by whoever sends the copy.
-  const named = new Set<string>()
-  for (const { address } of signedHeaders.includes('to') ? head.to : []) named.add(address.toLowerCase())
-  for (const { address } of signedHeaders.includes('cc') ? head.cc : []) named.add(address.toLowerCase())
+  const people = [...(signedHeaders.includes('to') ? head.to : []), ...(signedHeaders.includes('cc') ? head.cc : [])]
+  // Whoever writes to a tag names the mailbox, too: a fetched one may not say under which tag it got a mail.
+  const named = new Set(people.map(({ address }) => address.toLowerCase()).flatMap((each) => [each, untagged(each)]))
   const isNamed = (recipient: string): boolean =>
     named.has(recipient.toLowerCase()) || unnamed.has(recipient.toLowerCase())
   return mail.envelope.rcptTo.every(isNamed) ? undefined : 'recipient_not_named'
+}
+
+function untagged(address: string): string {
+  const [tag, at] = [address.indexOf('+'), address.lastIndexOf('@')]
+  return tag > 0 && tag < at ? address.slice(0, tag) + address.slice(at) : address
 }

@@ -66,6 +66,13 @@ export const below: Program = (fetched, words) => ({
   body: `On 11/17/2026 12:00 PM, desk wrote:\n${fetched.text.replaceAll(/^/gm, '> ')}\n\n${words}\n`,
 })
 
+/** To a mailbox at a provider; a program that does as it should. */
+export const toProvider: Program = (fetched, words) => ({
+  to: 'desk@provider.example',
+  head: ['Subject: Lamps', ...(fetched.messageId === '' ? [] : [`In-Reply-To: <${fetched.messageId}>`])],
+  body: `${words}\n`,
+})
+
 /** Not an answer: the first mail. */
 export const fresh: Program = (_fetched, words) => ({ to: agent, head: ['Subject: Lamps'], body: `${words}\n` })
 

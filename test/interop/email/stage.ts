@@ -17,7 +17,8 @@ import { type Dovecot, newPlace, startDovecot } from './dovecot.ts'
 import { ada } from './person.ts'
 
 export const ways = ['smtp', 'imap'] as const
-export type Way = (typeof ways)[number]
+/** `provider`: a mailbox at somebody else's domain, which is all there is. */
+export type Way = (typeof ways)[number] | 'provider'
 
 /** What the agent was told, and which session it was in. */
 export type Heard = {
@@ -44,6 +45,18 @@ export type MailStage = {
   readonly close: () => Promise<void>
 }
 
+export const atProvider = 'desk@provider.example'
+
+function userOf(address: string): string | undefined {
+  if (address === ada) return 'ada'
+  if (address === atProvider) return atProvider
+  return address.toLowerCase().endsWith('@agents.example') ? 'desk' : undefined
+}
+
+function failed(text: string): never {
+  throw new Error(text)
+}
+
 const library = new URL('../../../dist/index.js', import.meta.url).href
 const password = 'hunter2'
 
@@ -61,8 +74,9 @@ export async function openMailStage(files: DebianFiles, way: Way): Promise<MailS
   const mailbox = (user: string): CurlMailbox => curlMailbox(place.port, user, password)
   const post = await startPostOffice(async ({ from, to, raw }: Posted) => {
     for (const address of to) {
-      const user = address.toLowerCase().endsWith('@agents.example') ? 'desk' : address === ada ? 'ada' : undefined
-      if (user === undefined) throw new Error(`nobody has ${address}`)
+      const user = userOf(address) ?? failed(`nobody has ${address}`)
+      // As providers do: whoever has an account sends as that account.
+      if (way === 'provider' && ![ada, atProvider].includes(from)) failed(`${from} is not yours`)
       const above = `Return-Path: <${from}>\r\nDelivered-To: ${address}\r\n`
       await mailbox(user).append(Buffer.concat([Buffer.from(above), raw]))
     }
@@ -70,16 +84,14 @@ export async function openMailStage(files: DebianFiles, way: Way): Promise<MailS
   const desk = await startDesk()
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-mail-story-'))
   const smtpPort = await freePort()
+  const privateKey = { privateKey: ours.privateKey }
   const connection = {
-    domain: 'agents.example',
     smtpUrl: post.url,
     dnsServers: [names.address],
-    dkimKeys: [{ selector: 'parley', privateKey: ours.privateKey }],
     access: { mode: 'public', allow: [] },
     callTimeoutMs: 6000,
-    ...(way === 'smtp'
-      ? { smtp: { port: smtpPort } }
-      : { imap: { url: `imap://desk:${password}@127.0.0.1:${place.port}/INBOX`, allowPlain: true, startAt: 'all' } }),
+    ...wayIn(way, { smtpPort, imapPort: place.port }),
+    ...(way === 'provider' ? {} : { domain: 'agents.example', dkimKeys: [{ selector: 'parley', ...privateKey }] }),
   }
   await writeFile(join(dataDir, 'parley.config.mjs'), configText(connection, desk.url))
   let gateway: ParleyProcess | undefined
@@ -117,6 +129,12 @@ export async function openMailStage(files: DebianFiles, way: Way): Promise<MailS
       for (const folder of [dataDir, place.folder]) await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+function wayIn(way: Way, { smtpPort, imapPort }: { smtpPort: number; imapPort: number }): object {
+  if (way === 'smtp') return { smtp: { port: smtpPort } }
+  const user = encodeURIComponent(way === 'imap' ? 'desk' : atProvider)
+  return { imap: { url: `imap://${user}:${password}@127.0.0.1:${imapPort}/INBOX`, allowPlain: true, startAt: 'all' } }
 }
 
 type Desk = {

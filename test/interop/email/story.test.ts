@@ -19,9 +19,10 @@ import {
   indexOnly,
   outlook,
   type Program,
+  toProvider,
   write,
 } from './person.ts'
-import { type Heard, type MailStage, openMailStage, type Way, ways } from './stage.ts'
+import { atProvider, type Heard, type MailStage, openMailStage, type Way, ways } from './stage.ts'
 import { findSwaks, type Swaks, swaksSend } from './swaks.ts'
 
 type Parts = { readonly dovecot: DebianFiles; readonly swaks: Swaks }
@@ -64,10 +65,39 @@ describeBeside('a conversation by mail', parts, (module) => {
   )
 })
 
+describeBeside('a mailbox at a provider', parts, (module) => {
+  test('is all that is needed: it is answered as that mailbox, and the answer to it joins the session', {
+    timeout: 300_000,
+  }, async () => {
+    const stage = await openMailStage(module().dovecot, 'provider')
+    try {
+      const says = async (fetched: Fetched, text: string) => {
+        const { to, mail } = await write(toProvider, fetched, text)
+        await swaksSend(module().swaks, { port: stage.port, from: ada, to, mail })
+      }
+      stage.answer = async ({ said }) => ({ parts: [{ kind: 'text', mime: 'text/plain', content: `Heard: ${said}` }] })
+      await stage.start()
+      await says(nothing, 'What do they cost?')
+      await eventually('an answer', async () => (await inboxOf(stage)).length > 0)
+      const [first] = await inboxOf(stage)
+      expect(first).toMatchObject({ from: { address: atProvider }, replyTo: [{ address: atProvider }] })
+      await says({ ...nothing, messageId: first?.messageId?.slice(1, -1) ?? '' }, 'Thank you.')
+      await eventually('another answer', async () => (await inboxOf(stage)).length > 1)
+      expect(stage.heard.map(({ said }) => said)).toEqual(['[subject: Lamps]\nWhat do they cost?', 'Thank you.'])
+      expect(new Set(stage.heard.map(({ session }) => session)).size).toBe(1)
+      expect(stage.post.refused()).toBe(0)
+    } finally {
+      await stage.close()
+    }
+  })
+})
+
+const nothing: Fetched = { messageId: '', replyTo: '', subject: '', text: '' }
+
 async function play(stage: MailStage, swaks: Swaks, way: Way): Promise<void> {
   let gateway = await stage.start()
   const ids: string[] = []
-  let fetched: Fetched = { messageId: '', replyTo: '', subject: '', text: '' }
+  let fetched = nothing
   const says = async (program: Program, file?: File): Promise<void> => {
     const { id, to, mail } = await write(program, fetched, words[ids.length] ?? '', file)
     // Before it is sent: the agent may answer before swaks has ended.
@@ -76,7 +106,7 @@ async function play(stage: MailStage, swaks: Swaks, way: Way): Promise<void> {
     expect(line).toMatch(/<- {2}250 [^\n]*\n -> QUIT/)
   }
   const isAnswered = async (): Promise<void> => {
-    await eventually(`answer ${ids.length}`, async () => (await inboxOf(stage)).length >= ids.length)
+    await eventually(`answer ${ids.length}`, async () => (await inboxOf(stage)).length >= ids.length, 120_000)
     const mails = await inboxOf(stage)
     const last = mails.at(-1)
     expect(mails.map(({ inReplyTo, messageId }) => [inReplyTo, messageId])).toHaveLength(ids.length)

@@ -1,6 +1,7 @@
 // Settings of a mail domain, and what the environment makes of them.
 import { describe, expect, test } from 'vitest'
 import { emailFromEnvironment, emailWithoutDefault } from '../../../../adapters/email/config/environment.ts'
+import { deliverySettings } from '../../../../adapters/email/config/parts.ts'
 import { emailSettingsSchema } from '../../../../adapters/email/config/settings.ts'
 
 const complete = {
@@ -53,6 +54,21 @@ describe('a domain of one’s own', () => {
     '%s without a domain stops the start',
     (name) => expect(emailFromEnvironment({ [name]: 'x' })).toEqual({ missing: ['EMAIL_DOMAIN'] }),
   )
+
+  test('a mailbox at a provider needs none: we send as that mailbox', () => {
+    const EMAIL_IMAP_URL = 'imaps://me%40provider.example:word@imap.provider.example/INBOX'
+    const { settings } = read({ EMAIL_IMAP_URL, SMTP_URL: complete.SMTP_URL })
+    expect(settings).toMatchObject({ domain: 'parley.localhost', trustLoopback: false, smtp: false })
+    expect(deliverySettings(settings).mailbox).toBe('me@provider.example')
+    const own = read({
+      ...complete,
+      EMAIL_IMAP_URL: 'imaps://desk%40agents.example.org:word@imap.example.org',
+    }).settings
+    expect(deliverySettings(own).mailbox).toBeUndefined()
+    expect(emailFromEnvironment({ EMAIL_IMAP_URL: 'imaps://me:word@imap.provider.example' })).toEqual({
+      missing: ['EMAIL_DOMAIN'],
+    })
+  })
 
   test('EMAIL_ALLOW names addresses: the local part as it is, the domain in any case', () => {
     expect(read({ ...complete, EMAIL_ALLOW: 'Ada@Example.ORG, bob@b.example' }).access).toEqual({

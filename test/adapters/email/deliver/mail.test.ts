@@ -9,6 +9,7 @@ import { deliverMail } from '../../../../adapters/email/deliver/mail.ts'
 import { deliveryKey, deliveryOf } from '../../../../adapters/email/deliver/names.ts'
 import type { MailDeps, MailSettings } from '../../../../adapters/email/deliver/settings.ts'
 import { renderMail } from '../../../../adapters/email/render/reply.ts'
+import { scanHead } from '../../../../adapters/email/scan/scan-head.ts'
 import type { MailCall } from '../../../../adapters/email/wire/call.ts'
 import type { JsonObject, NormalizedResponse } from '../../../../src/contract/index.ts'
 import { secret } from '../../../../src/contract/index.ts'
@@ -105,6 +106,18 @@ describe('the header', () => {
     })
     expect(await deliveryOf(notes, key)).toEqual({ clientId: 'turn-1:0', to: 'ann@example.org' })
     expect(await deliveryOf(notes, 'aaaaaaaaaaaaaaaa')).toBeUndefined()
+  })
+
+  test('as a mailbox at a provider we use no other address, and answers find the thread by our id', async () => {
+    const [call, key] = [callOf(), await deliveryKey('turn-1:0')]
+    const from = { name: 'Helper', address: 'Me@provider.example' }
+    await sent({ ...call, from }, { ...throughSink(), mailbox: 'me@provider.example' })
+    expect(sink.mails[0]).toMatchObject({ from: from.address, to: ['ann@example.org'] })
+    const head = scanHead(Buffer.from(sink.mails[0]?.raw ?? '', 'latin1'))
+    expect(head).toMatchObject({
+      ...{ from: { address: from.address }, replyTo: [{ address: from.address }] },
+      messageId: `${out.threadKey}${'m'.repeat(16)}.${key}@provider.example`,
+    })
   })
 
   test('a sibling in the copies is handed the mail with a signed count of hops', async () => {

@@ -112,6 +112,17 @@ describe('a mail out of a mailbox', () => {
   })
 })
 
+describe('a mail to a tag', () => {
+  test('names the mailbox, and a mail to the mailbox names no tag', async () => {
+    const [tagged, plain] = ['agent+abc@parley.example', 'agent@parley.example']
+    const proof = async (to: string, rcptTo: string) =>
+      provenMail(await signMail(draftMail({ to })), { envelope: { rcptTo: [rcptTo] } })
+    expect(await proof(tagged, plain)).toMatchObject({ standing: 'verified' })
+    expect(await proof(tagged, 'other@parley.example')).toMatchObject({ standing: 'weak' })
+    expect(await proof(plain, tagged)).toMatchObject({ standing: 'weak' })
+  })
+})
+
 describe('two readers of one mail', () => {
   test('must have read the same author, or there is none', async () => {
     const { raw, ...rest } = receivedMail(await signMail(draftMail()))
