@@ -72,7 +72,12 @@ describeOnEachDatabase('a listener', (database) => {
   const start = (
     on: Database,
     channel: ChannelDefinition,
-  ): { listeners: NodeListeners; gateway: TestGateway; rejections: ReturnType<typeof createRejections> } => {
+  ): {
+    listeners: NodeListeners
+    gateway: TestGateway
+    rejections: ReturnType<typeof createRejections>
+    tried: Promise<void>
+  } => {
     const [connection] = loopbackConnections(vendor.origin, { settings: { callTimeoutMs: 100 } })
     const gateway = createTestGateway(
       on,
@@ -82,12 +87,12 @@ describeOnEachDatabase('a listener', (database) => {
     )
     const rejections = createRejections()
     const listeners = createNodeListeners(gateway, rejections)
-    void listeners.start()
+    const tried = listeners.start()
     open.push(async () => {
       await listeners.stop()
       gateway.stop()
     })
-    return { listeners, gateway, rejections }
+    return { listeners, gateway, rejections, tried }
   }
   const addressOf = async (listeners: NodeListeners): Promise<string> => {
     await until(() => listeners.signs()[0]?.state === 'listening')
@@ -101,6 +106,22 @@ describeOnEachDatabase('a listener', (database) => {
   afterEach(async () => {
     await Promise.all(open.splice(0).map((close) => close()))
     await vendor.close()
+  })
+
+  test('has started when its port is open, or known not to be', async () => {
+    const first = start(
+      database(),
+      lineChannel(() => 0),
+    )
+    await first.tried
+    expect(first.listeners.signs()).toMatchObject([{ state: 'listening' }])
+    const taken = Number(first.listeners.signs()[0]?.address?.split(':').at(-1))
+    const second = start(
+      database(),
+      lineChannel(() => taken),
+    )
+    await second.tried
+    expect(second.listeners.signs()).toMatchObject([{ state: 'failing', code: 'EADDRINUSE' }])
   })
 
   test('answers after the commit, in the words of what became of it', async () => {

@@ -1,7 +1,7 @@
 // Mail as the first page about it says: a gateway that nobody set up, and the commands of that page as they stand there. Port 2525 is
 // the same for everybody, so it all happens in a network of its own, where there is nobody else.
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -86,7 +86,10 @@ ${answered(4)}
 }
 
 async function repliesIn(folder: string): Promise<readonly Email[]> {
-  const names = await readdir(folder)
-  const mails = await Promise.all(names.map(async (name) => PostalMime.parse(await readFile(join(folder, name)))))
-  return mails.toSorted((one, other) => (one.date ?? '').localeCompare(other.date ?? ''))
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.eml'))
+  const files = await Promise.all(
+    names.map(async (name) => ({ name, written: (await stat(join(folder, name))).mtimeMs })),
+  )
+  const sorted = files.toSorted((one, other) => one.written - other.written)
+  return Promise.all(sorted.map(async ({ name }) => PostalMime.parse(await readFile(join(folder, name)))))
 }
