@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { a2aSubjects, runA2a } from './a2a.ts'
 import { acceptSubjects, runAccept } from './accept.ts'
 import { type Asked, readArguments } from './arguments.ts'
+import { emailSubjects, runEmail } from './email.ts'
 import { loopSubjects, runLoopScenario } from './loop.ts'
 import { platformSubjects, runPlatform } from './platforms.ts'
 import { policySubjects, runPolicy } from './policy.ts'
@@ -17,6 +18,7 @@ import type { Scenario, ScenarioResults } from './scenario.ts'
 const scenarios: Readonly<Record<string, Scenario>> = {
   a2a: { subjects: a2aSubjects, run: runA2a },
   accept: { subjects: acceptSubjects, run: runAccept },
+  email: { subjects: emailSubjects, run: runEmail },
   loop: { subjects: loopSubjects, run: runLoopScenario },
   policy: { subjects: policySubjects, run: runPolicy },
   render: { subjects: renderSubjects, run: runRender },
@@ -28,6 +30,7 @@ const usage = `npm run bench -- <scenario> [options]
 
   a2a                what a whole request of another agent costs, beside the SDK's own server: ${a2aSubjects.join(',')}
   accept             what it costs to take a signed webhook in: ${acceptSubjects.join(',')}
+  email              what it costs to take a signed mail in, beside the same libraries alone: ${emailSubjects.join(',')}
   loop               what a turn costs beside what the agent does: ${loopSubjects.join(',')}
   policy             what it costs to know who speaks and whether they may
   render             what it costs to render an answer, beside others: ${renderSubjects.join(',')}
@@ -83,7 +86,7 @@ async function tell(asked: Asked, results: ScenarioResults): Promise<void> {
   await mkdir(resultsFolder, { recursive: true })
   await writeFile(file, `${lines.join('\n')}\n`)
   console.log(`\n${machine.cores} x ${machine.processor}, Node ${machine.node}, PostgreSQL ${machine.postgres}`)
-  const length = ['a2a', 'accept', 'slack', 'telegram'].includes(asked.scenario) ? ` of ${asked.seconds} s` : ''
+  const length = ['a2a', 'accept', 'email', 'slack', 'telegram'].includes(asked.scenario) ? ` of ${asked.seconds} s` : ''
   console.log(`load average ${machine.loadAverage}, ${asked.rounds} rounds${length}\n`)
   console.log(`${tables}\n`)
   const busy = samples.filter((sample) => !wasQuiet(sample.idleBefore)).length

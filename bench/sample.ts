@@ -1,6 +1,7 @@
 // One run: a burst of signed requests at one subject, and what it cost the subject and its database.
 
 import { type Load, runLoad } from './load.ts'
+import { runMailLoad } from './mail-load.ts'
 import { requestsOf } from './platforms/requests-of.ts'
 import type { BenchPostgres } from './postgres.ts'
 import { waitForQuiet } from './quiet.ts'
@@ -56,12 +57,16 @@ export function withLinks(subject: string): string {
 export async function takeSample(run: Run): Promise<Sample> {
   runs += 1
   const count = Math.min(maxRequests, Math.ceil(run.perSecond * run.seconds))
-  const requests = requestsOf(run.wire)(`${run.name}-${runs}`, count, run.hasLink)
+  const { name: subject, wire, hasLink } = run
+  const requests = await requestsOf(wire)({ subject, run: `${subject}-${runs}`, count, hasLink })
   const idleBefore = await waitForQuiet(run.round === 0 ? 0 : maxQuietMs)
   const before = await run.process.figures()
   const databaseBefore = await run.postgres?.cpuMicros()
   const { connections, seconds, says } = run
-  const load = await runLoad({ port: run.process.port, requests, connections, seconds, says })
+  const load =
+    wire === 'email'
+      ? await runMailLoad({ port: run.process.mailPort, requests, connections, seconds })
+      : await runLoad({ port: run.process.port, requests, connections, seconds, says })
   const databaseAfter = await run.postgres?.cpuMicros()
   const after = await run.process.figures()
   const statements = difference(after.statements, before.statements)

@@ -11,6 +11,8 @@ import {
 
 export type SubjectProcess = {
   readonly port: number
+  /** The same where mail comes in at the only one. */
+  readonly mailPort: number
   readonly figures: () => Promise<Figures>
   readonly stop: () => Promise<void>
 }
@@ -60,7 +62,8 @@ export async function startSubject({ settings, profileFolder }: SubjectOptions):
   try {
     const first = await next(startMs)
     if (first.type !== 'ready') throw new Error(first.type === 'refused' ? first.why : 'the subject spoke out of turn')
-    return { port: first.port, figures: () => askFigures(next, say), stop }
+    const { port, mailPort = port } = first
+    return { port, mailPort, figures: () => askFigures(next, say), stop }
   } catch (error) {
     kill()
     await ended

@@ -1,4 +1,5 @@
 // What the driver and a subject say to each other: settings in one environment variable, figures over the channel.
+import type { Zone } from './platforms/email.ts'
 
 export const settingsVariable = 'BENCH_SUBJECT'
 export const adminToken = 'admin-token-of-the-bench'
@@ -7,12 +8,18 @@ export const adminToken = 'admin-token-of-the-bench'
 export type Storage = 'nothing' | 'postgres' | 'pglite'
 
 /** Whose webhooks they are. */
-export type Wire = 'loopback' | 'telegram' | 'slack' | 'a2a' | 'a2a-stream'
+export type Wire = 'loopback' | 'telegram' | 'slack' | 'a2a' | 'a2a-stream' | 'email'
 
 export type SubjectSettings =
   | { readonly kind: 'floor' }
   /** `apiUrl`: where it finds the platform's own interface. */
-  | { readonly kind: 'rival'; readonly name: string; readonly wire: Wire; readonly apiUrl: string }
+  | {
+      readonly kind: 'rival'
+      readonly name: string
+      readonly wire: Wire
+      readonly apiUrl: string
+      readonly zone?: Zone
+    }
   | {
       readonly kind: 'gateway'
       readonly wire: Wire
@@ -21,11 +28,15 @@ export type SubjectSettings =
       readonly drains: boolean
       readonly databaseUrl?: string
       readonly dataDir: string
+      /** What the name system says. */
+      readonly zone?: Zone
     }
 
 /** A subject that is up. */
 export type Subject = {
   readonly port: number
+  /** Where it takes mail, where that is another. */
+  readonly mailPort?: number
   readonly statements: ReadonlyMap<string, number>
   readonly sends: () => number
   /** How many messages its handler was given, where it is not ours. */
@@ -44,7 +55,7 @@ export type Figures = {
 }
 
 export type FromSubject =
-  | { readonly type: 'ready'; readonly port: number }
+  | { readonly type: 'ready'; readonly port: number; readonly mailPort?: number }
   | { readonly type: 'refused'; readonly why: string }
   | { readonly type: 'figures'; readonly figures: Figures }
 

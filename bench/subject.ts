@@ -51,7 +51,8 @@ async function main(): Promise<void> {
     if (message.type === 'figures') tellFigures(subject)
     else void subject.stop().finally(() => process.exit(0))
   })
-  tell({ type: 'ready', port: subject.port })
+  const { port, mailPort } = subject
+  tell({ type: 'ready', port, ...(mailPort === undefined ? {} : { mailPort }) })
 }
 
 main().catch((error: unknown) => {

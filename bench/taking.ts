@@ -4,6 +4,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Asked } from './arguments.ts'
+import type { Zone } from './platforms/email.ts'
 import { startPlatformApi } from './platforms/platform-api.ts'
 import { type BenchPostgres, startPostgres } from './postgres.ts'
 import { type Sample, takeSample, withLinks } from './sample.ts'
@@ -21,6 +22,10 @@ export type Taking = {
   readonly rivals: readonly string[]
   /** Until code is compiled and plans are made: so many requests, or so many runs where the machine is slow. */
   readonly warmRequests: number
+  /** Requests per second that are made for a subject whose rate nobody knows yet. */
+  readonly firstRate?: number
+  /** What the name system says. */
+  readonly zone?: Zone
   /** Answers come after their turns, so that nothing is left over for whoever is measured next. */
   readonly says?: 'completed' | 'streamed'
 }
@@ -102,21 +107,23 @@ async function interleaved(stage: Stage, names: readonly string[], say: Say): Pr
 
 async function start({ taking, asked, folder, postgres, apiUrl }: Stage, name: string): Promise<Started> {
   const { wire } = taking
+  const zone = taking.zone === undefined ? {} : { zone: taking.zone }
   const kind = taking.gateways[name]
   const isRival = taking.rivals.includes(name)
   const databaseUrl = kind?.storage === 'postgres' ? await postgres?.createDatabase() : undefined
   const gateway =
-    kind === undefined ? undefined : { kind: 'gateway' as const, wire, ...kind, dataDir: join(folder, name) }
+    kind === undefined ? undefined : { kind: 'gateway' as const, wire, ...kind, ...zone, dataDir: join(folder, name) }
   const settings: SubjectSettings =
     gateway === undefined
       ? isRival
-        ? { kind: 'rival', name, wire, apiUrl }
+        ? { kind: 'rival', name, wire, apiUrl, ...zone }
         : { kind: 'floor' }
       : { ...gateway, ...(databaseUrl === undefined ? {} : { databaseUrl }) }
   return { name, kind, isRival, process: await startSubject({ settings, profileFolder: asked.profileFolder }) }
 }
 
 const maxWarmRuns = 20
+const usualFirstRate = 15_000
 
 /** The figures of these are thrown away; their rate sizes the runs. */
 async function warmUp(stage: Stage, started: readonly Started[], say: Say): Promise<readonly Sample[]> {
@@ -125,7 +132,7 @@ async function warmUp(stage: Stage, started: readonly Started[], say: Say): Prom
     say(`warming up ${subject.name}`)
     let requests = 0
     for (let run = 0; run < maxWarmRuns && requests < stage.taking.warmRequests; run += 1) {
-      const point = { round: 0, connections: connectionCounts[0], perSecond: 15_000 }
+      const point = { round: 0, connections: connectionCounts[0], perSecond: stage.taking.firstRate ?? usualFirstRate }
       const hasLink = stage.asked.links && run % 2 === 1
       const warm = await sample(stage, subject, { ...point, hasLink })
       requests += warm.requests

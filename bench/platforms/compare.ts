@@ -22,12 +22,17 @@ export function compare(samples: readonly Sample[], rivals: readonly string[]): 
   })
 }
 
-/** Only what keeps messages is judged. */
+/** Only what keeps messages is judged, unless told. */
 const judged: readonly string[] = ['postgres', 'pglite']
 
-export function judgeBeside(summaries: readonly Compared[], connections: number, beside: Beside): readonly Verdict[] {
+export function judgeBeside(
+  summaries: readonly Compared[],
+  connections: number,
+  beside: Beside,
+  subjects = judged,
+): readonly Verdict[] {
   return summaries
-    .filter((each) => judged.includes(each.subject) && each.connections === connections)
+    .filter((each) => subjects.includes(each.subject) && each.connections === connections)
     .flatMap(({ subject, times }) =>
       Object.entries(beside).flatMap(([rival, aim]) => {
         const value = times[rival]?.median

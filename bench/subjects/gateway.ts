@@ -1,6 +1,7 @@
 // Parley as a subject: the whole gateway as the command starts it, on the channel whose signature is the floor's.
 import { fileURLToPath } from 'node:url'
 import { a2aChannel } from '../../adapters/a2a/index.ts'
+import { emailChannel } from '../../adapters/email/index.ts'
 import { slackChannel } from '../../adapters/slack/index.ts'
 import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agent/agent.ts'
@@ -10,12 +11,15 @@ import { createLog } from '../../src/node/log.ts'
 import { openDatabase } from '../../src/node/open-database.ts'
 import { startNode } from '../../src/node.ts'
 import { loopbackClientId } from '../../test/doubles/loopback/index.ts'
+import { emailAccount } from '../platforms/email.ts'
 import { slackAccount } from '../platforms/slack.ts'
 import { telegramAccount } from '../platforms/telegram.ts'
 import { secret } from '../requests.ts'
 import { adminToken, type Subject, type SubjectSettings, type Wire } from '../subject-settings.ts'
 import { countedDatabase } from './counted-database.ts'
 import { databaseOfNothing } from './database-of-nothing.ts'
+import { freePort } from './free-port.ts'
+import { nameService } from './name-service.ts'
 
 type GatewaySettings = Extract<SubjectSettings, { kind: 'gateway' }>
 
@@ -26,17 +30,24 @@ const accounts: Readonly<Record<Wire, { readonly channel: ChannelDefinition; rea
   slack: { channel: slackChannel, settings: { ...slackAccount, apiUrl: nowhere } },
   a2a: { channel: a2aChannel, settings: {} },
   'a2a-stream': { channel: a2aChannel, settings: {} },
+  email: { channel: emailChannel, settings: { domain: emailAccount.domain, dnsOverHttps: nowhere } },
 }
+
+/** All mail comes from one address, as from a relay of the operator's own. */
+const oneRelay = { clientsPerAddress: 100, mailsPerMinute: 1_000_000 }
 
 export async function startGateway(settings: GatewaySettings): Promise<Subject> {
   const statements = new Map<string, number>()
+  const mailPort = settings.wire === 'email' ? await freePort() : undefined
   let sends = 0
-  const vendor: typeof fetch = async () => {
+  const names = nameService(settings.zone ?? {})
+  const vendor: typeof fetch = async (url) => {
+    if (settings.wire === 'email') return names(String(url))
     sends += 1
     return Response.json({ id: `v${sends}` })
   }
   const running = await startNode({
-    config: configFor(settings, vendor),
+    config: configFor(settings, vendor, mailPort),
     // The bundle lies in dist, beside the folder of the migrations.
     migrationsFolder: fileURLToPath(new URL('../drizzle', import.meta.url)),
     log: createLog('warn'),
@@ -48,25 +59,32 @@ export async function startGateway(settings: GatewaySettings): Promise<Subject> 
   })
   return {
     port: Number(new URL(running.url).port),
+    ...(mailPort === undefined ? {} : { mailPort }),
     statements,
     sends: () => sends,
     stop: () => running.stop(2000),
   }
 }
 
-function configFor({ wire, drains, databaseUrl, dataDir }: GatewaySettings, vendor: typeof fetch): Config {
+function configFor(
+  { wire, drains, databaseUrl, dataDir }: GatewaySettings,
+  vendor: typeof fetch,
+  mailPort: number | undefined,
+): Config {
   const { channel, settings } = accounts[wire]
+  const listening = mailPort === undefined ? {} : { smtp: { port: mailPort, limits: oneRelay } }
   const environment = {
     PARLEY_PORT: '0',
     PARLEY_DATA_DIR: dataDir,
     PARLEY_ADMIN_TOKEN: adminToken,
     A2A_CHANNEL: 'off',
+    EMAIL_CHANNEL: 'off',
     DATABASE_URL: databaseUrl,
   }
   const access = { mode: 'public', allow: [] } as const
   const file = {
     agents: [defineAgent({ slug: 'bench', run: () => 'seen' })],
-    connections: [{ channel: channel.channel, id: 'bench', access, settings }],
+    connections: [{ channel: channel.channel, id: 'bench', access, settings: { ...settings, ...listening } }],
     // Without slots nothing is claimed: messages wait in their lanes, and what is measured is accepting alone.
     turns: drains ? {} : { slots: 0, sendSlots: 0 },
   }

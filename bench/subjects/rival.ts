@@ -15,10 +15,10 @@ const accounts: Readonly<Partial<Record<Wire, object>>> = {
   'a2a-stream': { path: a2aPath },
 }
 
-export async function startRival({ name, wire, apiUrl }: RivalSettings): Promise<Subject> {
+export async function startRival({ name, wire, apiUrl, zone }: RivalSettings): Promise<Subject> {
   // The bundle lies in dist.
   const file = new URL(`../bench/rivals/${name}.js`, import.meta.url).href
   const { start }: { start: Start } = await import(file)
-  const rival = await start({ wire, apiUrl, ...accounts[wire] })
+  const rival = await start({ wire, apiUrl, zone, ...accounts[wire] })
   return { ...rival, statements: new Map(), sends: () => 0 }
 }

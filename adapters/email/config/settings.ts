@@ -1,6 +1,7 @@
 // Settings of a mail domain, as an operator writes them (before hop 1).
 import * as z from 'zod'
 import { limitsSchema, type Secret, secretSchema } from '../../../src/contract/index.ts'
+import { smtpLimits } from '../ways/smtp/settings.ts'
 
 /** The domain of a gateway that nobody set up. No mail from elsewhere ever gets to a name below .localhost (RFC 6761). */
 export const developmentDomain = 'parley.localhost'
@@ -42,6 +43,13 @@ const listenerSchema = z.strictObject({
   /** The name it greets with; the domain unless told. */
   name: domain.optional(),
   tls: z.strictObject({ key: pem, cert: z.string().includes('BEGIN CERTIFICATE') }).optional(),
+  /** Of one address. Behind a relay of one's own all mail comes from the same. */
+  limits: z
+    .strictObject({
+      clientsPerAddress: z.int().min(1).max(200).default(smtpLimits.clientsPerAddress),
+      mailsPerMinute: z.int().min(1).default(smtpLimits.mailsPerMinute),
+    })
+    .optional(),
 })
 
 const settingsSchema = z.strictObject({
