@@ -36,7 +36,11 @@ async function open(port: number): Promise<Line> {
   return line
 }
 
-async function converse({ socket, replies }: Line, take: () => Buffer | undefined, latenciesMs: number[]): Promise<void> {
+async function converse(
+  { socket, replies }: Line,
+  take: () => Buffer | undefined,
+  latenciesMs: number[],
+): Promise<void> {
   for (let mail = take(); mail !== undefined; mail = take()) {
     const sentAt = performance.now()
     const end = mail.indexOf(data) + data.length

@@ -86,7 +86,9 @@ async function tell(asked: Asked, results: ScenarioResults): Promise<void> {
   await mkdir(resultsFolder, { recursive: true })
   await writeFile(file, `${lines.join('\n')}\n`)
   console.log(`\n${machine.cores} x ${machine.processor}, Node ${machine.node}, PostgreSQL ${machine.postgres}`)
-  const length = ['a2a', 'accept', 'email', 'slack', 'telegram'].includes(asked.scenario) ? ` of ${asked.seconds} s` : ''
+  const length = ['a2a', 'accept', 'email', 'slack', 'telegram'].includes(asked.scenario)
+    ? ` of ${asked.seconds} s`
+    : ''
   console.log(`load average ${machine.loadAverage}, ${asked.rounds} rounds${length}\n`)
   console.log(`${tables}\n`)
   const busy = samples.filter((sample) => !wasQuiet(sample.idleBefore)).length

@@ -1,11 +1,11 @@
 // Hop 2: which hop brought a mail, whom its bytes prove it to be from, what it says, and whatever else about it takes waiting. Nothing is
 // read before the hop is genuine, and what is refused is refused before anything is kept.
 import type { RawArrival, Verdict } from '../../src/contract/index.ts'
-import { hexOf } from '../../src/verification/index.ts'
 import { hopHeader } from './manners/hop.ts'
 import { type Addresses, recipientOf } from './normalize/recipients.ts'
 import { resolveThread } from './threads/resolve.ts'
 import type { Tokens } from './threads/token.ts'
+import { digestOf } from './ways/hooks/once.ts'
 import type { MailBody, MailHead, MailProof, MailRefusal } from './wire/judged.ts'
 import type { ReceivedMail } from './wire/mail.ts'
 import type { ReadMail, ReadRecipient, SentMail } from './wire/read.ts'
@@ -98,30 +98,41 @@ type Judged = ReceivedMail & { readonly head: MailHead; readonly proof: MailProo
 
 async function complete(deps: VerifyDeps, mail: Judged): Promise<ReadMail> {
   const { raw, body } = mail
-  const digest = hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', new Uint8Array(raw))))
-  const recipients = await Promise.all(mail.envelope.rcptTo.map((each) => readRecipient(deps, mail, digest, each)))
+  const digest = onceDigest(raw)
+  const id = mail.head.messageId ?? `${await digest()}@invalid`
+  const recipients = await Promise.all(
+    mail.envelope.rcptTo.map((each) => readRecipient(deps, { mail, id, digest }, each)),
+  )
   // Before the row that refers to it commits (ruling 25): what a crash leaves behind nobody refers to, and it goes by itself.
   const isKept =
     recipients.some(({ kind }) => kind === 'agent') && (body.files.length > 0 || raw.length > deps.maxRowBytes)
-  const original = isKept ? await deps.keepOriginal(raw, digest) : undefined
+  const original = isKept ? await deps.keepOriginal(raw, await digest()) : undefined
   const hop = await hopOfMail(deps, mail)
-  return { ...mail, digest, recipients, hop, ...(original === undefined ? {} : { original }) }
+  return { ...mail, id, recipients, hop, ...(original === undefined ? {} : { original }) }
 }
 
-async function readRecipient(deps: VerifyDeps, mail: Judged, digest: string, given: string): Promise<ReadRecipient> {
+/** Only when something is named after the bytes: for most mails their hash would cost more than reading them. */
+function onceDigest(raw: Uint8Array): () => Promise<string> {
+  let made: Promise<string> | undefined
+  return () => (made ??= digestOf(raw))
+}
+
+type Named = { readonly mail: Judged; readonly id: string; readonly digest: () => Promise<string> }
+
+async function readRecipient(deps: VerifyDeps, { mail, id, digest }: Named, given: string): Promise<ReadRecipient> {
   const addresses = deps.addresses()
   const meant = recipientOf(addresses, given)
   const { tokens } = deps
   if (meant.kind === 'bounce') {
     const key = await tokens.read(meant.token)
     const sent = key === undefined ? undefined : await deps.sentUnder(key)
-    return { given, kind: 'bounce', ...(sent === undefined ? {} : { sent }) }
+    return { given, kind: 'bounce', digest: await digest(), ...(sent === undefined ? {} : { sent }) }
   }
   // A mailbox that is fetched belongs to one agent, whatever its addresses are called.
   if (meant.kind === 'unknown' && mail.way !== 'imap') return { given, kind: 'unknown' }
   const { agent, address } = meant.kind === 'agent' ? meant : { agent: deps.mailboxAgent, address: given }
   const tokenKey = meant.kind === 'agent' && meant.token !== undefined ? await tokens.read(meant.token) : undefined
-  const thread = await resolveThread(mail.head, { syntheticId: `${digest}@invalid`, tokenKey, tokens })
+  const thread = await resolveThread(mail.head, { id, tokenKey, tokens })
   return { given, kind: 'agent', agent, address, thread, ...(tokenKey === undefined ? {} : { tokenKey }) }
 }
 

@@ -107,7 +107,10 @@ function part(type: string, body: string): readonly string[] {
 function quoted(text: string): string {
   const lines = Buffer.from(text)
     .toString('latin1')
-    .replace(/[^\r\n\x20-\x3c\x3e-\x7e]/g, (sign) => `=${sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
+    .replace(
+      /[^\r\n\x20-\x3c\x3e-\x7e]/g,
+      (sign) => `=${sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+    )
     .split('\r\n')
   return lines.map((line) => (line.match(/.{1,70}(?:=..)?/g) ?? ['']).join('=\r\n')).join('\r\n')
 }

@@ -93,8 +93,13 @@ const isSender = shape(
   { display_name: isCleanName, profile: isProfile, key_id: isText },
 )
 
+const isBareRelay = shape({ kind: among('inline', 'none') })
+const isFieldRelay = shape({
+  kind: among('recipient-field'),
+  fields: list(among('to', 'cc'), Number.POSITIVE_INFINITY, 1),
+})
 const isCapabilities = shape(
-  { mention_relay: shape({ kind: among('inline', 'none') }) },
+  { mention_relay: (value) => isBareRelay(value) || isFieldRelay(value) },
   {
     rendering: shape(
       {},

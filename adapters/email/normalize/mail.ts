@@ -125,7 +125,7 @@ function fromReport(
 ): ArrivedNothing {
   const { reason, ...effects } = reportFacts(mail.body.report, recipient.sent, mail.receivedAt)
   // Under a name of its own: nobody can keep a report away by sending something else under its id.
-  return { ...nothing(scene, mail, recipient.given, reason), deliveryId: `report:${mail.digest}`, ...effects }
+  return { ...nothing(scene, mail, recipient.given, reason), deliveryId: `report:${recipient.digest}`, ...effects }
 }
 
 function nothing(scene: MailScene, mail: ReadMail, given: string, reason: string): ArrivedNothing {
@@ -134,7 +134,7 @@ function nothing(scene: MailScene, mail: ReadMail, given: string, reason: string
     kind: 'ignored',
     reason,
     isNoise: false,
-    deliveryId: shortId(mail.head.messageId ?? `${mail.digest}@invalid`),
+    deliveryId: shortId(mail.id),
     ...(author === undefined ? {} : { subject: subjectOf(author) }),
     raw: rawOf(mail, given, scene.addresses.domains),
   }

@@ -2,6 +2,8 @@
 import { decodeCharset } from './charset.ts'
 import type { DecodePart } from './decode-part.ts'
 import { unflow } from './flowed-text.ts'
+import type { Encoding } from './part-head.ts'
+import { decodeQuoted } from './quoted-printable.ts'
 import type { Leaf } from './scan-parts.ts'
 
 export type PartText = {
@@ -16,7 +18,7 @@ export async function readText(
   { maxBytes, decode }: { readonly maxBytes: number; readonly decode: DecodePart },
 ): Promise<PartText> {
   const read = Math.min(end, start + maxBytes)
-  const bytes = await collect(await decode(raw.subarray(start, read), head.encoding))
+  const bytes = await decodeAtOnce(raw.subarray(start, read), head.encoding, decode)
   const { params, value } = head.type
   const text = decodeCharset(bytes, params.get('charset'), read < end).replace(/\r\n?/g, '\n')
   const isFlowed = value === 'text/plain' && params.get('format')?.toLowerCase() === 'flowed'
@@ -24,6 +26,14 @@ export async function readText(
     text: isFlowed ? unflow(text, params.get('delsp')?.toLowerCase() === 'yes') : text,
     isCut: read < end,
   }
+}
+
+/** Words are short: to hand them through a stream costs more than to decode them. */
+async function decodeAtOnce(body: Uint8Array, encoding: Encoding, decode: DecodePart): Promise<Uint8Array> {
+  if (encoding === 'identity') return body
+  if (encoding !== 'quoted-printable') return collect(await decode(body, encoding))
+  const out = new Uint8Array(body.length)
+  return out.subarray(0, decodeQuoted(body, 0, out).written)
 }
 
 async function collect(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {

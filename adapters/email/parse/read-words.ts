@@ -19,7 +19,8 @@ export type Spoken = {
 
 type Reading = { readonly read: (leaf: Leaf) => Promise<PartText>; readonly flags: Set<BodyFlag>; readonly cut: Leaf[] }
 type Piece = {
-  readonly text: string
+  /** Trimmed when it is asked for: of two versions only one is. */
+  readonly text: () => string
   readonly whole: string
   /** Words that no reader sees were left out of it. */
   readonly hasHidden: boolean
@@ -29,7 +30,7 @@ export async function readWords(words: readonly Words[], read: (leaf: Leaf) => P
   const reading: Reading = { read, flags: new Set(), cut: [] }
   const { text, whole, hasHidden } = await readAll(reading, words)
   if (hasHidden) reading.flags.add('hidden_text_removed')
-  return { text, whole, flags: reading.flags, cut: reading.cut }
+  return { text: text(), whole, flags: reading.flags, cut: reading.cut }
 }
 
 /** Parts that follow each other are one text, and a quote may begin in one and go on in the next. */
@@ -39,9 +40,9 @@ async function readAll(reading: Reading, words: readonly Words[]): Promise<Piece
   const said = pieces.filter(({ whole }) => whole !== '')
   const [only] = said
   const hasHidden = pieces.some((piece) => piece.hasHidden)
-  if (said.length <= 1) return { text: only?.text ?? '', whole: only?.whole ?? '', hasHidden }
+  if (said.length <= 1) return { text: only?.text ?? nothing, whole: only?.whole ?? '', hasHidden }
   const whole = said.map((piece) => piece.whole).join('\n\n')
-  return { whole, text: trimReply(whole).text, hasHidden }
+  return { whole, text: trimmed(whole), hasHidden }
 }
 
 async function readPiece(reading: Reading, words: Words): Promise<Piece> {
@@ -59,7 +60,7 @@ async function readPiece(reading: Reading, words: Words): Promise<Piece> {
 
 async function readPlain(reading: Reading, leaf: Leaf): Promise<Piece> {
   const whole = withoutInvisible(await readLeaf(reading, leaf)).trim()
-  return { whole, text: trimReply(whole).text, hasHidden: false }
+  return { whole, text: trimmed(whole), hasHidden: false }
 }
 
 async function readHtml(reading: Reading, leaf: Leaf): Promise<Piece> {
@@ -68,16 +69,23 @@ async function readHtml(reading: Reading, leaf: Leaf): Promise<Piece> {
     hasHidden = true
   }
   const marked = htmlToText(await readLeaf(reading, leaf), { onHidden, mark: markQuote })
-  return { whole: withoutMarks(marked), text: trimReply(marked).text, hasHidden }
+  return { whole: withoutMarks(marked), text: trimmed(marked), hasHidden }
 }
 
 /** Plain text, where it says anything. Where it says something else than the page, whoever decides must know. */
 async function readEither(reading: Reading, { plain, html }: Words & { kind: 'either' }): Promise<Piece> {
   const said = await readAll(reading, plain)
   const shown = await readAll(reading, html)
-  if (!/[\p{L}\p{N}\p{S}]/u.test(said.text) && shown.whole !== '') return shown
+  if (!/[\p{L}\p{N}\p{S}]/u.test(said.text()) && shown.whole !== '') return shown
   if (shown.whole !== '' && !saySame(said.whole, shown.whole)) reading.flags.add('alternative_mismatch')
   return said
+}
+
+const nothing = (): string => ''
+
+function trimmed(whole: string): () => string {
+  let text: string | undefined
+  return () => (text ??= trimReply(whole).text)
 }
 
 async function readLeaf({ read, cut }: Reading, leaf: Leaf): Promise<string> {

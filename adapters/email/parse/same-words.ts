@@ -6,11 +6,15 @@ const maxLength = 64 * 1024
 
 /** False where more than half of all their words stand in only one of them. */
 export function saySame(one: string, other: string): boolean {
+  // Nearly always they are one text with other line ends.
+  if (unwrapped(one) === unwrapped(other)) return true
   const [first, second] = [wordSet(one), wordSet(other)]
   const shared = [...first].filter((each) => second.has(each)).length
   const all = first.size + second.size - shared
   return all === 0 || shared * 2 >= all
 }
+
+const unwrapped = (text: string): string => text.replace(/\s+/g, ' ')
 
 /** Where links lead to is written in one version and hidden in the other. */
 function wordSet(text: string): ReadonlySet<string> {

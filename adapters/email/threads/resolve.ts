@@ -16,14 +16,14 @@ export type MailThread = {
   readonly also: readonly string[]
 }
 
-type Ids = Pick<MailHead, 'messageId' | 'inReplyTo' | 'references' | 'threadIndex'>
+type Ids = Pick<MailHead, 'inReplyTo' | 'references' | 'threadIndex'>
 
-/** `tokenKey`: of the reply token in the address it was sent to. */
+/** `id`: its own. `tokenKey`: of the reply token in the address it was sent to. */
 export async function resolveThread(
   head: Ids,
-  facts: { readonly syntheticId: string; readonly tokenKey: string | undefined; readonly tokens: Tokens },
+  facts: { readonly id: string; readonly tokenKey: string | undefined; readonly tokens: Tokens },
 ): Promise<MailThread> {
-  const id = head.messageId ?? facts.syntheticId
+  const { id } = facts
   const key = await threadKey(id)
   const ids = [...new Set([...head.inReplyTo, ...head.references.toReversed()])].slice(0, maxIds)
   const ours = await Promise.all(ids.map((each) => keyInOwnId(facts.tokens, each)))

@@ -12,8 +12,11 @@ export type ReadRecipient = { readonly given: string } & (
       readonly tokenKey?: string
       readonly thread: MailThread
     }
-  /** Where reports come back. `sent`: which mail of ours it is about, where its token proves that it is about one. */
-  | { readonly kind: 'bounce'; readonly sent?: SentMail }
+  /**
+   * Where reports come back. `digest`: SHA-256 of the raw bytes, in hex. `sent`: which mail of ours it is about, where its token
+   * proves that it is about one.
+   */
+  | { readonly kind: 'bounce'; readonly digest: string; readonly sent?: SentMail }
   | { readonly kind: 'unknown' }
 )
 
@@ -22,8 +25,8 @@ export type SentMail = { readonly clientId: string; readonly to: string }
 
 export type ReadMail = JudgedMail & {
   readonly recipients: readonly ReadRecipient[]
-  /** SHA-256 of the raw bytes, in hex. */
-  readonly digest: string
+  /** The Message-ID, or one made from the bytes where it has none. */
+  readonly id: string
   /** How many agents in a row wrote to get here, where a gateway of ours vouches for it. */
   readonly hop: number | undefined
 }

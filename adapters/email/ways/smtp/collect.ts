@@ -15,7 +15,8 @@ export type BodyStream = {
   on(event: 'end' | 'close' | 'error', listen: () => void): unknown
 }
 
-const firstBytes = 64 * 1024
+/** Most mails are smaller. */
+const firstBytes = 16 * 1024
 
 export function createRoom(maxBytes: number): Room {
   let held = 0

@@ -11,7 +11,7 @@ export type SmtpSettings = {
   readonly name: string
   /** Both as PEM. Without them there is no STARTTLS. */
   readonly tls?: { readonly key: Secret; readonly cert: string } | undefined
-  readonly limits?: Partial<SmtpLimits>
+  readonly limits?: Partial<SmtpLimits> | undefined
 }
 
 export type SmtpLimits = {

@@ -251,7 +251,7 @@ describe('what is never answered', () => {
 
   test('a report marks its delivery, and starts nothing', async () => {
     const sent = { clientId: 'turn-1:0', to: 'alice@sender.example' }
-    const recipients = [{ given: 'bounce+x@agents.example', kind: 'bounce', sent } as const]
+    const recipients = [{ given: 'bounce+x@agents.example', kind: 'bounce', digest: 'ab'.repeat(32), sent } as const]
     const report = { kind: 'complaint', recipients: [], about: undefined } as const
     expect(await ignored({ recipients, body: { report } })).toMatchObject({
       reason: 'complaint',

@@ -66,7 +66,7 @@ export async function readMail({
     },
     body: { text: 'Good morning.', mime: 'text/plain', files: [], flags: [], ...body },
     recipients: recipients ?? [await recipient('demo')],
-    digest: 'ab'.repeat(32),
+    id: 'one@sender.example',
     hop,
     ...(original === undefined ? {} : { original }),
   }

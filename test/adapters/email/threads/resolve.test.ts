@@ -6,18 +6,13 @@ import { createTokens } from '../../../../adapters/email/threads/token.ts'
 import { webHmac } from '../../../../src/verification/index.ts'
 
 const tokens = createTokens(webHmac(), async () => 'a secret of this test')
-const none = { messageId: 'm@a.example', inReplyTo: [], references: [], threadIndex: undefined }
-const facts = { syntheticId: '00ff@invalid', tokenKey: undefined, tokens }
+const none = { inReplyTo: [], references: [], threadIndex: undefined }
+const facts = { id: 'm@a.example', tokenKey: undefined, tokens }
 const name = async (id: string) => `t:${await threadKey(id)}`
 
 test('a mail that answers nothing asks for nothing, and is found by its own id later', async () => {
   const key = await threadKey('m@a.example')
   expect(await resolveThread(none, facts)).toEqual({ id: 'm@a.example', key, candidates: [], also: [`t:${key}`] })
-})
-
-test('a mail without an id has one made of its bytes', async () => {
-  const resolved = await resolveThread({ ...none, messageId: undefined }, facts)
-  expect(resolved).toMatchObject({ id: '00ff@invalid', also: [await name('00ff@invalid')] })
 })
 
 test('tokens come first, then what it answers, then its references from the end, each once', async () => {
