@@ -1,12 +1,14 @@
 // The commit replaced by nothing: every statement succeeds at once, and nothing is kept. What is left is our own code.
 import type { Database, Param, Sql } from '../../src/storage/database.ts'
-import { accept } from '../../src/storage/statements/accept.ts'
+import { accept, acceptWithMore } from '../../src/storage/statements/accept.ts'
+
+const accepting: readonly string[] = [accept.name, acceptWithMore.name]
 
 export function databaseOfNothing(): Database {
   const sql: Sql = {
     script: async () => {},
-    // The rows are those that the accept statement would answer; every other statement finds nothing.
-    query: async (statement, params) => (statement.name === accept.name ? acceptedRows(params) : []) as never,
+    // The rows are those that the accept statements would answer; every other statement finds nothing.
+    query: async (statement, params) => (accepting.includes(statement.name) ? acceptedRows(params) : []) as never,
   }
   return {
     kind: 'postgres',

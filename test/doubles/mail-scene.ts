@@ -1,6 +1,5 @@
 // A gateway with a mail domain: mail goes in over real SMTP, and what it answers is read out of the folder it is written to.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type EmailOptions, email, emailChannel } from '../../adapters/email/index.ts'
@@ -11,6 +10,8 @@ import { textOf } from '../../src/contract/index.ts'
 import { createNodeListeners } from '../../src/node/listeners.ts'
 import { createRejections } from '../../src/operator/rejections.ts'
 import type { Database } from '../../src/storage/database.ts'
+import { until } from './at-work.ts'
+import { submit } from './submit-mail.ts'
 import { createTestGateway, type TestGateway } from './test-gateway.ts'
 
 export type SentOut = {
@@ -73,46 +74,6 @@ export async function openMailScene(database: Database, options: SceneOptions = 
       gateway.stop()
       await rm(folder, { recursive: true, force: true })
     },
-  }
-}
-
-/** SMTP as a person would type it: one command, one answer. Answers the last line. */
-export async function submit(port: number, commands: readonly string[], mail: string): Promise<string> {
-  const socket = connect(port, '127.0.0.1')
-  const answers = lines(socket)
-  const say = async (text: string): Promise<string> => {
-    socket.write(`${text}\r\n`)
-    return answers()
-  }
-  try {
-    await answers()
-    await say('EHLO people.example')
-    for (const command of commands) {
-      const answer = await say(command)
-      if (!answer.startsWith('250')) return answer
-    }
-    await say('DATA')
-    return await say(`${mail.replaceAll(/\r?\n/g, '\r\n').replaceAll(/^\./gm, '..')}\r\n.`)
-  } finally {
-    socket.destroy()
-  }
-}
-
-/** The last line of each answer. */
-function lines(socket: ReturnType<typeof connect>): () => Promise<string> {
-  let held = ''
-  const chunks = socket.iterator({ destroyOnReturn: false })
-  return async () => {
-    for (;;) {
-      const [, before = '', last] = /^((?:\d{3}-.*\r\n)*)(\d{3} .*)\r\n/.exec(held) ?? []
-      if (last !== undefined) {
-        held = held.slice(before.length + last.length + 2)
-        return last
-      }
-      const { done, value } = await chunks.next()
-      if (done === true) throw new Error('the server hung up')
-      held += String(value)
-    }
   }
 }
 

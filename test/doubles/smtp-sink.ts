@@ -9,13 +9,19 @@ export type SmtpSink = {
   readonly url: string
   readonly mails: readonly TakenMail[]
   readonly unexpected: readonly string[]
+  /** It takes the next mail, and hangs up instead of saying so. */
+  readonly loseAnswerOnce: () => void
   /** For the next mail only. */
   readonly failOnce: (fault: SmtpFault) => void
   readonly close: () => Promise<void>
 }
 
-/** `recipients`: whom it takes mail for; any other is unexpected. */
-export async function startSmtpSink(recipients: readonly string[]): Promise<SmtpSink> {
+/** `isRecipient`: whom it takes mail for; any other is unexpected. */
+export async function startSmtpSink(
+  isRecipient: readonly string[] | ((address: string) => boolean),
+): Promise<SmtpSink> {
+  const isKnown = typeof isRecipient === 'function' ? isRecipient : (address: string) => isRecipient.includes(address)
+  let isSilent = false
   const mails: TakenMail[] = []
   const unexpected: string[] = []
   const faults: SmtpFault[] = []
@@ -31,11 +37,11 @@ export async function startSmtpSink(recipients: readonly string[]): Promise<Smtp
     closeTimeout: 50,
     onMailFrom: (_address, _session, done) => done(fault('MAIL')),
     onRcptTo({ address }, _session, done) {
-      if (recipients.includes(address)) return done(fault('RCPT'))
+      if (isKnown(address)) return done(fault('RCPT'))
       unexpected.push(`RCPT TO:<${address}>`)
       return done(Object.assign(new Error('nobody here'), { responseCode: 550 }))
     },
-    onData(stream, { envelope }, done) {
+    onData(stream, { envelope, id }, done) {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => void chunks.push(chunk))
       stream.on('end', () => {
@@ -43,7 +49,9 @@ export async function startSmtpSink(recipients: readonly string[]): Promise<Smtp
         const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address
         const to = envelope.rcptTo.map(({ address }) => address)
         if (failure === null) mails.push({ from, to, raw: Buffer.concat(chunks).toString('latin1') })
-        done(failure)
+        if (!isSilent) return done(failure)
+        isSilent = false
+        return [...server.connections].find((each) => each.id === id)?.close()
       })
     },
   })
@@ -57,6 +65,9 @@ export async function startSmtpSink(recipients: readonly string[]): Promise<Smtp
   return {
     url: `smtp://127.0.0.1:${port}`,
     ...{ mails, unexpected },
+    loseAnswerOnce: () => {
+      isSilent = true
+    },
     failOnce: (each) => void faults.push(each),
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }

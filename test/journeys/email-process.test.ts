@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { freePort } from '../doubles/free-port.ts'
 import { draftMail } from '../doubles/mail-maker.ts'
-import { submit } from '../doubles/mail-scene.ts'
 import { startParley } from '../doubles/parley-process.ts'
+import { submit } from '../doubles/submit-mail.ts'
 
 let dataDir: string
 beforeEach(async () => {

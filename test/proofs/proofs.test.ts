@@ -8,6 +8,7 @@ const names = [
   ...['loss', 'steps', 'burst', 'replicas', 'long', 'flood', 'outage', 'upgrade', 'approval', 'cancel'],
   'a2a-resume',
   'a2a-hops',
+  'mail',
 ]
 const databases: readonly DatabaseKind[] = ['pglite', 'postgres']
 const script = fileURLToPath(new URL('../../scripts/prove.js', import.meta.url))

@@ -8,6 +8,7 @@ import { cancel } from './cancel.ts'
 import { flood } from './flood.ts'
 import { long } from './long.ts'
 import { loss } from './loss.ts'
+import { mail } from './mail.ts'
 import { outage } from './outage.ts'
 import type { DatabaseKind, Line, Proof, ProofOptions, Scale } from './proof.ts'
 import { replicas } from './replicas.ts'
@@ -27,6 +28,7 @@ const proofs: Readonly<Record<string, Proof>> = {
   cancel,
   'a2a-resume': a2aResume,
   'a2a-hops': a2aHops,
+  mail,
 }
 
 const usage = `npm run prove -- <${Object.keys(proofs).join(' | ')} | all> [--scale ci|full] [--database pglite|postgres] [--seed n] [--json]`

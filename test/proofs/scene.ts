@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../doubles/free-port.ts'
 import type { SendClass } from '../doubles/loopback/deliver.ts'
 import { startVendorStub, type VendorMessage, type VendorStub } from '../doubles/vendor-stub.ts'
 import { createPostgresDatabase } from '../setup/postgres-databases.ts'
@@ -24,6 +25,8 @@ export type SceneOptions = {
   readonly wordsUrl?: string
   readonly peerUrl?: string
   readonly port?: number
+  /** A mail server that takes replies; with it there is a mail domain. */
+  readonly mailUrl?: string
   /** The proof kills PostgreSQL itself, so it gets one of its own that waits for the disk. */
   readonly isDurable?: boolean
   readonly maxInFlight?: number
@@ -45,6 +48,8 @@ export type Scene = {
   /** The server that may be killed; undefined on PGlite or on a shared server. */
   readonly server: PostgresServer | undefined
   readonly leaseMs: number
+  /** Where mail is handed in. */
+  readonly mailPort: number
   /** The database as the gateways see it: an address, or on PGlite a folder that one process opens at a time. */
   readonly database: { readonly url: string | undefined; readonly folder: string }
   /** Starts a gateway; the platform delivers to every one that is up. */
@@ -60,6 +65,7 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
   const folder = await mkdtemp(join(tmpdir(), 'parley-proof-'))
   const database = await openDatabase(proof, options.isDurable ?? false)
   const tool = await startToolStub(options.toolLatencyMs)
+  const mailPort = options.mailUrl === undefined ? 0 : await freePort()
   const vendors = new Map<string, VendorStub>()
   for (const { id } of options.connections) {
     vendors.set(id, await startVendorStub(0, (message) => options.onMessage?.(id, message)))
@@ -92,6 +98,7 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
     ...(options.wordsUrl === undefined ? {} : { wordsUrl: options.wordsUrl }),
     ...(options.peerUrl === undefined ? {} : { peerUrl: options.peerUrl }),
     ...(options.port === undefined ? {} : { port: options.port }),
+    ...(options.mailUrl === undefined ? {} : { mail: { port: mailPort, smtpUrl: options.mailUrl } }),
     leaseMs: options.leaseMs,
     connections: options.connections.map((each) => ({ ...each, vendorUrl: vendor(each.id).origin })),
     failpoints,
@@ -109,6 +116,7 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
     server: database.server,
     database: { url: database.url, folder },
     leaseMs: options.leaseMs,
+    mailPort,
     async start(failpoints = [], release = 'current') {
       const gateway = await startGateway(settings(failpoints), release)
       gateways.push(gateway)

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { a2a, a2aChannel } from '../../adapters/a2a/index.ts'
 import { aguiChannel } from '../../adapters/agui/index.ts'
+import { email, emailChannel } from '../../adapters/email/index.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Attempt, ChannelDefinition, JsonObject, Log } from '../../src/contract/index.ts'
 import { isGatewayError } from '../../src/contract/index.ts'
@@ -12,6 +13,7 @@ import { startNode } from '../../src/node.ts'
 import type { Failpoint } from '../../src/storage/database.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '../doubles/loopback/index.ts'
 import { buyerAgent } from './approval-agent.ts'
+import { mailAgents } from './mail-agents.ts'
 import { relayAgent, stepsAgent, wordsAgent } from './steps-agent.ts'
 import { countRows, proofAgent } from './subject-agent.ts'
 import {
@@ -58,7 +60,7 @@ function createFailpoint(plans: readonly FailpointPlan[]): Failpoint {
   const left = plans.map((plan) => ({ ...plan }))
   return (name, rows = 0) => {
     countRows(rows)
-    isAtWork ||= name === 'before:accept'
+    isAtWork ||= name.startsWith('before:accept')
     if (stall !== undefined && stalling.includes(name)) return stall.promise
     const plan = left.find((each) => each.name === name && (isAtWork || each.isFromStart === true))
     if (plan === undefined) return undefined
@@ -101,6 +103,7 @@ async function main(): Promise<void> {
     loopbackEdit,
     loopbackNone,
     a2aChannel,
+    emailChannel,
     ...(settings.peerUrl === undefined ? [] : [aguiChannel]),
   ].map(labelled)
   const environment = {
@@ -108,6 +111,7 @@ async function main(): Promise<void> {
     PARLEY_DATA_DIR: settings.dataDir,
     PARLEY_ADMIN_TOKEN: adminToken,
     A2A_CHANNEL: 'off',
+    EMAIL_CHANNEL: 'off',
     DATABASE_URL: settings.databaseUrl,
   }
   const file = {
@@ -117,12 +121,25 @@ async function main(): Promise<void> {
       ...(settings.modelUrl === undefined ? [] : [stepsAgent(settings.modelUrl, settings.toolUrl)]),
       ...(settings.wordsUrl === undefined ? [] : [wordsAgent(settings.wordsUrl)]),
       ...(settings.peerUrl === undefined ? [] : [relayAgent(relay, settings.peerUrl)]),
+      ...(settings.mail === undefined ? [] : mailAgents),
     ],
     connections: [
       ...(settings.wordsUrl === undefined ? [] : [a2a({ agent: 'words' })]),
       ...(settings.peerUrl === undefined
         ? []
         : [a2a({ agent: relay }), { channel: 'agui', id: 'demo', agent: relay, settings: {} }]),
+      ...(settings.mail === undefined
+        ? []
+        : [
+            email({
+              agent: 'post',
+              access: { mode: 'public', allow: [] },
+              smtp: { port: settings.mail.port },
+              trustLoopback: true,
+              smtpUrl: settings.mail.smtpUrl,
+              callTimeoutMs: Math.floor(settings.leaseMs / 3),
+            }),
+          ]),
       ...settings.connections.map(({ id, sendClass, vendorUrl, agent, allow, maxTextLength }) => ({
         channel: `loopback-${sendClass}`,
         id,

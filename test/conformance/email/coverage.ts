@@ -43,7 +43,7 @@ export const coverage: readonly Coverage[] = [
   ...covered(`${here}/replies.test.ts`, 'X-003'),
   ...covered('journeys/email.test.ts', 'X-004'),
   ...covered('journeys/email-process.test.ts', 'X-005'),
-  core('X-006', 'contract/adapter-contract.ts', 'normalize: arbitrary JSON never crashes'),
-  core('X-007', 'journeys/reply-limits.test.ts', 'is limited by who writes, by their domain and by their words'),
+  ...covered(`${here}/fuzzed.test.ts`, 'X-006'),
+  ...covered('journeys/email-flood.test.ts', 'X-007'),
   core('X-008', 'journeys/originals.test.ts', 'goes with whoever sent it, and nobody else’s does'),
 ]

@@ -1,0 +1,54 @@
+// One person who writes a hundred mails at once is answered so often and no more; whoever else writes is answered.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { statement } from '../../src/storage/database.ts'
+import { draftMail } from '../doubles/mail-maker.ts'
+import { localDomain, type MailScene, openMailScene } from '../doubles/mail-scene.ts'
+import { settleUntil } from '../doubles/test-gateway.ts'
+import { describeOnEachDatabase } from '../setup/each-database.ts'
+
+const fates = statement(
+  'test_mail_fates',
+  "select state, coalesce(reason, '') as reason, count(*)::int as n from inbox group by 1, 2 order by 1, 2",
+)
+const open = statement('test_mail_open', 'select count(*)::int as n from inbox where ended_at is null')
+
+/** Of one sender within an hour (mail 5.4). */
+const perSender = 20
+const threads = 100
+
+describeOnEachDatabase('a flood of mail', (database) => {
+  let scene: MailScene
+  beforeEach(async () => {
+    scene = await openMailScene(database())
+  })
+  afterEach(() => scene.close())
+  const write = (name: string, at: number): Promise<string> => {
+    const from = `${name}@people.example`
+    const to = `demo@${localDomain}`
+    const head = [`Message-ID: <${name}-${at}@people.example>`, `Date: ${new Date().toUTCString()}`]
+    const body = `Question ${at} of ${name}.`
+    return scene.send(draftMail({ from: `${name} <${from}>`, to, head, body }), { from, to: [to] })
+  }
+  const isDone = async (): Promise<boolean> => (await database().query<{ n: number }>(open, []))[0]?.n === 0
+
+  test('X-007: a hundred threads of one sender are answered up to the limit, and others all the same', async () => {
+    const waiting = Array.from({ length: threads }, (_, at) => at)
+    const answers: string[] = []
+    const lane = async (): Promise<void> => {
+      for (let at = waiting.shift(); at !== undefined; at = waiting.shift()) answers.push(await write('ada', at))
+    }
+    await Promise.all(Array.from({ length: 10 }, lane))
+    for (let at = 0; at < 3; at += 1) answers.push(await write('bob', at))
+    expect(answers.filter((answer) => !answer.startsWith('250 '))).toEqual([])
+    await settleUntil(scene.gateway, isDone)
+    await scene.gateway.settle()
+    const sent = await scene.sent()
+    const repliesTo = (name: string): number => sent.filter(({ to }) => to.includes(`${name}@people.example`)).length
+    expect({ ada: repliesTo('ada'), bob: repliesTo('bob') }).toEqual({ ada: perSender, bob: 3 })
+    expect(await database().query(fates, [])).toContainEqual({
+      state: 'refused',
+      reason: 'reply_limit',
+      n: threads - perSender,
+    })
+  }, 120_000)
+})
