@@ -20,6 +20,7 @@ import { adminToken, type Subject, type SubjectSettings, type Wire } from '../su
 import { countedDatabase } from './counted-database.ts'
 import { databaseOfNothing } from './database-of-nothing.ts'
 import { nameService } from './name-service.ts'
+import { portOpen } from './port-open.ts'
 
 type GatewaySettings = Extract<SubjectSettings, { kind: 'gateway' }>
 
@@ -57,6 +58,7 @@ export async function startGateway(settings: GatewaySettings): Promise<Subject> 
       return { ...opened, database: countedDatabase(opened.database, statements) }
     },
   })
+  if (mailPort !== undefined) await portOpen(mailPort)
   return {
     port: Number(new URL(running.url).port),
     ...(mailPort === undefined ? {} : { mailPort }),

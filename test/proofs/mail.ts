@@ -24,10 +24,11 @@ const steps = [
 const sizes = { ci: { rounds: 1, lostAnswers: 1 }, full: { rounds: 5, lostAnswers: 5 } } as const
 const leaseMs = 3000
 const stageMs = 15_000
+const giveUpMs = 300_000
 
 type Writer = {
-  /** Hands the mail over until it is taken. Resolves with the milliseconds of the try that was. */
-  readonly write: (name: string, agent?: string) => Promise<void>
+  /** Hands the mail over until it is taken. */
+  readonly write: (name: string) => Promise<void>
   /** Once more, as a server does that never heard the answer. */
   readonly again: (name: string) => Promise<string>
   readonly names: readonly string[]
@@ -94,31 +95,38 @@ function createWriter(port: () => number): Writer {
   const names: string[] = []
   const answerMs: number[] = []
   let tries = 0
-  const hand = async (name: string, agent: string): Promise<string> => {
-    const to = `${agent}@parley.localhost`
+  const hand = async (name: string): Promise<string> => {
+    const to = 'post@parley.localhost'
     const from = addressOf(name)
     const head = [`Message-ID: <${idOf(name)}>`, `Date: ${new Date().toUTCString()}`]
-    const text = draftMail({ from: `Ada <${from}>`, to, subject: 'A question', head, body: `How is ${name}?` })
+    const text = draftMail({
+      from: `Ada <${from}>`,
+      to,
+      subject: 'A question',
+      head,
+      body: `${name.startsWith('patient') ? 'Think. ' : ''}How is ${name}?`,
+    })
     tries += 1
     return submit(port(), [`MAIL FROM:<${from}>`, `RCPT TO:<${to}>`], text)
   }
-  const agents = new Map<string, string>()
   return {
     names,
     answerMs,
     tries: () => tries,
-    async write(name, agent = 'post') {
+    async write(name) {
       names.push(name)
-      agents.set(name, agent)
-      for (;;) {
+      const until = performance.now() + giveUpMs
+      for (let answer = ''; performance.now() < until; ) {
         const started = performance.now()
         // Nobody listens while there is no process.
-        const answer = await hand(name, agent).catch(() => '')
+        answer = await hand(name).catch(() => '')
         if (answer.startsWith('250 ')) return void answerMs.push(performance.now() - started)
+        if (answer.startsWith('5')) throw new Error(`${name} was refused: ${answer}`)
         await delay(500)
       }
+      throw new Error(`${name} was never taken`)
     },
-    again: (name) => hand(name, agents.get(name) ?? 'post').catch(() => ''),
+    again: (name) => hand(name).catch(() => ''),
   }
 }
 
@@ -131,7 +139,7 @@ const messageId = ({ raw }: TakenMail): string => /^Message-ID: (\S+)/im.exec(ra
 /** X-004: an agent that thinks keeps no server waiting. */
 async function thinking(writer: Writer, mails: readonly TakenMail[]): Promise<readonly Line[]> {
   const before = writer.answerMs.length
-  for (let at = 0; at < 5; at += 1) await writer.write(`patient-${at}`, 'slow')
+  for (let at = 0; at < 5; at += 1) await writer.write(`patient-${at}`)
   const early = writer.names.filter((name) => name.startsWith('patient')).flatMap((name) => repliesTo(mails, name))
   const times = writer.answerMs.slice(before).toSorted((one, other) => one - other)
   const median = Math.round(times[Math.floor(times.length / 2)] ?? 0)

@@ -36,7 +36,7 @@ export type SubjectSettings = {
   readonly wordsUrl?: string
   /** An agent elsewhere, by its base URL; with it there is an agent that passes everything on, served over A2A. */
   readonly peerUrl?: string
-  /** A mail server; with it people can write mail to the agents `post` and `slow`, at this port. */
+  /** A mail server; with it people can write mail to the agent `post`, at this port. */
   readonly mail?: { readonly port: number; readonly smtpUrl: string }
   /** Absent: any. */
   readonly port?: number

@@ -13,7 +13,7 @@ import { startNode } from '../../src/node.ts'
 import type { Failpoint } from '../../src/storage/database.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '../doubles/loopback/index.ts'
 import { buyerAgent } from './approval-agent.ts'
-import { mailAgents } from './mail-agents.ts'
+import { mailAgent } from './mail-agent.ts'
 import { relayAgent, stepsAgent, wordsAgent } from './steps-agent.ts'
 import { countRows, proofAgent } from './subject-agent.ts'
 import {
@@ -121,7 +121,7 @@ async function main(): Promise<void> {
       ...(settings.modelUrl === undefined ? [] : [stepsAgent(settings.modelUrl, settings.toolUrl)]),
       ...(settings.wordsUrl === undefined ? [] : [wordsAgent(settings.wordsUrl)]),
       ...(settings.peerUrl === undefined ? [] : [relayAgent(relay, settings.peerUrl)]),
-      ...(settings.mail === undefined ? [] : mailAgents),
+      ...(settings.mail === undefined ? [] : [mailAgent]),
     ],
     connections: [
       ...(settings.wordsUrl === undefined ? [] : [a2a({ agent: 'words' })]),
