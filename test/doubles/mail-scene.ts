@@ -10,7 +10,6 @@ import { textOf } from '../../src/contract/index.ts'
 import { createNodeListeners } from '../../src/node/listeners.ts'
 import { createRejections } from '../../src/operator/rejections.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { until } from './at-work.ts'
 import { submit } from './submit-mail.ts'
 import { createTestGateway, type TestGateway } from './test-gateway.ts'
 

@@ -1,7 +1,7 @@
 // A world with mail in it: the program in a process of its own with a mail domain, name servers that know who signs, Dovecot with
 // everybody's mailbox, a post office that brings mail there, and an agent that says what the test tells it to.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -147,13 +147,14 @@ type Desk = {
 /** The agent's function asks here what to say. */
 async function startDesk(): Promise<Desk> {
   const heard: Heard[] = []
-  const server = createServer(async (request, response) => {
+  const hear = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const told = JSON.parse(Buffer.concat(chunks).toString()) as Heard
     heard.push(told)
     response.end(JSON.stringify(await desk.answer(told)))
-  })
+  }
+  const server = createServer((request, response) => void hear(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const desk: Desk = {
