@@ -154,11 +154,11 @@ async function thinking(writer: Writer, mails: readonly TakenMail[]): Promise<re
 function audit(writer: Writer, mails: readonly TakenMail[]): readonly Line[] {
   const replies = writer.names.map((name) => repliesTo(mails, name))
   const ids = replies.map((copies) => new Set(copies.map(messageId)))
-  const differing = replies.filter((copies) => new Set(copies.map(undated)).size > 1)
+  const differing = replies.filter((copies) => new Set(copies.map(saidBy)).size > 1)
   return [
     zero('mails without a reply', ids.filter((each) => each.size === 0).length),
     zero('mails with a second reply', ids.filter((each) => each.size > 1).length),
-    zero('copies of a reply that differ in more than their Date', differing.length),
+    zero('copies of a reply that say anything else', differing.length),
     ...differing.flatMap(([one, ...others]) =>
       others.slice(0, 1).map((other) => fact('  differs', differenceOf(one, other))),
     ),
@@ -172,13 +172,13 @@ function audit(writer: Writer, mails: readonly TakenMail[]): readonly Line[] {
   ]
 }
 
-/** A try says when it was made. */
-const undated = ({ raw }: TakenMail): string => raw.replace(/^Date: .*\r\n/m, '')
+/** Every try says when it was made, and draws its own lines between parts. */
+const saidBy = ({ raw }: TakenMail): string => raw.replace(/^Date: .*\r\n/m, '').replace(/--_NmP-[0-9a-f]+/g, '')
 
 function differenceOf(one: TakenMail | undefined, other: TakenMail): string {
-  const lines = new Set(one === undefined ? [] : undated(one).split('\r\n'))
+  const lines = new Set(one === undefined ? [] : saidBy(one).split('\r\n'))
   return (
-    undated(other)
+    saidBy(other)
       .split('\r\n')
       .find((line) => !lines.has(line)) ?? 'a line is missing'
   )
