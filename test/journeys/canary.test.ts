@@ -241,6 +241,10 @@ describeOnPostgres('canaries', (adminUrl) => {
       name: 'GET /api/v1/agent/history',
       read: async () => (await request('/api/v1/agent/history?threadId=none')).body,
     },
+    {
+      name: 'GET /.well-known/adapter-card',
+      read: async () => (await request('/.well-known/adapter-card')).body,
+    },
     { name: 'GET /openapi.json', read: async () => (await request('/openapi.json')).body },
     { name: 'GET /docs/api', read: async () => (await request('/docs/api')).body },
     // Asked by this machine's own user, whose things the run below made; those of others are not there.
