@@ -46,6 +46,7 @@ export const fixtures = {
   ],
   subjectPrefixes: ['gw:user/'],
   own: [],
+  publicUrl: 'https://gw.example',
   replyTo: { contextId: 'ctx-1' },
   textOf,
   hostile: [

@@ -17,6 +17,7 @@ import { appendReply } from './deliver/append.ts'
 import { deliverPush } from './deliver/push.ts'
 import { createCardDesk } from './discovery/card-desk.ts'
 import { createOwnKey, keysPath } from './discovery/own-key.ts'
+import { createDiscovery } from './discovery/places.ts'
 import { gatewayKeys, gatewayTokens } from './discovery/security.ts'
 import { normalizeA2a } from './normalize/message.ts'
 import { renderA2a } from './render/reply.ts'
@@ -120,6 +121,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
     deliver: (call, attempt) =>
       'push' in call ? deliverPush(pushing, call, attempt) : appendReply(runLog, call, attempt),
     serve,
+    discovery: createDiscovery(settings.path === defaultPath ? publicUrl : undefined, agents),
   })
 }
 
@@ -136,7 +138,7 @@ function capabilitiesOf(callTimeoutMs: number): Capabilities {
     mentionRelay: { kind: 'none' },
     notifiesByName: false,
     appends: true,
-    verbs: ['serve'],
+    verbs: ['serve', 'discovery'],
   }
 }
 

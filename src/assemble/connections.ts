@@ -8,6 +8,7 @@ import { createInstallations, type Seal } from '../storage/installation-store.ts
 import { createNotes } from '../storage/note-store.ts'
 import { createOwnKeys } from '../storage/own-key-store.ts'
 import { createPlaceStore } from '../storage/place-store.ts'
+import { createRecords } from '../storage/record-store.ts'
 import { createTaskStore } from '../storage/task-store.ts'
 import { createRunLog } from '../storage/transcript-store.ts'
 import { createTaskDesk } from '../tasks/desk.ts'
@@ -65,9 +66,10 @@ function createConnection(
   const ownKeys = createOwnKeys(database, own)
   const places = createPlaceStore(database, { tenant, connection: key })
   const notes = createNotes(database, { tenant, connection: key, seal: means.seal })
+  const records = createRecords(database, { tenant, connection: key })
   const store = createTaskStore(database, { tenant, connection: key, seal: means.seal })
   const tasks = createTaskDesk({ ...means, store })
-  const stores = { installations, ownKeys, places, tasks, notes }
+  const stores = { installations, ownKeys, places, tasks, notes, records }
   const channelDeps = {
     ...{ connection, fetch, guardedFetch, now, hmac, runLog, callers, files, ...stores },
     ...(means.originalsOf === undefined ? {} : { originals: means.originalsOf(key) }),

@@ -70,6 +70,7 @@ const words: Readonly<Record<keyof Removed, string>> = {
   consents: 'consents',
   tombstones: 'notes about deleted messages',
   chains: 'chains of callers',
+  records: 'records of channels about them',
   links: 'links between identities',
   principals: 'names in the audit log (its lines stay, and name nobody)',
 }

@@ -1,6 +1,7 @@
 // The adapter: four verbs in the order of the journey, optional verbs declared as capabilities (ruling 33).
 import type { Arrived, Connection, KeptFacts, RawArrival } from './arrival.ts'
 import type { Capabilities, OptionalVerb } from './capabilities.ts'
+import type { DiscoveryVerbs } from './discovery.ts'
 import { GatewayError } from './errors.ts'
 import type { JsonObject } from './json.ts'
 import type { HandedAnswer, HandedOver, ListenDoor, Listening } from './listen.ts'
@@ -17,8 +18,11 @@ export type Reception =
   | { readonly kind: 'read'; readonly arrivals: readonly Arrived[] }
   | ({ readonly kind: 'unreadable'; readonly reason: string } & UnreadableFacts)
 
-/** One vendor call as data. Primary calls are the answer itself; the others accompany it. */
-export type RenderedCall = { readonly call: JsonObject; readonly primary: boolean }
+/**
+ * One vendor call as data. Primary calls are the answer itself; the others accompany it. `orderKey`: what it goes out in order with,
+ * where that is not its conversation (ruling 20).
+ */
+export type RenderedCall = { readonly call: JsonObject; readonly primary: boolean; readonly orderKey?: string }
 
 /** One try at one call. `clientId` is the same for every try of the same row. */
 export type Attempt = {
@@ -45,6 +49,13 @@ export interface OptionalVerbs {
   acknowledge?(acceptances: readonly Acceptance[], result: WatchResult | undefined): TransportAnswer
   /** Answers a watching request with a stream of what comes of it. Undefined: nobody asked for one. */
   follow?(request: FollowRequest): Promise<Response | undefined>
+  /**
+   * What was rendered becomes what is sent: one call for each recipient. Called before the commit that queues the calls, and again
+   * where that failed; it may look things up, and sends nothing. Calls to whoever asked stay primary, the others are not.
+   */
+  expand?(calls: readonly RenderedCall[], to: JsonObject): Promise<readonly RenderedCall[]>
+  /** What stands in the document of an agent's address. */
+  readonly discovery?: DiscoveryVerbs
   reconcile?(call: JsonObject, attempt: Attempt): Promise<LookupOutcome>
   /** Shows a reply while it grows (ruling 19). */
   readonly live?: LiveVerbs
@@ -89,7 +100,7 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
     mayNotify: ReadonlySet<string>,
     /** A live message may be open: the first call of words finishes it, if `Attempt.liveReference` says so. */
     hasLive: boolean,
-  ): readonly { readonly call: Call; readonly primary: boolean }[]
+  ): readonly (RenderedCall & { readonly call: Call })[]
   deliver(call: Call, attempt: Attempt): Promise<DeliveryOutcome>
   /** Where several conversations share what `limits.conversation` grants: the name of what they share. Pure. */
   limitedBy?(call: Call): string | undefined
@@ -181,7 +192,7 @@ export class UnreadableArrival extends Error {
 }
 
 const verbNames: readonly OptionalVerb[] = [
-  ...(['acknowledge', 'follow', 'reconcile', 'live', 'source', 'listen', 'takeHanded'] as const),
+  ...(['acknowledge', 'follow', 'expand', 'discovery', 'reconcile', 'live', 'source', 'listen', 'takeHanded'] as const),
   ...(['serve', 'transient', 'openFile'] as const),
 ]
 

@@ -3,6 +3,7 @@ import type { CallerContext } from './caller.ts'
 import type { RecipientCapabilities } from './capabilities.ts'
 import type { JsonObject } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
+import type { Effect, ProtocolSend } from './records.ts'
 import type { TaskClaim } from './tasks.ts'
 
 /** What came in, before anybody judged it. */
@@ -75,6 +76,8 @@ export type ArrivedMessage = {
   readonly task?: TaskClaim
   /** What `ChannelDeps.originals` kept for it: it stays as long as the message does, and is erased with it. */
   readonly originals?: readonly string[]
+  /** What it changes in the channel's records. */
+  readonly effects?: readonly Effect[]
   readonly platformAt?: string
 }
 
@@ -92,6 +95,12 @@ export type ArrivedNothing = {
   readonly reach?: PlaceChange
   /** Somebody on the way says what became of something that we sent. */
   readonly bounce?: Bounce
+  /** What it changes in the channel's records. */
+  readonly effects?: readonly Effect[]
+  /** What its protocol answers it with. */
+  readonly sends?: readonly ProtocolSend[]
+  /** Whoever wants nothing more from us: what waits to be sent there ends as refused, `blocked`. */
+  readonly cancels?: { readonly orderKeyPrefix: string }
   /** Somebody opened a conversation and has said nothing yet: where they could be offered something. */
   readonly opened?: JsonObject
   readonly raw: unknown

@@ -84,6 +84,8 @@ export type Capabilities = {
 export type OptionalVerb =
   | 'acknowledge'
   | 'follow'
+  | 'expand'
+  | 'discovery'
   | 'reconcile'
   | 'live'
   | 'source'

@@ -6,6 +6,7 @@ import type { CallerDesk } from './caller.ts'
 import type { GuardedFetch } from './guarded-fetch.ts'
 import type { JsonObject } from './json.ts'
 import type { AssuranceClass } from './mint-evidence.ts'
+import type { Records } from './records.ts'
 import type { TaskDesk } from './tasks.ts'
 
 /**
@@ -203,6 +204,8 @@ export type ChannelDeps = {
   readonly installations?: Installations
   readonly places?: Places
   readonly notes?: Notes
+  /** For channels that know others for good. */
+  readonly records?: Records
   /** Files that replies carry. */
   readonly files?: FileSource
   /** For channels whose arrivals may be large. */

@@ -3,9 +3,23 @@ import type { JsonObject } from './json.ts'
 
 /**
  * Why a call is made: the answer, an extra message, an apology for a dead turn, a notice about a failed part, opening a live
- * message, saying the final text of one once more after a take-over, or telling somebody how their task stands.
+ * message, saying the final text of one once more after a take-over, telling somebody how their task stands, or what the rules of a
+ * protocol answer an arrival with.
  */
-export type CallPurpose = 'reply' | 'message' | 'apology' | 'notice' | 'live' | 'assertion' | 'push'
+export type CallPurpose = 'reply' | 'message' | 'apology' | 'notice' | 'live' | 'assertion' | 'push' | 'protocol'
+
+const maxOrderKeyBytes = 2_000
+
+/** Order keys are in an index, which takes no long ones. */
+export function isOrderKey(text: string): boolean {
+  // NUL would be taken out on the way, and the key were another one.
+  return text !== '' && !text.includes('\u0000') && new TextEncoder().encode(text).length <= maxOrderKeyBytes
+}
+
+/** The order key of a lane that an adapter named: never the one of a conversation. */
+export function recipientLane(orderKey: string): string {
+  return `to:${orderKey}`
+}
 
 export type QueuedCall = {
   readonly id: string

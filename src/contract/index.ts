@@ -87,6 +87,8 @@ export { cleanFileName } from './clean-file-name.ts'
 export { cleanName } from './clean-name.ts'
 export { cleanText } from './clean-text.ts'
 export type { CallPurpose, QueuedCall } from './delivery.ts'
+export { isOrderKey, recipientLane } from './delivery.ts'
+export type { AgentPlaces, DiscoveryVerbs } from './discovery.ts'
 export { displayAddress } from './display-address.ts'
 export type { Envelope, EnvelopeType, Fields } from './envelope.ts'
 export { envelopeSchemaId, envelopeTypes, envelopeVersion } from './envelope.ts'
@@ -132,6 +134,7 @@ export {
   textOf,
   textPart,
 } from './parts.ts'
+export type { ChannelRecord, Effect, ProtocolSend, RecordFacts, Records } from './records.ts'
 export type { ControlFacts, NormalizedResponse, StreamChunk } from './response.ts'
 export { agentResponseSchema, normalizedResponseSchema } from './response.ts'
 export type { Secret } from './secret.ts'

@@ -1,11 +1,21 @@
-// Where an adapter waits for callers of its own protocol (ruling 33): what it hands in, and what it is told to answer.
+// Where an adapter hands in arrivals by itself (ruling 33), from a port or a request of its own protocol, and what it is told to
+// answer.
 import type { RawArrival } from './arrival.ts'
-import type { Acceptance } from './outcomes.ts'
+import type { Acceptance, TransportAnswer } from './outcomes.ts'
 
-/** What a caller is answered with. `later`: the same may be taken in a while; the others will never be. */
+/**
+ * What a caller is answered with. `later`: the same may be taken in a while; the others will never be. `trace`: what whoever was
+ * turned away can ask by.
+ */
 export type ListenAnswer =
   | { readonly kind: 'stored'; readonly acceptances: readonly Acceptance[] }
-  | { readonly kind: 'rejected' | 'later' | 'turned_away' | 'unreadable'; readonly reason: string }
+  | {
+      readonly kind: 'rejected' | 'later' | 'turned_away' | 'unreadable'
+      readonly reason: string
+      readonly trace?: string
+      /** What the adapter's own rules answer, for a protocol that has statuses. */
+      readonly answer?: TransportAnswer
+    }
 
 /** What a listener is given. */
 export interface ListenDoor {

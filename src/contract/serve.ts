@@ -1,6 +1,7 @@
 // Requests that an adapter answers itself (ruling 33): where they come in, and what it is given with them.
 import type * as z from 'zod'
-import type { ArrivedMessage } from './arrival.ts'
+import type { ArrivedMessage, RawArrival } from './arrival.ts'
+import type { ListenAnswer } from './listen.ts'
 import type { Acceptance, RejectReason } from './outcomes.ts'
 
 /**
@@ -45,6 +46,8 @@ export interface ServeDoor {
   readonly receivedAt: string
   /** Hop 4 for what the adapter has verified and read: stored in one commit when this resolves. */
   take(messages: readonly ArrivedMessage[]): Promise<readonly Acceptance[]>
+  /** Hops 2-4, as for a hook: for a request whose body is an arrival. Resolves when what was taken is committed. */
+  receive(arrival: RawArrival): Promise<ListenAnswer>
   /** Whoever is turned away leaves a trace to ask by; nothing else of theirs is kept. */
   turnAway(reason: RejectReason): string
   /** Something broke: it is written down, and whoever asked is given what to ask by and nothing else. */

@@ -25,23 +25,23 @@ export async function doorEnd(deps: GatewayDeps, ready: ReadyTurn): Promise<Turn
       return undefined
     case 'refused': {
       const words = refusalWords(admission.reason, admission.subject)
-      const calls = noticeCalls(deps, ready, words)
+      const calls = await noticeCalls(deps, ready, words)
       const end = { leadState: 'refused', leadReason: admission.reason, taskState: 'rejected' } as const
       const told =
         row.taskId === null || words === undefined ? undefined : refusedNotice(ready, words, admission.reason)
       return { ...emptyEnd(ready), ...end, response: told ?? null, calls, ground }
     }
     case 'held':
-      return { ...heldEnd(deps, ready, row, admission), ground }
+      return { ...(await heldEnd(deps, ready, row, admission)), ground }
   }
 }
 
-function heldEnd(
+async function heldEnd(
   deps: GatewayDeps,
   ready: ReadyTurn,
   row: WaitingMessage,
   admission: Extract<Admission, { kind: 'held' }>,
-): TurnEnd {
+): Promise<TurnEnd> {
   const pairing = newPairing(deps, row, admission)
   const words = pairingWords(pairing.code)
   // A request that waits for its answer is given the code as one.
@@ -51,7 +51,9 @@ function heldEnd(
     leadReason: 'pairing_required',
     taskState: 'auth_required',
     pairing,
-    ...(isWatched(ready.at) ? { response: notice(ready, words) ?? null } : { calls: noticeCalls(deps, ready, words) }),
+    ...(isWatched(ready.at)
+      ? { response: notice(ready, words) ?? null }
+      : { calls: await noticeCalls(deps, ready, words) }),
   }
 }
 
@@ -85,7 +87,7 @@ function refusedNotice(ready: ReadyTurn, words: string, reason: string): Normali
   return { ...told, error: { code: reason, message: words, retryable: false } }
 }
 
-function noticeCalls(deps: GatewayDeps, ready: ReadyTurn, words: string | undefined): TurnEnd['calls'] {
+async function noticeCalls(deps: GatewayDeps, ready: ReadyTurn, words: string | undefined): Promise<TurnEnd['calls']> {
   const reply = words === undefined ? undefined : notice(ready, words)
   return reply === undefined ? [] : render(deps, ready, [{ reply, purpose: 'notice' }])
 }

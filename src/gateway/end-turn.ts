@@ -17,7 +17,12 @@ import { replyFacts, runIdOf } from './turn-facts.ts'
 type Line = TurnEnd['envelopes'][number]
 
 /** Rendering happens here, before the commit: one outbox row is one vendor call. */
-export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, given: RunResult, latencyMs: number): TurnEnd {
+export async function answeredEnd(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  given: RunResult,
+  latencyMs: number,
+): Promise<TurnEnd> {
   const result = keepingShown(ready, given)
   const outgoing: Outgoing[] = result.extras.map((reply) => ({ reply, purpose: 'message' }))
   if (result.reply !== undefined) outgoing.push({ reply: result.reply, purpose: 'reply' })
@@ -25,7 +30,8 @@ export function answeredEnd(deps: GatewayDeps, ready: ReadyTurn, given: RunResul
   const scene = { agents: deps.agents, at: ready.at, participants }
   // What is stored is what was said; only what leaves is made safe.
   const safe = outgoing.map(({ reply, purpose }) => ({ ...mentionable(scene, reply), purpose }))
-  const calls = render(deps, endingLive(ready, result), result.reply === undefined ? [...safe, ...left(ready)] : safe)
+  const toSay = result.reply === undefined ? [...safe, ...left(ready)] : safe
+  const calls = await render(deps, endingLive(ready, result), toSay)
   const isReplied = calls.some((call) => call.primary)
   const isAnswered = isReplied && calls.every((call) => !call.primary || call.isAppended === true)
   const taskState = taskStateOf(result.reply, result.run.status)
@@ -78,9 +84,9 @@ function left(ready: ReadyTurn): readonly Outgoing[] {
 }
 
 /** A dead turn commits its apology together with its state. */
-export function deadEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): TurnEnd {
+export async function deadEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Promise<TurnEnd> {
   const reply = apology(replyFacts(ready), reason, ready.turn.id)
-  const calls = apologyCalls(deps, ready, reply)
+  const calls = await apologyCalls(deps, ready, reply)
   const at = new Date(deps.now()).toISOString()
   const said: Envelope = {
     ...assistantEnvelope(agentAddress(ready), reply.parts, { runId: runIdOf(ready), at }),
@@ -199,7 +205,11 @@ export function emptyEnd(ready: ReadyTurn): TurnEnd {
   }
 }
 
-export function render(deps: GatewayDeps, ready: ReadyTurn, outgoing: readonly Outgoing[]): readonly QueuedCall[] {
+export function render(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  outgoing: readonly Outgoing[],
+): Promise<readonly QueuedCall[]> {
   const { lane, at, turn } = ready
   const context = {
     adapter: at.adapter,
@@ -213,9 +223,13 @@ export function render(deps: GatewayDeps, ready: ReadyTurn, outgoing: readonly O
 }
 
 /** An apology that cannot be rendered must not keep the turn from ending. */
-function apologyCalls(deps: GatewayDeps, ready: ReadyTurn, reply: Outgoing['reply']): readonly QueuedCall[] {
+async function apologyCalls(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  reply: Outgoing['reply'],
+): Promise<readonly QueuedCall[]> {
   try {
-    return render(deps, ready, [{ reply, purpose: 'apology' }])
+    return await render(deps, ready, [{ reply, purpose: 'apology' }])
   } catch (error) {
     if (!isGatewayError(error)) throw error
     return []

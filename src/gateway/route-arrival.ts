@@ -21,8 +21,9 @@ export function routeArrival(
   const { agent: defaultAgent, domain } = at.connection
   const agents = [...deps.agents.keys()]
   const sticky = { agent: defaultAgent, isSticky: true, isAddressed: false, agents }
-  // An amendment belongs to whoever has what it amends.
-  if ((arrived.message.channel?.event ?? 'new') !== 'new') return sticky
+  // An amendment belongs to whoever has what it amends; where several have it, to the one it was sent to.
+  if ((arrived.message.channel?.event ?? 'new') !== 'new')
+    return arrived.isAddressed === true ? { ...sticky, agent: arrived.agent } : sticky
   // The adapter knows it from the envelope.
   if (arrived.isAddressed === true || arrived.agent !== defaultAgent)
     return { ...sticky, agent: arrived.agent, isSticky: false, isAddressed: true }

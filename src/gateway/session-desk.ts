@@ -32,7 +32,7 @@ export function createSessionDesk(deps: GatewayDeps, { sessions, desk }: Stores)
   }
   const speak = async (sessionId: string, text: string, from: Spoken['from'], to: Spoken['to']): Promise<void> => {
     const place = await placeOf(sessionId)
-    const spoken = spokenIn(deps, place, text)
+    const spoken = await spokenIn(deps, place, text)
     if (!(await desk.speak(sessionId, { ...spoken, from, to }))) throw refusal(place, from)
     deps.bells.sends.ring()
   }
@@ -75,7 +75,7 @@ async function requireConsent(
   throw new GatewayError('consent_missing', `this needs consent to ${operation}; ${remedy}`)
 }
 
-function spokenIn(deps: GatewayDeps, place: SessionPlace, text: string): Omit<Spoken, 'from' | 'to'> {
+async function spokenIn(deps: GatewayDeps, place: SessionPlace, text: string): Promise<Omit<Spoken, 'from' | 'to'>> {
   const at = connectionOf(deps, place)
   if (at === undefined)
     throw new GatewayError('conflict', `connection "${place.connection}" is not configured here; add it to speak there`)
@@ -88,7 +88,7 @@ function spokenIn(deps: GatewayDeps, place: SessionPlace, text: string): Omit<Sp
     parts: [textPart(text)],
   }
   const context = { adapter: at.adapter, newId: deps.newId, origin: turnId, orderKey: place.conversationId }
-  const calls = renderCalls({ ...context, to: place.replyTo }, [{ reply: response, purpose: 'reply' }])
+  const calls = await renderCalls({ ...context, to: place.replyTo }, [{ reply: response, purpose: 'reply' }])
   return { turnId, traceId: newTraceId(deps), envelope: spokenLine(deps, place, at, response, turnId), response, calls }
 }
 

@@ -16,6 +16,6 @@ export async function splitTurn(deps: GatewayDeps, ready: ReadyTurn, delayMs: nu
     ...{ thread_id: threadId, in_reply_to: inReplyTo, agent, status: 'completed' },
     parts: [textPart(words)],
   }
-  const calls = render(deps, { ...ready, live }, [{ reply, purpose: 'notice' }])
+  const calls = await render(deps, { ...ready, live }, [{ reply, purpose: 'notice' }])
   return deps.turns.split(ready.lane, ready.turn.id, { delayMs, code, calls })
 }

@@ -68,10 +68,10 @@ async function end(
   deps: GatewayDeps,
   ready: TimedTurn,
   live: LiveMessage,
-  make: (ended: TimedTurn) => TurnEnd,
+  make: (ended: TimedTurn) => Promise<TurnEnd>,
 ): Promise<void> {
   const ended = { ...ready, live: await live.end(), shown: live.words() }
-  await complete(deps, ended, make(ended))
+  await complete(deps, ended, await make(ended))
 }
 
 /** Let in meanwhile: the message goes back to its place and runs like any other. */
@@ -137,7 +137,7 @@ async function fail(
       await splitTurn(deps, ready, step.delayMs, step.code)
       break
     case 'dead':
-      await complete(deps, ready, deadEnd(deps, ready, step.reason))
+      await complete(deps, ready, await deadEnd(deps, ready, step.reason))
   }
   return step.kind
 }

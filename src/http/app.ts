@@ -19,6 +19,7 @@ import { serveDoor } from './serve-door.ts'
 import { errorAnswer, hookAnswer, notFound, respond, text, tooLarge, watchRefusal } from './status.ts'
 import { addStorageRoutes } from './storage.ts'
 import { addTaskRoutes } from './tasks/routes.ts'
+import { addWebfingerRoute } from './webfinger.ts'
 
 const welcome = `Parley is running. Its guide is README.md in the checkout.
 
@@ -59,6 +60,7 @@ export function createApp(deps: AppDeps): Hono {
   addHistoryRoute(app, deps)
   addResourceRoute(app, deps)
   addConnectorRoute(app, deps)
+  addWebfingerRoute(app, deps)
   addOwnRoutes(app, deps)
   addTaskRoutes(app, deps)
   addOpenApiRoutes(app, deps)

@@ -1,4 +1,5 @@
-// What comes by another transport than HTTP: received like a webhook, and what became of it in words that its own protocol can answer.
+// Arrivals that an adapter hands in by itself, from a port or a request of its own: received like a webhook, answered in words that
+// every protocol has.
 import { isGatewayError, type ListenAnswer, type RawArrival } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { Received } from '../gateway/receive.ts'
@@ -24,10 +25,11 @@ function answerOf(received: Received): ListenAnswer {
     case 'stored':
       return { kind: 'stored', acceptances: received.acceptances }
     case 'handshake':
-      // There is nobody here whom it could be answered to.
-      return { kind: 'rejected', reason: 'malformed_request' }
+      // Whoever handed it in may have somebody to answer it to.
+      return { kind: 'rejected', reason: 'malformed_request', answer: received.answer }
     case 'rejected':
     case 'later':
+      return { kind: received.kind, reason: received.reason, trace: received.trace }
     case 'turned_away':
     case 'unreadable':
       return { kind: received.kind, reason: received.reason }

@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import { failureFacts, type ServeDoor } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { AppDeps } from './deps.ts'
+import { handIn } from './hand-in.ts'
 
 export function serveDoor(deps: AppDeps, at: GatewayConnection, context: Context): ServeDoor {
   const entry = deps.gateway.enter(context.req.header('traceparent'))
@@ -12,6 +13,11 @@ export function serveDoor(deps: AppDeps, at: GatewayConnection, context: Context
     isLoopback,
     receivedAt,
     take: (messages) => deps.gateway.take(at, messages, entry),
+    async receive(arrival) {
+      const answer = await handIn(deps, at, arrival)
+      if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
+      return answer
+    },
     turnAway(reason) {
       deps.gateway.turnAway(at, reason, entry)
       const { trace } = entry

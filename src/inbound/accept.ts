@@ -9,9 +9,10 @@ import type {
   NormalizedMessage,
   TaskClaim,
 } from '../contract/index.ts'
-import { cleanText, isGatewayError } from '../contract/index.ts'
+import { cleanText, isGatewayError, recipientLane } from '../contract/index.ts'
 import { besideThread, controlCommandOf, plainThread } from './control-command.ts'
 import { contentKey, dedupeKey, remainsKey } from './dedupe-key.ts'
+import type { ArrivalChanges } from './effects.ts'
 import type { Committer } from './group-commit.ts'
 import type { DraftRouting, DraftTask, InboxDraft, InboxOutcome } from './inbox-store.ts'
 import { redactRaw } from './redact.ts'
@@ -74,14 +75,15 @@ async function commitRefused(
 }
 
 /** What is left of an arrival; `content` tells apart what has no delivery id of its own. */
-export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw' | 'renamed' | 'bounce'> & {
-  readonly state: 'ignored' | 'dead'
-  readonly content: string
-  /** Who had proven to be its sender, if that was known before it could not be read. */
-  readonly subject: string | null
-  /** What tells arrivals apart besides their content, where the delivery id is the sender's choice. */
-  readonly key?: string
-}
+export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw' | 'renamed' | 'bounce'> &
+  ArrivalChanges & {
+    readonly state: 'ignored' | 'dead'
+    readonly content: string
+    /** Who had proven to be its sender, if that was known before it could not be read. */
+    readonly subject: string | null
+    /** What tells arrivals apart besides their content, where the delivery id is the sender's choice. */
+    readonly key?: string
+  }
 
 /** An arrival that asks for nothing, or that could not be read, kept so that it can be found and driven again. */
 export function remainsDraft(deps: Pick<AcceptDeps, 'newId'>, remains: Remains, context: AcceptContext): InboxDraft {
@@ -98,7 +100,10 @@ export function remainsDraft(deps: Pick<AcceptDeps, 'newId'>, remains: Remains, 
     candidates: remains.renamed === undefined ? [] : [remains.renamed.from, remains.renamed.to],
     raw: remains.raw === null ? null : redactRaw(remains.raw),
     bounce: remains.bounce === undefined ? null : plainBounce(remains.bounce),
-    bytes: JSON.stringify(remains.raw ?? null).length,
+    effects: remains.effects ?? [],
+    sends: (remains.sends ?? []).map((send) => ({ ...send, id: deps.newId(), orderKey: recipientLane(send.orderKey) })),
+    cancels: remains.cancels === undefined ? null : recipientLane(remains.cancels.orderKeyPrefix),
+    bytes: JSON.stringify([remains.raw, remains.effects, remains.sends]).length,
   }
 }
 
@@ -178,6 +183,7 @@ export function messageDraft(
     // What a command is answered with is no part of the conversation it is about.
     also: isControl ? [] : (thread.also ?? []),
     originals: (arrived.originals ?? []).filter((ref) => uuid.test(ref)),
+    effects: arrived.effects ?? [],
   }
 }
 
@@ -250,12 +256,15 @@ function emptyDraft(
     also: [],
     originals: [],
     bounce: null,
+    effects: [],
+    sends: [],
+    cancels: null,
   }
 }
 
 function withoutContent(draft: InboxDraft): InboxDraft {
   const nothing = { message: null, raw: null, replyTo: null, platformAt: null, also: [], originals: [], bounce: null }
-  return { ...draft, ...nothing, state: 'dead', reason: 'unstorable' }
+  return { ...draft, ...nothing, effects: [], sends: [], cancels: null, state: 'dead', reason: 'unstorable' }
 }
 
 /** Whoever tells us chose the words: a code is kept, and a time that is one. */

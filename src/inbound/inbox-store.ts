@@ -1,5 +1,5 @@
 // The port of hop 4: claims messages once, stores them and queues them, all in one commit.
-import type { Bounce, JsonObject, Task } from '../contract/index.ts'
+import type { Bounce, Effect, JsonObject, ProtocolSend, Task } from '../contract/index.ts'
 
 /** One arrival on its way into the inbox. Only `queued` rows enter a lane. */
 export type InboxDraft = {
@@ -50,6 +50,12 @@ export type InboxDraft = {
   readonly originals: readonly string[]
   /** Of what we sent: that it came back. */
   readonly bounce: Bounce | null
+  /** What it changes in the channel's records. */
+  readonly effects: readonly Effect[]
+  /** What its protocol answers, each with the id of its delivery. */
+  readonly sends: readonly (ProtocolSend & { readonly id: string })[]
+  /** Deliveries whose order key begins so are not to leave any more. */
+  readonly cancels: string | null
 }
 
 /** A task the message asks for, or with `known` goes on with; a new one gets the id of the message. */

@@ -12,6 +12,7 @@ export function deliveryLines(delivery: DeliveryFacts, { deliveries }: Facts): r
 
 const names: Readonly<Record<string, string>> = {
   message: 'an extra message',
+  protocol: 'the answer of the protocol',
   live: 'the growing reply',
   assertion: 'the final text, said once more after a take-over,',
 }
@@ -52,6 +53,8 @@ function tried(event: DeliveryEvent, before: readonly DeliveryEvent[], what: str
       return event.kind === 'delayed'
         ? line(at, 'Delayed', `${what} is late on its way, as a server there says: ${why}.`, 'wait')
         : line(at, 'Came back', `${what} was taken and came back: ${why}. Whoever it was for did not get it.`, 'bad')
+    case 'blocked':
+      return line(at, 'Not sent', `${what} was not sent: whoever it was for wants nothing more from here.`, 'bad')
     case 'resent_by_operator':
       return line(at, 'Resent', `An operator had ${what} sent again.`)
     case 'dropped_by_operator':

@@ -21,6 +21,7 @@ const words: Readonly<Record<string, string>> = {
   stale: 'it was older than this channel accepts when it arrived',
   unstorable: 'the database cannot hold what it says; only its receipt is kept',
   empty_message: 'it says nothing: no text, no file',
+  effect_invalid: 'what it would have changed cannot be stored, so nothing of it was done',
   redriven: 'it was read again later and has become a message of its own',
   invalid_agent_caller_context: 'a header about the agents that called before cannot be read; nothing was run',
   // Hop 6: who may speak.

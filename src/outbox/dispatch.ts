@@ -92,7 +92,7 @@ async function dispatchCall(
   if (started.kind === 'wait') return { go: 'stop', delayMs: started.waitMs }
   const tried =
     early === undefined ? await trySending(deps, adapter, call, claimedAt) : { ...untried, settlement: early }
-  const whole = atPlace(withNotice(deps, adapter, lane, call, tried.settlement), place)
+  const whole = atPlace(await withNotice(deps, adapter, lane, call, tried.settlement), place)
   if (!(await deps.outbox.settle(lane, call, whole))) return { go: 'lost' }
   if (call.purpose === 'live' && whole.vendorId !== null) opened.set(call.clientId, whole.vendorId)
   tellSettled(deps, sendFacts(lane, call), { ...tried, settlement: whole })
@@ -186,13 +186,13 @@ async function withAttempt<T>(adapter: Adapter, call: OpenCall, work: (attempt: 
 }
 
 /** A reply that broke off in the middle says so, once, in place of the parts that can no longer follow. */
-function withNotice(
+async function withNotice(
   deps: DispatchDeps,
   adapter: Adapter,
   lane: HeldSendLane,
   call: OpenCall,
   settlement: Settlement,
-): Settlement {
+): Promise<Settlement> {
   const isBroken = settlement.cancelLater && call.hasLaterParts && call.purpose === 'reply' && call.replyTo !== null
   if (!isBroken || call.replyTo === null) return settlement
   const reply: NormalizedResponse = {
@@ -203,5 +203,8 @@ function withNotice(
     parts: [textPart(`The rest of this answer could not be delivered. (ref ${call.id})`)],
   }
   const context = { adapter, newId: deps.newId, origin: call.id, orderKey: lane.orderKey, to: call.replyTo }
-  return { ...settlement, notice: renderCalls(context, [{ reply, purpose: 'notice' }]).slice(0, 1) }
+  // A notice that cannot be made must not keep the call it is about from being settled.
+  const calls = await renderCalls(context, [{ reply, purpose: 'notice' }]).catch(() => [])
+  // Others may have got the whole of it.
+  return { ...settlement, notice: calls.filter(({ orderKey }) => orderKey === lane.orderKey).slice(0, 1) }
 }

@@ -3,9 +3,13 @@ import {
   type Adapter,
   GatewayError,
   type IdSource,
+  isGatewayError,
+  isOrderKey,
   type JsonObject,
   type NormalizedResponse,
   type QueuedCall,
+  type RenderedCall,
+  recipientLane,
 } from '../contract/index.ts'
 
 export type Outgoing = {
@@ -35,20 +39,28 @@ export type LiveEnd = {
   readonly againAfterMs?: number
 }
 
-export function renderCalls(context: EnqueueContext, outgoing: readonly Outgoing[]): readonly QueuedCall[] {
+/** In no transaction: a channel may look up whom a reply goes to. */
+export async function renderCalls(
+  context: EnqueueContext,
+  outgoing: readonly Outgoing[],
+): Promise<readonly QueuedCall[]> {
   const { live, origin } = context
   // Ordinal 0 is the live message.
   const first = live === undefined ? 0 : 1
-  const rendered = outgoing.flatMap(({ purpose, ...said }) => {
+  const rendered: Omit<QueuedCall, 'id' | 'ordinal' | 'clientId' | 'notBefore' | 'expiresAt'>[] = []
+  for (const { purpose, ...said } of outgoing) {
     const finishes = purpose === 'message' ? undefined : live?.clientId
-    return render(context, said, finishes !== undefined).map((call, part) => ({
-      ...{ ...call, primary: call.primary && purpose === 'reply', purpose },
-      ...(part === 0 && finishes !== undefined ? { liveReference: finishes } : {}),
-    }))
-  })
+    const calls = await expand(context, render(context, said, finishes !== undefined))
+    for (const [part, { call, primary, orderKey }] of calls.entries())
+      rendered.push({
+        ...{ call, primary: primary && purpose === 'reply', purpose },
+        orderKey: laneOf(context, orderKey),
+        ...(part === 0 && finishes !== undefined ? { liveReference: finishes } : {}),
+      })
+  }
   const calls = rendered.map(
     (call, at): QueuedCall => ({
-      ...{ id: context.newId(), ordinal: first + at, orderKey: context.orderKey },
+      ...{ id: context.newId(), ordinal: first + at },
       ...{ ...call, clientId: `${origin}:${first + at}`, notBefore: null, expiresAt: null },
       ...(context.adapter.capabilities.appends === true ? { isAppended: true } : {}),
     }),
@@ -65,6 +77,30 @@ function saidAgain({ live, newId, origin }: EnqueueContext, calls: readonly Queu
   return [{ ...final, ...place, primary: false, purpose: 'assertion', delayMs: live.againAfterMs }]
 }
 
+/** What the database could not say is asked again with the whole turn; anything else is a fault of the reply. */
+async function expand(
+  { adapter, to }: EnqueueContext,
+  calls: readonly RenderedCall[],
+): Promise<readonly RenderedCall[]> {
+  if (adapter.expand === undefined || calls.length === 0) return calls
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(unrendered(adapter, 'took too long')), adapter.capabilities.callTimeoutMs)
+  try {
+    return await Promise.race([adapter.expand(calls, to), late.promise])
+  } catch (cause) {
+    if (isGatewayError(cause)) throw cause
+    throw unrendered(adapter, cause)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function laneOf({ adapter, orderKey: conversation }: EnqueueContext, orderKey: string | undefined): string {
+  if (orderKey === undefined) return conversation
+  if (!isOrderKey(orderKey)) throw unrendered(adapter, 'an order key is too long')
+  return recipientLane(orderKey)
+}
+
 function render(
   { adapter, to }: EnqueueContext,
   { reply, mayNotify }: Omit<Outgoing, 'purpose'>,
@@ -73,6 +109,10 @@ function render(
   try {
     return adapter.render(reply, to, mayNotify, hasLive)
   } catch (cause) {
-    throw new GatewayError('render_failed', `[${adapter.channel}] the reply could not be rendered`, { cause })
+    throw unrendered(adapter, cause)
   }
+}
+
+function unrendered({ channel }: Adapter, cause: unknown): GatewayError {
+  return new GatewayError('render_failed', `[${channel}] the reply could not be rendered`, { cause })
 }

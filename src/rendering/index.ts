@@ -15,6 +15,8 @@ export { chunkText } from './chunk-text.ts'
 export { entitiesHtml } from './entities/entities-html.ts'
 export type { Entity, EntityPiece } from './entities/entity.ts'
 export { type EntityChunk, type EntityLimits, entityChunks, renderEntities } from './entities/render-entities.ts'
+// Words inside HTML that we write ourselves
+export { escapeHtml } from './html/escape-html.ts'
 // HTML from outside as text
 export { type HtmlTextOptions, htmlToText } from './html-text/html-to-text.ts'
 export { withoutInvisible } from './html-text/invisible-characters.ts'

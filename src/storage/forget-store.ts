@@ -1,5 +1,5 @@
 // Forgetting on SQL.
-import type { ForgetStore, Part } from '../identity/forget/forget-store.ts'
+import type { ForgetStore, Part, ReceiptPage } from '../identity/forget/forget-store.ts'
 import type { Database, Param, Statement } from './database.ts'
 import {
   forgetLines,
@@ -21,6 +21,7 @@ import {
   forgetPairings,
   forgetReceiptPage,
   forgetWritten,
+  lockAnswers,
 } from './statements/forget-traces.ts'
 import { storableJson } from './storable-json.ts'
 
@@ -28,7 +29,7 @@ const batch = 500
 /** Receipts looked at in one statement; few of them are the person's. */
 const pageRows = 5_000
 
-type Page = { readonly last: string | null; readonly receipts: number; readonly looked: number }
+type Page = { readonly last: string | null; readonly receipts: number; readonly looked: number } & Part
 
 export function createForgetStore(database: Database, tenant: string): ForgetStore {
   const one = async <Row>(asked: Statement, names: readonly string[], ...more: Param[]): Promise<Row> => {
@@ -36,10 +37,10 @@ export function createForgetStore(database: Database, tenant: string): ForgetSto
     if (row === undefined) throw new RangeError('a count is always one row')
     return row
   }
-  const receiptPage = async (asked: Statement, names: readonly string[], after: string | null) => {
-    const { last, receipts, looked } = await one<Page>(asked, names, after, pageRows)
-    return { removed: { receipts }, next: looked < pageRows ? null : last }
-  }
+  const pageOf = ({ last, looked, ...removed }: Page): ReceiptPage => ({
+    removed,
+    next: looked < pageRows ? null : last,
+  })
   return {
     async namesOf(principal) {
       return (await database.query<{ name: string }>(namesOf, [tenant, principal])).map(({ name }) => name)
@@ -66,8 +67,15 @@ export function createForgetStore(database: Database, tenant: string): ForgetSto
     leave: (names, conversation) => one<Part>(leaveConversation, names, conversation),
     eraseOverheard: (names) => one<Part>(forgetOverheard, names),
     erasePairings: (names) => one<Part>(forgetPairings, names),
-    eraseReceipts: (names, after) => receiptPage(forgetReceiptPage, names, after),
-    countReceipts: (names, after) => receiptPage(countReceiptPage, names, after),
+    eraseReceipts: (names, after) =>
+      database.transaction(async (sql) => {
+        const params = [tenant, storableJson(names), after, pageRows]
+        await sql.query(lockAnswers, params)
+        const [page] = await sql.query<Page>(forgetReceiptPage, params)
+        if (page === undefined) throw new RangeError('a count is always one row')
+        return pageOf(page)
+      }),
+    countReceipts: async (names, after) => pageOf(await one<Page>(countReceiptPage, names, after, pageRows)),
     eraseAttachments: (names) => one<Part>(forgetAttachments, names, batch),
     eraseWritten: (names) => one<Part>(forgetWritten, names),
     close: (names, { actor, isDone, removed }) =>

@@ -29,8 +29,9 @@ export function createInboxStore(database: Database): InboxStore {
   }
 }
 
-function hasMore({ task, also, originals, bounce }: InboxDraft): boolean {
-  return task !== null || also.length > 0 || originals.length > 0 || bounce !== null
+function hasMore({ task, also, originals, bounce, effects, sends, cancels }: InboxDraft): boolean {
+  const lists = [also, originals, effects, sends]
+  return task !== null || bounce !== null || cancels !== null || lists.some(({ length }) => length > 0)
 }
 
 function numbered(drafts: readonly InboxDraft[]): string {
@@ -75,6 +76,9 @@ function rowOf(draft: InboxDraft, ord: number): Readonly<Record<keyof InboxDraft
     also: draft.also.length === 0 ? undefined : draft.also,
     originals: draft.originals.length === 0 ? undefined : draft.originals,
     bounce: draft.bounce ?? undefined,
+    effects: draft.effects.length === 0 ? undefined : draft.effects,
+    sends: draft.sends.length === 0 ? undefined : draft.sends,
+    cancels: draft.cancels ?? undefined,
     copies: draft.copies,
     conversationId: draft.conversationId,
     ord,

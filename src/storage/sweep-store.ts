@@ -11,6 +11,7 @@ import {
   forgetCalls,
   forgetChains,
   forgetContent,
+  forgetIdleLanes,
   forgetLimits,
   forgetNotes,
   forgetOverheard,
@@ -83,7 +84,7 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
       }
       swept += (await database.query(forgetAudit, [auditDays, batch, tenant])).length
       swept += await forgetTalk(database, tenant)
-      for (const each of [forgetLimits, forgetReplyWindows, forgetUsedTokens, forgetNotes])
+      for (const each of [forgetLimits, forgetIdleLanes, forgetReplyWindows, forgetUsedTokens, forgetNotes])
         swept += (await database.query(each, [batch, tenant])).length
       swept += (await database.query(forgetChains, [chainDays, batch, tenant])).length
       swept += (await database.query(sweepForgotten, [batch, tenant])).length

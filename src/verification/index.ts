@@ -15,7 +15,7 @@ export type { HmacHeaderOptions } from './hmac.ts'
 export { hexOf, verifyHmacSha256, webHmac } from './hmac.ts'
 export { isPublicAddress } from './public-address.ts'
 export { readBody, readStream } from './read-body.ts'
-export { sha256Hex } from './sha256.ts'
+export { sha256Bytes, sha256Hex } from './sha256.ts'
 export type { Misfit, Reading, Rule } from './wire-reader.ts'
 export {
   anything,

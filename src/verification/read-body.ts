@@ -1,7 +1,10 @@
 // Hop 1: the body as bytes, never more of it than allowed.
 
 /** Undefined when the body is larger than `maxBytes`; what was not read is left unread. */
-export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | undefined> {
+export async function readBody(
+  request: Pick<Request, 'headers' | 'body' | 'arrayBuffer'>,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
   const declared = Number(request.headers.get('content-length') ?? Number.NaN)
   if (declared > maxBytes) return undefined
   // A declared length is enforced by the server, so the whole body can be read in one go.

@@ -5,6 +5,7 @@ export const idleDoor: ServeDoor = {
   isLoopback: true,
   receivedAt: '2026-11-17T12:00:00.000Z',
   take: () => Promise.reject(new Error('nothing was to be taken in')),
+  receive: async () => ({ kind: 'rejected', reason: 'missing_credential', trace: 'trace' }),
   turnAway: () => 'trace',
   fail: () => 'trace',
   keepOpen: () => {},

@@ -1,6 +1,7 @@
 // What an adapter made of an arrival, looked at before it is stored.
 import { type ArrivedMessage, type NormalizedMessage, textOf, validateMessage } from '../../contract/index.ts'
 import { cleanMessage } from '../../inbound/clean-message.ts'
+import { areStorable } from '../../inbound/effects.ts'
 import type { GatewayDeps } from '../deps.ts'
 
 export type CheckedArrival =
@@ -14,6 +15,7 @@ export function checkArrived(deps: Pick<GatewayDeps, 'validation'>, arrived: Arr
   if (!checked.ok) {
     return { kind: 'remains', state: 'dead', reason: checked.code, path: checked.path }
   }
+  if (!areStorable(arrived)) return { kind: 'remains', state: 'dead', reason: 'effect_invalid' }
   if (saysNothing(checked.message)) return { kind: 'remains', state: 'ignored', reason: 'empty_message' }
   return { kind: 'message', arrived: { ...arrived, message: cleanMessage(checked.message) } }
 }

@@ -10,6 +10,7 @@ import type {
 } from '../../contract/index.ts'
 import { type AcceptContext, acceptDrafts, messageDraft, remainsDraft } from '../../inbound/accept.ts'
 import { controlCommandOf } from '../../inbound/control-command.ts'
+import { areStorable, changesAnything } from '../../inbound/effects.ts'
 import type { InboxDraft } from '../../inbound/inbox-store.ts'
 import { controlNames } from '../commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
@@ -70,10 +71,11 @@ async function nothingOf(
   context: AcceptContext,
 ): Promise<Prepared> {
   const { reason, reach, bounce, subject = null } = arrived
-  const isNoise = arrived.isNoise && bounce === undefined
+  const isNoise = arrived.isNoise && bounce === undefined && !changesAnything(arrived)
   // Before it is acknowledged; said again it changes nothing.
   if (reach !== undefined) await at.notePlace(reach, subject)
   const told = { outcome: 'ignored', reason } as const
+  if (!areStorable(arrived)) return unstorableOf(deps, arrived, context)
   if (!isNoise) {
     const remains = { ...arrived, state: 'ignored', content: '', subject } as const
     return {
@@ -89,13 +91,26 @@ async function nothingOf(
   return { ...told, draft: undefined, onStored }
 }
 
+/** Half of what it asks for is not done: it is kept as dead, for a release that can. */
+function unstorableOf(
+  deps: GatewayDeps,
+  { raw, deliveryId, subject }: ArrivedNothing,
+  context: AcceptContext,
+): Prepared {
+  const reason = 'effect_invalid'
+  const remains = { raw, deliveryId, subject: subject ?? null, reason, state: 'dead', content: '' } as const
+  return { draft: remainsDraft(deps, remains, context), outcome: 'unreadable', reason, onStored: () => {} }
+}
+
 function showNew(
   deps: GatewayDeps,
   at: GatewayConnection,
-  { opened }: ArrivedNothing,
+  { opened, sends = [] }: ArrivedNothing,
   stored: Acceptance | undefined,
 ): void {
-  if (stored?.kind === 'accepted') showOpened(deps, at, opened)
+  if (stored?.kind !== 'accepted') return
+  if (sends.length > 0) deps.bells.sends.ring()
+  showOpened(deps, at, opened)
 }
 
 function messageOf(

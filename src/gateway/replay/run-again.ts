@@ -110,11 +110,11 @@ async function runToItsEnd(deps: GatewayDeps, ready: ReadyTurn, stop: AbortSigna
   const lease: Lease = { signal: stop, isHeld: () => true, assertHeld: () => {}, end: () => {} }
   try {
     const result = await runAgent(deps, ready, { lease, isStopping: () => false, show() {} })
-    return accountOf(answeredEnd(deps, ready, result, 0))
+    return accountOf(await answeredEnd(deps, ready, result, 0))
   } catch (error) {
     if (isGatewayError(error, 'replay_stopped')) return without('stopped', error.message)
     if (isGatewayError(error, 'agent_unknown')) throw error
-    return accountOf(deadEnd(deps, ready, isGatewayError(error) ? error.code : 'agent_failed'))
+    return accountOf(await deadEnd(deps, ready, isGatewayError(error) ? error.code : 'agent_failed'))
   }
 }
 

@@ -5,6 +5,7 @@ import { historyQuery } from '../history.ts'
 import { ownBase } from '../own-things.ts'
 import { historySchema, signedUrlSchema, uploadedSchema } from '../shapes/sessions.ts'
 import { cancelledSchema } from '../shapes/waits.ts'
+import { webfingerPath } from '../webfinger.ts'
 import type { Operation } from './operation.ts'
 import { waitOperations } from './waits.ts'
 
@@ -121,6 +122,23 @@ export const issuerOperations: readonly Operation[] = ['', '/*'].map((rest) => (
   ...(rest === '' ? {} : { params: { '*': 'The path of what is protected' } }),
   answers: { 200: { what: 'Its metadata', schema: z.looseObject({ resource: z.string() }) } },
 }))
+
+/** Only there where a channel says where agents are found. */
+export const discoveryOperations: readonly Operation[] = [
+  {
+    ...{ method: 'get', path: webfingerPath, id: 'findAgent', tag: 'About the gateway', opens: 'anybody' },
+    summary: 'Where an agent is found, by its address (RFC 7033)',
+    query: z.object({ resource: z.string(), rel: z.string().optional() }),
+    answers: {
+      200: {
+        what: 'Its links',
+        mediaType: 'application/jrd+json',
+        schema: z.looseObject({ subject: z.string(), links: z.array(z.looseObject({ rel: z.string() })) }),
+      },
+    },
+    problems: [400, 404, 410],
+  },
+]
 
 export const apiOperations: readonly Operation[] = [
   ...files,

@@ -97,7 +97,8 @@ export function openApiDocument(operations: readonly Operation[], { url, version
 
 /** `:id` as `{id}`; what follows a star has no name of its own. */
 export function documentedPath(path: string): string {
-  return path.replaceAll(/:(\w+)/g, '{$1}').replace(/\*$/, '{rest}')
+  // What a part of the path may look like is for the router alone.
+  return path.replaceAll(/:(\w+)(?:\{[^}]*\})?/g, '{$1}').replace(/\*$/, '{rest}')
 }
 
 function documented(operation: Operation, components: Components, statuses: Set<number>): DocumentedOperation {

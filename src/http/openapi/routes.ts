@@ -3,7 +3,7 @@ import type { Hono } from 'hono'
 import { hasIssuers } from '../../identity/issuers/protected-resource.ts'
 import type { AppDeps } from '../deps.ts'
 import { adminOperations } from './admin.ts'
-import { apiOperations, issuerOperations } from './api.ts'
+import { apiOperations, discoveryOperations, issuerOperations } from './api.ts'
 import { channelOperations } from './channels.ts'
 import { type OpenApi, openApiDocument } from './document.ts'
 import { apiPage } from './page.ts'
@@ -23,6 +23,7 @@ export function addOpenApiRoutes(
       ...channelOperations(adapters),
       ...apiOperations,
       ...issuers,
+      ...(adapters.some(({ discovery }) => discovery !== undefined) ? discoveryOperations : []),
       ...taskOperations,
       ...adminOperations,
     ]

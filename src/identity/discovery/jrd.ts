@@ -1,36 +1,49 @@
 // WebFinger documents (msg 2.2): what an address leads to. Written strictly, read with the one alias that is still in use.
 import * as z from 'zod'
-import { GatewayError, parseAddress } from '../../contract/index.ts'
+import { type AgentPlaces, GatewayError, parseAddress } from '../../contract/index.ts'
 
 /** Published under the first name only; the second is what older publishers wrote. */
 const cardRel = 'https://mentionable.dev/ns/rel/agent-card'
 const legacyCardRel = 'https://mentionable.dev/agent-card'
 const profileRel = 'http://webfinger.net/rel/profile-page'
+const subscribeRel = 'http://ostatus.org/schema/1.0/subscribe'
 
-export type JrdLink = { readonly rel: string; readonly type?: string; readonly href: string }
-export type Jrd = { readonly subject: string; readonly links: readonly JrdLink[] }
-
-/** Where an agent of ours can be found. */
-export type AgentPlaces = {
-  readonly card: string
-  /** Its actor, where it speaks ActivityPub. */
-  readonly self?: string
-  readonly profilePage?: string
-  readonly mail?: string
+export type JrdLink = { readonly rel: string; readonly type?: string } & (
+  | { readonly href: string }
+  | { readonly template: string }
+)
+export type Jrd = {
+  readonly subject: string
+  /** Other names of the same agent. */
+  readonly aliases?: readonly string[]
+  readonly links: readonly JrdLink[]
 }
 
 /** Links in the order the specification gives them. Throws `config_invalid` for a place that is not reached by https. */
-export function agentJrd(address: string, { card, self, profilePage, mail }: AgentPlaces): Jrd {
-  const links = [
+export function agentJrd(address: string, { card, self, profilePage, subscribe, mail }: AgentPlaces): Jrd {
+  const links: readonly JrdLink[] = [
     ...(self === undefined ? [] : [{ rel: 'self', type: 'application/activity+json', href: self }]),
-    { rel: cardRel, type: 'application/json', href: card },
+    ...(card === undefined ? [] : [{ rel: cardRel, type: 'application/json', href: card }]),
     ...(profilePage === undefined ? [] : [{ rel: profileRel, type: 'text/html', href: profilePage }]),
+    ...(subscribe === undefined ? [] : [{ rel: subscribeRel, template: subscribe }]),
     ...(mail === undefined ? [] : [{ rel: 'mailto', href: `mailto:${mail}` }]),
   ]
-  const plain = links.find((link) => !isSafe(link))
+  const plain = links.find((link) => !mayPublish(link))
   if (plain !== undefined)
     throw new GatewayError('config_invalid', `[identity] ${plain.rel} of ${address} must be an https address`)
-  return { subject: acctOf(address), links }
+  const aliases = [profilePage, self].filter((alias) => alias !== undefined)
+  return { subject: acctOf(address), ...(aliases.length === 0 ? {} : { aliases }), links }
+}
+
+/** What nobody else can reach is nobody else's risk. */
+function mayPublish(link: JrdLink): boolean {
+  const href = 'href' in link ? link.href : link.template
+  if (isSafe({ rel: link.rel, href })) return true
+  return URL.canParse(href) && new URL(href).protocol === 'http:' && isThisMachine(new URL(href).hostname)
+}
+
+function isThisMachine(hostname: string): boolean {
+  return hostname === '127.0.0.1' || hostname === '[::1]' || hostname === 'localhost' || hostname.endsWith('.localhost')
 }
 
 export type JrdReading =
@@ -47,7 +60,14 @@ export type JrdReading =
 const jrdSchema = z.object({
   subject: z.string().max(512),
   links: z
-    .array(z.object({ rel: z.string().max(512), type: z.string().max(256).optional(), href: z.string().max(2048) }))
+    // Links that are templates have no href; there is nothing of theirs that we follow.
+    .array(
+      z.object({
+        rel: z.string().max(512),
+        type: z.string().max(256).optional(),
+        href: z.string().max(2048).default(''),
+      }),
+    )
     .max(64)
     .default([]),
 })
@@ -58,7 +78,7 @@ export function readJrd(input: unknown, address: string): JrdReading {
   if (!parsed.success) return { ok: false, code: 'JRD_MALFORMED' }
   const { subject, links } = parsed.data
   if (!isSameAccount(subject, address)) return { ok: false, code: 'JRD_SUBJECT' }
-  const known = links.filter(({ rel }) => order.some((rels) => rels.includes(rel)))
+  const known = links.filter(({ rel, href }) => href !== '' && order.some((rels) => rels.includes(rel)))
   if (!known.every(isSafe)) return { ok: false, code: 'JRD_HREF' }
   const hrefOf = (...rels: readonly string[]) =>
     rels.map((rel) => known.find((link) => link.rel === rel)?.href).find((href) => href !== undefined)
@@ -78,7 +98,7 @@ function isInOrder(links: readonly { readonly rel: string }[]): boolean {
   return places.every((place, index) => index === 0 || (places[index - 1] ?? 0) <= place)
 }
 
-function isSafe({ rel, href }: Pick<JrdLink, 'rel' | 'href'>): boolean {
+function isSafe({ rel, href }: { readonly rel: string; readonly href: string }): boolean {
   if (rel === 'mailto') return href.startsWith('mailto:')
   return URL.canParse(href) && new URL(href).protocol === 'https:'
 }
@@ -90,6 +110,9 @@ function isSameAccount(subject: string, address: string): boolean {
 
 function acctOf(address: string): string {
   const parsed = parseAddress(address)
+  // This machine goes by a number and a port, which no address has.
+  const [, local = '', host = ''] = /^@([\w.-]{1,64})@([\w.-]+(?::\d{1,5})?)$/.exec(address) ?? []
+  if (parsed === undefined && isThisMachine(host.replace(/:\d+$/, ''))) return `acct:${local}@${host}`
   if (parsed === undefined) throw new GatewayError('config_invalid', `[identity] ${address} is no address`)
   return `acct:${parsed.local}@${parsed.domain}`
 }

@@ -29,6 +29,8 @@ export type Removed = {
   readonly consents: number
   readonly tombstones: number
   readonly chains: number
+  /** What channels knew of them. */
+  readonly records: number
   readonly links: number
   readonly principals: number
 }

@@ -25,7 +25,7 @@ export type Forgotten = {
 export const nothingRemoved: Removed = {
   ...{ receipts: 0, inFlight: 0, lines: 0, conversations: 0, sharedConversations: 0, sessions: 0, turns: 0, calls: 0 },
   ...{ unsent: 0, waits: 0, timers: 0, grants: 0, pairings: 0, tokens: 0, consents: 0, tombstones: 0, chains: 0 },
-  ...{ links: 0, principals: 0, attachments: 0, overheard: 0 },
+  ...{ links: 0, principals: 0, attachments: 0, overheard: 0, records: 0 },
 }
 
 export function addRemoved(sum: Removed, part: Part): Removed {

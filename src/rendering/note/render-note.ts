@@ -8,7 +8,8 @@ import { noteLength } from './note-length.ts'
 import { noteText } from './note-text.ts'
 import { noteTree } from './note-tree.ts'
 
-export type Note = { readonly html: string; readonly plainLength: number }
+/** `blocks`: what it says, for other forms of the same words. */
+export type Note = { readonly html: string; readonly plainLength: number; readonly blocks: readonly Block[] }
 export type NoteOptions = { readonly limit?: number; readonly hrefOf?: HrefOf }
 
 const defaultLimit = 500
@@ -18,7 +19,11 @@ const maxHtmlBytes = 48 * 1024
 export function renderNote(root: Root, options: NoteOptions = {}): readonly Note[] {
   const { limit = defaultLimit, hrefOf = () => undefined } = options
   const posts = thread(noteTree(root), limit, createMeasures(hrefOf))
-  return posts.map((blocks) => ({ html: noteHtml(blocks, hrefOf), plainLength: noteLength(noteText(blocks)) }))
+  return posts.map((blocks) => ({
+    html: noteHtml(blocks, hrefOf),
+    plainLength: noteLength(noteText(blocks)),
+    blocks,
+  }))
 }
 
 /** The numbers need room of their own, and how many digits they have is known only when the pieces are. */

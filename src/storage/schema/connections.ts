@@ -88,6 +88,25 @@ export const connectionNotes = pgTable(
   ],
 )
 
+/** What a channel knows for good, whichever replica is asked, until somebody removes it. */
+export const channelRecords = pgTable(
+  'channel_records',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    family: text('family').notNull(),
+    key: text('key').notNull(),
+    /** Which agent of ours it is about. */
+    agent: text('agent'),
+    /** Whose it is, so that it is forgotten with them. */
+    subject: text('subject'),
+    value: jsonb('value').notNull(),
+    createdAt: createdAt(),
+    updatedAt: instant('updated_at').notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.family, t.key] })],
+)
+
 export const pullCursors = pgTable(
   'pull_cursors',
   {

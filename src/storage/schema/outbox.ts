@@ -24,7 +24,7 @@ export const outbox = pgTable(
     connection: connection(),
     conversationId: uuid('conversation_id'),
     turnId: uuid('turn_id'),
-    /** The turn or the send this row belongs to; unique with its ordinal, so completing twice writes once. */
+    /** The turn, the send, or the arrival (purpose `protocol`) this row belongs to; unique with its ordinal, so completing twice writes once. */
     origin: uuid('origin').notNull(),
     ordinal: integer('ordinal').notNull(),
     orderKey: text('order_key').notNull(),
@@ -54,6 +54,7 @@ export const outbox = pgTable(
   },
   (t) => [
     uniqueIndex('outbox_origin').on(t.origin, t.ordinal),
+    uniqueIndex('outbox_protocol').on(t.tenant, t.connection, t.clientId).where(sql`purpose = 'protocol'`),
     index('outbox_open').on(t.tenant, t.connection, t.orderKey, t.seq).where(sql`settled_at is null`),
     index('outbox_turn').on(t.turnId),
     index('outbox_vendor').on(t.tenant, t.vendorId).where(sql`vendor_id is not null`),
@@ -75,6 +76,8 @@ export const sendLanes = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.connection, t.orderKey] }),
+    // Lanes that adapters named, once nothing waits in them: what they are called may be somebody's address.
+    index('send_lanes_idle').on(t.tenant, t.nextAt).where(sql`pending = 0 and left(order_key, 3) = 'to:'`),
     index('send_lanes_due').on(t.tenant, t.nextAt).where(sql`pending > 0`),
   ],
 )

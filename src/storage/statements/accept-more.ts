@@ -4,13 +4,14 @@
 //   names      what a conversation is found by from now on, too; a name that is taken stays whose it is
 //   originals  belong to the message, and to whoever sent it, from the moment it is stored
 //   returned   the deliveries that bounces are about, locked in a fixed order; one that nobody knows is none
+import { effectColumns, effectParts, effectWakes } from './accept-effects.ts'
 import { remembered } from './history.ts'
 
 /** The client id of a call is its origin and its place there, which have an index (outbox/enqueue.ts). */
 const known = `case when i.bounce ->> 'clientId' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9]{1,6}$'`
 
 export const withMore = {
-  columns: ', also json, originals json, bounce json',
+  columns: `, also json, originals json, bounce json${effectColumns}`,
   names: `
     union all
     select w.tenant, w.connection, p.taker, a.name, p.conversation_id, w.ord
@@ -38,9 +39,10 @@ bounced as (
     history = ${remembered('o', `'what', 'bounced', 'attempt', o.attempt, 'reason', r.bounce ->> 'reason', 'kind', r.bounce ->> 'kind'`)}
   from (select distinct on (id) id, bounce from returned order by id, (bounce ->> 'kind' = 'failed') desc) r
   where o.id = r.id and o.bounce_kind is distinct from 'failed'
-),`,
+),${effectParts}`,
+  wakes: effectWakes,
 } as const
 
 export type MoreParts = Readonly<Record<keyof typeof withMore, string>>
 
-export const withoutMore: MoreParts = { columns: '', names: '', effects: '' }
+export const withoutMore: MoreParts = { columns: '', names: '', effects: '', wakes: '' }

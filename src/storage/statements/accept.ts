@@ -45,7 +45,7 @@ wanting as materialized (
       select o.agent from inbox o
       where o.tenant = i.tenant and o.connection = i.connection and o.message_id = i."editOf" and o.event = 'new'
         and o.subject is not distinct from i.subject
-      order by o.seq limit 1) end,
+      order by (o.agent = i.agent) desc, o.seq limit 1) end,
     case when (i.routing ->> 'isSticky')::boolean then coalesce((
       -- Said in the same breath: the thread's agent is not stored yet.
       select e.agent from inp e
@@ -184,7 +184,7 @@ repeated as (
     last_delivery_id = coalesce(excluded.last_delivery_id, duplicates.last_delivery_id)
 ),
 woken as (
-  select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done
+  select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done${more.wakes}
 )
 select i.ord, n.id as "insertedId", k.id as "knownId", coalesce(n.flagged, false) as flagged, n.state, n.task_id as "taskId",
   exists (select 1 from busy b where b.ord = i.ord) as "isBusy", ${tasks.refusal} as refusal,

@@ -155,19 +155,27 @@ written as (
     e.line -> 'envelope' ->> 'role', (e.line -> 'envelope')::jsonb
   from numbered n, turn, given g, json_array_elements(g.envelopes) with ordinality as e(line, ord)
 ),
+-- What a message was changed into is taken back with it.
+gone as materialized (
+  select x.id::uuid as id from turn, given g, json_array_elements_text(g.erased) as x(id)
+  union
+  select e.id from turn, given g, json_array_elements_text(g.erased) as x(id)
+  cross join lateral (select o.* from inbox o where o.id = x.id::uuid limit 1) o
+  cross join lateral (
+    select e.id from inbox e
+    where e.tenant = o.tenant and e.connection = o.connection and e.edit_of = o.message_id and e.event = 'edit'
+      and e.agent = o.agent and e.subject is not distinct from o.subject) e
+),
 erased as (
-  update messages m set envelope = m.envelope || ${emptyLine}
-  from turn, given g, json_array_elements_text(g.erased) as x(id) where m.inbox_id = x.id::uuid
+  update messages m set envelope = m.envelope || ${emptyLine} from gone x where m.inbox_id = x.id
 ),
 forgotten as (
   update inbox i set message = null, raw = null
-  from turn, given g, json_array_elements_text(g.erased) as x(id)
-  where i.id = x.id::uuid and i.state not in ('queued', 'in_turn', 'held')
+  from gone x where i.id = x.id and i.state not in ('queued', 'in_turn', 'held')
 ),
 -- Worded so that only the index by message can serve, however the plan was made.
 unattached as (
-  delete from attachments a
-  where a.inbox_id = any(array(select x.id::uuid from turn, given g, json_array_elements_text(g.erased) as x(id)))
+  delete from attachments a where a.inbox_id = any(array(select x.id from gone x))
 ),${calls}
 scheduled as (
   insert into timers (id, tenant, conversation_id, origin, name, kind, payload, due_at)

@@ -115,7 +115,11 @@ const delivery = `select o.id, o.turn_id as "turnId", o.purpose, o."primary" as 
     ${iso('o.not_before')} as "notBefore", ${iso('o.sending_at')} as "sendingAt", ${iso('o.settled_at')} as "settledAt",
     o.history
   from outbox o where o.id = any(array(
-    select s.id from chain join outbox s on s.turn_id = chain.id union select $3::uuid)) and o.tenant = $4
+    select s.id from chain join outbox s on s.turn_id = chain.id
+    union
+    select s.id from lead join outbox s on s.origin = lead.id and s.purpose = 'protocol'
+    union
+    select $3::uuid)) and o.tenant = $4
   order by o.seq`
 
 /** Absorbed by the same turn, still waiting, or recorded by a later turn of the conversation. */
@@ -153,7 +157,8 @@ moved as (
 lead as (
   select coalesce($1::uuid,
     (select x.id from asked join inbox x on x.turn_id = asked.turn_id order by (x.event = 'new') desc, x.turn_order desc limit 1),
-    (select id::uuid from moved)) as id
+    (select id::uuid from moved),
+    (select o.origin from outbox o where o.id = $3::uuid and o.tenant = $4 and o.purpose = 'protocol')) as id
 ),
 chain as (
   select t.id, t.parent_turn, 1 as depth from turns t

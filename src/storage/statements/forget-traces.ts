@@ -31,6 +31,18 @@ page as materialized (
   from inbox x where x.tenant = $1 and ($3::uuid is null or x.id > $3::uuid) order by x.id limit $4
 )`
 
+/** The same page. Lanes of what their arrivals were answered with, locked before anything is read, as by whoever sends. */
+export const lockAnswers = statement(
+  'lock_forgotten_answers',
+  `
+with ${page}
+select 1 as locked from send_lanes l
+where l.tenant = $1 and (l.connection, l.order_key) in (
+  select o.connection, o.order_key from page join outbox o on o.origin = page.id
+  where page.is_theirs and o.tenant = $1 and o.purpose = 'protocol' and o.settled_at is null)
+order by l.connection, l.order_key for update`,
+)
+
 /**
  * $3 after which row or null, $4 how many rows to look at. There is no index by sender, since every arrival would pay for
  * it: the receipts are walked. The two hashes that tell a redelivery stay, and so do times, counts and the outcome.
@@ -44,9 +56,26 @@ emptied as (
     delivery_id = null, recipient = null, edit_of = null, trace_id = ''
   from page where x.id = page.id and page.is_theirs returning x.id, x.blob
 ),
-uncounted as (update duplicates d set last_delivery_id = null from emptied where d.inbox_id = emptied.id)
+uncounted as (update duplicates d set last_delivery_id = null from emptied where d.inbox_id = emptied.id),
+answers as materialized (
+  select o.id, o.order_key, o.settled_at is null as is_open from emptied join outbox o on o.origin = emptied.id and o.purpose = 'protocol'
+),
+unsaid as (
+  update outbox o set call = '{"erased":true}', vendor_id = null, client_id = o.id::text, trace_id = '', history = '[]',
+    order_key = o.origin::text,
+    state = case when a.is_open then 'cancelled' else o.state end,
+    reason = case when a.is_open then 'forgotten' else o.reason end, settled_at = coalesce(o.settled_at, now())
+  from answers a where o.id = a.id
+  returning o.connection, a.order_key, a.is_open
+),
+unsent as (
+  update send_lanes l set pending = l.pending - w.calls, epoch = l.epoch + 1, holder = null, lease_until = null, next_at = now()
+  from (select connection, order_key, count(*)::int as calls from unsaid where is_open group by 1, 2) w
+  where l.tenant = $1 and l.connection = w.connection and l.order_key = w.order_key
+)
 select (select id from page order by id desc limit 1) as last, (select count(*)::int from emptied) as receipts,
-  (select count(*)::int from page) as looked`,
+  (select count(*)::int from page) as looked, (select count(*)::int from unsaid) as calls,
+  (select count(*)::int from unsaid where is_open) as unsent`,
 )
 
 /** The same without a change, for whoever wants to know first. */
@@ -87,6 +116,7 @@ made as (
 ),
 agreed as (delete from consents c where c.tenant = $1 and ${isTheirs('c.subject')} returning 1),
 noted as (delete from connection_notes n where n.tenant = $1 and ${isTheirs('n.subject')} returning 1),
+recorded as (delete from channel_records r where r.tenant = $1 and ${isTheirs('r.subject')} returning 1),
 buried as (delete from tombstones s where s.tenant = $1 and ${isTheirs('s.subject')} returning 1),
 closed as (delete from closed_places c where c.tenant = $1 and ${isTheirs('c.subject')}),
 called as (
@@ -99,7 +129,7 @@ unsteered as (
 stopped as (update runs r set cancelled_by = 'forgotten' where r.tenant = $1 and ${isTheirs('r.cancelled_by')})
 select (select count(*)::int from granted) as grants, (select count(*)::int from held) as tokens,
   (select count(*)::int from agreed) as consents, (select count(*)::int from buried) as tombstones,
-  (select count(*)::int from called) as chains`,
+  (select count(*)::int from called) as chains, (select count(*)::int from recorded) as records`,
 )
 
 /** $3 who did it, $4 how it ended, $5 counts as JSON. Last of all the names; the audit log's lines then name nobody. */
@@ -156,6 +186,7 @@ select (select count(*)::int from theirs where is_alone) as conversations,
   (select count(*)::int from consents c where c.tenant = $1 and (${isTheirs('c.subject')} or c.session_id in (
     select s.id from theirs join sessions s on s.conversation_id = theirs.id where theirs.is_alone))) as consents,
   (select count(*)::int from tombstones b where b.tenant = $1 and ${isTheirs('b.subject')}) as tombstones,
+  (select count(*)::int from channel_records r where r.tenant = $1 and ${isTheirs('r.subject')}) as records,
   (select count(*)::int from caller_chains h
     where h.tenant = $1 and (${isTheirs('h.root')} or ${isTheirs('h.host')})) as chains,
   (select count(*)::int from identity_links l

@@ -58,7 +58,15 @@ export const lockTurns = statement(
 )
 export const lockSends = statement(
   'lock_forgotten_sends',
-  'select 1 as locked from send_lanes where tenant = $1 and order_key = $2::text order by connection for update',
+  `
+select 1 as locked from send_lanes l
+where l.tenant = $1 and (l.connection, l.order_key) in (
+  select c.connection, $2::text from conversations c where c.id = $2::text::uuid
+  union
+  -- Copies for others go out in lanes of their own.
+  select o.connection, o.order_key from turns t join outbox o on o.turn_id = t.id
+  where t.tenant = $1 and t.conversation_id = $2::text::uuid and o.settled_at is null)
+order by l.connection, l.order_key for update`,
 )
 
 /**
@@ -101,15 +109,18 @@ unsignalled as (
 carried as (delete from signals s using ended where s.turn_id = ended.id and s.state = 'in_turn' returning s.turn_id),
 withdrawn as (
   update outbox o set state = 'cancelled', reason = 'forgotten', settled_at = now()
-  where o.tenant = $1 and o.connection = (select c.connection from conversations c where c.id = $3)
-    and o.order_key = $3::text and o.settled_at is null
-    and (o.turn_id in (select id from mine) or (select is_alone from scope))
-  returning o.connection
+  where o.tenant = $1 and o.settled_at is null and o.id in (
+    select p.id from mine join outbox p on p.turn_id = mine.id where p.settled_at is null
+    union
+    select p.id from scope, outbox p
+    where scope.is_alone and p.tenant = $1 and p.connection = (select c.connection from conversations c where c.id = $3)
+      and p.order_key = $3::text and p.settled_at is null)
+  returning o.connection, o.order_key
 ),
 unsent as (
   update send_lanes l set pending = l.pending - w.calls, epoch = l.epoch + 1, holder = null, lease_until = null, next_at = now()
-  from (select connection, count(*)::int as calls from withdrawn group by connection) w
-  where l.tenant = $1 and l.connection = w.connection and l.order_key = $3::text
+  from (select connection, order_key, count(*)::int as calls from withdrawn group by 1, 2) w
+  where l.tenant = $1 and l.connection = w.connection and l.order_key = w.order_key
 ),
 freed as (
   update lanes l set
@@ -183,7 +194,7 @@ unset as (delete from timers t using old where t.origin = old.id returning 1),
 signalled as (delete from signals s using old where s.turn_id = old.id and s.state <> 'queued'),
 unsaid as (
   update outbox o set call = '{"erased":true}', vendor_id = null, live_reference = null, client_id = '', trace_id = '',
-    history = '[]'
+    history = '[]', order_key = coalesce(o.conversation_id, o.origin)::text
   from old where o.turn_id = old.id and o.settled_at is not null returning 1
 ),
 gone as (delete from turns t using old where t.id = old.id returning 1)

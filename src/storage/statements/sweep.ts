@@ -122,6 +122,18 @@ with old as (
 delete from connection_limits l using old where l.ctid = old.ctid returning 1 as swept`,
 )
 
+/** $1 batch, $2 tenant. Lanes that adapters named and that nothing went through for a day. */
+export const forgetIdleLanes = statement(
+  'forget_idle_lanes',
+  `
+with old as materialized (
+  select ctid from send_lanes
+  where tenant = $2 and pending = 0 and left(order_key, 3) = 'to:' and next_at < now() - interval '1 day'
+    and (lease_until is null or lease_until < now())
+  order by next_at limit $1 for update skip locked)
+delete from send_lanes l using old where l.ctid = old.ctid returning 1 as swept`,
+)
+
 /** $1 batch, $2 tenant. Of what nothing counts any more. */
 export const forgetReplyWindows = statement(
   'forget_reply_windows',

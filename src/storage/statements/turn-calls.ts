@@ -41,7 +41,8 @@ function sent(mayTell: string): string {
 )`
 }
 
-function ordered(rows: string): string {
+/** Calls that came, and with -1 those that went, as counts of their lanes. */
+export function ordered(rows: string): string {
   return `ordered as (
   insert into send_lanes (tenant, connection, order_key, pending)
   select tenant, connection, order_key, sum(calls) from (${rows}) r group by 1, 2, 3 order by 1, 2, 3

@@ -29,6 +29,12 @@ test('an address of ours that is reached in the clear is not published', () => {
   expect(() => agentJrd('@helper@gw.example', { card: 'http://gw.example/card' })).toThrow('must be an https address')
 })
 
+test('a link that is a template leads nowhere and spoils nothing', () => {
+  const subscribe = { rel: 'http://ostatus.org/schema/1.0/subscribe', template: 'https://gw.example/follow?uri={uri}' }
+  const jrd = { subject: 'acct:helper@gw.example', links: [{ rel: 'self', href: 'https://gw.example/h' }, subscribe] }
+  expect(readJrd(jrd, '@helper@gw.example')).toMatchObject({ ok: true, self: 'https://gw.example/h', warnings: [] })
+})
+
 test('links nobody here knows are passed over, whatever they lead to', () => {
   const strange = { rel: 'http://strange.example/rel', href: 'http://strange.example' }
   const jrd = { subject: 'acct:helper@gw.example', links: [strange] }

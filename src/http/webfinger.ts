@@ -1,0 +1,78 @@
+// GET /.well-known/webfinger (RFC 7033, ruling 51): where an agent of ours is found. Channels say where, the core says whose it is.
+import type { Context, Hono } from 'hono'
+import { type AgentPlaces, type DiscoveryVerbs, parseAddress } from '../contract/index.ts'
+import type { GatewayConnection } from '../gateway/deps.ts'
+import { agentJrd, type Jrd } from '../identity/discovery/jrd.ts'
+import type { AppDeps } from './deps.ts'
+import { failureAnswer, json, respond } from './status.ts'
+
+export const webfingerPath = '/.well-known/webfinger'
+
+/** Anybody may read it, also a page elsewhere. */
+const openly = { 'access-control-allow-origin': '*' } as const
+const maxResourceLength = 2_048
+
+type Deps = Pick<AppDeps, 'gateway' | 'publicUrl'>
+type Known = { readonly connection: GatewayConnection['connection']; readonly discovery: DiscoveryVerbs }
+
+export function addWebfingerRoute(app: Hono, deps: Deps): void {
+  const known = deps.gateway.connections.flatMap(({ connection, adapter: { discovery } }) =>
+    discovery === undefined ? [] : [{ connection, discovery }],
+  )
+  if (known.length > 0) app.get(webfingerPath, (context) => answer(deps, known, context))
+}
+
+async function answer(deps: Deps, known: readonly Known[], context: Context): Promise<Response> {
+  const resource = context.req.query('resource') ?? ''
+  if (resource === '' || resource.length > maxResourceLength)
+    return refused('bad_request', 'ask with ?resource=acct:name@domain')
+  const found = await find(deps, known, resource)
+  if (found === undefined) return refused('not_found', 'nobody of that address is here')
+  if (found === 'gone') return refused('content_erased', 'whoever had this address is no longer here')
+  const rels = context.req.queries('rel') ?? []
+  const links = rels.length === 0 ? found.links : found.links.filter(({ rel }) => rels.includes(rel))
+  const headers = { 'content-type': 'application/jrd+json; charset=utf-8', 'cache-control': 'public, max-age=300' }
+  return respond({ ...json(200, { ...found, links }), headers: { ...headers, ...openly } })
+}
+
+async function find({ publicUrl }: Deps, known: readonly Known[], resource: string): Promise<Jrd | 'gone' | undefined> {
+  const asked = readResource(resource, known)
+  if (asked === undefined) return undefined
+  const all = await Promise.all(known.map(({ discovery }) => discovery.places(asked.agent)))
+  const places = all.filter((each) => each !== undefined && each !== 'gone')
+  if (places.length === 0) return all.includes('gone') ? 'gone' : undefined
+  // Where two name the same place the first one counts: connections stand in the order of the configuration.
+  const merged = Object.assign({}, ...places.toReversed()) as AgentPlaces
+  const own = known[0]?.connection.domain ?? ''
+  const hosts = [own, merged.domain, publicUrl === undefined ? undefined : new URL(publicUrl).host]
+  if (asked.host !== undefined && !hosts.includes(asked.host)) return undefined
+  const jrd = agentJrd(`@${asked.agent}@${merged.domain ?? own}`, merged)
+  // Whoever knows it by the other domain finds that this is the same agent (AP-005).
+  const isElsewhere = merged.domain !== undefined && merged.domain !== own
+  return isElsewhere ? { ...jrd, aliases: [...(jrd.aliases ?? []), `acct:${asked.agent}@${own}`] } : jrd
+}
+
+/** Whom somebody asks for, by account or by an address that a channel knows as one of its own. */
+function readResource(
+  resource: string,
+  known: readonly Known[],
+): { readonly agent: string; readonly host?: string } | undefined {
+  if (/^https?:/i.test(resource)) {
+    if (!URL.canParse(resource)) return undefined
+    const url = new URL(resource)
+    const agent = known.map(({ discovery }) => discovery.agentAt?.(url)).find((each) => each !== undefined)
+    return agent === undefined ? undefined : { agent }
+  }
+  const account = resource.replace(/^acct:/i, '').replace(/^@/, '')
+  const at = account.lastIndexOf('@')
+  if (at < 1) return undefined
+  const [local, host] = [account.slice(0, at), account.slice(at + 1).toLowerCase()]
+  // A host that is no domain may still be this machine's, with its port: it is compared with our own.
+  const isLocal = parseAddress(`${local}@local.invalid`) !== undefined
+  return isLocal ? { agent: local.toLowerCase(), host: parseAddress(account)?.domain ?? host } : undefined
+}
+
+function refused(code: 'bad_request' | 'not_found' | 'content_erased', words: string): Response {
+  const { headers, ...rest } = failureAnswer(code, words)
+  return respond({ ...rest, headers: { ...headers, ...openly } })
+}

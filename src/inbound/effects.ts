@@ -1,0 +1,33 @@
+// What an arrival changes besides its own row, within what the database can hold: names are in indexes, which take no long ones.
+import { type ArrivedNothing, type Effect, isOrderKey, type JsonObject } from '../contract/index.ts'
+
+const maxFamilyLength = 100
+const maxValueLength = 64 * 1024
+/** An arrival changes and answers a few things; more is a fault of whoever read it. */
+const maxChanges = 100
+
+export type ArrivalChanges = Pick<ArrivedNothing, 'effects' | 'sends' | 'cancels'>
+
+export function isStorableRecord(family: string, key: string, value: JsonObject): boolean {
+  const isShort = family.length <= maxFamilyLength && isOrderKey(family) && isOrderKey(key)
+  return isShort && JSON.stringify(value).length <= maxValueLength
+}
+
+export function changesAnything({ effects = [], sends = [], cancels }: ArrivalChanges): boolean {
+  return effects.length > 0 || sends.length > 0 || cancels !== undefined
+}
+
+/** False: none of it can be done as it was asked for, and nothing of it is done. */
+export function areStorable({ effects = [], sends = [], cancels }: ArrivalChanges): boolean {
+  return (
+    effects.length + sends.length <= maxChanges &&
+    effects.every(isStorable) &&
+    sends.every(({ orderKey, clientId }) => isOrderKey(orderKey) && isOrderKey(clientId)) &&
+    // Without a prefix it would be everything there is.
+    (cancels === undefined || isOrderKey(cancels.orderKeyPrefix))
+  )
+}
+
+function isStorable(effect: Effect): boolean {
+  return isStorableRecord(effect.family, effect.key, effect.kind === 'put' ? effect.value : {})
+}

@@ -1,0 +1,36 @@
+// Records of a connection in memory, for adapters that are asked without a database.
+import type { ChannelRecord, JsonObject, Records } from '../../src/contract/index.ts'
+
+type Row = ChannelRecord & { readonly family: string; readonly agent: string | undefined }
+
+export function memoryRecords(now: () => number = Date.now): Records {
+  const rows = new Map<string, Row>()
+  const nameOf = (family: string, key: string): string => JSON.stringify([family, key])
+  const rowsOf = (family: string, agent: string | undefined): readonly Row[] =>
+    [...rows.values()]
+      .filter((row) => row.family === family && (agent === undefined || row.agent === agent))
+      .toSorted((one, other) => (one.key < other.key ? -1 : 1))
+  return {
+    async put(family, key, value, { agent, isOnce = false } = {}) {
+      const known = rows.get(nameOf(family, key))
+      if (known !== undefined && isOnce) return false
+      const stored: JsonObject = JSON.parse(JSON.stringify(value))
+      rows.set(nameOf(family, key), {
+        family,
+        key,
+        agent,
+        value: stored,
+        at: known?.at ?? new Date(now()).toISOString(),
+      })
+      return true
+    },
+    get: async (family, key) => rows.get(nameOf(family, key))?.value,
+    remove: async (family, key) => rows.delete(nameOf(family, key)),
+    list: async (family, { after = '', limit, agent }) =>
+      rowsOf(family, agent)
+        .filter(({ key }) => key > after)
+        .slice(0, Math.min(limit, 1_000))
+        .map(({ key, value, at }) => ({ key, value, at })),
+    count: async (family, { agent } = {}) => rowsOf(family, agent).length,
+  }
+}
