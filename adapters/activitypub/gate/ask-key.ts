@@ -1,0 +1,66 @@
+// The key that a signature names, its owner, and the signature against it. A key that does not fit is fetched anew once: its
+// owner may have changed it. Not twice within a minute: else whoever sends forgeries has us ask their victim.
+import type { RemoteActor, RemoteKey } from '../wire/actor.ts'
+import type { SignatureJudgement } from './check-signature.ts'
+import { hostOf } from './hosts.ts'
+import type { KeyAnswer, KeySource } from './key-source.ts'
+import { passed, type Refused, refused, type Step } from './refusal.ts'
+
+const brakeMs = 60_000
+const maxBraked = 1000
+
+/** Whether a key is the one that signed. */
+export type Judge = (key: RemoteKey) => Promise<SignatureJudgement>
+
+export interface KeyDesk {
+  ask(keyId: string, actor: string, judge: Judge): Promise<Step<RemoteActor>>
+}
+
+export function createKeyDesk(keys: KeySource, now: () => number): KeyDesk {
+  const refreshedAt = new Map<string, number>()
+  const mayRefresh = (keyId: string, answer: KeyAnswer): boolean => {
+    const last = refreshedAt.get(keyId)
+    if (last !== undefined && now() - last < brakeMs) return false
+    // What came a moment ago would come again.
+    const fetchedAt = answer.kind === 'found' ? Date.parse(answer.actor.fetchedAt) : Number.NaN
+    if (now() - fetchedAt < brakeMs) return false
+    refreshedAt.delete(keyId)
+    const oldest = refreshedAt.size >= maxBraked ? refreshedAt.keys().next().value : undefined
+    if (oldest !== undefined) refreshedAt.delete(oldest)
+    refreshedAt.set(keyId, now())
+    return true
+  }
+  return {
+    async ask(keyId, actor, judge) {
+      // Nobody is asked for a key that could not be this actor's anyway.
+      const host = hostOf(keyId)
+      if (host === undefined || host !== hostOf(actor)) return refused('key_elsewhere')
+      const answer = await keys.find(keyId)
+      const first = await judgeAnswer(answer, actor, judge)
+      if (first.kind === 'passed' || answer.kind !== 'found' || !mayRefresh(keyId, answer)) return first
+      const fresh = await keys.refresh(keyId)
+      // A server that is down tells nothing new about the signature.
+      return fresh.kind === 'unreachable' ? first : judgeAnswer(fresh, actor, judge)
+    },
+  }
+}
+
+async function judgeAnswer(answer: KeyAnswer, actor: string, judge: Judge): Promise<Step<RemoteActor>> {
+  if (answer.kind !== 'found') return missing(answer)
+  const { key, actor: owner } = answer
+  if (key.owner !== actor || owner.id !== actor) return refused('not_the_owner')
+  const judgement = await judge(key)
+  if (judgement === 'right') return passed(owner)
+  return refused(judgement === 'wrong' ? 'wrong_signature' : judgement)
+}
+
+function missing({ kind }: Exclude<KeyAnswer, { kind: 'found' }>): Refused {
+  switch (kind) {
+    case 'gone':
+      return refused('key_gone')
+    case 'unreachable':
+      return refused('key_unreachable')
+    case 'refused':
+      return refused('key_refused')
+  }
+}

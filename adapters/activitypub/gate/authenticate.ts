@@ -1,0 +1,94 @@
+// Steps 7 and 8: who signed. By the request's own signature; by the activity's proof only where the operator lets proofs stand alone.
+
+import type { GatedActivity, ReadActivity } from '../wire/activity.ts'
+import type { RemoteActor } from '../wire/actor.ts'
+import type { KeyDesk } from './ask-key.ts'
+import { readCavage } from './cavage.ts'
+import type { SignatureChecker } from './check-signature.ts'
+import { readMessageSignatures } from './message-signature.ts'
+import { hasProof, type ProofClaim, readProofs } from './proof.ts'
+import { passed, refused, type Step } from './refusal.ts'
+import type { SignatureClaim, SignedRequest } from './signed-request.ts'
+
+export type Signer = {
+  readonly actor: RemoteActor
+  readonly keyId: string
+  readonly method: GatedActivity['method']
+}
+
+export type AuthenticateDeps = {
+  readonly desk: KeyDesk
+  readonly checker: SignatureChecker
+  readonly nowMs: number
+  readonly acceptsProofs: boolean
+}
+
+const utf8 = new TextEncoder()
+
+export function hasSignature({ headers }: SignedRequest): boolean {
+  return (headers['signature'] ?? '') !== ''
+}
+
+export async function authenticate(
+  deps: AuthenticateDeps,
+  request: SignedRequest,
+  activity: ReadActivity,
+): Promise<Step<Signer>> {
+  const bySignature = hasSignature(request)
+    ? await byRequest(deps, request, activity.actor)
+    : refused('missing_signature')
+  if (bySignature.kind === 'passed' || !deps.acceptsProofs) return bySignature
+  if (!hasProof(activity.raw)) return hasSignature(request) ? bySignature : refused('missing_proof')
+  return byProof(deps, activity)
+}
+
+/** One way for one request: with `Signature-Input` it is RFC 9421 and nothing else. */
+async function byRequest(deps: AuthenticateDeps, request: SignedRequest, actor: string): Promise<Step<Signer>> {
+  const isNew = request.headers['signature-input'] !== undefined
+  const claims = isNew ? readMessageSignatures(request, deps.nowMs) : [readCavage(request, deps.nowMs)]
+  return firstThatHolds(claims, async (claim: SignatureClaim) => {
+    const signed = claim.texts.map((text) => new Uint8Array(utf8.encode(text)))
+    const { keyId, algorithm, signature } = claim
+    const owner = await deps.desk.ask(keyId, actor, (key) =>
+      anyRight(signed, (bytes) => deps.checker.check(key, algorithm, signature, bytes)),
+    )
+    return owner.kind === 'passed' ? passed({ actor: owner.value, keyId, method: 'ap-http-signature' as const }) : owner
+  })
+}
+
+async function byProof(deps: AuthenticateDeps, { raw, actor }: ReadActivity): Promise<Step<Signer>> {
+  return firstThatHolds(await readProofs(raw, deps.nowMs), async ({ keyId, signature, signed }: ProofClaim) => {
+    const owner = await deps.desk.ask(keyId, actor, (key) =>
+      anyRight(signed, (bytes) => deps.checker.check(key, 'ed25519', signature, bytes)),
+    )
+    return owner.kind === 'passed'
+      ? passed({ actor: owner.value, keyId, method: 'ap-object-integrity-proof' as const })
+      : owner
+  })
+}
+
+/** Each is judged by itself. Where none holds, what is told is why the last one does not. */
+async function firstThatHolds<Claim, T>(
+  claims: readonly Step<Claim>[],
+  judge: (claim: Claim) => Promise<Step<T>>,
+): Promise<Step<T>> {
+  let last: Step<T> = refused('malformed_signature')
+  for (const claim of claims) {
+    const judged = claim.kind === 'passed' ? await judge(claim.value) : claim
+    if (judged.kind === 'passed') return judged
+    last = judged
+  }
+  return last
+}
+
+async function anyRight<T, J extends string>(
+  items: readonly T[],
+  judge: (item: T) => Promise<J>,
+): Promise<J | 'wrong'> {
+  let last: J | 'wrong' = 'wrong'
+  for (const item of items) {
+    last = await judge(item)
+    if (last === 'right') return last
+  }
+  return last
+}

@@ -1,0 +1,60 @@
+// When a signature counts (mail 3.3). Clocks of servers differ by up to an hour; an end that its signer set is kept to the second.
+import { judgeClockSkew } from '../../../src/verification/index.ts'
+import type { GateReason } from './refusal.ts'
+
+const second = 1000
+const minute = 60 * second
+const hour = 60 * minute
+const skewMs = hour
+/** How long a signature lives that says no end (RFC 9421), and the longest life of one that does. */
+const defaultLifeMs = 5 * minute
+const longestLifeMs = 12 * hour
+const datePattern =
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/
+
+/** Undefined: it counts now. */
+export function judgeDateHeader(date: string, nowMs: number): GateReason | undefined {
+  return datePattern.test(date) ? judgeTime(Date.parse(date), nowMs, skewMs) : 'missing_time'
+}
+
+/** `(created)` and `(expires)` of the older drafts, in seconds. */
+export function judgeCavageTimes(
+  { created, expires }: { readonly created: number | undefined; readonly expires: number | undefined },
+  nowMs: number,
+): GateReason | undefined {
+  if (expires !== undefined && !(expires * second > nowMs)) return 'expired'
+  return created === undefined ? undefined : judgeTime(created * second, nowMs, skewMs)
+}
+
+/** RFC 9421: `created` is required here, whatever else is signed. */
+export function judgeParams(
+  { created, expires }: { readonly created: number | undefined; readonly expires: number | undefined },
+  nowMs: number,
+): GateReason | undefined {
+  if (created === undefined || created <= 0) return 'missing_time'
+  if (expires !== undefined && expires * second <= nowMs) return 'expired'
+  const lifeMs = expires === undefined ? defaultLifeMs : longestLifeMs
+  return judgeTime(created * second, nowMs, lifeMs + skewMs)
+}
+
+/** The time of a proof, which may come by others and late, but within the time that we know a repetition by. */
+export function judgeProofTimes(
+  { created, expires }: { readonly created: string; readonly expires: string | undefined },
+  nowMs: number,
+): GateReason | undefined {
+  if (expires !== undefined && !(Date.parse(expires) > nowMs)) return 'expired'
+  return judgeTime(Date.parse(created), nowMs, 7 * 24 * hour)
+}
+
+function judgeTime(atMs: number, nowMs: number, maxAgeMs: number): GateReason | undefined {
+  switch (judgeClockSkew(atMs, nowMs, { maxAgeMs, maxAheadMs: skewMs })) {
+    case 'fresh':
+      return undefined
+    case 'stale_timestamp':
+      return 'stale'
+    case 'future_timestamp':
+      return 'from_the_future'
+    case 'malformed_request':
+      return 'missing_time'
+  }
+}

@@ -1,0 +1,92 @@
+// Object integrity proofs (FEP-8b32, eddsa-jcs-2022): the activity carries its signature, whoever brings it.
+import { canonicalJson, sha256Bytes } from '../../../src/verification/index.ts'
+import { base58Bytes } from './base64.ts'
+import { judgeProofTimes } from './clock.ts'
+import { type GateReason, passed, refused, type Step } from './refusal.ts'
+import { longestKeyId } from './signed-request.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+export type ProofClaim = {
+  readonly keyId: string
+  readonly signature: Uint8Array<ArrayBuffer>
+  /** What may have been signed: proofs that do not repeat the document's context are signed with and without it. */
+  readonly signed: readonly Uint8Array<ArrayBuffer>[]
+}
+
+const maxProofs = 4
+const utf8 = new TextEncoder()
+
+export function hasProof(document: Fields): boolean {
+  return document['proof'] !== undefined
+}
+
+/** One step for each proof; never empty. */
+export async function readProofs(document: Fields, nowMs: number): Promise<readonly Step<ProofClaim>[]> {
+  const { proof, ...unsecured } = document
+  const proofs = Array.isArray(proof) ? proof : [proof]
+  if (proofs.length === 0 || proofs.length > maxProofs) return [refused('malformed_proof')]
+  return Promise.all(proofs.map((each) => readProof(unsecured, each, nowMs)))
+}
+
+async function readProof(document: Fields, proof: unknown, nowMs: number): Promise<Step<ProofClaim>> {
+  if (typeof proof !== 'object' || proof === null || Array.isArray(proof)) return refused('malformed_proof')
+  const { proofValue, ...options } = proof as Fields
+  const keyId = options['verificationMethod']
+  const signature = signatureOf(proofValue)
+  if (typeof keyId !== 'string' || keyId.length > longestKeyId || signature === undefined)
+    return refused('malformed_proof')
+  const fault = judgeOptions(options, nowMs)
+  if (fault !== undefined) return refused(fault)
+  const forms = signedForms(document, options)
+  if (forms === undefined) return refused('malformed_proof')
+  return passed({ keyId, signature, signed: await Promise.all(forms.map(hashOf)) })
+}
+
+function signatureOf(value: unknown): Uint8Array<ArrayBuffer> | undefined {
+  return typeof value === 'string' && value.startsWith('z') ? base58Bytes(value.slice(1), 64) : undefined
+}
+
+/** A proof made out to somebody (`domain`, `challenge`), or that needs another (`previousProof`), is none for us. */
+function judgeOptions(options: Fields, nowMs: number): GateReason | undefined {
+  if (options['type'] !== 'DataIntegrityProof' || options['proofPurpose'] !== 'assertionMethod')
+    return 'malformed_proof'
+  if (options['cryptosuite'] !== 'eddsa-jcs-2022') return 'unknown_algorithm'
+  if (['domain', 'challenge', 'previousProof'].some((name) => options[name] !== undefined)) return 'malformed_proof'
+  const { created, expires } = options
+  if (typeof created !== 'string') return 'missing_time'
+  if (expires !== undefined && typeof expires !== 'string') return 'expired'
+  return judgeProofTimes({ created, expires }, nowMs)
+}
+
+type Form = readonly [options: string, document: string]
+
+/** Undefined where the proof speaks of another context than the document, or something has no canonical form. */
+function signedForms(document: Fields, options: Fields): readonly Form[] | undefined {
+  const [context, own] = [document['@context'], options['@context']]
+  try {
+    if (own !== undefined) {
+      if (!isBeginning(own, context)) return undefined
+      return [[canonicalJson(options), canonicalJson({ ...document, '@context': own })]]
+    }
+    const text = canonicalJson(document)
+    const plain: Form = [canonicalJson(options), text]
+    return context === undefined ? [plain] : [[canonicalJson({ ...options, '@context': context }), text], plain]
+  } catch {
+    // Half a character (RFC 8785 section 3.2.2.2).
+    return undefined
+  }
+}
+
+/** vc-di-eddsa 3.3.2: the document's context begins with the proof's. */
+function isBeginning(own: unknown, whole: unknown): boolean {
+  const [start, all] = [Array.isArray(own) ? own : [own], Array.isArray(whole) ? whole : [whole]]
+  return start.length <= all.length && start.every((each, index) => canonicalJson(each) === canonicalJson(all[index]))
+}
+
+async function hashOf([options, document]: Form): Promise<Uint8Array<ArrayBuffer>> {
+  const both = new Uint8Array(64)
+  both.set(await sha256Bytes(utf8.encode(options)))
+  both.set(await sha256Bytes(utf8.encode(document)), 32)
+  return both
+}

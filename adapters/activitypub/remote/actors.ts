@@ -1,0 +1,104 @@
+// Actors by their address. Whoever is found is who the server of that very address says they are (mail 2.2, fedify#963).
+import type { RemoteCache } from './cache.ts'
+import type { FetchDocument, Fetched } from './fetch-document.ts'
+import { documentUrl, isSafeIri, isSameIri, isSameOrigin } from './iri.ts'
+import { type Absent, type ActorOutcome, refused } from './outcomes.ts'
+import { isActor, type ReadActor, readActor } from './read-actor.ts'
+
+export type FreshActor = ({ readonly kind: 'found' } & ReadActor) | Absent
+
+export type Actors = {
+  /** From what is known, else from its server. The actor may call itself by another address: compare `id`. */
+  find(iri: string): Promise<ActorOutcome>
+  /** From its server, at most once a minute; within it what is known. */
+  refresh(iri: string): Promise<ActorOutcome>
+  /** From its server, now. */
+  load(iri: string): Promise<FreshActor>
+  /** Reads what was fetched already, where it may be taken for what it says. */
+  read(fetched: Extract<Fetched, { kind: 'document' }>, asked: string): Promise<FreshActor>
+}
+
+export type ActorDeps = {
+  readonly fetchDocument: FetchDocument
+  readonly cache: RemoteCache
+  readonly origins: readonly string[]
+  readonly now: () => number
+}
+
+export function createActors(deps: ActorDeps): Actors {
+  const { cache } = deps
+  const load = singly(async (iri: string): Promise<FreshActor> => {
+    const fresh = await loadActor(deps, iri)
+    if (fresh.kind === 'found') return { ...fresh, actor: await cache.keepActor(fresh.actor) }
+    await cache.keepAbsent(iri, fresh)
+    return fresh
+  })
+  const find = async (iri: string): Promise<ActorOutcome> => {
+    if (!isSafeIri(iri, deps.origins)) return refused('unsafe_url')
+    const known = await cache.actor(iri)
+    if (known !== undefined) return { kind: 'found', actor: known }
+    const absent = await cache.absent(iri)
+    if (absent !== undefined) return absent
+    await cache.mayAsk(iri)
+    return outcome(await load(iri))
+  }
+  return {
+    find,
+    async refresh(iri) {
+      if (!isSafeIri(iri, deps.origins)) return refused('unsafe_url')
+      if (await cache.mayAsk(iri)) return outcome(await load(iri))
+      cache.recall(iri)
+      return find(iri)
+    },
+    load,
+    read: (fetched, asked) => readFetched(deps, fetched, asked, true),
+  }
+}
+
+function outcome(fresh: FreshActor): ActorOutcome {
+  return fresh.kind === 'found' ? { kind: 'found', actor: fresh.actor } : fresh
+}
+
+async function loadActor(deps: ActorDeps, iri: string): Promise<FreshActor> {
+  const url = documentUrl(iri)
+  const fetched = await deps.fetchDocument(url)
+  return fetched.kind === 'document' ? readFetched(deps, fetched, url, true) : fetched
+}
+
+async function readFetched(
+  deps: ActorDeps,
+  fetched: Extract<Fetched, { kind: 'document' }>,
+  asked: string,
+  mayAskAgain: boolean,
+): Promise<FreshActor> {
+  const { id } = fetched.json
+  if (!isActor(fetched.json)) return refused('not_an_actor')
+  if (!isSafeIri(id, deps.origins)) return refused('wrong_id')
+  if (!isAtHome(id, asked, fetched.url)) {
+    if (!mayAskAgain) return refused('wrong_id')
+    // It says that it is somebody else: that one's own server is asked, once.
+    const again = await deps.fetchDocument(documentUrl(id))
+    return again.kind === 'document' ? readFetched(deps, again, documentUrl(id), false) : again
+  }
+  const read = await readActor(fetched.json, { origins: deps.origins, fetchedAt: new Date(deps.now()).toISOString() })
+  return read === undefined ? refused('not_an_actor') : { kind: 'found', ...read }
+}
+
+/** Where a redirect led to another server, only that server's own documents are taken: redirects may be anybody's. */
+function isAtHome(id: string, asked: string, from: string): boolean {
+  return isSameIri(id, from) || (isSameIri(id, asked) && isSameOrigin(asked, from))
+}
+
+/** Those who ask for the same at the same time share one question. */
+export function singly<T, More extends readonly unknown[]>(
+  work: (name: string, ...more: More) => Promise<T>,
+): (name: string, ...more: More) => Promise<T> {
+  const running = new Map<string, Promise<T>>()
+  return (name, ...more) => {
+    const known = running.get(name)
+    if (known !== undefined) return known
+    const started = work(name, ...more).finally(() => running.delete(name))
+    running.set(name, started)
+    return started
+  }
+}

@@ -1,0 +1,102 @@
+// What is known of others, for a while: found for a day, not found for five minutes, and not asked again within one.
+// Notes are shared by every replica; memory saves the questions of a busy minute. Both are bounded: others decide what comes in.
+import type { JsonObject, Notes } from '../../../src/contract/index.ts'
+import type { RemoteActor } from '../wire/actor.ts'
+import type { Absent } from './outcomes.ts'
+
+export type RemoteCache = {
+  actor(iri: string): Promise<RemoteActor | undefined>
+  /** As it is known from then on: a handle that was confirmed stays so while the name does. */
+  keepActor(actor: RemoteActor): Promise<RemoteActor>
+  /** Whose key it is, where that was proven. */
+  owner(keyId: string): Promise<string | undefined>
+  keepOwner(keyId: string, owner: string): Promise<void>
+  absent(iri: string): Promise<Absent | undefined>
+  /** What is gone is no longer known either; what only could not be asked stays known. */
+  keepAbsent(iri: string, absent: Absent): Promise<void>
+  /** False: it was asked for within the last minute, by us or by another replica. */
+  mayAsk(iri: string): Promise<boolean>
+  /** Another replica may know better than this one's memory. */
+  recall(iri: string): void
+}
+
+const families = { actor: 'ap-actor', owner: 'ap-key', absent: 'ap-absent', asked: 'ap-asked' } as const
+const lives = { found: 24 * 60 * 60 * 1000, absent: 5 * 60 * 1000, asked: 60 * 1000, memory: 60 * 1000 }
+const atMost = 20_000
+const mostInMemory = 2000
+
+export function createRemoteCache({ notes, now }: { readonly notes: Notes; readonly now: () => number }): RemoteCache {
+  const memory = createMemory(now)
+  const read = async (family: string, key: string): Promise<JsonObject | undefined> => {
+    const name = `${family} ${key}`
+    const known = memory.get(name)
+    if (known !== undefined) return known
+    const value = await notes.read(family, key)
+    if (value !== undefined && family !== families.absent) memory.set(name, value)
+    return value
+  }
+  const keep = async (family: string, key: string, value: JsonObject, life: Life): Promise<void> => {
+    if (family !== families.absent) memory.set(`${family} ${key}`, value)
+    await notes.keep({ family, key, value, atMost, ...life })
+  }
+  // Only `keepActor` writes there.
+  const actor = async (iri: string) => (await read(families.actor, iri))?.['actor'] as RemoteActor | undefined
+  const found = [families.actor, families.owner] as const
+  const recall = (iri: string): void => {
+    for (const family of found) memory.drop(`${family} ${iri}`)
+  }
+  return {
+    actor,
+    async keepActor(fresh) {
+      const kept = withKnownHandle(fresh, await actor(fresh.id))
+      const life = { lifeMs: lives.found, subject: fresh.id }
+      await keep(families.actor, fresh.id, { actor: storable(kept) }, life)
+      return kept
+    },
+    async owner(keyId) {
+      const owner = (await read(families.owner, keyId))?.['owner']
+      return typeof owner === 'string' ? owner : undefined
+    },
+    keepOwner: (keyId, owner) => keep(families.owner, keyId, { owner }, { lifeMs: lives.found, subject: owner }),
+    absent: async (iri) => (await read(families.absent, iri))?.['absent'] as Absent | undefined,
+    async keepAbsent(iri, absent) {
+      await keep(families.absent, iri, { absent }, { lifeMs: lives.absent })
+      if (absent.kind !== 'gone') return
+      recall(iri)
+      for (const family of found) await notes.take(family, iri)
+    },
+    mayAsk: (iri) => notes.keep({ family: families.asked, key: iri, lifeMs: lives.asked, isOnce: true, atMost }),
+    recall,
+  }
+}
+
+type Life = { readonly lifeMs: number; readonly subject?: string }
+
+function withKnownHandle(fresh: RemoteActor, known: RemoteActor | undefined): RemoteActor {
+  if (known?.isHandleConfirmed !== true || known.preferredUsername !== fresh.preferredUsername) return fresh
+  return fresh.isHandleConfirmed ? fresh : { ...fresh, handle: known.handle, isHandleConfirmed: true }
+}
+
+/** JSON has no word for what is not there. */
+function storable(actor: RemoteActor): JsonObject {
+  return JSON.parse(JSON.stringify(actor))
+}
+
+function createMemory(now: () => number): {
+  readonly get: (name: string) => JsonObject | undefined
+  readonly set: (name: string, value: JsonObject) => void
+  readonly drop: (name: string) => void
+} {
+  const rows = new Map<string, { readonly value: JsonObject; readonly until: number }>()
+  return {
+    get(name) {
+      const row = rows.get(name)
+      return row === undefined || row.until <= now() ? undefined : row.value
+    },
+    set(name, value) {
+      if (rows.size >= mostInMemory) rows.clear()
+      rows.set(name, { value, until: now() + lives.memory })
+    },
+    drop: (name) => rows.delete(name),
+  }
+}

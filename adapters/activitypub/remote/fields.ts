@@ -1,0 +1,29 @@
+// Members of a document as servers write them: alone, in a list, as an object with an id, or not at all.
+import { isSafeIri } from './iri.ts'
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** More of anything than this nobody needs, and somebody may have meant to be expensive. */
+const maxItems = 32
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  if (value === undefined || value === null) return []
+  return Array.isArray(value) ? value.slice(0, maxItems) : [value]
+}
+
+export function textIn(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** The first address in it that may be asked, under any of the names that are used for it. */
+export function iriIn(value: unknown, origins: readonly string[]): string | undefined {
+  for (const each of listOf(value)) {
+    const found = isFields(each) ? (each['id'] ?? each['href'] ?? each['url']) : each
+    if (isSafeIri(found, origins)) return found
+  }
+  return undefined
+}

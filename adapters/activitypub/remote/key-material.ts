@@ -1,0 +1,87 @@
+// The key itself, in the two spellings of the fediverse, as the one the platform reads: SPKI in base64.
+import { base58Bytes, base64Bytes } from '../gate/base64.ts'
+import type { RemoteKey } from '../wire/actor.ts'
+
+export type KeyMaterial = Pick<RemoteKey, 'algorithm' | 'spki'>
+
+const maxText = 8192
+const rsaBits = { least: 2048, most: 8192 }
+const imports = {
+  rsa: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+  ed25519: { name: 'Ed25519' },
+  p256: { name: 'ECDSA', namedCurve: 'P-256' },
+} as const satisfies Record<RemoteKey['algorithm'], object>
+
+/** SubjectPublicKeyInfo with rsaEncryption, up to the length of what follows. */
+const rsaIdentifier = [0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00]
+const ed25519Prefix = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00]
+/** Of any elliptic curve; the platform takes the one. */
+const ellipticPrefix = [0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01]
+
+/** `publicKeyPem`. Undefined: it is none that we could check a signature with. */
+export async function pemMaterial(pem: unknown): Promise<KeyMaterial | undefined> {
+  if (typeof pem !== 'string' || pem.length > maxText) return undefined
+  const match = /-----BEGIN (RSA )?PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END/.exec(pem)
+  const bytes = match === null ? undefined : base64Bytes((match[2] ?? '').replace(/\s+/g, ''))
+  if (match === null || bytes === undefined) return undefined
+  return material(match[1] === undefined ? bytes : rsaSpki(bytes))
+}
+
+/** `publicKeyMultibase` of a Multikey (FEP-521a). */
+export async function multikeyMaterial(multibase: unknown): Promise<KeyMaterial | undefined> {
+  if (typeof multibase !== 'string' || multibase.length > 128) return undefined
+  const bytes = multibase.startsWith('z') ? base58Bytes(multibase.slice(1), 34) : undefined
+  // Multicodec ed25519-pub.
+  if (bytes === undefined || bytes[0] !== 0xed || bytes[1] !== 0x01) return undefined
+  return material(Uint8Array.from([...ed25519Prefix, ...bytes.slice(2)]))
+}
+
+async function material(spki: Uint8Array<ArrayBuffer>): Promise<KeyMaterial | undefined> {
+  const algorithm = algorithmOf(spki)
+  try {
+    const key = await crypto.subtle.importKey('spki', spki, imports[algorithm], true, ['verify'])
+    if (algorithm === 'rsa' && !isRightSize(key)) return undefined
+    return { algorithm, spki: toBase64(spki) }
+  } catch {
+    return undefined
+  }
+}
+
+/** By how it begins; whether it is whole is for the platform to say. */
+function algorithmOf(spki: Uint8Array): RemoteKey['algorithm'] {
+  const begins = (prefix: readonly number[]): boolean => prefix.every((byte, at) => spki[at] === byte)
+  if (begins(ed25519Prefix)) return 'ed25519'
+  return begins(ellipticPrefix) ? 'p256' : 'rsa'
+}
+
+/** Too small proves nothing; too large makes every check expensive. */
+function isRightSize({ algorithm }: CryptoKey): boolean {
+  const bits = 'modulusLength' in algorithm ? Number(algorithm.modulusLength) : 0
+  return bits >= rsaBits.least && bits <= rsaBits.most
+}
+
+/** PKCS #1 inside the frame that says what it is. */
+function rsaSpki(pkcs1: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bits = [0x03, ...derLength(pkcs1.length + 1), 0x00, ...pkcs1]
+  const inner = [...rsaIdentifier, ...bits]
+  return Uint8Array.from([0x30, ...derLength(inner.length), ...inner])
+}
+
+function derLength(length: number): readonly number[] {
+  if (length < 0x80) return [length]
+  return length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+}
+
+const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+
+export function toBase58(bytes: Uint8Array): string {
+  let value = bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n)
+  let text = ''
+  for (; value > 0n; value /= 58n) text = `${alphabet[Number(value % 58n)]}${text}`
+  const zeros = bytes.findIndex((byte) => byte !== 0)
+  return `${'1'.repeat(zeros === -1 ? bytes.length : zeros)}${text}`
+}

@@ -1,0 +1,39 @@
+// The keys that an actor lists. One that names another owner, or lies on another server, is not its key.
+import type { RemoteKey } from '../wire/actor.ts'
+import { type Fields, isFields, listOf } from './fields.ts'
+import { isSafeIri, isSameOrigin } from './iri.ts'
+import { multikeyMaterial, pemMaterial } from './key-material.ts'
+
+export type ListedKeys = {
+  readonly keys: readonly RemoteKey[]
+  /** Keys that it lists by their address alone. */
+  readonly references: readonly string[]
+}
+
+const maxKeys = 10
+
+export async function readKeys(document: Fields, actor: string, origins: readonly string[]): Promise<ListedKeys> {
+  const listed = [...listOf(document['publicKey']), ...listOf(document['assertionMethod'])].slice(0, maxKeys)
+  const isOurs = (id: unknown): id is string => isSafeIri(id, origins) && isSameOrigin(id, actor)
+  const read = await Promise.all(listed.map((each) => (isFields(each) ? readKey(each) : undefined)))
+  return {
+    keys: read.flatMap((key) => {
+      if (key === undefined || !isOurs(key.id) || (key.owner ?? actor) !== actor) return []
+      return [{ ...key, owner: actor }]
+    }),
+    references: listed.filter(isOurs),
+  }
+}
+
+/** As it calls itself; whether that is true is for whoever compares. Undefined: it is no key. */
+export async function readKey(
+  value: Fields,
+): Promise<(Omit<RemoteKey, 'owner'> & { readonly owner: string | undefined }) | undefined> {
+  const { id, publicKeyPem, publicKeyMultibase } = value
+  const owner = value['owner'] ?? value['controller']
+  const material =
+    publicKeyPem === undefined ? await multikeyMaterial(publicKeyMultibase) : await pemMaterial(publicKeyPem)
+  if (material === undefined || typeof id !== 'string') return undefined
+  if (owner !== undefined && typeof owner !== 'string') return undefined
+  return { id, owner, ...material }
+}

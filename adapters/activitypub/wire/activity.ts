@@ -1,0 +1,71 @@
+// An activity as plain JSON says it, read once: every shape that servers write becomes the one below (mail 9.3).
+import type { JsonObject } from '../../../src/contract/index.ts'
+import type { RemoteActor } from './actor.ts'
+
+export type Visibility = 'public' | 'unlisted' | 'followers' | 'direct'
+
+export type ReadTag = {
+  readonly type: 'Mention' | 'Hashtag' | 'Emoji' | 'Link'
+  readonly href: string | undefined
+  readonly name: string
+}
+
+export type ReadAttachment = {
+  readonly type: string
+  readonly url: string
+  readonly mediaType: string | undefined
+  /** What a person who cannot see it is told. */
+  readonly alt: string
+}
+
+export type ReadObject = {
+  readonly id: string | undefined
+  readonly type: string
+  readonly attributedTo: string | undefined
+  readonly to: readonly string[]
+  readonly cc: readonly string[]
+  /** HTML as it came. */
+  readonly content: string
+  readonly language: string | undefined
+  /** Content warning. */
+  readonly summary: string
+  readonly isSensitive: boolean
+  readonly name: string
+  readonly inReplyTo: string | undefined
+  readonly context: string | undefined
+  readonly conversation: string | undefined
+  readonly tags: readonly ReadTag[]
+  readonly attachments: readonly ReadAttachment[]
+  /** Of a poll. */
+  readonly options: readonly string[]
+  readonly quote: string | undefined
+  readonly url: string | undefined
+  readonly published: string | undefined
+  readonly updated: string | undefined
+  readonly audience: readonly string[]
+}
+
+export type ReadActivity = {
+  readonly id: string | undefined
+  readonly type: string
+  readonly actor: string
+  readonly to: readonly string[]
+  readonly cc: readonly string[]
+  /** Embedded, or its IRI alone. */
+  readonly object: ReadObject | string | undefined
+  /** For Undo, Accept, Reject and Announce: the activity inside, where it is embedded. */
+  readonly inner: ReadActivity | undefined
+  readonly target: string | undefined
+  readonly published: string | undefined
+  readonly raw: JsonObject
+}
+
+/** What the gate let through. */
+export type GatedActivity = {
+  readonly activity: ReadActivity
+  readonly signer: RemoteActor
+  readonly method: 'ap-http-signature' | 'ap-object-integrity-proof'
+  readonly keyId: string
+  /** Slugs of the local agents whose inbox it came to; empty: the shared inbox. */
+  readonly inboxOf: string | undefined
+}

@@ -1,0 +1,95 @@
+// What goes out, as data: a reply that has no name yet, and one delivery to one inbox. It is signed when it is sent, never before.
+import * as z from 'zod'
+import type { JsonObject } from '../../../src/contract/index.ts'
+
+const iri = z.string().min(1).max(2048)
+const word = z.string().max(2048).nullable().default(null)
+
+const personSchema = z.object({ actor: iri, inbox: iri, shared_inbox: word, handle: z.string().max(512) })
+
+/** Where a reply goes, as normalize wrote it down. `participants`: of a direct note, everybody it was addressed to. */
+export const replyToSchema = personSchema.extend({
+  visibility: z.enum(['public', 'unlisted', 'followers', 'direct']),
+  agent: z.string().min(1),
+  participants: z.array(personSchema).max(100).default([]),
+  reply_to_object: iri,
+  reply_to_context: word,
+  reply_to_conversation: word,
+  reply_to_summary: word,
+  reply_to_language: word,
+})
+
+export type ActivityPubReplyTo = z.infer<typeof replyToSchema>
+export type Person = z.infer<typeof personSchema>
+
+/** Never wider than what it answers (mail 3.5). */
+export type ReplyVisibility = 'public' | 'unlisted' | 'direct'
+
+export type Recipient = JsonObject & {
+  readonly actor: string
+  readonly inbox: string
+  readonly shared_inbox: string | null
+}
+
+/** A note without its name and its time: both are given when it is queued, once for all inboxes it goes to. */
+export type DraftCall = JsonObject & {
+  readonly op: 'draft'
+  readonly agent: string
+  readonly visibility: ReplyVisibility
+  readonly note: JsonObject
+  /** Everybody it is addressed to by name; the first is whoever is answered. */
+  readonly recipients: readonly Recipient[]
+  /** It goes on where the draft before it ended. */
+  readonly follows: boolean
+}
+
+/** A note that was said before is said in other words, or taken back; expanding it tells everybody who was told of the note. */
+export type ChangeCall = JsonObject & {
+  readonly op: 'change'
+  readonly agent: string
+  /** The note's IRI. */
+  readonly id: string
+  /** Null: it is taken back. */
+  readonly markdown: string | null
+  /** How often it was changed, this time included. */
+  readonly version: number
+}
+
+/** What is kept of a note beside itself, so that it can be shown, changed and taken back. */
+export type KeptFacts = JsonObject & {
+  readonly visibility: ReplyVisibility
+  readonly recipients: readonly Recipient[]
+}
+
+export type InboxCall = JsonObject & {
+  readonly op: 'deliver'
+  readonly agent: string
+  readonly inbox: string
+  /** Whether the inbox serves a whole server. */
+  readonly is_shared: boolean
+  readonly activity: JsonObject
+}
+
+/** A delivery of a note of ours; other activities keep nothing. */
+export type NoteCall = InboxCall & { readonly keeps: KeptFacts }
+
+export type ActivityPubCall = DraftCall | InboxCall | NoteCall
+
+/** Records of the family `note`, by the note's IRI. A note that was taken back is a Tombstone. */
+export type NoteRecord = KeptFacts & {
+  readonly note: JsonObject
+  /** IRIs it is addressed to; who may read it where it is direct. */
+  readonly audience: readonly string[]
+}
+
+export const noteFamily = 'note'
+export const followerFamily = 'follower'
+/** Public and unlisted notes, the newest first: `{ id, published }`. */
+export const outboxFamily = 'outbox'
+
+const endOfTime = 8_640_000_000_000_000
+
+export function outboxKey(id: string, published: string): string {
+  const at = Date.parse(published)
+  return `${String(endOfTime - (Number.isFinite(at) ? at : 0)).padStart(16, '0')} ${id}`
+}

@@ -1,0 +1,20 @@
+// What things of ours are called out there. Whoever was told a name asks for it for years: none of these may change.
+
+export const publicAudience = 'https://www.w3.org/ns/activitystreams#Public'
+
+export function actorIri(origin: string, agent: string): string {
+  return `${origin}/ap/${agent}`
+}
+
+export function followersIri(origin: string, agent: string): string {
+  return `${actorIri(origin, agent)}/followers`
+}
+
+export function noteIri(origin: string, agent: string, digest: string): string {
+  return `${actorIri(origin, agent)}/notes/${digest}`
+}
+
+/** For a thread that nobody named. */
+export function contextIri(noteId: string): string {
+  return `${noteId}#context`
+}

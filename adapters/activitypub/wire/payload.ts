@@ -1,0 +1,18 @@
+// What hop 2 hands to hop 3: an activity that was proven, and what the channel knows already about those in it.
+import type { GatedActivity, ReadActivity } from './activity.ts'
+
+export type KnownFacts = {
+  /** Agents of ours whom the author wants nothing from. */
+  readonly blocked: readonly string[]
+  /** Agents that the note was for which is changed or taken back, where there were several. */
+  readonly shared: readonly string[]
+  /** What an activity that is undone was about, where only its address is given. */
+  readonly undone: { readonly kind: 'Follow' | 'Block'; readonly agent: string } | undefined
+}
+
+export type ActivityPayload =
+  | { readonly kind: 'activity'; readonly gated: GatedActivity; readonly facts: KnownFacts }
+  /** Somebody is gone: their own server says so. */
+  | { readonly kind: 'departed'; readonly activity: ReadActivity }
+
+export const nothingKnown: KnownFacts = { blocked: [], shared: [], undone: undefined }

@@ -1,0 +1,29 @@
+// What the channel keeps for good about others beyond who follows: who wants nothing from us, what was reported, what was for several.
+import type { Records } from '../../../src/contract/index.ts'
+
+export const peerFamilies = {
+  /** Who follows by which activity, so that an Undo may name that alone. Key: its IRI. Value: `{ agent, actor }`. */
+  follow: 'follow',
+  /** Who asked to follow and waits for the operator. Key: `peerKey`. Value: like a follower, with `follow`. */
+  request: 'follow_request',
+  /** Who has blocked an agent. Key: `peerKey`. Value: `{ agent, actor, block }`. */
+  block: 'block',
+  /** Which agents a note was for, where it was for several. Key: its IRI. Value: `{ agents }`. */
+  shared: 'shared_note',
+  /** What another server reported to the operator. Key: IRI of the report. */
+  flag: 'flag',
+} as const
+
+/** An agent's name holds no white space, so nobody's pair is another's. What `Places` calls somebody, too. */
+export function peerKey(agent: string, actor: string): string {
+  return `${agent} ${actor}`
+}
+
+/** What goes to somebody goes in this order. It has an end, so that nobody's is the beginning of another's. */
+export function orderKeyOf(agent: string, actor: string): string {
+  return `${peerKey(agent, actor)} >`
+}
+
+export async function hasBlocked(records: Records, agent: string, actor: string): Promise<boolean> {
+  return (await records.get(peerFamilies.block, peerKey(agent, actor))) !== undefined
+}
