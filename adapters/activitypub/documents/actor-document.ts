@@ -1,0 +1,130 @@
+// An agent and the instance as other servers read them (mail 3.2). Every member is one that some server looks for.
+import type { AgentProfile, JsonObject } from '../../../src/contract/index.ts'
+import { escapeHtml } from '../../../src/rendering/index.ts'
+import type { KeyOwner, KeyRing } from './own-keys.ts'
+import type { Places } from './places.ts'
+import type { DocumentSettings } from './settings.ts'
+
+const activityContext = 'https://www.w3.org/ns/activitystreams'
+// `publicKey` stands in the first, `assertionMethod` in the second, what a Multikey is in the third (FEP-521a).
+const securityContexts = [
+  'https://w3id.org/security/v1',
+  'https://www.w3.org/ns/did/v1',
+  'https://w3id.org/security/multikey/v1',
+]
+
+const terms: JsonObject = {
+  manuallyApprovesFollowers: 'as:manuallyApprovesFollowers',
+  toot: 'http://joinmastodon.org/ns#',
+  discoverable: 'toot:discoverable',
+  indexable: 'toot:indexable',
+  featured: { '@id': 'toot:featured', '@type': '@id' },
+  schema: 'http://schema.org#',
+  PropertyValue: 'schema:PropertyValue',
+  value: 'schema:value',
+  webfinger: 'https://purl.archive.org/socialweb/webfinger#webfinger',
+}
+
+/** For documents that are only read as ActivityStreams. */
+export const plainContext: JsonObject = { '@context': activityContext }
+
+export function agentOwner(places: Places, agent: string): KeyOwner {
+  return { name: `agent:${agent}`, actor: places.actor(agent) }
+}
+
+export function instanceOwner(places: Places): KeyOwner {
+  return { name: 'instance', actor: places.instance }
+}
+
+export function agentDocument(
+  { places, settings }: { readonly places: Places; readonly settings: DocumentSettings },
+  { slug, label, description }: AgentProfile,
+  ring: KeyRing,
+): JsonObject {
+  const id = places.actor(slug)
+  return {
+    '@context': [activityContext, ...securityContexts, terms],
+    id,
+    type: 'Service',
+    preferredUsername: slug,
+    webfinger: places.handle(slug).slice(1),
+    name: label,
+    summary: summaryHtml(description || label),
+    url: places.profile(slug),
+    inbox: places.inbox(slug),
+    outbox: places.collection(slug, 'outbox'),
+    followers: places.collection(slug, 'followers'),
+    following: places.collection(slug, 'following'),
+    featured: places.collection(slug, 'featured'),
+    endpoints: { sharedInbox: places.sharedInbox },
+    manuallyApprovesFollowers: settings.follow !== 'accept',
+    discoverable: settings.isDiscoverable,
+    indexable: settings.isIndexable,
+    attachment: fieldsOf(settings).map(({ name, html }) => ({ type: 'PropertyValue', name, value: html })),
+    ...(settings.iconUrl === undefined ? {} : { icon: { type: 'Image', url: settings.iconUrl } }),
+    ...keysOf(id, ring),
+  }
+}
+
+/** Anybody may read it without a signature: two servers that both ask for one could otherwise never begin. */
+export function instanceDocument(places: Places, ring: KeyRing): JsonObject {
+  const { host } = new URL(places.origin)
+  return {
+    '@context': [activityContext, ...securityContexts, terms],
+    id: places.instance,
+    type: 'Application',
+    preferredUsername: host,
+    name: host,
+    url: places.origin,
+    inbox: places.sharedInbox,
+    endpoints: { sharedInbox: places.sharedInbox },
+    manuallyApprovesFollowers: true,
+    discoverable: false,
+    indexable: false,
+    ...keysOf(places.instance, ring),
+  }
+}
+
+/** One key is an object and not a list of one: not every server reads lists here. */
+function keysOf(owner: string, { rsa, ed25519, former }: KeyRing): JsonObject {
+  const shown = (key: { readonly id: string; readonly pem: string }): JsonObject => ({
+    id: key.id,
+    type: 'CryptographicKey',
+    owner,
+    publicKeyPem: key.pem,
+  })
+  return {
+    publicKey: former === undefined ? shown(rsa) : [shown(rsa), shown(former)],
+    assertionMethod: [{ id: ed25519.id, type: 'Multikey', controller: owner, publicKeyMultibase: ed25519.multibase }],
+  }
+}
+
+export function tombstone(id: string, deleted?: string): JsonObject {
+  return { ...plainContext, id, type: 'Tombstone', ...(deleted === undefined ? {} : { deleted }) }
+}
+
+export type ProfileField = { readonly name: string; readonly html: string }
+
+/** What people ask of an account that is a machine. */
+export function fieldsOf({ operator, sourceUrl, privacyUrl, contact }: DocumentSettings): readonly ProfileField[] {
+  const words = (name: string, text: string | undefined): readonly ProfileField[] =>
+    text === undefined ? [] : [{ name, html: escapeHtml(text) }]
+  const link = (name: string, url: string | undefined): readonly ProfileField[] =>
+    url === undefined ? [] : [{ name, html: linkHtml(url) }]
+  return [
+    ...words('Operator', operator),
+    ...words('Contact', contact),
+    ...link('Source', sourceUrl),
+    ...link('Privacy', privacyUrl),
+  ]
+}
+
+function linkHtml(url: string): string {
+  const shown = url.replace(/^https?:\/\//, '').replace(/\/$/, '')
+  return `<a href="${escapeHtml(url)}" rel="nofollow noopener">${escapeHtml(shown)}</a>`
+}
+
+export function summaryHtml(text: string): string {
+  const paragraphs = text.split(/\n{2,}/).map((each) => escapeHtml(each.trim()).replaceAll('\n', '<br>'))
+  return paragraphs.map((each) => `<p>${each}</p>`).join('')
+}

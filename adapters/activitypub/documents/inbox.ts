@@ -1,0 +1,62 @@
+// The way to the inboxes: the request as an arrival, and what comes of it as a status that other servers understand.
+import type { ListenAnswer, RawArrival, ServeDoor, TransportAnswer } from '../../../src/contract/index.ts'
+import { readBody } from '../../../src/verification/index.ts'
+import { isActivityType } from '../gate/media-type.ts'
+import { problem } from './answers.ts'
+
+export type Inbox = {
+  readonly maxBodyBytes: number
+}
+
+/** `agent`: whose inbox it is; undefined: everybody's. */
+export type Delivered = { readonly request: Request; readonly door: ServeDoor; readonly agent: string | undefined }
+
+export async function serveInbox({ maxBodyBytes }: Inbox, { request, door }: Delivered): Promise<Response> {
+  if (request.method !== 'POST') return problem(405, 'activities are delivered here by POST', { allow: 'POST' })
+  if (!isActivityType(request.headers.get('content-type') ?? undefined))
+    return problem(415, 'send application/activity+json, or application/ld+json with its profile')
+  const bytes = await readBody(request, maxBodyBytes)
+  if (bytes === undefined) return problem(413, `send at most ${maxBodyBytes} bytes`)
+  return answerOf(await door.receive(arrivalOf(request, door, bytes)))
+}
+
+/** What a signature is over, besides the headers, under names that no header has. */
+function arrivalOf(request: Request, door: ServeDoor, bytes: Uint8Array): RawArrival {
+  const { host, pathname, search } = new URL(request.url)
+  const headers = Object.fromEntries(request.headers)
+  return {
+    bytes,
+    headers: { ...headers, ':path': `${pathname}${search}`, ':authority': headers['host'] ?? host },
+    receivedAt: door.receivedAt,
+    isLoopback: door.isLoopback,
+  }
+}
+
+const retrySeconds = '60'
+
+/** Whoever is turned away by rule learns nothing from it: to them it was delivered. */
+function answerOf(answer: ListenAnswer): Response {
+  if (answer.kind !== 'stored' && answer.answer !== undefined) return saidByGate(answer.answer)
+  switch (answer.kind) {
+    case 'stored':
+    case 'turned_away':
+      return new Response(null, { status: 202, headers: { 'cache-control': 'no-store' } })
+    case 'later':
+      return problem(503, 'not now; deliver it again later', { 'retry-after': retrySeconds })
+    case 'unreadable':
+      return problem(400, 'this activity cannot be read')
+    case 'rejected':
+      return problem(answer.reason === 'malformed_request' ? 400 : 401, `refused: ${answer.reason}`, traced(answer))
+    default:
+      return answer satisfies never
+  }
+}
+
+function saidByGate({ status, headers, body }: TransportAnswer): Response {
+  const type = body === undefined ? {} : { 'content-type': 'application/json' }
+  return new Response(body ?? null, { status, headers: { ...type, 'cache-control': 'no-store', ...headers } })
+}
+
+function traced({ trace }: { readonly trace?: string }): Readonly<Record<string, string>> {
+  return trace === undefined ? {} : { 'x-parley-trace': trace }
+}

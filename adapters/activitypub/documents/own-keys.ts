@@ -1,0 +1,145 @@
+// Our own keys: RSA for signatures of requests, Ed25519 for proofs. Made at first use, sealed at rest, the same for every replica.
+import { type ChannelKeys, GatewayError, type Records } from '../../../src/contract/index.ts'
+import { toBase58, toBase64 } from '../remote/key-material.ts'
+import { families } from '../wire/own-records.ts'
+
+/** `name`: `agent:{slug}`, or `instance`. */
+export type KeyOwner = { readonly name: string; readonly actor: string }
+
+export type OwnKey = {
+  /** Address of the key. */
+  readonly id: string
+  readonly privateKey: CryptoKey
+  readonly publicKey: CryptoKey
+}
+
+export type KeyRing = {
+  readonly rsa: OwnKey & { readonly pem: string }
+  readonly ed25519: OwnKey & { readonly multibase: string }
+  /** The RSA key before this one, for as long as somebody may still check a signature by it. */
+  readonly former: (OwnKey & { readonly pem: string }) | undefined
+}
+
+export type OwnKeys = {
+  of(owner: KeyOwner): Promise<KeyRing>
+  /** New keys from now on; the old RSA key stays in the actor's document for a while. */
+  rotate(owner: KeyOwner): Promise<void>
+}
+
+export type OwnKeysDeps = {
+  readonly ownKeys: ChannelKeys
+  readonly records: Records
+  readonly now: () => number
+}
+
+/** Longer than others keep a document, and than a server takes that checks later what it accepted. */
+const overlapMs = 48 * 60 * 60 * 1000
+/** How long this process believes that nobody has made new keys. */
+const believedMs = 60 * 1000
+
+type Generation = { readonly number: number; readonly sinceMs: number }
+
+export function createOwnKeys(deps: OwnKeysDeps): OwnKeys {
+  const { records, now } = deps
+  const pairs = createPairs(deps)
+  const believed = new Map<string, { readonly generation: Generation; readonly untilMs: number }>()
+  const generationOf = async ({ name }: KeyOwner): Promise<Generation> => {
+    const known = believed.get(name)
+    if (known !== undefined && known.untilMs > now()) return known.generation
+    const record = await records.get(families.keys, name)
+    const generation = { number: Number(record?.['generation'] ?? 1), sinceMs: Number(record?.['since_ms'] ?? 0) }
+    believed.set(name, { generation, untilMs: now() + believedMs })
+    return generation
+  }
+  return {
+    async of(owner) {
+      const { number, sinceMs } = await generationOf(owner)
+      const isFormerShown = number > 1 && now() - sinceMs < overlapMs
+      const [rsa, ed25519, former] = await Promise.all([
+        pairs(owner, 'rsa', number),
+        pairs(owner, 'ed25519', number),
+        isFormerShown ? pairs(owner, 'rsa', number - 1) : undefined,
+      ])
+      return {
+        rsa: await withPem(rsa),
+        ed25519: await withMultibase(ed25519),
+        former: former && (await withPem(former)),
+      }
+    },
+    async rotate(owner) {
+      believed.delete(owner.name)
+      const { number } = await generationOf(owner)
+      await records.put(families.keys, owner.name, { generation: number + 1, since_ms: now() })
+      believed.delete(owner.name)
+    },
+  }
+}
+
+type Algorithm = 'rsa' | 'ed25519'
+
+const algorithms = {
+  rsa: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
+  ed25519: { name: 'Ed25519' },
+} as const
+const idNames = { rsa: 'main-key', ed25519: 'ed25519-key' } as const
+
+type Pairs = (owner: KeyOwner, algorithm: Algorithm, generation: number) => Promise<OwnKey>
+
+function createPairs({ ownKeys }: OwnKeysDeps): Pairs {
+  const known = new Map<string, Promise<OwnKey>>()
+  return (owner, algorithm, generation) => {
+    const name = `${algorithm}:${owner.name}:${generation}`
+    const before = known.get(name)
+    if (before !== undefined) return before
+    const suffix = generation === 1 ? '' : `-${generation}`
+    const id = `${owner.actor}#${idNames[algorithm]}${suffix}`
+    const opened = open(ownKeys, name, algorithm).then((pair) => ({ id, ...pair }))
+    known.set(name, opened)
+    // What failed is tried again by the next who asks.
+    opened.catch(() => known.delete(name))
+    return opened
+  }
+}
+
+async function open(ownKeys: ChannelKeys, name: string, algorithm: Algorithm): Promise<Omit<OwnKey, 'id'>> {
+  const text = await ownKeys.keep(name, () => makePair(algorithm))
+  if (text === undefined)
+    throw new GatewayError(
+      'config_invalid',
+      '[activitypub] there is nothing to seal our keys with; set PARLEY_SEAL_KEY (openssl rand -hex 32)',
+    )
+  const { publicJwk, privateJwk } = JSON.parse(text) as Record<'publicJwk' | 'privateJwk', JsonWebKey>
+  const how = algorithms[algorithm]
+  return {
+    publicKey: await crypto.subtle.importKey('jwk', publicJwk, how, true, ['verify']),
+    privateKey: await crypto.subtle.importKey('jwk', privateJwk, how, true, ['sign']),
+  }
+}
+
+async function makePair(algorithm: Algorithm): Promise<string> {
+  const size = { modulusLength: 2048, publicExponent: Uint8Array.from([1, 0, 1]) }
+  const how = algorithm === 'rsa' ? { ...algorithms.rsa, ...size } : algorithms.ed25519
+  // Both algorithms make pairs; the platform's types also know some that do not.
+  const { publicKey, privateKey } = (await crypto.subtle.generateKey(how, true, ['sign', 'verify'])) as CryptoKeyPair
+  const [publicJwk, privateJwk] = await Promise.all(
+    [publicKey, privateKey].map((key) => crypto.subtle.exportKey('jwk', key)),
+  )
+  return JSON.stringify({ publicJwk, privateJwk })
+}
+
+/** In these forms keys are bytes; the platform's types do not always say so. */
+async function exported(form: 'spki' | 'raw', key: CryptoKey): Promise<Uint8Array> {
+  return new Uint8Array((await crypto.subtle.exportKey(form, key)) as ArrayBuffer)
+}
+
+async function withPem(key: OwnKey): Promise<OwnKey & { readonly pem: string }> {
+  const spki = toBase64(await exported('spki', key.publicKey))
+  const lines = spki.match(/.{1,64}/g) ?? []
+  return { ...key, pem: ['-----BEGIN PUBLIC KEY-----', ...lines, '-----END PUBLIC KEY-----', ''].join('\n') }
+}
+
+async function withMultibase(key: OwnKey): Promise<OwnKey & { readonly multibase: string }> {
+  const raw = await exported('raw', key.publicKey)
+  // Multicodec ed25519-pub, in base58btc.
+  return { ...key, multibase: `z${toBase58(Uint8Array.from([0xed, 0x01, ...raw]))}` }
+}

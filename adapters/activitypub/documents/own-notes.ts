@@ -1,0 +1,90 @@
+// What our agents have posted, as others may read it. Saved before it is sent: whoever receives it may ask for it at once.
+import type { JsonObject, Records } from '../../../src/contract/index.ts'
+import type { Visibility } from '../wire/activity.ts'
+import { type NoteRecord, noteFamily, outboxFamily, outboxKey } from '../wire/call.ts'
+import type { Places } from './places.ts'
+
+export type OwnNote = {
+  readonly id: string
+  readonly visibility: Visibility
+  /** Undefined: it was taken back. */
+  readonly note: JsonObject | undefined
+  readonly deletedAt: string | undefined
+}
+
+export type OwnNotes = {
+  /** The same again changes nothing; another text replaces the one before. A note that was taken back stays so. */
+  save(agent: string, id: string, note: { readonly visibility: Visibility; readonly note: JsonObject }): Promise<void>
+  /** False: there is no such note. */
+  takeBack(agent: string, id: string, at: string): Promise<boolean>
+  find(agent: string, id: string): Promise<OwnNote | undefined>
+  /** What anybody may read, newest first. */
+  page(agent: string, page: { readonly after?: string; readonly limit: number }): Promise<OwnPage>
+  count(agent?: string): Promise<number>
+}
+
+/** `next`: where to go on; undefined: there is no more. */
+export type OwnPage = { readonly notes: readonly JsonObject[]; readonly next: string | undefined }
+
+export function isForEverybody(visibility: Visibility): boolean {
+  return visibility === 'public' || visibility === 'unlisted'
+}
+
+export function createOwnNotes(records: Records, places: Pick<Places, 'note'>): OwnNotes {
+  const at = async (iri: string): Promise<NoteRecord | undefined> =>
+    // Only this adapter writes this family.
+    (await records.get(noteFamily, iri)) as NoteRecord | undefined
+  const find = async (agent: string, id: string): Promise<OwnNote | undefined> => {
+    const record = await at(places.note(agent, id))
+    return record === undefined ? undefined : ownNote(id, record)
+  }
+  return {
+    find,
+    async save(agent, id, { visibility, note }) {
+      if ((await find(agent, id))?.deletedAt !== undefined) return
+      const iri = places.note(agent, id)
+      await records.put(noteFamily, iri, { visibility, note, recipients: [], audience: [] }, { agent })
+      if (!isForEverybody(visibility)) return
+      const published = publishedOf(note)
+      await records.put(outboxFamily, outboxKey(iri, published), { id: iri, published }, { agent })
+    },
+    async takeBack(agent, id, deleted) {
+      const iri = places.note(agent, id)
+      const known = await at(iri)
+      if (known === undefined) return false
+      // The list first: what is in it and was taken back is left out anyway.
+      await records.remove(outboxFamily, outboxKey(iri, publishedOf(known.note)))
+      if (isTombstone(known.note)) return true
+      await records.put(noteFamily, iri, { ...known, note: { id: iri, type: 'Tombstone', deleted } }, { agent })
+      return true
+    },
+    async page(agent, { after, limit }) {
+      const start = after === undefined ? {} : { after }
+      const listed = await records.list(outboxFamily, { agent, limit: limit + 1, ...start })
+      const shown = listed.slice(0, limit)
+      const found = await Promise.all(shown.map(({ value }) => at(String(value['id']))))
+      return {
+        notes: found.flatMap((each) =>
+          each === undefined || isTombstone(each.note) || !isForEverybody(each.visibility) ? [] : [each.note],
+        ),
+        next: listed.length > limit ? shown.at(-1)?.key : undefined,
+      }
+    },
+    count: (agent) => records.count(outboxFamily, agent === undefined ? {} : { agent }),
+  }
+}
+
+function ownNote(id: string, { visibility, note }: NoteRecord): OwnNote {
+  return isTombstone(note)
+    ? { id, visibility, note: undefined, deletedAt: String(note['deleted']) }
+    : { id, visibility, note, deletedAt: undefined }
+}
+
+function isTombstone(note: JsonObject): boolean {
+  return note['type'] === 'Tombstone'
+}
+
+function publishedOf(note: JsonObject): string {
+  const { published } = note
+  return typeof published === 'string' ? published : ''
+}

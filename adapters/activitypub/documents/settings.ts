@@ -1,0 +1,50 @@
+// What the operator decides about how our agents are shown to other servers.
+import type { AgentProfile, Records } from '../../../src/contract/index.ts'
+import type { OwnKeys } from './own-keys.ts'
+import type { OwnNotes } from './own-notes.ts'
+import { type Places, reservedSlugs } from './places.ts'
+
+export type DocumentSettings = {
+  /** Who may follow: everybody, whoever the operator lets, nobody. */
+  readonly follow: 'accept' | 'manual' | 'reject'
+  /** Whether directories may list the agents, and search engines of others their posts. */
+  readonly isDiscoverable: boolean
+  readonly isIndexable: boolean
+  /** Agents that were here and never come back: others are told to forget them. */
+  readonly retired: readonly string[]
+  /** Square, 400 pixels or more. */
+  readonly iconUrl?: string
+  /** Who runs this, in a few words. */
+  readonly operator?: string
+  readonly sourceUrl?: string
+  readonly privacyUrl?: string
+  /** Where somebody can complain: an address people can write to. */
+  readonly contact?: string
+}
+
+export type DocumentDeps = {
+  readonly settings: DocumentSettings
+  readonly places: Places
+  readonly agents: () => readonly AgentProfile[]
+  readonly keys: OwnKeys
+  readonly notes: OwnNotes
+  readonly records: Records
+  /** Of this gateway. */
+  readonly version: string
+  /** The actor who proves by a signature that the request is theirs. Undefined: nobody does. */
+  readonly signerOf: (request: Request) => Promise<string | undefined>
+}
+
+export type AgentStanding =
+  | { readonly kind: 'here'; readonly profile: AgentProfile }
+  | { readonly kind: 'retired' | 'unknown' }
+
+/** An agent that is merely not configured is unknown and not gone: others never forget whom they were told to forget. */
+export function standingOf(
+  { agents, settings }: Pick<DocumentDeps, 'agents' | 'settings'>,
+  slug: string,
+): AgentStanding {
+  const profile = reservedSlugs.includes(slug) ? undefined : agents().find((each) => each.slug === slug)
+  if (profile !== undefined) return { kind: 'here', profile }
+  return { kind: settings.retired.includes(slug) ? 'retired' : 'unknown' }
+}
