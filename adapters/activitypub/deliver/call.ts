@@ -1,0 +1,145 @@
+// Hop 8: one activity to one inbox, signed now. Two knocks at most: how a server wants to be asked is remembered with it.
+import type {
+  Attempt,
+  DeliveryOutcome,
+  GuardedFetch,
+  GuardedOutcome,
+  JsonObject,
+  Notes,
+  Records,
+} from '../../../src/contract/index.ts'
+import type { ActivityPubCall, InboxCall } from '../wire/call.ts'
+import { utf8Of } from './encode.ts'
+import { createGoneInboxes, type GoneInboxes } from './gone.ts'
+import { createHosts, type HostState, type Hosts } from './hosts.ts'
+import { createKeepNote, type KeepNote } from './keep-note.ts'
+import { callOfDraft } from './name-draft.ts'
+import { type Meaning, meaningOf } from './outcome.ts'
+import { type ProofKey, withProof } from './proof.ts'
+import { type Knock, type SigningKey, signedHeaders } from './sign.ts'
+
+export type AgentKeys = { readonly rsa: SigningKey; readonly ed25519?: ProofKey }
+
+export type DeliverDeps = {
+  readonly guardedFetch: GuardedFetch
+  readonly notes: Notes
+  readonly records: Records
+  readonly now: () => number
+  readonly ownKeysOf: (agent: string) => Promise<AgentKeys>
+  /** Of the gateway. */
+  readonly origin: string
+  readonly userAgent: string
+  /** For all that one attempt does. */
+  readonly timeoutMs: number
+  /** Those the operator wrote down: they may be http. */
+  readonly origins?: readonly string[]
+}
+
+type Desk = { readonly hosts: Hosts; readonly gone: GoneInboxes; readonly keepNote: KeepNote }
+
+const maxAnswerBytes = 64 * 1024
+
+export function deliverActivityPub(
+  deps: DeliverDeps,
+): (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryOutcome> {
+  const desk = { hosts: createHosts(deps), gone: createGoneInboxes(deps), keepNote: createKeepNote(deps.records) }
+  return async (given, attempt) => {
+    if (attempt.signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
+    const call = given.op === 'draft' ? await callOfDraft(deps, given, attempt.clientId) : given
+    return call === undefined ? { kind: 'retry', reason: 'note_not_kept' } : deliver(deps, desk, call, attempt)
+  }
+}
+
+async function deliver(deps: DeliverDeps, desk: Desk, call: InboxCall, attempt: Attempt): Promise<DeliveryOutcome> {
+  if (!URL.canParse(call.inbox)) return { kind: 'refused', reason: 'inbox_malformed' }
+  const { origin } = new URL(call.inbox)
+  const host = await desk.hosts.read(origin)
+  const restMs = host.restsUntil - deps.now()
+  if (restMs > 0) return { kind: 'retry', reason: 'host_rests', afterMs: restMs, scope: 'conversation' }
+  if (await desk.gone.holds(call).catch(() => false)) return { kind: 'refused', reason: 'inbox_gone' }
+  const kept = await desk.keepNote(call)
+  if (kept === 'withdrawn') return { kind: 'refused', reason: 'note_withdrawn' }
+  if (kept === 'failed') return { kind: 'retry', reason: 'note_not_kept' }
+  const keys = await deps.ownKeysOf(call.agent).catch(() => undefined)
+  if (keys === undefined) return { kind: 'retry', reason: 'keys_unavailable' }
+  const { meaning, knock } = await knocking(deps, { call, attempt, keys, host })
+  return settle(desk, { call, origin, host }, meaning, knock)
+}
+
+type Sending = {
+  readonly call: InboxCall
+  readonly attempt: Attempt
+  readonly keys: AgentKeys
+  readonly host: HostState
+}
+
+async function knocking(
+  deps: DeliverDeps,
+  sending: Sending,
+): Promise<{ readonly meaning: Meaning; readonly knock: Knock }> {
+  const first = sending.host.knock
+  const meaning = meaningOf(await send(deps, sending, first), first, deps.now())
+  if (meaning.kind !== 'unread' || sending.attempt.signal.aborted) return { meaning, knock: first }
+  const second = first === 'cavage' ? 'rfc9421' : 'cavage'
+  const again = meaningOf(await send(deps, sending, second), second, deps.now())
+  if (again.kind !== 'unread' && again.kind !== 'failed') return { meaning: again, knock: second }
+  // Where neither is read the first answer counts, unless it was a server that fell over: then it is down, or the second says more.
+  const isDown = meaning.outcome.kind === 'retry'
+  return { meaning: isDown ? again : meaning, knock: first }
+}
+
+async function send(deps: DeliverDeps, { call, attempt, keys }: Sending, knock: Knock): Promise<GuardedOutcome> {
+  const nowMs = deps.now()
+  const body = utf8Of(JSON.stringify(await proven(call.activity, keys, nowMs)))
+  const signed = await signedHeaders({ method: 'POST', url: call.inbox, body, key: keys.rsa, knock, nowMs })
+  const outcome = await deps.guardedFetch.fetch(call.inbox, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/activity+json',
+      accept: 'application/activity+json, application/json',
+      'user-agent': deps.userAgent,
+      ...signed,
+    },
+    body,
+    maxBytes: maxAnswerBytes,
+    // Two knocks must fit.
+    timeoutMs: deps.timeoutMs / 2,
+    signal: attempt.signal,
+    mayLeave: () => !attempt.signal.aborted,
+    ...(deps.origins === undefined ? {} : { origins: deps.origins }),
+  })
+  if (outcome.kind === 'answered') await outcome.response.body?.cancel().catch(() => undefined)
+  return outcome
+}
+
+function proven(activity: JsonObject, { ed25519 }: AgentKeys, nowMs: number): JsonObject | Promise<JsonObject> {
+  return ed25519 === undefined ? activity : withProof(activity, ed25519, nowMs)
+}
+
+async function settle(
+  { hosts, gone }: Desk,
+  { call, origin, host }: { readonly call: InboxCall; readonly origin: string; readonly host: HostState },
+  meaning: Meaning,
+  knock: Knock,
+): Promise<DeliveryOutcome> {
+  if (meaning.kind === 'failed') await hosts.failed(origin, host)
+  else await hosts.answered(origin, host, meaning.kind === 'taken' ? knock : host.knock)
+  if (meaning.kind === 'taken') return { kind: 'delivered', ...namesOf(call) }
+  // What is not tidied now is tidied by the next answer of this kind.
+  if (meaning.kind === 'gone') await gone.mark(call.inbox).catch(() => undefined)
+  return meaning.outcome
+}
+
+/** Whoever answers the note goes on with this conversation. */
+function namesOf({ activity }: InboxCall): { readonly vendorId?: string; readonly name?: string } {
+  const { type, object } = activity
+  const id = typeof object === 'object' && object !== null && 'id' in object ? object['id'] : undefined
+  if (typeof id !== 'string') return {}
+  return type === 'Create' ? { vendorId: id, name: `o:${id}` } : { vendorId: id }
+}
+
+/** Whose limits a call shares: those of its server. */
+export function hostOf(call: ActivityPubCall): string | undefined {
+  const inbox = call.op === 'draft' ? call.recipients[0]?.inbox : call.inbox
+  return inbox !== undefined && URL.canParse(inbox) ? new URL(inbox).host : undefined
+}

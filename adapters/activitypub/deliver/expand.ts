@@ -1,0 +1,52 @@
+// Hop 8, before the commit: notes get their names and go to every inbox that must have them, each inbox in its own order (ruling 20).
+import type { Records, RenderedCall } from '../../../src/contract/index.ts'
+import { createOf, type Naming } from '../render/activity.ts'
+import type { ActivityPubCall, ChangeCall, DraftCall, Recipient } from '../wire/call.ts'
+import { contextIri } from '../wire/names.ts'
+import { changeNote } from './change-note.ts'
+import { followersOf } from './followers.ts'
+import { newNoteIri } from './name-draft.ts'
+import { toInboxes } from './to-inboxes.ts'
+
+export type ExpandDeps = {
+  readonly origin: string
+  readonly records: Records
+  readonly newId: () => string
+  readonly now: () => number
+}
+
+export function createExpand(deps: ExpandDeps): (calls: readonly RenderedCall[]) => Promise<readonly RenderedCall[]> {
+  return async (calls) => {
+    const expanded: RenderedCall[] = []
+    const followers = new Map<string, readonly Recipient[]>()
+    let before: Naming['after']
+    for (const rendered of calls) {
+      // Only this adapter's own render made it.
+      const call = rendered.call as ActivityPubCall | ChangeCall
+      if (call.op === 'change') {
+        expanded.push(...(await changeNote(deps, call)))
+        continue
+      }
+      if (call.op !== 'draft') {
+        expanded.push({ ...rendered, orderKey: call.inbox })
+        continue
+      }
+      const { agent, visibility } = call
+      if (visibility !== 'direct' && !followers.has(agent)) followers.set(agent, await followersOf(deps.records, agent))
+      const naming = await namingOf(deps, call, before)
+      before = { id: naming.id, context: naming.after?.context ?? contextIri(naming.id) }
+      const others = followers.get(agent) ?? []
+      expanded.push(...toInboxes(call, createOf(call, naming), others, rendered.primary))
+    }
+    return expanded
+  }
+}
+
+async function namingOf(
+  { origin, newId, now }: ExpandDeps,
+  draft: DraftCall,
+  before: Naming['after'],
+): Promise<Naming> {
+  const id = await newNoteIri(origin, draft.agent, newId())
+  return { origin, id, published: new Date(now()).toISOString(), after: draft.follows ? before : undefined }
+}

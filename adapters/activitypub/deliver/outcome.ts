@@ -1,0 +1,50 @@
+// What another server's answer to a delivery means (mail 2.4, AP-137, AP-138). Nothing of its words is kept.
+import type { DeliveryOutcome, GuardedOutcome } from '../../../src/contract/index.ts'
+import type { Knock } from './sign.ts'
+
+export type Meaning =
+  | { readonly kind: 'taken' }
+  /** Perhaps only the form of the signature is not known there. */
+  | { readonly kind: 'unread'; readonly outcome: DeliveryOutcome }
+  | { readonly kind: 'gone'; readonly outcome: DeliveryOutcome }
+  /** The server's own fault. */
+  | { readonly kind: 'failed'; readonly outcome: DeliveryOutcome }
+  | { readonly kind: 'other'; readonly outcome: DeliveryOutcome }
+
+const longestWaitMs = 24 * 60 * 60_000
+/** Answers that say: not now. */
+const later: ReadonlySet<number> = new Set([408, 425, 429, 503])
+
+export function meaningOf(outcome: GuardedOutcome, knock: Knock, nowMs: number): Meaning {
+  // An address that leads inside, or elsewhere (AP-143): it is not asked again.
+  if (outcome.kind === 'refused') return { kind: 'other', outcome: refused(`inbox_${outcome.reason}`) }
+  // The ids are the same on every try, so that a second arrival is known as one.
+  if (outcome.kind === 'failed')
+    return { kind: 'failed', outcome: { kind: 'retry', reason: `inbox_${outcome.reason}` } }
+  const { status, headers } = outcome.response
+  if (status >= 200 && status < 300) return { kind: 'taken' }
+  const reason = `inbox_http_${status}`
+  if (status === 401 || status === 403 || status === 400) return { kind: 'unread', outcome: refused(reason) }
+  if (status === 404 || status === 410) return { kind: 'gone', outcome: refused('inbox_gone') }
+  const afterMs = waitIn(headers.get('retry-after'), nowMs)
+  const retry: DeliveryOutcome = {
+    kind: 'retry',
+    reason,
+    ...(afterMs === undefined ? {} : { afterMs, scope: 'conversation' }),
+  }
+  if (later.has(status)) return { kind: afterMs === undefined && status === 503 ? 'failed' : 'other', outcome: retry }
+  if (status < 500) return { kind: 'other', outcome: refused(reason) }
+  // Some fall over a signature of the new form.
+  return { kind: knock === 'rfc9421' ? 'unread' : 'failed', outcome: retry }
+}
+
+function refused(reason: string): DeliveryOutcome {
+  return { kind: 'refused', reason }
+}
+
+/** Seconds, or a date. */
+function waitIn(header: string | null, nowMs: number): number | undefined {
+  if (header === null) return undefined
+  const ms = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - nowMs
+  return Number.isFinite(ms) && ms > 0 ? Math.min(ms, longestWaitMs) : undefined
+}

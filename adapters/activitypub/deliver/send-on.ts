@@ -1,0 +1,63 @@
+// Around what is rendered and delivered: whom a reply reaches is looked up when it is queued, and whoever wants nothing gets nothing.
+import type { Attempt, DeliveryOutcome, JsonObject, Places, RenderedCall } from '../../../src/contract/index.ts'
+import type { Remote } from '../remote/remote.ts'
+import type { ActivityPubCall, InboxCall, KeptFacts, Recipient } from '../wire/call.ts'
+import { orderKeyOf, peerKey } from '../wire/peer-records.ts'
+
+type Expand = (calls: readonly RenderedCall[]) => Promise<readonly RenderedCall[]>
+
+/** Those whose inbox is not known yet are asked for; whoever cannot be found is left out. Then each goes out in order by itself. */
+export function expandTo(remote: Pick<Remote, 'actor'>, expand: Expand): Expand {
+  return async (calls) => {
+    const found = await Promise.all(
+      calls.map(async (rendered) => {
+        // Only this adapter's own render made it.
+        const call = rendered.call as ActivityPubCall
+        if (call.op !== 'draft') return rendered
+        return { ...rendered, call: { ...call, recipients: await reachable(remote, call.recipients) } }
+      }),
+    )
+    return (await expand(found)).map((each) => ({ ...each, orderKey: orderOf(each) }))
+  }
+}
+
+async function reachable(
+  remote: Pick<Remote, 'actor'>,
+  recipients: readonly Recipient[],
+): Promise<readonly Recipient[]> {
+  const all = await Promise.all(
+    recipients.map(async (each): Promise<readonly Recipient[]> => {
+      if (each.inbox !== each.actor) return [each]
+      const outcome = await remote.actor(each.actor)
+      if (outcome.kind !== 'found') return []
+      const { id, inbox, sharedInbox } = outcome.actor
+      return [{ actor: id, inbox, shared_inbox: sharedInbox ?? null }]
+    }),
+  )
+  return all.flat()
+}
+
+/** By whom it is for, where that is somebody; else by where it goes. */
+function orderOf({ call, orderKey }: RenderedCall): string {
+  const { agent, inbox } = call as InboxCall
+  const person = personAt(call as InboxCall)
+  return person === undefined ? `${agent} ${orderKey ?? inbox}` : orderKeyOf(agent, person)
+}
+
+/** Whom it answers or names, if it goes to them. */
+function personAt({ inbox, ...call }: InboxCall): string | undefined {
+  const keeps = (call as JsonObject)['keeps'] as KeptFacts | undefined
+  return keeps?.recipients.find((each) => each.inbox === inbox || each.shared_inbox === inbox)?.actor
+}
+
+type Deliver = (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryOutcome>
+
+/** Asked right before it leaves: a block may have come since it was queued. */
+export function deliverTo(places: Places | undefined, deliver: Deliver): Deliver {
+  return async (call, attempt) => {
+    const person = call.op === 'deliver' ? personAt(call) : call.recipients[0]?.actor
+    if (person === undefined || places === undefined) return deliver(call, attempt)
+    const closed = await places.closed(peerKey(call.agent, person), attempt.runId)
+    return closed === undefined ? deliver(call, attempt) : { kind: 'refused', reason: closed }
+  }
+}

@@ -1,0 +1,30 @@
+// One activity about a note of ours, to every inbox that must have it. Pure.
+import type { JsonObject, RenderedCall } from '../../../src/contract/index.ts'
+import type { KeptFacts, NoteCall, Recipient } from '../wire/call.ts'
+
+export type Told = KeptFacts & { readonly agent: string }
+
+/** Beyond these nobody is told by us; they find it at its place. */
+const maxInboxes = 5000
+
+export function noteCall(told: Told, activity: JsonObject, inbox: string, isShared: boolean): NoteCall {
+  const { agent, visibility, recipients } = told
+  return { op: 'deliver', agent, inbox, is_shared: isShared, activity, keeps: { visibility, recipients } }
+}
+
+/** What everybody may read goes once to each server; anything else only to those it is for. The first is whoever asked. */
+export function toInboxes(
+  told: Told,
+  activity: JsonObject,
+  followers: readonly Recipient[],
+  primary: boolean,
+): readonly RenderedCall[] {
+  const isOpen = told.visibility !== 'direct'
+  const calls = new Map<string, NoteCall>()
+  for (const { inbox, shared_inbox } of [...told.recipients, ...(isOpen ? followers : [])]) {
+    const at = isOpen ? (shared_inbox ?? inbox) : inbox
+    if (calls.size >= maxInboxes) break
+    if (!calls.has(at)) calls.set(at, noteCall(told, activity, at, at !== inbox))
+  }
+  return [...calls].map(([orderKey, call], place) => ({ call, primary: primary && place === 0, orderKey }))
+}

@@ -1,0 +1,90 @@
+// `parley activitypub …`: what another server sees of an agent, asked from outside.
+import {
+  type ChannelCommand,
+  type ChannelCommands,
+  type CommandFlags,
+  type CommandResult,
+  GatewayError,
+} from '../../../src/contract/index.ts'
+import { checkActor, fieldsOf } from './check-actor.ts'
+import { checkCollection, checkInbox, checkNodeInfo, checkPage } from './check-places.ts'
+import { checkLoop, checkWebFinger, type Handle } from './check-webfinger.ts'
+import type { Finding } from './finding.ts'
+import { createLook, type Look } from './look.ts'
+
+const written = /^(?:acct:|@)?([A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?)@([A-Za-z0-9.-]{1,253}(?::\d{1,5})?)$/
+
+const check: ChannelCommand = {
+  name: 'check',
+  description: 'Look at a handle as another server does: names, documents, keys, inboxes.',
+  examples: [
+    'parley activitypub check @concierge@bots.example.org',
+    'parley activitypub check @concierge@bots.example.org --json',
+  ],
+  flags: {
+    handle: { type: 'positional', required: true, description: 'Such as @concierge@bots.example.org' },
+  },
+  async run(flags, { fetch }) {
+    const handle = handleOf(flags)
+    const { findings, actor } = await look(createLook(fetch), handle)
+    return report(handle, actor, findings)
+  },
+}
+
+export const activityPubCommands: ChannelCommands = {
+  channel: 'activitypub',
+  description: 'See your agents as the fediverse does.',
+  commands: [check],
+}
+
+type Seen = { readonly findings: readonly Finding[]; readonly actor: string | undefined }
+
+/** One after the other: whoever is looked at may count requests. */
+async function look(look: Look, handle: Handle): Promise<Seen> {
+  const finger = await checkWebFinger(look, handle)
+  const { actor } = finger
+  const server = await checkNodeInfo(look, handle.host)
+  if (actor === undefined) return { actor, findings: [...finger.findings, server] }
+  const { findings, json } = await checkActor(look, actor, handle)
+  const loop = await checkLoop(look, handle, actor)
+  if (json === undefined) return { actor, findings: [...finger.findings, loop, ...findings, server] }
+  const shared = fieldsOf(json['endpoints'])['sharedInbox']
+  const places = [
+    await checkInbox(look, 'inbox', actor, json['inbox']),
+    await checkInbox(look, 'shared inbox', actor, shared),
+    await checkCollection(look, 'outbox', json['outbox']),
+    await checkCollection(look, 'followers', json['followers']),
+    await checkPage(look, actor),
+  ]
+  return { actor, findings: [...finger.findings, loop, ...findings, ...places, server] }
+}
+
+function report({ user, host }: Handle, actor: string | undefined, findings: readonly Finding[]): CommandResult {
+  const problems = findings.filter(({ isFine }) => !isFine)
+  const width = Math.max(...findings.map(({ check }) => check.length))
+  const lines = findings.map(({ check: name, isFine, said, remedy }) => {
+    const line = `${isFine ? 'ok     ' : 'PROBLEM'}  ${name.padEnd(width)}  ${said}`
+    return remedy === undefined ? line : `${line}\n${' '.repeat(11 + width)}→ ${remedy}`
+  })
+  const [first] = problems
+  return {
+    value: {
+      ...{ handle: `@${user}@${host}`, actor: actor ?? null, isFine: problems.length === 0 },
+      checks: findings.map(({ check: name, isFine, said, remedy }) => ({
+        check: name,
+        isFine,
+        said,
+        remedy: remedy ?? null,
+      })),
+    },
+    text: [`@${user}@${host}`, '', ...lines].join('\n'),
+    ...(first === undefined ? {} : { problem: `${first.check}: ${first.said}; ${first.remedy ?? ''}` }),
+  }
+}
+
+function handleOf(flags: CommandFlags): Handle {
+  const [, user, host] = written.exec(String(flags['handle'] ?? '').trim()) ?? []
+  if (user === undefined || host === undefined || !URL.canParse(`https://${host}`))
+    throw new GatewayError('bad_request', 'that is no handle; write it as @agent@host')
+  return { user, host: host.toLowerCase() }
+}

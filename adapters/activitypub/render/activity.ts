@@ -1,0 +1,83 @@
+// Notes with their names, as activities: said, said anew, taken back (mail 3.4, 3.7). Pure.
+import type { JsonObject } from '../../../src/contract/index.ts'
+import type { DraftCall, NoteRecord } from '../wire/call.ts'
+import { actorIri, contextIri } from '../wire/names.ts'
+
+/** Said inline, so that nobody has to fetch what our words mean. */
+const vocabulary: JsonObject = {
+  '@context': [
+    'https://www.w3.org/ns/activitystreams',
+    'https://w3id.org/security/data-integrity/v1',
+    { sensitive: 'as:sensitive', ostatus: 'http://ostatus.org#', conversation: 'ostatus:conversation' },
+  ],
+}
+
+export type Naming = {
+  readonly origin: string
+  readonly id: string
+  readonly published: string
+  /** The note before it in the same answer, and the thread both are in. */
+  readonly after?: { readonly id: string; readonly context: string } | undefined
+}
+
+export function createOf(draft: DraftCall, { origin, id, published, after }: Naming): JsonObject {
+  const actor = actorIri(origin, draft.agent)
+  const minted = after?.context ?? contextIri(id)
+  const isNamed = 'context' in draft.note || 'conversation' in draft.note
+  const note: JsonObject = {
+    id,
+    ...draft.note,
+    ...{ attributedTo: actor, published, url: id },
+    ...(isNamed ? {} : { context: minted, conversation: minted }),
+    ...(after === undefined ? {} : { inReplyTo: after.id }),
+  }
+  return { ...vocabulary, id: `${id}#create`, type: 'Create', actor, published, ...audienceIn(note), object: note }
+}
+
+/** The same note in other words. `version`: how often it was changed, this time included. */
+export function updateOf(
+  { note }: Pick<NoteRecord, 'note'>,
+  change: { readonly content: string; readonly source: string; readonly version: number; readonly updated: string },
+): JsonObject {
+  const { content, updated, version } = change
+  const map = note['contentMap']
+  const languages = typeof map === 'object' && map !== null ? Object.keys(map) : []
+  const changed: JsonObject = {
+    ...note,
+    content,
+    updated,
+    source: { content: change.source, mediaType: 'text/markdown' },
+    ...(languages.length === 0 ? {} : { contentMap: Object.fromEntries(languages.map((each) => [each, content])) }),
+  }
+  return {
+    ...{
+      ...vocabulary,
+      id: `${textOf(note['id'])}#update-${version}`,
+      type: 'Update',
+      actor: note['attributedTo'] ?? null,
+    },
+    ...{ ...audienceIn(note), updated, object: changed },
+  }
+}
+
+/** To whoever was told of it. */
+export function deleteOf({ note }: Pick<NoteRecord, 'note'>, deleted: string): JsonObject {
+  const id = textOf(note['id'])
+  const object = { id, type: 'Tombstone', formerType: 'Note', deleted }
+  return {
+    ...vocabulary,
+    id: `${id}#delete`,
+    type: 'Delete',
+    actor: note['attributedTo'] ?? null,
+    ...audienceIn(note),
+    object,
+  }
+}
+
+function audienceIn({ to = [], cc = [] }: JsonObject): JsonObject {
+  return { to, cc }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

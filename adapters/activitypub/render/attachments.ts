@@ -1,0 +1,58 @@
+// What goes beside the words: files that have an address, and pictures the words show. The rest stays a line of text. Pure.
+import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
+import { replyTree } from '../../../src/rendering/index.ts'
+import { inlinesIn } from './tree.ts'
+
+/** More are not shown by the servers most people are on. */
+const maxAttachments = 4
+const maxAlt = 1500
+const pictureType: Readonly<Record<string, string>> = {
+  ...{ png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif' },
+  ...{ webp: 'image/webp', avif: 'image/avif' },
+}
+// Only where to look: whether it is a picture is known by what the Markdown was read as.
+const picture = /!\[([^\]\n]{0,1500})\]\(<?(https:[^\s)>]{1,2000})/g
+
+export type Attached = {
+  readonly attachments: readonly JsonObject[]
+  /** The reply without the parts that became attachments. */
+  readonly reply: NormalizedResponse
+}
+
+export function attachmentsOf(reply: NormalizedResponse): Attached {
+  const files = reply.parts.flatMap((part) => {
+    const attachment = attachmentOf(part)
+    return attachment === undefined ? [] : [{ part, attachment }]
+  })
+  const taken = files.slice(0, maxAttachments)
+  const parts = reply.parts.filter((part) => !taken.some((each) => each.part === part))
+  const attachments = [...taken.map(({ attachment }) => attachment), ...picturesIn(reply)].slice(0, maxAttachments)
+  return { attachments, reply: { ...reply, parts } }
+}
+
+function attachmentOf(part: Part): JsonObject | undefined {
+  if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return undefined
+  const { bytes_ref: ref, mime = 'application/octet-stream', name = '' } = part
+  if (ref.kind !== 'url' && ref.kind !== 'content_addressed') return undefined
+  return ref.url === undefined ? undefined : document(ref.url, mime, name)
+}
+
+function picturesIn(reply: NormalizedResponse): readonly JsonObject[] {
+  const texts = reply.parts.flatMap((part) =>
+    isKnownPart(part) && part.kind === 'text' && part.mime === 'text/markdown' ? [part.content] : [],
+  )
+  const found = texts.flatMap((text) => [...text.matchAll(picture)])
+  if (found.length === 0) return []
+  const links = new Set(inlinesIn(replyTree(reply)).flatMap((node) => (node.type === 'link' ? [node.url] : [])))
+  return found.flatMap(([, alt = '', written = '']) => {
+    const url = URL.canParse(written) ? new URL(written) : undefined
+    const type = pictureType[url?.pathname.split('.').at(-1)?.toLowerCase() ?? '']
+    return url === undefined || type === undefined || !links.has(url.href) ? [] : [document(url.href, type, alt)]
+  })
+}
+
+function document(url: string, mediaType: string, alt: string): JsonObject {
+  const [family = ''] = mediaType.split('/')
+  const type = { image: 'Image', video: 'Video', audio: 'Audio' }[family] ?? 'Document'
+  return { type, mediaType, url, name: alt.slice(0, maxAlt).toWellFormed() }
+}

@@ -1,0 +1,55 @@
+// One note, all of it but its name and its time (mail 3.4). Lists are lists also where they hold one thing: some readers insist. Pure.
+import type { JsonObject } from '../../../src/contract/index.ts'
+import { type Note, writeMarkdown } from '../../../src/rendering/index.ts'
+import type { ActivityPubReplyTo, Person, ReplyVisibility } from '../wire/call.ts'
+import { audienceOf } from './audience.ts'
+
+export type DraftFacts = {
+  readonly to: ActivityPubReplyTo
+  readonly visibility: ReplyVisibility
+  readonly called: readonly Person[]
+  readonly origin: string
+  readonly isFirst: boolean
+  readonly attachments: readonly JsonObject[]
+}
+
+// Some servers take 64 KiB, and what wraps the note counts too.
+const maxBytes = 52 * 1024
+const maxSummary = 400
+const languageTag = /^[a-z]{2,8}(?:-[a-z0-9]{1,8}){0,4}$/i
+
+export function draftNote(note: Note, { to: address, ...facts }: DraftFacts): JsonObject {
+  const { called, visibility, origin, isFirst } = facts
+  const actors = called.map(({ actor }) => actor)
+  // Later notes of a thread notify nobody again. A direct one must: whoever it is addressed to and does not call, sees it nowhere.
+  const tagged = isFirst || visibility === 'direct' ? called : []
+  const { to, cc } = audienceOf(visibility, actors, { origin, agent: address.agent })
+  const small: JsonObject = {
+    type: 'Note',
+    to,
+    cc,
+    inReplyTo: address.reply_to_object,
+    ...(address.reply_to_context === null ? {} : { context: address.reply_to_context }),
+    ...(address.reply_to_conversation === null ? {} : { conversation: address.reply_to_conversation }),
+    ...warningOf(address),
+    content: note.html,
+    tag: tagged.map(({ actor, handle }) => ({ type: 'Mention', href: actor, name: handle })),
+    attachment: facts.attachments,
+  }
+  const language = address.reply_to_language
+  const withLanguage =
+    language === null || !languageTag.test(language) ? small : { ...small, contentMap: { [language]: note.html } }
+  const source = { content: writeMarkdown({ type: 'root', children: note.blocks }), mediaType: 'text/markdown' }
+  const forms = [{ ...withLanguage, source }, withLanguage]
+  return forms.find((form) => bytesOf(form) <= maxBytes) ?? small
+}
+
+function warningOf({ reply_to_summary: summary }: ActivityPubReplyTo): JsonObject {
+  if (summary === null || summary.trim() === '') return {}
+  const words = summary.trim().slice(0, maxSummary).toWellFormed()
+  return { summary: /^re:/i.test(words) ? words : `re: ${words}`, sensitive: true }
+}
+
+function bytesOf(value: JsonObject): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length
+}

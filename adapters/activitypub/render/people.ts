@@ -1,0 +1,44 @@
+// Everybody a reply can notify, by the names it may call them by. Whoever is not here is only text (mail AP-133). Pure.
+import type { ActivityPubReplyTo, Person } from '../wire/call.ts'
+import { actorIri } from '../wire/names.ts'
+
+export type Home = {
+  /** Of the gateway: `https://host`. */
+  readonly origin: string
+  /** What stands behind the second @ of our agents' handles. */
+  readonly handleHost: string
+  /** Slugs of the agents here. */
+  readonly agents: () => readonly string[]
+}
+
+export type People = {
+  /** Who is answered; the first is who wrote. */
+  readonly answered: readonly Person[]
+  byName(name: string): Person | undefined
+}
+
+/** `isAlone`: only who wrote is answered, although others were addressed. */
+export function peopleOf(home: Home, to: ActivityPubReplyTo, isAlone: boolean): People {
+  const { actor, inbox, shared_inbox, handle } = to
+  const author = { actor, inbox, shared_inbox, handle }
+  const ours = actorIri(home.origin, to.agent)
+  const others = to.visibility === 'direct' && !isAlone ? to.participants : []
+  const answered = unique([author, ...others]).filter((each) => each.actor !== ours)
+  const named = new Map(answered.map((each) => [each.handle.toLowerCase(), each]))
+  for (const slug of home.agents()) {
+    if (slug === to.agent) continue
+    const sibling = siblingOf(home, slug)
+    named.set(sibling.handle.toLowerCase(), sibling)
+    named.set(`@${slug.toLowerCase()}`, sibling)
+  }
+  return { answered, byName: (name) => named.get(name.toLowerCase()) }
+}
+
+export function unique(people: readonly Person[]): readonly Person[] {
+  return [...new Map(people.map((each) => [each.actor, each])).values()]
+}
+
+function siblingOf({ origin, handleHost }: Home, slug: string): Person {
+  const actor = actorIri(origin, slug)
+  return { actor, inbox: `${actor}/inbox`, shared_inbox: null, handle: `@${slug}@${handleHost}` }
+}

@@ -1,0 +1,84 @@
+// Hop 8: a reply to notes that have no name yet. What asks somebody for something goes to nobody but them (mail X-003). Pure.
+import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
+import { type ActivityPubReplyTo, type DraftCall, type Person, replyToSchema } from '../wire/call.ts'
+import { attachmentsOf } from './attachments.ts'
+import { replyVisibility } from './audience.ts'
+import { draftNote } from './draft.ts'
+import { type Home, peopleOf } from './people.ts'
+import { wordsOf } from './words.ts'
+
+export type RenderSettings = Home & {
+  /** How widely a public note is answered. */
+  readonly visibility: 'unlisted' | 'public'
+  /** Longest note, in characters as servers count them. */
+  readonly limit: number
+}
+
+type Rendered = { readonly call: DraftCall; readonly primary: boolean }
+
+export function renderActivityPub(
+  settings: RenderSettings,
+  reply: NormalizedResponse,
+  to: JsonObject,
+  mayNotify: ReadonlySet<string> = new Set(),
+): readonly Rendered[] {
+  const address = replyToSchema.parse(to)
+  const visibility = replyVisibility(address, settings.visibility)
+  return said(reply, visibility === 'direct' && isAmongTwo(settings, address)).flatMap(({ reply: each, isPrivate }) =>
+    notesOf(settings, each, address, mayNotify, isPrivate),
+  )
+}
+
+type Said = { readonly reply: NormalizedResponse; readonly isPrivate: boolean }
+
+/** What the gateway itself answers (a code for pairing, what waits) is as private as a question of policy. */
+function said(reply: NormalizedResponse, isBetweenTwo: boolean): readonly Said[] {
+  if (isBetweenTwo) return [{ reply, isPrivate: false }]
+  if (reply.control !== undefined) return [{ reply, isPrivate: true }]
+  const asked = reply.parts.filter(isPolicy)
+  if (asked.length === 0) return [{ reply, isPrivate: false }]
+  const open = reply.parts.filter((part) => !isPolicy(part) && part.kind !== 'tool_call')
+  const priv = { reply: { ...reply, parts: asked }, isPrivate: true }
+  return open.length === 0
+    ? [priv]
+    : [{ reply: { ...reply, parts: open, status: 'completed' }, isPrivate: false }, priv]
+}
+
+function isPolicy(part: Part): boolean {
+  return isKnownPart(part) && part.kind === 'policy'
+}
+
+function isAmongTwo(home: Home, to: ActivityPubReplyTo): boolean {
+  return peopleOf(home, to, false).answered.length <= 1
+}
+
+function notesOf(
+  settings: RenderSettings,
+  reply: NormalizedResponse,
+  to: ActivityPubReplyTo,
+  mayNotify: ReadonlySet<string>,
+  isPrivate: boolean,
+): readonly Rendered[] {
+  const visibility = isPrivate ? 'direct' : replyVisibility(to, settings.visibility)
+  const people = peopleOf(settings, to, isPrivate)
+  const { attachments, reply: words } = attachmentsOf(reply)
+  const { notes, called } = wordsOf(words, {
+    ...{ people, limit: settings.limit, hasFiles: attachments.length > 0 },
+    // A question that only one person may see calls nobody else.
+    mayNotify: isPrivate ? new Set() : mayNotify,
+  })
+  return notes.map((note, at) => ({
+    call: {
+      ...{ op: 'draft', agent: to.agent, visibility, recipients: called.map(recipientOf), follows: at > 0 },
+      note: draftNote(note, {
+        ...{ to, visibility, called, origin: settings.origin, isFirst: at === 0 },
+        attachments: at === 0 ? attachments : [],
+      }),
+    },
+    primary: true,
+  }))
+}
+
+function recipientOf({ actor, inbox, shared_inbox }: Person): DraftCall['recipients'][number] {
+  return { actor, inbox, shared_inbox }
+}

@@ -1,0 +1,58 @@
+// The words of a reply as notes of a thread. Whoever is notified is named where everybody sees it, in the first note. Pure.
+import type { NormalizedResponse } from '../../../src/contract/index.ts'
+import { type Block, type Inline, type Note, type Root, renderNote, replyTree } from '../../../src/rendering/index.ts'
+import type { Person } from '../wire/call.ts'
+import type { People } from './people.ts'
+import { unique } from './people.ts'
+import { inlinesIn } from './tree.ts'
+
+export type Words = {
+  readonly notes: readonly Note[]
+  /** Whoever is called, in the order they are named. */
+  readonly called: readonly Person[]
+}
+
+export type WordsOptions = {
+  readonly people: People
+  readonly mayNotify: ReadonlySet<string>
+  readonly limit: number
+  /** Files go with the note: it is no empty answer without words. */
+  readonly hasFiles: boolean
+}
+
+export function wordsOf(reply: NormalizedResponse, options: WordsOptions): Words {
+  const { people, limit } = options
+  const live = new Set([...options.mayNotify].filter((name) => people.byName(name) !== undefined))
+  const tree = treeOf(reply, live, options)
+  const named = inlinesIn(tree).flatMap((node) => (node.type === 'mention' ? (people.byName(node.name) ?? []) : []))
+  const called = unique([...people.answered, ...named])
+  const hrefOf = (name: string): string | undefined => people.byName(name)?.actor
+  const unnamed = called.filter(({ actor }) => !named.some((each) => each.actor === actor))
+  const notes = renderNote(calling(tree, handlesOf(unnamed)), { limit, hrefOf })
+  if (notes.length <= 1) return { notes, called }
+  // In a thread everybody is called once, at its beginning; further down a name is only a name.
+  return { notes: renderNote(calling(treeOf(reply, new Set(), options), handlesOf(called)), { limit, hrefOf }), called }
+}
+
+function treeOf(reply: NormalizedResponse, mayNotify: ReadonlySet<string>, { hasFiles }: WordsOptions): Root {
+  const isBare = hasFiles && reply.status === 'completed' && reply.parts.length === 0
+  return isBare ? { type: 'root', children: [] } : replyTree(reply, { mayNotify })
+}
+
+function handlesOf(people: readonly Person[]): readonly string[] {
+  return people.map(({ handle }) => handle)
+}
+
+/** The names stand before the first words. */
+export function calling({ children }: Root, handles: readonly string[]): Root {
+  const names = handles.flatMap((name): readonly Inline[] => [
+    { type: 'mention', name },
+    { type: 'text', value: ' ' },
+  ])
+  const [first, ...rest] = children
+  if (names.length === 0) return { type: 'root', children }
+  if (first?.type === 'paragraph')
+    return { type: 'root', children: [{ ...first, children: [...names, ...first.children] }, ...rest] }
+  const line: Block = { type: 'paragraph', children: names.slice(0, -1) }
+  return { type: 'root', children: [line, ...children] }
+}
