@@ -7,8 +7,8 @@ export type Load = {
   readonly requests: readonly Buffer[]
   readonly connections: number
   readonly seconds: number
-  /** `ok`: the status is all it says. `streamed`: latencies are those of the first event. */
-  readonly says: 'accepted' | 'ok' | 'completed' | 'streamed'
+  /** `ok` and `taken`: the status is all it says, 200 or 202. `streamed`: latencies are those of the first event. */
+  readonly says: 'accepted' | 'ok' | 'taken' | 'completed' | 'streamed'
 }
 
 export type LoadResult = {
@@ -109,8 +109,8 @@ function answerEnd(received: Buffer): number | 'incomplete' | 'unknown' {
 
 /** A refusal or a duplicate is answered faster than a stored message; counting it would flatter the subject. */
 function isAccepted(answer: Buffer, says: Load['says']): boolean {
-  if (answer.toString('latin1', 9, 12) !== '200') return false
-  return says === 'ok' || answer.includes(marks[says === 'accepted' ? says : 'completed'])
+  if (answer.toString('latin1', 9, 12) !== (says === 'taken' ? '202' : '200')) return false
+  return says === 'ok' || says === 'taken' || answer.includes(marks[says === 'accepted' ? says : 'completed'])
 }
 
 function firstLine(answer: Buffer): string {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { a2aSubjects, runA2a } from './a2a.ts'
 import { acceptSubjects, runAccept } from './accept.ts'
+import { activitypubSubjects, runActivityPub } from './activitypub.ts'
 import { type Asked, readArguments } from './arguments.ts'
 import { emailSubjects, runEmail } from './email.ts'
 import { loopSubjects, runLoopScenario } from './loop.ts'
@@ -18,6 +19,7 @@ import type { Scenario, ScenarioResults } from './scenario.ts'
 const scenarios: Readonly<Record<string, Scenario>> = {
   a2a: { subjects: a2aSubjects, run: runA2a },
   accept: { subjects: acceptSubjects, run: runAccept },
+  activitypub: { subjects: activitypubSubjects, run: runActivityPub },
   email: { subjects: emailSubjects, run: runEmail },
   loop: { subjects: loopSubjects, run: runLoopScenario },
   policy: { subjects: policySubjects, run: runPolicy },
@@ -30,6 +32,7 @@ const usage = `npm run bench -- <scenario> [options]
 
   a2a                what a whole request of another agent costs, beside the SDK's own server: ${a2aSubjects.join(',')}
   accept             what it costs to take a signed webhook in: ${acceptSubjects.join(',')}
+  activitypub        what it costs to take a signed post in, beside a plain Fedify inbox: ${activitypubSubjects.join(',')}
   email              what it costs to take a signed mail in, beside the same libraries alone: ${emailSubjects.join(',')}
   loop               what a turn costs beside what the agent does: ${loopSubjects.join(',')}
   policy             what it costs to know who speaks and whether they may
@@ -48,6 +51,7 @@ const usage = `npm run bench -- <scenario> [options]
 
 Everything runs on this machine and on 127.0.0.1. Without --json the JSON lines go to a file in bench/results/.`
 
+const timed: readonly string[] = ['a2a', 'accept', 'activitypub', 'email', 'slack', 'telegram']
 const resultsFolder = fileURLToPath(new URL('../bench/results', import.meta.url))
 
 async function main(): Promise<number> {
@@ -86,9 +90,7 @@ async function tell(asked: Asked, results: ScenarioResults): Promise<void> {
   await mkdir(resultsFolder, { recursive: true })
   await writeFile(file, `${lines.join('\n')}\n`)
   console.log(`\n${machine.cores} x ${machine.processor}, Node ${machine.node}, PostgreSQL ${machine.postgres}`)
-  const length = ['a2a', 'accept', 'email', 'slack', 'telegram'].includes(asked.scenario)
-    ? ` of ${asked.seconds} s`
-    : ''
+  const length = timed.includes(asked.scenario) ? ` of ${asked.seconds} s` : ''
   console.log(`load average ${machine.loadAverage}, ${asked.rounds} rounds${length}\n`)
   console.log(`${tables}\n`)
   const busy = samples.filter((sample) => !wasQuiet(sample.idleBefore)).length

@@ -8,7 +8,9 @@ import { installWorkspace } from '../scripts/install-workspace.js'
 
 await onModernNode(async () => {
   // Only these scenarios have rivals; they are the bench's own packages.
-  const hasRivals = ['a2a', 'render', 'slack', 'telegram'].some((scenario) => process.argv.includes(scenario))
+  const hasRivals = ['a2a', 'activitypub', 'render', 'slack', 'telegram'].some((scenario) =>
+    process.argv.includes(scenario),
+  )
   const problem = hasRivals ? await installWorkspace('bench', console.error) : undefined
   if (problem !== undefined) {
     console.error(`the rivals cannot be had: ${problem}`)

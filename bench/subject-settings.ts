@@ -8,7 +8,7 @@ export const adminToken = 'admin-token-of-the-bench'
 export type Storage = 'nothing' | 'postgres' | 'pglite'
 
 /** Whose webhooks they are. */
-export type Wire = 'loopback' | 'telegram' | 'slack' | 'a2a' | 'a2a-stream' | 'email'
+export type Wire = 'loopback' | 'telegram' | 'slack' | 'a2a' | 'a2a-stream' | 'email' | 'activitypub'
 
 export type SubjectSettings =
   | { readonly kind: 'floor' }
@@ -30,6 +30,8 @@ export type SubjectSettings =
       readonly dataDir: string
       /** What the name system says. */
       readonly zone?: Zone
+      /** Where those live who write, where they are asked for. */
+      readonly peopleUrl?: string
     }
 
 /** A subject that is up. */

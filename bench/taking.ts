@@ -4,6 +4,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Asked } from './arguments.ts'
+import type { Load } from './load.ts'
 import type { Zone } from './platforms/email.ts'
 import { startPlatformApi } from './platforms/platform-api.ts'
 import { type BenchPostgres, startPostgres } from './postgres.ts'
@@ -26,6 +27,8 @@ export type Taking = {
   readonly firstRate?: number
   /** What the name system says. */
   readonly zone?: Zone
+  /** Where those live who write, where they are asked for. */
+  readonly peopleUrl?: string
   /** Answers come after their turns, so that nothing is left over for whoever is measured next. */
   readonly says?: 'completed' | 'streamed'
 }
@@ -108,11 +111,14 @@ async function interleaved(stage: Stage, names: readonly string[], say: Say): Pr
 async function start({ taking, asked, folder, postgres, apiUrl }: Stage, name: string): Promise<Started> {
   const { wire } = taking
   const zone = taking.zone === undefined ? {} : { zone: taking.zone }
+  const people = taking.peopleUrl === undefined ? {} : { peopleUrl: taking.peopleUrl }
   const kind = taking.gateways[name]
   const isRival = taking.rivals.includes(name)
   const databaseUrl = kind?.storage === 'postgres' ? await postgres?.createDatabase() : undefined
   const gateway =
-    kind === undefined ? undefined : { kind: 'gateway' as const, wire, ...kind, ...zone, dataDir: join(folder, name) }
+    kind === undefined
+      ? undefined
+      : { kind: 'gateway' as const, wire, ...kind, ...zone, ...people, dataDir: join(folder, name) }
   const settings: SubjectSettings =
     gateway === undefined
       ? isRival
@@ -158,14 +164,19 @@ function sample(
   return takeSample({
     name,
     wire: taking.wire,
-    // That platform shows an answer's body to people, so it gets none; the rows are counted by whoever has some.
-    says: taking.says ?? (isRival || taking.wire === 'slack' ? 'ok' : 'accepted'),
+    says: taking.says ?? usualAnswer(taking.wire, isRival),
     process,
     hasLink: false,
     ...point,
     seconds: asked.seconds,
     postgres: database,
   })
+}
+
+/** Where others read the answer or want none, it says nothing; the rows are counted by whoever has some. */
+function usualAnswer(wire: Wire, isRival: boolean): Load['says'] {
+  if (wire === 'activitypub') return 'taken'
+  return isRival || wire === 'slack' ? 'ok' : 'accepted'
 }
 
 /** Half as much again as the warm-up reached. */

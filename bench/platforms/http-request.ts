@@ -1,16 +1,15 @@
 // A whole HTTP request as bytes: while the clock runs, the driver only writes them.
 
+const usual = {
+  host: '127.0.0.1',
+  'user-agent': 'platform-robot/1.0',
+  accept: '*/*',
+  'content-type': 'application/json',
+}
+
 export function httpRequest(path: string, headers: Readonly<Record<string, string>>, body: Buffer): Buffer {
-  const head = [
-    `POST ${path} HTTP/1.1`,
-    'host: 127.0.0.1',
-    'user-agent: platform-robot/1.0',
-    'accept: */*',
-    'content-type: application/json',
-    `content-length: ${body.length}`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    'connection: keep-alive',
-  ]
+  const all = { ...usual, 'content-length': body.length, ...headers, connection: 'keep-alive' }
+  const head = [`POST ${path} HTTP/1.1`, ...Object.entries(all).map(([name, value]) => `${name}: ${value}`)]
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body])
 }
 

@@ -2,6 +2,7 @@
 import { signedRequests } from '../requests.ts'
 import type { Wire } from '../subject-settings.ts'
 import { a2aRequests } from './a2a.ts'
+import { activitypubRequests } from './activitypub.ts'
 import { emailRequests } from './email.ts'
 import { slackRequests } from './slack.ts'
 import { telegramRequests } from './telegram.ts'
@@ -16,6 +17,7 @@ const requests: Readonly<Record<Wire, Requests>> = {
   a2a: ({ count }) => a2aRequests('SendMessage', count),
   'a2a-stream': ({ count }) => a2aRequests('SendStreamingMessage', count),
   email: ({ subject, count }) => emailRequests(subject, count),
+  activitypub: ({ run, count }) => activitypubRequests(run, count),
 }
 
 export function requestsOf(wire: Wire): Requests {

@@ -1,17 +1,20 @@
 // Parley as a subject: the whole gateway as the command starts it, on the channel whose signature is the floor's.
 import { fileURLToPath } from 'node:url'
 import { a2aChannel } from '../../adapters/a2a/index.ts'
+import { activitypubChannel } from '../../adapters/activitypub/index.ts'
 import { emailChannel } from '../../adapters/email/index.ts'
 import { slackChannel } from '../../adapters/slack/index.ts'
 import { telegramChannel } from '../../adapters/telegram/index.ts'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import type { ChannelDefinition } from '../../src/contract/index.ts'
+import { createPinnedFetch } from '../../src/node/guarded-fetch.ts'
 import { createLog } from '../../src/node/log.ts'
 import { openDatabase } from '../../src/node/open-database.ts'
 import { startNode } from '../../src/node.ts'
 import { freePort } from '../../test/doubles/free-port.ts'
 import { loopbackClientId } from '../../test/doubles/loopback/index.ts'
+import { activitypubAccount } from '../platforms/activitypub.ts'
 import { emailAccount } from '../platforms/email.ts'
 import { slackAccount } from '../platforms/slack.ts'
 import { telegramAccount } from '../platforms/telegram.ts'
@@ -32,6 +35,8 @@ const accounts: Readonly<Record<Wire, { readonly channel: ChannelDefinition; rea
   a2a: { channel: a2aChannel, settings: {} },
   'a2a-stream': { channel: a2aChannel, settings: {} },
   email: { channel: emailChannel, settings: { domain: emailAccount.domain, dnsOverHttps: nowhere } },
+  // All of them write from one server, as much as they like.
+  activitypub: { channel: activitypubChannel, settings: { hostLimit: { count: 1e9, perMs: 600_000 } } },
 }
 
 /** All mail comes from one address, as from a relay of the operator's own. */
@@ -69,24 +74,28 @@ export async function startGateway(settings: GatewaySettings): Promise<Subject> 
 }
 
 function configFor(
-  { wire, drains, databaseUrl, dataDir }: GatewaySettings,
+  { wire, drains, databaseUrl, dataDir, peopleUrl }: GatewaySettings,
   vendor: typeof fetch,
   mailPort: number | undefined,
 ): Config {
   const { channel, settings } = accounts[wire]
   const listening = mailPort === undefined ? {} : { smtp: { port: mailPort, limits: oneRelay } }
+  const people = peopleUrl === undefined ? {} : { insecureLoopback: [peopleUrl] }
   const environment = {
     PARLEY_PORT: '0',
     PARLEY_DATA_DIR: dataDir,
     PARLEY_ADMIN_TOKEN: adminToken,
     A2A_CHANNEL: 'off',
     EMAIL_CHANNEL: 'off',
+    PARLEY_PUBLIC_URL: wire === 'activitypub' ? activitypubAccount.origin : undefined,
     DATABASE_URL: databaseUrl,
   }
   const access = { mode: 'public', allow: [] } as const
   const file = {
     agents: [defineAgent({ slug: 'bench', run: () => 'seen' })],
-    connections: [{ channel: channel.channel, id: 'bench', access, settings: { ...settings, ...listening } }],
+    connections: [
+      { channel: channel.channel, id: 'bench', access, settings: { ...settings, ...listening, ...people } },
+    ],
     // Without slots nothing is claimed: messages wait in their lanes, and what is measured is accepting alone.
     turns: drains ? {} : { slots: 0, sendSlots: 0 },
   }
@@ -95,5 +104,9 @@ function configFor(
 
 /** The platform's own interface, answering at once and inside the process: no reply costs the machine a connection. */
 function withVendor(channel: ChannelDefinition, vendor: typeof fetch): ChannelDefinition {
-  return { ...channel, create: (given, deps) => channel.create(given, { ...deps, fetch: vendor }) }
+  const here = {
+    fetch: vendor,
+    guardedFetch: createPinnedFetch({ resolve: async () => ['127.0.0.1'], isPublic: () => true }),
+  }
+  return { ...channel, create: (given, deps) => channel.create(given, { ...deps, ...here }) }
 }

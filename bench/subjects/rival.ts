@@ -1,5 +1,6 @@
 // A library of others as a subject: loaded from its own packages when it is asked for, never bundled.
 import { a2aPath } from '../platforms/a2a.ts'
+import { activitypubAccount, activitypubPath } from '../platforms/activitypub.ts'
 import { slackAccount, slackPath } from '../platforms/slack.ts'
 import { telegramAccount, telegramPath } from '../platforms/telegram.ts'
 import type { Subject, SubjectSettings, Wire } from '../subject-settings.ts'
@@ -13,6 +14,7 @@ const accounts: Readonly<Partial<Record<Wire, object>>> = {
   slack: { ...slackAccount, path: slackPath },
   a2a: { path: a2aPath },
   'a2a-stream': { path: a2aPath },
+  activitypub: { ...activitypubAccount, path: activitypubPath },
 }
 
 export async function startRival({ name, wire, apiUrl, zone }: RivalSettings): Promise<Subject> {
