@@ -1,0 +1,93 @@
+// Starts a server nobody here wrote in a process of its own, and asks it what it was told.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Peer } from '../peer.ts'
+
+export type Told = {
+  readonly told: readonly { readonly [key: string]: unknown }[]
+  /** What each POST was answered. */
+  readonly statuses: readonly number[]
+}
+
+/** Something that somebody at the peer does. `inboxes`: it goes to these, all at once; without them the peer finds its readers. */
+export type Deed = {
+  readonly type: string
+  readonly object: string | { readonly [key: string]: unknown }
+  readonly to: readonly string[]
+  readonly cc?: readonly string[]
+  readonly inboxes?: readonly string[]
+}
+
+/** `statuses`: what each of the named inboxes answered. */
+export type Done = { readonly id: string; readonly object: string; readonly statuses: readonly number[] }
+
+export type ServerPeer = {
+  readonly origin: string
+  told(): Promise<Told>
+  act(deed: Deed): Promise<Done>
+  /** Nothing was told so far. */
+  forget(): Promise<void>
+  /** When so many things were told: some are told after the answer. */
+  toldOf(count: number): Promise<Told>
+  stop(): Promise<void>
+}
+
+const longestMs = 15_000
+const nearNames = new URL('./near-names.mjs', import.meta.url).href
+
+export function findServer(program: string, packageName: string): Peer<() => Promise<ServerPeer>> {
+  const problem = process.env['PARLEY_INTEROP_PROBLEM']
+  if (problem !== undefined) return { problem }
+  const installed = existsSync(fileURLToPath(new URL(`../node_modules/${packageName}`, import.meta.url)))
+  if (!installed) return { problem: `${packageName} is not installed; npm test does it` }
+  return { module: () => startServer(fileURLToPath(new URL(program, import.meta.url))) }
+}
+
+/** Asks until so much is there. */
+export function toldBy(told: () => Promise<Told>): Pick<ServerPeer, 'told' | 'toldOf'> {
+  return {
+    told,
+    async toldOf(count) {
+      for (const until = Date.now() + longestMs; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+        const now = await told()
+        if (now.told.length >= count || Date.now() > until) return now
+      }
+    },
+  }
+}
+
+async function startServer(program: string): Promise<ServerPeer> {
+  const child = spawn(process.execPath, ['--import', nearNames, program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const origin = `http://127.0.0.1:${await portOf(child)}`
+  return {
+    origin,
+    ...toldBy(async () => (await (await fetch(`${origin}/told`)).json()) as Told),
+    async act(deed) {
+      const headers = { 'content-type': 'application/json' }
+      const response = await fetch(`${origin}/act`, { method: 'POST', headers, body: JSON.stringify(deed) })
+      if (!response.ok) throw new Error(`the peer answered ${response.status}`)
+      return (await response.json()) as Done
+    },
+    async forget() {
+      await fetch(`${origin}/forget`)
+    },
+    async stop() {
+      const ended = new Promise((resolve) => child.once('close', resolve))
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+function portOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let output = ''
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+      const port = /port (\d+)/.exec(output)?.[1]
+      if (port !== undefined) resolve(Number(port))
+    })
+    child.once('exit', (code) => reject(new Error(`the peer ended with ${code}: ${output}`)))
+  })
+}
