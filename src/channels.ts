@@ -1,5 +1,7 @@
 // The only file in src that names adapters. A new channel is one folder and one line here.
 import { a2aChannel } from '../adapters/a2a/index.ts'
+import { activitypubChannel } from '../adapters/activitypub/index.ts'
+import { activityPubCommands } from '../adapters/activitypub/install/commands.ts'
 import { aguiChannel } from '../adapters/agui/index.ts'
 import { emailChannel, hostedEmailChannel } from '../adapters/email/index.ts'
 import { emailCommands } from '../adapters/email/install/commands.ts'
@@ -10,13 +12,14 @@ import { telegramCommands } from '../adapters/telegram/install/commands.ts'
 import type { ChannelCommands, ChannelDefinition } from './contract/index.ts'
 
 export { type A2aOptions, a2a } from '../adapters/a2a/index.ts'
+export { type ActivityPubOptions, activitypub } from '../adapters/activitypub/index.ts'
 export { type EmailOptions, email } from '../adapters/email/index.ts'
 export { type SlackOptions, slack } from '../adapters/slack/index.ts'
 export { type TelegramOptions, telegram } from '../adapters/telegram/index.ts'
 
 export const channels: readonly ChannelDefinition[] = [
   ...[aguiChannel, a2aChannel, slackChannel, telegramChannel],
-  emailChannel,
+  ...[emailChannel, activitypubChannel],
 ]
 
 /** Channels that answer the gateway's own machine only; where there is no such machine they are refused by name. */
@@ -27,4 +30,6 @@ export const publicChannels: readonly ChannelDefinition[] = channels
   .map((each) => (each === emailChannel ? hostedEmailChannel : each))
 
 /** What channels add to the command line. */
-export const channelCommands: readonly ChannelCommands[] = [emailCommands, slackCommands, telegramCommands]
+export const channelCommands: readonly ChannelCommands[] = [
+  ...[emailCommands, slackCommands, telegramCommands, activityPubCommands],
+]

@@ -37,7 +37,9 @@ export { gatherTools, type ToolSource } from './agent/tools/tool-sources.ts'
 export { tierTools } from './agent/tools/tool-tiers.ts'
 export {
   type A2aOptions,
+  type ActivityPubOptions,
   a2a,
+  activitypub,
   type EmailOptions,
   email,
   type SlackOptions,

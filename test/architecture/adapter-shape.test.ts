@@ -4,8 +4,10 @@ import { listFiles } from './source-tree.ts'
 
 const required = ['index', 'config', 'wire', 'verify', 'normalize', 'render', 'deliver', 'fixtures', 'README.md']
 const optional = ['discovery', 'live', 'files', 'source', 'install', 'serve']
-/** Nouns of one protocol alone: what mail needs between its hops has no counterpart elsewhere (docs/decisions/0022). */
+/** Nouns of one protocol alone, without a counterpart elsewhere (docs/decisions/0024). */
 const own: Readonly<Record<string, readonly string[]>> = {
+  // Where others are servers like ours, who must be judged, read, asked, told of ourselves, and treated well.
+  activitypub: ['gate', 'read', 'remote', 'documents', 'manners'],
   email: ['ways', 'scan', 'dns', 'prove', 'parse', 'trim', 'threads', 'manners', 'confirm'],
 }
 

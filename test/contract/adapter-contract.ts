@@ -17,6 +17,7 @@ import {
 import { checkEvidence } from '../../src/identity/evidence/check-evidence.ts'
 import { declareFileClauses } from './adapter-contract-files.ts'
 import { declareOutboundClauses } from './adapter-contract-outbound.ts'
+import { declareRecipientClauses } from './adapter-contract-recipients.ts'
 import { type AdapterFixtures, adapterFor, type Clause, clauses, type DeclareClause } from './adapter-fixtures.ts'
 
 /** Declares every clause for one channel; a clause is left out only with a written reason. */
@@ -37,6 +38,7 @@ export function adapterContract(fixtures: AdapterFixtures): void {
     declareEvidenceClauses(fixtures, clause)
     declareOutboundClauses(fixtures, clause)
     declareFileClauses(fixtures, clause)
+    declareRecipientClauses(fixtures, clause)
     clause('truth: every declared capability has a clause that runs', () => {
       expect([...declared].toSorted()).toEqual([...clauses].toSorted())
       for (const needed of clausesBehind(adapterFor(fixtures))) expect(fixtures.skips[needed], needed).toBeUndefined()
@@ -57,6 +59,8 @@ function clausesBehind({ capabilities }: Adapter): readonly Clause[] {
     else if (verb === 'reconcile') needed.push('verb: reconcile finds what arrived and misses what did not')
     else if (verb === 'openFile') needed.push(fileClause)
     else if (verb === 'live') needed.push('verb: live finishes in place what it opened')
+    else if (verb === 'expand') needed.push('verb: expand keeps the answer to whoever asked, and says the same again')
+    else if (verb === 'discovery') needed.push('verb: discovery names places of its own agents and of nobody else')
     else if (verb === 'follow') needed.push('verb: follow shows a stream only to whoever asks for one')
     else if (verb === 'serve') needed.push('verb: serve answers whatever is asked of its paths in its own form')
     else if (verb === 'takeHanded')

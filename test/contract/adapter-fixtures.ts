@@ -12,6 +12,7 @@ import type {
   RunLog,
 } from '../../src/contract/index.ts'
 import { createUnpinnedFetch, webHmac } from '../../src/verification/index.ts'
+import { memoryRecords } from '../doubles/memory-records.ts'
 import { noTasks } from '../doubles/no-tasks.ts'
 
 export const clauses = [
@@ -52,6 +53,8 @@ export const clauses = [
   'verb: follow shows a stream only to whoever asks for one',
   'verb: openFile gives the bytes, or says why not, and never how it asked',
   'verb: takeHanded answers for its own addresses alone, after the commit',
+  'verb: expand keeps the answer to whoever asked, and says the same again',
+  'verb: discovery names places of its own agents and of nobody else',
   'deliver: a file is one upload, and none where there is nothing to upload',
   'truth: every declared capability has a clause that runs',
 ] as const
@@ -89,10 +92,14 @@ export type AdapterFixtures = {
   readonly handshake?: { readonly payload: unknown; readonly answer: unknown }
   /** Who stands behind the tokens that `sign` shows; without it nobody shows any. */
   readonly callers?: CallerDesk
-  /** Ports that this channel needs beside the usual ones, or instead of them. */
-  readonly ports?: () => Partial<ChannelDeps>
+  /** Ports that the kit has none of, and those that must lead to the vendor's stand-in. */
+  readonly ports?: (vendorOrigin: string, fetcher: typeof fetch) => Partial<ChannelDeps>
+  /** Where the outside reaches the gateway; without it nothing is said about that. */
+  readonly publicUrl?: string
   readonly replyTo: JsonObject
   readonly textOf: (call: JsonObject) => string
+  /** What a request to the vendor is known by, where that is made from the client id and is not the id itself. */
+  readonly keyOf?: (body: unknown) => string
   readonly hostile: readonly {
     readonly said: string
     readonly isInert: (calls: readonly JsonObject[]) => boolean
@@ -149,7 +156,9 @@ export function adapterFor(
     tasks: noTasks,
     agents: () => [{ slug: 'demo', label: 'Demo', description: 'Says something.', skills: [] }],
     newId: () => crypto.randomUUID(),
+    records: memoryRecords(() => fixtures.now),
+    ...(fixtures.publicUrl === undefined ? {} : { publicUrl: fixtures.publicUrl }),
     ...(files === undefined ? {} : { files }),
-    ...fixtures.ports?.(),
+    ...fixtures.ports?.(vendorOrigin, fetcher),
   })
 }

@@ -1,0 +1,135 @@
+// Settings of a fediverse connection, from parley.config.ts or from the environment (before hop 1), and what the channel can do.
+import * as z from 'zod'
+import type { Capabilities, EnvironmentReading } from '../../src/contract/index.ts'
+
+const host = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?$/
+/** A host, as people write one, or the address of an actor. */
+const peerSchema = z
+  .string()
+  .transform((text) => (text.includes('/') ? text : text.toLowerCase().replace(/^@/, '')))
+  .refine(
+    (text) => host.test(text) || (URL.canParse(text) && /^https?:\/\//.test(text)),
+    'must be a host such as example.social, or the https address of an actor',
+  )
+
+const httpsUrl = z.url({ protocol: /^https$/, error: 'must be an https URL' })
+
+export const activitypubSettingsSchema = z.strictObject({
+  /** Hosts and actors that may write at all; empty: everybody. */
+  allow: z.array(peerSchema).max(10_000).default([]),
+  /** Hosts and actors that are turned away. */
+  block: z.array(peerSchema).max(100_000).default([]),
+  /** Machines that may talk to our agents, by host or actor; true: every one. */
+  allowBots: z.union([z.boolean(), z.array(peerSchema).max(10_000)]).default([]),
+  /** Whether whoever asks may follow an agent. */
+  follow: z
+    .enum(['accept', 'manual', 'reject'], 'must be accept, manual or reject; correct ACTIVITYPUB_FOLLOW')
+    .default('accept'),
+  /** How widely an answer to a public post is shown. */
+  visibility: z
+    .enum(['unlisted', 'public'], 'must be unlisted or public; correct ACTIVITYPUB_VISIBILITY')
+    .default('unlisted'),
+  /** Longest post, in characters as servers count them. */
+  limit: z.int().min(200).max(100_000).default(500),
+  /** What stands behind the second @ of the handles, where it is not the host of PARLEY_PUBLIC_URL. */
+  handleHost: z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .refine((text) => host.test(text), 'must be a host such as example.org; correct ACTIVITYPUB_HANDLE_HOST')
+    .optional(),
+  /** Whether a post that somebody else passes on counts by the proof it carries (FEP-8b32). */
+  acceptProofs: z.boolean().default(false),
+  /** Agents that were here and never come back: others are told to forget them. */
+  retired: z.array(z.string().regex(/^[a-z0-9][a-z0-9-]*$/, 'must be the slug of an agent')).default([]),
+  /** Whether directories may list the agents, and search engines their posts. */
+  discoverable: z.boolean().default(false),
+  indexable: z.boolean().default(false),
+  /** What pages and documents about the agents show beside their names. */
+  shown: z
+    .strictObject({
+      iconUrl: httpsUrl.exactOptional(),
+      operator: z.string().min(1).max(200).exactOptional(),
+      sourceUrl: httpsUrl.exactOptional(),
+      privacyUrl: httpsUrl.exactOptional(),
+      /** Whom people can turn to: a mail address or a web page. */
+      contact: z.string().min(3).max(320).exactOptional(),
+    })
+    .default({}),
+  maxBodyBytes: z
+    .int()
+    .min(16 * 1024)
+    .max(1024 * 1024)
+    .default(256 * 1024),
+  /** How much one server may send. */
+  hostLimit: z.strictObject({ count: z.int().min(1), perMs: z.int().min(1000) }).default({ count: 60, perMs: 600_000 }),
+  /** How long one call to another server may take. */
+  callTimeoutMs: z.int().min(500).max(30_000).default(9000),
+  /** Origins of this machine that are asked and told by plain http, for tests. They reach nobody else. */
+  insecureLoopback: z
+    .array(z.url({ protocol: /^http$/, hostname: /^(?:127\.0\.0\.1|(?:[a-z0-9-]+\.)*localhost|\[::1\])$/ }))
+    .max(20)
+    .optional(),
+})
+
+/** Checked settings of one connection. */
+export type ActivityPubSettings = z.output<typeof activitypubSettingsSchema>
+/** Settings as an operator writes them. */
+export type ActivityPubSettingsInput = z.input<typeof activitypubSettingsSchema>
+
+export function activitypubFromEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+): EnvironmentReading | undefined {
+  if (!env['ACTIVITYPUB'] || env['ACTIVITYPUB'] === 'off') return undefined
+  if (!env['PARLEY_PUBLIC_URL']) return { missing: ['PARLEY_PUBLIC_URL'] }
+  const given = (name: string): string | undefined => env[name]?.trim() || undefined
+  const bots = given('ACTIVITYPUB_ALLOW_BOTS')
+  const limit = given('ACTIVITYPUB_LIMIT')
+  return {
+    settings: {
+      allow: list(given('ACTIVITYPUB_ALLOW')),
+      block: list(given('ACTIVITYPUB_BLOCK')),
+      ...(bots === undefined ? {} : { allowBots: bots === '*' ? true : list(bots) }),
+      ...(given('ACTIVITYPUB_FOLLOW') === undefined ? {} : { follow: given('ACTIVITYPUB_FOLLOW') }),
+      ...(given('ACTIVITYPUB_VISIBILITY') === undefined ? {} : { visibility: given('ACTIVITYPUB_VISIBILITY') }),
+      ...(limit === undefined ? {} : { limit: Number(limit) }),
+      ...(given('ACTIVITYPUB_HANDLE_HOST') === undefined ? {} : { handleHost: given('ACTIVITYPUB_HANDLE_HOST') }),
+      ...(given('ACTIVITYPUB_CONTACT') === undefined ? {} : { shown: { contact: given('ACTIVITYPUB_CONTACT') } }),
+    },
+  }
+}
+
+function list(text: string | undefined): readonly string[] {
+  return (text ?? '').split(',').flatMap((entry) => entry.trim() || [])
+}
+
+const [minutes, hours] = [60_000, 3_600_000]
+
+/** Servers count characters as people see them (`limit`), which may be any number of units; what bounds a post in these is its bytes. */
+const maxTextLength = 48 * 1024
+
+export function capabilitiesOf(callTimeoutMs: number): Capabilities {
+  return {
+    maxTextLength,
+    // A note keeps its name on every try, and whoever knows it takes it once.
+    idempotentSend: 'client-id',
+    callTimeoutMs,
+    // Servers try for days.
+    horizonMs: 7 * 24 * hours,
+    // For each server that we write to.
+    limits: { conversation: { count: 5, perMs: 1000 } },
+    // mail 3.9: nobody is answered without end, least of all by a machine.
+    replyLimits: [
+      { per: 'thread', count: 10, perMs: hours },
+      { per: 'thread', count: 20, perMs: 24 * hours },
+      { per: 'sender', count: 6, perMs: 10 * minutes },
+      { per: 'domain', count: 60, perMs: 10 * minutes },
+      { per: 'words', count: 5, perMs: hours },
+    ],
+    receivedVia: 'activitypub',
+    authMethods: ['ap-http-signature', 'ap-object-integrity-proof'],
+    mentionRelay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
+    coversNames: true,
+    isInteractive: true,
+    verbs: ['expand', 'discovery', 'serve'],
+  }
+}

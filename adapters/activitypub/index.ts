@@ -1,0 +1,162 @@
+// The fediverse channel: every agent is an actor that people elsewhere mention, write to and follow.
+import {
+  type AccessRule,
+  type Adapter,
+  type AttentionSettings,
+  type ChannelDefinition,
+  type ChannelDeps,
+  type ConnectionConfig,
+  type ConsentGrant,
+  defineAdapter,
+  GatewayError,
+  type MentionHumans,
+} from '../../src/contract/index.ts'
+import {
+  type ActivityPubSettings,
+  type ActivityPubSettingsInput,
+  activitypubFromEnvironment,
+  activitypubSettingsSchema,
+  capabilitiesOf,
+} from './config.ts'
+import { deliverActivityPub, hostOf } from './deliver/call.ts'
+import { createExpand } from './deliver/expand.ts'
+import { deliverTo, expandTo } from './deliver/send-on.ts'
+import { agentOwner, instanceOwner } from './documents/actor-document.ts'
+import { createDiscovery } from './documents/discovery.ts'
+import { createOwnKeys } from './documents/own-keys.ts'
+import { createOwnNotes } from './documents/own-notes.ts'
+import { createPlaces, reservedSlugs, servedPaths } from './documents/places.ts'
+import { createServe } from './documents/serve.ts'
+import { createSignGet } from './documents/sign-get.ts'
+import { createSignerOf } from './documents/signer-of.ts'
+import { createGate } from './gate/open-gate.ts'
+import type { Manners } from './manners/manners.ts'
+import { createPace } from './manners/pace.ts'
+import { normalizeActivity } from './normalize/activity.ts'
+import type { Home } from './normalize/scene.ts'
+import { createRemote } from './remote/remote.ts'
+import { renderActivityPub } from './render/reply.ts'
+import { screenWith, verifyActivity } from './verify.ts'
+import type { ActivityPubCall } from './wire/call.ts'
+import type { ActivityPayload } from './wire/payload.ts'
+
+/** Of what others are told about this software. */
+const version = '0.1.0'
+
+export const activitypubChannel: ChannelDefinition = {
+  channel: 'activitypub',
+  defaultConnectionId: 'default',
+  // A mention is made in public, by somebody who is proven (ruling 46).
+  defaultAccess: { mode: 'public', allow: [] },
+  settingsSchema: activitypubSettingsSchema,
+  fromEnvironment: activitypubFromEnvironment,
+  create: (settings, deps) => createActivityPub(checkedSettings(settings), deps),
+}
+
+/** What an operator writes into parley.config.ts. */
+export type ActivityPubOptions = ActivityPubSettingsInput & {
+  readonly id?: string
+  /** Without it every agent is an actor. */
+  readonly agent?: string
+  readonly access?: AccessRule
+  readonly mentionHumans?: MentionHumans
+  readonly attention?: AttentionSettings
+  readonly consent?: ConsentGrant
+}
+
+export function activitypub(options: ActivityPubOptions = {}): ConnectionConfig {
+  const { id = 'default', agent, access, mentionHumans, attention, consent, ...settings } = options
+  return {
+    channel: 'activitypub',
+    id,
+    ...(agent === undefined ? {} : { agent }),
+    ...(access === undefined ? {} : { access }),
+    ...(mentionHumans === undefined ? {} : { mentionHumans }),
+    ...(attention === undefined ? {} : { attention }),
+    ...(consent === undefined ? {} : { consent }),
+    settings,
+  }
+}
+
+function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Adapter {
+  const { now } = deps
+  const origin = publicOrigin(settings, deps.publicUrl)
+  const guardedFetch = needed(deps.guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch')
+  const notes = needed(deps.notes, 'notes; pass deps.notes')
+  const records = needed(deps.records, 'records; pass deps.records')
+  const agents = needed(deps.agents, 'the agents; pass deps.agents')
+  const newId = needed(deps.newId, 'a source of ids; pass deps.newId')
+  const places = createPlaces(origin, settings.handleHost)
+  const slugs = (): readonly string[] => agents().flatMap(({ slug }) => (reservedSlugs.includes(slug) ? [] : [slug]))
+  const callTimeoutMs = Math.min(settings.callTimeoutMs, deps.maxCallMs ?? settings.callTimeoutMs)
+  const origins = settings.insecureLoopback ?? []
+  const userAgent = `Parley/${version} (+${origin})`
+
+  const keys = createOwnKeys({ ownKeys: needed(deps.ownKeys, 'its keys; pass deps.ownKeys'), records, now })
+  const signGet = createSignGet({ keys, instance: instanceOwner(places), now })
+  const remote = createRemote({ guardedFetch, notes, now, origins, signGet, userAgent })
+  const manners = mannersOf(settings)
+  const home = (): Home => ({ places, agents: slugs(), manners })
+  const pace = createPace(now, settings.hostLimit)
+  const gate = createGate({
+    keys: remote.keys,
+    now,
+    origin,
+    maxBytes: settings.maxBodyBytes,
+    acceptsProofs: settings.acceptProofs,
+    screen: screenWith(manners, pace),
+  })
+  const ownKeysOf = (agent: string) => keys.of(agentOwner(places, agent))
+  const documents = {
+    settings: {
+      ...{ follow: settings.follow, retired: settings.retired },
+      ...{ isDiscoverable: settings.discoverable, isIndexable: settings.indexable },
+      ...settings.shown,
+    },
+    ...{ places, agents, keys, records, version, maxBodyBytes: settings.maxBodyBytes },
+    notes: createOwnNotes(records, places),
+    signerOf: createSignerOf({ keys: remote.keys, now, origin }),
+  }
+  const { visibility, limit } = settings
+  const rendering = { origin, handleHost: places.handleHost, agents: slugs, visibility, limit }
+  const sending = { guardedFetch, notes, records, now, ownKeysOf, origin, userAgent, timeoutMs: callTimeoutMs, origins }
+  const expand = expandTo(remote, createExpand({ origin, records, newId, now }))
+  return defineAdapter<ActivityPayload, ActivityPubCall>({
+    channel: 'activitypub',
+    capabilities: capabilitiesOf(callTimeoutMs),
+    endpoints: servedPaths.map((path) => ({ path, answer: 'serve' })),
+    verify: (arrival) => verifyActivity({ gate, remote, records, home, pace }, arrival),
+    normalize: (payload, arrival, connection) => normalizeActivity(home(), payload, arrival, connection),
+    render: (reply, to, mayNotify) => renderActivityPub(rendering, reply, to, mayNotify),
+    deliver: deliverTo(deps.places, deliverActivityPub(sending)),
+    limitedBy: hostOf,
+    expand: (calls) => expand(calls),
+    discovery: createDiscovery(documents),
+    serve: createServe(documents),
+  })
+}
+
+function mannersOf({ allow, block, allowBots, follow }: ActivityPubSettings): Manners {
+  return { allow, block, bots: allowBots === true ? 'all' : allowBots === false ? [] : allowBots, follow }
+}
+
+/** Names out there last for years and are believed only by https: the channel does not begin with one that cannot. */
+function publicOrigin({ insecureLoopback }: ActivityPubSettings, publicUrl: string | undefined): string {
+  if (publicUrl?.startsWith('https://') || (publicUrl !== undefined && insecureLoopback !== undefined)) return publicUrl
+  throw new GatewayError(
+    'config_invalid',
+    '[activitypub] needs an https address that the outside reaches this gateway at; set PARLEY_PUBLIC_URL',
+  )
+}
+
+function needed<T>(port: T | undefined, what: string): T {
+  if (port === undefined) throw new GatewayError('config_invalid', `[activitypub] needs ${what}`)
+  return port
+}
+
+function checkedSettings(settings: unknown): ActivityPubSettings {
+  const parsed = activitypubSettingsSchema.safeParse(settings)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
+  throw new GatewayError('config_invalid', `[activitypub] ${problems.join('; ')}`)
+}

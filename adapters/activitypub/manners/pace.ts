@@ -1,0 +1,47 @@
+// How much one server may send at once, counted by this process: what is beyond it is told to come later, before anybody is asked
+// about its signature (mail 2.4, step 6). Only what was proven counts: nobody uses up what is somebody else's by naming them.
+
+export type PaceLimit = { readonly count: number; readonly perMs: number }
+
+export interface Pace {
+  /** Undefined: it may come in. Else the seconds after which it may be tried again. Counts nothing. */
+  ask(host: string): number | undefined
+  /** The same for what is counted by it. */
+  take(host: string): number | undefined
+}
+
+/** Nobody fills the memory by naming hosts: beyond so many the one that was quiet longest is forgotten. */
+const maxHosts = 10_000
+
+/** Two halves of a window are counted; the older fades as the newer grows. */
+type Count = { start: number; now: number; before: number }
+
+export function createPace(now: () => number, { count, perMs }: PaceLimit): Pace {
+  const hosts = new Map<string, Count>()
+  const secondsFor = ({ now: taken, before }: Count, start: number): number | undefined => {
+    const share = 1 - (now() - start) / perMs
+    return taken + before * share >= count ? Math.max(1, Math.ceil((start + perMs - now()) / 1000)) : undefined
+  }
+  const startNow = (): number => Math.floor(now() / perMs) * perMs
+  return {
+    ask(host) {
+      const start = startNow()
+      return secondsFor(current(hosts.get(host), start, perMs), start)
+    },
+    take(host) {
+      const start = startNow()
+      const counted = current(hosts.get(host), start, perMs)
+      hosts.delete(host)
+      hosts.set(host, counted)
+      if (hosts.size > maxHosts) for (const [oldest] of hosts) if (hosts.delete(oldest)) break
+      const seconds = secondsFor(counted, start)
+      if (seconds === undefined) counted.now += 1
+      return seconds
+    },
+  }
+}
+
+function current(known: Count | undefined, start: number, perMs: number): Count {
+  if (known?.start === start) return known
+  return { start, now: 0, before: known?.start === start - perMs ? known.now : 0 }
+}

@@ -1,0 +1,168 @@
+// Hop 3: what somebody wrote, new or changed, as one message for each agent of ours that it is for. Pure.
+import type { Arrived, ArrivedMessage, ChannelContext, Effect, JsonObject } from '../../../src/contract/index.ts'
+import { reasonForSilence } from '../manners/manners.ts'
+import type { ReadObject, Visibility } from '../wire/activity.ts'
+import { peerFamilies } from '../wire/peer-records.ts'
+import { agentsFor, mentionsOf, othersIn, visibilityOf } from './audience.ts'
+import { partsOf, warningOf } from './parts.ts'
+import { deliveryIdOf, ignored, noise, plainName, recipientOf, type Scene } from './scene.ts'
+import { senderOf } from './sender.ts'
+
+const written: ReadonlySet<string> = new Set(
+  'Note Article Page Question ChatMessage Video Audio Image Document Event'.split(' '),
+)
+/** Names are columns, and an edit adds to one. */
+const maxIdLength = 400
+
+type Change = { readonly event: 'new' | 'edit'; readonly version: string }
+
+export function fromNote(scene: Scene, object: ReadObject | string | undefined): readonly Arrived[] {
+  const { activity, signer } = scene.gated
+  if (typeof object !== 'object') return [ignored(scene, 'object_not_embedded')]
+  if (!written.has(object.type)) return [ignored(scene, 'unknown_object')]
+  if (isVote(object)) return [noise(scene, 'vote')]
+  const visibility = visibilityOf(scene, object)
+  const addressed = agentsFor(scene, object, visibility)
+  if (addressed.length === 0) return [noise(scene, 'not_addressed')]
+  const silence = reasonForSilence(scene.manners, signer)
+  if (silence !== undefined) return [ignored(scene, silence)]
+  const agents = addressed.filter((agent) => !scene.facts.blocked.includes(agent))
+  if (agents.length === 0) return [ignored(scene, 'blocked_by_author')]
+  const id = plainName(object.id ?? activity.id, maxIdLength)
+  if (id === undefined) return [ignored(scene, 'unusable_id')]
+  const said = { object, id, visibility, agents }
+  if (agents.every((agent) => partsOf(scene, object, agent).length === 0)) return [ignored(scene, 'no_content')]
+  // What is changed may be new to us: when the change names us first, or overtook what it changes. Where it is known, the first of
+  // the two is a copy.
+  const changes: readonly Change[] =
+    activity.type === 'Update'
+      ? [
+          { event: 'new', version: '0' },
+          { event: 'edit', version: (object.updated ?? activity.id ?? 'edit').slice(0, 256) },
+        ]
+      : [{ event: 'new', version: '0' }]
+  return changes.flatMap((change) => agents.map((agent) => arrivedMessage(scene, { ...said, agent, change })))
+}
+
+/** Votes on a poll come as notes that say nothing but a name. */
+function isVote({ name, content, inReplyTo, type, attachments }: ReadObject): boolean {
+  return type === 'Note' && name !== '' && content === '' && inReplyTo !== undefined && attachments.length === 0
+}
+
+type Said = {
+  readonly object: ReadObject
+  readonly id: string
+  readonly visibility: Visibility
+  readonly agents: readonly string[]
+  readonly agent: string
+  readonly change: Change
+}
+
+function arrivedMessage(scene: Scene, said: Said): ArrivedMessage {
+  const { object, id, agent, change } = said
+  const { signer, activity } = scene.gated
+  const isEdit = change.event === 'edit'
+  const at = (isEdit ? object.updated : undefined) ?? object.published ?? activity.published
+  return {
+    kind: 'message',
+    message: {
+      // Replies, changes and deletions name the object, never the activity that brought it: so does this.
+      id: isEdit ? `${id}#edit-${change.version}`.slice(0, 512) : id,
+      thread_id: threadIdOf(object, id),
+      ...(plainName(object.inReplyTo) === undefined ? {} : { in_reply_to: object.inReplyTo }),
+      sender: senderOf(scene, agent),
+      recipient: recipientOf(scene, agent),
+      parts: [...partsOf(scene, object, agent)],
+      recipient_capabilities: {
+        mention_relay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
+        rendering: { markdown: 'html-subset', streaming: 'none', files: true, buttons: false },
+      },
+      received_via: 'activitypub',
+      received_at: scene.arrival.receivedAt,
+      raw: activity.raw,
+      channel: contextOf(scene, said),
+    },
+    agent,
+    isAddressed: true,
+    semanticId: id,
+    version: change.version,
+    isSenderChosenId: true,
+    // A server that sends a note again, by whatever activity, sends the same note.
+    ...(isEdit ? {} : { isOnceById: true }),
+    deliveryId: deliveryIdOf(scene),
+    subject: signer.id,
+    thread: threadOf(object, id),
+    replyTo: replyToOf(scene, said),
+    ...sharedEffect(said, signer.id),
+    ...(at === undefined || Number.isNaN(Date.parse(at)) ? {} : { platformAt: new Date(at).toISOString() }),
+  }
+}
+
+/** A deletion names the note and nobody it was for. */
+function sharedEffect({ agents, agent, id }: Said, subject: string): { readonly effects?: readonly Effect[] } {
+  if (agents.length < 2 || agent !== agents[0]) return {}
+  return { effects: [{ kind: 'put', family: peerFamilies.shared, key: id, value: { agents: [...agents] }, subject }] }
+}
+
+function threadIdOf({ context, conversation, inReplyTo }: ReadObject, id: string): string {
+  return plainName(context) ?? plainName(conversation) ?? plainName(inReplyTo) ?? id
+}
+
+/** Anybody can write down anybody's thread: it is joined only by those who take part in it (mail AP-099). */
+function threadOf({ context, conversation, inReplyTo }: ReadObject, id: string): ArrivedMessage['thread'] {
+  const parent = plainName(inReplyTo)
+  const contexts = [plainName(context), plainName(conversation)].flatMap((name) =>
+    name === undefined ? [] : [`c:${name}`],
+  )
+  const named = [...new Set(contexts)]
+  return {
+    candidates: [`o:${id}`, ...(parent === undefined ? [] : [`o:${parent}`]), ...named],
+    vouched: false,
+    fresh: `o:${id}`,
+    also: [`o:${id}`, ...named],
+  }
+}
+
+function contextOf(scene: Scene, { object, id, agent, visibility, change }: Said): ChannelContext {
+  const { places, connection, gated } = scene
+  const mentions = mentionsOf(object).map(({ href, name }) => ({ text: name, subject: href }))
+  const isMention = mentions.some(({ subject }) => subject === places.actor(agent) || subject === places.profile(agent))
+  const isDirect = visibility === 'direct'
+  return {
+    connector_id: connection.id,
+    external_provider: 'activitypub',
+    external_conversation_id: threadIdOf(object, id),
+    external_message_id: id,
+    sender_id: gated.signer.id,
+    room_kind: isDirect ? (othersIn(scene, object).length > 0 ? 'group' : 'dm') : 'channel',
+    from_self: false,
+    addressed: isMention && !isDirect ? 'mention' : 'dm',
+    visibility,
+    mentions: mentions.slice(0, 100),
+    event: change.event,
+    ...(change.event === 'edit' ? { target_id: id } : {}),
+  }
+}
+
+function replyToOf(scene: Scene, { object, id, agent, visibility }: Said): JsonObject {
+  const { signer } = scene.gated
+  return {
+    actor: signer.id,
+    inbox: signer.inbox,
+    shared_inbox: signer.sharedInbox ?? null,
+    handle: signer.handle,
+    visibility,
+    agent,
+    followers: signer.followers ?? null,
+    // Where somebody else is reached is asked when the answer leaves: until then their own address stands for it.
+    participants:
+      visibility === 'direct'
+        ? othersIn(scene, object).map(({ actor, handle }) => ({ actor, inbox: actor, shared_inbox: null, handle }))
+        : [],
+    reply_to_object: id,
+    reply_to_context: plainName(object.context) ?? null,
+    reply_to_conversation: plainName(object.conversation) ?? null,
+    reply_to_summary: warningOf(object),
+    reply_to_language: plainName(object.language, 35) ?? null,
+  }
+}

@@ -1,0 +1,86 @@
+// What a note says, in reading order: its warning, its title, its words, what it offers to choose from, what it points to, its
+// files. Nothing of it is fetched. Pure.
+import { cleanName, type KnownPart, textPart } from '../../../src/contract/index.ts'
+import { htmlToText } from '../../../src/rendering/index.ts'
+import { checkTarget } from '../../../src/verification/index.ts'
+import type { ReadAttachment, ReadObject } from '../wire/activity.ts'
+import { mentionsOf } from './audience.ts'
+import { withoutLeadingMention } from './leading-mention.ts'
+import type { Scene } from './scene.ts'
+
+const maxAttachments = 40
+const maxOptions = 50
+const maxSummary = 5000
+const maxAlt = 10_000
+const maxAltInName = 250
+/** Objects with a title, a summary that is one, and a page of their own. */
+const titled: ReadonlySet<string> = new Set(['Article', 'Page', 'Video', 'Audio', 'Event', 'Image', 'Document'])
+
+/** Empty: nothing was said. */
+export function partsOf(scene: Scene, object: ReadObject, agent: string): readonly KnownPart[] {
+  const isTitled = titled.has(object.type)
+  const summary = htmlToText(object.summary, { maxLength: maxSummary }).trim()
+  const text = htmlToText(object.content).trim()
+  // Whoever says nothing but a name has called it.
+  const words = withoutLeadingMention(text, namesOf(scene, object, agent)).trim() || text
+  const title = isTitled ? cleanName(object.name) : ''
+  const said = [
+    ...(title === '' ? [] : [textPart(title)]),
+    ...(isTitled && summary !== '' && summary !== words ? [textPart(summary)] : []),
+    ...(words === '' ? [] : [textPart(words)]),
+    ...(object.options.length === 0 ? [] : [textPart(optionsText(object.options))]),
+    ...(isTitled && isWebLink(object.url) ? [linkPart(object.url, title)] : []),
+    ...(isWebLink(object.quote) ? [linkPart(object.quote, 'quoted post')] : []),
+    ...object.attachments.slice(0, maxAttachments).flatMap(attachmentParts),
+  ]
+  // Behind a warning with nothing to warn of there is nothing.
+  return said.length === 0 || isTitled || summary === '' ? said : [textPart(`[content warning] ${summary}`), ...said]
+}
+
+/** The warning as people wrote it, for the answer to carry on. */
+export function warningOf({ type, summary }: ReadObject): string | null {
+  const text = titled.has(type) ? '' : htmlToText(summary, { maxLength: 500 }).replace(/\s+/g, ' ').trim()
+  return text === '' ? null : text
+}
+
+/** How the agent may be called at the beginning: by its tag, by its handle, by its name alone. */
+function namesOf({ places }: Scene, object: ReadObject, agent: string): readonly string[] {
+  const own = new Set([places.actor(agent), places.profile(agent)])
+  const tagged = mentionsOf(object).flatMap(({ href, name }) => (own.has(href) && name.startsWith('@') ? [name] : []))
+  const hosts = [places.handleHost, new URL(places.origin).host]
+  const handles = [...tagged, ...hosts.map((host) => `@${agent}@${host}`), `@${agent}`]
+  // Where the handle's host is not the page's, the reader of HTML says where the link goes.
+  return handles.flatMap((handle) => [handle, ...[...own].map((url) => `${handle} (${url})`)])
+}
+
+function optionsText(options: readonly string[]): string {
+  const lines = options.slice(0, maxOptions).map((option) => `- ${cleanName(option)}`)
+  return [...lines, ...(options.length > maxOptions ? ['- …'] : [])].join('\n')
+}
+
+function attachmentParts({ type, url, mediaType, alt }: ReadAttachment): readonly KnownPart[] {
+  const words = htmlToText(alt, { maxLength: maxAlt }).trim()
+  if (type === 'Link' && mediaType?.startsWith('text/html') !== false)
+    return isWebLink(url) ? [linkPart(url, cleanName(words))] : []
+  // Nobody is to be led to an address inside a network.
+  if (url.length > 4096 || !checkTarget(url, { pins: true, origins: [] }).ok) return []
+  const name = words.length <= maxAltInName ? cleanName(words) : ''
+  const described = name === '' && words !== '' ? [textPart(`[attachment: ${words}]`)] : []
+  return [
+    ...described,
+    {
+      kind: 'file',
+      bytes_ref: { kind: 'url', url: new URL(url).href },
+      ...(mediaType === undefined || !/^[\w.+-]+\/[\w.+-]+$/.test(mediaType) ? {} : { mime: mediaType.toLowerCase() }),
+      ...(name === '' ? {} : { name }),
+    },
+  ]
+}
+
+function linkPart(url: string, title: string): KnownPart {
+  return { kind: 'link', url: new URL(url).href, ...(title === '' ? {} : { title }) }
+}
+
+function isWebLink(url: string | undefined): url is string {
+  return url !== undefined && url.length <= 4096 && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+}

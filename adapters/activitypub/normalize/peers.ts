@@ -1,0 +1,66 @@
+// Hop 3: what somebody does about an agent without saying anything to it: blocks it, or reports it. Pure.
+import type { ArrivedNothing, Effect } from '../../../src/contract/index.ts'
+import { htmlToText } from '../../../src/rendering/index.ts'
+import { families, followerKey } from '../wire/own-records.ts'
+import { orderKeyOf, peerFamilies, peerKey } from '../wire/peer-records.ts'
+import { agentsAt } from './audience.ts'
+import { deliveryIdOf, ignored, plainName, type Scene } from './scene.ts'
+
+/** Nothing goes there any more, also not what waits; nobody is told (mail 3.7). */
+export function fromBlock(scene: Scene): ArrivedNothing {
+  const { activity, signer } = scene.gated
+  const object = typeof activity.object === 'string' ? activity.object : activity.object?.id
+  const [agent] = agentsAt(scene, object === undefined ? [] : [object])
+  if (agent === undefined) return ignored(scene, 'unknown_actor')
+  const place = peerKey(agent, signer.id)
+  const value = { agent, actor: signer.id }
+  const mine = { agent, subject: signer.id }
+  const block = plainName(activity.id)
+  const effects: readonly Effect[] = [
+    { kind: 'put', family: peerFamilies.block, key: place, value: { ...value, block: block ?? null }, ...mine },
+    { kind: 'remove', family: families.follower, key: followerKey(agent, signer.id) },
+    ...(block === undefined
+      ? []
+      : [
+          {
+            kind: 'put',
+            family: peerFamilies.follow,
+            key: block,
+            value: { ...value, kind: 'Block' },
+            ...mine,
+          } as const,
+        ]),
+  ]
+  const reach = { place, closed: 'blocked', at: scene.arrival.receivedAt }
+  return ignored(scene, 'blocked_by_author', {
+    effects,
+    cancels: { orderKeyPrefix: orderKeyOf(agent, signer.id) },
+    reach,
+  })
+}
+
+export function fromUndoBlock(scene: Scene, agent: string): ArrivedNothing {
+  const place = peerKey(agent, scene.gated.signer.id)
+  const effects: readonly Effect[] = [{ kind: 'remove', family: peerFamilies.block, key: place }]
+  return ignored(scene, 'unblocked', { effects, reach: { place, closed: null, at: scene.arrival.receivedAt } })
+}
+
+const maxReported = 100
+const maxComplaint = 5000
+
+/** For the operator, who alone decides what comes of it. */
+export function fromFlag(scene: Scene): ArrivedNothing {
+  const { activity, signer } = scene.gated
+  const { object, content } = activity.raw
+  const about = (Array.isArray(object) ? object : [object]).flatMap((each) => {
+    const iri = typeof each === 'object' && each !== null && !Array.isArray(each) ? each['id'] : each
+    return typeof iri === 'string' ? (plainName(iri) ?? []) : []
+  })
+  const value = {
+    actor: signer.id,
+    about: about.slice(0, maxReported),
+    complaint: typeof content === 'string' ? htmlToText(content, { maxLength: maxComplaint }) : '',
+  }
+  const key = deliveryIdOf(scene)
+  return ignored(scene, 'flag_received', { effects: [{ kind: 'put', family: peerFamilies.flag, key, value }] })
+}

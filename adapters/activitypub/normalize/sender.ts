@@ -1,0 +1,67 @@
+// Who wrote, and how we know: the actor by its address, shown by the handle its server gives it (mail 2.5, msg 4.4). Pure.
+import {
+  cleanName,
+  formatAddress,
+  mintEvidence,
+  parseAddress,
+  type SenderProfile,
+  type VerifiedSender,
+  verifiedSender,
+} from '../../../src/contract/index.ts'
+import type { RemoteActor } from '../wire/actor.ts'
+import { recipientOf, type Scene } from './scene.ts'
+
+/** The name of the method, as evidence carries it. */
+const methods = {
+  'ap-http-signature': 'urn:gw:auth:ap-http-signature:v0.1',
+  'ap-object-integrity-proof': 'urn:gw:auth:ap-object-integrity-proof:v0.1',
+} as const
+
+export function senderOf(scene: Scene, agent: string): VerifiedSender {
+  const { signer, method, keyId } = scene.gated
+  const evidence = mintEvidence({
+    subject: signer.id,
+    // A server vouches for the people on it, and for nobody else.
+    issuer: new URL(signer.id).host,
+    method: methods[method],
+    assurance: 'domain',
+    recipient: recipientOf(scene, agent),
+    issuedAt: scene.arrival.receivedAt,
+    keyId,
+    claims: { actor_type: signer.type, ...(signer.isHandleConfirmed ? { acct: acctOf(signer) } : {}) },
+  })
+  const name = cleanName(signer.name)
+  return verifiedSender([evidence], {
+    address: addressOf(signer, scene.connection.domain),
+    ...(name === '' ? {} : { display_name: name }),
+    profile: profileOf(signer, name),
+    auth_method: method,
+    key_id: keyId,
+  })
+}
+
+function profileOf(signer: RemoteActor, name: string): SenderProfile {
+  return {
+    ...(name === '' ? {} : { display_name: name }),
+    username: cleanName(signer.preferredUsername),
+    url: signer.url ?? signer.id,
+    // Named and never fetched (msg AP-06).
+    ...(signer.iconUrl === undefined ? {} : { avatar: { url: signer.iconUrl } }),
+    provider: 'activitypub',
+    provider_subject: signer.id,
+    fetched_at: signer.fetchedAt,
+    extensions: { actor_type: signer.type, handle: signer.handle, handle_confirmed: signer.isHandleConfirmed },
+  }
+}
+
+/** Their handle where it can stand as an address; a server without a name of its own gets one of ours. */
+function addressOf(signer: RemoteActor, domain: string): string {
+  const parsed = parseAddress(signer.handle)
+  if (parsed !== undefined) return formatAddress(parsed)
+  const plain = signer.preferredUsername.replace(/[^A-Za-z0-9_-]/g, '').slice(0, 64)
+  return formatAddress({ local: plain === '' ? 'actor' : plain, domain: `activitypub.${domain}` })
+}
+
+function acctOf({ handle }: RemoteActor): string {
+  return `acct:${handle.replace(/^@/, '')}`
+}

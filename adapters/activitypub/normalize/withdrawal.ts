@@ -1,0 +1,96 @@
+// Hop 3: something is taken back, or somebody is gone. Pure.
+import type { Arrived, ArrivedMessage, ArrivedNothing, Effect } from '../../../src/contract/index.ts'
+import { textPart } from '../../../src/contract/index.ts'
+import type { ReadObject } from '../wire/activity.ts'
+import { families, followerKey } from '../wire/own-records.ts'
+import { orderKeyOf, peerFamilies, peerKey } from '../wire/peer-records.ts'
+import { deliveryIdOf, ignored, plainName, recipientOf, type Scene } from './scene.ts'
+import { senderOf } from './sender.ts'
+
+const maxIdLength = 400
+
+/** A deletion names what it deletes and nobody it was for: whoever has it is found by its name. */
+export function fromDelete(scene: Scene, object: ReadObject | string | undefined): readonly Arrived[] {
+  const { signer } = scene.gated
+  const named = typeof object === 'string' ? object : object?.id
+  if (named === signer.id) return departure(scene)
+  const id = plainName(named, maxIdLength)
+  if (id === undefined) return [ignored(scene, 'unusable_id')]
+  const { shared } = scene.facts
+  const agents = scene.agents.filter((agent) => shared.includes(agent))
+  if (agents.length > 0) return agents.map((agent) => withdrawal(scene, id, agent, true))
+  return [withdrawal(scene, id, scene.connection.agent, false)]
+}
+
+function withdrawal(scene: Scene, id: string, agent: string, isAddressed: boolean): ArrivedMessage {
+  const { signer, activity } = scene.gated
+  return {
+    kind: 'message',
+    message: {
+      id: `${id}#delete`,
+      thread_id: id,
+      sender: senderOf(scene, agent),
+      recipient: recipientOf(scene, agent),
+      parts: [textPart('')],
+      recipient_capabilities: {
+        mention_relay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
+      },
+      received_via: 'activitypub',
+      received_at: scene.arrival.receivedAt,
+      raw: activity.raw,
+      channel: {
+        connector_id: scene.connection.id,
+        external_provider: 'activitypub',
+        external_conversation_id: id,
+        external_message_id: id,
+        sender_id: signer.id,
+        room_kind: 'dm',
+        from_self: false,
+        addressed: 'dm',
+        visibility: 'direct',
+        mentions: [],
+        event: 'delete',
+        target_id: id,
+      },
+    },
+    agent,
+    isAddressed,
+    semanticId: id,
+    version: 'deleted',
+    isSenderChosenId: true,
+    isOnceById: true,
+    deliveryId: deliveryIdOf(scene),
+    subject: signer.id,
+    thread: { candidates: [`o:${id}`], vouched: false, fresh: `o:${id}` },
+    replyTo: { actor: signer.id, inbox: signer.inbox, agent },
+  }
+}
+
+/** They are gone, and want nothing more. What they said stays until an operator forgets them (docs/privacy.md). */
+function departure(scene: Scene): readonly ArrivedNothing[] {
+  const { id } = scene.gated.signer
+  const named = deliveryIdOf(scene)
+  return scene.agents.map((agent, at) => ({
+    ...ignored(scene, 'actor_deleted', at === 0 ? {} : { deliveryId: `${named} ${agent}`.slice(0, 512) }),
+    ...farewell(agent, id, scene.arrival.receivedAt),
+  }))
+}
+
+/** Nothing goes to them any more, and nobody says that they follow. */
+export function farewell(
+  agent: string,
+  actor: string,
+  at: string,
+): Pick<ArrivedNothing, 'effects' | 'cancels' | 'reach'> {
+  const gone: readonly Effect[] = [
+    { kind: 'remove', family: families.follower, key: followerKey(agent, actor) },
+    { kind: 'remove', family: peerFamilies.request, key: peerKey(agent, actor) },
+    { kind: 'remove', family: peerFamilies.block, key: peerKey(agent, actor) },
+  ]
+  const place = peerKey(agent, actor)
+  return {
+    effects: gone,
+    cancels: { orderKeyPrefix: orderKeyOf(agent, actor) },
+    reach: { place, closed: 'actor_deleted', at },
+  }
+}

@@ -1,0 +1,93 @@
+// Hop 2: the gate with this connection's manners before it, and what the channel knows about whoever came through it.
+import type { RawArrival, Records, TransportAnswer, Verdict } from '../../src/contract/index.ts'
+import { type Gate, type GateDeps, verdictOf } from './gate/open-gate.ts'
+import { type Manners, mayWrite } from './manners/manners.ts'
+import type { Pace } from './manners/pace.ts'
+import { agentsNamed } from './normalize/audience.ts'
+import type { Home } from './normalize/scene.ts'
+import type { Remote } from './remote/remote.ts'
+import type { GatedActivity, ReadActivity } from './wire/activity.ts'
+import type { ActivityPayload, KnownFacts } from './wire/payload.ts'
+import { hasBlocked, peerFamilies } from './wire/peer-records.ts'
+
+export type VerifyDeps = {
+  readonly gate: Gate
+  readonly remote: Pick<Remote, 'refreshActor' | 'handle'>
+  readonly records: Records
+  readonly home: () => Home
+  readonly pace: Pace
+}
+
+/** As others understand it: there is nothing to deliver again. */
+const taken: Verdict<never> = { kind: 'handshake', answer: { status: 202 } }
+
+export async function verifyActivity(deps: VerifyDeps, arrival: RawArrival): Promise<Verdict<ActivityPayload>> {
+  const opened = await deps.gate.open(arrival)
+  if (opened.kind === 'departed') {
+    const { activity } = opened
+    return (await isGone(deps, activity)) ? { kind: 'genuine', payload: { kind: 'departed', activity } } : taken
+  }
+  const verdict = verdictOf(opened)
+  if (verdict.kind !== 'genuine') return verdict
+  const seconds = deps.pace.take(new URL(verdict.payload.signer.id).host)
+  if (seconds !== undefined) return { kind: 'handshake', answer: tooMany(seconds) }
+  return { kind: 'genuine', payload: await known(deps, verdict.payload) }
+}
+
+/** Anybody can say that somebody is gone: only their own server is believed (mail AP-044). */
+async function isGone({ remote }: VerifyDeps, { actor }: ReadActivity): Promise<boolean> {
+  return (await remote.refreshActor(actor)).kind === 'gone'
+}
+
+async function known(deps: VerifyDeps, gated: GatedActivity): Promise<ActivityPayload> {
+  const { activity, signer } = gated
+  // What they are called is learnt beside the answer, never before it: the next message shows it.
+  const isProfile = activity.type === 'Update' && objectOf(activity) === signer.id
+  void (isProfile ? deps.remote.refreshActor(signer.id) : deps.remote.handle(signer)).catch(() => undefined)
+  return { kind: 'activity', gated, facts: await factsOf(deps, gated) }
+}
+
+async function factsOf({ records, home }: VerifyDeps, { activity, signer }: GatedActivity): Promise<KnownFacts> {
+  const { type } = activity
+  const object = objectOf(activity)
+  const isSaid = type === 'Create' || type === 'Update' || type === 'Follow'
+  const named = isSaid ? agentsNamed(home(), activity) : []
+  const blocked: string[] = []
+  for (const agent of named) if (await hasBlocked(records, agent, signer.id)) blocked.push(agent)
+  const shared = type === 'Delete' && object !== undefined ? await records.get(peerFamilies.shared, object) : undefined
+  const undone = type === 'Undo' && object !== undefined ? await records.get(peerFamilies.follow, object) : undefined
+  const isTheirs = undone?.['actor'] === signer.id
+  return {
+    blocked,
+    shared: Array.isArray(shared?.['agents']) ? shared['agents'].filter((each) => typeof each === 'string') : [],
+    undone: isTheirs
+      ? { kind: undone['kind'] === 'Block' ? 'Block' : 'Follow', agent: String(undone['agent']) }
+      : undefined,
+  }
+}
+
+function objectOf({ object }: ReadActivity): string | undefined {
+  const id = typeof object === 'string' ? object : object?.id
+  // Keys are in an index.
+  return id === undefined || id.length > 1000 ? undefined : id
+}
+
+/** Who may come in at all and how often, by what they say they are: asked before anybody's server is. */
+export function screenWith(manners: Pick<Manners, 'allow' | 'block'>, pace: Pace): NonNullable<GateDeps['screen']> {
+  return async ({ actor }) => {
+    if (!mayWrite(manners, actor))
+      return refusal(403, 'not_federating', 'this server does not federate with yours; ask its operator')
+    const seconds = pace.ask(new URL(actor).host)
+    return seconds === undefined ? undefined : tooMany(seconds)
+  }
+}
+
+function tooMany(seconds: number): TransportAnswer {
+  const answer = refusal(429, 'too_many', `deliver it again in ${seconds} s, and more slowly`)
+  return { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } }
+}
+
+function refusal(status: number, code: string, remedy: string): TransportAnswer {
+  const headers = { 'content-type': 'application/json; charset=utf-8' }
+  return { status, headers, body: JSON.stringify({ error: { code, remedy } }) }
+}

@@ -1,0 +1,36 @@
+// Every case of mail 9.1 to 9.4 and of msg 17.5 that concerns ActivityPub, and where it stands: run under its id, run by somebody
+// else's tests under another name, run with the outcome we chose instead, or left out with its reason. coverage.test.ts holds it to this.
+import { type Coverage, core, covered, differs } from '../case-list.ts'
+
+const here = 'conformance/activitypub'
+const numbered = (from: number, to: number): string =>
+  Array.from({ length: to - from + 1 }, (_, at) => `AP-${String(from + at).padStart(3, '0')}`).join(' ')
+
+export const coverage: readonly Coverage[] = [
+  ...covered(`${here}/discovery.test.ts`, numbered(1, 5)),
+  ...covered(`${here}/document-cases.ts`, numbered(6, 12)),
+  ...covered(`${here}/cavage-cases.ts`, `${numbered(20, 29)} AP-038 AP-039`),
+  ...covered(`${here}/rfc9421-cases.ts`, numbered(30, 37)),
+  ...covered(`${here}/key-cases.ts`, numbered(40, 46)),
+  ...covered(`${here}/remote-cases.ts`, 'AP-047'),
+  ...covered(`${here}/proof-cases.ts`, 'AP-048 AP-049'),
+  ...covered('adapters/activitypub/gate/vectors.test.ts', 'AP-051 AP-052'),
+  ...covered(`${here}/body-cases.ts`, numbered(53, 64)),
+  ...covered('journeys/activitypub.test.ts', 'AP-065 AP-066 AP-067 AP-099'),
+  ...covered(`${here}/message-cases.ts`, `${numbered(80, 98)} ${numbered(102, 104)} ${numbered(106, 112)} AP-114`),
+  ...covered('adapters/activitypub/remote/reply-chain.test.ts', 'AP-100 AP-101'),
+  ...covered(`${here}/replies.test.ts`, numbered(130, 144)),
+  ...covered(`${here}/evidence-cases.ts`, 'AP-01 AP-02 AP-03'),
+  ...covered(`${here}/proof-cases.ts`, 'AP-04'),
+  ...covered(`${here}/message-cases.ts`, 'AP-06'),
+
+  differs('AP-105', `${here}/message-cases.ts`, 'a note that a community passes on is not fetched from its origin'),
+
+  core('AP-050', 'storage/sweep-store.test.ts', 'forgets what was said after its time, and still knows a redelivery'),
+  core(
+    'AP-113',
+    'journeys/reply-limits.test.ts',
+    'is not given beyond the limit of its conversation; the operator hears of it once',
+  ),
+  core('AP-05', `${here}/replies.test.ts`, 'AP-130'),
+]
