@@ -19,6 +19,7 @@ import {
   GatewayError,
   type MentionHumans,
   type Observer,
+  parseAddress,
   type Secret,
   secret,
 } from './contract/index.ts'
@@ -154,7 +155,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     port: settings.PARLEY_PORT,
     host: settings.PARLEY_HOST,
     publicUrl,
-    domain: publicUrl === undefined ? 'parley.localhost' : new URL(publicUrl).hostname,
+    domain: domainAt(publicUrl),
     dataDir: settings.PARLEY_DATA_DIR,
     database: {
       kind: settings.PARLEY_DATABASE ?? (settings.DATABASE_URL === undefined ? 'pglite' : 'postgres'),
@@ -179,6 +180,12 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     logLevel: settings.PARLEY_LOG_LEVEL,
     metrics: settings.PARLEY_METRICS,
   })
+}
+
+/** Of the agents' own addresses. `localhost` and numbers are no domain that anybody could have one at. */
+function domainAt(publicUrl: string | undefined): string {
+  const host = publicUrl === undefined ? '' : new URL(publicUrl).hostname
+  return parseAddress(`agent@${host}`) === undefined ? 'parley.localhost' : host
 }
 
 function invalidConfig(problems: readonly string[]): GatewayError {

@@ -28,6 +28,15 @@ test('nothing at all is a valid configuration: the demo agent for callers, other
   ])
 })
 
+test.for([
+  ['https://agents.example.org', 'agents.example.org'],
+  ['http://localhost:8787', 'parley.localhost'],
+  ['http://127.0.0.1:8787', 'parley.localhost'],
+  ['http://[::1]:8787', 'parley.localhost'],
+] as const)('agents of a gateway at %s have addresses at %s', ([url, domain]) => {
+  expect(loadConfig({ PARLEY_PUBLIC_URL: url }, {}, channels)).toMatchObject({ publicUrl: url, domain })
+})
+
 test('reports every problem in one go', () => {
   const text = problemsOf({ PARLEY_PORT: 'eighty', DATABASE_URL: 'mysql://x', TELEGRAM_BOT_TOKEN: botToken })
   expect(text).toContain('PARLEY_PORT')
