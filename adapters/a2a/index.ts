@@ -1,13 +1,12 @@
 // The A2A channel: agents of elsewhere ask agents of ours, under ids they can come back to. It answers its own requests.
 import {
-  type AccessRule,
   type Adapter,
-  type AttentionSettings,
   type Capabilities,
   type ChannelDefinition,
   type ChannelDeps,
   type ConnectionConfig,
-  type ConsentGrant,
+  type ConnectionOptions,
+  connectionConfig,
   defineAdapter,
   GatewayError,
 } from '../../src/contract/index.ts'
@@ -42,26 +41,10 @@ export const a2aChannel: ChannelDefinition = {
 }
 
 /** What an operator writes into parley.config.ts for one connection. */
-export type A2aOptions = A2aSettingsInput & {
-  readonly id?: string
-  /** Without it every agent is served, each below its own name. */
-  readonly agent?: string
-  readonly access?: AccessRule
-  readonly attention?: AttentionSettings
-  readonly consent?: ConsentGrant
-}
+export type A2aOptions = A2aSettingsInput & ConnectionOptions
 
 export function a2a(options: A2aOptions = {}): ConnectionConfig {
-  const { id = 'default', agent, access, attention, consent, ...settings } = options
-  return {
-    channel: 'a2a',
-    id,
-    ...(agent === undefined ? {} : { agent }),
-    ...(access === undefined ? {} : { access }),
-    ...(attention === undefined ? {} : { attention }),
-    ...(consent === undefined ? {} : { consent }),
-    settings,
-  }
+  return connectionConfig('a2a', options)
 }
 
 /** How long somebody's receiver may take, where the gateway's leases leave that much. */

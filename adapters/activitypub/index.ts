@@ -1,15 +1,13 @@
 // The fediverse channel: every agent is an actor that people elsewhere mention, write to and follow.
 import {
-  type AccessRule,
   type Adapter,
-  type AttentionSettings,
   type ChannelDefinition,
   type ChannelDeps,
   type ConnectionConfig,
-  type ConsentGrant,
+  type ConnectionOptions,
+  connectionConfig,
   defineAdapter,
   GatewayError,
-  type MentionHumans,
 } from '../../src/contract/index.ts'
 import {
   type ActivityPubSettings,
@@ -54,28 +52,10 @@ export const activitypubChannel: ChannelDefinition = {
 }
 
 /** What an operator writes into parley.config.ts. */
-export type ActivityPubOptions = ActivityPubSettingsInput & {
-  readonly id?: string
-  /** Without it every agent is an actor. */
-  readonly agent?: string
-  readonly access?: AccessRule
-  readonly mentionHumans?: MentionHumans
-  readonly attention?: AttentionSettings
-  readonly consent?: ConsentGrant
-}
+export type ActivityPubOptions = ActivityPubSettingsInput & ConnectionOptions
 
 export function activitypub(options: ActivityPubOptions = {}): ConnectionConfig {
-  const { id = 'default', agent, access, mentionHumans, attention, consent, ...settings } = options
-  return {
-    channel: 'activitypub',
-    id,
-    ...(agent === undefined ? {} : { agent }),
-    ...(access === undefined ? {} : { access }),
-    ...(mentionHumans === undefined ? {} : { mentionHumans }),
-    ...(attention === undefined ? {} : { attention }),
-    ...(consent === undefined ? {} : { consent }),
-    settings,
-  }
+  return connectionConfig('activitypub', options)
 }
 
 function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Adapter {

@@ -1,16 +1,14 @@
 // The email channel: what it can do, and its verbs bound to one domain's settings.
 import {
-  type AccessRule,
   type Adapter,
-  type AttentionSettings,
   type Capabilities,
   type ChannelDefinition,
   type ChannelDeps,
   type ConnectionConfig,
-  type ConsentGrant,
+  type ConnectionOptions,
+  connectionConfig,
   defineAdapter,
   GatewayError,
-  type MentionHumans,
 } from '../../src/contract/index.ts'
 import { emailFromEnvironment, emailWithoutDefault } from './config/environment.ts'
 import { deliverySettings, mailboxAlias, proofSettings, waysSettings } from './config/parts.ts'
@@ -70,27 +68,10 @@ export const emailChannel: ChannelDefinition = {
 export const hostedEmailChannel: ChannelDefinition = { ...emailChannel, fromEnvironment: emailWithoutDefault }
 
 /** What an operator writes into parley.config.ts for one domain. */
-export type EmailOptions = EmailSettingsInput & {
-  readonly id?: string
-  readonly agent?: string
-  readonly access?: AccessRule
-  readonly mentionHumans?: MentionHumans
-  readonly attention?: AttentionSettings
-  readonly consent?: ConsentGrant
-}
+export type EmailOptions = EmailSettingsInput & ConnectionOptions
 
 export function email(options: EmailOptions = {}): ConnectionConfig {
-  const { id = 'default', agent, access, mentionHumans, attention, consent, ...settings } = options
-  return {
-    channel: 'email',
-    id,
-    ...(agent === undefined ? {} : { agent }),
-    ...(access === undefined ? {} : { access }),
-    ...(mentionHumans === undefined ? {} : { mentionHumans }),
-    ...(attention === undefined ? {} : { attention }),
-    ...(consent === undefined ? {} : { consent }),
-    settings,
-  }
+  return connectionConfig('email', options)
 }
 
 function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {

@@ -5,6 +5,8 @@ import {
   type ChannelDefinition,
   type ChannelDeps,
   type ConnectionConfig,
+  type ConnectionOptions,
+  connectionConfig,
   defineAdapter,
   GatewayError,
   type Notes,
@@ -58,7 +60,7 @@ export type SlackSigns = {
 }
 
 /** What an operator writes into parley.config.ts for one app. */
-export type SlackOptions = Partial<Omit<ConnectionConfig, 'channel' | 'settings'>> & {
+export type SlackOptions = ConnectionOptions & {
   /** Of the one workspace the app is for. */
   readonly botToken?: string
   /** In place of it: the app is installed by workspaces themselves. */
@@ -81,17 +83,7 @@ export type SlackOptions = Partial<Omit<ConnectionConfig, 'channel' | 'settings'
 }
 
 export function slack(options: SlackOptions): ConnectionConfig {
-  const { id = 'default', agent, access, mentionHumans, attention, consent, ...settings } = options
-  return {
-    channel: 'slack',
-    id,
-    ...(agent === undefined ? {} : { agent }),
-    ...(access === undefined ? {} : { access }),
-    ...(mentionHumans === undefined ? {} : { mentionHumans }),
-    ...(attention === undefined ? {} : { attention }),
-    ...(consent === undefined ? {} : { consent }),
-    settings,
-  }
+  return connectionConfig('slack', options)
 }
 
 /** What was verified, and who the bot is where the event itself does not say it. */

@@ -1,15 +1,13 @@
 // The Telegram channel: what it can do, and its four verbs bound to one bot's settings.
 import {
-  type AccessRule,
   type Adapter,
-  type AttentionSettings,
   type ChannelDefinition,
   type ChannelDeps,
   type ConnectionConfig,
-  type ConsentGrant,
+  type ConnectionOptions,
+  connectionConfig,
   defineAdapter,
   GatewayError,
-  type MentionHumans,
   secret,
 } from '../../src/contract/index.ts'
 import { botIdOf, type TelegramSettings, telegramFromEnvironment, telegramSettingsSchema } from './config.ts'
@@ -38,13 +36,7 @@ export const telegramChannel: ChannelDefinition = {
 }
 
 /** What an operator writes into parley.config.ts for one bot. */
-export type TelegramOptions = {
-  readonly id?: string
-  readonly agent?: string
-  readonly access?: AccessRule
-  readonly mentionHumans?: MentionHumans
-  readonly attention?: AttentionSettings
-  readonly consent?: ConsentGrant
+export type TelegramOptions = ConnectionOptions & {
   readonly botToken: string
   readonly mode?: 'webhook' | 'polling'
   /** Needed unless the bot polls. */
@@ -61,17 +53,7 @@ export type TelegramOptions = {
 }
 
 export function telegram(options: TelegramOptions): ConnectionConfig {
-  const { id = 'default', agent, access, mentionHumans, attention, consent, ...settings } = options
-  return {
-    channel: 'telegram',
-    id,
-    ...(agent === undefined ? {} : { agent }),
-    ...(access === undefined ? {} : { access }),
-    ...(mentionHumans === undefined ? {} : { mentionHumans }),
-    ...(attention === undefined ? {} : { attention }),
-    ...(consent === undefined ? {} : { consent }),
-    settings,
-  }
+  return connectionConfig('telegram', options)
 }
 
 function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter {
