@@ -81,6 +81,7 @@ const isProfile = shape(
   {
     ...{ display_name: isCleanName, username: isCleanName },
     ...{ url: isText, locale: isText, timezone: isText, provider: isText, provider_subject: isText },
+    ...{ fetched_at: isText, extensions: isRecord },
   },
 )
 const isSender = shape(
@@ -98,8 +99,13 @@ const isFieldRelay = shape({
   kind: among('recipient-field'),
   fields: list(among('to', 'cc'), Number.POSITIVE_INFINITY, 1),
 })
+const isAddressingRelay = shape({
+  kind: among('addressing'),
+  envelope_fields: list(among('to', 'cc'), Number.POSITIVE_INFINITY, 1),
+  also_inline: among(true),
+})
 const isCapabilities = shape(
-  { mention_relay: (value) => isBareRelay(value) || isFieldRelay(value) },
+  { mention_relay: (value) => isBareRelay(value) || isFieldRelay(value) || isAddressingRelay(value) },
   {
     rendering: shape(
       {},

@@ -31,6 +31,8 @@ describeOnEachDatabase('a plan for empty tables', (database) => {
       return plan.map((row) => row['QUERY PLAN'])
     })
     expect(lines.length).toBeGreaterThan(1)
-    expect(lines.filter((line) => wide.test(line))).toEqual([])
+    // A block ends what waits for one person, in whichever lanes of its connection that is.
+    const isBlock = (at: number): boolean => lines[at - 1]?.includes(' on send_lanes l') === true
+    expect(lines.filter((line, at) => wide.test(line) && !isBlock(at))).toEqual([])
   })
 })

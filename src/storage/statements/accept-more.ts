@@ -5,6 +5,7 @@
 //   originals  belong to the message, and to whoever sent it, from the moment it is stored
 //   returned   the deliveries that bounces are about, locked in a fixed order; one that nobody knows is none
 import { effectColumns, effectParts, effectWakes } from './accept-effects.ts'
+import { unindexed } from './by-key-alone.ts'
 import { remembered } from './history.ts'
 
 /** The client id of a call is its origin and its place there, which have an index (outbox/enqueue.ts). */
@@ -23,7 +24,7 @@ kept as (
     select distinct on (i.tenant, o.ref) i.tenant, o.ref::uuid as ref, n.id, i.subject
     from inserted n join inp i on i.id = n.id cross join lateral json_array_elements_text(i.originals) o(ref)
     order by i.tenant, o.ref, i.ord desc) k
-  where a.tenant = k.tenant and a.id = k.ref
+  where a.id = k.ref and ${unindexed('a.tenant')} = k.tenant
 ),
 returned as materialized (
   select o.id, i.bounce from inserted n join inp i on i.id = n.id
