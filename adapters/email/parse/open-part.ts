@@ -1,4 +1,5 @@
 // A file taken out of its mail again, by its place among the parts.
+import { readStream } from '../../../src/verification/index.ts'
 import { decodePart } from './decode-part.ts'
 import { decodedSize } from './decoded-size.ts'
 import { fileNameOf } from './file-name.ts'
@@ -19,7 +20,7 @@ export async function openPart(
   raw: ReadableStream<Uint8Array> | Uint8Array,
   index: number,
 ): Promise<OpenedPart | undefined> {
-  const bytes = raw instanceof Uint8Array ? raw : await readMail(raw)
+  const bytes = raw instanceof Uint8Array ? raw : await readStream(raw, bodyLimits.maxBytes)
   if (bytes === undefined) return undefined
   const scanned = scanParts(bytes, findHeadEnd(bytes, 0, bytes.length).bodyStart, bodyLimits)
   const leaf = scanned.kind === 'scanned' ? scanned.leaves[index] : undefined
@@ -28,27 +29,4 @@ export async function openPart(
   const { name } = await fileNameOf(leaf.head)
   const size = leaf.head.encoding === 'quoted-printable' ? {} : { size: decodedSize(bytes, leaf) }
   return { body, mime: leaf.head.type.value, name, ...size }
-}
-
-async function readMail(stream: ReadableStream<Uint8Array>): Promise<Uint8Array | undefined> {
-  const pieces: Uint8Array[] = []
-  let length = 0
-  const reader = stream.getReader()
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) break
-    length += value.length
-    if (length > bodyLimits.maxBytes) {
-      await reader.cancel()
-      return undefined
-    }
-    pieces.push(value)
-  }
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const piece of pieces) {
-    bytes.set(piece, at)
-    at += piece.length
-  }
-  return bytes
 }
