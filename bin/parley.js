@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The `parley` command: finds a Node that is new enough, then runs the bundle that `npm run build` makes.
 import { existsSync } from 'node:fs'
+import module from 'node:module'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { onModernNode } from './modern-node.js'
@@ -13,5 +14,7 @@ await onModernNode(async () => {
     process.exitCode = 1
     return
   }
+  // Half of the time that a short command takes went into compiling. Where the folder cannot be written, it is compiled as before.
+  module.enableCompileCache(fileURLToPath(new URL('../dist/.compiled', import.meta.url)))
   await import(bundle.href)
 })
