@@ -6,6 +6,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { bundledMailauth } from './test/runtime/bundled-mailauth.ts'
 import { telegramVariables, workerQueues } from './test/runtime/worker-settings.ts'
 import { workerdProblem } from './test/runtime/workerd-problem.ts'
+import { SlowestFirst } from './test/setup/slowest-first.ts'
 import { summaryReporter } from './test/summary-reporter.ts'
 
 const limits = { testTimeout: 20_000, hookTimeout: 30_000, allowOnly: false } as const
@@ -64,6 +65,7 @@ export default defineConfig({
   test: {
     projects: workerdProblem() === undefined ? [onNode, besidePeers, inWorkerd] : [onNode, besidePeers],
     maxWorkers: 2,
+    sequence: { sequencer: SlowestFirst },
     teardownTimeout: 10_000,
     globalSetup: ['test/setup/build.ts', 'test/setup/postgres.ts', 'test/setup/runtime.ts'],
     reporters: ['default', summaryReporter(process.env['PARLEY_TEST_SUMMARY'])],

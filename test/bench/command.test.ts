@@ -7,7 +7,7 @@ const script = fileURLToPath(new URL('../../bench/run.js', import.meta.url))
 
 describe('npm run bench', () => {
   test('measures the floor and the gateway without its commit, as JSON lines', { timeout: 120_000 }, async () => {
-    const args = ['accept', '--rounds', '1', '--seconds', '1', '--subjects', 'floor,noop', '--json']
+    const args = ['accept', '--rounds', '1', '--seconds', '0.2', '--subjects', 'floor,noop', '--json']
     const { code, output, complaint } = await run(args)
     expect(code, complaint).toBe(0)
     const lines: Record<string, unknown>[] = output
@@ -82,7 +82,7 @@ describe('npm run bench', () => {
     'measures taking %s in beside a library that keeps nothing',
     { timeout: 300_000 },
     async ([scenario, rival], { skip }) => {
-      const limits = ['--rounds', '1', '--seconds', '0.5', '--json']
+      const limits = ['--rounds', '1', '--seconds', '0.2', '--json']
       const { code, output, complaint } = await run([scenario, ...limits, '--subjects', `${rival},noop`])
       if (code === 3) skip(complaint)
       expect(code, complaint).toBe(0)

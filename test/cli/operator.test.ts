@@ -18,18 +18,19 @@ type Replay = {
   readonly replay: { isSame: boolean; diff: string[]; steps: { wouldRun: string[] }; today: { outcome: string } }
 }
 
-describe('the command line beside a gateway on PGlite', () => declare(async () => ({})))
+describe('the command line beside a gateway on PGlite', () => declare('embedded', async () => ({})))
 
 describeOnPostgres('the command line beside a gateway on PostgreSQL', (adminUrl) => {
   let clone: TestDatabase | undefined
   afterAll(() => clone?.drop())
-  declare(async () => {
+  declare('server', async () => {
     clone = await clonedDatabase(adminUrl)
     return { DATABASE_URL: clone.url }
   })
 })
 
-function declare(databaseEnv: () => Promise<Record<string, string>>): void {
+/** What a running gateway is asked goes over HTTP, whatever its database is: on a server only what differs there is looked at. */
+function declare(kind: 'embedded' | 'server', databaseEnv: () => Promise<Record<string, string>>): void {
   let home: Home
   let gateway: Running
   const deliveries = async (...words: string[]) => (await home.json(['deliveries', 'list', ...words])) as Deliveries
@@ -59,163 +60,6 @@ function declare(databaseEnv: () => Promise<Record<string, string>>): void {
     await home.close()
   }, 60_000)
 
-  test('socket and folder are closed to other users', async () => {
-    const data = join(home.folder, 'data')
-    const sockets = (await readdir(data)).filter((name) => name.endsWith('.sock'))
-    expect(sockets).toHaveLength(1)
-    expect((await stat(join(data, sockets[0] ?? ''))).mode & 0o777).toBe(0o600)
-    expect((await stat(data)).mode & 0o777).toBe(0o700)
-    expect((await stat(join(data, 'admin-token'))).mode & 0o777).toBe(0o600)
-  })
-
-  test('runs: listed, shown, with their events, and stopped no more once they are over', async () => {
-    const { runs } = (await home.json(['runs', 'list', '--status', 'failed'])) as {
-      runs: { id: string; status: string }[]
-    }
-    expect(runs).toMatchObject([{ status: 'failed' }])
-    const id = runs[0]?.id ?? ''
-    expect(await home.json(['runs', 'show', id])).toMatchObject({ run: { id, status: 'failed', owner: 'telegram:42' } })
-    const followed = await home.parley(['runs', 'events', id, '--follow'])
-    expect(followed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+ {2}\S+ {2}failed {2}/m) })
-    expect(await home.json(['runs', 'events', id])).toMatchObject({ isOver: true })
-    expect(await home.parley(['runs', 'cancel', id])).toMatchObject({
-      code: 0,
-      stdout: 'It was already over: failed.\n',
-    })
-    expect((await home.parley(['runs', 'show', 'nothing'])).code).toBe(3)
-    expect((await home.parley(['runs', 'events', id, '--after', 'x'])).code).toBe(2)
-  }, 120_000)
-
-  test('books: a table for people, JSON for programs, and they balance', async () => {
-    const { code, stdout, stderr } = await home.parley(['books'])
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout.split('\n')[0]).toMatch(
-      /^CONNECTION +RECEIVED +ANSWERED +MERGED +REFUSED +DEAD +IN FLIGHT +IGNORED +DUPLICATES/,
-    )
-    expect(stdout.split('\n')[1]).toMatch(/^telegram\/default +3 +1 +0 +0 +2 +0 +0 +0 +ok$/)
-    expect(await home.json(['books'])).toMatchObject({ books: [{ received: 3, answered: 1, dead: 2 }] })
-  }, 60_000)
-
-  test('deliveries: listed by state and connection, page by page', async () => {
-    const all = await deliveries('--state', 'delivered,unknown', '--connection', 'telegram/default')
-    expect(all.deliveries.map((line) => line.state)).toEqual(['delivered', 'unknown', 'delivered'])
-    const first = await deliveries('--state', 'delivered,unknown', '--limit', '2')
-    const second = await deliveries('--state', 'delivered,unknown', '--limit', '2', '--before', String(first.next))
-    expect([...first.deliveries, ...second.deliveries]).toEqual(all.deliveries)
-    expect(second.next).toBeNull()
-    expect((await deliveries('--connection', 'telegram/other')).deliveries).toEqual([])
-    const page = await home.parley(['deliveries', 'list', '--state', 'delivered', '--limit', '1'])
-    expect(page.stdout).toMatch(/^ID +CONNECTION +STATE .*\n[0-9a-f-]{36} +telegram\/default +delivered/)
-    expect(page.stdout).toContain('--before ')
-  }, 120_000)
-
-  test('deliveries: shown whole, sent again marked, and not twice', async () => {
-    const id = await firstDelivery('unknown')
-    const shown = await home.parley(['deliveries', 'show', id])
-    expect(shown).toMatchObject({ code: 0, stderr: '' })
-    expect(shown.stdout).toContain('"text": "hello 7"')
-    expect(await home.json(['deliveries', 'show', id])).toMatchObject({ delivery: { id, state: 'unknown' } })
-    const before = home.telegram.sent.length
-    expect(await home.parley(['deliveries', 'retry', id])).toMatchObject({
-      code: 0,
-      stdout: 'Queued to be sent again.\n',
-    })
-    await until(60_000, () => home.telegram.sent[before])
-    await until(60_000, async () => (await inState('delivered')).find((line) => line.id === id))
-    expect(await home.parley(['deliveries', 'retry', id])).toMatchObject({ code: 3, stdout: '' })
-  }, 180_000)
-
-  test('deliveries drop asks for --yes where nobody can be asked, then drops once', async () => {
-    home.telegram.failNext('sendMessage', { kind: 'drop', when: 'after' })
-    await gateway.say('and this')
-    const id = await firstDelivery('unknown')
-    const asked = await home.parley(['deliveries', 'drop', id])
-    expect(asked).toMatchObject({ code: 2, stdout: '' })
-    expect(asked.stderr).toContain('add --yes')
-    expect(await home.parley(['deliveries', 'drop', id, '--yes'])).toMatchObject({ code: 0, stdout: 'Dropped.\n' })
-    expect((await home.parley(['deliveries', 'drop', id, '--yes'])).code).toBe(3)
-  }, 180_000)
-
-  test('dead: listed with its reason, queued again', async () => {
-    const { messages } = (await home.json(['dead', 'list'])) as Messages
-    const dead = messages.find((line) => line.reason === 'agent_failed')
-    expect((await home.parley(['dead', 'list'])).stdout).toContain(`${dead?.id}  telegram/default  agent_failed`)
-    expect(await home.parley(['dead', 'resubmit', dead?.id ?? ''])).toMatchObject({
-      code: 0,
-      stdout: 'Queued again.\n',
-    })
-    await until(60_000, async () => {
-      const { dead: again } = (await gateway.admin('/admin/dead')) as { dead: Messages['messages'] }
-      return again.find((line) => line.id === dead?.id)
-    })
-    expect((await home.parley(['dead', 'list', '--state', 'refused'])).stdout).toBe('No refused messages.\n')
-    expect((await home.parley(['dead', 'resubmit', '0192f1c2-7d5e-7abc-8def-0123456789ab'])).code).toBe(3)
-  }, 180_000)
-
-  test('tokens: made and shown once, usable, listed without the secret, revoked at once', async () => {
-    const made = (await home.json(['tokens', 'create', '--label', 'backup job', '--expires', '30d'])) as Record<
-      string,
-      string
-    >
-    const token = made['token'] ?? ''
-    const asStranger = { PARLEY_ADMIN_TOKEN: token }
-    expect((await home.parley(['books'], asStranger)).code).toBe(0)
-    expect(
-      (await home.parley(['books', '--url', gateway.url, '--token', token], { PARLEY_DATA_DIR: 'nowhere' })).code,
-    ).toBe(0)
-    const listed = await home.parley(['tokens', 'list'])
-    expect(listed.stdout).toContain('backup job')
-    expect(listed.stdout).toContain(made['prefix'])
-    expect(listed.stdout).not.toContain(token)
-    expect((await home.parley(['tokens', 'revoke', made['prefix'] ?? ''])).code).toBe(2)
-    expect(await home.parley(['tokens', 'revoke', made['prefix'] ?? '', '--yes'])).toMatchObject({ code: 0 })
-    const refused = await home.parley(['books'], asStranger)
-    expect(refused).toMatchObject({ code: 1, stdout: '' })
-    expect(refused.stderr).toContain('admin token')
-    expect((await home.parley(['tokens', 'revoke', made['prefix'] ?? '', '--yes'])).code).toBe(3)
-    expect(gateway.output()).not.toContain(token)
-  }, 180_000)
-
-  test('sessions: listed, shown and renamed; a token of their owner shows nothing else', async () => {
-    type Sessions = { readonly sessions: readonly { id: string; owner: string; lines: number }[] }
-    const { sessions } = (await home.json(['sessions', 'list'])) as Sessions
-    const [session] = sessions
-    const { stdout } = await home.parley(['sessions', 'show', session?.id ?? ''])
-    expect(stdout).toContain('user: good day')
-    expect(await home.parley(['sessions', 'rename', session?.id ?? '', ' Good \n days '])).toMatchObject({ code: 0 })
-    const words = ['tokens', 'create', '--label', 'ada', '--principal']
-    const made = async (principal: string) => (await home.json([...words, principal])) as { token: string }
-    const owner = { PARLEY_ADMIN_TOKEN: (await made(session?.owner ?? '')).token }
-    const stranger = { PARLEY_ADMIN_TOKEN: (await made('telegram:nobody')).token }
-    expect((await home.parley(['sessions', 'list'], owner)).stdout).toContain('Good days')
-    expect((await home.parley(['books'], owner)).code).toBe(1)
-    expect((await home.parley(['sessions', 'list'], stranger)).stdout).toBe('No sessions.\n')
-    expect((await home.parley(['sessions', 'delete', session?.id ?? '', '--yes'], stranger)).code).toBe(3)
-    expect((await home.parley(['sessions', 'list', '--limit', '101'])).code).toBe(2)
-  }, 180_000)
-
-  test('replay: no difference with the agent that answered; the answer is in the journal', async () => {
-    const id = (await deliveries('--state', 'delivered')).deliveries.at(-1)?.id ?? ''
-    const seen = home.telegram.calls.length
-    const { code, stdout, stderr } = await home.parley(['replay', id])
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toContain('No difference')
-    expect(await home.json(['replay', id])).toMatchObject({ replay: { isSame: true } })
-    expect(home.telegram.calls).toHaveLength(seen)
-  }, 120_000)
-
-  test('replay --save writes a fixture that a test can load, without its author', async () => {
-    const id = (await deliveries('--state', 'delivered')).deliveries.at(-1)?.id ?? ''
-    const { saved } = (await home.json(['replay', id, '--save', 'fixtures'])) as { saved: string }
-    const text = await readFile(join(home.folder, saved), 'utf8')
-    const fixture: { messages: unknown[] } = JSON.parse(text)
-    expect(() => normalizedMessageSchema.parse(fixture.messages[0])).not.toThrow()
-    for (const trace of ['Ada', 'Lovelace', 'good day', '"42"']) expect(text).not.toContain(trace)
-    await home.parley(['replay', id, '--save', 'texts', '--with-text'])
-    expect(await readFile(join(home.folder, 'texts', `${id}.json`), 'utf8')).toContain('good day')
-    expect((await home.parley(['replay', id, '--with-text'])).code).toBe(2)
-  }, 120_000)
-
   test('a second gateway in the same folder: refused with the embedded database, welcome on a server', async () => {
     if (home.env['DATABASE_URL'] === undefined) {
       await expect(home.start()).rejects.toThrow('another Parley process uses')
@@ -227,9 +71,174 @@ function declare(databaseEnv: () => Promise<Record<string, string>>): void {
     expect((await home.parley(['books'])).code).toBe(0)
   }, 180_000)
 
-  test('replay of an id nobody has ends with 3', async () => {
-    expect(await home.parley(['replay', '0192f1c2-7d5e-7abc-8def-0123456789ab'])).toMatchObject({ code: 3, stdout: '' })
-  }, 60_000)
+  const whileItRuns = (): void => {
+    test('socket and folder are closed to other users', async () => {
+      const data = join(home.folder, 'data')
+      const sockets = (await readdir(data)).filter((name) => name.endsWith('.sock'))
+      expect(sockets).toHaveLength(1)
+      expect((await stat(join(data, sockets[0] ?? ''))).mode & 0o777).toBe(0o600)
+      expect((await stat(data)).mode & 0o777).toBe(0o700)
+      expect((await stat(join(data, 'admin-token'))).mode & 0o777).toBe(0o600)
+    })
+
+    test('runs: listed, shown, with their events, and stopped no more once they are over', async () => {
+      const { runs } = (await home.json(['runs', 'list', '--status', 'failed'])) as {
+        runs: { id: string; status: string }[]
+      }
+      expect(runs).toMatchObject([{ status: 'failed' }])
+      const id = runs[0]?.id ?? ''
+      expect(await home.json(['runs', 'show', id])).toMatchObject({
+        run: { id, status: 'failed', owner: 'telegram:42' },
+      })
+      const followed = await home.parley(['runs', 'events', id, '--follow'])
+      expect(followed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+ {2}\S+ {2}failed {2}/m) })
+      expect(await home.json(['runs', 'events', id])).toMatchObject({ isOver: true })
+      expect(await home.parley(['runs', 'cancel', id])).toMatchObject({
+        code: 0,
+        stdout: 'It was already over: failed.\n',
+      })
+      expect((await home.parley(['runs', 'show', 'nothing'])).code).toBe(3)
+      expect((await home.parley(['runs', 'events', id, '--after', 'x'])).code).toBe(2)
+    }, 120_000)
+
+    test('books: a table for people, JSON for programs, and they balance', async () => {
+      const { code, stdout, stderr } = await home.parley(['books'])
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout.split('\n')[0]).toMatch(
+        /^CONNECTION +RECEIVED +ANSWERED +MERGED +REFUSED +DEAD +IN FLIGHT +IGNORED +DUPLICATES/,
+      )
+      expect(stdout.split('\n')[1]).toMatch(/^telegram\/default +3 +1 +0 +0 +2 +0 +0 +0 +ok$/)
+      expect(await home.json(['books'])).toMatchObject({ books: [{ received: 3, answered: 1, dead: 2 }] })
+    }, 60_000)
+
+    test('deliveries: listed by state and connection, page by page', async () => {
+      const all = await deliveries('--state', 'delivered,unknown', '--connection', 'telegram/default')
+      expect(all.deliveries.map((line) => line.state)).toEqual(['delivered', 'unknown', 'delivered'])
+      const first = await deliveries('--state', 'delivered,unknown', '--limit', '2')
+      const second = await deliveries('--state', 'delivered,unknown', '--limit', '2', '--before', String(first.next))
+      expect([...first.deliveries, ...second.deliveries]).toEqual(all.deliveries)
+      expect(second.next).toBeNull()
+      expect((await deliveries('--connection', 'telegram/other')).deliveries).toEqual([])
+      const page = await home.parley(['deliveries', 'list', '--state', 'delivered', '--limit', '1'])
+      expect(page.stdout).toMatch(/^ID +CONNECTION +STATE .*\n[0-9a-f-]{36} +telegram\/default +delivered/)
+      expect(page.stdout).toContain('--before ')
+    }, 120_000)
+
+    test('deliveries: shown whole, sent again marked, and not twice', async () => {
+      const id = await firstDelivery('unknown')
+      const shown = await home.parley(['deliveries', 'show', id])
+      expect(shown).toMatchObject({ code: 0, stderr: '' })
+      expect(shown.stdout).toContain('"text": "hello 7"')
+      expect(await home.json(['deliveries', 'show', id])).toMatchObject({ delivery: { id, state: 'unknown' } })
+      const before = home.telegram.sent.length
+      expect(await home.parley(['deliveries', 'retry', id])).toMatchObject({
+        code: 0,
+        stdout: 'Queued to be sent again.\n',
+      })
+      await until(60_000, () => home.telegram.sent[before])
+      await until(60_000, async () => (await inState('delivered')).find((line) => line.id === id))
+      expect(await home.parley(['deliveries', 'retry', id])).toMatchObject({ code: 3, stdout: '' })
+    }, 180_000)
+
+    test('deliveries drop asks for --yes where nobody can be asked, then drops once', async () => {
+      home.telegram.failNext('sendMessage', { kind: 'drop', when: 'after' })
+      await gateway.say('and this')
+      const id = await firstDelivery('unknown')
+      const asked = await home.parley(['deliveries', 'drop', id])
+      expect(asked).toMatchObject({ code: 2, stdout: '' })
+      expect(asked.stderr).toContain('add --yes')
+      expect(await home.parley(['deliveries', 'drop', id, '--yes'])).toMatchObject({ code: 0, stdout: 'Dropped.\n' })
+      expect((await home.parley(['deliveries', 'drop', id, '--yes'])).code).toBe(3)
+    }, 180_000)
+
+    test('dead: listed with its reason, queued again', async () => {
+      const { messages } = (await home.json(['dead', 'list'])) as Messages
+      const dead = messages.find((line) => line.reason === 'agent_failed')
+      expect((await home.parley(['dead', 'list'])).stdout).toContain(`${dead?.id}  telegram/default  agent_failed`)
+      expect(await home.parley(['dead', 'resubmit', dead?.id ?? ''])).toMatchObject({
+        code: 0,
+        stdout: 'Queued again.\n',
+      })
+      await until(60_000, async () => {
+        const { dead: again } = (await gateway.admin('/admin/dead')) as { dead: Messages['messages'] }
+        return again.find((line) => line.id === dead?.id)
+      })
+      expect((await home.parley(['dead', 'list', '--state', 'refused'])).stdout).toBe('No refused messages.\n')
+      expect((await home.parley(['dead', 'resubmit', '0192f1c2-7d5e-7abc-8def-0123456789ab'])).code).toBe(3)
+    }, 180_000)
+
+    test('tokens: made and shown once, usable, listed without the secret, revoked at once', async () => {
+      const made = (await home.json(['tokens', 'create', '--label', 'backup job', '--expires', '30d'])) as Record<
+        string,
+        string
+      >
+      const token = made['token'] ?? ''
+      const asStranger = { PARLEY_ADMIN_TOKEN: token }
+      expect((await home.parley(['books'], asStranger)).code).toBe(0)
+      expect(
+        (await home.parley(['books', '--url', gateway.url, '--token', token], { PARLEY_DATA_DIR: 'nowhere' })).code,
+      ).toBe(0)
+      const listed = await home.parley(['tokens', 'list'])
+      expect(listed.stdout).toContain('backup job')
+      expect(listed.stdout).toContain(made['prefix'])
+      expect(listed.stdout).not.toContain(token)
+      expect((await home.parley(['tokens', 'revoke', made['prefix'] ?? ''])).code).toBe(2)
+      expect(await home.parley(['tokens', 'revoke', made['prefix'] ?? '', '--yes'])).toMatchObject({ code: 0 })
+      const refused = await home.parley(['books'], asStranger)
+      expect(refused).toMatchObject({ code: 1, stdout: '' })
+      expect(refused.stderr).toContain('admin token')
+      expect((await home.parley(['tokens', 'revoke', made['prefix'] ?? '', '--yes'])).code).toBe(3)
+      expect(gateway.output()).not.toContain(token)
+    }, 180_000)
+
+    test('sessions: listed, shown and renamed; a token of their owner shows nothing else', async () => {
+      type Sessions = { readonly sessions: readonly { id: string; owner: string; lines: number }[] }
+      const { sessions } = (await home.json(['sessions', 'list'])) as Sessions
+      const [session] = sessions
+      const { stdout } = await home.parley(['sessions', 'show', session?.id ?? ''])
+      expect(stdout).toContain('user: good day')
+      expect(await home.parley(['sessions', 'rename', session?.id ?? '', ' Good \n days '])).toMatchObject({ code: 0 })
+      const words = ['tokens', 'create', '--label', 'ada', '--principal']
+      const made = async (principal: string) => (await home.json([...words, principal])) as { token: string }
+      const owner = { PARLEY_ADMIN_TOKEN: (await made(session?.owner ?? '')).token }
+      const stranger = { PARLEY_ADMIN_TOKEN: (await made('telegram:nobody')).token }
+      expect((await home.parley(['sessions', 'list'], owner)).stdout).toContain('Good days')
+      expect((await home.parley(['books'], owner)).code).toBe(1)
+      expect((await home.parley(['sessions', 'list'], stranger)).stdout).toBe('No sessions.\n')
+      expect((await home.parley(['sessions', 'delete', session?.id ?? '', '--yes'], stranger)).code).toBe(3)
+      expect((await home.parley(['sessions', 'list', '--limit', '101'])).code).toBe(2)
+    }, 180_000)
+
+    test('replay: no difference with the agent that answered; the answer is in the journal', async () => {
+      const id = (await deliveries('--state', 'delivered')).deliveries.at(-1)?.id ?? ''
+      const seen = home.telegram.calls.length
+      const { code, stdout, stderr } = await home.parley(['replay', id])
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout).toContain('No difference')
+      expect(await home.json(['replay', id])).toMatchObject({ replay: { isSame: true } })
+      expect(home.telegram.calls).toHaveLength(seen)
+    }, 120_000)
+
+    test('replay --save writes a fixture that a test can load, without its author', async () => {
+      const id = (await deliveries('--state', 'delivered')).deliveries.at(-1)?.id ?? ''
+      const { saved } = (await home.json(['replay', id, '--save', 'fixtures'])) as { saved: string }
+      const text = await readFile(join(home.folder, saved), 'utf8')
+      const fixture: { messages: unknown[] } = JSON.parse(text)
+      expect(() => normalizedMessageSchema.parse(fixture.messages[0])).not.toThrow()
+      for (const trace of ['Ada', 'Lovelace', 'good day', '"42"']) expect(text).not.toContain(trace)
+      await home.parley(['replay', id, '--save', 'texts', '--with-text'])
+      expect(await readFile(join(home.folder, 'texts', `${id}.json`), 'utf8')).toContain('good day')
+      expect((await home.parley(['replay', id, '--with-text'])).code).toBe(2)
+    }, 120_000)
+
+    test('replay of an id nobody has ends with 3', async () => {
+      expect(await home.parley(['replay', '0192f1c2-7d5e-7abc-8def-0123456789ab'])).toMatchObject({
+        code: 3,
+        stdout: '',
+      })
+    }, 60_000)
+  }
+  if (kind === 'embedded') describe('what it asks a running gateway', whileItRuns)
 
   describe('when the gateway has stopped', () => {
     beforeAll(() => gateway.stop(), 60_000)
