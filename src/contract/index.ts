@@ -115,6 +115,7 @@ export { noMeter } from './meter.ts'
 export type { AssuranceClass, ProvenFacts } from './mint-evidence.ts'
 export { assuranceClasses, isPlainSubject, mintEvidence } from './mint-evidence.ts'
 export type { OpenedFile } from './opened-file.ts'
+export type { Operated, Operation, OperationChange, OperationFacts, Operations } from './operate.ts'
 export type {
   Acceptance,
   DeliveryOutcome,
