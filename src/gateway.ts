@@ -17,6 +17,7 @@ import {
 } from './contract/index.ts'
 import { type Entry, enter } from './gateway/arrivals/entry.ts'
 import type { GatewayConnection, GatewayDeps, People } from './gateway/deps.ts'
+import { type Asked, type Done, operate } from './gateway/operate.ts'
 import { type Received, receive, take, turnAway } from './gateway/receive.ts'
 import { resubmit } from './gateway/resubmit.ts'
 import { takeTurn } from './gateway/take-turn.ts'
@@ -45,6 +46,8 @@ export type Gateway = {
   readonly waitForEvents: (ms: number) => Promise<void>
   /** A dead message is queued again; remains that could not be read are read again; `by` is written down. False: nothing to do. */
   readonly resubmit: (inboxId: string, by: string) => Promise<boolean>
+  /** What an operator asks of a channel; what that changes is one row and one commit. */
+  readonly operate: (at: GatewayConnection, asked: Asked) => Promise<Done>
   /** What paused runs wait for. Whoever decides wakes the gateway afterwards. */
   readonly waits: Waits
   /** Who may speak, and who they are. Whoever changes it wakes the gateway afterwards. */
@@ -84,6 +87,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     connectorCard: deps.attestor.card,
     waitForEvents: deps.bells.events.wait,
     resubmit: (inboxId, by) => resubmit(deps, inboxId, by),
+    operate: (at, asked) => operate(deps, at, asked),
     waits: { tenant: deps.tenant, actions: deps.pendingActions, toolRequests: deps.toolRequests },
     people: deps.people,
     drain: (options) => drain(deps, options, onRound),

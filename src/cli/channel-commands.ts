@@ -7,6 +7,7 @@ import {
   type CommandFlags,
   isGatewayError,
 } from '../contract/index.ts'
+import { channelOperation } from './channel-operation.ts'
 import { command, type Group, type Node } from './command.ts'
 import { CommandError, exitCodes, wrongUsage } from './exit.ts'
 import { configArg, loadFromDisk } from './load.ts'
@@ -14,7 +15,12 @@ import { jsonArg, print } from './output.ts'
 
 export function channelGroup({ channel, description, commands }: ChannelCommands): Group {
   const examples = commands.flatMap((each) => each.examples.slice(0, 1))
-  return { name: channel, description, examples, commands: commands.map((each) => channelCommand(channel, each)) }
+  return { name: channel, description, examples, commands: commands.map((each) => channelNode(channel, each)) }
+}
+
+function channelNode(channel: string, given: ChannelCommands['commands'][number]): Node {
+  if ('commands' in given) return { ...given, commands: given.commands.map((each) => channelNode(channel, each)) }
+  return 'operate' in given ? channelOperation(channel, given, inUsage) : channelCommand(channel, given)
 }
 
 function channelCommand(channel: string, { name, description, examples, flags, run }: ChannelCommand): Node {

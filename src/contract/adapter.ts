@@ -7,6 +7,7 @@ import type { JsonObject } from './json.ts'
 import type { HandedAnswer, HandedOver, ListenDoor, Listening } from './listen.ts'
 import type { LiveVerbs } from './live.ts'
 import type { OpenedFile } from './opened-file.ts'
+import type { Operations } from './operate.ts'
 import type { Acceptance, DeliveryOutcome, LookupOutcome, TransportAnswer, Verdict } from './outcomes.ts'
 import type { NormalizedResponse } from './response.ts'
 import type { Endpoint, FollowRequest, ServeDoor } from './serve.ts'
@@ -71,6 +72,8 @@ export interface OptionalVerbs {
   transient?(to: JsonObject, what: Sign, about?: SignFacts): Promise<void>
   /** Opens a file that a message refers to by `bytes_ref.kind: 'channel'`, with the platform's credential, which stays here. */
   openFile?(ref: JsonObject, signal: AbortSignal): Promise<OpenedFile>
+  /** What an operator may ask for while the gateway runs. */
+  readonly operations?: Operations
 }
 
 /** Arrivals pulled together; the cursor moves, and `acknowledge` is called, only after they are committed. */
@@ -193,7 +196,7 @@ export class UnreadableArrival extends Error {
 
 const verbNames: readonly OptionalVerb[] = [
   ...(['acknowledge', 'follow', 'expand', 'discovery', 'reconcile', 'live', 'source', 'listen', 'takeHanded'] as const),
-  ...(['serve', 'transient', 'openFile'] as const),
+  ...(['serve', 'transient', 'openFile', 'operations'] as const),
 ]
 
 function requireDeclaredVerbs(definition: OptionalVerbs & { channel: string; capabilities: Capabilities }): void {

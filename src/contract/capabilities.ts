@@ -94,3 +94,4 @@ export type OptionalVerb =
   | 'serve'
   | 'transient'
   | 'openFile'
+  | 'operations'

@@ -1,5 +1,5 @@
 // A command that one channel adds to the command line: what its platform must be told, or asked.
-import type { Json } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 
 export type CommandFlag = {
   /** `positional`: a word of its own, in the order of the flags. */
@@ -36,9 +36,37 @@ export interface ChannelCommand {
   run(flags: CommandFlags, desk: CommandDesk): Promise<CommandResult>
 }
 
+/** The gateway of a connection of the channel: the one that runs, or its database where none does. */
+export interface OperatorDesk {
+  /** Runs an operation of the adapter (`Adapter.operations`). Refusals are told to whoever asked, as they are. */
+  operate(name: string, input: JsonObject): Promise<OperatedAnswer>
+  /** True: no gateway runs, and what is to be sent waits for one. */
+  readonly isOffline: boolean
+}
+
+/** `id`: the row of what was changed, null where it only looked. `isRepeat`: it had been done before, and was not done again. */
+export type OperatedAnswer = { readonly value: JsonObject; readonly id: string | null; readonly isRepeat: boolean }
+
+/** A command that asks the gateway. `--connection`, `--url` and `--token` come by themselves. */
+export interface OperatingCommand extends Omit<ChannelCommand, 'run'> {
+  /** Asked before it is done, where it cannot be taken back; `--yes` answers it. */
+  confirm?(flags: CommandFlags): string
+  operate(flags: CommandFlags, desk: OperatorDesk): Promise<CommandResult>
+}
+
+/** A word that only groups others: `parley <channel> <name> …`. */
+export type ChannelCommandGroup = {
+  readonly name: string
+  readonly description: string
+  readonly examples: readonly string[]
+  /** The command that is meant where none is named. */
+  readonly fallback?: string
+  readonly commands: readonly (ChannelCommand | OperatingCommand)[]
+}
+
 /** All commands of one channel. */
 export type ChannelCommands = {
   readonly channel: string
   readonly description: string
-  readonly commands: readonly ChannelCommand[]
+  readonly commands: readonly (ChannelCommand | OperatingCommand | ChannelCommandGroup)[]
 }

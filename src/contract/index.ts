@@ -75,11 +75,15 @@ export type {
 } from './channel.ts'
 export type {
   ChannelCommand,
+  ChannelCommandGroup,
   ChannelCommands,
   CommandDesk,
   CommandFlag,
   CommandFlags,
   CommandResult,
+  OperatedAnswer,
+  OperatingCommand,
+  OperatorDesk,
 } from './channel-command.ts'
 export type { ChannelContext, ClientContext } from './channel-context.ts'
 export { channelContextSchema, clientContext } from './channel-context.ts'

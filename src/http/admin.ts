@@ -6,6 +6,7 @@ import { addApprovalRoutes } from './admin-approvals.ts'
 import { addAdminAttachmentRoutes } from './admin-attachments.ts'
 import { addAuditRoutes } from './admin-audit.ts'
 import { addGrantRoutes } from './admin-grants.ts'
+import { addOperationRoutes } from './admin-operations.ts'
 import { addPairingRoutes } from './admin-pairings.ts'
 import { addPrincipalRoutes } from './admin-principals.ts'
 import { addRejectedRoute } from './admin-rejected.ts'
@@ -42,6 +43,7 @@ const more: readonly ((app: Hono, deps: AppDeps) => void)[] = [
   addPrincipalRoutes,
   addSessionDeskRoutes,
   addForgetRoute,
+  addOperationRoutes,
 ]
 
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {

@@ -11,7 +11,7 @@ export function actorIn(context: Context): string {
   return caller.kind === 'operator' ? `operator:${caller.label}` : caller.principal
 }
 
-export type Act = Pick<AuditLine, 'action' | 'outcome' | 'code' | 'objectId' | 'inboxId' | 'detail'>
+export type Act = Pick<AuditLine, 'action' | 'outcome' | 'code' | 'objectId' | 'inboxId' | 'connection' | 'detail'>
 
 /** Before the answer is given: nobody is told of an act that the log does not know. */
 export async function noteAct({ audit }: Pick<AppDeps, 'audit'>, context: Context, act: Act): Promise<void> {

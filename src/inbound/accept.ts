@@ -56,6 +56,12 @@ export async function acceptDrafts(
   }
 }
 
+/** All that it changes, or nothing: whoever asks for it is there to be told. */
+export async function acceptWhole(deps: Pick<AcceptDeps, 'committer'>, draft: InboxDraft): Promise<Acceptance> {
+  const [outcome] = await commit(deps, [draft])
+  return acceptance(outcome ?? { kind: 'again' })
+}
+
 /** Whose content it is nobody says: each is tried without its own, so that the others keep theirs if they can. */
 async function commitRefused(
   deps: Pick<AcceptDeps, 'committer'>,

@@ -20,12 +20,17 @@ export function dedupeKeysOf(platformId: string, agents: readonly string[]): rea
   const asMessage = agents.flatMap((agent) =>
     [true, false].map((isVerified) => JSON.stringify([agent, isVerified, null, 'new', platformId, '0'])),
   )
-  return [...asMessage, remainsKey(platformId)]
+  return [...asMessage, remainsKey(platformId), operationKey(platformId)]
 }
 
 /** Arrivals that became no message are told apart by their delivery alone. */
 export function remainsKey(deliveryId: string): string {
   return JSON.stringify(['remains', deliveryId])
+}
+
+/** What an operator asked for: no arrival can take its place, whatever it is called. */
+export function operationKey(deliveryId: string): string {
+  return JSON.stringify(['operation', deliveryId])
 }
 
 /** What the message says, for telling a redelivery from another body under the same id. */

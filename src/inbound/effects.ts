@@ -18,9 +18,9 @@ export function changesAnything({ effects = [], sends = [], cancels }: ArrivalCh
 }
 
 /** False: none of it can be done as it was asked for, and nothing of it is done. */
-export function areStorable({ effects = [], sends = [], cancels }: ArrivalChanges): boolean {
+export function areStorable({ effects = [], sends = [], cancels }: ArrivalChanges, atMost = maxChanges): boolean {
   return (
-    effects.length + sends.length <= maxChanges &&
+    effects.length + sends.length <= atMost &&
     effects.every(isStorable) &&
     sends.every(({ orderKey, clientId }) => isOrderKey(orderKey) && isOrderKey(clientId)) &&
     // Without a prefix it would be everything there is.

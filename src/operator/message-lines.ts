@@ -44,20 +44,25 @@ function received(message: MessageFacts): StoryLine {
 
 function kindOf(message: MessageFacts): string {
   if (message.kind === 'remains') return 'an arrival that became no message'
+  if (message.kind === 'operation') return 'what an operator asked of the channel'
   const name = `message ${nameOf(message)}`
   if (message.event === 'edit') return `${name}, an edit of ${message.editOf},`
   if (message.event === 'delete') return `${name}, the deletion of ${message.editOf},`
   return message.kind === 'message' ? name : `${name}, a ${message.kind} that wants an answer of its own,`
 }
 
+function hasNoMessage(kind: string): boolean {
+  return kind === 'remains' || kind === 'operation'
+}
+
 function kept({ hasContent, hasRaw, kind }: MessageFacts): string {
-  if (kind === 'remains') return hasRaw ? 'What came is kept, without secrets.' : 'What came is no longer kept.'
+  if (hasNoMessage(kind)) return hasRaw ? 'What came is kept, without secrets.' : 'What came is no longer kept.'
   if (hasContent) return hasRaw ? 'Message and original are kept.' : 'The message is kept, its original is not.'
   return 'What it said is erased; this receipt stays.'
 }
 
 function sender({ evidence, subject, kind, traceId }: MessageFacts): readonly StoryLine[] {
-  if (kind === 'remains') return []
+  if (hasNoMessage(kind)) return []
   // Only forgetting takes the trace of an arrival away.
   if (traceId === '') return [line(null, 'Sender', 'was forgotten: who it was is gone with what they said.')]
   if (evidence === null) {
@@ -94,6 +99,7 @@ function decided(message: MessageFacts, { turns }: Facts): readonly StoryLine[] 
   const { state, reason, accessRule, principal, endedAt, turnId } = message
   if (state === 'ignored') {
     const why = reasonWords(reason ?? 'ignored')
+    if (message.kind === 'operation') return [line(endedAt, 'Done', `It was done: ${why}.`)]
     const text = hasReasonWords(reason ?? '') ? `Not answered: ${why}.` : `Nothing in it asks for an answer: ${why}.`
     return [line(endedAt, 'Ignored', text)]
   }

@@ -64,6 +64,7 @@ function headline(fate: Fate, facts: Facts): string {
     case 'refused':
       return `Refused: ${why}.`
     case 'ignored':
+      if (message.kind === 'operation') return `Done: an operator asked it of the channel (${message.reason}).`
       return hasReasonWords(message.reason ?? '')
         ? `Ignored: ${why}.`
         : `Ignored: nothing in it asks for an answer (${message.reason}).`

@@ -1,7 +1,8 @@
-// The adapter kit for whom a reply goes to and where agents are found. Where there is no such verb there is nothing to keep.
+// The adapter kit for whom a reply goes to, where agents are found, and what an operator may ask. Where there is no such verb there is nothing to keep.
 import { expect } from 'vitest'
-import { isOrderKey } from '../../src/contract/index.ts'
+import { isGatewayError, isOrderKey, type JsonObject } from '../../src/contract/index.ts'
 import { agentJrd } from '../../src/identity/discovery/jrd.ts'
+import { areStorable } from '../../src/inbound/effects.ts'
 import { replySaying } from './adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause } from './adapter-fixtures.ts'
 
@@ -11,6 +12,14 @@ const elsewhere = [
   'http://127.0.0.1:9/%zz',
   'https://elsewhere.test/@demo',
   'https://x.test/ap/demo',
+]
+
+/** Under the names that operations ask for, and one that none does. */
+const fieldNames = 'id actor agent owner host hosts text reason after limit nonsense'.split(' ')
+const nonsense = [null, 7, '', 'nobody', 'demo\u0000', 'https://elsewhere.test/%zz', 'x'.repeat(10_000), [], {}]
+const inputs: readonly JsonObject[] = [
+  {},
+  ...nonsense.map((value): JsonObject => Object.fromEntries(fieldNames.map((name) => [name, value]))),
 ]
 
 export function declareRecipientClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
@@ -31,5 +40,17 @@ export function declareRecipientClauses(fixtures: AdapterFixtures, clause: Decla
     if (places !== undefined && places !== 'gone') agentJrd(`@${agent}@${places.domain ?? domain}`, places)
     for (const name of strangers) expect(await discovery.places(name), name.slice(0, 20)).toBeUndefined()
     for (const url of elsewhere) expect(discovery.agentAt?.(new URL(url)), url).toBeUndefined()
+  })
+  clause('verb: operations take or refuse whatever is asked, with what to do', async () => {
+    const { operations = {} } = adapterFor(fixtures)
+    const facts = { connection: fixtures.connection, at: new Date(fixtures.now).toISOString() }
+    for (const [name, operation] of Object.entries(operations)) {
+      expect(name).toMatch(/^[a-z]+(\.[a-z]+)*$/)
+      for (const input of inputs) {
+        const done = await operation(input, facts).catch((error: unknown) => error)
+        if (isGatewayError(done)) expect(['bad_request', 'not_found', 'conflict'], name).toContain(done.code)
+        else expect(areStorable((done as Awaited<ReturnType<typeof operation>>).change ?? {}), name).toBe(true)
+      }
+    }
   })
 }

@@ -61,6 +61,7 @@ function clausesBehind({ capabilities }: Adapter): readonly Clause[] {
     else if (verb === 'live') needed.push('verb: live finishes in place what it opened')
     else if (verb === 'expand') needed.push('verb: expand keeps the answer to whoever asked, and says the same again')
     else if (verb === 'discovery') needed.push('verb: discovery names places of its own agents and of nobody else')
+    else if (verb === 'operations') needed.push('verb: operations take or refuse whatever is asked, with what to do')
     else if (verb === 'follow') needed.push('verb: follow shows a stream only to whoever asks for one')
     else if (verb === 'serve') needed.push('verb: serve answers whatever is asked of its paths in its own form')
     else if (verb === 'takeHanded')

@@ -55,6 +55,7 @@ export const clauses = [
   'verb: takeHanded answers for its own addresses alone, after the commit',
   'verb: expand keeps the answer to whoever asked, and says the same again',
   'verb: discovery names places of its own agents and of nobody else',
+  'verb: operations take or refuse whatever is asked, with what to do',
   'deliver: a file is one upload, and none where there is nothing to upload',
   'truth: every declared capability has a clause that runs',
 ] as const

@@ -1,6 +1,7 @@
 // The operator's routes and those for machines, described. Their answers are named and not spelled out: whoever builds on them
 // runs the same release.
 import * as z from 'zod'
+import { operationBody, operationPath } from '../admin-operations.ts'
 import { sayingBody } from '../session-desk.ts'
 import { messageLines, runLines } from './admin-messages.ts'
 import { peopleLines } from './admin-people.ts'
@@ -106,12 +107,31 @@ const audits: readonly Line[] = [
   },
 ]
 
+const channels: readonly Line[] = [
+  {
+    ...{ method: 'post', path: operationPath, id: 'operateChannel', summary: 'Asks something of a channel as it runs' },
+    about:
+      'What it changes is one row, done once by its name and found with parley explain. A name the channel does not know is answered with those it knows.',
+    params: { channel: 'A channel', connection: 'The id of a connection of it', name: 'Such as reports.list' },
+    body: { ...operationBody, example: {} },
+    answers: {
+      200: {
+        what: 'What the channel says; the id of the row where something was changed; whether it had been done before',
+        schema: z.object({ value: z.looseObject({}), id: z.string().nullable(), isRepeat: z.boolean() }),
+        example: { value: { reports: [], next: null }, id: null, isRepeat: false },
+      },
+    },
+    problems: [400, 404, 409, 422, 503],
+  },
+]
+
 const tags: readonly (readonly [tag: string, lines: readonly Line[]])[] = [
   ['Operator: messages', messageLines],
   ['Operator: runs', runLines],
   ['Operator: people', peopleLines],
   ['Operator: sessions', desk],
   ['Operator: files', files],
+  ['Operator: channels', channels],
   ['Operator: audit', audits],
 ]
 

@@ -31,7 +31,7 @@ select 'message', 'message id', f.* from known k cross join lateral (
   select ${messageHit} from inbox x
   where x.tenant = $5 and x.connection = k.connection and x.message_id = $1 order by x.seq desc limit $4) f
 union all
-select 'message', case when f.kind = 'remains' then 'delivery id' else 'platform id' end,
+select 'message', case when f.kind in ('remains', 'operation') then 'delivery id' else 'platform id' end,
   f.id, f.connection, f.at, f.state, f."messageId"
 from known k cross join json_array_elements_text($3::text::json) d
 cross join lateral (

@@ -1,0 +1,52 @@
+// A channel's command that asks the gateway: the frame of every operator's command around what the channel says itself.
+import type { ArgsDef } from 'citty'
+import type { CommandFlags, OperatedAnswer, OperatingCommand, OperatorDesk } from '../contract/index.ts'
+import type { Node } from './command.ts'
+import { confirm, yesArg } from './confirm.ts'
+import { CommandError, exitCodes } from './exit.ts'
+import { type CallGateway, operatorCommand } from './operator.ts'
+
+const connectionArg = {
+  connection: {
+    type: 'string',
+    default: 'default',
+    description: 'Which connection of the channel, by its id',
+    valueHint: 'id',
+  },
+} as const
+
+type InUsage = <T>(work: () => Promise<T>) => Promise<T>
+
+export function channelOperation(channel: string, given: OperatingCommand, inUsage: InUsage): Node {
+  const { name, description, examples, flags, confirm: question } = given
+  // The flags of a channel's command are the same data as those of ours.
+  const args = { ...flags, ...connectionArg, ...(question === undefined ? {} : yesArg) } as ArgsDef
+  return operatorCommand({
+    name,
+    description,
+    examples,
+    args,
+    async before(all) {
+      const words = all as CommandFlags
+      if (question !== undefined) await confirm(question(words), words['yes'] === true)
+    },
+    async run({ args: all, callGateway, show, isOffline }) {
+      const words = all as CommandFlags
+      const desk = deskFor(`${channel}/${String(words['connection'])}`, callGateway, isOffline)
+      const { value, text, problem } = await inUsage(() => given.operate(words, desk))
+      show(value, text)
+      if (problem !== undefined) throw new CommandError(exitCodes.failed, 'check_failed', problem)
+    },
+  })
+}
+
+function deskFor(connection: string, callGateway: CallGateway, isOffline: boolean): OperatorDesk {
+  const at = connection.split('/').map(encodeURIComponent).join('/')
+  return {
+    isOffline,
+    operate: (name, input) =>
+      callGateway<OperatedAnswer>('POST', `/admin/connections/${at}/operations/${encodeURIComponent(name)}`, {
+        body: input,
+      }),
+  }
+}

@@ -1,0 +1,80 @@
+// What an operator asks of a channel. The adapter says what that changes, and the commit that takes arrivals does it: one row, once
+// by its name, all of it or nothing.
+import {
+  type Acceptance,
+  GatewayError,
+  type JsonObject,
+  type Operated,
+  type Operation,
+  type OperationChange,
+} from '../contract/index.ts'
+import { acceptWhole, remainsDraft } from '../inbound/accept.ts'
+import { operationKey } from '../inbound/dedupe-key.ts'
+import { areStorable } from '../inbound/effects.ts'
+import { acceptContext, arrivalTeller, enter } from './arrivals/entry.ts'
+import type { GatewayConnection, GatewayDeps } from './deps.ts'
+
+/** `by`: who asks, as the audit log names them. */
+export type Asked = { readonly name: string; readonly input: JsonObject; readonly by: string }
+
+/** `inboxId`: the row of what was changed. `isRepeat`: it had been done before, and was not done again. */
+export type Done = { readonly value: JsonObject; readonly inboxId?: string; readonly isRepeat?: boolean }
+
+/** An arrival changes a few things; an operator may have many people told. */
+const maxChanges = 5000
+const patienceMs = 30_000
+
+export async function operate(deps: GatewayDeps, at: GatewayConnection, asked: Asked): Promise<Done> {
+  const operation = operationAt(at, asked.name)
+  const facts = { connection: at.connection, at: new Date(deps.now()).toISOString() }
+  const { value, change } = await inTime(operation(asked.input, facts))
+  if (change === undefined) return { value }
+  const acceptance = await take(deps, at, asked, change)
+  if (acceptance.kind === 'refused')
+    throw new GatewayError('conflict', `nothing was changed (${acceptance.reason}); look again, then repeat it`)
+  return { value, inboxId: acceptance.inboxId, ...(acceptance.kind === 'accepted' ? {} : { isRepeat: true }) }
+}
+
+function operationAt({ adapter }: GatewayConnection, name: string): Operation {
+  const known = adapter.operations ?? {}
+  const operation = Object.hasOwn(known, name) ? known[name] : undefined
+  if (operation !== undefined) return operation
+  const names = Object.keys(known).join(', ')
+  throw new GatewayError(
+    'not_found',
+    names === '' ? 'nothing can be asked of this channel' : `this channel knows no such operation; it knows ${names}`,
+  )
+}
+
+async function take(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  { name, input, by }: Asked,
+  change: OperationChange,
+): Promise<Acceptance> {
+  const { reason, deliveryId, reach, subject = null } = change
+  if (!areStorable(change, maxChanges))
+    throw new GatewayError('bad_request', `it would change more than ${maxChanges} things at once; ask for less`)
+  // Not in the commit, and so before it: whoever asks again says it again, and that changes nothing.
+  if (reach !== undefined) await at.notePlace(reach, subject)
+  const entry = enter(deps, undefined)
+  const context = acceptContext(at, entry)
+  const raw = { operation: name, by, input }
+  const draft = remainsDraft(deps, { ...change, raw, subject, state: 'ignored', content: '' }, context)
+  // Of a kind of its own: it is no arrival, and nobody reads it again as one.
+  const acceptance = await acceptWhole(deps, { ...draft, kind: 'operation', dedupe: operationKey(deliveryId) })
+  if (acceptance.kind === 'accepted' && (change.sends ?? []).length > 0) deps.bells.sends.ring()
+  return arrivalTeller(deps, context, entry)('ignored', reason, acceptance)
+}
+
+/** Nothing is committed for somebody who was told that it took too long. */
+async function inTime(work: Promise<Operated>): Promise<Operated> {
+  const late = Promise.withResolvers<never>()
+  const error = new GatewayError('storage_unavailable', 'it took too long and nothing was changed; ask again')
+  const timer = setTimeout(() => late.reject(error), patienceMs)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,56 @@
+// What an operator asks of a channel while it runs: by the connection's name and the operation's.
+import type { Context, Hono } from 'hono'
+import * as z from 'zod'
+import { GatewayError, isGatewayError, type JsonObject } from '../contract/index.ts'
+import type { GatewayConnection } from '../gateway/deps.ts'
+import type { Done } from '../gateway/operate.ts'
+import type { AppDeps } from './deps.ts'
+import { findConnection } from './hook.ts'
+import { jsonBody } from './json-body.ts'
+import { actorIn, noteAct } from './note-act.ts'
+
+export const operationBody = {
+  // JSON is all that a parsed body holds.
+  schema: z.record(z.string(), z.unknown()).transform((input) => input as JsonObject),
+  maxBytes: 1024 * 1024,
+  remedy: 'send what the operation wants to know as a JSON object, {} where that is nothing',
+} as const
+
+export const operationPath = '/admin/connections/:channel/:connection/operations/:name'
+
+export function addOperationRoutes(app: Hono, deps: AppDeps): void {
+  app.post(operationPath, async (context) => {
+    const { channel, connection, name } = context.req.param()
+    const at = findConnection(deps, channel, connection)
+    if (at === undefined) throw unknownConnection(deps)
+    const input = await jsonBody(context, operationBody)
+    const { value, inboxId, isRepeat } = await asked(deps, context, at, { name, input })
+    if (inboxId !== undefined) deps.wake()
+    return context.json({ value, id: inboxId ?? null, isRepeat: isRepeat ?? false })
+  })
+}
+
+/** Who only looks stands in no log; who changes something, or tried to, does. */
+async function asked(
+  deps: AppDeps,
+  context: Context,
+  at: GatewayConnection,
+  { name, input }: { readonly name: string; readonly input: JsonObject },
+): Promise<Done> {
+  const line = { action: 'channel.operate', connection: at.key, detail: { operation: name.slice(0, 100) } }
+  try {
+    const done = await deps.gateway.operate(at, { name, input, by: actorIn(context) })
+    const { inboxId, isRepeat = false } = done
+    if (inboxId !== undefined)
+      await noteAct(deps, context, { ...line, outcome: isRepeat ? 'repeated' : 'done', inboxId })
+    return done
+  } catch (error) {
+    if (isGatewayError(error)) await noteAct(deps, context, { ...line, outcome: 'refused', code: error.code })
+    throw error
+  }
+}
+
+function unknownConnection({ gateway }: Pick<AppDeps, 'gateway'>): GatewayError {
+  const known = gateway.connections.map(({ key }) => key).join(', ')
+  return new GatewayError('not_found', `no such connection; there are ${known}`)
+}
