@@ -130,6 +130,6 @@ export function capabilitiesOf(callTimeoutMs: number): Capabilities {
     mentionRelay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
     coversNames: true,
     isInteractive: true,
-    verbs: ['expand', 'discovery', 'serve'],
+    verbs: ['expand', 'discovery', 'serve', 'operations'],
   }
 }

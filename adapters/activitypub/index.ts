@@ -32,6 +32,7 @@ import type { Manners } from './manners/manners.ts'
 import { createPace } from './manners/pace.ts'
 import { normalizeActivity } from './normalize/activity.ts'
 import type { Home } from './normalize/scene.ts'
+import { createOperations } from './operate/index.ts'
 import { createRemote } from './remote/remote.ts'
 import { renderActivityPub } from './render/reply.ts'
 import { screenWith, verifyActivity } from './verify.ts'
@@ -86,7 +87,6 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     acceptsProofs: settings.acceptProofs,
     screen: screenWith(manners, pace),
   })
-  const ownKeysOf = (agent: string) => keys.of(agentOwner(places, agent))
   const documents = {
     settings: {
       ...{ follow: settings.follow, retired: settings.retired },
@@ -97,8 +97,8 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     notes: createOwnNotes(records, places),
     signerOf: createSignerOf({ keys: remote.keys, now, origin }),
   }
-  const { visibility, limit } = settings
-  const rendering = { origin, handleHost: places.handleHost, agents: slugs, visibility, limit }
+  const rendering = { ...settings, origin, handleHost: places.handleHost, agents: slugs }
+  const ownKeysOf = (agent: string) => keys.of(agentOwner(places, agent))
   const sending = { guardedFetch, notes, records, now, ownKeysOf, origin, userAgent, timeoutMs: callTimeoutMs, origins }
   const expand = expandTo(remote, createExpand({ origin, records, newId, now }))
   return defineAdapter<ActivityPayload, ActivityPubCall>({
@@ -113,6 +113,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     expand: (calls) => expand(calls),
     discovery: createDiscovery(documents),
     serve: createServe(documents),
+    operations: createOperations({ ...documents, now }),
   })
 }
 

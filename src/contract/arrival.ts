@@ -101,6 +101,8 @@ export type ArrivedNothing = {
   readonly sends?: readonly ProtocolSend[]
   /** Whoever wants nothing more from us: what waits to be sent there ends as refused, `blocked`. */
   readonly cancels?: { readonly orderKeyPrefix: string }
+  /** An operator should look at it: the log warns of it once. */
+  readonly isForOperator?: boolean
   /** Somebody opened a conversation and has said nothing yet: where they could be offered something. */
   readonly opened?: JsonObject
   readonly raw: unknown

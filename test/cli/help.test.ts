@@ -27,7 +27,9 @@ This page is made from the commands' own help.
 `
 
 async function help(words: readonly string[]): Promise<string> {
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [bin, ...words, '--help'], { timeout: 60_000 })
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [bin, ...words, '--help'], {
+    timeout: 170_000,
+  })
   expect(stderr).toBe('')
   return stdout
 }

@@ -94,8 +94,10 @@ function keysOf(owner: string, { rsa, ed25519, former }: KeyRing): JsonObject {
     publicKeyPem: key.pem,
   })
   return {
-    publicKey: former === undefined ? shown(rsa) : [shown(rsa), shown(former)],
-    assertionMethod: [{ id: ed25519.id, type: 'Multikey', controller: owner, publicKeyMultibase: ed25519.multibase }],
+    publicKey: former === undefined ? shown(rsa) : [shown(rsa), shown(former.rsa)],
+    assertionMethod: [ed25519, ...(former === undefined ? [] : [former.ed25519])].map(({ id, multibase }) => ({
+      ...{ id, type: 'Multikey', controller: owner, publicKeyMultibase: multibase },
+    })),
   }
 }
 

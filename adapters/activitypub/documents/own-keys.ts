@@ -1,5 +1,5 @@
 // Our own keys: RSA for signatures of requests, Ed25519 for proofs. Made at first use, sealed at rest, the same for every replica.
-import { type ChannelKeys, GatewayError, type Records } from '../../../src/contract/index.ts'
+import { type ChannelKeys, type Effect, GatewayError, type Records } from '../../../src/contract/index.ts'
 import { toBase58, toBase64 } from '../remote/key-material.ts'
 import { families } from '../wire/own-records.ts'
 
@@ -16,14 +16,24 @@ export type OwnKey = {
 export type KeyRing = {
   readonly rsa: OwnKey & { readonly pem: string }
   readonly ed25519: OwnKey & { readonly multibase: string }
-  /** The RSA key before this one, for as long as somebody may still check a signature by it. */
-  readonly former: (OwnKey & { readonly pem: string }) | undefined
+  /** The keys before these, for as long as somebody may still check a signature by them. */
+  readonly former: Pick<KeyRing, 'rsa' | 'ed25519'> | undefined
+}
+
+/** What has to be stored so that every process uses new keys, and the keys as they are then. */
+export type Rotation = {
+  /** How often there were new keys, the first ones included. */
+  readonly generation: number
+  /** When the keys of now were made; 0: they are the first ones. */
+  readonly sinceMs: number
+  readonly effect: Effect
+  readonly ring: KeyRing
 }
 
 export type OwnKeys = {
   of(owner: KeyOwner): Promise<KeyRing>
-  /** New keys from now on; the old RSA key stays in the actor's document for a while. */
-  rotate(owner: KeyOwner): Promise<void>
+  /** New keys, once its effect is committed; the old ones stay in the actor's document for a while. */
+  rotation(owner: KeyOwner): Promise<Rotation>
 }
 
 export type OwnKeysDeps = {
@@ -34,43 +44,37 @@ export type OwnKeysDeps = {
 
 /** Longer than others keep a document, and than a server takes that checks later what it accepted. */
 const overlapMs = 48 * 60 * 60 * 1000
-/** How long this process believes that nobody has made new keys. */
-const believedMs = 60 * 1000
 
 type Generation = { readonly number: number; readonly sinceMs: number }
 
 export function createOwnKeys(deps: OwnKeysDeps): OwnKeys {
   const { records, now } = deps
   const pairs = createPairs(deps)
-  const believed = new Map<string, { readonly generation: Generation; readonly untilMs: number }>()
+  // Asked every time: whoever is shown a signature by new keys must find them with every process at once.
   const generationOf = async ({ name }: KeyOwner): Promise<Generation> => {
-    const known = believed.get(name)
-    if (known !== undefined && known.untilMs > now()) return known.generation
     const record = await records.get(families.keys, name)
-    const generation = { number: Number(record?.['generation'] ?? 1), sinceMs: Number(record?.['since_ms'] ?? 0) }
-    believed.set(name, { generation, untilMs: now() + believedMs })
-    return generation
+    return { number: Number(record?.['generation'] ?? 1), sinceMs: Number(record?.['since_ms'] ?? 0) }
+  }
+  const pairOf = async (owner: KeyOwner, number: number): Promise<Pick<KeyRing, 'rsa' | 'ed25519'>> => {
+    const [rsa, ed25519] = await Promise.all([pairs(owner, 'rsa', number), pairs(owner, 'ed25519', number)])
+    return { rsa: await withPem(rsa), ed25519: await withMultibase(ed25519) }
+  }
+  const ringOf = async (owner: KeyOwner, { number, sinceMs }: Generation): Promise<KeyRing> => {
+    const isFormerShown = number > 1 && now() - sinceMs < overlapMs
+    const [own, former] = await Promise.all([
+      pairOf(owner, number),
+      isFormerShown ? pairOf(owner, number - 1) : undefined,
+    ])
+    return { ...own, former }
   }
   return {
-    async of(owner) {
+    of: async (owner) => ringOf(owner, await generationOf(owner)),
+    async rotation(owner) {
       const { number, sinceMs } = await generationOf(owner)
-      const isFormerShown = number > 1 && now() - sinceMs < overlapMs
-      const [rsa, ed25519, former] = await Promise.all([
-        pairs(owner, 'rsa', number),
-        pairs(owner, 'ed25519', number),
-        isFormerShown ? pairs(owner, 'rsa', number - 1) : undefined,
-      ])
-      return {
-        rsa: await withPem(rsa),
-        ed25519: await withMultibase(ed25519),
-        former: former && (await withPem(former)),
-      }
-    },
-    async rotate(owner) {
-      believed.delete(owner.name)
-      const { number } = await generationOf(owner)
-      await records.put(families.keys, owner.name, { generation: number + 1, since_ms: now() })
-      believed.delete(owner.name)
+      const next = { number: number + 1, sinceMs: now() }
+      const value = { generation: next.number, since_ms: next.sinceMs }
+      const effect: Effect = { kind: 'put', family: families.keys, key: owner.name, value }
+      return { generation: next.number, sinceMs, effect, ring: await ringOf(owner, next) }
     },
   }
 }

@@ -1,4 +1,4 @@
-// `parley activitypub …`: what another server sees of an agent, asked from outside.
+// `parley activitypub …`: what another server sees of an agent, asked from outside; and what an operator asks of the channel.
 import {
   type ChannelCommand,
   type ChannelCommands,
@@ -6,6 +6,9 @@ import {
   type CommandResult,
   GatewayError,
 } from '../../../src/contract/index.ts'
+import { keyCommands } from '../operate/key-commands.ts'
+import { followerCommands, requestCommands } from '../operate/people-commands.ts'
+import { reportCommands } from '../operate/report-commands.ts'
 import { checkActor, fieldsOf } from './check-actor.ts'
 import { checkCollection, checkInbox, checkNodeInfo, checkPage } from './check-places.ts'
 import { checkLoop, checkWebFinger, type Handle } from './check-webfinger.ts'
@@ -33,8 +36,8 @@ const check: ChannelCommand = {
 
 export const activityPubCommands: ChannelCommands = {
   channel: 'activitypub',
-  description: 'See your agents as the fediverse does.',
-  commands: [check],
+  description: 'See your agents as the fediverse does, and decide about followers, reports and keys.',
+  commands: [check, requestCommands, followerCommands, reportCommands, keyCommands],
 }
 
 type Seen = { readonly findings: readonly Finding[]; readonly actor: string | undefined }

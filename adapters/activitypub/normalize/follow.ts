@@ -1,14 +1,10 @@
 // Hop 3: who follows an agent. A follow is answered by the protocol's own rules: by nobody's leave but the operator's. Pure.
-import type { ArrivedNothing, Effect, JsonObject } from '../../../src/contract/index.ts'
-import type { InboxCall } from '../wire/call.ts'
+import type { ArrivedNothing, Effect } from '../../../src/contract/index.ts'
+import { type Asker, answerFollow, followerEffects, requestEffects, roundOf } from '../wire/asker.ts'
 import { families, followerKey } from '../wire/own-records.ts'
-import { orderKeyOf, peerFamilies, peerKey } from '../wire/peer-records.ts'
+import { peerFamilies, peerKey } from '../wire/peer-records.ts'
 import { agentsAt } from './audience.ts'
 import { deliveryIdOf, ignored, plainName, type Scene } from './scene.ts'
-
-const asContext = 'https://www.w3.org/ns/activitystreams'
-/** Whoever asks again after this is answered again: the first answer may have been lost. */
-const answeredMs = 60 * 60 * 1000
 
 export function fromFollow(scene: Scene): ArrivedNothing {
   const { activity, signer } = scene.gated
@@ -18,52 +14,25 @@ export function fromFollow(scene: Scene): ArrivedNothing {
   const id = plainName(activity.id)
   if (id === undefined) return ignored(scene, 'unusable_id')
   if (scene.facts.blocked.includes(agent)) return ignored(scene, 'blocked_by_author')
-  const round = Math.floor(Date.parse(scene.arrival.receivedAt) / answeredMs)
-  const deliveryId = `${deliveryIdOf(scene).slice(0, 490)} ${round}`
-  const follow = { id, agent, round }
-  const facts = { actor: signer.id, inbox: signer.inbox, shared_inbox: signer.sharedInbox ?? null, follow: id }
-  const mine = { agent, subject: signer.id }
+  const { receivedAt } = scene.arrival
+  const { inbox, sharedInbox = null } = signer
+  const asker: Asker = { agent, actor: signer.id, inbox, sharedInbox, follow: id, askedAt: receivedAt }
+  const deliveryId = `${deliveryIdOf(scene).slice(0, 490)} ${roundOf(receivedAt)}`
+  const answer = (type: 'Accept' | 'Reject') => [answerFollow(scene.places.actor(agent), asker, type)]
   switch (scene.manners.follow) {
     case 'reject':
-      return ignored(scene, 'follow_rejected', { deliveryId, sends: [answer(scene, follow, 'Reject')] })
-    case 'manual': {
-      const key = peerKey(agent, signer.id)
-      const effects: readonly Effect[] = [{ kind: 'put', family: peerFamilies.request, key, value: facts, ...mine }]
-      return ignored(scene, 'follow_requested', { deliveryId, effects })
-    }
-    case 'accept': {
-      const key = followerKey(agent, signer.id)
-      const effects: readonly Effect[] = [
-        { kind: 'put', family: families.follower, key, value: facts, ...mine },
-        { kind: 'put', family: peerFamilies.follow, key: id, value: { agent, actor: signer.id }, ...mine },
-      ]
-      return ignored(scene, 'followed', { deliveryId, effects, sends: [answer(scene, follow, 'Accept')] })
-    }
+      return ignored(scene, 'follow_rejected', { deliveryId, sends: answer('Reject') })
+    case 'manual':
+      return ignored(scene, 'follow_requested', {
+        deliveryId,
+        effects: requestEffects(asker),
+        isForOperator: true,
+      })
+    case 'accept':
+      return ignored(scene, 'followed', { deliveryId, effects: followerEffects(asker), sends: answer('Accept') })
     default:
       return scene.manners.follow satisfies never
   }
-}
-
-/** `id`: of the Follow. `round`: which of our answers to it. */
-type Asked = { readonly id: string; readonly agent: string; readonly round: number }
-
-function answer(
-  { places, gated: { signer } }: Scene,
-  { id, agent, round }: Asked,
-  type: 'Accept' | 'Reject',
-): NonNullable<ArrivedNothing['sends']>[number] {
-  const actor = places.actor(agent)
-  // Only what is needed to find it: some servers refuse a follow that comes back with more than they sent.
-  const follow: JsonObject = { id, type: 'Follow', actor: signer.id, object: actor }
-  const name = `${type.toLowerCase()}-${encodeURIComponent(id)}-${round}`
-  const call: InboxCall = {
-    op: 'deliver',
-    agent,
-    inbox: signer.inbox,
-    is_shared: false,
-    activity: { '@context': asContext, id: `${actor}#${name}`, type, actor, to: [signer.id], object: follow },
-  }
-  return { call, orderKey: orderKeyOf(agent, signer.id), clientId: `${agent}:${name}`.slice(0, 1500) }
 }
 
 /** The follow itself, or its address alone, which is known from when it came. */

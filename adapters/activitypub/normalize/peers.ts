@@ -59,8 +59,10 @@ export function fromFlag(scene: Scene): ArrivedNothing {
   const value = {
     actor: signer.id,
     about: about.slice(0, maxReported),
+    at: scene.arrival.receivedAt,
     complaint: typeof content === 'string' ? htmlToText(content, { maxLength: maxComplaint }) : '',
   }
   const key = deliveryIdOf(scene)
-  return ignored(scene, 'flag_received', { effects: [{ kind: 'put', family: peerFamilies.flag, key, value }] })
+  const effects: readonly Effect[] = [{ kind: 'put', family: peerFamilies.flag, key, value, subject: signer.id }]
+  return ignored(scene, 'flag_received', { effects, isForOperator: true })
 }

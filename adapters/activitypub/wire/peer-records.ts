@@ -4,14 +4,16 @@ import type { Records } from '../../../src/contract/index.ts'
 export const peerFamilies = {
   /** Who follows by which activity, so that an Undo may name that alone. Key: its IRI. Value: `{ agent, actor }`. */
   follow: 'follow',
-  /** Who asked to follow and waits for the operator. Key: `peerKey`. Value: like a follower, with `follow`. */
+  /** Who asked to follow and waits for the operator. Key: `peerKey`. Value: like a follower. */
   request: 'follow_request',
   /** Who has blocked an agent. Key: `peerKey`. Value: `{ agent, actor, block }`. */
   block: 'block',
   /** Which agents a note was for, where it was for several. Key: its IRI. Value: `{ agents }`. */
   shared: 'shared_note',
-  /** What another server reported to the operator. Key: IRI of the report. */
+  /** What another server reported to the operator. Key: IRI of the report. Value: `{ actor, about, complaint, at }`. */
   flag: 'flag',
+  /** The same once the operator is done with it, with `closed_at`. */
+  closedFlag: 'closed_flag',
 } as const
 
 /** An agent's name holds no white space, so nobody's pair is another's. What `Places` calls somebody, too. */

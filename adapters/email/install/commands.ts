@@ -129,11 +129,11 @@ const send: ChannelCommand = {
   },
 }
 
-export const emailCommands: ChannelCommands = {
+export const emailCommands = {
   channel: 'email',
   description: 'Set up mail: keys, DNS records, and a test.',
   commands: [setup, check, send],
-}
+} satisfies ChannelCommands
 
 function domainOf(flags: CommandFlags): string {
   const given = (textOf(flags, 'domain') ?? '').toLowerCase().replace(/\.$/, '')

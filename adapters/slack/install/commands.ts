@@ -38,8 +38,8 @@ function textOf(flags: CommandFlags, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-export const slackCommands: ChannelCommands = {
+export const slackCommands = {
   channel: 'slack',
   description: 'Set up the Slack app.',
   commands: [manifestCommand],
-}
+} satisfies ChannelCommands

@@ -73,11 +73,11 @@ const check: ChannelCommand = {
   },
 }
 
-export const telegramCommands: ChannelCommands = {
+export const telegramCommands = {
   channel: 'telegram',
   description: 'Set up the Telegram bot.',
   commands: [connect, check],
-}
+} satisfies ChannelCommands
 
 /** Polling forgets the webhook, and with it nothing that waits. */
 async function register(bench: Bench, url: string | undefined): Promise<void> {

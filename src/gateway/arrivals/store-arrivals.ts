@@ -105,10 +105,11 @@ function unstorableOf(
 function showNew(
   deps: GatewayDeps,
   at: GatewayConnection,
-  { opened, sends = [] }: ArrivedNothing,
+  { opened, sends = [], isForOperator = false, reason }: ArrivedNothing,
   stored: Acceptance | undefined,
 ): void {
   if (stored?.kind !== 'accepted') return
+  if (isForOperator) deps.log.warn('operator_needed', { connection: at.key, inbox: stored.inboxId, reason })
   if (sends.length > 0) deps.bells.sends.ring()
   showOpened(deps, at, opened)
 }

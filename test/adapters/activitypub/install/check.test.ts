@@ -86,7 +86,7 @@ const hereFetch: typeof fetch = (input, init) => {
 
 async function checked(handle = '@demo@bots.example'): Promise<CommandResult> {
   const [check] = activityPubCommands.commands
-  if (check === undefined) throw new Error('there is no command')
+  if (check === undefined || !('run' in check)) throw new Error('there is no command')
   return check.run({ handle }, { environment: {}, fetch: hereFetch, settings: async () => undefined })
 }
 

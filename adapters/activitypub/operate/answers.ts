@@ -1,0 +1,62 @@
+// What the commands of this channel print for people.
+import type {
+  CommandFlags,
+  CommandResult,
+  JsonObject,
+  OperatedAnswer,
+  OperatorDesk,
+} from '../../../src/contract/index.ts'
+
+/** Only the flags that were given, by the names that the operation asks for. */
+export function given(flags: CommandFlags, ...names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]])))
+}
+
+/** A page of a list; `more`: the command that shows the next one. */
+export function listed({ value }: OperatedAnswer, { name, columns, none, more }: Listing): CommandResult {
+  const rows = (value[name] ?? []) as readonly JsonObject[]
+  const next = typeof value['next'] === 'string' ? `\n\nMore: ${more} --after '${value['next']}'` : ''
+  return { value, text: rows.length === 0 ? none : `${inColumns(rows, columns)}${next}` }
+}
+
+export type Listing = {
+  readonly name: string
+  readonly columns: readonly string[]
+  readonly none: string
+  readonly more: string
+}
+
+export function inColumns(rows: readonly JsonObject[], columns: readonly string[]): string {
+  const cells = [
+    columns.map((name) => name.toUpperCase()),
+    ...rows.map((row) => columns.map((name) => cell(row[name]))),
+  ]
+  const widths = columns.map((_, at) => Math.max(...cells.map((line) => line[at]?.length ?? 0)))
+  return cells
+    .map((line) =>
+      line
+        .map((text, at) => text.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** Others wrote it: nothing in it moves a terminal's cursor. */
+export function visible(text: string): string {
+  return text.replace(/[^\P{C}\n]/gu, ' ')
+}
+
+function cell(value: JsonObject[string] | undefined): string {
+  const text = Array.isArray(value) ? value.map(String).join(' ') : String(value ?? '-')
+  const line = visible(text).replace(/\s+/g, ' ').trim() || '-'
+  return line.length > 200 ? `${line.slice(0, 199)}…` : line
+}
+
+/** `words`: what was done, for whoever did it just now. */
+export function done(answer: OperatedAnswer, { isOffline }: OperatorDesk, words: string): CommandResult {
+  const { value, id, isRepeat } = answer
+  const later = isOffline ? ' What is to be sent waits for a gateway.' : ''
+  const text = isRepeat ? `It had been done before; parley explain ${id} says what.` : `${words}${later}`
+  return { value: { ...value, id, isRepeat }, text }
+}

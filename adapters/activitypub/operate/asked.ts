@@ -1,0 +1,30 @@
+// What was asked, read before anything is looked up; and what is wrong with it, with what to ask instead.
+import * as z from 'zod'
+import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
+import { standingOf } from '../documents/settings.ts'
+import type { OperateDeps } from './index.ts'
+
+/** Short enough for an index, and nothing hidden in it. */
+export const word = z
+  .string()
+  .max(2000)
+  .regex(/^[^\p{Cc}]+$/u)
+
+export const pageShape = z.object({
+  agent: word.exactOptional(),
+  after: word.exactOptional(),
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+})
+
+export function asked<Schema extends z.ZodType>(schema: Schema, input: JsonObject, remedy: string): z.output<Schema> {
+  const parsed = schema.safeParse(input)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new GatewayError('bad_request', `${issue?.path.join('.') || 'what was asked'} does not fit; ${remedy}`)
+}
+
+/** Of those that are here. */
+export function knownAgent(deps: OperateDeps, agent: string): string {
+  if (standingOf(deps, agent).kind === 'here') return agent
+  throw new GatewayError('not_found', 'no agent of this name is an actor here; list them with parley agents')
+}

@@ -1,0 +1,48 @@
+// Those who asked to follow, and those who do: listed, and found by who they are.
+import * as z from 'zod'
+import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
+import { type Asker, askerIn } from '../wire/asker.ts'
+import { peerKey } from '../wire/peer-records.ts'
+import { asked, knownAgent, pageShape, word } from './asked.ts'
+import type { OperateDeps } from './index.ts'
+
+const whoShape = z.object({ actor: word, agent: word.exactOptional() })
+
+/** `name`: of the list in the answer. */
+export async function listAskers(
+  { records }: OperateDeps,
+  family: string,
+  name: string,
+  input: JsonObject,
+): Promise<JsonObject> {
+  const { limit, ...page } = asked(
+    pageShape,
+    input,
+    'give limit from 1 to 100, after as a list ended, agent by its name',
+  )
+  const found = await records.list(family, { ...page, limit })
+  const lines = found.map(({ key, value, at }) => ({
+    agent: key.slice(0, key.indexOf(' ')),
+    actor: String(value['actor']),
+    follow: typeof value['follow'] === 'string' ? value['follow'] : null,
+    since: at,
+  }))
+  return { [name]: lines, next: found.length < limit ? null : (found.at(-1)?.key ?? null) }
+}
+
+/** `none`: what whoever asks for somebody else is told. */
+export async function findAsker(deps: OperateDeps, family: string, input: JsonObject, none: string): Promise<Asker> {
+  const { actor, agent } = asked(whoShape, input, 'give actor as the list shows it')
+  const agents = agent === undefined ? deps.agents().map(({ slug }) => slug) : [knownAgent(deps, agent)]
+  const found = await Promise.all(
+    agents.map(async (each) => {
+      const value = await deps.records.get(family, peerKey(each, actor))
+      return value === undefined ? undefined : askerIn(each, value)
+    }),
+  )
+  const [first, ...more] = found.filter((each) => each !== undefined)
+  if (first === undefined) throw new GatewayError('not_found', none)
+  if (more.length === 0) return first
+  const names = [first, ...more].map((each) => each.agent).join(', ')
+  throw new GatewayError('bad_request', `that is about several agents (${names}); say which one`)
+}

@@ -1,0 +1,30 @@
+// `parley activitypub keys`: the keys by which others know what an agent says.
+import type { ChannelCommandGroup, OperatingCommand } from '../../../src/contract/index.ts'
+import { done, given } from './answers.ts'
+
+const rotate: OperatingCommand = {
+  name: 'rotate',
+  description:
+    'Make new keys. The old ones are shown for two days more; servers of followers are told of the new ones.',
+  examples: ['parley activitypub keys rotate concierge --yes', 'parley activitypub keys rotate instance --yes'],
+  flags: {
+    owner: { type: 'positional', required: true, description: 'An agent, or instance: who asks others for documents' },
+    again: {
+      type: 'boolean',
+      description: 'Also within ten minutes of the last time: the keys before those are gone then',
+    },
+  },
+  confirm: ({ owner }) => `Make new keys for ${String(owner)}?`,
+  async operate(flags, desk) {
+    const answer = await desk.operate('keys.rotate', { ...given(flags, 'owner'), again: flags['again'] === true })
+    const { key, told } = answer.value
+    return done(answer, desk, `The key is ${String(key)} from now on; servers that are told: ${String(told)}.`)
+  },
+}
+
+export const keyCommands: ChannelCommandGroup = {
+  name: 'keys',
+  description: 'The keys of your agents.',
+  examples: ['parley activitypub keys rotate concierge --yes'],
+  commands: [rotate],
+}

@@ -1,0 +1,77 @@
+// New keys for an actor. Followers' servers are told, so that they need not find out by a signature that does not fit.
+import * as z from 'zod'
+import {
+  GatewayError,
+  isOrderKey,
+  type JsonObject,
+  type Operations,
+  type ProtocolSend,
+} from '../../../src/contract/index.ts'
+import { followersOf } from '../deliver/followers.ts'
+import { agentDocument, agentOwner, instanceOwner } from '../documents/actor-document.ts'
+import type { KeyRing } from '../documents/own-keys.ts'
+import { standingOf } from '../documents/settings.ts'
+import type { InboxCall } from '../wire/call.ts'
+import { publicAudience } from '../wire/names.ts'
+import { asked, knownAgent, word } from './asked.ts'
+import type { OperateDeps } from './index.ts'
+
+const ownerShape = z.object({ owner: word, again: z.boolean().default(false) })
+/** Whoever got no answer asks again, and means the same keys. */
+const sameMs = 10 * 60 * 1000
+/** The others ask by themselves when they meet a key that they do not know. */
+const maxTold = 1000
+
+export function keyOperations(deps: OperateDeps): Operations {
+  const { keys, places, now } = deps
+  return {
+    async 'keys.rotate'(input) {
+      const { owner: name, again } = asked(ownerShape, input, 'give owner: an agent, or instance')
+      const agent = name === 'instance' ? undefined : knownAgent(deps, name)
+      const owner = agent === undefined ? instanceOwner(places) : agentOwner(places, agent)
+      const { generation, sinceMs, effect, ring } = await keys.rotation(owner)
+      if (!again && now() - sinceMs < sameMs)
+        throw new GatewayError(
+          'conflict',
+          'new keys were made a moment ago; to make them once more add --again (again: true)',
+        )
+      const sends = agent === undefined ? [] : await tellings(deps, agent, ring, generation)
+      return {
+        value: { owner: name, actor: owner.actor, key: ring.rsa.id, generation, told: sends.length },
+        change: {
+          reason: 'keys_rotated',
+          deliveryId: `keys.rotate ${owner.name} ${generation}`,
+          effects: [effect],
+          sends,
+        },
+      }
+    },
+  }
+}
+
+/** The actor as it is from now on, once to each server that follows. */
+async function tellings(
+  deps: OperateDeps,
+  agent: string,
+  ring: KeyRing,
+  generation: number,
+): Promise<readonly ProtocolSend[]> {
+  const standing = standingOf(deps, agent)
+  if (standing.kind !== 'here') return []
+  const { '@context': context, ...object } = agentDocument(deps, standing.profile, ring)
+  const actor = deps.places.actor(agent)
+  const activity: JsonObject = {
+    ...(context === undefined ? {} : { '@context': context }),
+    ...{ id: `${actor}#keys-${generation}`, type: 'Update', actor, to: [publicAudience] },
+    ...{ cc: [deps.places.collection(agent, 'followers')], object },
+  }
+  const inboxes = new Map<string, boolean>()
+  for (const { inbox, shared_inbox: shared } of await followersOf(deps.records, agent))
+    if (inboxes.size < maxTold) inboxes.set(shared ?? inbox, shared !== null)
+  return [...inboxes]
+    .map(([inbox, isShared], at): ProtocolSend => {
+      const call: InboxCall = { op: 'deliver', agent, inbox, is_shared: isShared, activity }
+      return { call, orderKey: `${agent} ${inbox}`, clientId: `${agent}:keys-${generation}:${at}` }
+    })
+    .filter(({ orderKey }) => isOrderKey(orderKey))
+}

@@ -1,0 +1,62 @@
+// `parley activitypub reports`: what other servers reported about agents.
+import type { ChannelCommandGroup, JsonObject, OperatingCommand } from '../../../src/contract/index.ts'
+import { done, given, listed, visible } from './answers.ts'
+import { pageFlags } from './people-commands.ts'
+
+const some = 'https://social.example/b3a1'
+const idFlag = {
+  id: { type: 'positional', required: true, description: 'Id of a report, as the list shows it' },
+} as const
+
+const list: OperatingCommand = {
+  name: 'list',
+  description: 'List the reports that are open.',
+  examples: ['parley activitypub reports list', 'parley activitypub reports list --closed'],
+  flags: { ...pageFlags, closed: { type: 'boolean', description: 'Those that were closed instead' } },
+  async operate(flags, desk) {
+    const input = { ...given(flags, 'limit', 'after'), closed: flags['closed'] === true }
+    const more = `parley activitypub reports list${input.closed ? ' --closed' : ''}`
+    const columns = ['id', 'at', 'reporter', 'agents', 'complaint']
+    return listed(await desk.operate('reports.list', input), { name: 'reports', columns, none: 'No reports.', more })
+  },
+}
+
+const show: OperatingCommand = {
+  name: 'show',
+  description: 'Show a report: who reported, which posts of yours, in which words, when.',
+  examples: [`parley activitypub reports show ${some}`],
+  flags: idFlag,
+  async operate(flags, desk) {
+    const { value } = await desk.operate('reports.show', given(flags, 'id'))
+    return { value, text: shown((value['report'] ?? {}) as JsonObject) }
+  },
+}
+
+const close: OperatingCommand = {
+  name: 'close',
+  description: 'Be done with a report. It is kept among those that were closed, and nobody is told.',
+  examples: [`parley activitypub reports close ${some}`],
+  flags: idFlag,
+  operate: async (flags, desk) => done(await desk.operate('reports.close', given(flags, 'id')), desk, 'Closed.'),
+}
+
+function shown({ posts, agents, about: _, complaint, ...facts }: JsonObject): string {
+  const names = (Array.isArray(agents) ? agents : []).map(String).join(', ')
+  const lines = Object.entries({ ...facts, agents: names || null }).map(
+    ([name, value]) => `${name.padEnd(10)} ${String(value ?? '-')}`,
+  )
+  const quoted = ((posts ?? []) as readonly JsonObject[]).flatMap(({ id, published, words }) => [
+    '',
+    `${String(id)}  ${String(published ?? '-')}`,
+    `  ${String(words ?? '(not here any more)').replaceAll('\n', '\n  ')}`,
+  ])
+  return visible([...lines, '', String(complaint || '(no words)'), ...quoted].join('\n'))
+}
+
+export const reportCommands: ChannelCommandGroup = {
+  name: 'reports',
+  description: 'What other servers reported about your agents.',
+  examples: ['parley activitypub reports', `parley activitypub reports show ${some}`],
+  fallback: 'list',
+  commands: [list, show, close],
+}
