@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
 import { standingOf } from '../documents/settings.ts'
-import type { OperateDeps } from './index.ts'
+import type { OperateDeps } from './deps.ts'
 
 /** Short enough for an index, and nothing hidden in it. */
 export const word = z

@@ -4,7 +4,7 @@ import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
 import { type Asker, askerIn } from '../wire/asker.ts'
 import { peerKey } from '../wire/peer-records.ts'
 import { asked, knownAgent, pageShape, word } from './asked.ts'
-import type { OperateDeps } from './index.ts'
+import type { OperateDeps } from './deps.ts'
 
 const whoShape = z.object({ actor: word, agent: word.exactOptional() })
 

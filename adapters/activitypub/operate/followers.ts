@@ -4,7 +4,7 @@ import { type Asker, answerFollow, roundOf } from '../wire/asker.ts'
 import { families, followerKey } from '../wire/own-records.ts'
 import { peerFamilies } from '../wire/peer-records.ts'
 import { findAsker, listAskers } from './askers.ts'
-import type { OperateDeps } from './index.ts'
+import type { OperateDeps } from './deps.ts'
 
 const none = 'nobody of this name follows; list them with parley activitypub followers'
 

@@ -14,7 +14,7 @@ import { standingOf } from '../documents/settings.ts'
 import type { InboxCall } from '../wire/call.ts'
 import { publicAudience } from '../wire/names.ts'
 import { asked, knownAgent, word } from './asked.ts'
-import type { OperateDeps } from './index.ts'
+import type { OperateDeps } from './deps.ts'
 
 const ownerShape = z.object({ owner: word, again: z.boolean().default(false) })
 /** Whoever got no answer asks again, and means the same keys. */

@@ -5,7 +5,7 @@ import { htmlToText } from '../../../src/rendering/index.ts'
 import { type NoteRecord, noteFamily } from '../wire/call.ts'
 import { peerFamilies } from '../wire/peer-records.ts'
 import { asked, pageShape, word } from './asked.ts'
-import type { OperateDeps } from './index.ts'
+import type { OperateDeps } from './deps.ts'
 
 const idShape = z.object({ id: word })
 const listShape = pageShape.extend({ closed: z.boolean().default(false) }).omit({ agent: true })

@@ -3,7 +3,7 @@ import type { Effect, Operated, Operations } from '../../../src/contract/index.t
 import { type Asker, answerFollow, followerEffects, roundOf } from '../wire/asker.ts'
 import { peerFamilies, peerKey } from '../wire/peer-records.ts'
 import { findAsker, listAskers } from './askers.ts'
-import type { OperateDeps } from './index.ts'
+import type { OperateDeps } from './deps.ts'
 
 const none = 'nobody of this name waits to follow; list them with parley activitypub requests'
 

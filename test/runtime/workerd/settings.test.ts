@@ -19,9 +19,15 @@ describeInWorkerd('the settings of a Worker', () => {
   beforeEach(() => {
     lines.length = 0
   })
-  const get = async (path: string, changes: object = {}, headers: Record<string, string> = {}, method = 'GET') => {
+  const get = async (
+    path: string,
+    changes: object = {},
+    headers: Record<string, string> = {},
+    method = 'GET',
+    body: string | null = null,
+  ) => {
     const context = createExecutionContext()
-    const request = new Request(`https://parley.example${path}`, { method, headers })
+    const request = new Request(`https://parley.example${path}`, { method, headers, body })
     const response = await createWorker({}, { log }).fetch(request, { ...env, ...changes }, context)
     await waitOnExecutionContext(context)
     return { status: response.status, text: await response.text() }
@@ -47,6 +53,27 @@ describeInWorkerd('the settings of a Worker', () => {
     const books = await get('/admin/books', on, { authorization: `Bearer ${adminToken}` })
     expect([books.status, JSON.parse(books.text)]).toEqual([200, { books: expect.any(Array) }])
     expect(problemsOf({ PARLEY_ADMIN: 'on' })).toContain('set the secret PARLEY_ADMIN_TOKEN')
+  })
+
+  test('let an operator ask a channel, once for each change', async () => {
+    const url = { PARLEY_PUBLIC_URL: 'https://parley.example', PARLEY_SEAL_KEY: 'ab'.repeat(32), ACTIVITYPUB: 'on' }
+    const on = { PARLEY_ADMIN: 'on', PARLEY_ADMIN_TOKEN: adminToken, ...url }
+    const ask = async (connection: string, name: string, input: object) => {
+      const path = `/admin/connections/${connection}/operations/${name}`
+      const headers = { authorization: `Bearer ${adminToken}` }
+      const { status, text } = await get(path, on, headers, 'POST', JSON.stringify(input))
+      return { status, body: JSON.parse(text) }
+    }
+    const here = 'activitypub/default'
+    expect(await ask(here, 'followers.list', {})).toMatchObject({ status: 200, body: { value: { followers: [] } } })
+    expect(await ask(here, 'keys.rotate', { owner: 'instance' })).toMatchObject({
+      ...{
+        status: 200,
+        body: { value: { owner: 'instance', generation: 2 }, id: expect.any(String), isRepeat: false },
+      },
+    })
+    expect(await ask(here, 'keys.rotate', { owner: 'instance' })).toMatchObject({ status: 409 })
+    expect(await ask('activitypub/other', 'followers.list', {})).toMatchObject({ status: 404 })
   })
 
   test('have no run API that only the own machine may call', async () => {
