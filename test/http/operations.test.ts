@@ -1,7 +1,7 @@
 // What an operator asks of a channel as it runs: one row, one commit, once by its name; and nothing at all where it cannot be.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
-import { GatewayError, type Operation, type Operations } from '../../src/contract/index.ts'
+import { type ArrivedNothing, GatewayError, type Operation, type Operations } from '../../src/contract/index.ts'
 import { createGroupCommit } from '../../src/inbound/group-commit.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createRecords } from '../../src/storage/record-store.ts'
@@ -44,6 +44,11 @@ const operations: Operations = {
   },
 }
 
+/** Whatever arrives goes by the name of an operation. */
+const namesake: ArrivedNothing = {
+  ...{ kind: 'ignored', reason: 'ping', isNoise: false, deliveryId: 'admit ada 1', raw: {} },
+}
+
 describeOnEachDatabase('what an operator asks of a channel', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
@@ -54,7 +59,8 @@ describeOnEachDatabase('what an operator asks of a channel', (database) => {
     vendor = await startVendorStub()
     failing = undefined
     const connections = loopbackConnections(vendor.origin).slice(0, 1)
-    const channels = [judgedChannel({ adapter: () => ({ operations }) })]
+    const reread = () => ({ kind: 'read', arrivals: [namesake] }) as const
+    const channels = [judgedChannel({ change: () => [namesake], adapter: () => ({ operations, reread }) })]
     const lost = (): never => {
       throw new GatewayError('storage_unavailable', 'the answer of the database was lost')
     }
@@ -172,7 +178,8 @@ describeOnEachDatabase('what an operator asks of a channel', (database) => {
 
   test('is for operators alone, and no arrival takes its place', async () => {
     expect((await ask('guests.look', {}, key, 'wrong')).status).toBe(401)
-    await gateway.deliver({ id: 'ping', deliveryId: 'admit ada 1' })
+    await gateway.deliver({ id: 'm1', from: 'ada', text: 'hello' })
+    expect(await stored()).toMatchObject([{ kind: 'remains', deliveryId: 'admit ada 1' }])
     expect(await ask('guests.admit', { name: 'ada' })).toMatchObject({ status: 200, body: { isRepeat: false } })
   })
 
