@@ -25,6 +25,7 @@ import { createOwnKeys } from './documents/own-keys.ts'
 import { createOwnNotes } from './documents/own-notes.ts'
 import { createPlaces, reservedSlugs, servedPaths } from './documents/places.ts'
 import { createServe } from './documents/serve.ts'
+import type { DocumentSettings } from './documents/settings.ts'
 import { createSignGet } from './documents/sign-get.ts'
 import { createSignerOf } from './documents/signer-of.ts'
 import { createGate } from './gate/open-gate.ts'
@@ -88,16 +89,13 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     screen: screenWith(manners, pace),
   })
   const documents = {
-    settings: {
-      ...{ follow: settings.follow, retired: settings.retired },
-      ...{ isDiscoverable: settings.discoverable, isIndexable: settings.indexable },
-      ...settings.shown,
-    },
-    ...{ places, agents, keys, records, version, maxBodyBytes: settings.maxBodyBytes },
+    settings: shownOf(settings),
+    ...{ places, agents, keys, records, files: deps.files, version, maxBodyBytes: settings.maxBodyBytes },
     notes: createOwnNotes(records, places),
     signerOf: createSignerOf({ keys: remote.keys, now, origin }),
   }
-  const rendering = { ...settings, origin, handleHost: places.handleHost, agents: slugs }
+  const servesFiles = deps.files?.answer !== undefined
+  const rendering = { ...settings, origin, handleHost: places.handleHost, agents: slugs, servesFiles }
   const ownKeysOf = (agent: string) => keys.of(agentOwner(places, agent))
   const sending = { guardedFetch, notes, records, now, ownKeysOf, origin, userAgent, timeoutMs: callTimeoutMs, origins }
   const expand = expandTo(remote, createExpand({ origin, records, newId, now }))
@@ -119,6 +117,11 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
 
 function mannersOf({ allow, block, allowBots, follow }: ActivityPubSettings): Manners {
   return { allow, block, bots: allowBots === true ? 'all' : allowBots === false ? [] : allowBots, follow }
+}
+
+function shownOf(settings: ActivityPubSettings): DocumentSettings {
+  const { follow, retired, discoverable: isDiscoverable, indexable: isIndexable, shown } = settings
+  return { follow, retired, isDiscoverable, isIndexable, ...shown }
 }
 
 /** Names out there last for years and are believed only by https: the channel does not begin with one that cannot. */

@@ -1,4 +1,5 @@
 // Files as configured: the desk over the rows of this database and the stores of this runtime.
+import { answerFile } from '../attachments/answer-file.ts'
 import type { BlobStore } from '../attachments/blob-store.ts'
 import { createAttachmentDesk } from '../attachments/create-desk.ts'
 import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
@@ -8,7 +9,14 @@ import { createSupabaseStore } from '../attachments/drivers/supabase/create-supa
 import { createOriginals } from '../attachments/originals.ts'
 import type { AttachmentPlace } from '../config/attachments.ts'
 import type { Config } from '../config.ts'
-import { type FileSource, GatewayError, type IdSource, type Log, type Originals } from '../contract/index.ts'
+import {
+  type FileSource,
+  GatewayError,
+  type IdSource,
+  isGatewayError,
+  type Log,
+  type Originals,
+} from '../contract/index.ts'
 import { createAttachmentStore } from '../storage/attachment-store.ts'
 import type { Database } from '../storage/database.ts'
 import { createSigningKeys } from '../storage/signing-keys.ts'
@@ -101,6 +109,16 @@ function fileSource({ find, open, handle }: Pick<AttachmentDesk, 'find' | 'open'
       if (body === undefined) return undefined
       const { size, mimeType, path } = descriptor
       return { body, size, mimeType, name: descriptor.name ?? path.split('/').at(-1) ?? 'file' }
+    },
+    async answer(attachmentId, request) {
+      const [descriptor] = await find([attachmentId])
+      if (descriptor?.status !== 'ready') return undefined
+      try {
+        return await answerFile({ open }, request, descriptor)
+      } catch (error) {
+        if (isGatewayError(error, 'not_found')) return undefined
+        throw error
+      }
     },
   }
 }

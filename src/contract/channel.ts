@@ -91,6 +91,8 @@ export interface FileSource {
   open(attachmentId: string): Promise<SourcedFile | undefined>
   /** An address for its owner that ends by itself, for channels that cannot carry a file of this size. Without a life: a short one. */
   link?(attachmentId: string, lifeMs?: number): Promise<FileLink | undefined>
+  /** Answers a request for it, whole or in a range, so that a browser can only show or save it. Who may ask is the channel's to judge. */
+  answer?(attachmentId: string, request: Request): Promise<Response | undefined>
 }
 
 export type FileLink = { readonly url: string; readonly expiresAt: string }

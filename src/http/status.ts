@@ -108,9 +108,6 @@ const refusedTasks = {
 
 export type TaskRefusal = keyof typeof refusedTasks
 
-/** Parts of a file, and files that are known already (RFC 9110). */
-export const fileStatus = { whole: 200, part: 206, notModified: 304, unsatisfiable: 416 } as const
-
 export const tooLarge = { status: 413, code: 'body_too_large' } as const
 export const notFound = { status: 404, code: 'not_found' } as const
 

@@ -6,6 +6,7 @@ import { contextIri } from '../wire/names.ts'
 import { changeNote } from './change-note.ts'
 import { followersOf } from './followers.ts'
 import { newNoteIri } from './name-draft.ts'
+import { nameFiles } from './name-files.ts'
 import { toInboxes } from './to-inboxes.ts'
 
 export type ExpandDeps = {
@@ -33,20 +34,23 @@ export function createExpand(deps: ExpandDeps): (calls: readonly RenderedCall[])
       }
       const { agent, visibility } = call
       if (visibility !== 'direct' && !followers.has(agent)) followers.set(agent, await followersOf(deps.records, agent))
-      const naming = await namingOf(deps, call, before)
+      const seed = deps.newId()
+      const naming = await namingOf(deps, call, seed, before)
+      const named = await nameFiles(call, { ...naming, seed })
       before = { id: naming.id, context: naming.after?.context ?? contextIri(naming.id) }
       const others = followers.get(agent) ?? []
-      expanded.push(...toInboxes(call, createOf(call, naming), others, rendered.primary))
+      expanded.push(...toInboxes(named, createOf(named, naming), others, rendered.primary))
     }
     return expanded
   }
 }
 
 async function namingOf(
-  { origin, newId, now }: ExpandDeps,
+  { origin, now }: ExpandDeps,
   draft: DraftCall,
+  seed: string,
   before: Naming['after'],
 ): Promise<Naming> {
-  const id = await newNoteIri(origin, draft.agent, newId())
+  const id = await newNoteIri(origin, draft.agent, seed)
   return { origin, id, published: new Date(now()).toISOString(), after: draft.follows ? before : undefined }
 }

@@ -58,9 +58,12 @@ function typeOf(note: unknown): unknown {
   return typeof note === 'object' && note !== null && 'type' in note ? note.type : undefined
 }
 
-function recordOf(activity: JsonObject, { visibility, recipients }: KeptFacts): NoteRecord {
+function recordOf(activity: JsonObject, { visibility, recipients, files }: KeptFacts): NoteRecord {
   // Made by this adapter: the object of such an activity is the note itself.
   const note = activity['object'] as JsonObject
   const audience = [activity['to'], activity['cc']].flatMap((each) => (Array.isArray(each) ? each : []))
-  return { note, visibility, recipients, audience: audience.filter((each) => typeof each === 'string') }
+  return {
+    ...{ note, visibility, recipients, audience: audience.filter((each) => typeof each === 'string') },
+    ...(files === undefined ? {} : { files }),
+  }
 }

@@ -4,6 +4,7 @@ import { sha256Hex } from '../../../src/verification/index.ts'
 import { createOf } from '../render/activity.ts'
 import { type DraftCall, type NoteCall, noteFamily } from '../wire/call.ts'
 import { noteIri } from '../wire/names.ts'
+import { nameFiles } from './name-files.ts'
 import { noteCall } from './to-inboxes.ts'
 
 export type NamingDeps = {
@@ -28,7 +29,8 @@ export async function callOfDraft(deps: NamingDeps, draft: DraftCall, clientId: 
     const known = (await deps.records.get(noteFamily, id))?.['note']
     const said = typeof known === 'object' && known !== null && 'published' in known ? known['published'] : undefined
     const published = typeof said === 'string' ? said : new Date(deps.now()).toISOString()
-    return noteCall(draft, createOf(draft, { origin: deps.origin, id, published }), author.inbox, false)
+    const named = await nameFiles(draft, { id, seed: clientId, origin: deps.origin })
+    return noteCall(named, createOf(named, { origin: deps.origin, id, published }), author.inbox, false)
   } catch {
     return undefined
   }

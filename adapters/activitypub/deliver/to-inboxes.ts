@@ -8,8 +8,9 @@ export type Told = KeptFacts & { readonly agent: string }
 const maxInboxes = 5000
 
 export function noteCall(told: Told, activity: JsonObject, inbox: string, isShared: boolean): NoteCall {
-  const { agent, visibility, recipients } = told
-  return { op: 'deliver', agent, inbox, is_shared: isShared, activity, keeps: { visibility, recipients } }
+  const { agent, visibility, recipients, files } = told
+  const keeps = { visibility, recipients, ...(files === undefined ? {} : { files }) }
+  return { op: 'deliver', agent, inbox, is_shared: isShared, activity, keeps }
 }
 
 /** What everybody may read goes once to each server; anything else only to those it is for. The first is whoever asked. */

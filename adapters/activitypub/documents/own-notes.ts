@@ -1,7 +1,7 @@
 // What our agents have posted, as others may read it. Saved before it is sent: whoever receives it may ask for it at once.
 import type { JsonObject, Records } from '../../../src/contract/index.ts'
 import type { Visibility } from '../wire/activity.ts'
-import { type NoteRecord, noteFamily, outboxFamily, outboxKey } from '../wire/call.ts'
+import { type NoteFile, type NoteRecord, noteFamily, outboxFamily, outboxKey } from '../wire/call.ts'
 import type { Places } from './places.ts'
 
 export type OwnNote = {
@@ -10,6 +10,7 @@ export type OwnNote = {
   /** Undefined: it was taken back. */
   readonly note: JsonObject | undefined
   readonly deletedAt: string | undefined
+  readonly files: readonly NoteFile[]
 }
 
 export type OwnNotes = {
@@ -74,10 +75,10 @@ export function createOwnNotes(records: Records, places: Pick<Places, 'note'>): 
   }
 }
 
-function ownNote(id: string, { visibility, note }: NoteRecord): OwnNote {
+function ownNote(id: string, { visibility, note, files = [] }: NoteRecord): OwnNote {
   return isTombstone(note)
-    ? { id, visibility, note: undefined, deletedAt: String(note['deleted']) }
-    : { id, visibility, note, deletedAt: undefined }
+    ? { id, visibility, note: undefined, deletedAt: String(note['deleted']), files: [] }
+    : { id, visibility, note, deletedAt: undefined, files }
 }
 
 function isTombstone(note: JsonObject): boolean {

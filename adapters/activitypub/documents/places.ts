@@ -53,6 +53,8 @@ export type Place =
   | { readonly kind: 'actor' | 'profile' | 'inbox'; readonly agent: string }
   | { readonly kind: 'collection'; readonly agent: string; readonly name: CollectionName }
   | { readonly kind: 'note'; readonly agent: string; readonly id: string }
+  /** A file that goes with the note `id`, under a name that nobody guesses. */
+  | { readonly kind: 'media'; readonly agent: string; readonly id: string; readonly name: string }
 
 /** Undefined: there is nothing at this path. */
 export function placeOf(pathname: string): Place | undefined {
@@ -81,8 +83,14 @@ function placeOfAgent(pathname: string): Place | undefined {
   if (agent === undefined || reservedSlugs.includes(agent)) return undefined
   if (what === undefined) return { kind: 'actor', agent }
   if (what === 'notes') return id === undefined ? undefined : { kind: 'note', agent, id }
+  if (what === 'media') return placeOfMedia(agent, id)
   if (id !== undefined) return undefined
   if (what === 'inbox') return { kind: 'inbox', agent }
   const name = collectionNames.find((each) => each === what)
   return name === undefined ? undefined : { kind: 'collection', agent, name }
+}
+
+function placeOfMedia(agent: string, written = ''): Place | undefined {
+  const [, id, name] = /^([A-Za-z0-9_]+)-([a-z0-9]+)$/.exec(written) ?? []
+  return id === undefined || name === undefined ? undefined : { kind: 'media', agent, id, name }
 }

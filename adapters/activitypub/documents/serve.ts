@@ -12,6 +12,7 @@ import { jsonAnswer, nothingHere, otherMethod, pageAnswer, problem, textAnswer }
 import { collectionDocument } from './collections.ts'
 import { type Inbox, serveInbox } from './inbox.ts'
 import { hostMeta, nodeinfoDocument, nodeinfoLinks, nodeinfoType } from './instance-documents.ts'
+import { serveMedia } from './media.ts'
 import { wantsActivity } from './negotiate.ts'
 import { readNote } from './note-document.ts'
 import { notePage } from './pages/note-page.ts'
@@ -90,6 +91,8 @@ async function serveAgent(deps: Serving, place: Place, profile: AgentProfile, re
       return serveProfile(deps, profile, request)
     case 'note':
       return serveNote(deps, place, profile, request)
+    case 'media':
+      return serveMedia(deps, place, request)
     case 'collection': {
       const query = new URL(request.url).searchParams
       const page = query.has('page') ? { after: query.get('after') ?? '' } : undefined

@@ -1,5 +1,5 @@
 // What the operator decides about how our agents are shown to other servers.
-import type { AgentProfile, Records } from '../../../src/contract/index.ts'
+import type { AgentProfile, FileSource, Records } from '../../../src/contract/index.ts'
 import type { OwnKeys } from './own-keys.ts'
 import type { OwnNotes } from './own-notes.ts'
 import { type Places, reservedSlugs } from './places.ts'
@@ -29,6 +29,8 @@ export type DocumentDeps = {
   readonly keys: OwnKeys
   readonly notes: OwnNotes
   readonly records: Records
+  /** What is sent along with notes. */
+  readonly files: FileSource | undefined
   /** Of this gateway. */
   readonly version: string
   /** The actor who proves by a signature that the request is theirs. Undefined: nobody does. */

@@ -1,6 +1,7 @@
-// What goes beside the words: files that have an address, and pictures the words show. The rest stays a line of text. Pure.
+// What goes beside the words: files that are stored or have an address, and pictures the words show. The rest stays a line of text. Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
 import { replyTree } from '../../../src/rendering/index.ts'
+import { storedScheme } from '../wire/call.ts'
 import { inlinesIn } from './tree.ts'
 
 /** More are not shown by the servers most people are on. */
@@ -11,7 +12,7 @@ const pictureType: Readonly<Record<string, string>> = {
   ...{ webp: 'image/webp', avif: 'image/avif' },
 }
 // Only where to look: whether it is a picture is known by what the Markdown was read as.
-const picture = /!\[([^\]\n]{0,1500})\]\(<?(https:[^\s)>]{1,2000})/g
+const picture = /!\[([^\]\n]{0,1500})\]\(<?([^\s)>]{1,2000})/g
 
 export type Attached = {
   readonly attachments: readonly JsonObject[]
@@ -19,33 +20,51 @@ export type Attached = {
   readonly reply: NormalizedResponse
 }
 
-export function attachmentsOf(reply: NormalizedResponse): Attached {
+/** `servesFiles`: whether what is stored here can be asked for at an address of ours. */
+export function attachmentsOf(reply: NormalizedResponse, servesFiles: boolean): Attached {
+  const shown = shownIn(reply)
   const files = reply.parts.flatMap((part) => {
-    const attachment = attachmentOf(part)
+    const attachment = attachmentOf(part, shown, servesFiles)
     return attachment === undefined ? [] : [{ part, attachment }]
   })
   const taken = files.slice(0, maxAttachments)
   const parts = reply.parts.filter((part) => !taken.some((each) => each.part === part))
-  const attachments = [...taken.map(({ attachment }) => attachment), ...picturesIn(reply)].slice(0, maxAttachments)
+  const attachments = [...taken.map(({ attachment }) => attachment), ...picturesIn(reply, shown)].slice(
+    0,
+    maxAttachments,
+  )
   return { attachments, reply: { ...reply, parts } }
 }
 
-function attachmentOf(part: Part): JsonObject | undefined {
+function attachmentOf(part: Part, shown: readonly Shown[], servesFiles: boolean): JsonObject | undefined {
   if (!isKnownPart(part) || (part.kind !== 'file' && part.kind !== 'artifact')) return undefined
-  const { bytes_ref: ref, mime = 'application/octet-stream', name = '' } = part
+  const { bytes_ref: ref, attachment, mime = 'application/octet-stream', name = '' } = part
+  if (attachment !== undefined && servesFiles) {
+    // Words that show it say more about it than its name does.
+    const names = [name, `cid:${name}`, `${storedScheme}${attachment.id}`]
+    const alt = shown.find((each) => each.alt !== '' && names.includes(each.ref))?.alt ?? name
+    return document(`${storedScheme}${attachment.id}`, mime, alt)
+  }
   if (ref.kind !== 'url' && ref.kind !== 'content_addressed') return undefined
   return ref.url === undefined ? undefined : document(ref.url, mime, name)
 }
 
-function picturesIn(reply: NormalizedResponse): readonly JsonObject[] {
+type Shown = { readonly alt: string; readonly ref: string }
+
+function shownIn(reply: NormalizedResponse): readonly Shown[] {
   const texts = reply.parts.flatMap((part) =>
     isKnownPart(part) && part.kind === 'text' && part.mime === 'text/markdown' ? [part.content] : [],
   )
   const found = texts.flatMap((text) => [...text.matchAll(picture)])
-  if (found.length === 0) return []
+  return found.map(([, alt = '', ref = '']) => ({ alt, ref }))
+}
+
+function picturesIn(reply: NormalizedResponse, shown: readonly Shown[]): readonly JsonObject[] {
+  const elsewhere = shown.filter(({ ref }) => ref.startsWith('https:'))
+  if (elsewhere.length === 0) return []
   const links = new Set(inlinesIn(replyTree(reply)).flatMap((node) => (node.type === 'link' ? [node.url] : [])))
-  return found.flatMap(([, alt = '', written = '']) => {
-    const url = URL.canParse(written) ? new URL(written) : undefined
+  return elsewhere.flatMap(({ alt, ref }) => {
+    const url = URL.canParse(ref) ? new URL(ref) : undefined
     const type = pictureType[url?.pathname.split('.').at(-1)?.toLowerCase() ?? '']
     return url === undefined || type === undefined || !links.has(url.href) ? [] : [document(url.href, type, alt)]
   })

@@ -12,6 +12,8 @@ export type RenderSettings = Home & {
   readonly visibility: 'unlisted' | 'public'
   /** Longest note, in characters as servers count them. */
   readonly limit: number
+  /** Whether stored files can be asked for at addresses of ours. */
+  readonly servesFiles: boolean
 }
 
 type Rendered = { readonly call: DraftCall; readonly primary: boolean }
@@ -61,7 +63,7 @@ function notesOf(
 ): readonly Rendered[] {
   const visibility = isPrivate ? 'direct' : replyVisibility(to, settings.visibility)
   const people = peopleOf(settings, to, isPrivate)
-  const { attachments, reply: words } = attachmentsOf(reply)
+  const { attachments, reply: words } = attachmentsOf(reply, settings.servesFiles)
   const { notes, called } = wordsOf(words, {
     ...{ people, limit: settings.limit, hasFiles: attachments.length > 0 },
     // A question that only one person may see calls nobody else.

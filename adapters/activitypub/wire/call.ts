@@ -31,6 +31,12 @@ export type Recipient = JsonObject & {
   readonly shared_inbox: string | null
 }
 
+/** A stored file that goes with a note, under the name its address ends in. */
+export type NoteFile = JsonObject & { readonly name: string; readonly attachment: string }
+
+/** What a stored file is called in a draft, where it has no address yet. */
+export const storedScheme = 'attachment:'
+
 /** A note without its name and its time: both are given when it is queued, once for all inboxes it goes to. */
 export type DraftCall = JsonObject & {
   readonly op: 'draft'
@@ -59,6 +65,8 @@ export type ChangeCall = JsonObject & {
 export type KeptFacts = JsonObject & {
   readonly visibility: ReplyVisibility
   readonly recipients: readonly Recipient[]
+  /** Without it: none. */
+  readonly files?: readonly NoteFile[]
 }
 
 export type InboxCall = JsonObject & {

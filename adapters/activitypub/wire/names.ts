@@ -18,3 +18,8 @@ export function noteIri(origin: string, agent: string, digest: string): string {
 export function contextIri(noteId: string): string {
   return `${noteId}#context`
 }
+
+/** `name`: the note's digest, and what nobody can guess. */
+export function mediaIri(origin: string, agent: string, name: string): string {
+  return `${actorIri(origin, agent)}/media/${name}`
+}

@@ -14,6 +14,7 @@ export const home: RenderSettings = {
   agents: () => ['demo', 'scribe'],
   visibility: 'unlisted',
   limit: 500,
+  servesFiles: true,
 }
 
 export const alice = {

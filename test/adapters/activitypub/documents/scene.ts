@@ -8,6 +8,7 @@ import type { Visibility } from '../../../../adapters/activitypub/wire/activity.
 import type {
   AgentProfile,
   ChannelKeys,
+  FileSource,
   JsonObject,
   ListenAnswer,
   RawArrival,
@@ -62,6 +63,7 @@ const sharedKeys = memoryKeys()
 export function openDocuments(
   settings: Partial<DocumentSettings> = {},
   answer: ListenAnswer = { kind: 'stored', acceptances: [] },
+  files?: FileSource,
 ): DocumentScene {
   let nowMs = Date.parse('2026-11-17T12:00:00Z')
   const now = (): number => nowMs
@@ -77,6 +79,7 @@ export function openDocuments(
     keys,
     notes,
     records,
+    files,
     version: '0.1.0',
     maxBodyBytes: 256 * 1024,
     signerOf: async (request) => request.headers.get('x-test-signer') ?? undefined,

@@ -79,6 +79,24 @@ describe('what stands in a note', () => {
     expect(draft?.note['content']).not.toContain('chart 4.png')
   })
 
+  test('stored files are attached too, unless nobody could ask for them here', () => {
+    const parts = [1, 2, 3, 4, 5].map((each) => ({
+      ...{ kind: 'file' as const, mime: 'video/mp4', name: `${each}.mp4` },
+      bytes_ref: { kind: 'content_addressed' as const, algo: 'sha256' as const, digest: 'a'.repeat(64) },
+      attachment: { id: `00000000-0000-4000-8000-00000000000${each}`, bucket: 'files', path: `${each}` },
+    }))
+    const [draft] = drafts(saying('', { parts }))
+    expect(draft?.note['attachment']).toHaveLength(4)
+    expect(draft?.note['attachment']).toContainEqual({
+      ...{ type: 'Video', mediaType: 'video/mp4', name: '1.mp4' },
+      url: 'attachment:00000000-0000-4000-8000-000000000001',
+    })
+    expect(draft?.note['content']).toContain('5.mp4')
+    const [without] = drafts(saying('', { parts }), replyTo(), { settings: { ...home, servesFiles: false } })
+    expect(without?.note['attachment']).toEqual([])
+    expect(without?.note['content']).toContain('1.mp4')
+  })
+
   test('a file alone says no words of its own', () => {
     const bytes_ref = { kind: 'url' as const, url: 'https://files.example/a.pdf' }
     const [draft] = drafts(saying('', { parts: [{ kind: 'file', mime: 'application/pdf', name: 'a.pdf', bytes_ref }] }))

@@ -1,0 +1,36 @@
+// Stored files of a note get their addresses with its name: others fetch them hours later, and again. Who was told one may read it.
+import type { JsonObject } from '../../../src/contract/index.ts'
+import { sha256Hex } from '../../../src/verification/index.ts'
+import { type DraftCall, type NoteFile, storedScheme } from '../wire/call.ts'
+import { mediaIri } from '../wire/names.ts'
+
+const nameLength = 32
+
+/** `seed`: what nobody else knows, the same on every try. */
+export async function nameFiles(
+  draft: DraftCall,
+  { id, seed, origin }: { readonly id: string; readonly seed: string; readonly origin: string },
+): Promise<DraftCall & { readonly files?: readonly NoteFile[] }> {
+  const files: NoteFile[] = []
+  const attachment: JsonObject[] = []
+  for (const each of attachmentsIn(draft.note)) {
+    const stored = storedIn(each)
+    if (stored === undefined) {
+      attachment.push(each)
+      continue
+    }
+    const name = (await sha256Hex(`activitypub media ${seed} ${stored}`)).slice(0, nameLength)
+    files.push({ name, attachment: stored })
+    attachment.push({ ...each, url: mediaIri(origin, draft.agent, `${id.split('/').at(-1)}-${name}`) })
+  }
+  return files.length === 0 ? draft : { ...draft, note: { ...draft.note, attachment }, files }
+}
+
+function attachmentsIn({ attachment }: JsonObject): readonly JsonObject[] {
+  // Only this adapter's own render made it.
+  return Array.isArray(attachment) ? (attachment as readonly JsonObject[]) : []
+}
+
+function storedIn({ url }: JsonObject): string | undefined {
+  return typeof url === 'string' && url.startsWith(storedScheme) ? url.slice(storedScheme.length) : undefined
+}

@@ -1,0 +1,33 @@
+// A file that goes with a post, for whoever was told its address: as long as the post is there, and the file is.
+import type { FileSource } from '../../../src/contract/index.ts'
+import { nothingHere, problem } from './answers.ts'
+import { isForEverybody, type OwnNotes } from './own-notes.ts'
+import type { Place } from './places.ts'
+
+export type MediaDeps = { readonly notes: Pick<OwnNotes, 'find'>; readonly files: FileSource | undefined }
+
+/** Others keep what everybody may read for so long, and ask again. */
+const kept = 'public, max-age=3600'
+
+export async function serveMedia(
+  { notes, files }: MediaDeps,
+  { agent, id, name }: Extract<Place, { kind: 'media' }>,
+  request: Request,
+): Promise<Response> {
+  const found = await notes.find(agent, id)
+  if (found === undefined) return nothingHere()
+  const isOpen = isForEverybody(found.visibility)
+  if (found.deletedAt !== undefined) return isOpen ? gone() : nothingHere()
+  const attachment = found.files.find((each) => each.name === name)?.attachment
+  if (attachment === undefined) return nothingHere()
+  const answer = await files?.answer?.(attachment, request)
+  if (answer === undefined) return gone()
+  if (isOpen) answer.headers.set('cache-control', kept)
+  // Programs in browsers show posts, too; who has the address may read it in any case.
+  answer.headers.set('access-control-allow-origin', '*')
+  return answer
+}
+
+function gone(): Response {
+  return problem(410, 'this file is no more')
+}
