@@ -4,7 +4,7 @@ import type { Capabilities, EnvironmentReading } from '../../src/contract/index.
 
 const host = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?$/
 /** A host, as people write one, or the address of an actor. */
-const peerSchema = z
+export const peerSchema = z
   .string()
   .transform((text) => (text.includes('/') ? text : text.toLowerCase().replace(/^@/, '')))
   .refine(

@@ -29,6 +29,7 @@ import type { DocumentSettings } from './documents/settings.ts'
 import { createSignGet } from './documents/sign-get.ts'
 import { createSignerOf } from './documents/signer-of.ts'
 import { createGate } from './gate/open-gate.ts'
+import { createBlocks } from './manners/blocks.ts'
 import type { Manners } from './manners/manners.ts'
 import { createPace } from './manners/pace.ts'
 import { normalizeActivity } from './normalize/activity.ts'
@@ -80,13 +81,14 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const manners = mannersOf(settings)
   const home = (): Home => ({ places, agents: slugs(), manners })
   const pace = createPace(now, settings.hostLimit)
+  const blocks = createBlocks({ records, now, listed: settings.block })
   const gate = createGate({
     keys: remote.keys,
     now,
     origin,
     maxBytes: settings.maxBodyBytes,
     acceptsProofs: settings.acceptProofs,
-    screen: screenWith(manners, pace),
+    screen: screenWith({ manners, blocks, pace }),
   })
   const documents = {
     settings: shownOf(settings),
@@ -106,17 +108,17 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     verify: (arrival) => verifyActivity({ gate, remote, records, home, pace }, arrival),
     normalize: (payload, arrival, connection) => normalizeActivity(home(), payload, arrival, connection),
     render: (reply, to, mayNotify) => renderActivityPub(rendering, reply, to, mayNotify),
-    deliver: deliverTo(deps.places, deliverActivityPub(sending)),
+    deliver: deliverTo({ places: deps.places, blocks }, deliverActivityPub(sending)),
     limitedBy: hostOf,
     expand: (calls) => expand(calls),
     discovery: createDiscovery(documents),
     serve: createServe(documents),
-    operations: createOperations({ ...documents, now }),
+    operations: createOperations({ ...documents, now, limit: settings.limit, listed: settings.block }),
   })
 }
 
-function mannersOf({ allow, block, allowBots, follow }: ActivityPubSettings): Manners {
-  return { allow, block, bots: allowBots === true ? 'all' : allowBots === false ? [] : allowBots, follow }
+function mannersOf({ allow, allowBots, follow }: ActivityPubSettings): Manners {
+  return { allow, bots: allowBots === true ? 'all' : allowBots === false ? [] : allowBots, follow }
 }
 
 function shownOf(settings: ActivityPubSettings): DocumentSettings {

@@ -1,7 +1,8 @@
 // Hop 2: the gate with this connection's manners before it, and what the channel knows about whoever came through it.
 import type { RawArrival, Records, TransportAnswer, Verdict } from '../../src/contract/index.ts'
 import { type Gate, type GateDeps, verdictOf } from './gate/open-gate.ts'
-import { type Manners, mayWrite } from './manners/manners.ts'
+import type { Blocks } from './manners/blocks.ts'
+import { isListed, type Manners } from './manners/manners.ts'
 import type { Pace } from './manners/pace.ts'
 import { agentsNamed } from './normalize/audience.ts'
 import type { Home } from './normalize/scene.ts'
@@ -72,10 +73,14 @@ function objectOf({ object }: ReadActivity): string | undefined {
   return id === undefined || id.length > 1000 ? undefined : id
 }
 
-/** Who may come in at all and how often, by what they say they are: asked before anybody's server is. */
-export function screenWith(manners: Pick<Manners, 'allow' | 'block'>, pace: Pace): NonNullable<GateDeps['screen']> {
+export type ScreenDeps = { readonly manners: Pick<Manners, 'allow'>; readonly blocks: Blocks; readonly pace: Pace }
+
+/** Who may come in at all and how often, by what they say they are: asked before anybody's server is. A block wins. */
+export function screenWith({ manners, blocks, pace }: ScreenDeps): NonNullable<GateDeps['screen']> {
+  const mayWrite = async (actor: string): Promise<boolean> =>
+    !(await blocks.turnsAway(actor)) && (manners.allow.length === 0 || isListed(manners.allow, actor))
   return async ({ actor }) => {
-    if (!mayWrite(manners, actor))
+    if (!(await mayWrite(actor)))
       return refusal(403, 'not_federating', 'this server does not federate with yours; ask its operator')
     const seconds = pace.ask(new URL(actor).host)
     return seconds === undefined ? undefined : tooMany(seconds)

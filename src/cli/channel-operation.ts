@@ -1,9 +1,10 @@
 // A channel's command that asks the gateway: the frame of every operator's command around what the channel says itself.
+import { open } from 'node:fs/promises'
 import type { ArgsDef } from 'citty'
 import type { CommandFlags, OperatedAnswer, OperatingCommand, OperatorDesk } from '../contract/index.ts'
 import type { Node } from './command.ts'
 import { confirm, yesArg } from './confirm.ts'
-import { CommandError, exitCodes } from './exit.ts'
+import { CommandError, exitCodes, wrongUsage } from './exit.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
 
 const connectionArg = {
@@ -44,9 +45,33 @@ function deskFor(connection: string, callGateway: CallGateway, isOffline: boolea
   const at = connection.split('/').map(encodeURIComponent).join('/')
   return {
     isOffline,
+    readText,
     operate: (name, input) =>
       callGateway<OperatedAnswer>('POST', `/admin/connections/${at}/operations/${encodeURIComponent(name)}`, {
         body: input,
       }),
+  }
+}
+
+async function readText(path: string, maxBytes: number): Promise<string> {
+  const file = await open(path).catch(() => {
+    throw wrongUsage(`${path} cannot be read; name a file that is there`)
+  })
+  try {
+    // One byte more tells whether there are more: the size of a pipe is not known.
+    const bytes = Buffer.alloc(maxBytes + 1)
+    let length = 0
+    for (let isMore = true; isMore && length <= maxBytes; ) {
+      const { bytesRead } = await file.read(bytes, length, bytes.length - length)
+      length += bytesRead
+      isMore = bytesRead > 0
+    }
+    if (length > maxBytes) throw wrongUsage(`${path} has more than ${maxBytes} bytes; split it`)
+    return bytes.toString('utf8', 0, length)
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    throw wrongUsage(`${path} cannot be read; name a file`)
+  } finally {
+    await file.close()
   }
 }

@@ -42,6 +42,8 @@ export interface OperatorDesk {
   operate(name: string, input: JsonObject): Promise<OperatedAnswer>
   /** True: no gateway runs, and what is to be sent waits for one. */
   readonly isOffline: boolean
+  /** A file beside whoever asks, within its bounds. */
+  readText(path: string, maxBytes: number): Promise<string>
 }
 
 /** `id`: the row of what was changed, null where it only looked. `isRepeat`: it had been done before, and was not done again. */

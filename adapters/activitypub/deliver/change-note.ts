@@ -1,52 +1,71 @@
 // A note that was said is said in other words, or taken back: everybody who was told of it is told of that (mail 3.7).
 import type { JsonObject, Records, RenderedCall } from '../../../src/contract/index.ts'
-import { parseMarkdown, renderNote, writeMarkdown } from '../../../src/rendering/index.ts'
+import { type Note, parseMarkdown, renderNote, writeMarkdown } from '../../../src/rendering/index.ts'
 import { deleteOf, updateOf } from '../render/activity.ts'
 import { calling } from '../render/words.ts'
-import { type ChangeCall, type NoteRecord, noteFamily } from '../wire/call.ts'
+import type { KeptFacts, NoteRecord } from '../wire/call.ts'
 import { followersOf } from './followers.ts'
 import { toInboxes } from './to-inboxes.ts'
 
-export type ChangeDeps = { readonly records: Records; readonly now: () => number }
+/** `record`: the note from now on. `calls`: who is to be told, and of what. */
+export type ChangedNote = { readonly record: NoteRecord; readonly calls: readonly RenderedCall[] }
 
-/** None: there is no such note, or it was taken back before. */
-export async function changeNote(deps: ChangeDeps, call: ChangeCall): Promise<readonly RenderedCall[]> {
-  const record = await noteOf(deps, call.id)
-  if (record === undefined) return []
-  const { markdown } = call
-  const activity =
-    markdown === null
-      ? deleteOf(record, new Date(deps.now()).toISOString())
-      : updateOf(record, {
-          ...wordsFor(record, markdown),
-          version: call.version,
-          updated: laterThan(record, deps.now()),
-        })
-  const { visibility, recipients } = record
-  const followers = visibility === 'direct' ? [] : await followersOf(deps.records, call.agent)
-  return toInboxes({ agent: call.agent, visibility, recipients }, activity, followers, true)
+type Change = { readonly agent: string; readonly at: number }
+
+/** The note as one that says this. Undefined: it does not fit into one note. */
+export function noteSaying({ note }: NoteRecord, markdown: string, limit: number): Note | undefined {
+  const names = calledIn(note)
+  // Whom it calls stays as it was: they stand before the new words, where they are written down already or not.
+  const tree = calling(parseMarkdown(withoutLeading([...names.keys()], markdown)), [...names.keys()])
+  const [said, ...more] = renderNote(tree, { limit, hrefOf: (name) => names.get(name) })
+  return more.length > 0 ? undefined : said
 }
 
-/** Whom it calls stays as it was: they stand before the new words. */
-function wordsFor({ note }: NoteRecord, markdown: string): { readonly content: string; readonly source: string } {
-  const names = calledIn(note)
-  const tree = calling(parseMarkdown(markdown), [...names.keys()])
-  const [said] = renderNote(tree, { limit: Number.MAX_SAFE_INTEGER, hrefOf: (name) => names.get(name) })
-  return {
-    content: said?.html ?? '',
-    source: said === undefined ? '' : writeMarkdown({ type: 'root', children: said.blocks }),
-  }
+export async function saidAnew(
+  records: Records,
+  record: NoteRecord,
+  said: Note,
+  { agent, at }: Change,
+): Promise<ChangedNote> {
+  const version = (record.version ?? 0) + 1
+  const source = writeMarkdown({ type: 'root', children: said.blocks })
+  const activity = updateOf(record, { content: said.html, source, version, updated: laterThan(record, at) })
+  // Made above: the object of an Update is the note itself.
+  const changed = { ...record, note: activity['object'] as JsonObject, version }
+  return { record: changed, calls: await tell(records, changed, agent, activity) }
+}
+
+export async function takenBack(records: Records, record: NoteRecord, { agent, at }: Change): Promise<ChangedNote> {
+  const { visibility, recipients, audience } = record
+  const activity = deleteOf(record, new Date(at).toISOString())
+  const gone = { visibility, recipients, audience, note: activity['object'] as JsonObject }
+  return { record: gone, calls: await tell(records, gone, agent, activity) }
+}
+
+async function tell(
+  records: Records,
+  { visibility, recipients, files }: KeptFacts,
+  agent: string,
+  activity: JsonObject,
+): Promise<readonly RenderedCall[]> {
+  const followers = visibility === 'direct' ? [] : await followersOf(records, agent)
+  const kept = { visibility, recipients, ...(files === undefined ? {} : { files }) }
+  return toInboxes({ agent, ...kept }, activity, followers, false)
 }
 
 function laterThan({ note }: NoteRecord, now: number): string {
-  const published = Date.parse(String(note['published']))
-  return new Date(Math.max(now, published + 1)).toISOString()
+  const before = Math.max(...[note['published'], note['updated'] ?? ''].map((at) => Date.parse(String(at)) || 0))
+  return new Date(Math.max(now, before + 1)).toISOString()
 }
 
-async function noteOf({ records }: ChangeDeps, id: string): Promise<NoteRecord | undefined> {
-  // Only this adapter writes this family.
-  const record = (await records.get(noteFamily, id)) as NoteRecord | undefined
-  return record?.note['type'] === 'Note' ? record : undefined
+function withoutLeading(names: readonly string[], markdown: string): string {
+  let rest = markdown.trimStart()
+  for (let isFound = true; isFound; ) {
+    const name = names.find((each) => rest.toLowerCase().startsWith(`${each.toLowerCase()} `))
+    isFound = name !== undefined
+    if (name !== undefined) rest = rest.slice(name.length).trimStart()
+  }
+  return rest
 }
 
 function calledIn({ tag }: JsonObject): ReadonlyMap<string, string> {

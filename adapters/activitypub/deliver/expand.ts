@@ -1,9 +1,8 @@
 // Hop 8, before the commit: notes get their names and go to every inbox that must have them, each inbox in its own order (ruling 20).
 import type { Records, RenderedCall } from '../../../src/contract/index.ts'
 import { createOf, type Naming } from '../render/activity.ts'
-import type { ActivityPubCall, ChangeCall, DraftCall, Recipient } from '../wire/call.ts'
+import type { ActivityPubCall, DraftCall, Recipient } from '../wire/call.ts'
 import { contextIri } from '../wire/names.ts'
-import { changeNote } from './change-note.ts'
 import { followersOf } from './followers.ts'
 import { newNoteIri } from './name-draft.ts'
 import { nameFiles } from './name-files.ts'
@@ -23,11 +22,7 @@ export function createExpand(deps: ExpandDeps): (calls: readonly RenderedCall[])
     let before: Naming['after']
     for (const rendered of calls) {
       // Only this adapter's own render made it.
-      const call = rendered.call as ActivityPubCall | ChangeCall
-      if (call.op === 'change') {
-        expanded.push(...(await changeNote(deps, call)))
-        continue
-      }
+      const call = rendered.call as ActivityPubCall
       if (call.op !== 'draft') {
         expanded.push({ ...rendered, orderKey: call.inbox })
         continue

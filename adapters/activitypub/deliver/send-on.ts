@@ -1,5 +1,6 @@
 // Around what is rendered and delivered: whom a reply reaches is looked up when it is queued, and whoever wants nothing gets nothing.
 import type { Attempt, DeliveryOutcome, JsonObject, Places, RenderedCall } from '../../../src/contract/index.ts'
+import type { Blocks } from '../manners/blocks.ts'
 import type { Remote } from '../remote/remote.ts'
 import type { ActivityPubCall, InboxCall, KeptFacts, Recipient } from '../wire/call.ts'
 import { orderKeyOf, peerKey } from '../wire/peer-records.ts'
@@ -38,7 +39,7 @@ async function reachable(
 }
 
 /** By whom it is for, where that is somebody; else by where it goes. */
-function orderOf({ call, orderKey }: RenderedCall): string {
+export function orderOf({ call, orderKey }: RenderedCall): string {
   const { agent, inbox } = call as InboxCall
   const person = personAt(call as InboxCall)
   return person === undefined ? `${agent} ${orderKey ?? inbox}` : orderKeyOf(agent, person)
@@ -52,10 +53,15 @@ function personAt({ inbox, ...call }: InboxCall): string | undefined {
 
 type Deliver = (call: ActivityPubCall, attempt: Attempt) => Promise<DeliveryOutcome>
 
-/** Asked right before it leaves: a block may have come since it was queued. */
-export function deliverTo(places: Places | undefined, deliver: Deliver): Deliver {
+export type SendOnDeps = { readonly places: Places | undefined; readonly blocks: Blocks }
+
+/** Asked right before it leaves: a block, theirs or the operator's, may have come since it was queued. */
+export function deliverTo({ places, blocks }: SendOnDeps, deliver: Deliver): Deliver {
   return async (call, attempt) => {
     const person = call.op === 'deliver' ? personAt(call) : call.recipients[0]?.actor
+    const inbox = call.op === 'deliver' ? call.inbox : call.recipients[0]?.inbox
+    for (const peer of [person, inbox])
+      if (peer !== undefined && (await blocks.turnsAway(peer))) return { kind: 'refused', reason: 'blocked' }
     if (person === undefined || places === undefined) return deliver(call, attempt)
     const closed = await places.closed(peerKey(call.agent, person), attempt.runId)
     return closed === undefined ? deliver(call, attempt) : { kind: 'refused', reason: closed }

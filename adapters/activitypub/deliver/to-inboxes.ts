@@ -5,7 +5,7 @@ import type { KeptFacts, NoteCall, Recipient } from '../wire/call.ts'
 export type Told = KeptFacts & { readonly agent: string }
 
 /** Beyond these nobody is told by us; they find it at its place. */
-const maxInboxes = 5000
+const maxInboxes = 4900
 
 export function noteCall(told: Told, activity: JsonObject, inbox: string, isShared: boolean): NoteCall {
   const { agent, visibility, recipients, files } = told

@@ -6,8 +6,10 @@ import {
   type CommandResult,
   GatewayError,
 } from '../../../src/contract/index.ts'
+import { blockCommands } from '../operate/block-commands.ts'
 import { keyCommands } from '../operate/key-commands.ts'
 import { followerCommands, requestCommands } from '../operate/people-commands.ts'
+import { postCommands } from '../operate/post-commands.ts'
 import { reportCommands } from '../operate/report-commands.ts'
 import { checkActor, fieldsOf } from './check-actor.ts'
 import { checkCollection, checkInbox, checkNodeInfo, checkPage } from './check-places.ts'
@@ -36,8 +38,8 @@ const check: ChannelCommand = {
 
 export const activityPubCommands: ChannelCommands = {
   channel: 'activitypub',
-  description: 'See your agents as the fediverse does, and decide about followers, reports and keys.',
-  commands: [check, requestCommands, followerCommands, reportCommands, keyCommands],
+  description: 'See your agents as the fediverse does, and decide about posts, followers, reports, blocks and keys.',
+  commands: [check, postCommands, requestCommands, followerCommands, reportCommands, blockCommands, keyCommands],
 }
 
 type Seen = { readonly findings: readonly Finding[]; readonly actor: string | undefined }

@@ -1,10 +1,10 @@
 // How the operator wants this channel to behave towards others, and whom a rule is about. Pure.
 import type { RemoteActor } from '../wire/actor.ts'
+import { peerList } from './peer-list.ts'
 
 export type Manners = {
   /** Hosts and actors that may write at all; empty: everybody. */
   readonly allow: readonly string[]
-  readonly block: readonly string[]
   /** Machines that may talk to our agents; `all`: every one. */
   readonly bots: readonly string[] | 'all'
   /** Whether whoever asks may follow an agent. */
@@ -13,18 +13,7 @@ export type Manners = {
 
 /** An entry is an actor's address, or a host, which stands for the hosts below it too. */
 export function isListed(list: readonly string[], actor: string): boolean {
-  if (list.length === 0 || !URL.canParse(actor)) return false
-  const { host, hostname } = new URL(actor)
-  return list.some(
-    (entry) =>
-      entry === actor ||
-      (!entry.includes('/') && (entry === host || hostname === entry || hostname.endsWith(`.${entry}`))),
-  )
-}
-
-/** Whether they may come in, by what they say they are: asked before anything is proven, so that nothing is asked of them. */
-export function mayWrite({ allow, block }: Pick<Manners, 'allow' | 'block'>, actor: string): boolean {
-  return !isListed(block, actor) && (allow.length === 0 || isListed(allow, actor))
+  return peerList(list).has(actor)
 }
 
 const machines: ReadonlySet<string> = new Set(['Service', 'Application'])

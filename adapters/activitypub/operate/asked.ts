@@ -2,7 +2,6 @@
 import * as z from 'zod'
 import { GatewayError, type JsonObject } from '../../../src/contract/index.ts'
 import { standingOf } from '../documents/settings.ts'
-import type { OperateDeps } from './deps.ts'
 
 /** Short enough for an index, and nothing hidden in it. */
 export const word = z
@@ -24,7 +23,7 @@ export function asked<Schema extends z.ZodType>(schema: Schema, input: JsonObjec
 }
 
 /** Of those that are here. */
-export function knownAgent(deps: OperateDeps, agent: string): string {
+export function knownAgent(deps: Parameters<typeof standingOf>[0], agent: string): string {
   if (standingOf(deps, agent).kind === 'here') return agent
   throw new GatewayError('not_found', 'no agent of this name is an actor here; list them with parley agents')
 }

@@ -49,18 +49,6 @@ export type DraftCall = JsonObject & {
   readonly follows: boolean
 }
 
-/** A note that was said before is said in other words, or taken back; expanding it tells everybody who was told of the note. */
-export type ChangeCall = JsonObject & {
-  readonly op: 'change'
-  readonly agent: string
-  /** The note's IRI. */
-  readonly id: string
-  /** Null: it is taken back. */
-  readonly markdown: string | null
-  /** How often it was changed, this time included. */
-  readonly version: number
-}
-
 /** What is kept of a note beside itself, so that it can be shown, changed and taken back. */
 export type KeptFacts = JsonObject & {
   readonly visibility: ReplyVisibility
@@ -88,12 +76,16 @@ export type NoteRecord = KeptFacts & {
   readonly note: JsonObject
   /** IRIs it is addressed to; who may read it where it is direct. */
   readonly audience: readonly string[]
+  /** How often it was changed; without it: never. */
+  readonly version?: number
 }
 
 export const noteFamily = 'note'
 export const followerFamily = 'follower'
 /** Public and unlisted notes, the newest first: `{ id, published }`. */
 export const outboxFamily = 'outbox'
+/** The same for direct ones, which only the operator sees a list of. */
+export const directFamily = 'direct_outbox'
 
 const endOfTime = 8_640_000_000_000_000
 

@@ -1,11 +1,14 @@
 // What it takes to deliver in tests: stores in memory, keys, a clock that is moved by hand, and a fetch that may go to this machine.
 import { type DeliverDeps, deliverActivityPub } from '../../../adapters/activitypub/deliver/call.ts'
 import { createExpand } from '../../../adapters/activitypub/deliver/expand.ts'
+import { createPlaces } from '../../../adapters/activitypub/documents/places.ts'
+import { postOperations } from '../../../adapters/activitypub/operate/posts.ts'
 import type { ActivityPubCall, InboxCall } from '../../../adapters/activitypub/wire/call.ts'
 import type { Attempt, DeliveryOutcome, JsonObject, RenderedCall } from '../../../src/contract/index.ts'
 import { createPinnedFetch } from '../../../src/node/guarded-fetch.ts'
 import { memoryNotes } from '../../doubles/memory-notes.ts'
 import { type MemoryRecords, memoryRecords } from './memory-records.ts'
+import { type Outcome, operated } from './operated.ts'
 import type { TestKeys } from './own-keys.ts'
 import { origin } from './reply-scene.ts'
 
@@ -15,6 +18,8 @@ export type DeliveryScene = {
   readonly notes: ReturnType<typeof memoryNotes>
   expand(calls: readonly RenderedCall[]): Promise<readonly RenderedCall[]>
   deliver(call: ActivityPubCall, attempt?: Partial<Attempt>): Promise<DeliveryOutcome>
+  /** Something an operator asks about posts; what it changes is changed. */
+  operate(name: string, input: JsonObject): Promise<Outcome>
   /** The same stores, another process. */
   restart(): DeliveryScene
 }
@@ -38,10 +43,14 @@ export function deliveryScene(
     ...{ ownKeysOf: async () => keys, userAgent: 'Parley test', timeoutMs: 4000 },
     ...changes,
   })
+  const agents = () => [{ slug: 'demo', label: 'Demo', description: '', skills: [] }]
+  const settings = { follow: 'accept', isDiscoverable: false, isIndexable: false, retired: [] } as const
+  const posts = { records, agents, settings, places: createPlaces(changes.origin ?? origin), limit: 500 }
   return {
     ...stores,
     expand: createExpand({ origin, records, now, newId: () => `id-${ids++}` }),
     deliver: (call, attempt = {}) => deliver(call, attemptOf(attempt)),
+    operate: (name, input) => operated(postOperations(posts), records, { name, input, at: clock.at }),
     restart: () => deliveryScene(keys, origins, changes, stores),
   }
 }

@@ -108,7 +108,7 @@ export function readAs(
   const home: Home = {
     places: createPlaces('https://bot.example'),
     agents: agents ?? ['demo', 'helper'],
-    manners: { allow: [], block: [], bots: [], follow: 'accept', ...manners },
+    manners: { allow: [], bots: [], follow: 'accept', ...manners },
   }
   const arrival = { bytes: new Uint8Array(), headers: {}, receivedAt, isLoopback: false }
   const connection = { tenant: 'default', id: 'default', agent: 'demo', domain: 'bot.example' }

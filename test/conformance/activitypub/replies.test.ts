@@ -107,10 +107,6 @@ describe('what is sent', () => {
     return found
   }
   const callOf = (calls: readonly RenderedCall[], at = 0) => calls[at]?.call as InboxCall
-  const changeOf = (id: string, markdown: string | null): RenderedCall => ({
-    call: { op: 'change', agent: 'demo', id, markdown, version: 1 },
-    primary: true,
-  })
   const kindOf = ({ headers }: Received) => ('signature-input' in headers ? 'rfc9421' : 'cavage')
 
   test('AP-136: 40 KB become a thread of small notes that calls once and stays one conversation', async () => {
@@ -213,16 +209,16 @@ describe('what is sent', () => {
     const id = outcome.kind === 'delivered' ? (outcome.vendorId ?? '') : ''
     expect(outcome).toEqual({ kind: 'delivered', vendorId: id, name: `o:${id}` })
     expect(await scene.records.count('outbox')).toBe(1)
-    const [retracted, ...more] = await scene.expand([changeOf(id, null)])
-    expect(more).toEqual([])
-    await scene.deliver(retracted?.call as InboxCall)
+    const { sends } = await scene.operate('posts.delete', { id })
+    expect(sends).toHaveLength(1)
+    await scene.deliver(sends[0]?.call as InboxCall)
     expect(sent(1)).toMatchObject({
       path: '/inbox',
       json: { type: 'Delete', actor: demo, object: { id, type: 'Tombstone', formerType: 'Note' } },
     })
     expect(await scene.records.get(noteFamily, id)).toMatchObject({ note: { type: 'Tombstone' } })
     expect(await scene.records.count('outbox')).toBe(0)
-    expect(await scene.expand([changeOf(id, 'Back again')])).toEqual([])
+    await expect(scene.operate('posts.edit', { id, markdown: 'Back again' })).rejects.toThrow('taken back')
     // What still waited for another inbox does not bring it back.
     expect(await scene.restart().deliver(callOf(calls))).toEqual({ kind: 'refused', reason: 'note_withdrawn' })
     expect(await scene.records.count('outbox')).toBe(0)
@@ -231,8 +227,8 @@ describe('what is sent', () => {
   test('AP-141: other words go out under the same name, later than the first', async () => {
     const outcome = await scene.deliver(callOf(await expanded()))
     const id = outcome.kind === 'delivered' ? (outcome.vendorId ?? '') : ''
-    const [changed] = await scene.expand([changeOf(id, '# Better')])
-    expect(await scene.deliver(changed?.call as InboxCall)).toMatchObject({ kind: 'delivered' })
+    const { sends } = await scene.operate('posts.edit', { id, markdown: '# Better' })
+    expect(await scene.deliver(sends[0]?.call as InboxCall)).toMatchObject({ kind: 'delivered' })
     const { json } = sent(1)
     expect(json).toMatchObject({ type: 'Update', id: `${id}#update-1`, object: { id, type: 'Note' } })
     const note = json['object'] as JsonObject

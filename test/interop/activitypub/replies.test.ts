@@ -128,9 +128,8 @@ describeBeside('a Fedify server', findServer('./fedify-server.mjs', '@fedify/fed
     const answer = await answerTo(peer, 'users/bob')
     const outcome = await answer.scene.deliver(callOf(answer))
     const id = outcome.kind === 'delivered' ? (outcome.vendorId ?? '') : ''
-    const change = { op: 'change', agent: 'demo', id, markdown: null, version: 1 }
-    const [gone] = await answer.scene.expand([{ call: change, primary: true }])
-    expect(await answer.scene.deliver(gone?.call as InboxCall)).toMatchObject({ kind: 'delivered' })
+    const { sends } = await answer.scene.operate('posts.delete', { id })
+    expect(await answer.scene.deliver(sends[0]?.call as InboxCall)).toMatchObject({ kind: 'delivered' })
     expect((await peer.toldOf(2)).told.at(-1)).toMatchObject({ type: 'Delete', object: id, isTombstone: true })
   })
 })

@@ -1,6 +1,6 @@
 // Whom a rule of the operator is about, and how much one server may send.
 import { describe, expect, test } from 'vitest'
-import { isListed, mayWrite } from '../../../../adapters/activitypub/manners/manners.ts'
+import { isListed } from '../../../../adapters/activitypub/manners/manners.ts'
 import { createPace } from '../../../../adapters/activitypub/manners/pace.ts'
 
 const mallory = 'https://sub.bad.example/users/mallory'
@@ -16,12 +16,6 @@ describe('a list of hosts and actors', () => {
     ['ad.example', false],
   ])('%s is about an actor below bad.example: %s', (entry, expected) => {
     expect(isListed([entry], mallory)).toBe(expected)
-  })
-
-  test('a block wins, and an allow list lets in nobody else', () => {
-    expect(mayWrite({ allow: [], block: [] }, mallory)).toBe(true)
-    expect(mayWrite({ allow: ['good.example'], block: [] }, mallory)).toBe(false)
-    expect(mayWrite({ allow: ['bad.example'], block: [mallory] }, mallory)).toBe(false)
   })
 
   test('what is no address is on no list', () => {

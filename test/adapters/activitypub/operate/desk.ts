@@ -3,11 +3,17 @@ import { activityPubCommands } from '../../../../adapters/activitypub/install/co
 import type { CommandFlags, CommandResult, JsonObject, OperatorDesk } from '../../../../src/contract/index.ts'
 import type { FediverseGateway } from '../../../doubles/fediverse-gateway.ts'
 
-export function deskAt({ gateway: { gateway } }: FediverseGateway, isOffline = false): OperatorDesk {
+/** `files`: what commands may read, by name. */
+export function deskAt(
+  { gateway: { gateway } }: FediverseGateway,
+  isOffline = false,
+  files: Readonly<Record<string, string>> = {},
+): OperatorDesk {
   const [at] = gateway.connections
   if (at === undefined) throw new Error('no connection')
   return {
     isOffline,
+    readText: async (path) => files[path] ?? '',
     async operate(name, input) {
       const {
         value,

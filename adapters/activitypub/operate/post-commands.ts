@@ -1,0 +1,63 @@
+// `parley activitypub posts`: what the agents have posted, and what becomes of it.
+import type { ChannelCommandGroup, CommandFlags, OperatingCommand } from '../../../src/contract/index.ts'
+import { done, given, listed } from './answers.ts'
+import { pageFlags } from './people-commands.ts'
+
+const some = 'https://agents.example/ap/concierge/notes/3f2c'
+const idFlag = {
+  id: { type: 'positional', required: true, description: 'Its address, or the end of it, as the list shows it' },
+} as const
+
+const list: OperatingCommand = {
+  name: 'list',
+  description: 'List what was posted, the newest first. Direct posts are listed without their words.',
+  examples: ['parley activitypub posts list', 'parley activitypub posts list --agent concierge --private --json'],
+  flags: {
+    ...pageFlags,
+    agent: { type: 'string', description: 'Of this agent alone', valueHint: 'slug' },
+    private: { type: 'boolean', description: 'Show the words of direct posts, too' },
+  },
+  async operate(flags, desk) {
+    const answer = await desk.operate('posts.list', given(flags, 'limit', 'after', 'agent', 'private'))
+    const columns = ['published', 'visibility', 'id', 'words']
+    return listed(answer, {
+      name: 'posts',
+      columns,
+      none: 'Nothing was posted.',
+      more: 'parley activitypub posts list',
+    })
+  },
+}
+
+const edit: OperatingCommand = {
+  name: 'edit',
+  description:
+    'Have a post say something else; everybody who was told of it is told. Whom it calls and its files stay.',
+  examples: [`parley activitypub posts edit ${some} 'The train leaves at **nine**.'`],
+  flags: { ...idFlag, markdown: { type: 'positional', required: true, description: 'The new words, as Markdown' } },
+  async operate(flags, desk) {
+    const answer = await desk.operate('posts.edit', given(flags, 'id', 'markdown'))
+    if (answer.value['isChanged'] === false) return { value: answer.value, text: 'It says that already.' }
+    return done(answer, desk, `Changed; told to ${String(answer.value['told'])} inboxes.`)
+  },
+}
+
+const remove: OperatingCommand = {
+  name: 'delete',
+  description: 'Take a post back for good; everybody who was told of it is told, and its files go from its address.',
+  examples: [`parley activitypub posts delete ${some} --yes`],
+  flags: idFlag,
+  confirm: ({ id }: CommandFlags) => `Take ${String(id)} back? It cannot be undone.`,
+  async operate(flags, desk) {
+    const answer = await desk.operate('posts.delete', given(flags, 'id'))
+    return done(answer, desk, `Taken back; told to ${String(answer.value['told'])} inboxes.`)
+  },
+}
+
+export const postCommands: ChannelCommandGroup = {
+  name: 'posts',
+  description: 'What the agents have posted: see it, change it, take it back.',
+  examples: ['parley activitypub posts', `parley activitypub posts delete ${some} --yes`],
+  fallback: 'list',
+  commands: [list, edit, remove],
+}

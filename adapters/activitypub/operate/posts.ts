@@ -1,0 +1,90 @@
+// What our agents have posted: said in other words, or taken back. Everybody who was told is told, and our own address says it at once.
+import * as z from 'zod'
+import type { Effect, Operated, OperationChange, Operations, ProtocolSend } from '../../../src/contract/index.ts'
+import { GatewayError } from '../../../src/contract/index.ts'
+import { sha256Hex } from '../../../src/verification/index.ts'
+import { type ChangedNote, noteSaying, saidAnew, takenBack } from '../deliver/change-note.ts'
+import { listOf, subjectOf } from '../deliver/keep-note.ts'
+import { orderOf } from '../deliver/send-on.ts'
+import { type InboxCall, type NoteRecord, noteFamily, outboxKey } from '../wire/call.ts'
+import { asked, word } from './asked.ts'
+import type { PostDeps } from './deps.ts'
+import { listPosts } from './post-list.ts'
+
+const postShape = z.object({ id: word })
+const wordsShape = postShape.extend({ markdown: z.string().max(100_000) })
+const which = 'give id as the list shows it, or the address of the post'
+
+export function postOperations(deps: PostDeps): Operations {
+  return {
+    'posts.list': async (input) => ({ value: await listPosts(deps, input) }),
+    async 'posts.edit'(input, { at }) {
+      const { id, markdown } = asked(wordsShape, input, `${which}, and markdown`)
+      const post = await postAt(deps, id)
+      if (markdown.trim() === '') throw new GatewayError('bad_request', 'say what it shall say, or take it back')
+      const said = noteSaying(post.record, markdown, deps.limit)
+      if (said === undefined)
+        throw new GatewayError('bad_request', `it stays one post, of ${deps.limit} characters at most; say less`)
+      if (said.html === post.record.note['content']) return { value: { id: post.id, told: 0, isChanged: false } }
+      return changed(
+        post,
+        await saidAnew(deps.records, post.record, said, { agent: post.agent, at: Date.parse(at) }),
+        [],
+      )
+    },
+    async 'posts.delete'(input, { at }) {
+      const post = await postAt(deps, asked(postShape, input, which).id)
+      const gone = await takenBack(deps.records, post.record, { agent: post.agent, at: Date.parse(at) })
+      const published = String(post.record.note['published'])
+      // What is taken back is found in no list any more.
+      return changed(post, gone, [{ kind: 'remove', family: listOf(post.record), key: outboxKey(post.id, published) }])
+    },
+  }
+}
+
+type Post = { readonly id: string; readonly agent: string; readonly record: NoteRecord }
+
+/** By its address, or by the end of it. */
+async function postAt({ records, places, agents }: PostDeps, id: string): Promise<Post> {
+  const slugs = agents().map(({ slug }) => slug)
+  const written = /\/ap\/([a-z0-9-]+)\/notes\/([A-Za-z0-9_-]+)$/.exec(id)
+  const [, agent, end] = written ?? []
+  const isOurs = agent !== undefined && end !== undefined && places.note(agent, end) === id
+  const candidates = isOurs ? [[agent, end] as const] : slugs.map((slug) => [slug, id] as const)
+  for (const [slug, name] of candidates) {
+    const iri = places.note(slug, name)
+    // Only this adapter writes this family.
+    const record = (await records.get(noteFamily, iri)) as NoteRecord | undefined
+    if (record?.note['type'] === 'Note') return { id: iri, agent: slug, record }
+    if (record !== undefined) throw new GatewayError('not_found', 'this post was taken back before')
+  }
+  throw new GatewayError('not_found', 'there is no such post; list them with parley activitypub posts list')
+}
+
+async function changed(post: Post, { record, calls }: ChangedNote, more: readonly Effect[]): Promise<Operated> {
+  const { id, agent } = post
+  const isGone = record.note['type'] === 'Tombstone'
+  const name = isGone ? `${id}#delete` : `${id}#update-${record.version}`
+  const subject = subjectOf(record)
+  const kept: Effect = { kind: 'put', family: noteFamily, key: id, value: record, agent, ...subject }
+  const change: OperationChange = {
+    reason: isGone ? 'post_deleted' : 'post_edited',
+    // By the note and its version: whoever asks again, or at the same time, changes nothing twice.
+    deliveryId: name,
+    ...subject,
+    effects: [kept, ...more],
+    sends: await Promise.all(calls.map((call) => sendOf(name, call))),
+  }
+  const value = { id, told: calls.length, isChanged: true }
+  return { value, change }
+}
+
+/** In the order of whatever else goes there: nobody is told of a change before what it changes. */
+async function sendOf(name: string, rendered: ChangedNote['calls'][number]): Promise<ProtocolSend> {
+  const { inbox } = rendered.call as InboxCall
+  return {
+    call: rendered.call,
+    orderKey: orderOf(rendered),
+    clientId: `${name} ${(await sha256Hex(inbox)).slice(0, 32)}`,
+  }
+}
