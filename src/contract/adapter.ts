@@ -1,4 +1,5 @@
 // The adapter: four verbs in the order of the journey, optional verbs declared as capabilities (ruling 33).
+import type { AroundRequest, AroundWords } from './around.ts'
 import type { Arrived, Connection, KeptFacts, RawArrival } from './arrival.ts'
 import type { Capabilities, OptionalVerb } from './capabilities.ts'
 import type { DiscoveryVerbs } from './discovery.ts'
@@ -74,6 +75,8 @@ export interface OptionalVerbs {
   openFile?(ref: JsonObject, signal: AbortSignal): Promise<OpenedFile>
   /** What an operator may ask for while the gateway runs. */
   readonly operations?: Operations
+  /** Words of others that a message answers and the conversation does not have, the oldest first. Only what all may read. */
+  around?(asked: AroundRequest, signal: AbortSignal): Promise<readonly AroundWords[]>
 }
 
 /** Arrivals pulled together; the cursor moves, and `acknowledge` is called, only after they are committed. */
@@ -83,6 +86,9 @@ export type SourceBatch = {
   /** For transports that want an answer to each: the answers in the order of the arrivals. */
   acknowledge?(answers: readonly TransportAnswer[]): Promise<void>
 }
+
+/** Looked up where the adapter has to: who somebody is may be known only to its store. */
+type Kept<Payload> = Payload | undefined | Promise<Payload | undefined>
 
 /** What an adapter author writes. */
 export interface AdapterDefinition<Payload, Call extends JsonObject> extends OptionalVerbs {
@@ -94,7 +100,7 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
    * The payload of an arrival that was judged genuine when it came; without it remains cannot be driven again. Undefined where
    * what is kept does not say who sent it: nobody is guessed.
    */
-  payloadOf?(arrival: RawArrival, kept: KeptFacts): Payload | undefined
+  payloadOf?(arrival: RawArrival, kept: KeptFacts): Kept<Payload>
   normalize(payload: Payload, arrival: RawArrival, connection: Connection): readonly Arrived[]
   /** `mayNotify`: names as written, in small letters, that may reach whom they name; any other must reach nobody. */
   render(
@@ -116,7 +122,9 @@ export interface Adapter extends OptionalVerbs {
   readonly endpoints: readonly Endpoint[]
   receive(arrival: RawArrival, connection: Connection): Promise<Reception>
   /** Reads what was kept of an earlier, genuine arrival. Never called with anything from outside. */
-  readonly reread: ((arrival: RawArrival, connection: Connection, kept: KeptFacts) => Reception | undefined) | undefined
+  readonly reread:
+    | ((arrival: RawArrival, connection: Connection, kept: KeptFacts) => Promise<Reception | undefined>)
+    | undefined
   render(
     reply: NormalizedResponse,
     to: JsonObject,
@@ -161,10 +169,10 @@ function read<Payload>(
 
 function rereader<Payload>(
   definition: Pick<AdapterDefinition<Payload, never>, 'normalize'>,
-  payloadOf: (arrival: RawArrival, kept: KeptFacts) => Payload | undefined,
+  payloadOf: (arrival: RawArrival, kept: KeptFacts) => Kept<Payload>,
 ): NonNullable<Adapter['reread']> {
-  return (arrival, connection, kept) => {
-    const payload = payloadOf(arrival, kept)
+  return async (arrival, connection, kept) => {
+    const payload = await payloadOf(arrival, kept)
     return payload === undefined ? undefined : read(definition, payload, arrival, connection)
   }
 }
@@ -196,7 +204,7 @@ export class UnreadableArrival extends Error {
 
 const verbNames: readonly OptionalVerb[] = [
   ...(['acknowledge', 'follow', 'expand', 'discovery', 'reconcile', 'live', 'source', 'listen', 'takeHanded'] as const),
-  ...(['serve', 'transient', 'openFile', 'operations'] as const),
+  ...(['serve', 'transient', 'openFile', 'operations', 'around'] as const),
 ]
 
 function requireDeclaredVerbs(definition: OptionalVerbs & { channel: string; capabilities: Capabilities }): void {

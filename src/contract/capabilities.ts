@@ -95,3 +95,4 @@ export type OptionalVerb =
   | 'transient'
   | 'openFile'
   | 'operations'
+  | 'around'

@@ -14,7 +14,7 @@ export async function resubmit(deps: GatewayDeps, inboxId: string, by: string): 
   const reread = at?.adapter.reread
   if (remains === undefined || at === undefined || reread === undefined) return false
   // Nothing is kept of an arrival that named a chain of callers and became no message: what is here named none.
-  const reception = reread(arrivalOf(remains.raw, deps.now()), at.connection, { subject: remains.subject })
+  const reception = await reread(arrivalOf(remains.raw, deps.now()), at.connection, { subject: remains.subject })
   if (reception?.kind !== 'read') return false
   const claimed = await claimFiles(deps, at, reception.arrivals)
   if (claimed.kind === 'refused') return false

@@ -25,6 +25,7 @@ import { keepReplyFiles, type ReplyScene } from './files/reply-files.ts'
 import { type Occasion, occasionOf } from './occasion.ts'
 import { createPauses } from './pauses.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
+import { readAround } from './read-around.ts'
 import { recallRemotes } from './recall-remotes.ts'
 import { unknownAgent } from './route-arrival.ts'
 import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
@@ -139,7 +140,7 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
 
 async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): Promise<RunResult> {
   const { agent, control, facts, pauses, occasion, chain, signal } = running
-  const transcript = await transcriptOf(deps, ready)
+  const remembered = await transcriptOf(deps, ready)
   const step = createStep(stepDeps(deps, ready, running))
   const bringing = {
     ...{ deps, ready, step },
@@ -148,6 +149,7 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
       return AbortSignal.any([signal, control.stop])
     },
   }
+  const transcript = [...remembered, ...(await readAround(bringing, remembered))]
   const turns = transcript.map(historyTurn).filter((turn) => turn !== undefined)
   const { files, members, history, bring } = await untilAborted(signal, () => openTurnFiles(bringing, turns))
   const made: Made = { lines: [], extras: [], timers: [], used: [], run: undefined }

@@ -27,7 +27,7 @@ export function userEnvelope(message: StoredMessage, facts: TurnFacts): Envelope
 }
 
 /** A line of what was said around the agent and not to it: no run is about it. */
-export function overheardEnvelope(message: StoredMessage): Envelope {
+export function overheardEnvelope(message: Pick<StoredMessage, 'id' | 'sender' | 'parts' | 'received_at'>): Envelope {
   const metadata = { message_id: message.id, sender: reducedSender(message.sender), overheard: true }
   return envelope('user', message.parts, metadata, message.received_at)
 }

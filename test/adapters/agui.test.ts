@@ -131,18 +131,18 @@ describe('what is kept of a request', () => {
   const kept = fixtures.sign(bytesOf(run({})))
   test.each([['gw:token/89abcdef'], ['test:ada'], [null]])(
     'is not read again as this machine’s when %j sent it',
-    (subject) => {
-      expect(adapter.reread?.(kept, kit.connection, { subject })).toBeUndefined()
+    async (subject) => {
+      expect(await adapter.reread?.(kept, kit.connection, { subject })).toBeUndefined()
     },
   )
 
-  test('is read again as this machine’s own, with the chain it named', () => {
+  test('is read again as this machine’s own, with the chain it named', async () => {
     const caller = {
       ...{ caller_agent: 'a', caller_user: 0, caller_host: 'https://a.example' },
       chain_depth: 1,
       chain_root: 'r',
     }
-    expect(adapter.reread?.(kept, kit.connection, { subject: 'gw:user/local', caller })).toMatchObject({
+    expect(await adapter.reread?.(kept, kit.connection, { subject: 'gw:user/local', caller })).toMatchObject({
       kind: 'read',
       arrivals: [{ subject: 'gw:user/local', message: { channel: { caller } } }],
     })

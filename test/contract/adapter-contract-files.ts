@@ -1,4 +1,4 @@
-// The adapter kit about files: those a platform holds for us, and those a reply brings to it.
+// The adapter kit about what is not in a message: files that a platform holds for us or a reply brings, and what is answered.
 import { inspect } from 'node:util'
 import { expect } from 'vitest'
 import type { FileSource, JsonObject, OpenedFile, Part } from '../../src/contract/index.ts'
@@ -24,6 +24,14 @@ export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareCla
       expect(opened, JSON.stringify(fault)).toMatchObject(expected as object)
       for (const secret of Object.values(fixtures.secrets)) expect(inspect(opened, { depth: 9 })).not.toContain(secret)
     }
+  })
+  clause('verb: around says nothing where nothing is answered, or nobody waits', async () => {
+    const { around } = adapterFor(fixtures)
+    if (around === undefined) return
+    const asked = (signal: AbortSignal, more: object) =>
+      around({ message: { id: 'https://a.example/1', ...more }, agent: 'demo', known: new Set() }, signal)
+    expect(await asked(AbortSignal.timeout(5000), {})).toEqual([])
+    expect(await asked(AbortSignal.abort(), { in_reply_to: 'https://a.example/0' })).toEqual([])
   })
   clause('deliver: a file is one upload, and none where there is nothing to upload', async () => {
     await withVendor(async (server) => {

@@ -31,7 +31,7 @@ const turnedAway: Judge = (event) =>
 
 /** Reads what was kept of an arrival that was turned away as if it were one. */
 const readingAgain = ({ reread }: Adapter): Partial<Adapter> => ({
-  reread(arrival, connection, kept) {
+  async reread(arrival, connection, kept) {
     const { turned_away: text } = JSON.parse(new TextDecoder().decode(arrival.bytes)) as { turned_away?: string }
     return reread?.(
       text === undefined ? arrival : { ...arrival, bytes: new TextEncoder().encode(text) },

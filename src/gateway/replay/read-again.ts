@@ -14,11 +14,11 @@ export type ReadAgain =
 
 type ReadDeps = Pick<GatewayDeps, 'validation' | 'log'>
 
-export function readAgain(deps: ReadDeps, at: GatewayConnection, member: StoredMember): ReadAgain {
+export async function readAgain(deps: ReadDeps, at: GatewayConnection, member: StoredMember): Promise<ReadAgain> {
   const { message, replyTo, raw } = member
   if (raw === null && message === null) throw erased()
   const stored = message === null || replyTo === null ? undefined : { ...member, message, replyTo }
-  const today = raw === null ? undefined : fromOriginal(deps, at, member, raw)
+  const today = raw === null ? undefined : await fromOriginal(deps, at, member, raw)
   if (stored === undefined) {
     if (today !== undefined) return today
     throw new GatewayError('conflict', '[replay] this channel cannot read a stored original again; nothing can be run')
@@ -34,15 +34,15 @@ export function readAgain(deps: ReadDeps, at: GatewayConnection, member: StoredM
     : { kind: 'message', row: stored, note: 'its original was kept without some of its content' }
 }
 
-function fromOriginal(
+async function fromOriginal(
   deps: ReadDeps,
   at: GatewayConnection,
   member: StoredMember,
   raw: JsonObject,
-): ReadAgain | undefined {
+): Promise<ReadAgain | undefined> {
   const { channel, recipient_capabilities } = member.message ?? {}
   const kept = { subject: member.subject, caller: channel?.caller, agentChain: recipient_capabilities?.agent_chain }
-  const reception = at.adapter.reread?.(arrivalOf(raw, receivedAt(member)), at.connection, kept)
+  const reception = await at.adapter.reread?.(arrivalOf(raw, receivedAt(member)), at.connection, kept)
   if (reception === undefined) return undefined
   if (reception.kind === 'unreadable') return { kind: 'remains', outcome: 'dead', reason: reception.reason }
   if (reception.kind !== 'read') return undefined

@@ -56,7 +56,7 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
   const notes: string[] = []
   const rows: WaitingMessage[] = []
   for (const member of stored.members) {
-    const read = readAgain(deps, at, member)
+    const read = await readAgain(deps, at, member)
     if (read.kind === 'remains') return { ended: without(read.outcome, read.reason), notes }
     if (read.note !== undefined) notes.push(`message ${member.id}: ${read.note}`)
     rows.push(read.row)

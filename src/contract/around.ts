@@ -1,0 +1,20 @@
+// What a message is about and does not say: words of others that it answers (hop 7). They are something to know and never a request.
+import type { NormalizedMessage } from './message.ts'
+import type { KnownPart } from './parts.ts'
+
+/** A message that was let in, and what the conversation has already. */
+export type AroundRequest = {
+  readonly message: Pick<NormalizedMessage, 'id' | 'in_reply_to' | 'channel'>
+  readonly agent: string
+  /** Ids of messages that the agent is shown anyway. */
+  readonly known: ReadonlySet<string>
+}
+
+/** Somebody's words as the platform shows them. Who they are is shown, and nothing is proven by it. */
+export type AroundWords = {
+  readonly id: string
+  readonly address: string
+  readonly name?: string
+  readonly parts: readonly KnownPart[]
+  readonly at?: string
+}

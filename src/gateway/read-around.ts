@@ -1,0 +1,62 @@
+// Hop 7, before the agent runs: the words of others that its message answers, asked of the platform. Only here, where every member
+// is admitted: a stranger's message never causes a look-up. They are shown like anything overheard, and belong to no transcript.
+import type { AgentContext } from '../agent/context.ts'
+import type { AroundWords, Envelope, Json, KnownPart, Part } from '../contract/index.ts'
+import { overheardEnvelope } from '../sessions/codec.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+import { untilAborted } from './until-aborted.ts'
+
+export type AroundScene = {
+  readonly ready: Pick<ReadyTurn, 'at' | 'lane' | 'members'>
+  readonly step: AgentContext['step']
+  /** Ends the reading: lease lost, deadline, or somebody stopped the run. */
+  readonly signal: AbortSignal
+}
+
+const timeoutMs = 10_000
+const maxWords = 3
+const maxLength = 4000
+
+/** The oldest first. Nothing where the channel cannot tell, or not in time: the message stands for itself then. */
+export async function readAround(scene: AroundScene, transcript: readonly Envelope[]): Promise<readonly Envelope[]> {
+  const { ready, step, signal } = scene
+  const { adapter } = ready.at
+  const lead = ready.members.at(-1)
+  if (adapter.around === undefined || lead?.message.in_reply_to === undefined) return []
+  const { message, row } = lead
+  const known = new Set(transcript.flatMap(({ metadata }) => metadata['message_id'] ?? []).map(String))
+  const asked = { message, agent: ready.lane.agent, known }
+  const read = async (): Promise<Json> => {
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+    const found = await untilAborted(inTime, () => adapter.around?.(asked, inTime) ?? []).catch(() => [])
+    signal.throwIfAborted()
+    return found.slice(-maxWords).map(bounded) as Json
+  }
+  // A step like any other (ruling 16): a turn that is taken up again is shown what it was shown before. It holds what was put into it.
+  const words = (await step('parley/around', read, { idempotent: true, args: row.id })) as unknown
+  return (words as readonly AroundWords[]).map((each) => lineOf(each, message.received_at))
+}
+
+/** As JSON: what is not there is not named. */
+function bounded({ id, address, name, parts, at }: AroundWords): Json {
+  const shown: KnownPart[] = []
+  let room = maxLength
+  for (const part of parts) {
+    if (part.kind === 'text' && room > 0) shown.push({ ...part, content: cut(part.content, room) })
+    else if (part.kind === 'link' && room > 0) shown.push(part)
+    room -= part.kind === 'text' ? part.content.length : 0
+  }
+  return JSON.parse(JSON.stringify({ id, address, name, parts: shown, at }))
+}
+
+function cut(text: string, room: number): string {
+  return text.length <= room ? text : `${text.slice(0, room).toWellFormed()} […]`
+}
+
+function lineOf({ id, address, name, parts, at }: AroundWords, receivedAt: string): Envelope {
+  const shown = name === undefined ? {} : { display_name: name }
+  // Shown by a server and proven by nobody.
+  const sender = { address, ...shown, auth_method: 'none', verified: false } as const
+  const said: Part[] = [...parts]
+  return overheardEnvelope({ id, sender, parts: said, received_at: at ?? receivedAt })
+}
