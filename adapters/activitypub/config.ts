@@ -37,6 +37,8 @@ export const activitypubSettingsSchema = z.strictObject({
     .transform((text) => text.toLowerCase())
     .refine((text) => host.test(text), 'must be a host such as example.org; correct ACTIVITYPUB_HANDLE_HOST')
     .optional(),
+  /** Whether an agent is shown the post that it is mentioned under. */
+  readParents: z.boolean('must be on or off; correct ACTIVITYPUB_READ_PARENTS').default(true),
   /** Whether a post that somebody else passes on counts by the proof it carries (FEP-8b32). */
   acceptProofs: z.boolean().default(false),
   /** Agents that were here and never come back: others are told to forget them. */
@@ -84,6 +86,7 @@ export function activitypubFromEnvironment(
   const given = (name: string): string | undefined => env[name]?.trim() || undefined
   const bots = given('ACTIVITYPUB_ALLOW_BOTS')
   const limit = given('ACTIVITYPUB_LIMIT')
+  const parents = given('ACTIVITYPUB_READ_PARENTS')
   return {
     settings: {
       allow: list(given('ACTIVITYPUB_ALLOW')),
@@ -92,11 +95,14 @@ export function activitypubFromEnvironment(
       ...(given('ACTIVITYPUB_FOLLOW') === undefined ? {} : { follow: given('ACTIVITYPUB_FOLLOW') }),
       ...(given('ACTIVITYPUB_VISIBILITY') === undefined ? {} : { visibility: given('ACTIVITYPUB_VISIBILITY') }),
       ...(limit === undefined ? {} : { limit: Number(limit) }),
+      ...(parents === undefined ? {} : { readParents: onOrOff[parents] ?? parents }),
       ...(given('ACTIVITYPUB_HANDLE_HOST') === undefined ? {} : { handleHost: given('ACTIVITYPUB_HANDLE_HOST') }),
       ...(given('ACTIVITYPUB_CONTACT') === undefined ? {} : { shown: { contact: given('ACTIVITYPUB_CONTACT') } }),
     },
   }
 }
+
+const onOrOff: Readonly<Record<string, boolean>> = { on: true, off: false }
 
 function list(text: string | undefined): readonly string[] {
   return (text ?? '').split(',').flatMap((entry) => entry.trim() || [])
@@ -107,7 +113,7 @@ const [minutes, hours] = [60_000, 3_600_000]
 /** Servers count characters as people see them (`limit`), which may be any number of units; what bounds a post in these is its bytes. */
 const maxTextLength = 48 * 1024
 
-export function capabilitiesOf(callTimeoutMs: number): Capabilities {
+export function capabilitiesOf(callTimeoutMs: number, readsParents: boolean): Capabilities {
   return {
     maxTextLength,
     // A note keeps its name on every try, and whoever knows it takes it once.
@@ -126,10 +132,10 @@ export function capabilitiesOf(callTimeoutMs: number): Capabilities {
       { per: 'words', count: 5, perMs: hours },
     ],
     receivedVia: 'activitypub',
-    authMethods: ['ap-http-signature', 'ap-object-integrity-proof'],
+    authMethods: ['ap-http-signature', 'ap-object-integrity-proof', 'ap-origin-fetch'],
     mentionRelay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
     coversNames: true,
     isInteractive: true,
-    verbs: ['expand', 'discovery', 'serve', 'operations'],
+    verbs: ['expand', 'discovery', 'serve', 'operations', ...(readsParents ? (['around'] as const) : [])],
   }
 }

@@ -9,6 +9,7 @@ import {
   defineAdapter,
   GatewayError,
 } from '../../src/contract/index.ts'
+import { readParents } from './around.ts'
 import {
   type ActivityPubSettings,
   type ActivityPubSettingsInput,
@@ -31,13 +32,14 @@ import { createSignerOf } from './documents/signer-of.ts'
 import { createGate } from './gate/open-gate.ts'
 import { createBlocks } from './manners/blocks.ts'
 import type { Manners } from './manners/manners.ts'
+import { createMayWrite } from './manners/may-write.ts'
 import { createPace } from './manners/pace.ts'
 import { normalizeActivity } from './normalize/activity.ts'
 import type { Home } from './normalize/scene.ts'
 import { createOperations } from './operate/index.ts'
 import { createRemote } from './remote/remote.ts'
 import { renderActivityPub } from './render/reply.ts'
-import { screenWith, verifyActivity } from './verify.ts'
+import { keptPayload, screenWith, verifyActivity } from './verify.ts'
 import type { ActivityPubCall } from './wire/call.ts'
 import type { ActivityPayload } from './wire/payload.ts'
 
@@ -63,6 +65,7 @@ export function activitypub(options: ActivityPubOptions = {}): ConnectionConfig 
 
 function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Adapter {
   const { now } = deps
+  const { acceptProofs: acceptsProofs } = settings
   const origin = publicOrigin(settings, deps.publicUrl)
   const guardedFetch = needed(deps.guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch')
   const notes = needed(deps.notes, 'notes; pass deps.notes')
@@ -80,15 +83,13 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const remote = createRemote({ guardedFetch, notes, now, origins, signGet, userAgent })
   const manners = mannersOf(settings)
   const home = (): Home => ({ places, agents: slugs(), manners })
-  const pace = createPace(now, settings.hostLimit)
   const blocks = createBlocks({ records, now, listed: settings.block })
+  const mayWrite = createMayWrite(manners, blocks)
+  const knowing = { remote, records, home, mayWrite }
+  const pace = createPace(now, settings.hostLimit)
   const gate = createGate({
-    keys: remote.keys,
-    now,
-    origin,
-    maxBytes: settings.maxBodyBytes,
-    acceptsProofs: settings.acceptProofs,
-    screen: screenWith({ manners, blocks, pace }),
+    ...{ keys: remote.keys, now, origin, acceptsProofs },
+    ...{ maxBytes: settings.maxBodyBytes, screen: screenWith(mayWrite, pace) },
   })
   const documents = {
     settings: shownOf(settings),
@@ -103,9 +104,10 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const expand = expandTo(remote, createExpand({ origin, records, newId, now }))
   return defineAdapter<ActivityPayload, ActivityPubCall>({
     channel: 'activitypub',
-    capabilities: capabilitiesOf(callTimeoutMs),
+    capabilities: capabilitiesOf(callTimeoutMs, settings.readParents),
     endpoints: servedPaths.map((path) => ({ path, answer: 'serve' })),
-    verify: (arrival) => verifyActivity({ gate, remote, records, home, pace }, arrival),
+    verify: (arrival) => verifyActivity({ ...knowing, gate, pace }, arrival),
+    payloadOf: (arrival, kept) => keptPayload({ ...knowing, acceptsProofs }, arrival, kept),
     normalize: (payload, arrival, connection) => normalizeActivity(home(), payload, arrival, connection),
     render: (reply, to, mayNotify) => renderActivityPub(rendering, reply, to, mayNotify),
     deliver: deliverTo({ places: deps.places, blocks }, deliverActivityPub(sending)),
@@ -114,6 +116,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     discovery: createDiscovery(documents),
     serve: createServe(documents),
     operations: createOperations({ ...documents, now, limit: settings.limit, listed: settings.block }),
+    ...(settings.readParents ? { around: (asked, signal) => readParents(knowing, asked, signal) } : {}),
   })
 }
 

@@ -1,8 +1,9 @@
 // Hop 2: the gate with this connection's manners before it, and what the channel knows about whoever came through it.
-import type { RawArrival, Records, TransportAnswer, Verdict } from '../../src/contract/index.ts'
+import type { KeptFacts, RawArrival, Records, TransportAnswer, Verdict } from '../../src/contract/index.ts'
+import { type KeptDeps, keptActivity } from './gate/kept-activity.ts'
 import { type Gate, type GateDeps, verdictOf } from './gate/open-gate.ts'
-import type { Blocks } from './manners/blocks.ts'
-import { isListed, type Manners } from './manners/manners.ts'
+import { passedOn } from './gate/passed-on.ts'
+import type { MayWrite } from './manners/may-write.ts'
 import type { Pace } from './manners/pace.ts'
 import { agentsNamed } from './normalize/audience.ts'
 import type { Home } from './normalize/scene.ts'
@@ -11,11 +12,16 @@ import type { GatedActivity, ReadActivity } from './wire/activity.ts'
 import type { ActivityPayload, KnownFacts } from './wire/payload.ts'
 import { hasBlocked, peerFamilies } from './wire/peer-records.ts'
 
-export type VerifyDeps = {
-  readonly gate: Gate
-  readonly remote: Pick<Remote, 'refreshActor' | 'handle'>
+/** What is needed to say who wrote, and what is known about them. */
+export type KnowDeps = {
+  readonly remote: Pick<Remote, 'refreshActor' | 'handle' | 'actor' | 'post'>
   readonly records: Records
   readonly home: () => Home
+  readonly mayWrite: MayWrite
+}
+
+export type VerifyDeps = KnowDeps & {
+  readonly gate: Gate
   readonly pace: Pace
 }
 
@@ -32,7 +38,23 @@ export async function verifyActivity(deps: VerifyDeps, arrival: RawArrival): Pro
   if (verdict.kind !== 'genuine') return verdict
   const seconds = deps.pace.take(new URL(verdict.payload.signer.id).host)
   if (seconds !== undefined) return { kind: 'handshake', answer: tooMany(seconds) }
-  return { kind: 'genuine', payload: await known(deps, verdict.payload) }
+  return { kind: 'genuine', payload: await payloadIn(deps, verdict.payload) }
+}
+
+/** What a community passes on is its author's, where that can be shown; anything else is its signer's. */
+async function payloadIn(deps: KnowDeps, gated: GatedActivity): Promise<ActivityPayload> {
+  const passed = await passedOn(deps, gated)
+  return passed?.kind === 'unproven' ? { ...passed, gated } : known(deps, passed?.gated ?? gated)
+}
+
+/** The same for what was kept. */
+export async function keptPayload(
+  deps: KnowDeps & KeptDeps,
+  arrival: RawArrival,
+  kept: KeptFacts,
+): Promise<ActivityPayload | undefined> {
+  const gated = await keptActivity(deps, arrival, kept)
+  return gated === undefined ? undefined : payloadIn(deps, gated)
 }
 
 /** Anybody can say that somebody is gone: only their own server is believed (mail AP-044). */
@@ -40,7 +62,7 @@ async function isGone({ remote }: VerifyDeps, { actor }: ReadActivity): Promise<
   return (await remote.refreshActor(actor)).kind === 'gone'
 }
 
-async function known(deps: VerifyDeps, gated: GatedActivity): Promise<ActivityPayload> {
+async function known(deps: KnowDeps, gated: GatedActivity): Promise<ActivityPayload> {
   const { activity, signer } = gated
   // What they are called is learnt beside the answer, never before it: the next message shows it.
   const isProfile = activity.type === 'Update' && objectOf(activity) === signer.id
@@ -48,7 +70,7 @@ async function known(deps: VerifyDeps, gated: GatedActivity): Promise<ActivityPa
   return { kind: 'activity', gated, facts: await factsOf(deps, gated) }
 }
 
-async function factsOf({ records, home }: VerifyDeps, { activity, signer }: GatedActivity): Promise<KnownFacts> {
+async function factsOf({ records, home }: KnowDeps, { activity, signer }: GatedActivity): Promise<KnownFacts> {
   const { type } = activity
   const object = objectOf(activity)
   const isSaid = type === 'Create' || type === 'Update' || type === 'Follow'
@@ -73,12 +95,8 @@ function objectOf({ object }: ReadActivity): string | undefined {
   return id === undefined || id.length > 1000 ? undefined : id
 }
 
-export type ScreenDeps = { readonly manners: Pick<Manners, 'allow'>; readonly blocks: Blocks; readonly pace: Pace }
-
-/** Who may come in at all and how often, by what they say they are: asked before anybody's server is. A block wins. */
-export function screenWith({ manners, blocks, pace }: ScreenDeps): NonNullable<GateDeps['screen']> {
-  const mayWrite = async (actor: string): Promise<boolean> =>
-    !(await blocks.turnsAway(actor)) && (manners.allow.length === 0 || isListed(manners.allow, actor))
+/** Who may come in at all and how often, by what they say they are: asked before anybody's server is. */
+export function screenWith(mayWrite: MayWrite, pace: Pace): NonNullable<GateDeps['screen']> {
   return async ({ actor }) => {
     if (!(await mayWrite(actor)))
       return refusal(403, 'not_federating', 'this server does not federate with yours; ask its operator')

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { listFiles } from './source-tree.ts'
 
 const required = ['index', 'config', 'wire', 'verify', 'normalize', 'render', 'deliver', 'fixtures', 'README.md']
-const optional = ['discovery', 'live', 'files', 'source', 'install', 'serve', 'operate']
+const optional = ['discovery', 'live', 'files', 'around', 'source', 'install', 'serve', 'operate']
 /** Nouns of one protocol alone, without a counterpart elsewhere (docs/decisions/0024). */
 const own: Readonly<Record<string, readonly string[]>> = {
   // Where others are servers like ours, who must be judged, read, asked, told of ourselves, and treated well.

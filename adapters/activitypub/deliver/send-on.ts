@@ -31,8 +31,10 @@ async function reachable(
       if (each.inbox !== each.actor) return [each]
       const outcome = await remote.actor(each.actor)
       if (outcome.kind !== 'found') return []
-      const { id, inbox, sharedInbox } = outcome.actor
-      return [{ actor: id, inbox, shared_inbox: sharedInbox ?? null }]
+      const { id, inbox, sharedInbox, type } = outcome.actor
+      if (each.is_community !== true) return [{ actor: id, inbox, shared_inbox: sharedInbox ?? null }]
+      // Anybody can be called a community by who wrote. Its own inbox is the one that passes on what it gets.
+      return type === 'Group' ? [{ actor: id, inbox, shared_inbox: null, is_community: true }] : []
     }),
   )
   return all.flat()

@@ -1,6 +1,6 @@
 // Hop 3: one activity, and what it asks of us. Only what somebody says to an agent becomes a message (mail 3.7). Pure.
 import type { Arrived, Connection, RawArrival } from '../../../src/contract/index.ts'
-import type { ActivityPayload } from '../wire/payload.ts'
+import { type ActivityPayload, nothingKnown } from '../wire/payload.ts'
 import { agentsAt, isOurs } from './audience.ts'
 import { fromFollow, fromUndoFollow } from './follow.ts'
 import { fromNote } from './note.ts'
@@ -20,7 +20,9 @@ export function normalizeActivity(
   connection: Connection,
 ): readonly Arrived[] {
   if (payload.kind === 'departed') return departed(home, payload, arrival)
-  const scene: Scene = { ...home, gated: payload.gated, facts: payload.facts, arrival, connection }
+  const facts = payload.kind === 'unproven' ? nothingKnown : payload.facts
+  const scene: Scene = { ...home, gated: payload.gated, facts, arrival, connection }
+  if (payload.kind === 'unproven') return [ignored(scene, payload.reason)]
   return isOurs(scene, payload.gated.signer.id) ? [ignored(scene, 'own_message')] : fromActivity(scene)
 }
 

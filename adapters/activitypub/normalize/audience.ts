@@ -80,6 +80,20 @@ export function othersIn(
   })
 }
 
+/** The community that a post stands in: it is addressed to it, and says so (FEP-1b12) or came from there. */
+export function communityOf(
+  { gated, ...scene }: Scene,
+  object: ReadObject,
+  visibility: Visibility,
+): string | undefined {
+  if (visibility !== 'public' && visibility !== 'unlisted') return undefined
+  const addressed = [...object.to, ...object.cc]
+  const claimed = [...(gated.community === undefined ? [] : [gated.community]), ...object.audience]
+  return claimed.find(
+    (iri) => iri !== publicAudience && iri !== gated.signer.id && addressed.includes(iri) && !isOurs(scene, iri),
+  )
+}
+
 export function isOurs({ places }: Pick<Scene, 'places'>, iri: string): boolean {
   return URL.canParse(iri) && new URL(iri).origin === places.origin
 }

@@ -3,7 +3,7 @@ import type { Arrived, ArrivedMessage, ChannelContext, Effect, JsonObject } from
 import { reasonForSilence } from '../manners/manners.ts'
 import type { ReadObject, Visibility } from '../wire/activity.ts'
 import { peerFamilies } from '../wire/peer-records.ts'
-import { agentsFor, mentionsOf, othersIn, visibilityOf } from './audience.ts'
+import { agentsFor, communityOf, mentionsOf, othersIn, visibilityOf } from './audience.ts'
 import { partsOf, warningOf } from './parts.ts'
 import { deliveryIdOf, ignored, noise, plainName, recipientOf, type Scene } from './scene.ts'
 import { senderOf } from './sender.ts'
@@ -91,17 +91,21 @@ function arrivedMessage(scene: Scene, said: Said): ArrivedMessage {
     ...(isEdit ? {} : { isOnceById: true }),
     deliveryId: deliveryIdOf(scene),
     subject: signer.id,
-    thread: threadOf(object, id),
+    thread: threadOf(scene, said),
     replyTo: replyToOf(scene, said),
-    ...sharedEffect(said, signer.id),
+    ...sharedEffect(scene, said),
     ...(at === undefined || Number.isNaN(Date.parse(at)) ? {} : { platformAt: new Date(at).toISOString() }),
   }
 }
 
-/** A deletion names the note and nobody it was for. */
-function sharedEffect({ agents, agent, id }: Said, subject: string): { readonly effects?: readonly Effect[] } {
-  if (agents.length < 2 || agent !== agents[0]) return {}
-  return { effects: [{ kind: 'put', family: peerFamilies.shared, key: id, value: { agents: [...agents] }, subject }] }
+/** A deletion names the note and nobody it was for; one that a community passes on not even its author. */
+function sharedEffect(scene: Scene, said: Said): { readonly effects?: readonly Effect[] } {
+  const { agents, agent, id } = said
+  const isPassedOn = communityOf(scene, said.object, said.visibility) !== undefined
+  if ((agents.length < 2 && !isPassedOn) || agent !== agents[0]) return {}
+  const subject = scene.gated.signer.id
+  const value = { agents: [...agents], author: subject }
+  return { effects: [{ kind: 'put', family: peerFamilies.shared, key: id, value, subject }] }
 }
 
 function threadIdOf({ context, conversation, inReplyTo }: ReadObject, id: string): string {
@@ -109,18 +113,30 @@ function threadIdOf({ context, conversation, inReplyTo }: ReadObject, id: string
 }
 
 /** Anybody can write down anybody's thread: it is joined only by those who take part in it (mail AP-099). */
-function threadOf({ context, conversation, inReplyTo }: ReadObject, id: string): ArrivedMessage['thread'] {
+function threadOf(scene: Scene, said: Said): ArrivedMessage['thread'] {
+  const { id, object } = said
+  const { context, conversation, inReplyTo } = object
   const parent = plainName(inReplyTo)
   const contexts = [plainName(context), plainName(conversation)].flatMap((name) =>
     name === undefined ? [] : [`c:${name}`],
   )
-  const named = [...new Set(contexts)]
+  const named = contexts.length > 0 ? [...new Set(contexts)] : underneath(scene, said)
   return {
     candidates: [`o:${id}`, ...(parent === undefined ? [] : [`o:${parent}`]), ...named],
     vouched: false,
     fresh: `o:${id}`,
     also: [`o:${id}`, ...named],
   }
+}
+
+/**
+ * Where no thread is named: what this author asks under one post is one conversation. Where the thread began, nobody is asked
+ * before the answer to the delivery (ruling 9), and after it the lane is chosen.
+ */
+function underneath({ gated: { signer } }: Scene, { object, visibility }: Said): readonly string[] {
+  const isOpen = visibility === 'public' || visibility === 'unlisted'
+  const name = plainName(object.inReplyTo) === undefined ? undefined : `${signer.id}>${object.inReplyTo}`
+  return isOpen && plainName(name) !== undefined ? [`p:${name}`] : []
 }
 
 function contextOf(scene: Scene, { object, id, agent, visibility, change }: Said): ChannelContext {
@@ -146,6 +162,7 @@ function contextOf(scene: Scene, { object, id, agent, visibility, change }: Said
 
 function replyToOf(scene: Scene, { object, id, agent, visibility }: Said): JsonObject {
   const { signer } = scene.gated
+  const community = communityOf(scene, object, visibility)
   return {
     actor: signer.id,
     inbox: signer.inbox,
@@ -159,6 +176,7 @@ function replyToOf(scene: Scene, { object, id, agent, visibility }: Said): JsonO
       visibility === 'direct'
         ? othersIn(scene, object).map(({ actor, handle }) => ({ actor, inbox: actor, shared_inbox: null, handle }))
         : [],
+    ...(community === undefined ? {} : { community }),
     reply_to_object: id,
     reply_to_context: plainName(object.context) ?? null,
     reply_to_conversation: plainName(object.conversation) ?? null,

@@ -17,7 +17,7 @@ const maxAltInName = 250
 const titled: ReadonlySet<string> = new Set(['Article', 'Page', 'Video', 'Audio', 'Event', 'Image', 'Document'])
 
 /** Empty: nothing was said. */
-export function partsOf(scene: Scene, object: ReadObject, agent: string): readonly KnownPart[] {
+export function partsOf(scene: Pick<Scene, 'places'>, object: ReadObject, agent: string): readonly KnownPart[] {
   const isTitled = titled.has(object.type)
   const summary = htmlToText(object.summary, { maxLength: maxSummary }).trim()
   const text = htmlToText(object.content).trim()
@@ -44,7 +44,7 @@ export function warningOf({ type, summary }: ReadObject): string | null {
 }
 
 /** How the agent may be called at the beginning: by its tag, by its handle, by its name alone. */
-function namesOf({ places }: Scene, object: ReadObject, agent: string): readonly string[] {
+function namesOf({ places }: Pick<Scene, 'places'>, object: ReadObject, agent: string): readonly string[] {
   const own = new Set([places.actor(agent), places.profile(agent)])
   const tagged = mentionsOf(object).flatMap(({ href, name }) => (own.has(href) && name.startsWith('@') ? [name] : []))
   const hosts = [places.handleHost, new URL(places.origin).host]

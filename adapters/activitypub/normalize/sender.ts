@@ -15,10 +15,12 @@ import { recipientOf, type Scene } from './scene.ts'
 const methods = {
   'ap-http-signature': 'urn:gw:auth:ap-http-signature:v0.1',
   'ap-object-integrity-proof': 'urn:gw:auth:ap-object-integrity-proof:v0.1',
+  'ap-origin-fetch': 'urn:gw:auth:ap-origin-fetch:v0.1',
 } as const
 
 export function senderOf(scene: Scene, agent: string): VerifiedSender {
-  const { signer, method, keyId } = scene.gated
+  const { signer, method, keyId, community } = scene.gated
+  const key = keyId === undefined ? {} : { keyId }
   const evidence = mintEvidence({
     subject: signer.id,
     // A server vouches for the people on it, and for nobody else.
@@ -27,8 +29,12 @@ export function senderOf(scene: Scene, agent: string): VerifiedSender {
     assurance: 'domain',
     recipient: recipientOf(scene, agent),
     issuedAt: scene.arrival.receivedAt,
-    keyId,
-    claims: { actor_type: signer.type, ...(signer.isHandleConfirmed ? { acct: acctOf(signer) } : {}) },
+    ...key,
+    claims: {
+      actor_type: signer.type,
+      ...(signer.isHandleConfirmed ? { acct: acctOf(signer) } : {}),
+      ...(community === undefined ? {} : { passed_on_by: community }),
+    },
   })
   const name = cleanName(signer.name)
   return verifiedSender([evidence], {
@@ -36,7 +42,7 @@ export function senderOf(scene: Scene, agent: string): VerifiedSender {
     ...(name === '' ? {} : { display_name: name }),
     profile: profileOf(signer, name),
     auth_method: method,
-    key_id: keyId,
+    ...(keyId === undefined ? {} : { key_id: keyId }),
   })
 }
 
@@ -55,7 +61,7 @@ function profileOf(signer: RemoteActor, name: string): SenderProfile {
 }
 
 /** Their handle where it can stand as an address; a server without a name of its own gets one of ours. */
-function addressOf(signer: RemoteActor, domain: string): string {
+export function addressOf(signer: RemoteActor, domain: string): string {
   const parsed = parseAddress(signer.handle)
   if (parsed !== undefined) return formatAddress(parsed)
   const plain = signer.preferredUsername.replace(/[^A-Za-z0-9_-]/g, '').slice(0, 64)

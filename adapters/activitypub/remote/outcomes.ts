@@ -18,6 +18,8 @@ export type RemoteRefusal =
   /** The key and its owner are of different servers. */
   | 'foreign_key'
   | 'key_not_listed'
+  /** Its server was asked for enough lately: nobody was asked. */
+  | 'too_often'
 
 export type Absent =
   /** Its own server says that it is not there: 404 or 410. */

@@ -1,13 +1,14 @@
-// Others as their own servers describe them: actors, keys, handles, chains of replies. Every address is judged before it is asked.
+// Others as their own servers describe them: actors, keys, handles, posts. Every address is judged before it is asked.
 import type { GuardedFetch, Notes } from '../../../src/contract/index.ts'
+import { createPace } from '../manners/pace.ts'
 import type { RemoteActor } from '../wire/actor.ts'
 import { createActors, singly } from './actors.ts'
 import { createRemoteCache } from './cache.ts'
-import { createFetchDocument, type DocumentDeps, type Fetched } from './fetch-document.ts'
+import { createFetchDocument, type DocumentDeps } from './fetch-document.ts'
 import { confirmHandle } from './handles.ts'
 import { createKeys, type Keys } from './keys.ts'
 import type { ActorOutcome } from './outcomes.ts'
-import { type ChainDeps, type ChainEnd, followReplies } from './reply-chain.ts'
+import { findPost, type PostOutcome } from './posts.ts'
 
 export type Remote = {
   /** For the gate. */
@@ -18,10 +19,10 @@ export type Remote = {
   refreshActor(iri: string): Promise<ActorOutcome>
   /** Never before the ack. */
   handle(actor: RemoteActor): Promise<RemoteActor>
-  /** Never before the ack. */
-  rootOf(iri: string, isKnown?: ChainDeps['isKnown']): Promise<ChainEnd>
-  /** Any other document, nothing kept of it. */
-  document(iri: string): Promise<Fetched>
+  /** What is known of somebody; nobody is asked. */
+  known(iri: string): Promise<RemoteActor | undefined>
+  /** From its own server, as it is now. */
+  post(iri: string): Promise<PostOutcome>
 }
 
 export type RemoteDeps = Pick<DocumentDeps, 'signGet' | 'userAgent' | 'maxBytes' | 'timeoutMs'> & {
@@ -32,10 +33,18 @@ export type RemoteDeps = Pick<DocumentDeps, 'signGet' | 'userAgent' | 'maxBytes'
   readonly origins?: readonly string[]
 }
 
+const postBytes = 256 * 1024
+/** Of one server, for all who speak of posts there. */
+const postPace = { count: 60, perMs: 10 * 60 * 1000 }
+
 export function createRemote(deps: RemoteDeps): Remote {
   const { now, origins = [] } = deps
   const fetchDocument = createFetchDocument({ ...deps, origins })
   const cache = createRemoteCache(deps)
+  const posts = {
+    ...{ cache, origins, pace: createPace(now, postPace) },
+    fetchDocument: createFetchDocument({ ...deps, origins, maxBytes: postBytes }),
+  }
   const actors = createActors({ fetchDocument, cache, origins, now })
   // Whoever writes several posts at once is asked about once.
   const confirm = singly((_id, actor: RemoteActor) => confirmHandle({ fetchDocument, cache }, actor))
@@ -44,8 +53,7 @@ export function createRemote(deps: RemoteDeps): Remote {
     actor: actors.find,
     refreshActor: actors.refresh,
     handle: (actor) => confirm(actor.id, actor),
-    rootOf: (iri, isKnown) =>
-      followReplies({ fetchDocument, origins, now, ...(isKnown === undefined ? {} : { isKnown }) }, iri),
-    document: (iri) => fetchDocument(iri),
+    known: cache.actor,
+    post: singly((iri) => findPost(posts, iri)),
   }
 }

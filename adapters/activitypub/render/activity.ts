@@ -74,8 +74,8 @@ export function deleteOf({ note }: Pick<NoteRecord, 'note'>, deleted: string): J
   }
 }
 
-function audienceIn({ to = [], cc = [] }: JsonObject): JsonObject {
-  return { to, cc }
+function audienceIn({ to = [], cc = [], audience }: JsonObject): JsonObject {
+  return { to, cc, ...(audience === undefined ? {} : { audience }) }
 }
 
 function textOf(value: unknown): string {

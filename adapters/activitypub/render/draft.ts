@@ -24,10 +24,11 @@ export function draftNote(note: Note, { to: address, ...facts }: DraftFacts): Js
   // Later notes of a thread notify nobody again. A direct one must: whoever it is addressed to and does not call, sees it nowhere.
   const tagged = isFirst || visibility === 'direct' ? called : []
   const { to, cc } = audienceOf(visibility, actors, { origin, agent: address.agent })
+  const community = communityIn(address, visibility)
   const small: JsonObject = {
     type: 'Note',
     to,
-    cc,
+    ...(community === undefined ? { cc } : { cc: [...cc, community], audience: community }),
     inReplyTo: address.reply_to_object,
     ...(address.reply_to_context === null ? {} : { context: address.reply_to_context }),
     ...(address.reply_to_conversation === null ? {} : { conversation: address.reply_to_conversation }),
@@ -42,6 +43,11 @@ export function draftNote(note: Note, { to: address, ...facts }: DraftFacts): Js
   const source = { content: writeMarkdown({ type: 'root', children: note.blocks }), mediaType: 'text/markdown' }
   const forms = [{ ...withLanguage, source }, withLanguage]
   return forms.find((form) => bytesOf(form) <= maxBytes) ?? small
+}
+
+/** What only one person may read is in no community. */
+export function communityIn({ community }: ActivityPubReplyTo, visibility: ReplyVisibility): string | undefined {
+  return visibility === 'direct' ? undefined : community
 }
 
 function warningOf({ reply_to_summary: summary }: ActivityPubReplyTo): JsonObject {

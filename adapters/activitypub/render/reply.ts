@@ -3,7 +3,7 @@ import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from
 import { type ActivityPubReplyTo, type DraftCall, type Person, replyToSchema } from '../wire/call.ts'
 import { attachmentsOf } from './attachments.ts'
 import { replyVisibility } from './audience.ts'
-import { draftNote } from './draft.ts'
+import { communityIn, draftNote } from './draft.ts'
 import { type Home, peopleOf } from './people.ts'
 import { wordsOf } from './words.ts'
 
@@ -69,9 +69,10 @@ function notesOf(
     // A question that only one person may see calls nobody else.
     mayNotify: isPrivate ? new Set() : mayNotify,
   })
+  const recipients = [...called.map(recipientOf), ...members(communityIn(to, visibility))]
   return notes.map((note, at) => ({
     call: {
-      ...{ op: 'draft', agent: to.agent, visibility, recipients: called.map(recipientOf), follows: at > 0 },
+      ...{ op: 'draft', agent: to.agent, visibility, recipients, follows: at > 0 },
       note: draftNote(note, {
         ...{ to, visibility, called, origin: settings.origin, isFirst: at === 0 },
         attachments: at === 0 ? attachments : [],
@@ -83,4 +84,9 @@ function notesOf(
 
 function recipientOf({ actor, inbox, shared_inbox }: Person): DraftCall['recipients'][number] {
   return { actor, inbox, shared_inbox }
+}
+
+/** The community passes it on to its members. Where that is reached is asked when the answer leaves. */
+function members(community: string | undefined): DraftCall['recipients'] {
+  return community === undefined ? [] : [{ actor: community, inbox: community, shared_inbox: null, is_community: true }]
 }

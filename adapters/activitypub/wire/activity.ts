@@ -64,8 +64,12 @@ export type ReadActivity = {
 export type GatedActivity = {
   readonly activity: ReadActivity
   readonly signer: RemoteActor
-  readonly method: 'ap-http-signature' | 'ap-object-integrity-proof'
-  readonly keyId: string
+  /** `ap-origin-fetch`: nothing of theirs is signed; their own server shows it, asked over https. */
+  readonly method: 'ap-http-signature' | 'ap-object-integrity-proof' | 'ap-origin-fetch'
+  /** Undefined where no key was in it. */
+  readonly keyId: string | undefined
+  /** The community that passed it on. */
+  readonly community?: string
   /** Slugs of the local agents whose inbox it came to; empty: the shared inbox. */
   readonly inboxOf: string | undefined
 }

@@ -12,6 +12,8 @@ export const replyToSchema = personSchema.extend({
   visibility: z.enum(['public', 'unlisted', 'followers', 'direct']),
   agent: z.string().min(1),
   participants: z.array(personSchema).max(100).default([]),
+  /** Where it stands in one: the community, which passes the answer on to its members. */
+  community: iri.optional(),
   reply_to_object: iri,
   reply_to_context: word,
   reply_to_conversation: word,
@@ -29,6 +31,8 @@ export type Recipient = JsonObject & {
   readonly actor: string
   readonly inbox: string
   readonly shared_inbox: string | null
+  /** It gets the note only if it is a community. */
+  readonly is_community?: true
 }
 
 /** A stored file that goes with a note, under the name its address ends in. */

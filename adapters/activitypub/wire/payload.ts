@@ -4,7 +4,7 @@ import type { GatedActivity, ReadActivity } from './activity.ts'
 export type KnownFacts = {
   /** Agents of ours whom the author wants nothing from. */
   readonly blocked: readonly string[]
-  /** Agents that the note was for which is changed or taken back, where there were several. */
+  /** Agents that the note was for which is taken back, where that is kept. */
   readonly shared: readonly string[]
   /** What an activity that is undone was about, where only its address is given. */
   readonly undone: { readonly kind: 'Follow' | 'Block'; readonly agent: string } | undefined
@@ -12,6 +12,8 @@ export type KnownFacts = {
 
 export type ActivityPayload =
   | { readonly kind: 'activity'; readonly gated: GatedActivity; readonly facts: KnownFacts }
+  /** A community passed it on, and its author's server does not bear it out. `gated` is what the community sent. */
+  | { readonly kind: 'unproven'; readonly gated: GatedActivity; readonly reason: string }
   /** Somebody is gone: their own server says so. */
   | { readonly kind: 'departed'; readonly activity: ReadActivity }
 

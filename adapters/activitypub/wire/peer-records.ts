@@ -8,7 +8,7 @@ export const peerFamilies = {
   request: 'follow_request',
   /** Who has blocked an agent. Key: `peerKey`. Value: `{ agent, actor, block }`. */
   block: 'block',
-  /** Which agents a note was for, where it was for several. Key: its IRI. Value: `{ agents }`. */
+  /** Which agents a note was for, where they were several or it was to a community. Key: its IRI. Value: `{ agents, author }`. */
   shared: 'shared_note',
   /** What another server reported to the operator. Key: IRI of the report. Value: `{ actor, about, complaint, at }`. */
   flag: 'flag',

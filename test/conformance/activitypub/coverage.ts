@@ -17,14 +17,19 @@ export const coverage: readonly Coverage[] = [
   ...covered('adapters/activitypub/gate/vectors.test.ts', 'AP-051 AP-052'),
   ...covered(`${here}/body-cases.ts`, numbered(53, 64)),
   ...covered('journeys/activitypub.test.ts', 'AP-065 AP-066 AP-067 AP-099'),
+  ...covered('journeys/activitypub-community.test.ts', 'AP-105'),
   ...covered(`${here}/message-cases.ts`, `${numbered(80, 98)} ${numbered(102, 104)} ${numbered(106, 112)} AP-114`),
-  ...covered('adapters/activitypub/remote/reply-chain.test.ts', 'AP-100 AP-101'),
   ...covered(`${here}/replies.test.ts`, numbered(130, 144)),
   ...covered(`${here}/evidence-cases.ts`, 'AP-01 AP-02 AP-03'),
   ...covered(`${here}/proof-cases.ts`, 'AP-04'),
   ...covered(`${here}/message-cases.ts`, 'AP-06'),
 
-  differs('AP-105', `${here}/message-cases.ts`, 'a note that a community passes on is not fetched from its origin'),
+  differs(
+    'AP-100',
+    'journeys/activitypub-threads.test.ts',
+    'nobody is asked where a thread began (ruling 9); of what is answered three posts are read',
+  ),
+  ...covered('journeys/activitypub-threads.test.ts', 'AP-101'),
 
   core('AP-050', 'storage/sweep-store.test.ts', 'forgets what was said after its time, and still knows a redelivery'),
   core(

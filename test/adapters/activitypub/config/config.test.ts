@@ -34,6 +34,7 @@ describe('the settings of the fediverse channel', () => {
     expect(() => settingsOf({ ACTIVITYPUB_FOLLOW: 'maybe' })).toThrow('ACTIVITYPUB_FOLLOW')
     expect(() => settingsOf({ ACTIVITYPUB_VISIBILITY: 'secret' })).toThrow('ACTIVITYPUB_VISIBILITY')
     expect(() => settingsOf({ ACTIVITYPUB_LIMIT: 'many' })).toThrow()
+    expect(() => settingsOf({ ACTIVITYPUB_READ_PARENTS: 'maybe' })).toThrow(/ACTIVITYPUB_READ_PARENTS/)
   })
 
   test.each([[undefined], ['http://agents.example'], ['http://127.0.0.1:8787']])(

@@ -1,0 +1,95 @@
+// What a mention stands under: whoever asks "what does this mean?" below somebody's post means that post. Asked for after the message
+// was let in, of the servers it is on; only what everybody may read, and nothing of people who want no bots.
+import type { AroundRequest, AroundWords, Records } from '../../src/contract/index.ts'
+import { hostOf } from './gate/hosts.ts'
+import { reasonForSilence } from './manners/manners.ts'
+import type { MayWrite } from './manners/may-write.ts'
+import { isOurs } from './normalize/audience.ts'
+import { partsOf } from './normalize/parts.ts'
+import { type Home, plainName } from './normalize/scene.ts'
+import { addressOf } from './normalize/sender.ts'
+import { readObject } from './read/read-object.ts'
+import type { Remote } from './remote/remote.ts'
+import type { ReadObject } from './wire/activity.ts'
+import { type NoteRecord, noteFamily } from './wire/call.ts'
+import { publicAudience } from './wire/names.ts'
+import { hasBlocked } from './wire/peer-records.ts'
+
+export type ParentDeps = {
+  readonly remote: Pick<Remote, 'post' | 'actor'>
+  readonly records: Records
+  readonly home: () => Home
+  readonly mayWrite: MayWrite
+}
+
+const maxAsked = 3
+/** With our own posts, which nobody is asked for. */
+const maxHops = 8
+
+/** The oldest first. The chain ends where it is not for everybody, not there, or goes round (mail AP-100, AP-101). */
+export async function readParents(
+  deps: ParentDeps,
+  { message, agent, known }: AroundRequest,
+  signal: AbortSignal,
+): Promise<readonly AroundWords[]> {
+  const visibility = message.channel?.visibility
+  if (visibility !== 'public' && visibility !== 'unlisted') return []
+  const found: AroundWords[] = []
+  const seen = new Set([message.id])
+  let asked = 0
+  let next = plainName(message.in_reply_to)
+  while (next !== undefined && !seen.has(next) && seen.size <= maxHops && asked < maxAsked && !signal.aborted) {
+    const id: string = next
+    seen.add(id)
+    if (isOurs(deps.home(), id)) {
+      next = await aboveOurs(deps, id)
+      continue
+    }
+    asked += 1
+    const post = await openPost(deps, id)
+    if (post === undefined) break
+    const words = known.has(id) ? undefined : await wordsOf(deps, agent, id, post)
+    if (words !== undefined) found.unshift(words)
+    next = plainName(post.inReplyTo)
+  }
+  return found
+}
+
+/** What our own post answers; the agent knows what it said itself. */
+async function aboveOurs({ records }: ParentDeps, id: string): Promise<string | undefined> {
+  // Only this adapter writes this family.
+  const record = (await records.get(noteFamily, id)) as NoteRecord | undefined
+  const above = record?.visibility === 'direct' ? undefined : record?.note['inReplyTo']
+  return typeof above === 'string' ? plainName(above) : undefined
+}
+
+/** Undefined: not there, or not for everybody. */
+async function openPost({ remote }: ParentDeps, id: string): Promise<ReadObject | undefined> {
+  const outcome = await remote.post(id)
+  const object = outcome.kind === 'found' ? readObject(outcome.post) : undefined
+  return object !== undefined && [...object.to, ...object.cc].includes(publicAudience) ? object : undefined
+}
+
+/** Undefined: it says nothing, or its author has nothing to do with us, by their will or by the operator's. */
+async function wordsOf(
+  { remote, home, records, mayWrite }: ParentDeps,
+  agent: string,
+  id: string,
+  object: ReadObject,
+): Promise<AroundWords | undefined> {
+  const { places } = home()
+  const author = object.attributedTo
+  if (author === undefined || hostOf(author) !== hostOf(id) || !(await mayWrite(author))) return undefined
+  const known = await remote.actor(author)
+  if (known.kind !== 'found' || known.actor.id !== author) return undefined
+  if (reasonForSilence({ bots: 'all' }, known.actor) !== undefined) return undefined
+  if (await hasBlocked(records, agent, author)) return undefined
+  const parts = partsOf({ places }, object, agent)
+  const { name } = known.actor
+  return parts.length === 0
+    ? undefined
+    : {
+        ...{ id, address: addressOf(known.actor, places.handleHost), parts, name },
+        ...(object.published === undefined ? {} : { at: new Date(object.published).toISOString() }),
+      }
+}

@@ -1,0 +1,114 @@
+// What a community passes on (Lemmy's Announce of a Create, mail AP-105). That the community did is proven; what its members wrote is
+// believed as their own servers show it, and is theirs. Nobody is asked unless an agent of ours is called, or has what is taken back.
+import type { JsonObject, Records } from '../../../src/contract/index.ts'
+import type { MayWrite } from '../manners/may-write.ts'
+import { agentsAt, isOurs, mentionsOf } from '../normalize/audience.ts'
+import { type Home, plainName } from '../normalize/scene.ts'
+import { readObject } from '../read/read-object.ts'
+import type { Absent } from '../remote/outcomes.ts'
+import type { Remote } from '../remote/remote.ts'
+import type { GatedActivity, ReadActivity, ReadObject } from '../wire/activity.ts'
+import type { RemoteActor } from '../wire/actor.ts'
+import { publicAudience } from '../wire/names.ts'
+import { peerFamilies } from '../wire/peer-records.ts'
+import { hostOf } from './hosts.ts'
+
+export type PassedOn =
+  /** As if its author had sent it. */
+  | { readonly kind: 'proven'; readonly gated: GatedActivity }
+  /** Kept with the reason; it can be tried again. */
+  | {
+      readonly kind: 'unproven'
+      readonly reason: 'origin_unavailable' | 'origin_disagrees' | 'author_unavailable' | 'not_public'
+    }
+
+export type PassedOnDeps = {
+  readonly remote: Pick<Remote, 'actor' | 'post'>
+  readonly records: Pick<Records, 'get'>
+  readonly home: () => Home
+  readonly mayWrite: MayWrite
+}
+
+/** Undefined: it passes on nothing that is for us. */
+export async function passedOn(deps: PassedOnDeps, gated: GatedActivity): Promise<PassedOn | undefined> {
+  const { activity, signer } = gated
+  const { inner } = activity
+  if (activity.type !== 'Announce' || signer.type !== 'Group' || inner === undefined) return undefined
+  const id = plainName(typeof inner.object === 'string' ? inner.object : inner.object?.id)
+  if (id === undefined) return undefined
+  switch (inner.type) {
+    case 'Create':
+    case 'Update':
+      return (await isForUs(deps, inner, id)) ? written(deps, gated, inner, id) : undefined
+    case 'Delete':
+      return takenBack(deps, gated, id)
+    default:
+      return undefined
+  }
+}
+
+/** By what the community says, which is only a reason to ask. What our own agents wrote comes back this way, too. */
+async function isForUs(deps: PassedOnDeps, { actor, object }: ReadActivity, id: string): Promise<boolean> {
+  const home = deps.home()
+  if (typeof object !== 'object' || hostOf(actor) === undefined || hostOf(actor) !== hostOf(id)) return false
+  const called = mentionsOf(object).map(({ href }) => href)
+  return !isOurs(home, actor) && agentsAt(home, called).length > 0 && (await deps.mayWrite(actor))
+}
+
+async function written(
+  { remote }: PassedOnDeps,
+  gated: GatedActivity,
+  { actor, type }: ReadActivity,
+  id: string,
+): Promise<PassedOn> {
+  const [found, author] = await Promise.all([remote.post(id), remote.actor(actor)])
+  if (found.kind !== 'found') return unproven(isDenied(found) ? 'origin_disagrees' : 'origin_unavailable')
+  if (author.kind !== 'found' || author.actor.id !== actor) return unproven('author_unavailable')
+  const object = readObject(found.post)
+  if (object.attributedTo !== actor) return unproven('origin_disagrees')
+  if (![...object.to, ...object.cc].includes(publicAudience)) return unproven('not_public')
+  // A change is one where the post itself says that it was changed, and when.
+  const isChange = type === 'Update' && object.updated !== undefined
+  return proven(gated, author.actor, { type: isChange ? 'Update' : 'Create', object })
+}
+
+/** Taken back by its author, or by who looks after their server: either way that server has it no more. */
+async function takenBack(deps: PassedOnDeps, gated: GatedActivity, id: string): Promise<PassedOn | undefined> {
+  const author = authorIn(await deps.records.get(peerFamilies.shared, id))
+  if (author === undefined) return undefined
+  const found = await deps.remote.post(id)
+  if (found.kind === 'unreachable' || found.kind === 'refused') return unproven('origin_unavailable')
+  if (found.kind === 'found') return unproven('origin_disagrees')
+  const known = await deps.remote.actor(author)
+  return known.kind === 'found' && known.actor.id === author
+    ? proven(gated, known.actor, { type: 'Delete', object: id })
+    : unproven('author_unavailable')
+}
+
+/** Its server says that there is no such post, or shows another under its name. */
+function isDenied(absent: Absent): boolean {
+  return absent.kind === 'gone' || (absent.kind === 'refused' && absent.reason === 'wrong_id')
+}
+
+function authorIn(record: JsonObject | undefined): string | undefined {
+  const author = record?.['author']
+  return typeof author === 'string' ? author : undefined
+}
+
+function unproven(reason: Extract<PassedOn, { kind: 'unproven' }>['reason']): PassedOn {
+  return { kind: 'unproven', reason }
+}
+
+/** Whom the community says it is for counts for nothing: to whom it is addressed, the post itself says. */
+function proven(
+  { activity, signer, inboxOf }: GatedActivity,
+  author: RemoteActor,
+  { type, object }: { readonly type: string; readonly object: ReadObject | string },
+): PassedOn {
+  const shown: ReadActivity = {
+    ...{ ...activity, type, object, actor: author.id, inner: undefined },
+    ...{ to: [], cc: [], target: undefined, published: undefined },
+  }
+  const how = { method: 'ap-origin-fetch', keyId: undefined, community: signer.id } as const
+  return { kind: 'proven', gated: { activity: shown, signer: author, inboxOf, ...how } }
+}

@@ -1,0 +1,10 @@
+// Whose words come in at all, whichever way they come: from their own server, through a community, or above a mention. A block wins.
+import type { Blocks } from './blocks.ts'
+import { isListed, type Manners } from './manners.ts'
+
+/** By the actor's address. */
+export type MayWrite = (actor: string) => Promise<boolean>
+
+export function createMayWrite({ allow }: Pick<Manners, 'allow'>, blocks: Blocks): MayWrite {
+  return async (actor) => !(await blocks.turnsAway(actor)) && (allow.length === 0 || isListed(allow, actor))
+}
