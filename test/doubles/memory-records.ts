@@ -3,7 +3,10 @@ import type { ChannelRecord, JsonObject, Records } from '../../src/contract/inde
 
 type Row = ChannelRecord & { readonly family: string; readonly agent: string | undefined }
 
-export function memoryRecords(now: () => number = Date.now): Records {
+/** `keys`: in the order they came. */
+export type MemoryRecords = Records & { readonly keys: (family: string) => readonly string[] }
+
+export function memoryRecords(now: () => number = Date.now): MemoryRecords {
   const rows = new Map<string, Row>()
   const nameOf = (family: string, key: string): string => JSON.stringify([family, key])
   const rowsOf = (family: string, agent: string | undefined): readonly Row[] =>
@@ -11,9 +14,11 @@ export function memoryRecords(now: () => number = Date.now): Records {
       .filter((row) => row.family === family && (agent === undefined || row.agent === agent))
       .toSorted((one, other) => (one.key < other.key ? -1 : 1))
   return {
+    keys: (family) => [...rows.values()].flatMap((row) => (row.family === family ? [row.key] : [])),
     async put(family, key, value, { agent, isOnce = false } = {}) {
       const known = rows.get(nameOf(family, key))
       if (known !== undefined && isOnce) return false
+      // As the database gives it back.
       const stored: JsonObject = JSON.parse(JSON.stringify(value))
       rows.set(nameOf(family, key), {
         family,
