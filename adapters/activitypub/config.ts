@@ -66,7 +66,7 @@ export const activitypubSettingsSchema = z.strictObject({
   hostLimit: z.strictObject({ count: z.int().min(1), perMs: z.int().min(1000) }).default({ count: 60, perMs: 600_000 }),
   /** How long one call to another server may take. */
   callTimeoutMs: z.int().min(500).max(30_000).default(9000),
-  /** Origins of this machine that are asked and told by plain http, for tests. They reach nobody else. */
+  /** Origins of this machine that are asked and told by plain http, for tests: by address, or by a name that the runtime's fetch takes. */
   insecureLoopback: z
     .array(z.url({ protocol: /^http$/, hostname: /^(?:127\.0\.0\.1|(?:[a-z0-9-]+\.)*localhost|\[::1\])$/ }))
     .max(20)

@@ -37,6 +37,7 @@ import { createPace } from './manners/pace.ts'
 import { normalizeActivity } from './normalize/activity.ts'
 import type { Home } from './normalize/scene.ts'
 import { createOperations } from './operate/index.ts'
+import { createNearFetch } from './remote/near-fetch.ts'
 import { createRemote } from './remote/remote.ts'
 import { renderActivityPub } from './render/reply.ts'
 import { keptPayload, screenWith, verifyActivity } from './verify.ts'
@@ -65,9 +66,10 @@ export function activitypub(options: ActivityPubOptions = {}): ConnectionConfig 
 
 function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Adapter {
   const { now } = deps
-  const { acceptProofs: acceptsProofs } = settings
+  const { acceptProofs: acceptsProofs, insecureLoopback: origins = [] } = settings
   const origin = publicOrigin(settings, deps.publicUrl)
-  const guardedFetch = needed(deps.guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch')
+  const pinnedFetch = needed(deps.guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch')
+  const guardedFetch = createNearFetch({ guardedFetch: pinnedFetch, fetch: deps.fetch }, origins)
   const notes = needed(deps.notes, 'notes; pass deps.notes')
   const records = needed(deps.records, 'records; pass deps.records')
   const agents = needed(deps.agents, 'the agents; pass deps.agents')
@@ -75,7 +77,6 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const places = createPlaces(origin, settings.handleHost)
   const slugs = (): readonly string[] => agents().flatMap(({ slug }) => (reservedSlugs.includes(slug) ? [] : [slug]))
   const callTimeoutMs = Math.min(settings.callTimeoutMs, deps.maxCallMs ?? settings.callTimeoutMs)
-  const origins = settings.insecureLoopback ?? []
   const userAgent = `Parley/${version} (+${origin})`
 
   const keys = createOwnKeys({ ownKeys: needed(deps.ownKeys, 'its keys; pass deps.ownKeys'), records, now })

@@ -7,7 +7,7 @@ import type { ActivityPubCall, InboxCall } from '../../../adapters/activitypub/w
 import type { Attempt, DeliveryOutcome, JsonObject, RenderedCall } from '../../../src/contract/index.ts'
 import { createPinnedFetch } from '../../../src/node/guarded-fetch.ts'
 import { memoryNotes } from '../../doubles/memory-notes.ts'
-import { type MemoryRecords, memoryRecords } from './memory-records.ts'
+import { type MemoryRecords, memoryRecords } from '../../doubles/memory-records.ts'
 import { type Outcome, operated } from './operated.ts'
 import type { TestKeys } from './own-keys.ts'
 import { origin } from './reply-scene.ts'

@@ -2,9 +2,9 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { multibaseOf } from '../../../../adapters/activitypub/deliver/encode.ts'
 import { createPinnedFetch } from '../../../../src/node/guarded-fetch.ts'
+import { memoryRecords } from '../../../doubles/memory-records.ts'
 import { deliveryScene, plainCall, startedAt } from '../delivery-scene.ts'
 import { type InboxServer, startInbox } from '../inbox-server.ts'
-import { memoryRecords } from '../memory-records.ts'
 import { type TestKeys, testKeys } from '../own-keys.ts'
 import { demo, drafts, replyTo, saying } from '../reply-scene.ts'
 

@@ -3,8 +3,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createExpand } from '../../../../adapters/activitypub/deliver/expand.ts'
 import type { InboxCall } from '../../../../adapters/activitypub/wire/call.ts'
 import type { JsonObject, RenderedCall } from '../../../../src/contract/index.ts'
+import { type MemoryRecords, memoryRecords } from '../../../doubles/memory-records.ts'
 import { plainCall } from '../delivery-scene.ts'
-import { type MemoryRecords, memoryRecords } from '../memory-records.ts'
 import { alice, carol, demo, drafts, origin, replyTo, saying } from '../reply-scene.ts'
 
 const followers = [

@@ -5,7 +5,7 @@ import { createBlocks } from '../../../../adapters/activitypub/manners/blocks.ts
 import { readBlockList } from '../../../../adapters/activitypub/operate/block-csv.ts'
 import { blockOperations } from '../../../../adapters/activitypub/operate/blocks.ts'
 import type { JsonObject } from '../../../../src/contract/index.ts'
-import { type MemoryRecords, memoryRecords } from '../memory-records.ts'
+import { type MemoryRecords, memoryRecords } from '../../../doubles/memory-records.ts'
 import { operated } from '../operated.ts'
 import { origin } from '../reply-scene.ts'
 
