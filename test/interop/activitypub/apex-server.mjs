@@ -1,5 +1,6 @@
 // activitypub-express in a process of its own: a server that reads only the old signatures and answers 500 to the new ones. Somebody
-// called alice is there. It prints its port; GET /told says what came into her inbox (GET /forget: nothing so far), POST /act has her do something.
+// called alice is there. It prints its port; GET /told says what came into her inbox (GET /forget: nothing so far), POST /act has her do something, GET /read
+// has her ask for something and says the status.
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { preloadedContexts } from '@fedify/vocab-runtime'
@@ -59,6 +60,16 @@ app.get('/forget', (_request, response) => {
   told.length = 0
   statuses.length = 0
   response.end()
+})
+app.get('/read', async (request, response) => {
+  // Whoever it asks as is a setting of the whole server.
+  apex.systemUser = await apex.store.getObject(apex.utils.usernameToIRI('alice'), true)
+  const status = await apex.requestObject(request.query.url).then(
+    () => 200,
+    ({ statusCode }) => statusCode ?? 0,
+  )
+  apex.systemUser = undefined
+  response.end(String(status))
 })
 app.post('/act', async (request, response) => {
   const { type, object, to, cc = [], inboxes } = request.body

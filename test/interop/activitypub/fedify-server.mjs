@@ -1,7 +1,8 @@
 // A plain Fedify server in a process of its own: it reads both forms of signatures and proofs inside activities. Somebody called bob
-// is there. It prints its port; GET /told says what came into the inboxes, POST /act has him do something.
+// is there. It prints its port; GET /told says what came into the inboxes, POST /act has him do something, GET /read has him ask for
+// something and says the status.
 import { createServer } from 'node:http'
-import { createFederation, generateCryptoKeyPair, MemoryKvStore } from '@fedify/fedify'
+import { createFederation, generateCryptoKeyPair, MemoryKvStore, signRequest } from '@fedify/fedify'
 import { Accept, Activity, Create, Delete, Endpoints, Person, Tombstone, Update } from '@fedify/vocab'
 
 const told = []
@@ -61,6 +62,13 @@ async function act(origin, { type, object, to, cc = [], inboxes }) {
   return { id, object: said.id ?? said, statuses }
 }
 
+async function read(origin, asked) {
+  const url = new URL(asked, origin).searchParams.get('url')
+  const question = new Request(url, { headers: { accept: 'application/activity+json' } })
+  const keyId = new URL(`${origin}/users/bob#main-key`)
+  return (await fetch(await signRequest(question, keys[0].privateKey, keyId, { spec: 'rfc9421' }))).status
+}
+
 const answerTo = async (request, response) => {
   if (request.url === '/told') {
     response.setHeader('content-type', 'application/json')
@@ -71,6 +79,8 @@ const answerTo = async (request, response) => {
     statuses.length = 0
     return response.end()
   }
+  if (request.url.startsWith('/read?'))
+    return response.end(String(await read(`http://${request.headers.host}`, request.url)))
   const chunks = []
   for await (const chunk of request) chunks.push(chunk)
   const body = chunks.length === 0 ? undefined : Buffer.concat(chunks)

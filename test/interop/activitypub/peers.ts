@@ -26,6 +26,8 @@ export type ServerPeer = {
   readonly origin: string
   told(): Promise<Told>
   act(deed: Deed): Promise<Done>
+  /** The status of what somebody there asks for, signed by them. */
+  read(url: string): Promise<number>
   /** Nothing was told so far. */
   forget(): Promise<void>
   /** When so many things were told: some are told after the answer. */
@@ -68,6 +70,10 @@ async function startServer(program: string): Promise<ServerPeer> {
       const response = await fetch(`${origin}/act`, { method: 'POST', headers, body: JSON.stringify(deed) })
       if (!response.ok) throw new Error(`the peer answered ${response.status}`)
       return (await response.json()) as Done
+    },
+    async read(url) {
+      const response = await fetch(`${origin}/read?url=${encodeURIComponent(url)}`)
+      return Number(await response.text())
     },
     async forget() {
       await fetch(`${origin}/forget`)

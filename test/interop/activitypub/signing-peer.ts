@@ -71,6 +71,11 @@ async function startSigningPeer(library: Library): Promise<ServerPeer> {
       const answers = await Promise.all(inboxes.map((inbox) => post(inbox, activity)))
       return { id: activity.id, object: idOf(activity.object), statuses: answers }
     },
+    async read(url) {
+      const asked = { method: 'GET', url, headers: { accept: activityType } }
+      const { headers } = await library.httpbis.signMessage({ key: signer, fields: ['@method', '@target-uri'] }, asked)
+      return (await fetch(url, { headers })).status
+    },
     async forget() {
       told.length = 0
       statuses.length = 0

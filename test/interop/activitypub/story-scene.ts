@@ -1,104 +1,132 @@
-// A gateway at work whose agents keep what they are asked, and everything of it that anybody can read.
-import { request as httpRequest } from 'node:http'
-import { type Agent, defineAgent } from '../../../src/agent/agent.ts'
-import { createPinnedFetch } from '../../../src/node/guarded-fetch.ts'
-import type { Database } from '../../../src/storage/database.ts'
-import { type FediverseGateway, startFediverseGateway } from '../../doubles/fediverse-gateway.ts'
-import './near-names.mjs'
+// The program as users start it, on PostgreSQL, with agents that ask the test what to say, and everything it keeps.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import postgres from 'postgres'
+import { startParley } from '../../doubles/parley-process.ts'
+import { clonedDatabase } from '../../setup/cloned-database.ts'
+import { openFrontDoor, type Posted } from './front-door.ts'
 
-/** `before`: how much of the conversation the agent was shown. */
-export type Turn = { readonly agent: string; readonly said: string; readonly before: number }
+/** `shown`: what of the conversation the agent was shown; `before`: of how many messages. */
+export type Turn = { readonly agent: string; readonly said: string; readonly before: number; readonly shown: string }
 
-/** A request as it came to an inbox. */
-export type Posted = {
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly bytes: Buffer
-}
+export type Books = Readonly<Record<'received' | 'answered' | 'merged' | 'refused' | 'dead' | 'inFlight', number>>
 
-export type Story = FediverseGateway & {
+export type Story = {
+  readonly origin: string
   readonly turns: Turn[]
   readonly posted: Posted[]
+  actor(agent: string): string
+  /** Agents wait with their answers until what it gives is called. */
+  hold(): () => void
+  books(): Promise<Books>
+  /** Nothing is in a turn or on its way. */
+  isQuiet(): Promise<boolean>
+  /** Every row of every table, as text. */
+  kept(): Promise<string>
+  stop(): Promise<void>
 }
 
-/** Its readers ask in public unless they say what stays between them. */
-export const words = { secret: 'marmalade', changed: 'persimmon', answer: 'quince', open: 'apricot' } as const
+/** What is asked in public, what stays between them, and what it was changed into; `left`: words that were changed before they were read. */
+export const words = {
+  ...{ secret: 'marmalade', changed: 'persimmon', answer: 'quince', open: 'apricot' },
+  ...{ left: 'gooseberry', instead: 'elderberry' },
+} as const
 
-export async function startStory(database: Database, peer: string): Promise<Story> {
-  const turns: Turn[] = []
-  const posted: Posted[] = []
-  const agent = (slug: string): Agent =>
-    defineAgent({
-      slug,
-      run({ parts, history }) {
-        const said = JSON.stringify(parts)
-        turns.push({ agent: slug, said, before: history?.length ?? 0 })
-        return said.includes(words.secret) ? `between us: ${words.answer}` : `for everybody: ${words.open}`
-      },
-    })
-  // Everybody is on this machine.
-  const guardedFetch = createPinnedFetch({ resolve: async () => ['127.0.0.1'], isPublic: () => true })
-  const gateway = await startFediverseGateway(
-    database,
-    { guardedFetch, origins: () => [peer] },
-    {
-      agents: [agent('demo'), agent('helper')],
-      hosts: [],
-      watch(request) {
-        if (request.method !== 'POST') return
-        const headers = Object.fromEntries(request.headers)
-        void request
-          .arrayBuffer()
-          .then((bytes) => posted.push({ url: request.url, headers, bytes: Buffer.from(bytes) }))
-      },
-    },
-  )
-  return { ...gateway, turns, posted }
-}
+export const slugs = ['demo', 'helper'] as const
+const library = new URL('../../../dist/index.js', import.meta.url).href
 
-/** The same bytes under the same headers once more; answers the status. */
-export function postAgain({ url, headers, bytes }: Posted): Promise<number> {
-  const { connection: _connection, ...rest } = headers
-  return new Promise((resolve, reject) => {
-    const request = httpRequest(url, { method: 'POST', headers: rest }, (response) => {
-      response.resume()
-      response.on('end', () => resolve(response.statusCode ?? 0))
-    })
-    request.on('error', reject)
-    request.end(bytes)
-  })
-}
-
-type Read = { readonly url: string; readonly status: number; readonly text: string }
-
-const forms = ['application/activity+json', 'text/html'] as const
-
-async function readAt(url: string): Promise<readonly Read[]> {
-  return Promise.all(
-    forms.map(async (accept) => {
-      const response = await fetch(url, { headers: { accept } })
-      return { url, status: response.status, text: await response.text() }
-    }),
-  )
-}
-
-/** Documents, collections with all their pages, pages for people, and these notes, in both forms. */
-export async function publicPlaces({ origin, actor }: Story, notes: readonly string[]): Promise<readonly Read[]> {
-  const us = actor('demo')
-  const lists = ['outbox', 'followers', 'following', 'featured'].map((name) => `${us}/${name}`)
-  const acct = `acct:demo@${new URL(origin).host}`
-  const others = [`${origin}/@demo`, `${origin}/nodeinfo/2.1`, `${origin}/.well-known/webfinger?resource=${acct}`]
-  const read = (await Promise.all([us, ...lists, ...others, ...notes].map(readAt))).flat()
-  return [...read, ...(await pagesOf(`${us}/outbox?page=true`))]
-}
-
-async function pagesOf(first: string): Promise<readonly Read[]> {
-  const pages: Read[] = []
-  for (let url: string | undefined = first; url !== undefined; ) {
-    const [page] = await readAt(url)
-    if (page === undefined) return pages
-    pages.push(page)
-    url = (JSON.parse(page.text) as { readonly next?: string }).next
+export async function startStory(peers: readonly string[], postgresUrl: string): Promise<Story> {
+  const [door, desk, database] = [await openFrontDoor(), await startDesk(), await clonedDatabase(postgresUrl)]
+  const dataDir = await mkdtemp(join(tmpdir(), 'parley-fediverse-story-'))
+  await writeFile(join(dataDir, 'parley.config.mjs'), configText(peers, desk.url))
+  const env = { PARLEY_PUBLIC_URL: door.origin, DATABASE_URL: database.url, A2A_CHANNEL: 'off' }
+  const gateway = await startParley({ dataDir, env })
+  door.leadTo(gateway.url)
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} })
+  const { origin, posted } = door
+  const books = async (): Promise<Books> => {
+    const { body } = await gateway.get('/admin/books')
+    const [line] = (body as { readonly books: readonly Books[] }).books
+    const { received = 0, answered = 0, merged = 0, refused = 0, dead = 0, inFlight = 0 } = line ?? {}
+    return { received, answered, merged, refused, dead, inFlight }
   }
-  return pages
+  return {
+    ...{ origin, posted, turns: desk.turns, hold: desk.hold, books },
+    actor: (agent) => `${origin}/ap/${agent}`,
+    async isQuiet() {
+      if ((await books()).inFlight > 0) return false
+      const { body } = await gateway.get('/admin/deliveries?state=queued,sending,retry,unknown')
+      return (body as { readonly deliveries: readonly unknown[] }).deliveries.length === 0
+    },
+    async kept() {
+      const [row] = await sql`select schema_to_xml('public', true, false, '')::text as text`
+      return String(row?.['text'])
+    },
+    async stop() {
+      await gateway.kill()
+      await sql.end()
+      await desk.close()
+      await door.close()
+      await database.drop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+type Desk = {
+  readonly url: string
+  readonly turns: Turn[]
+  hold(): () => void
+  close(): Promise<void>
+}
+
+/** The agents ask here what to say. */
+async function startDesk(): Promise<Desk> {
+  const turns: Turn[] = []
+  let held: Promise<void> = Promise.resolve()
+  const hear = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const turn = JSON.parse(Buffer.concat(chunks).toString()) as Turn
+    turns.push(turn)
+    await held
+    response.end(turn.said.includes(words.secret) ? `between us: ${words.answer}` : `for everybody: ${words.open}`)
+  }
+  const server = createServer((request, response) => void hear(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    turns,
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held = promise
+      return resolve
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function configText(insecureLoopback: readonly string[], deskUrl: string): string {
+  return `
+import { activitypub, defineAgent, defineConfig } from ${JSON.stringify(library)}
+const agent = (slug) =>
+  defineAgent({
+    slug,
+    async run({ parts, history }) {
+      const told = { agent: slug, said: JSON.stringify(parts), before: history.length, shown: JSON.stringify(history) }
+      return (await fetch(${JSON.stringify(deskUrl)}, { method: 'POST', body: JSON.stringify(told) })).text()
+    },
+  })
+export default defineConfig({
+  agents: ${JSON.stringify(slugs)}.map(agent),
+  connections: [activitypub(${JSON.stringify({ insecureLoopback })})],
+})
+`
 }
