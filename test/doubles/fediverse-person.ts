@@ -1,13 +1,16 @@
 // Somebody on another server of this machine: a document, a key, an inbox that writes down what comes, and requests signed by hand.
 // Nothing here is the gateway's own code, so that what both sides agree on is the protocol.
-import { createHash, createSign, createVerify, generateKeyPairSync } from 'node:crypto'
+import { createHash, createSign, createVerify, generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto'
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { aPerson, type Fediverse } from './fediverse.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies are looked into by the tests that name them.
 type Body = any
 
+/** `at`: by the clock that only goes forward. `status`: what it was answered. */
 export type Delivered = {
+  readonly at: number
+  readonly status: number
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly text: string
@@ -28,13 +31,18 @@ export type Person = {
 
 export const everybody = 'https://www.w3.org/ns/activitystreams#Public'
 
+export function personKeys(): KeyPairKeyObjectResult {
+  return generateKeyPairSync('rsa', { modulusLength: 2048 })
+}
+
+/** Without keys of their own they get new ones. */
 export function settlePerson(
   fediverse: Fediverse,
   host: string,
   name = 'alice',
   more: Readonly<Record<string, unknown>> = {},
+  { privateKey, publicKey } = personKeys(),
 ): Person {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const id = `${fediverse.origin(host)}/users/${name}`
   const received: Delivered[] = []
   let status = 202
@@ -43,7 +51,8 @@ export function settlePerson(
       const chunks: Buffer[] = []
       for await (const chunk of request) chunks.push(chunk)
       const text = Buffer.concat(chunks).toString('utf8')
-      received.push({ path: request.url ?? '', headers: request.headers, text, body: JSON.parse(text) })
+      const [path, at] = [request.url ?? '', performance.now()]
+      received.push({ path, at, status, headers: request.headers, text, body: JSON.parse(text) })
       response.writeHead(status).end()
     })()
   const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()

@@ -9,6 +9,7 @@ const names = [
   'a2a-resume',
   'a2a-hops',
   'mail',
+  'fediverse',
 ]
 const databases: readonly DatabaseKind[] = ['pglite', 'postgres']
 const script = fileURLToPath(new URL('../../scripts/prove.js', import.meta.url))

@@ -5,6 +5,7 @@ import { a2aResume } from './a2a-resume.ts'
 import { approval } from './approval.ts'
 import { burst } from './burst.ts'
 import { cancel } from './cancel.ts'
+import { fediverse } from './fediverse.ts'
 import { flood } from './flood.ts'
 import { long } from './long.ts'
 import { loss } from './loss.ts'
@@ -29,6 +30,7 @@ const proofs: Readonly<Record<string, Proof>> = {
   'a2a-resume': a2aResume,
   'a2a-hops': a2aHops,
   mail,
+  fediverse,
 }
 
 const usage = `npm run prove -- <${Object.keys(proofs).join(' | ')} | all> [--scale ci|full] [--database pglite|postgres] [--seed n] [--json]`

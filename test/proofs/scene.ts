@@ -27,6 +27,8 @@ export type SceneOptions = {
   readonly port?: number
   /** A mail server that takes replies; with it there is a mail domain. */
   readonly mailUrl?: string
+  /** A server of the fediverse, by its origin; with it there is an account at `port`. */
+  readonly fediverse?: string
   /** The proof kills PostgreSQL itself, so it gets one of its own that waits for the disk. */
   readonly isDurable?: boolean
   readonly maxInFlight?: number
@@ -99,6 +101,7 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
     ...(options.peerUrl === undefined ? {} : { peerUrl: options.peerUrl }),
     ...(options.port === undefined ? {} : { port: options.port }),
     ...(options.mailUrl === undefined ? {} : { mail: { port: mailPort, smtpUrl: options.mailUrl } }),
+    ...(options.fediverse === undefined ? {} : { fediverse: options.fediverse }),
     leaseMs: options.leaseMs,
     connections: options.connections.map((each) => ({ ...each, vendorUrl: vendor(each.id).origin })),
     failpoints,

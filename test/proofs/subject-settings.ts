@@ -12,6 +12,8 @@ export type FailpointPlan = {
   readonly action: 'kill' | 'stop'
   /** Counted from the start of the process: it goes on with a turn, and nothing is accepted before that. */
   readonly isFromStart?: boolean
+  /** Counted from the command `arm`: what comes before it is done in peace. */
+  readonly isArmed?: boolean
 }
 
 export type SubjectConnection = {
@@ -38,6 +40,8 @@ export type SubjectSettings = {
   readonly peerUrl?: string
   /** A mail server; with it people can write mail to the agent `post`, at this port. */
   readonly mail?: { readonly port: number; readonly smtpUrl: string }
+  /** A server of other people, by its origin; with it the agent `garden` is an account at the port. */
+  readonly fediverse?: string
   /** Absent: any. */
   readonly port?: number
   readonly leaseMs: number
@@ -47,8 +51,8 @@ export type SubjectSettings = {
   readonly reconcileAfterMs?: number
 }
 
-/** What the driver may ask of the process, one word a line: to stall, to go on, or to say how much memory is in use. */
-export type SubjectCommand = 'stall' | 'go on' | 'memory'
+/** What the driver may ask of the process, a line each: to stall, to go on, to count failpoints from now on, or to say how much memory is in use. */
+export type SubjectCommand = 'stall' | 'go on' | 'arm' | 'memory'
 
 /** What a message asks of the agent under test. It is the message's text. */
 export type Wish =

@@ -4,15 +4,17 @@ import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { a2a, a2aChannel } from '../../adapters/a2a/index.ts'
+import { activitypub, activitypubChannel } from '../../adapters/activitypub/index.ts'
 import { aguiChannel } from '../../adapters/agui/index.ts'
 import { email, emailChannel } from '../../adapters/email/index.ts'
 import { loadConfig } from '../../src/config.ts'
-import type { Attempt, ChannelDefinition, JsonObject, Log } from '../../src/contract/index.ts'
+import type { Attempt, ChannelDefinition, ConnectionConfig, JsonObject, Log } from '../../src/contract/index.ts'
 import { isGatewayError } from '../../src/contract/index.ts'
 import { startNode } from '../../src/node.ts'
 import type { Failpoint } from '../../src/storage/database.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '../doubles/loopback/index.ts'
 import { buyerAgent } from './approval-agent.ts'
+import { gardenAgent } from './fediverse-agent.ts'
 import { mailAgent } from './mail-agent.ts'
 import { relayAgent, stepsAgent, wordsAgent } from './steps-agent.ts'
 import { countRows, proofAgent } from './subject-agent.ts'
@@ -41,7 +43,13 @@ function tell(line: JsonObject): void {
 let stall: PromiseWithResolvers<void> | undefined
 const stalling = ['before:accept', 'before:probe']
 
+let isArmed = false
+
 function obey(command: string): void {
+  if (command === 'arm') {
+    isArmed = true
+    tell({ level: 'info', event: 'armed' })
+  }
   if (command === 'stall') stall ??= Promise.withResolvers()
   if (command === 'go on') {
     stall?.resolve()
@@ -62,7 +70,9 @@ function createFailpoint(plans: readonly FailpointPlan[]): Failpoint {
     countRows(rows)
     isAtWork ||= name.startsWith('before:accept')
     if (stall !== undefined && stalling.includes(name)) return stall.promise
-    const plan = left.find((each) => each.name === name && (isAtWork || each.isFromStart === true))
+    const isMeant = (each: FailpointPlan): boolean =>
+      each.isArmed === true ? isArmed : isAtWork || each.isFromStart === true
+    const plan = left.find((each) => each.name === name && isMeant(each))
     if (plan === undefined) return undefined
     plan.hit -= 1
     if (plan.hit > 0) return undefined
@@ -94,6 +104,27 @@ function labelled(channel: ChannelDefinition): ChannelDefinition {
   }
 }
 
+/** Everybody of the proof is on one host, which would soon have had its answers; the other limits stay. */
+function ofOneHost(channel: ChannelDefinition): ChannelDefinition {
+  return {
+    ...channel,
+    create(given, deps) {
+      const { capabilities, ...adapter } = channel.create(given, deps)
+      const replyLimits = (capabilities.replyLimits ?? []).filter(({ per }) => per !== 'domain')
+      return { ...adapter, capabilities: { ...capabilities, replyLimits } }
+    },
+  }
+}
+
+function fediverseConnection(origin: string): ConnectionConfig {
+  return activitypub({
+    ...{ agent: 'garden', insecureLoopback: [origin] },
+    callTimeoutMs: Math.floor(settings.leaseMs / 3),
+    // One server is many people here.
+    hostLimit: { count: 100_000, perMs: 600_000 },
+  })
+}
+
 async function main(): Promise<void> {
   // Two on one machine must not take each other for themselves.
   const relay = `relay-${settings.port}`
@@ -104,6 +135,7 @@ async function main(): Promise<void> {
     loopbackNone,
     a2aChannel,
     emailChannel,
+    ofOneHost(activitypubChannel),
     ...(settings.peerUrl === undefined ? [] : [aguiChannel]),
   ].map(labelled)
   const environment = {
@@ -113,6 +145,7 @@ async function main(): Promise<void> {
     A2A_CHANNEL: 'off',
     EMAIL_CHANNEL: 'off',
     DATABASE_URL: settings.databaseUrl,
+    PARLEY_PUBLIC_URL: settings.fediverse === undefined ? undefined : `http://127.0.0.1:${settings.port}`,
   }
   const file = {
     agents: [
@@ -122,6 +155,7 @@ async function main(): Promise<void> {
       ...(settings.wordsUrl === undefined ? [] : [wordsAgent(settings.wordsUrl)]),
       ...(settings.peerUrl === undefined ? [] : [relayAgent(relay, settings.peerUrl)]),
       ...(settings.mail === undefined ? [] : [mailAgent]),
+      ...(settings.fediverse === undefined ? [] : [gardenAgent]),
     ],
     connections: [
       ...(settings.wordsUrl === undefined ? [] : [a2a({ agent: 'words' })]),
@@ -140,6 +174,7 @@ async function main(): Promise<void> {
               callTimeoutMs: Math.floor(settings.leaseMs / 3),
             }),
           ]),
+      ...(settings.fediverse === undefined ? [] : [fediverseConnection(settings.fediverse)]),
       ...settings.connections.map(({ id, sendClass, vendorUrl, agent, allow, maxTextLength }) => ({
         channel: `loopback-${sendClass}`,
         id,
