@@ -7,6 +7,7 @@ import type { Database } from '../storage/database.ts'
 import { createInstallations, type Seal } from '../storage/installation-store.ts'
 import { createNotes } from '../storage/note-store.ts'
 import { createOwnKeys } from '../storage/own-key-store.ts'
+import { createPeople } from '../storage/people-reader.ts'
 import { createPlaceStore } from '../storage/place-store.ts'
 import { createRecords } from '../storage/record-store.ts'
 import { createTaskStore } from '../storage/task-store.ts'
@@ -67,9 +68,10 @@ function createConnection(
   const places = createPlaceStore(database, { tenant, connection: key })
   const notes = createNotes(database, { tenant, connection: key, seal: means.seal })
   const records = createRecords(database, { tenant, connection: key })
+  const people = createPeople(database, { tenant, connection: key })
   const store = createTaskStore(database, { tenant, connection: key, seal: means.seal })
   const tasks = createTaskDesk({ ...means, store })
-  const stores = { installations, ownKeys, places, tasks, notes, records }
+  const stores = { installations, ownKeys, places, tasks, notes, people, records }
   const channelDeps = {
     ...{ connection, fetch, guardedFetch, now, hmac, runLog, callers, files, ...stores },
     ...(means.originalsOf === undefined ? {} : { originals: means.originalsOf(key) }),

@@ -103,6 +103,11 @@ export type ArrivedNothing = {
   readonly cancels?: { readonly orderKeyPrefix: string }
   /** An operator should look at it: the log warns of it once. */
   readonly isForOperator?: boolean
+  /**
+   * Whoever it is from has left the platform: what they said and were told on this connection before is erased in the background.
+   * Needs `subject`, and a proof that it is theirs to say.
+   */
+  readonly isFarewell?: boolean
   /** Somebody opened a conversation and has said nothing yet: where they could be offered something. */
   readonly opened?: JsonObject
   readonly raw: unknown

@@ -127,6 +127,12 @@ export interface Places {
   closed(place: string, runId: string | undefined): Promise<string | undefined>
 }
 
+/** Store port: whom a connection has ever dealt with. */
+export interface People {
+  /** False: nothing is stored that they said here, or that is known of them. One look-up. */
+  knows(subject: string): Promise<boolean>
+}
+
 /** Store port: texts that a channel makes for itself once: a key, a secret. */
 export interface ChannelKeys {
   /**
@@ -205,6 +211,7 @@ export type ChannelDeps = {
   readonly runLog?: RunLog
   readonly installations?: Installations
   readonly places?: Places
+  readonly people?: People
   readonly notes?: Notes
   /** For channels that know others for good. */
   readonly records?: Records

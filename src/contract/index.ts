@@ -69,6 +69,7 @@ export type {
   Note,
   Notes,
   Originals,
+  People,
   Places,
   RoomMemory,
   RunLog,

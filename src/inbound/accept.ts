@@ -109,6 +109,7 @@ export function remainsDraft(deps: Pick<AcceptDeps, 'newId'>, remains: Remains, 
     effects: remains.effects ?? [],
     sends: (remains.sends ?? []).map((send) => ({ ...send, id: deps.newId(), orderKey: recipientLane(send.orderKey) })),
     cancels: remains.cancels === undefined ? null : recipientLane(remains.cancels.orderKeyPrefix),
+    isFarewell: remains.isFarewell === true,
     bytes: JSON.stringify([remains.raw, remains.effects, remains.sends]).length,
   }
 }
@@ -265,12 +266,14 @@ function emptyDraft(
     effects: [],
     sends: [],
     cancels: null,
+    isFarewell: false,
   }
 }
 
 function withoutContent(draft: InboxDraft): InboxDraft {
   const nothing = { message: null, raw: null, replyTo: null, platformAt: null, also: [], originals: [], bounce: null }
-  return { ...draft, ...nothing, effects: [], sends: [], cancels: null, state: 'dead', reason: 'unstorable' }
+  const unchanged = { effects: [], sends: [], cancels: null, isFarewell: false }
+  return { ...draft, ...nothing, ...unchanged, state: 'dead', reason: 'unstorable' }
 }
 
 /** Whoever tells us chose the words: a code is kept, and a time that is one. */

@@ -6,25 +6,31 @@ const maxValueLength = 64 * 1024
 /** An arrival changes and answers a few things; more is a fault of whoever read it. */
 const maxChanges = 100
 
-export type ArrivalChanges = Pick<ArrivedNothing, 'effects' | 'sends' | 'cancels'>
+export type ArrivalChanges = Pick<ArrivedNothing, 'effects' | 'sends' | 'cancels' | 'isFarewell'>
 
 export function isStorableRecord(family: string, key: string, value: JsonObject): boolean {
   const isShort = family.length <= maxFamilyLength && isOrderKey(family) && isOrderKey(key)
   return isShort && JSON.stringify(value).length <= maxValueLength
 }
 
-export function changesAnything({ effects = [], sends = [], cancels }: ArrivalChanges): boolean {
-  return effects.length > 0 || sends.length > 0 || cancels !== undefined
+export function changesAnything({ effects = [], sends = [], cancels, isFarewell = false }: ArrivalChanges): boolean {
+  return effects.length > 0 || sends.length > 0 || cancels !== undefined || isFarewell
 }
 
 /** False: none of it can be done as it was asked for, and nothing of it is done. */
-export function areStorable({ effects = [], sends = [], cancels }: ArrivalChanges, atMost = maxChanges): boolean {
+export function areStorable(
+  changes: ArrivalChanges & { readonly subject?: string | undefined },
+  atMost = maxChanges,
+): boolean {
+  const { effects = [], sends = [], cancels, isFarewell = false, subject } = changes
   return (
     effects.length + sends.length <= atMost &&
     effects.every(isStorable) &&
     sends.every(({ orderKey, clientId }) => isOrderKey(orderKey) && isOrderKey(clientId)) &&
     // Without a prefix it would be everything there is.
-    (cancels === undefined || isOrderKey(cancels.orderKeyPrefix))
+    (cancels === undefined || isOrderKey(cancels.orderKeyPrefix)) &&
+    // Nobody is forgotten without a name.
+    (!isFarewell || (subject !== undefined && isOrderKey(subject)))
   )
 }
 

@@ -56,6 +56,8 @@ export type InboxDraft = {
   readonly sends: readonly (ProtocolSend & { readonly id: string })[]
   /** Deliveries whose order key begins so are not to leave any more. */
   readonly cancels: string | null
+  /** Its sender has left: what they said until now is to be erased. */
+  readonly isFarewell: boolean
 }
 
 /** A task the message asks for, or with `known` goes on with; a new one gets the id of the message. */

@@ -8,7 +8,16 @@ export function decisionLines(message: MessageFacts, { decisions, turns }: Facts
   const isTold = turns.at(-1)?.kind === 'door' && message.pairing === null
   // A pairing tells by itself that somebody had to wait for it.
   const told = decisions.filter(({ outcome }) => message.pairing === null || outcome !== 'held')
-  return told.map((each) => (each.action === 'message.admit' ? admission(each, message, isTold) : act(each)))
+  return told.map((each) => {
+    if (each.action === 'message.admit') return admission(each, message, isTold)
+    return each.action === 'forget' ? parting(each) : act(each)
+  })
+}
+
+/** Whoever it was from has left, and asked by that to be forgotten. */
+function parting({ at, outcome }: DecisionFacts): StoryLine {
+  const isDone = outcome === 'done'
+  return line(at, 'Forgotten', isDone ? 'what they had said was erased.' : 'what they had said is to be erased.')
 }
 
 function admission(decision: DecisionFacts, { principal, state }: MessageFacts, isTold: boolean): StoryLine {

@@ -29,9 +29,9 @@ export function createInboxStore(database: Database): InboxStore {
   }
 }
 
-function hasMore({ task, also, originals, bounce, effects, sends, cancels }: InboxDraft): boolean {
+function hasMore({ task, also, originals, bounce, effects, sends, cancels, isFarewell }: InboxDraft): boolean {
   const lists = [also, originals, effects, sends]
-  return task !== null || bounce !== null || cancels !== null || lists.some(({ length }) => length > 0)
+  return task !== null || bounce !== null || cancels !== null || isFarewell || lists.some(({ length }) => length > 0)
 }
 
 function numbered(drafts: readonly InboxDraft[]): string {
@@ -79,6 +79,7 @@ function rowOf(draft: InboxDraft, ord: number): Readonly<Record<keyof InboxDraft
     effects: draft.effects.length === 0 ? undefined : draft.effects,
     sends: draft.sends.length === 0 ? undefined : draft.sends,
     cancels: draft.cancels ?? undefined,
+    isFarewell: draft.isFarewell || undefined,
     copies: draft.copies,
     conversationId: draft.conversationId,
     ord,

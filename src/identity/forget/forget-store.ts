@@ -64,4 +64,11 @@ export interface ForgetStore {
   close(names: readonly string[], end: ForgetEnd): Promise<Part>
 }
 
-export type ForgetEnd = { readonly actor: string; readonly isDone: boolean; readonly removed: Part }
+/** Without counting beforehand. */
+export type ErasingStore = Omit<ForgetStore, 'count' | 'countReceipts'>
+
+/** The conversation or the receipt that was looked at last. */
+export type ForgetPlace = { readonly phase: 'conversations' | 'receipts'; readonly after: string | null }
+
+/** `next`: where to go on; null when it is done. */
+export type ForgetEnd = { readonly actor: string; readonly next: ForgetPlace | null; readonly removed: Part }

@@ -1,8 +1,8 @@
 // Forgetting a person (ruling 4): what is in flight first, so that nothing comes back; the names last, so that whoever is
 // interrupted finds the rest again by doing the same once more.
-import type { ForgetStore, Part, Removed } from './forget-store.ts'
+import type { ErasingStore, ForgetPlace, ForgetStore, Part, Removed } from './forget-store.ts'
 
-export type ForgetDeps = { readonly store: ForgetStore; readonly monotonicMs: () => number }
+export type ForgetDeps = { readonly store: ErasingStore; readonly monotonicMs: () => number }
 
 /** `budgetMs`: how long one call may take; whoever asked calls again. `from`: where the call before this one stopped. */
 export type ForgetWish = {
@@ -11,9 +11,6 @@ export type ForgetWish = {
   readonly budgetMs: number
   readonly from: ForgetPlace | null
 }
-
-/** The conversation or the receipt that was looked at last. */
-export type ForgetPlace = { readonly phase: 'conversations' | 'receipts'; readonly after: string | null }
 
 export type Forgotten = {
   readonly isDone: boolean
@@ -49,12 +46,12 @@ export async function forgetPerson({ store, monotonicMs }: ForgetDeps, wish: For
   do {
     place = await step(store, names, place, add)
   } while (place !== null && monotonicMs() - startedAt < budgetMs)
-  add(await store.close(names, { actor, isDone: place === null, removed }))
+  add(await store.close(names, { actor, next: place, removed }))
   return { isDone: place === null, removed, next: place }
 }
 
 /** How much there is, without a change. */
-export async function countPerson({ store }: Pick<ForgetDeps, 'store'>, principal: string): Promise<Removed> {
+export async function countPerson({ store }: { readonly store: ForgetStore }, principal: string): Promise<Removed> {
   const names = await store.namesOf(principal)
   let removed = addRemoved(nothingRemoved, await store.count(names))
   for (let after: string | null = null; ; ) {
@@ -68,7 +65,7 @@ export async function countPerson({ store }: Pick<ForgetDeps, 'store'>, principa
 type Add = (part: Part) => void
 
 async function step(
-  store: ForgetStore,
+  store: ErasingStore,
   names: readonly string[],
   { phase, after }: ForgetPlace,
   add: Add,
@@ -95,7 +92,7 @@ async function step(
 const maxRounds = 3
 
 async function forgetConversation(
-  store: ForgetStore,
+  store: ErasingStore,
   names: readonly string[],
   conversation: string,
   add: Add,

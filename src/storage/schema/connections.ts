@@ -104,7 +104,10 @@ export const channelRecords = pgTable(
     createdAt: createdAt(),
     updatedAt: instant('updated_at').notNull().defaultNow(),
   },
-  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.family, t.key] })],
+  (t) => [
+    primaryKey({ columns: [t.tenant, t.connection, t.family, t.key] }),
+    index('channel_records_subject').on(t.tenant, t.connection, t.subject).where(sql`subject is not null`),
+  ],
 )
 
 export const pullCursors = pgTable(

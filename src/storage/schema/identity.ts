@@ -1,6 +1,17 @@
 // Who people are to us and what they may do: principals, links, grants, pairings, tokens, consents, chains of callers.
 import { sql } from 'drizzle-orm'
-import { boolean, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { connection, createdAt, instant, tenant, workspace } from './columns.ts'
 
 /** Everybody a decision was made about, under an id that says nothing about them. Deleted when they are forgotten. */
@@ -152,4 +163,30 @@ export const usedTokens = pgTable(
   'used_tokens',
   { tenant: tenant(), key: text('key').notNull(), expiresAt: instant('expires_at').notNull() },
   (t) => [primaryKey({ columns: [t.tenant, t.key] }), index('used_tokens_expiry').on(t.expiresAt)],
+)
+
+/**
+ * Somebody has left a platform: what they said there until then is to be erased, piece by piece. The row goes with the last piece,
+ * so that their name stands here no longer than that.
+ */
+export const farewells = pgTable(
+  'farewells',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    subject: text('subject').notNull(),
+    /** The arrival that said so. */
+    inboxId: uuid('inbox_id').notNull(),
+    /** What came later is somebody new. */
+    at: instant('at').notNull(),
+    /** Where the last piece ended. */
+    phase: text('phase').notNull().default('conversations'),
+    after: uuid('after'),
+    /** What was removed so far, by kind. */
+    removed: jsonb('removed').notNull().default(sql`'{}'::jsonb`),
+    /** When somebody may go on with it; whoever does moves it on, and counts `epoch`. */
+    dueAt: instant('due_at').notNull(),
+    epoch: bigint('epoch', { mode: 'number' }).notNull().default(0),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.subject] }), index('farewells_due').on(t.tenant, t.dueAt)],
 )

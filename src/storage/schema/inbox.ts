@@ -74,6 +74,10 @@ export const inbox = pgTable(
     index('inbox_edits').on(t.tenant, t.connection, t.editOf).where(sql`edit_of is not null`),
     index('inbox_state').on(t.tenant, t.state, t.seq).where(sql`state in ('dead', 'ignored')`),
     index('inbox_ended').on(t.tenant, t.endedAt).where(sql`ended_at is not null`),
+    // Whoever is in no conversation, and left something all the same.
+    index('inbox_stray')
+      .on(t.tenant, t.connection, t.subject)
+      .where(sql`conversation_id is null and subject is not null`),
     index('inbox_in_flight').on(t.tenant, t.connection, t.state, t.receivedAt).where(sql`ended_at is null`),
   ],
 )

@@ -4,6 +4,7 @@
 //   answering  what the protocol answers, once for its client id
 //   blocked    lanes to whoever wants nothing more, locked first, as by whoever sends
 //   stopped    what had not left yet; a reply that nobody gets makes its messages dead
+//   leaving    whose words are to be erased from now on; also where they said so before, came back, and say it again
 import { rowVersion } from '../row-version.ts'
 import { remembered } from './history.ts'
 import { ordered } from './turn-calls.ts'
@@ -11,7 +12,7 @@ import { wakeNote } from './wake-note.ts'
 
 const sameRecord = 'r.tenant = c.tenant and r.connection = c.connection and r.family = c.family and r.key = c.key'
 
-export const effectColumns = ', effects json, sends json, cancels text'
+export const effectColumns = ', effects json, sends json, cancels text, "isFarewell" boolean'
 
 export const effectParts = `
 changes as materialized (
@@ -74,6 +75,27 @@ unanswered as (
 unheard as (
   update inbox x set state = 'dead', reason = 'delivery_refused', ended_at = now()
   from unanswered u where x.turn_id = u.id and x.state = 'in_turn'
+),
+leaving as materialized (
+  select distinct on (i.tenant, i.connection, i.subject) i.tenant, i.connection, i.subject, coalesce(n.id, k.id) as inbox_id,
+    case when n.id is not null then i."traceId" end as trace_id
+  from inp i left join inserted n on n.id = i.id left join known k on k.ord = i.ord
+  where i."isFarewell" and i.subject is not null and (n.state <> 'refused' or k.is_forgotten)
+  order by i.tenant, i.connection, i.subject, i.ord
+),
+parting as (
+  -- What is being stored at this moment is there in a few seconds.
+  insert into farewells (tenant, connection, subject, inbox_id, at, due_at)
+  select tenant, connection, subject, inbox_id, now(), now() + interval '5 s' from leaving order by tenant, connection, subject
+  on conflict (tenant, connection, subject) do update set inbox_id = excluded.inbox_id,
+    at = greatest(farewells.at, excluded.at), phase = 'conversations', after = null, due_at = excluded.due_at,
+    epoch = farewells.epoch + 1
+),
+parted as (
+  insert into audit_log (tenant, action, outcome, principal_id, connection, inbox_id, trace_id)
+  select l.tenant, 'forget', 'asked', (select p.id from principals p where p.tenant = l.tenant and p.subject = l.subject),
+    l.connection, l.inbox_id, l.trace_id
+  from leaving l order by l.tenant, l.connection, l.subject
 ),
 ${ordered(`select tenant, connection, order_key, 1 as calls from answering
     union all select tenant, connection, order_key, -1 from stopped`)},`

@@ -1,8 +1,10 @@
 // What is left of a person once their conversations are gone: receipts, pairings, and what was written down about them.
 // $1 tenant, $2 the names they go by, as a JSON array.
 import { statement } from '../database.ts'
-import { isTheirs } from './forget.ts'
+import { aPerson } from './forget-reach.ts'
 import { turnedBy } from './own-thread.ts'
+
+const { isTheirs } = aPerson
 
 /** Whoever decides about a pairing locks it first; what waited for one that is gone is refused with it. */
 export const forgetPairings = statement(
@@ -23,68 +25,6 @@ export const forgetOverheard = statement(
 with gone as (
   delete from overheard o where o.tenant = $1 and (${isTheirs('o.subject')} or ${isTheirs('o.principal')}) returning 1)
 select count(*)::int as overheard from gone`,
-)
-
-const page = `
-page as materialized (
-  select x.id, x.ended_at is not null and (${isTheirs('x.subject')} or ${isTheirs('x.principal')}) as is_theirs
-  from inbox x where x.tenant = $1 and ($3::uuid is null or x.id > $3::uuid) order by x.id limit $4
-)`
-
-/** The same page. Lanes of what their arrivals were answered with, locked before anything is read, as by whoever sends. */
-export const lockAnswers = statement(
-  'lock_forgotten_answers',
-  `
-with ${page}
-select 1 as locked from send_lanes l
-where l.tenant = $1 and (l.connection, l.order_key) in (
-  select o.connection, o.order_key from page join outbox o on o.origin = page.id
-  where page.is_theirs and o.tenant = $1 and o.purpose = 'protocol' and o.settled_at is null)
-order by l.connection, l.order_key for update`,
-)
-
-/**
- * $3 after which row or null, $4 how many rows to look at. There is no index by sender, since every arrival would pay for
- * it: the receipts are walked. The two hashes that tell a redelivery stay, and so do times, counts and the outcome.
- */
-export const forgetReceiptPage = statement(
-  'forget_receipt_page',
-  `
-with ${page},
-emptied as (
-  update inbox x set message = null, raw = null, reply_to = null, subject = null, principal = null, message_id = null,
-    delivery_id = null, recipient = null, edit_of = null, trace_id = ''
-  from page where x.id = page.id and page.is_theirs returning x.id, x.blob
-),
-uncounted as (update duplicates d set last_delivery_id = null from emptied where d.inbox_id = emptied.id),
-answers as materialized (
-  select o.id, o.order_key, o.settled_at is null as is_open from emptied join outbox o on o.origin = emptied.id and o.purpose = 'protocol'
-),
-unsaid as (
-  update outbox o set call = '{"erased":true}', vendor_id = null, client_id = o.id::text, trace_id = '', history = '[]',
-    order_key = o.origin::text,
-    state = case when a.is_open then 'cancelled' else o.state end,
-    reason = case when a.is_open then 'forgotten' else o.reason end, settled_at = coalesce(o.settled_at, now())
-  from answers a where o.id = a.id
-  returning o.connection, a.order_key, a.is_open
-),
-unsent as (
-  update send_lanes l set pending = l.pending - w.calls, epoch = l.epoch + 1, holder = null, lease_until = null, next_at = now()
-  from (select connection, order_key, count(*)::int as calls from unsaid where is_open group by 1, 2) w
-  where l.tenant = $1 and l.connection = w.connection and l.order_key = w.order_key
-)
-select (select id from page order by id desc limit 1) as last, (select count(*)::int from emptied) as receipts,
-  (select count(*)::int from page) as looked, (select count(*)::int from unsaid) as calls,
-  (select count(*)::int from unsaid where is_open) as unsent`,
-)
-
-/** The same without a change, for whoever wants to know first. */
-export const countReceiptPage = statement(
-  'count_receipt_page',
-  `
-with ${page}
-select (select id from page order by id desc limit 1) as last, (select count(*)::int from page where is_theirs) as receipts,
-  (select count(*)::int from page) as looked`,
 )
 
 /** $3 batch. Their objects go with the next sweep, unless somebody else sent the same bytes. */
@@ -118,6 +58,7 @@ agreed as (delete from consents c where c.tenant = $1 and ${isTheirs('c.subject'
 noted as (delete from connection_notes n where n.tenant = $1 and ${isTheirs('n.subject')} returning 1),
 recorded as (delete from channel_records r where r.tenant = $1 and ${isTheirs('r.subject')} returning 1),
 buried as (delete from tombstones s where s.tenant = $1 and ${isTheirs('s.subject')} returning 1),
+parted as (delete from farewells f where f.tenant = $1 and ${isTheirs('f.subject')}),
 closed as (delete from closed_places c where c.tenant = $1 and ${isTheirs('c.subject')}),
 called as (
   delete from caller_chains c where c.tenant = $1 and (${isTheirs('c.root')} or ${isTheirs('c.host')}) returning 1

@@ -1,28 +1,27 @@
-// Forgetting a person, conversation by conversation and batch by batch. The same in all: $1 tenant, $2 the names they go by,
-// as a JSON array; $3 the conversation. What is left when a process dies in between is found again by the same names: those
-// are forgotten last.
-import { statement } from '../database.ts'
+// Forgetting, conversation by conversation and batch by batch. The same in all: $1 tenant, $2 whom (forget-reach.ts); $3 the
+// conversation. What is left when a process dies in between is found again by the same names: those are forgotten last.
+import { type Statement, statement } from '../database.ts'
 import { emptyLine } from './empty-line.ts'
+import type { Reach } from './forget-reach.ts'
 import { ownThreads, turnedThread } from './own-thread.ts'
 
-export const isTheirs = (column: string): string =>
-  `${column} = any(array(select json_array_elements_text($2::text::json)))`
-
-/**
- * `scope.is_alone`: nobody else takes part. `mine`: the turns that were theirs, with those that timers of theirs began,
- * which are nobody's by name.
- */
-const mine = `
+/** `is_alone`: nobody else takes part, and nothing there is to stay. */
+const scope = ({ isTheirs, isNewer }: Reach): string => `
 scope as materialized (
-  select not exists (select 1 from participants p where p.conversation_id = $3 and not ${isTheirs('p.subject')}) as is_alone
-),
+  select not exists (select 1 from participants p where p.conversation_id = $3 and not ${isTheirs('p.subject')})
+    and not ${isNewer} as is_alone
+)`
+
+/** `mine`: the turns that were theirs, with those that timers of theirs began. */
+const mine = (reach: Reach): string => `${scope(reach)},
 begun as materialized (
   select t.id, s.origin from turns t join signals s on s.turn_id = t.id
-  where t.tenant = $1 and t.conversation_id = $3 and t.kind = 'signal' and t.principal is null
-),
+  where t.tenant = $1 and t.conversation_id = $3 and t.kind = 'signal' and ${reach.isBegun}
+),${reach.own},
 mine(id) as (
-  select t.id from turns t, scope
-  where t.tenant = $1 and t.conversation_id = $3 and (scope.is_alone or ${isTheirs('t.principal')})
+  (select own.id from own
+  union
+  select t.id from turns t, scope where t.tenant = $1 and t.conversation_id = $3 and scope.is_alone)
   union
   select b.id from mine join begun b on b.origin = mine.id
 )`
@@ -43,13 +42,14 @@ select name from names order by name`,
 )
 
 /** $3 after which conversation, or null. */
-export const nextConversation = statement(
-  'next_forgotten_conversation',
-  `
+const nextConversation = ({ name, isTheirs, isHere }: Reach): Statement =>
+  statement(
+    `next_forgotten_conversation${name}`,
+    `
 select p.conversation_id as id from participants p join conversations c on c.id = p.conversation_id and c.tenant = $1
-where ${isTheirs('p.subject')} and ($3::uuid is null or p.conversation_id > $3::uuid)
+where ${isHere} and ${isTheirs('p.subject')} and ($3::uuid is null or p.conversation_id > $3::uuid)
 order by p.conversation_id limit 1`,
-)
+  )
 
 /** Locked before anything is read: what the lock waited for is then seen. Turns first, then calls, as when a turn ends. */
 export const lockTurns = statement(
@@ -73,16 +73,17 @@ order by l.connection, l.order_key for update`,
  * Ends what is in flight. A holder that is in the middle of a turn, or has claimed the lane and not yet opened one, loses
  * it: whatever it still wants to write is fenced off. The same for whoever is sending.
  */
-export const stopPerson = statement(
-  'stop_forgotten',
-  `
-with recursive ${mine},
+const stopPerson = (reach: Reach): Statement =>
+  statement(
+    `stop_forgotten${reach.name}`,
+    `
+with recursive ${mine(reach)},
 lane as materialized (select l.turn_id, l.holder from lanes l where l.tenant = $1 and l.conversation_id = $3),
 queued as (
   update inbox x set state = 'refused', reason = 'forgotten', ended_at = now(), message = null, raw = null, reply_to = null
   from scope
   where x.tenant = $1 and x.conversation_id = $3 and x.state = 'queued'
-    and (scope.is_alone or ${isTheirs('x.subject')} or ${isTheirs('x.principal')})
+    and (scope.is_alone or ${reach.isSaid('x')})
   returning x.id
 ),
 ended as (
@@ -139,20 +140,21 @@ freed as (
 )
 select (select count(*)::int from queued) + (select count(*)::int from members) as "inFlight",
   (select count(*)::int from withdrawn) as unsent, (select is_alone from scope) as "isAlone"`,
-)
+  )
 
 /** $4 batch. Among others a line keeps its place: theirs, and what was answered to them alone, is emptied. */
-export const forgetLines = statement(
-  'forget_lines',
-  `
-with recursive ${mine},
+const forgetLines = (reach: Reach): Statement =>
+  statement(
+    `forget_lines${reach.name}`,
+    `
+with recursive ${mine(reach)},
 old as materialized (
   select m.session_id, m.seq from scope, sessions s join messages m on m.session_id = s.id
   where s.tenant = $1 and s.conversation_id = $3
     and (scope.is_alone or ((m.envelope #>> '{metadata,deleted}') is distinct from 'true' and (
       m.turn_id in (select id from mine)
       or m.inbox_id in (
-        select x.id from inbox x where x.id = m.inbox_id and (${isTheirs('x.subject')} or ${isTheirs('x.principal')})))))
+        select x.id from inbox x where x.id = m.inbox_id and ${reach.isSaid('x')}))))
   limit $4
 ),
 gone as (
@@ -164,22 +166,24 @@ emptied as (
   where not scope.is_alone and m.session_id = old.session_id and m.seq = old.seq returning 1
 )
 select (select count(*)::int from gone) + (select count(*)::int from emptied) as lines`,
-)
+  )
 
 /** $4 batch. Before their logs: who appends to a log holds its run, so that nothing is written after it is gone. */
-export const forgetRuns = statement(
-  'forget_runs',
-  `
-with recursive ${mine},
+const forgetRuns = (reach: Reach): Statement =>
+  statement(
+    `forget_runs${reach.name}`,
+    `
+with recursive ${mine(reach)},
 old as materialized (select r.id from mine join runs r on r.id = mine.id where r.status <> 'running' limit $4)
 delete from runs r using old where r.id = old.id returning 1 as gone`,
-)
+  )
 
 /** $4 batch. Turns with all that hangs on them; calls stay as receipts that say nothing. */
-export const forgetTurns = statement(
-  'forget_their_turns',
-  `
-with recursive ${mine},
+const forgetTurns = (reach: Reach): Statement =>
+  statement(
+    `forget_their_turns${reach.name}`,
+    `
+with recursive ${mine(reach)},
 old as materialized (
   select t.id from mine join turns t on t.id = mine.id
   where t.ended_at is not null and not exists (select 1 from runs r where r.id = t.id)
@@ -201,32 +205,31 @@ gone as (delete from turns t using old where t.id = old.id returning 1)
 select (select count(*)::int from gone) as turns, (select count(*)::int from unsaid) as calls,
   (select count(*)::int from asked) + (select count(*)::int from requested) as waits,
   (select count(*)::int from unset) as timers`,
-)
+  )
 
 /**
  * Nobody finds the conversation any more, by any name; the row that is left says nothing and is swept once no delivery that
  * was under way can still mean it. With others in it, it goes on without them.
  */
-export const leaveConversation = statement(
-  'leave_conversation',
-  `
-with scope as materialized (
-  select not exists (select 1 from participants p where p.conversation_id = $3 and not ${isTheirs('p.subject')}) as is_alone
-),
+const leaveConversation = (reach: Reach): Statement =>
+  statement(
+    `leave_conversation${reach.name}`,
+    `
+with ${scope(reach)},
 idle as materialized (
   select c.id, c.connection, c.external_id, c.owner_subject, scope.is_alone from scope, conversations c
-  where c.tenant = $1 and c.id = $3 and (not scope.is_alone or not exists (
+  where c.tenant = $1 and c.id = $3 and not ${reach.isNewer} and (not scope.is_alone or not exists (
     select 1 from lanes l where l.conversation_id = c.id and (l.pending > 0 or l.turn_id is not null)
     union all
     select 1 from turns t where t.conversation_id = c.id))
 ),
 untasked as (
-  delete from tasks k using idle where k.conversation_id = idle.id and (idle.is_alone or ${isTheirs('k.owner')})
+  delete from tasks k using idle where k.conversation_id = idle.id and (idle.is_alone or ${reach.isTheirs('k.owner')})
   returning k.id
 ),
 untold as (delete from push_configs p using untasked u where p.tenant = $1 and p.task_id = u.id),
 left_by as (
-  delete from participants p using idle where p.conversation_id = idle.id and (idle.is_alone or ${isTheirs('p.subject')})
+  delete from participants p using idle where p.conversation_id = idle.id and (idle.is_alone or ${reach.isTheirs('p.subject')})
   returning 1
 ),
 unnamed as (delete from conversation_aliases a using idle where idle.is_alone and a.conversation_id = idle.id),
@@ -242,13 +245,13 @@ closed as (
 ),
 unattached as (delete from attachments a using closed where a.tenant = $1 and a.session_id = closed.id returning 1),
 disowned as (
-  update sessions s set owner = case when ${isTheirs('s.owner')} then null else s.owner end, provider_response_id = null
+  update sessions s set owner = case when ${reach.isTheirs('s.owner')} then null else s.owner end, provider_response_id = null
   from idle where not idle.is_alone and s.conversation_id = idle.id
 ),
 decided as (delete from consents k using closed where k.tenant = $1 and k.session_id = closed.id returning 1),
 resolved as (
   update pending_actions a set resolver = 'forgotten', resolution_metadata = a.resolution_metadata - 'reason'
-  from idle where a.tenant = $1 and a.conversation_id = idle.id and ${isTheirs('a.resolver')}
+  from idle where a.tenant = $1 and a.conversation_id = idle.id and ${reach.isTheirs('a.resolver')}
 ),
 shown as (
   update conversations c set
@@ -256,7 +259,7 @@ shown as (
     external_id = case when idle.is_alone
         or (c.owner_subject is not null and starts_with(c.external_id, ${ownThreads('c.owner_subject')}))
       then '~~forgotten ' || c.id else c.external_id end,
-    owner_subject = case when idle.is_alone or ${isTheirs('c.owner_subject')} then null else c.owner_subject end,
+    owner_subject = case when idle.is_alone or ${reach.isTheirs('c.owner_subject')} then null else c.owner_subject end,
     reply_to = case when not idle.is_alone then (
       select jsonb_object_agg(r.key, r.value) from jsonb_each(c.reply_to) r where not starts_with(r.key, 'reply_to_')) end,
     reply_token_hash = case when not idle.is_alone then c.reply_token_hash end,
@@ -265,4 +268,19 @@ shown as (
 )
 select (select count(*)::int from shown) as conversations, (select count(*)::int from closed) as sessions,
   (select count(*)::int from decided) as consents, (select count(*)::int from unattached) as attachments`,
-)
+  )
+
+export type ConversationStatements = Readonly<
+  Record<'nextConversation' | 'stop' | 'forgetLines' | 'forgetRuns' | 'forgetTurns' | 'leave', Statement>
+>
+
+export function conversationStatements(reach: Reach): ConversationStatements {
+  return {
+    nextConversation: nextConversation(reach),
+    stop: stopPerson(reach),
+    forgetLines: forgetLines(reach),
+    forgetRuns: forgetRuns(reach),
+    forgetTurns: forgetTurns(reach),
+    leave: leaveConversation(reach),
+  }
+}

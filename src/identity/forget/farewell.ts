@@ -1,0 +1,39 @@
+// Somebody has left a platform: what they said there before goes piece by piece, whichever process has time for it. A process
+// that dies leaves the rest to the next one, which finds it by the same row.
+import { forgetPerson } from './forget.ts'
+import type { ErasingStore, ForgetPlace } from './forget-store.ts'
+
+/** One subject of one connection, and until when; `epoch` is of whoever has it now. */
+export type Farewell = {
+  readonly connection: string
+  readonly subject: string
+  readonly at: string
+  readonly epoch: number
+  /** Where the last piece ended; null: nowhere yet. */
+  readonly from: ForgetPlace | null
+}
+
+export interface FarewellStore {
+  /** The one that has waited longest, for nobody else as long as `leaseMs`. */
+  claim(leaseMs: number): Promise<Farewell | undefined>
+  /** Reaches what this farewell is about, and nothing else. */
+  reach(farewell: Farewell): ErasingStore
+}
+
+/** Longer than a piece takes: whoever is slower than that does the same as the next one, twice. */
+const leaseMs = 120_000
+
+/** How many farewells were gone on with before the time was over. */
+export async function carryOutFarewells(
+  { store, monotonicMs }: { readonly store: FarewellStore; readonly monotonicMs: () => number },
+  budgetMs: number,
+): Promise<number> {
+  const startedAt = monotonicMs()
+  for (let count = 0; ; count += 1) {
+    const left = budgetMs - (monotonicMs() - startedAt)
+    const farewell = left > 0 ? await store.claim(leaseMs) : undefined
+    if (farewell === undefined) return count
+    const wish = { principal: farewell.subject, actor: 'gateway', budgetMs: left, from: farewell.from }
+    await forgetPerson({ store: store.reach(farewell), monotonicMs }, wish)
+  }
+}

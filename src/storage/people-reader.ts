@@ -1,0 +1,16 @@
+// Whom a connection has ever dealt with, for channels that hear of everybody.
+import type { People } from '../contract/index.ts'
+import type { Database } from './database.ts'
+import { knowsSubject } from './statements/farewells.ts'
+
+export function createPeople(
+  database: Database,
+  { tenant, connection }: { readonly tenant: string; readonly connection: string },
+): People {
+  return {
+    async knows(subject) {
+      const [row] = await database.query<{ isKnown: boolean }>(knowsSubject, [tenant, connection, subject])
+      return row?.isKnown === true
+    },
+  }
+}
