@@ -89,7 +89,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const knowing = { remote, records, home, mayWrite }
   const pace = createPace(now, settings.hostLimit)
   const gate = createGate({
-    ...{ keys: remote.keys, now, origin, acceptsProofs },
+    ...{ keys: remote.keys, now, origin, acceptsProofs, knows: deps.people?.knows },
     ...{ maxBytes: settings.maxBodyBytes, screen: screenWith(mayWrite, pace) },
   })
   const documents = {

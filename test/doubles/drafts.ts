@@ -65,6 +65,7 @@ export function aDraft(changes: Partial<InboxDraft> = {}): InboxDraft {
     effects: [],
     sends: [],
     cancels: null,
+    isFarewell: false,
     replyTo: { chat: 'c1' },
     bytes: 100,
     platformAt: null,

@@ -59,7 +59,7 @@ describeOnEachDatabase('what an operator asks of a channel', (database) => {
     vendor = await startVendorStub()
     failing = undefined
     const connections = loopbackConnections(vendor.origin).slice(0, 1)
-    const reread = () => ({ kind: 'read', arrivals: [namesake] }) as const
+    const reread = async () => ({ kind: 'read', arrivals: [namesake] }) as const
     const channels = [judgedChannel({ change: () => [namesake], adapter: () => ({ operations, reread }) })]
     const lost = (): never => {
       throw new GatewayError('storage_unavailable', 'the answer of the database was lost')

@@ -34,7 +34,7 @@ export type GateDeps = {
   /** Whether a proof in the activity counts without a signature of the request (FEP-8b32). Default: no. */
   readonly acceptsProofs?: boolean
   /** Whether we ever dealt with somebody; strangers who leave are not asked about. Without it everybody may be known. */
-  readonly knows?: (actor: string) => Promise<boolean>
+  readonly knows?: ((actor: string) => Promise<boolean>) | undefined
   /** Blocks and limits (step 6). What it is told is not proven yet. */
   readonly screen?: (claimed: { readonly actor: string; readonly type: string }) => Promise<TransportAnswer | undefined>
 }

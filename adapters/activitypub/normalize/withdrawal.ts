@@ -66,7 +66,7 @@ function withdrawal(scene: Scene, id: string, agent: string, isAddressed: boolea
   }
 }
 
-/** They are gone, and want nothing more. What they said stays until an operator forgets them (docs/privacy.md). */
+/** They are gone, want nothing more, and take with them what they said. */
 function departure(scene: Scene): readonly ArrivedNothing[] {
   const { id } = scene.gated.signer
   const named = deliveryIdOf(scene)
@@ -76,12 +76,12 @@ function departure(scene: Scene): readonly ArrivedNothing[] {
   }))
 }
 
-/** Nothing goes to them any more, and nobody says that they follow. */
+/** Nothing goes to them any more, nobody says that they follow, and what they said is erased. */
 export function farewell(
   agent: string,
   actor: string,
   at: string,
-): Pick<ArrivedNothing, 'effects' | 'cancels' | 'reach'> {
+): Pick<ArrivedNothing, 'effects' | 'cancels' | 'isFarewell' | 'reach'> {
   const gone: readonly Effect[] = [
     { kind: 'remove', family: families.follower, key: followerKey(agent, actor) },
     { kind: 'remove', family: peerFamilies.request, key: peerKey(agent, actor) },
@@ -90,6 +90,7 @@ export function farewell(
   const place = peerKey(agent, actor)
   return {
     effects: gone,
+    isFarewell: true,
     cancels: { orderKeyPrefix: orderKeyOf(agent, actor) },
     reach: { place, closed: 'actor_deleted', at },
   }

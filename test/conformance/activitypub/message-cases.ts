@@ -281,6 +281,15 @@ export const messageCases: readonly Case[] = [
     ],
   },
   {
+    id: 'AP-103',
+    claim: 'a deletion of the account takes all of it back, and ends what waits for them',
+    run: () => readAs(anActivity('Delete', alice)),
+    expected: ['demo', 'helper'].map((agent) => ({
+      ...{ kind: 'ignored', reason: 'actor_deleted', isNoise: false, subject: alice, isFarewell: true },
+      ...{ cancels: { orderKeyPrefix: `${agent} ${alice} >` }, reach: { closed: 'actor_deleted' } },
+    })),
+  },
+  {
     id: 'AP-104',
     claim: 'where a note and its activity disagree, fewer people may read the answer',
     run: () => message(aCreate(aNote({ to: [everybody], cc: [us] }), { to: [us], cc: [] })).replyTo['visibility'],
