@@ -25,8 +25,6 @@ export type FediverseOptions = {
   readonly settings?: ActivityPubOptions
   /** Hosts of the people it is to talk with. */
   readonly hosts: readonly string[]
-  /** Sees every request before the gateway does. */
-  readonly watch?: (request: Request) => void
 }
 
 export const echo = defineAgent({ slug: 'demo', run: (message) => `heard: ${textOf(message.parts)}` })
@@ -37,7 +35,7 @@ const textOf = (parts: readonly object[]): string =>
 export async function startFediverseGateway(
   database: Database,
   fediverse: Pick<Fediverse, 'origins' | 'guardedFetch'>,
-  { agents = [echo], settings = {}, hosts, watch }: FediverseOptions,
+  { agents = [echo], settings = {}, hosts }: FediverseOptions,
 ): Promise<FediverseGateway> {
   let handle: (request: Request) => Response | Promise<Response> = () => new Response(null, { status: 503 })
   const listener = getRequestListener((request) => handle(request))
@@ -54,10 +52,7 @@ export async function startFediverseGateway(
     { PARLEY_PUBLIC_URL: origin },
   )
   const app = createTestApp(gateway, database, { isLoopback: () => false, maxBodyBytes: 1024 * 1024 })
-  handle = (request) => {
-    watch?.(request.clone())
-    return app.fetch(request)
-  }
+  handle = (request) => app.fetch(request)
   return {
     gateway,
     origin,

@@ -26,7 +26,7 @@ export type Listing = {
   readonly more: string
 }
 
-export function inColumns(rows: readonly JsonObject[], columns: readonly string[]): string {
+function inColumns(rows: readonly JsonObject[], columns: readonly string[]): string {
   const cells = [
     columns.map((name) => name.toUpperCase()),
     ...rows.map((row) => columns.map((name) => cell(row[name]))),

@@ -12,7 +12,7 @@ export type BadRow = { readonly line: number; readonly why: string }
 export type BlockList = { readonly rows: readonly BlockRow[]; readonly refused: readonly BadRow[] }
 
 export const maxListChars = 1024 * 1024
-export const maxListRows = 20_000
+const maxListRows = 20_000
 const maxComment = 500
 const names = ['#domain', '#severity', '#reject_media', '#reject_reports', '#public_comment', '#obfuscate'] as const
 export const listHeader = `${names.join(',')}\n`
