@@ -46,12 +46,16 @@ const inWorkerd = {
   plugins: [
     bundledMailauth(),
     cloudflareTest(({ inject }) => {
-      const { databaseUrl, secondDatabaseUrl, emptyDatabaseUrl, apiRoot } = inject('runtime')
+      const { databaseUrl, secondDatabaseUrl, mailDatabaseUrl, emptyDatabaseUrl, apiRoot } = inject('runtime')
       return {
         main: './test/runtime/workerd/worker-under-test.ts',
         wrangler: { configPath: './wrangler.toml' },
         miniflare: {
-          hyperdrives: { HYPERDRIVE: databaseUrl, SECOND: secondDatabaseUrl, EMPTY: emptyDatabaseUrl },
+          hyperdrives: {
+            ...{ HYPERDRIVE: databaseUrl, SECOND: secondDatabaseUrl },
+            ...{ MAIL: mailDatabaseUrl, EMPTY: emptyDatabaseUrl },
+          },
+          email: { send_email: [{ name: 'SEND_EMAIL' }] },
           queueConsumers: workerQueues,
           bindings: telegramVariables(apiRoot),
         },

@@ -8,6 +8,7 @@ import type { SealKeys } from './assemble/seal.ts'
 import { createStores } from './assemble/stores.ts'
 import type { Config } from './config.ts'
 import {
+  type Carrier,
   createIdSource,
   GatewayError,
   type GuardedFetch,
@@ -51,6 +52,8 @@ export type Runtime = {
   readonly guardedFetch?: GuardedFetch
   /** Without it: WebCrypto. */
   readonly hmac?: Hmac
+  /** Sends for channels whose protocol this runtime speaks itself. */
+  readonly carrier?: Carrier
   readonly random: () => number
   readonly log: Log
   /** How rows are committed. Without it: in groups, shared by whatever arrives at the same time. */

@@ -2,15 +2,16 @@
 // the configuration, and the knowledge that the schema fits.
 import type { ExecutionContext, MessageBatch } from '@cloudflare/workers-types'
 import { sweepRound } from './assemble/sweep-round.ts'
-import type { ParleyConfig } from './config.ts'
+import type { Config, ParleyConfig } from './config.ts'
 import { isGatewayError, type Log } from './contract/index.ts'
 import { createIssuerMemory } from './identity/issuers/issuer-memory.ts'
 import { createRejections } from './operator/rejections.ts'
 import type { Failpoint } from './storage/database.ts'
 import { requireSchema } from './storage/schema-version.ts'
 import { answer, failedAnswer, hiddenAnswer, isHidden } from './worker/answer.ts'
+import { carrierOf } from './worker/carrier.ts'
 import { filesOf } from './worker/files.ts'
-import { type Invocation, openInvocation } from './worker/invocation.ts'
+import { type Invocation, type InvocationOptions, openInvocation } from './worker/invocation.ts'
 import { createLog } from './worker/log.ts'
 import { readSettings, type WorkerEnv, type WorkerSettings } from './worker/settings.ts'
 import { type Handed, takeHanded } from './worker/take-handed.ts'
@@ -51,8 +52,7 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
 
   const open = (env: WorkerEnv, maxConnections: number, onWork?: () => void): Invocation => {
     const { config } = settingsOf(env)
-    const { connectionString } = env.HYPERDRIVE
-    const means = { connectionString, files: filesOf(config, env), maxConnections, issuerMemory, ...hooks, log }
+    const means = { ...boundTo(env, config), maxConnections, issuerMemory, ...hooks, log }
     return openInvocation(config, onWork === undefined ? means : { ...means, onWork })
   }
   const openWaking = (env: WorkerEnv, context: Waiting): Invocation =>
@@ -123,6 +123,11 @@ const mailNotTaken =
   (log: Log) =>
   (problem: string): void =>
     log.error('mail_not_taken', { problem })
+
+function boundTo(env: WorkerEnv, config: Config): Pick<InvocationOptions, 'connectionString' | 'files' | 'carrier'> {
+  const { connectionString } = env.HYPERDRIVE
+  return { connectionString, files: filesOf(config, env), carrier: carrierOf(env) }
+}
 
 /** Thrown on, so that it comes again; said here, because the platform shows no more than a name. */
 async function orTell(work: Promise<void>, tell: (problem: string) => void): Promise<void> {

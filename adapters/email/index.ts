@@ -11,6 +11,7 @@ import {
   GatewayError,
 } from '../../src/contract/index.ts'
 import { emailFromEnvironment, emailWithoutDefault } from './config/environment.ts'
+import { requireHosted } from './config/hosted.ts'
 import { deliverySettings, mailboxAlias, proofSettings, waysSettings } from './config/parts.ts'
 import { type EmailSettings, type EmailSettingsInput, emailSettingsSchema } from './config/settings.ts'
 import { decisionEndpoints, serveDecision } from './confirm/serve.ts'
@@ -65,7 +66,11 @@ export const emailChannel: ChannelDefinition = {
 }
 
 /** For runtimes without a machine of their own: nothing is on unless somebody set it up. */
-export const hostedEmailChannel: ChannelDefinition = { ...emailChannel, fromEnvironment: emailWithoutDefault }
+export const hostedEmailChannel: ChannelDefinition = {
+  ...emailChannel,
+  fromEnvironment: emailWithoutDefault,
+  create: (settings, deps) => createEmail(requireHosted(checkedSettings(settings), deps), deps),
+}
 
 /** What an operator writes into parley.config.ts for one domain. */
 export type EmailOptions = EmailSettingsInput & ConnectionOptions
@@ -118,26 +123,30 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
   const deciding = notes === undefined || deps.publicUrl === undefined ? undefined : { connection, now, notes }
   return defineAdapter<ReadMail, MailCall>({
     channel: 'email',
-    capabilities: capabilitiesOf(settings, deciding !== undefined),
+    capabilities: capabilitiesOf(settings, deps, deciding !== undefined),
     ...(deciding === undefined ? {} : { endpoints: decisionEndpoints(deciding), serve: serveDecision(deciding) }),
     verify: (arrival) => verifyMail(verifying, arrival),
     normalize: (mail, arrival, at) =>
       normalizeMail({ addresses: addresses(), addressDomains: settings.addressDomains }, mail, arrival, at),
     render: (reply, to, mayNotify) => renderMail(reply, to, mayNotify),
-    deliver: deliverMail(deliverySettings(settings), { ...deps, tokens: async () => tokens, secret }),
+    deliver: deliverMail(deliverySettings(settings, deps.carrier), { ...deps, tokens: async () => tokens, secret }),
     openFile: openMailFile(originals),
     ...(smtp === undefined ? {} : { listen: afterTest(tested, listenSmtp(smtp, incoming)) }),
     ...(imap === undefined ? {} : { source: imapSource(imap, incoming) }),
-    takeHanded: takeHandedMail(incoming),
+    takeHanded: takeHandedMail({ ...incoming, requireSecret: secret }),
   })
 }
 
-function capabilitiesOf(settings: EmailSettings, isDecidedHere: boolean): Capabilities {
+function capabilitiesOf(
+  settings: EmailSettings,
+  { carrier }: Pick<ChannelDeps, 'carrier'>,
+  isDecidedHere: boolean,
+): Capabilities {
   return {
     // One reply is one mail.
     maxTextLength: Number.MAX_SAFE_INTEGER,
-    // Every try carries the same Message-ID, by which whoever gets it twice recognises it.
-    idempotentSend: 'client-id',
+    // Every try carries the same Message-ID, by which whoever gets it twice recognises it; unless somebody else gives the ids.
+    idempotentSend: carrier === undefined ? 'client-id' : 'none',
     callTimeoutMs: settings.callTimeoutMs,
     horizonMs,
     limits: settings.limits,

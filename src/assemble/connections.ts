@@ -1,7 +1,7 @@
 // Connections as configured: each with its adapter, and every adapter with the ports it may use.
 import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
-import { type AgentProfile, type CallerDesk, GatewayError, type Hmac } from '../contract/index.ts'
+import { type AgentProfile, type CallerDesk, type Carrier, GatewayError, type Hmac } from '../contract/index.ts'
 import type { GatewayConnection, TurnPolicy } from '../gateway/deps.ts'
 import type { Database } from '../storage/database.ts'
 import { createInstallations, type Seal } from '../storage/installation-store.ts'
@@ -25,6 +25,8 @@ type Means = CallerMeans &
   ChannelFiles & {
     /** Without it: WebCrypto. */
     readonly hmac?: Hmac
+    /** Without it: nothing is sent but by fetch and by sockets. */
+    readonly carrier?: Carrier
     /** Without it: as configured. */
     readonly sealKeys?: SealKeys
     readonly newId: () => string
@@ -75,6 +77,7 @@ function createConnection(
   const channelDeps = {
     ...{ connection, fetch, guardedFetch, now, hmac, runLog, callers, files, ...stores },
     ...(means.originalsOf === undefined ? {} : { originals: means.originalsOf(key) }),
+    ...(means.carrier === undefined ? {} : { carrier: means.carrier }),
     newId: means.newId,
     maxCallMs: means.maxCallMs,
     agents: () => profilesFor(config, each),

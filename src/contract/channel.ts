@@ -3,6 +3,7 @@ import type * as z from 'zod'
 import type { Adapter } from './adapter.ts'
 import type { Connection } from './arrival.ts'
 import type { CallerDesk } from './caller.ts'
+import type { Carrier } from './carrier.ts'
 import type { GuardedFetch } from './guarded-fetch.ts'
 import type { JsonObject } from './json.ts'
 import type { AssuranceClass } from './mint-evidence.ts'
@@ -230,6 +231,8 @@ export type ChannelDeps = {
   readonly newId?: () => string
   /** Longest time one call may take here (ruling 17). */
   readonly maxCallMs?: number
+  /** For channels whose protocol the runtime itself speaks. */
+  readonly carrier?: Carrier
   /** For channels that sign something of their own. */
   readonly ownKeys?: ChannelKeys
 }

@@ -47,6 +47,7 @@ export type {
   ReplyLimit,
 } from './capabilities.ts'
 export { mentionRelaySchema } from './capabilities.ts'
+export type { Carrier } from './carrier.ts'
 export type {
   AccessEntry,
   AccessRule,

@@ -2,7 +2,7 @@
 import type { RuntimeFiles } from '../assemble/attachments.ts'
 import { type Assembled, assemble, type Runtime } from '../assemble.ts'
 import type { Config } from '../config.ts'
-import { GatewayError, type Log } from '../contract/index.ts'
+import { type Carrier, GatewayError, type Log } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { IssuerMemory } from '../identity/issuers/issuer-memory.ts'
 import { createSingleCommit } from '../inbound/single-commit.ts'
@@ -14,6 +14,8 @@ export type InvocationOptions = {
   readonly maxConnections: number
   /** Undefined: files are refused here. */
   readonly files: RuntimeFiles | undefined
+  /** Undefined: nothing is sent here but by fetch. */
+  readonly carrier: Carrier | undefined
   readonly log: Log
   /** The isolate's: what is known of token issuers. */
   readonly issuerMemory: IssuerMemory
@@ -25,7 +27,7 @@ export type Invocation = Assembled & { readonly database: Database; readonly end
 
 export function openInvocation(config: Config, options: InvocationOptions): Invocation {
   const database = openHyperdrive(options)
-  const { log, onWork, failpoint, files, issuerMemory } = options
+  const { log, onWork, failpoint, files, carrier, issuerMemory } = options
   const assembled = assemble(config, database, {
     fetch: (input, init) => fetch(input, init),
     fenceFetch,
@@ -36,6 +38,7 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
     log,
     issuerMemory,
     ...(files === undefined ? {} : { files }),
+    ...(carrier === undefined ? {} : { carrier }),
     ...(onWork === undefined ? {} : { onWork }),
     ...(failpoint === undefined ? {} : { failpoint }),
   })

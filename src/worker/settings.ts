@@ -1,5 +1,5 @@
 // What a Worker is configured by: bindings, variables and secrets of its environment, and the developer's module.
-import type { Hyperdrive, Queue, R2Bucket } from '@cloudflare/workers-types'
+import type { Hyperdrive, Queue, R2Bucket, SendEmail } from '@cloudflare/workers-types'
 import { channels, publicChannels } from '../channels.ts'
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../config.ts'
 import { GatewayError, isGatewayError } from '../contract/index.ts'
@@ -11,6 +11,8 @@ export type WorkerEnv = {
   readonly WAKE: Pick<Queue<WakeMessage>, 'send'>
   /** Holds files, unless the variables of another store are set. */
   readonly ATTACHMENTS?: R2Bucket
+  /** Sends mail. */
+  readonly SEND_EMAIL?: SendEmail
 }
 
 export type WorkerSettings = { readonly config: Config; readonly isAdminOn: boolean }

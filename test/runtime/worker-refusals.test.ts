@@ -25,7 +25,8 @@ test.each(verbs)('a connection with %s, since it %s', (verb, words) => {
   )
   const silent = { info() {}, warn() {}, error() {} }
   const options = {
-    ...{ connectionString: 'postgres://127.0.0.1:9/none', maxConnections: 1, files: undefined, log: silent },
+    ...{ connectionString: 'postgres://127.0.0.1:9/none', maxConnections: 1, log: silent },
+    ...{ files: undefined, carrier: undefined },
     issuerMemory: createIssuerMemory(),
   }
   expect(() => openInvocation(config, options)).toThrow(

@@ -13,11 +13,15 @@ const asking = ['EMAIL_DOMAIN', 'EMAIL_IMAP_URL', 'SMTP_URL', 'EMAIL_DKIM_KEY', 
  * reach it is here already. `EMAIL_CHANNEL=off` closes it.
  */
 export function emailFromEnvironment(env: Environment): EnvironmentReading | undefined {
-  return emailWithoutDefault(env) ?? (env['EMAIL_CHANNEL'] === 'off' ? undefined : development(env))
+  return setUpBy(env, folderIn(env)) ?? (env['EMAIL_CHANNEL'] === 'off' ? undefined : development(env))
 }
 
-/** The same for runtimes without a machine of their own. */
+/** The same for runtimes without a machine of their own: nobody could read what lies in a folder there. */
 export function emailWithoutDefault(env: Environment): EnvironmentReading | undefined {
+  return setUpBy(env, undefined)
+}
+
+function setUpBy(env: Environment, mailFolder: string | undefined): EnvironmentReading | undefined {
   const isOff = env['EMAIL_CHANNEL'] === 'off'
   const port = env['EMAIL_SMTP_PORT'] || undefined
   const values = readAll(env)
@@ -33,7 +37,7 @@ export function emailWithoutDefault(env: Environment): EnvironmentReading | unde
       ...(values.imap === undefined ? {} : { imap: { url: secret(values.imap) } }),
       webhookSecret: (values.hook ?? '').split(',').flatMap((text) => (text.trim() === '' ? [] : secret(text.trim()))),
       ...(values.smtp === undefined ? {} : { smtpUrl: secret(values.smtp) }),
-      ...(values.smtp === undefined ? { mailFolder: folderIn(env) } : {}),
+      ...(values.smtp === undefined && mailFolder !== undefined ? { mailFolder } : {}),
       ...(values.key === undefined ? {} : dkimOf(values.key, values.selector)),
     },
     ...(access === undefined ? {} : { access }),

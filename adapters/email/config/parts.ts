@@ -1,5 +1,5 @@
 // The settings of a domain as each part of the channel wants them.
-import { secret } from '../../../src/contract/index.ts'
+import { type Carrier, secret } from '../../../src/contract/index.ts'
 import type { MailSettings } from '../deliver/settings.ts'
 import type { ProofSettings } from '../prove/settings.ts'
 import type { WaysSettings } from '../ways/settings.ts'
@@ -51,9 +51,14 @@ export function mailboxAlias(settings: EmailSettings, agent: string): Readonly<R
   return mailbox === undefined ? {} : { [mailbox.toLowerCase()]: agent }
 }
 
-export function deliverySettings(settings: EmailSettings): MailSettings {
+/** What a byte of a file travels as: four for three, line ends (RFC 2045, 6.8), and room for the head. */
+const encodedShare = 1.4
+
+export function deliverySettings(settings: EmailSettings, carrier?: Carrier): MailSettings {
   const mailbox = mailboxElsewhere(settings)
-  const { domain, smtpUrl, dkimKeys, dkimKeyFile, mailFolder, maxMailBytes, siblings, siblingSecret } = settings
+  const { domain, smtpUrl, dkimKeys, dkimKeyFile, mailFolder, siblings, siblingSecret } = settings
+  const carried = carrier === undefined ? Number.POSITIVE_INFINITY : Math.floor(carrier.maxBytes / encodedShare)
+  const maxMailBytes = Math.min(settings.maxMailBytes, carried)
   return {
     ...{ domain, dkimKeys, maxMailBytes, siblings, callTimeoutMs: settings.callTimeoutMs },
     ...(mailbox === undefined ? {} : { mailbox }),

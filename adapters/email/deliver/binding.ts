@@ -1,32 +1,43 @@
 // On Workers: the binding `send_email`. Cloudflare makes the bytes, signs them and names them; of our headers it takes those of
 // threads, those that begin with X-, and a few more.
-import type { DeliveryOutcome } from '../../../src/contract/index.ts'
+import type { Attempt, Carrier, DeliveryOutcome } from '../../../src/contract/index.ts'
 import type { Enclosed } from './attach.ts'
 import { type MailToCompose, marks } from './compose.ts'
 import { deliveredAs } from './names.ts'
-import type { BoundFile, MailBinding } from './settings.ts'
+import type { BoundFile, BoundMail } from './settings.ts'
+import { untilAborted } from './until-aborted.ts'
 
-export async function sendBound(binding: MailBinding, mail: Omit<MailToCompose, 'at'>): Promise<DeliveryOutcome> {
-  const { call, names, bodies, enclosed, headers } = mail
-  const files = await Promise.all(enclosed.map(fileOf))
+/** The id is Cloudflare's and another at every try: nobody could tell a second mail from the first. */
+export async function sendBound(
+  carrier: Carrier,
+  mail: Omit<MailToCompose, 'at'>,
+  { signal }: Pick<Attempt, 'signal'>,
+): Promise<DeliveryOutcome> {
+  const files = await Promise.all(mail.enclosed.map(fileOf)).catch(() => undefined)
+  if (files === undefined) return { kind: 'retry', reason: 'file_unavailable' }
+  if (signal.aborted) return { kind: 'retry', reason: 'aborted_before_sending' }
+  try {
+    const { messageId } = await untilAborted(carrier.send(boundMail(mail, files)), signal)
+    return await deliveredAs(messageId, mail.names.messageId)
+  } catch (error) {
+    return boundOutcome(error)
+  }
+}
+
+function boundMail({ call, names, bodies, headers }: Omit<MailToCompose, 'at'>, files: BoundFile[]): BoundMail {
   const threading = {
     ...(call.in_reply_to === null ? {} : { 'In-Reply-To': `<${call.in_reply_to}>` }),
     ...(call.references.length === 0 ? {} : { References: call.references.map((id) => `<${id}>`).join(' ') }),
   }
-  try {
-    const { messageId } = await binding.send({
-      from: { name: call.from.name, email: call.from.address },
-      to: call.to.map(({ address }) => address),
-      ...(call.cc.length === 0 ? {} : { cc: call.cc.map(({ address }) => address) }),
-      replyTo: { name: call.from.name, email: names.replyTo },
-      subject: call.subject,
-      ...bodies,
-      headers: { ...marks, ...threading, ...headers },
-      ...(files.length === 0 ? {} : { attachments: files }),
-    })
-    return await deliveredAs(messageId, names.messageId)
-  } catch (error) {
-    return boundOutcome(error)
+  return {
+    from: { name: call.from.name, email: call.from.address },
+    to: call.to.map(({ address }) => address),
+    ...(call.cc.length === 0 ? {} : { cc: call.cc.map(({ address }) => address) }),
+    replyTo: { name: call.from.name, email: names.replyTo },
+    subject: call.subject,
+    ...bodies,
+    headers: { ...marks, ...threading, ...headers },
+    ...(files.length === 0 ? {} : { attachments: files }),
   }
 }
 

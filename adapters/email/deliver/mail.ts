@@ -28,12 +28,14 @@ export function deliverMail(
     if (!isSendable(call)) return { kind: 'refused', reason: 'invalid_recipient' }
     const closed = await closedPlace(deps, call, attempt)
     if (closed !== undefined) return { kind: 'refused', reason: `place_closed:${closed}` }
-    if (way === undefined && deps.binding === undefined) return { kind: 'retry', reason: 'no_way_out', ...paused }
-    const mail = await prepare(settings, deps, call, attempt)
+    if (way === undefined && deps.carrier === undefined) return { kind: 'retry', reason: 'no_way_out', ...paused }
+    // Nothing has left yet, whatever went wrong.
+    const mail = await prepare(settings, deps, call, attempt).catch(notPrepared)
     if (mail.kind !== 'mail') return mail
     try {
+      // What comes back then goes to whoever carries it, not to an address of ours.
+      if (way === undefined && deps.carrier !== undefined) return await sendBound(deps.carrier, mail, attempt)
       await noteDelivery(deps.notes, attempt.clientId, call.to[0]?.address ?? '')
-      if (way === undefined && deps.binding !== undefined) return await sendBound(deps.binding, mail)
       keys ??= dkimKeys(settings)
       const signers = await keys
       const raw = await signMail(await composeMail(mail), signers, { domain: settings.domain, at: mail.at })
@@ -51,6 +53,12 @@ export function deliverMail(
 }
 
 const paused = { afterMs: pauseMs, scope: 'connection' } as const
+
+/** A secret that cannot be kept or read is put right by the operator. */
+function notPrepared(error: unknown): DeliveryOutcome {
+  if (isGatewayError(error, 'config_invalid')) return { kind: 'retry', reason: 'secret_unusable', ...paused }
+  return { kind: 'retry', reason: 'mail_not_prepared' }
+}
 
 function wayOf({ smtpUrl, mailFolder, ...settings }: MailSettings): SendWay | undefined {
   if (smtpUrl !== undefined) return createSmtpWay(smtpUrl, settings)

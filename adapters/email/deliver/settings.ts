@@ -31,11 +31,7 @@ export interface Tokens {
   mint(key: string): Promise<string>
 }
 
-/** The binding `send_email` of a Worker: it makes the bytes, the id and the signature itself. */
-export interface MailBinding {
-  send(mail: BoundMail): Promise<{ readonly messageId: string }>
-}
-
+/** What the binding `send_email` of a Worker takes: it makes the bytes, the id and the signature itself. */
 export type BoundMail = {
   readonly from: { readonly name: string; readonly email: string }
   readonly to: string[]
@@ -54,9 +50,10 @@ export type BoundFile = {
   readonly type: string
 } & ({ readonly disposition: 'attachment' } | { readonly disposition: 'inline'; readonly contentId: string })
 
-export type MailDeps = Pick<ChannelDeps, 'files' | 'places' | 'notes' | 'hmac' | 'now' | 'publicUrl' | 'connection'> & {
+type Ports = 'files' | 'places' | 'notes' | 'hmac' | 'now' | 'publicUrl' | 'connection' | 'carrier'
+
+export type MailDeps = Pick<ChannelDeps, Ports> & {
   readonly tokens: () => Promise<Tokens>
   /** The secret that tokens are made with. */
   readonly secret: () => Promise<string>
-  readonly binding?: MailBinding
 }

@@ -6,6 +6,7 @@ import { deliveredAs } from './names.ts'
 import { type MailStream, type Pool, smtpPool } from './node-parts.ts'
 import type { MailSettings } from './settings.ts'
 import { smtpOutcome } from './smtp-outcome.ts'
+import { untilAborted } from './until-aborted.ts'
 
 export type Finished = { readonly raw: Uint8Array; readonly envelope: MailEnvelope; readonly messageId: string }
 export type SendWay = (mail: Finished, attempt: Pick<Attempt, 'signal' | 'clientId'>) => Promise<DeliveryOutcome>
@@ -30,21 +31,6 @@ export function createSmtpWay(
       if (error instanceof GatewayError) throw error
       return smtpOutcome(error, stream?.readableDidRead === true)
     }
-  }
-}
-
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const over = Promise.withResolvers<never>()
-  const stop = (): void => over.reject(new Error('aborted'))
-  if (signal.aborted) stop()
-  signal.addEventListener('abort', stop, { once: true })
-  try {
-    return await Promise.race([work, over.promise])
-  } finally {
-    signal.removeEventListener('abort', stop)
-    // Whoever loses the race has nobody to tell.
-    work.catch(() => undefined)
-    over.promise.catch(() => undefined)
   }
 }
 

@@ -10,7 +10,10 @@ export function secretOf({ ownKeys }: Pick<ChannelDeps, 'ownKeys'>): () => Promi
     if (ownKeys === undefined) return make()
     const found = await ownKeys.keep('reply-token', async () => make())
     if (found !== undefined) return found
-    throw new GatewayError('config_invalid', '[email] there is no key to seal its secret with; set PARLEY_SEAL_KEY')
+    throw new GatewayError(
+      'config_invalid',
+      '[email] there is no key to seal its secret with; set PARLEY_SEAL_KEY (openssl rand -hex 32)',
+    )
   }
   return () => {
     kept ??= read().catch((error: unknown) => {

@@ -9,15 +9,19 @@ export type HandedDeps = Pick<ChannelDeps, 'now'> & {
   readonly own: OwnArrivals
   readonly recipientOf: RecipientOf
   readonly maxBytes: number
+  /** Throws where answers could not be addressed: what cannot be answered is not taken. */
+  readonly requireSecret: () => Promise<unknown>
 }
 
-export function takeHandedMail({ own, recipientOf, maxBytes, now }: HandedDeps): NonNullable<Adapter['takeHanded']> {
+export function takeHandedMail(deps: HandedDeps): NonNullable<Adapter['takeHanded']> {
+  const { own, recipientOf, maxBytes, now, requireSecret } = deps
   return async ({ from, to, size, body }, door) => {
     const recipient = await recipientOf(to)
     // Another connection may have this domain.
     if (recipient === 'foreign') return undefined
     const refusal = recipientReply(recipient) ?? (size > maxBytes ? replies.tooLarge : undefined)
     if (refusal !== undefined) return refused(refusal)
+    await requireSecret()
     const raw = await readStream(body, maxBytes)
     if (raw === undefined) return refused(replies.tooLarge)
     const envelope = { mailFrom: from, rcptTo: [to] }

@@ -10,6 +10,8 @@ import { describeInWorkerd } from './harness.ts'
 const noNames = 'http://127.0.0.1:9/dns-query'
 /** The agent of a gateway that nobody gave one. */
 const agent = 'demo'
+/** Without it nothing is taken: test/runtime/workerd/email-answered.test.ts. */
+const sealed = { ...env, PARLEY_SEAL_KEY: '5e'.repeat(32) }
 const mail = 'From: Ada <ada@example.org>\r\nMessage-ID: <1@example.org>\r\nSubject: hi\r\n\r\nhello\r\n'
 
 describeInWorkerd('mail that is handed over', () => {
@@ -22,7 +24,7 @@ describeInWorkerd('mail that is handed over', () => {
     const raw = new Blob([text]).stream()
     const context = createExecutionContext()
     const message = { from: 'ada@example.org', to, raw, rawSize, setReject: (why: string) => void rejected.push(why) }
-    const outcome = await worker.email(message, env, context).then(
+    const outcome = await worker.email(message, sealed, context).then(
       () => 'taken',
       () => 'thrown',
     )

@@ -9,9 +9,11 @@ declare global {
     interface Env {
       readonly HYPERDRIVE: Hyperdrive
       readonly SECOND: Hyperdrive
+      readonly MAIL: Hyperdrive
       readonly EMPTY: Hyperdrive
       readonly WAKE: Queue
       readonly ATTACHMENTS: R2Bucket
+      readonly SEND_EMAIL: SendEmail
     }
   }
 }

@@ -1,6 +1,7 @@
 // Settings of a mail domain, and what the environment makes of them.
 import { describe, expect, test } from 'vitest'
 import { emailFromEnvironment, emailWithoutDefault } from '../../../../adapters/email/config/environment.ts'
+import { requireHosted } from '../../../../adapters/email/config/hosted.ts'
 import { deliverySettings } from '../../../../adapters/email/config/parts.ts'
 import { emailSettingsSchema } from '../../../../adapters/email/config/settings.ts'
 
@@ -109,4 +110,32 @@ test.each([
   [{ surprise: true }, 'Unrecognized key'],
 ])('%j is refused', (settings, problem) => {
   expect(problems(settings)).toEqual([expect.stringContaining(problem)])
+})
+
+describe('a runtime without a machine of its own', () => {
+  const carrier = { maxBytes: 5 * 1024 * 1024, send: () => expect.unreachable('nothing is sent here') }
+  const given = (more: object = {}) => emailSettingsSchema.parse({ domain: 'agents.example.org', ...more })
+
+  test('writes nothing into folders, whatever its environment says', () => {
+    const reading = emailWithoutDefault({ EMAIL_DOMAIN: 'agents.example.org', PARLEY_DATA_DIR: '/data' })
+    expect(reading).toMatchObject({ settings: { domain: 'agents.example.org' } })
+    expect(JSON.stringify(reading)).not.toContain('/data')
+  })
+
+  test('is told all at once what is missing and what only Node can follow', () => {
+    expect(requireHosted(given(), { carrier })).toEqual(given())
+    const nodes = { smtpUrl: 'smtps://mail.example', dkimKeyFile: '/etc/key.json', mailFolder: '/mail' }
+    expect(() => requireHosted(given(nodes), {})).toThrow(
+      /add \[\[send_email\]\] with name = "SEND_EMAIL" to wrangler.toml; SMTP_URL is .* mailFolder is .* EMAIL_DKIM_KEY is/,
+    )
+  })
+
+  test('encloses no more than its carrier takes once it is encoded, and no more than the operator says', () => {
+    const base64Of = (bytes: number) => Math.ceil(bytes / 3) * 4 * (78 / 76)
+    const { maxMailBytes } = deliverySettings(given(), carrier)
+    expect(base64Of(maxMailBytes)).toBeLessThan(carrier.maxBytes)
+    expect(base64Of(maxMailBytes)).toBeGreaterThan(carrier.maxBytes * 0.95)
+    expect(deliverySettings(given({ maxMailBytes: 100_000 }), carrier).maxMailBytes).toBe(100_000)
+    expect(deliverySettings(given()).maxMailBytes).toBe(10 * 1024 * 1024)
+  })
 })

@@ -12,7 +12,7 @@ import { renderMail } from '../../../../adapters/email/render/reply.ts'
 import { scanHead } from '../../../../adapters/email/scan/scan-head.ts'
 import type { MailCall } from '../../../../adapters/email/wire/call.ts'
 import type { JsonObject, NormalizedResponse } from '../../../../src/contract/index.ts'
-import { secret } from '../../../../src/contract/index.ts'
+import { GatewayError, secret } from '../../../../src/contract/index.ts'
 import * as out from '../../../doubles/mail-out.ts'
 import { memoryNotes } from '../../../doubles/memory-notes.ts'
 import { type SmtpSink, startHangUp, startSmtpSink } from '../../../doubles/smtp-sink.ts'
@@ -381,13 +381,14 @@ describe('what becomes of it', () => {
 describe('the binding of a Worker', () => {
   test('EM-117: is given the parts of the mail, and the id it gives becomes a name of the thread', async () => {
     const given: unknown[] = []
-    const binding = {
+    const carrier = {
+      maxBytes: 5_000_000,
       async send(mail: unknown) {
         given.push(mail)
         return { messageId: '<abc@cloudflare.example>' }
       },
     }
-    const outcome = await send(callOf(), out.mailSettings(), out.mailDeps({ binding }))
+    const outcome = await send(callOf(), out.mailSettings(), out.mailDeps({ carrier }))
     expect(outcome).toMatchObject({ kind: 'delivered', vendorId: 'abc@cloudflare.example' })
     expect('name' in outcome && outcome.name).toMatch(/^t:[a-z2-7]{16}$/)
     expect(given).toMatchObject([
@@ -400,12 +401,44 @@ describe('the binding of a Worker', () => {
     ])
   })
 
+  test('an answer that never comes is not waited for, and may have been sent', async () => {
+    const abort = new AbortController()
+    const carrier = {
+      maxBytes: 5_000_000,
+      send() {
+        abort.abort()
+        return new Promise<never>(() => {})
+      },
+    }
+    const attempt = out.attemptOf({ signal: abort.signal })
+    const outcome = await deliverMail(out.mailSettings(), out.mailDeps({ carrier }))(callOf(), attempt)
+    expect(outcome).toEqual({ kind: 'unknown', reason: 'no_readable_answer' })
+  })
+
+  test('what breaks before anything left is tried again', async () => {
+    const carrier = { maxBytes: 5_000_000, send: () => expect.unreachable('nothing could be sent') }
+    const unsealed = new GatewayError('config_invalid', 'nothing to seal with')
+    const secretless = { carrier, tokens: () => Promise.reject(unsealed) }
+    const paused = { afterMs: 60_000, scope: 'connection' }
+    expect(await send(callOf(), out.mailSettings(), out.mailDeps(secretless))).toEqual({
+      ...{ kind: 'retry', reason: 'secret_unusable' },
+      ...paused,
+    })
+    const id = '0190a000-0000-7000-8000-000000000003'
+    const torn = new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error('torn')) })
+    const files = { open: async () => ({ body: torn, size: 3, mimeType: 'text/plain', name: 'a.txt' }) }
+    const reply = out.replyOf('', { parts: [out.storedFile(id, 'a.txt', 'text/plain', 3)] })
+    expect(await send(callOf(reply), out.mailSettings(), out.mailDeps({ carrier, files }))).toEqual({
+      ...{ kind: 'retry', reason: 'file_unavailable' },
+    })
+  })
+
   test.each([
     ['E_RATE_LIMIT_EXCEEDED', { kind: 'retry', reason: 'e_rate_limit_exceeded', afterMs: 60_000, scope: 'connection' }],
     ['E_RECIPIENT_SUPPRESSED', { kind: 'refused', reason: 'e_recipient_suppressed' }],
     ['ECONNRESET', { kind: 'unknown', reason: 'no_readable_answer' }],
   ])('%s', async (code, outcome) => {
-    const binding = { send: () => Promise.reject(Object.assign(new Error('x'), { code })) }
-    expect(await send(callOf(), out.mailSettings(), out.mailDeps({ binding }))).toEqual(outcome)
+    const carrier = { maxBytes: 5_000_000, send: () => Promise.reject(Object.assign(new Error('x'), { code })) }
+    expect(await send(callOf(), out.mailSettings(), out.mailDeps({ carrier }))).toEqual(outcome)
   })
 })

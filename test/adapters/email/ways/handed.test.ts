@@ -15,11 +15,12 @@ const known: Readonly<Record<string, Recipient>> = {
 async function hand(
   to: string,
   answer: ListenAnswer,
-  { size = mime.length, chunks = [bytesOf(mime)], maxBytes = 1000 } = {},
+  { size = mime.length, chunks = [bytesOf(mime)], maxBytes = 1000, requireSecret = async () => {} } = {},
 ) {
   const own = createOwnArrivals()
   const mails: (OwnMail | undefined)[] = []
-  const take = takeHandedMail({ own, recipientOf: (each) => known[each] ?? 'foreign', maxBytes, now: () => 0 })
+  const recipientOf = (address: string) => known[address] ?? 'foreign'
+  const take = takeHandedMail({ own, recipientOf, maxBytes, now: () => 0, requireSecret })
   let pulled = 0
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -87,4 +88,11 @@ test('a mail over the limit is refused, by its size or by its bytes, and not rea
   const lied = await hand('helper@agents.example', stored, { size: 10, chunks })
   expect(lied.given).toEqual(tooLarge)
   expect(lied.pulled).toBeLessThan(10)
+})
+
+test('what could not be answered is not taken, while what is for nobody is refused all the same', async () => {
+  const requireSecret = () => Promise.reject(new Error('nothing to seal it with'))
+  await expect(hand('helper@agents.example', stored, { requireSecret })).rejects.toThrow('nothing to seal it with')
+  const { given } = await hand('nobody@agents.example', stored, { requireSecret })
+  expect(given).toMatchObject({ kind: 'refused' })
 })

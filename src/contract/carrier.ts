@@ -1,0 +1,11 @@
+// The way out beside fetch: what the runtime itself sends, where it has a transport of its own.
+
+/**
+ * Port: the counterpart of `takeHanded`. The runtime makes the bytes out of what it is given, in a form that its adapter knows, and names
+ * them; its errors are thrown as they are.
+ */
+export interface Carrier {
+  /** Of one parcel, as it travels. */
+  readonly maxBytes: number
+  send(parcel: object): Promise<{ readonly messageId: string }>
+}
