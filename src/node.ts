@@ -68,6 +68,8 @@ export type RunningGateway = {
   readonly newAdminToken: string | undefined
   /** Connections with a port of their own. */
   readonly listeners: () => readonly ListenerSign[]
+  /** What connections want said at the start, by their key. */
+  readonly notices: ReadonlyMap<string, string>
   /** Answers no more, lets turns reach their next step, and gives everything back; at most `graceMs` long. */
   readonly stop: (graceMs: number) => Promise<void>
 }
@@ -124,6 +126,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     database: config.database.kind,
     newAdminToken: admin.isNew ? admin.token.reveal() : undefined,
     listeners: waysIn.signs.listeners,
+    notices: waysIn.notices,
     async stop(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()

@@ -12,7 +12,7 @@ import {
 } from '../../src/contract/index.ts'
 import { emailFromEnvironment, emailWithoutDefault } from './config/environment.ts'
 import { requireHosted } from './config/hosted.ts'
-import { deliverySettings, mailboxAlias, proofSettings, waysSettings } from './config/parts.ts'
+import { deliverySettings, mailboxAlias, proofSettings, startNotice, waysSettings } from './config/parts.ts'
 import { type EmailSettings, type EmailSettingsInput, emailSettingsSchema } from './config/settings.ts'
 import { decisionEndpoints, serveDecision } from './confirm/serve.ts'
 import { deliverMail } from './deliver/mail.ts'
@@ -124,6 +124,7 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
   return defineAdapter<ReadMail, MailCall>({
     channel: 'email',
     capabilities: capabilitiesOf(settings, deps, deciding !== undefined),
+    ...startNotice(settings, deps.carrier),
     ...(deciding === undefined ? {} : { endpoints: decisionEndpoints(deciding), serve: serveDecision(deciding) }),
     verify: (arrival) => verifyMail(verifying, arrival),
     normalize: (mail, arrival, at) =>

@@ -40,7 +40,9 @@ function welcome(running: RunningGateway, config: Config): string {
   lines.push(`Agents: ${config.agents.map((agent) => agent.slug).join(', ')}`)
   for (const each of config.connections) {
     const key = `${each.channel.channel}/${each.id}`
-    lines.push(`Connection: ${key} -> ${each.agent} (${each.access.mode})${portOf(running, key)}`)
+    lines.push(
+      `Connection: ${key} -> ${each.agent} (${each.access.mode})${portOf(running, key)}${noticeOf(running, key)}`,
+    )
   }
   if (running.newAdminToken !== undefined) lines.push(`Admin token, shown this once: ${running.newAdminToken}`)
   lines.push('', 'Say something to the agent:', tryIt(running.url), '')
@@ -52,6 +54,11 @@ function portOf({ listeners }: RunningGateway, key: string): string {
   const sign = listeners().find(({ connection }) => connection === key)
   if (sign === undefined) return ''
   return sign.state === 'listening' ? ` at ${sign.address}` : `; its port is not open (${sign.code})`
+}
+
+function noticeOf({ notices }: RunningGateway, key: string): string {
+  const notice = notices.get(key)
+  return notice === undefined ? '' : `; ${notice}`
 }
 
 function databaseLine(database: RunningGateway['database'], dataDir: string): string {

@@ -95,6 +95,8 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
   readonly channel: string
   readonly capabilities: Capabilities
   readonly endpoints?: readonly Endpoint[]
+  /** What whoever starts the gateway should know of this connection: the end of a line, in plain words. */
+  readonly notice?: string
   verify(arrival: RawArrival): Promise<Verdict<Payload>>
   /**
    * The payload of an arrival that was judged genuine when it came; without it remains cannot be driven again. Undefined where
@@ -120,6 +122,7 @@ export interface Adapter extends OptionalVerbs {
   readonly channel: string
   readonly capabilities: Capabilities
   readonly endpoints: readonly Endpoint[]
+  readonly notice?: string
   receive(arrival: RawArrival, connection: Connection): Promise<Reception>
   /** Reads what was kept of an earlier, genuine arrival. Never called with anything from outside. */
   readonly reread:

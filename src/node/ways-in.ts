@@ -8,6 +8,8 @@ import { createNodeSources } from './sources.ts'
 export type WaysIn = {
   /** Resolves when every port was tried once. */
   readonly start: () => Promise<void>
+  /** What their adapters want said at the start, by connection. */
+  readonly notices: ReadonlyMap<string, string>
   readonly signs: Required<Pick<ReadinessDeps, 'sources' | 'listeners'>>
   readonly stop: () => Promise<void>
 }
@@ -20,6 +22,11 @@ export function createWaysIn(assembled: Assembled, rejections: AppDeps['rejectio
       sources.start()
       return listeners.start()
     },
+    notices: new Map(
+      assembled.gateway.connections.flatMap(({ key, adapter: { notice } }) =>
+        notice === undefined ? [] : [[key, notice] as const],
+      ),
+    ),
     signs: { sources: sources.signs, listeners: listeners.signs },
     async stop() {
       await Promise.all([sources.stop(), listeners.stop()])

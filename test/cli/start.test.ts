@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startParley } from '../doubles/parley-process.ts'
 
 const bin = fileURLToPath(new URL('../../bin/parley.js', import.meta.url))
 let folder: string
@@ -145,4 +146,18 @@ test.each([
 test('parley migrate prepares a folder and ends', async () => {
   expect(await parley(['migrate'])).toEqual({ code: 0, output: 'The pglite database is up to date.\n' })
   expect(await parley(['books'])).toEqual({ code: 0, output: 'Nothing has been received yet.\n' })
+}, 90_000)
+
+test('a start with nothing set up says where mail is taken, and where the answers to it go', async () => {
+  const dataDir = join(folder, 'mail')
+  await mkdir(dataDir)
+  const running = await startParley({ dataDir, env: { EMAIL_CHANNEL: 'on', EMAIL_SMTP_PORT: '0' } })
+  try {
+    const [said] = /^Connection: email.*$/m.exec(running.output()) ?? []
+    expect(said?.replace(/:\d+;/, ':port;')).toBe(
+      `Connection: email/default -> demo (public) at smtp://127.0.0.1:port; answers are files in ${dataDir}/mail until SMTP_URL is set`,
+    )
+  } finally {
+    await running.stop()
+  }
 }, 90_000)

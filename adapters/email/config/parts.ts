@@ -1,5 +1,5 @@
 // The settings of a domain as each part of the channel wants them.
-import { type Carrier, secret } from '../../../src/contract/index.ts'
+import { type Adapter, type Carrier, secret } from '../../../src/contract/index.ts'
 import type { MailSettings } from '../deliver/settings.ts'
 import type { ProofSettings } from '../prove/settings.ts'
 import type { WaysSettings } from '../ways/settings.ts'
@@ -66,5 +66,14 @@ export function deliverySettings(settings: EmailSettings, carrier?: Carrier): Ma
     ...(dkimKeyFile === undefined ? {} : { dkimKeyFile }),
     ...(mailFolder === undefined ? {} : { mailFolder }),
     ...(siblingSecret === undefined ? {} : { siblingSecret }),
+  }
+}
+
+/** Whoever waits for an answer should know where it went. */
+export function startNotice({ smtpUrl, mailFolder }: EmailSettings, carrier?: Carrier): Pick<Adapter, 'notice'> {
+  if (smtpUrl !== undefined || carrier !== undefined) return {}
+  const until = 'until SMTP_URL is set'
+  return {
+    notice: mailFolder === undefined ? `no answer leaves ${until}` : `answers are files in ${mailFolder} ${until}`,
   }
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { emailFromEnvironment, emailWithoutDefault } from '../../../../adapters/email/config/environment.ts'
 import { requireHosted } from '../../../../adapters/email/config/hosted.ts'
-import { deliverySettings } from '../../../../adapters/email/config/parts.ts'
+import { deliverySettings, startNotice } from '../../../../adapters/email/config/parts.ts'
 import { emailSettingsSchema } from '../../../../adapters/email/config/settings.ts'
 
 const complete = {
@@ -128,6 +128,13 @@ describe('a runtime without a machine of its own', () => {
     expect(() => requireHosted(given(nodes), {})).toThrow(
       /add \[\[send_email\]\] with name = "SEND_EMAIL" to wrangler.toml; SMTP_URL is .* mailFolder is .* EMAIL_DKIM_KEY is/,
     )
+  })
+
+  test('has nothing to say at the start, while who keeps answers or cannot send them does', () => {
+    const sending = given({ smtpUrl: 'smtps://mail.example' })
+    expect([startNotice(given(), carrier), startNotice(sending)]).toEqual([{}, {}])
+    expect(startNotice(given({ mailFolder: '/mail' })).notice).toBe('answers are files in /mail until SMTP_URL is set')
+    expect(startNotice(given()).notice).toBe('no answer leaves until SMTP_URL is set')
   })
 
   test('encloses no more than its carrier takes once it is encoded, and no more than the operator says', () => {
