@@ -98,8 +98,25 @@ const words: Readonly<Record<string, string>> = {
   earlier_part_failed: 'an earlier part of the same reply failed',
   expired: 'it was not wanted any more by the time it could be sent',
   unspecified: 'whoever sent it back gave no code',
+  bounced: 'whoever sent it back said nothing that could be read',
   dropped_by_operator: 'an operator let it go',
   resent_by_operator: 'an operator had it sent again',
+}
+
+/** What a server says of something it does not take, by the subject of its code (RFC 3463, 3). */
+const subjects: Readonly<Record<string, string>> = {
+  1: 'the address is not known there',
+  2: 'the mailbox there takes nothing now',
+  3: 'the server there cannot take it',
+  4: 'no way there was found in time',
+  5: 'the servers on the way did not understand each other',
+  6: 'the server there does not take what is in it',
+  7: 'the server there does not want it',
+}
+
+function serverWords(code: string): string | undefined {
+  const [, subject = ''] = /^[45]\.([1-7])\.\d{1,3}$/.exec(code) ?? []
+  return subjects[subject]
 }
 
 /** False for codes that only an adapter knows. */
@@ -112,7 +129,7 @@ export function reasonWords(code: string): string {
   const [head = '', ...rest] = code.split(':')
   if (head === 'gave_up') return `it was tried for as long as allowed; the last time: ${reasonWords(rest.join(':'))}`
   if (head === 'place_closed') return `the platform had said that nothing can be sent there any more: ${rest.join(':')}`
-  const known = words[code]
+  const known = words[code] ?? serverWords(code)
   return known === undefined ? code : `${known} (${code})`
 }
 

@@ -1,4 +1,5 @@
 // From facts to a story a person can read: what became of the message, how it came to that, what can be done. Pure.
+import { cameBack } from './came-back.ts'
 import { deliveryLines } from './delivery-lines.ts'
 import type { Facts, MessageFacts } from './explain-store.ts'
 import { messageLines, nameOf } from './message-lines.ts'
@@ -58,7 +59,7 @@ function headline(fate: Fate, facts: Facts): string {
     case 'replying':
       return 'Replied: the answer is made and on its way.'
     case 'answered':
-      return `Answered: the reply arrived ${since(message)} after the message was received.`
+      return answeredHeadline(message, facts)
     case 'merged':
       return mergedHeadline(message, facts)
     case 'refused':
@@ -83,11 +84,20 @@ function headline(fate: Fate, facts: Facts): string {
   }
 }
 
-function mergedHeadline(message: MessageFacts, { turns }: Facts): string {
+function answeredHeadline(message: MessageFacts, facts: Facts): string {
+  const returned = cameBack(facts)
+  return returned === undefined
+    ? `Answered: the reply arrived ${since(message)} after the message was received.`
+    : `Came back: the reply was taken ${since(message)} after the message was received, and sent back later: ${reasonWords(returned)}.`
+}
+
+function mergedHeadline(message: MessageFacts, facts: Facts): string {
   if (message.event !== 'new') return `Recorded: it changed ${message.editOf}, and is answered by nothing of its own.`
-  const members = turns.at(-1)?.members ?? []
+  const members = facts.turns.at(-1)?.members ?? []
   const lead = members.findLast((member) => member.event === 'new')
-  return `Merged: answered together with ${lead === undefined ? 'its neighbours' : nameOf(lead)}, ${since(message)} after it was received.`
+  const returned = cameBack(facts)
+  const end = returned === undefined ? '' : ` The reply came back later: ${reasonWords(returned)}.`
+  return `Merged: answered together with ${lead === undefined ? 'its neighbours' : nameOf(lead)}, ${since(message)} after it was received.${end}`
 }
 
 function turnHeadline({ turns, deliveries }: Facts): string {

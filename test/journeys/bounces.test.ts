@@ -92,10 +92,16 @@ describeOnEachDatabase('a reply', (database) => {
       { received: 1, answered: 1, dead: 0, inFlight: 0, ignored: 3 },
     ])
     const facts = { store: createExplainStore(database(), 'default'), agents: ['demo'], rejections: createRejections() }
-    const story = JSON.stringify(await explain(facts, 'm1'))
-    expect(story).toContain('The reply is late on its way, as a server there says: 4.4.1')
-    expect(story).toContain('The reply was taken and came back: 5.1.1')
+    const explained = await explain(facts, 'm1')
+    const story = JSON.stringify(explained)
+    expect(story).toContain(
+      'The reply is late on its way, as a server there says: no way there was found in time (4.4.1)',
+    )
+    expect(story).toContain('The reply was taken and came back: the address is not known there (5.1.1)')
     expect(story).not.toContain('4.4.7')
+    expect(explained.kind === 'explained' && explained.explanation.story.headline).toMatch(
+      /^Came back: the reply was taken .+, and sent back later: the address is not known there \(5\.1\.1\)\.$/,
+    )
   })
 
   test.each(['nobody', '0192f1c2-7d5e-7abc-8def-0123456789ab:0', "'; drop table outbox; --", '\u0000'])(

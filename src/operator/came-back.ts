@@ -1,0 +1,14 @@
+// Whether an answer that arrived was sent back afterwards.
+import type { DeliveryFacts, Facts } from './explain-store.ts'
+
+/** Why, as a code; undefined where nobody said so, or where it was sent once more and stayed. */
+export function cameBack({ deliveries }: Pick<Facts, 'deliveries'>): string | undefined {
+  // What accompanies an answer may be lost without it.
+  const returned = deliveries.filter(({ isPrimary }) => isPrimary).flatMap((each) => lastReturn(each) ?? [])
+  return returned.at(-1)
+}
+
+function lastReturn({ history }: DeliveryFacts): string | undefined {
+  const last = history.findLast(({ what, kind }) => what === 'delivered' || (what === 'bounced' && kind === 'failed'))
+  return last?.what === 'bounced' ? (last.reason ?? 'unspecified') : undefined
+}
