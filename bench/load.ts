@@ -1,46 +1,19 @@
 // The load: keep-alive connections to one port on this machine, one request at a time on each, latencies kept.
 // Raw sockets, so that the driver costs little beside the subject it shares the machine with.
 import { connect, type Socket } from 'node:net'
+import { answerTimeoutMs, type Drive, drive, type LoadResult, type Talk } from './drive.ts'
 
-export type Load = {
-  readonly port: number
-  readonly requests: readonly Buffer[]
-  readonly connections: number
-  readonly seconds: number
-  /** `ok` and `taken`: the status is all it says, 200 or 202. `streamed`: latencies are those of the first event. */
-  readonly says: 'accepted' | 'ok' | 'taken' | 'completed' | 'streamed'
-}
+/** `ok` and `taken`: the status is all it says, 200 or 202. `streamed`: latencies are those of the first event. */
+export type Load = Drive & { readonly says: 'accepted' | 'ok' | 'taken' | 'completed' | 'streamed' }
 
-export type LoadResult = {
-  readonly answered: number
-  readonly seconds: number
-  readonly latenciesMs: readonly number[]
-}
-
-const answerTimeoutMs = 20_000
 const headEnd = Buffer.from('\r\n\r\n')
 const lastChunk = Buffer.from('\r\n0\r\n\r\n')
 const marks = { accepted: Buffer.from('"accepted"'), completed: Buffer.from('TASK_STATE_COMPLETED') }
 const firstEvent = Buffer.from('\ndata: ')
 
 /** Ends at the deadline or with the last request. Rejects at the first answer that is not an acceptance. */
-export async function runLoad({ port, requests, connections, seconds, says }: Load): Promise<LoadResult> {
-  const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)))
-  const started = performance.now()
-  const deadline = started + seconds * 1000
-  const latenciesMs: number[] = []
-  let next = 0
-  const take = (): Buffer | undefined => {
-    if (performance.now() >= deadline) return undefined
-    next += 1
-    return requests[next - 1]
-  }
-  try {
-    await Promise.all(sockets.map((socket) => converse(socket, { take, says, latenciesMs })))
-    return { answered: latenciesMs.length, seconds: (performance.now() - started) / 1000, latenciesMs }
-  } finally {
-    for (const socket of sockets) socket.destroy()
-  }
+export async function runLoad({ says, ...load }: Load): Promise<LoadResult> {
+  return drive(load, open, (socket, talk) => converse(socket, { ...talk, says }))
 }
 
 function open(port: number): Promise<Socket> {
@@ -54,13 +27,7 @@ function open(port: number): Promise<Socket> {
   })
 }
 
-type Talk = {
-  readonly take: () => Buffer | undefined
-  readonly says: Load['says']
-  readonly latenciesMs: number[]
-}
-
-function converse(socket: Socket, { take, says, latenciesMs }: Talk): Promise<void> {
+function converse(socket: Socket, { take, says, latenciesMs }: Talk & { readonly says: Load['says'] }): Promise<void> {
   return new Promise((resolve, reject) => {
     let sentAt = 0
     let firstAt: number | undefined

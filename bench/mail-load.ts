@@ -1,46 +1,30 @@
 // The load of mail: connections that stay, one mail at a time on each, latencies from MAIL to the answer that it is taken.
 import { connect, type Socket } from 'node:net'
-import type { Load, LoadResult } from './load.ts'
+import { answerTimeoutMs, type Drive, drive, type LoadResult, type Talk } from './drive.ts'
 
-const answerTimeoutMs = 20_000
 const data = Buffer.from('\r\nDATA\r\n')
 
-/** As `runLoad`; rejects at the first mail that is not taken. */
-export async function runMailLoad({ port, requests, connections, seconds }: Omit<Load, 'says'>): Promise<LoadResult> {
-  const lines = await Promise.all(Array.from({ length: connections }, () => open(port)))
-  const started = performance.now()
-  const deadline = started + seconds * 1000
-  const latenciesMs: number[] = []
-  let next = 0
-  const take = (): Buffer | undefined => {
-    if (performance.now() >= deadline) return undefined
-    next += 1
-    return requests[next - 1]
-  }
-  try {
-    await Promise.all(lines.map((line) => converse(line, take, latenciesMs)))
-    return { answered: latenciesMs.length, seconds: (performance.now() - started) / 1000, latenciesMs }
-  } finally {
-    for (const { socket } of lines) socket.destroy()
-  }
+/** Rejects at the first mail that is not taken. */
+export async function runMailLoad(load: Drive): Promise<LoadResult> {
+  return drive(load, open, converse)
 }
 
-type Line = { readonly socket: Socket; readonly replies: (expected: readonly number[]) => Promise<void> }
+type Line = {
+  readonly destroy: () => void
+  readonly socket: Socket
+  readonly replies: (expected: readonly number[]) => Promise<void>
+}
 
 async function open(port: number): Promise<Line> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-  const line = { socket, replies: repliesOf(socket) }
+  const line = { socket, destroy: () => void socket.destroy(), replies: repliesOf(socket) }
   await line.replies([220])
   socket.write('EHLO out.people.example\r\n')
   await line.replies([250])
   return line
 }
 
-async function converse(
-  { socket, replies }: Line,
-  take: () => Buffer | undefined,
-  latenciesMs: number[],
-): Promise<void> {
+async function converse({ socket, replies }: Line, { take, latenciesMs }: Talk): Promise<void> {
   for (let mail = take(); mail !== undefined; mail = take()) {
     const sentAt = performance.now()
     const end = mail.indexOf(data) + data.length
