@@ -1,7 +1,7 @@
-// What our agents have posted, as others may read it. Saved before it is sent: whoever receives it may ask for it at once.
+// What our agents have posted, as others may read it. It is kept before it is sent (deliver/keep-note.ts): who receives it may ask at once.
 import type { JsonObject, Records } from '../../../src/contract/index.ts'
 import type { Visibility } from '../wire/activity.ts'
-import { type NoteFile, type NoteRecord, noteFamily, outboxFamily, outboxKey } from '../wire/call.ts'
+import { type NoteFile, type NoteRecord, noteFamily, outboxFamily } from '../wire/call.ts'
 import type { Places } from './places.ts'
 
 export type OwnNote = {
@@ -14,10 +14,6 @@ export type OwnNote = {
 }
 
 export type OwnNotes = {
-  /** The same again changes nothing; another text replaces the one before. A note that was taken back stays so. */
-  save(agent: string, id: string, note: { readonly visibility: Visibility; readonly note: JsonObject }): Promise<void>
-  /** False: there is no such note. */
-  takeBack(agent: string, id: string, at: string): Promise<boolean>
   find(agent: string, id: string): Promise<OwnNote | undefined>
   /** What anybody may read, newest first. */
   page(agent: string, page: { readonly after?: string; readonly limit: number }): Promise<OwnPage>
@@ -35,29 +31,10 @@ export function createOwnNotes(records: Records, places: Pick<Places, 'note'>): 
   const at = async (iri: string): Promise<NoteRecord | undefined> =>
     // Only this adapter writes this family.
     (await records.get(noteFamily, iri)) as NoteRecord | undefined
-  const find = async (agent: string, id: string): Promise<OwnNote | undefined> => {
-    const record = await at(places.note(agent, id))
-    return record === undefined ? undefined : ownNote(id, record)
-  }
   return {
-    find,
-    async save(agent, id, { visibility, note }) {
-      if ((await find(agent, id))?.deletedAt !== undefined) return
-      const iri = places.note(agent, id)
-      await records.put(noteFamily, iri, { visibility, note, recipients: [], audience: [] }, { agent })
-      if (!isForEverybody(visibility)) return
-      const published = publishedOf(note)
-      await records.put(outboxFamily, outboxKey(iri, published), { id: iri, published }, { agent })
-    },
-    async takeBack(agent, id, deleted) {
-      const iri = places.note(agent, id)
-      const known = await at(iri)
-      if (known === undefined) return false
-      // The list first: what is in it and was taken back is left out anyway.
-      await records.remove(outboxFamily, outboxKey(iri, publishedOf(known.note)))
-      if (isTombstone(known.note)) return true
-      await records.put(noteFamily, iri, { ...known, note: { id: iri, type: 'Tombstone', deleted } }, { agent })
-      return true
+    async find(agent, id) {
+      const record = await at(places.note(agent, id))
+      return record === undefined ? undefined : ownNote(id, record)
     },
     async page(agent, { after, limit }) {
       const start = after === undefined ? {} : { after }
@@ -83,9 +60,4 @@ function ownNote(id: string, { visibility, note, files = [] }: NoteRecord): OwnN
 
 function isTombstone(note: JsonObject): boolean {
   return note['type'] === 'Tombstone'
-}
-
-function publishedOf(note: JsonObject): string {
-  const { published } = note
-  return typeof published === 'string' ? published : ''
 }

@@ -1,10 +1,11 @@
 // An instance with two agents as others ask it, without a network: its own documents need none.
 import { createOwnKeys, type OwnKeys } from '../../../../adapters/activitypub/documents/own-keys.ts'
-import { createOwnNotes, type OwnNotes } from '../../../../adapters/activitypub/documents/own-notes.ts'
+import { createOwnNotes, isForEverybody } from '../../../../adapters/activitypub/documents/own-notes.ts'
 import { createPlaces, type Places } from '../../../../adapters/activitypub/documents/places.ts'
 import { createServe } from '../../../../adapters/activitypub/documents/serve.ts'
 import type { DocumentSettings } from '../../../../adapters/activitypub/documents/settings.ts'
 import type { Visibility } from '../../../../adapters/activitypub/wire/activity.ts'
+import { noteFamily, outboxFamily, outboxKey } from '../../../../adapters/activitypub/wire/call.ts'
 import type {
   AgentProfile,
   ChannelKeys,
@@ -33,7 +34,6 @@ const other: AgentProfile = { slug: 'other-one', label: 'Other', description: ''
 export type DocumentScene = {
   readonly places: Places
   readonly keys: OwnKeys
-  readonly notes: OwnNotes
   readonly records: Records
   /** Bodies that were handed in. */
   readonly arrived: RawArrival[]
@@ -41,6 +41,7 @@ export type DocumentScene = {
   ask(path: string, options?: Asked): Promise<Response>
   json(path: string, options?: Asked): Promise<JsonObject>
   post(id: string, visibility: Visibility, more?: JsonObject): Promise<JsonObject>
+  takeBack(id: string, visibility: Visibility): Promise<void>
   pass(ms: number): void
 }
 
@@ -98,10 +99,15 @@ export function openDocuments(
     const url = path.startsWith('https:') ? path : `${origin}${path}`
     return (await serve(new Request(url, { ...init, headers }), door)) ?? new Response(null, { status: 599 })
   }
+  const keep = async (visibility: Visibility, note: JsonObject & { readonly id: string }): Promise<void> => {
+    const { id, published } = note
+    await records.put(noteFamily, id, { visibility, note, recipients: [], audience: [] }, { agent: 'demo' })
+    if (!isForEverybody(visibility) || typeof published !== 'string') return
+    await records.put(outboxFamily, outboxKey(id, published), { id, published }, { agent: 'demo' })
+  }
   return {
     places,
     keys,
-    notes,
     records,
     arrived,
     ask,
@@ -118,9 +124,11 @@ export function openDocuments(
         cc: [],
         ...more,
       }
-      await notes.save('demo', id, { visibility, note })
+      await keep(visibility, note)
       return note
     },
+    takeBack: (id, visibility) =>
+      keep(visibility, { id: places.note('demo', id), type: 'Tombstone', deleted: '2026-11-17T13:00:00Z' }),
     pass(ms) {
       nowMs += ms
     },
