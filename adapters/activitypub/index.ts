@@ -107,6 +107,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     channel: 'activitypub',
     capabilities: capabilitiesOf(callTimeoutMs, settings.readParents),
     endpoints: servedPaths.map((path) => ({ path, answer: 'serve' })),
+    notice: `mention ${slugs().slice(0, 3).map(places.handle).join(', ')}`,
     verify: (arrival) => verifyActivity({ ...knowing, gate, pace }, arrival),
     payloadOf: (arrival, kept) => keptPayload({ ...knowing, acceptsProofs }, arrival, kept),
     normalize: (payload, arrival, connection) => normalizeActivity(home(), payload, arrival, connection),

@@ -25,6 +25,10 @@ afterAll(() => home.close(), 60_000)
 
 const rotate = (...words: string[]) => home.parley(['activitypub', 'keys', 'rotate', 'instance', '--yes', ...words])
 
+test('the start says by which names the agents are mentioned', () => {
+  expect(gateway.output()).toContain('activitypub/default -> demo (public); mention @demo@agents.example\n')
+})
+
 test('are groups of their own with a fallback, and keep what asks no gateway', async () => {
   expect(await home.parley(['activitypub', 'requests'])).toEqual({ code: 0, stdout: 'Nobody waits.\n', stderr: '' })
   expect(await home.json(['activitypub', 'followers', 'list'])).toEqual({ followers: [], next: null })
