@@ -4,6 +4,7 @@ import { statement } from '../../src/storage/database.ts'
 import { openPglite } from '../../src/storage/pglite.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { createApprovalDesk } from './approval-desk.ts'
+import { placesFor } from './failpoints.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import { check, delay, equal, fact, type Line, type Proof, type ProofOptions, within, zero } from './proof.ts'
 import { createScene, type Scene } from './scene.ts'
@@ -30,7 +31,7 @@ export const approval: Proof = async (options) => {
     const lines: Line[] = []
     for (let round = 1; round <= sizes[options.scale].rounds; round += 1) {
       options.say(`round ${round}`)
-      lines.push(...(await approvedTwice(stage, `twice-${round}`)), ...(await killedInside(stage, round)))
+      lines.push(...(await approvedTwice(stage, `twice-${round}`)), ...(await killedInside(stage, options, round)))
     }
     lines.push(...(await otherEnds(stage)), ...(await tampered(stage, options)))
     if (options.database === 'postgres') lines.push(...(await otherReplica(stage)))
@@ -84,9 +85,13 @@ const crashes: readonly { name: string; kind: 'plain' | 'keyed'; plan: Failpoint
   { name: 'after-commit', kind: 'plain', plan: { name: 'after:pause_turn', hit: 2, action: 'kill' }, says: 'bought' },
 ]
 
-async function killedInside({ scene, desk, say }: Stage, round: number): Promise<readonly Line[]> {
+async function killedInside(
+  { scene, desk, say }: Stage,
+  options: ProofOptions,
+  round: number,
+): Promise<readonly Line[]> {
   const lines: Line[] = []
-  for (const { name, kind, plan, says } of crashes) {
+  for (const { name, kind, plan, says } of placesFor(options, crashes)) {
     const where = `${name}-${round}`
     say(`${where}: killed at ${plan.name}`)
     const doomed = await scene.start([plan])
