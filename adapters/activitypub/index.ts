@@ -8,6 +8,7 @@ import {
   connectionConfig,
   defineAdapter,
   GatewayError,
+  type GuardedFetch,
 } from '../../src/contract/index.ts'
 import { readParents } from './around.ts'
 import {
@@ -68,8 +69,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const { now } = deps
   const { acceptProofs: acceptsProofs, insecureLoopback: origins = [] } = settings
   const origin = publicOrigin(settings, deps.publicUrl)
-  const pinnedFetch = needed(deps.guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch')
-  const guardedFetch = createNearFetch({ guardedFetch: pinnedFetch, fetch: deps.fetch }, origins)
+  const guardedFetch = fetchFor(deps, origins)
   const notes = needed(deps.notes, 'notes; pass deps.notes')
   const records = needed(deps.records, 'records; pass deps.records')
   const agents = needed(deps.agents, 'the agents; pass deps.agents')
@@ -120,6 +120,11 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     operations: createOperations({ ...documents, now, limit: settings.limit, listed: settings.block }),
     ...(settings.readParents ? { around: (asked, signal) => readParents(knowing, asked, signal) } : {}),
   })
+}
+
+function fetchFor({ guardedFetch, fetch }: ChannelDeps, origins: readonly string[]): GuardedFetch {
+  const pinned = needed(guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch')
+  return createNearFetch({ guardedFetch: pinned, fetch }, origins)
 }
 
 function mannersOf({ allow, allowBots, follow }: ActivityPubSettings): Manners {
