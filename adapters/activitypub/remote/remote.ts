@@ -8,7 +8,7 @@ import { createFetchDocument, type DocumentDeps } from './fetch-document.ts'
 import { confirmHandle } from './handles.ts'
 import { createKeys, type Keys } from './keys.ts'
 import type { ActorOutcome } from './outcomes.ts'
-import { findPost, type PostOutcome } from './posts.ts'
+import { findPost, type PostDeps, type PostOutcome } from './posts.ts'
 
 export type Remote = {
   /** For the gate. */
@@ -42,7 +42,7 @@ export function createRemote(deps: RemoteDeps): Remote {
   const fetchDocument = createFetchDocument({ ...deps, origins })
   const cache = createRemoteCache(deps)
   const posts = {
-    ...{ cache, origins, pace: createPace(now, postPace) },
+    ...{ cache: apart(cache), origins, pace: createPace(now, postPace) },
     fetchDocument: createFetchDocument({ ...deps, origins, maxBytes: postBytes }),
   }
   const actors = createActors({ fetchDocument, cache, origins, now })
@@ -56,4 +56,10 @@ export function createRemote(deps: RemoteDeps): Remote {
     known: cache.actor,
     post: singly((iri) => findPost(posts, iri)),
   }
+}
+
+/** What anybody may have us ask for as a post says nothing about the actor or the key that has the same address. */
+function apart({ absent, keepAbsent }: PostDeps['cache']): PostDeps['cache'] {
+  const named = (iri: string): string => `post ${iri}`
+  return { absent: (iri) => absent(named(iri)), keepAbsent: (iri, why) => keepAbsent(named(iri), why) }
 }

@@ -42,6 +42,16 @@ describe('a key of somebody elsewhere', () => {
     expect(scene.net.seen).toEqual(['social.example.com /users/alice'])
   })
 
+  test('is found although somebody had us ask for a post of its name, and for the name of its owner', async () => {
+    const { id, keyId } = putAlice()
+    expect(await scene.remote.post(keyId)).toMatchObject({ kind: 'refused', reason: 'wrong_id' })
+    expect(await scene.remote.keys.find(keyId)).toMatchObject({ kind: 'found', key: { owner: id } })
+    const post = `${scene.social}/notes/1`
+    scene.net.put('social.example.com', '/notes/1', { body: { id: post, type: 'Note' } })
+    expect(await scene.remote.keys.find(post)).toMatchObject({ kind: 'refused' })
+    expect(await scene.remote.post(post)).toMatchObject({ kind: 'found' })
+  })
+
   test('is asked for once by many at the same time', async () => {
     const { keyId } = putAlice()
     const found = await Promise.all(Array.from({ length: 20 }, () => scene.remote.keys.find(keyId)))
