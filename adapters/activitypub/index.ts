@@ -90,7 +90,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const pace = createPace(now, settings.hostLimit)
   const gate = createGate({
     ...{ keys: remote.keys, now, origin, acceptsProofs, knows: deps.people?.knows },
-    ...{ maxBytes: settings.maxBodyBytes, screen: screenWith(mayWrite, pace) },
+    ...{ maxBytes: settings.maxBodyBytes, screen: screenWith(mayWrite, pace, deps.people?.knows) },
   })
   const documents = {
     settings: shownOf(settings),

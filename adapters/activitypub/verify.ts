@@ -95,10 +95,17 @@ function objectOf({ object }: ReadActivity): string | undefined {
   return id === undefined || id.length > 1000 ? undefined : id
 }
 
+/** Nothing is said by these. Whoever was turned away may still take back what they said before, and leave. */
+const takesBack: ReadonlySet<string> = new Set(['Delete', 'Undo'])
+
 /** Who may come in at all and how often, by what they say they are: asked before anybody's server is. */
-export function screenWith(mayWrite: MayWrite, pace: Pace): NonNullable<GateDeps['screen']> {
-  return async ({ actor }) => {
-    if (!(await mayWrite(actor)))
+export function screenWith(
+  mayWrite: MayWrite,
+  pace: Pace,
+  knows: GateDeps['knows'] = async () => false,
+): NonNullable<GateDeps['screen']> {
+  return async ({ actor, type }) => {
+    if (!(await mayWrite(actor)) && !(takesBack.has(type) && (await knows(actor))))
       return refusal(403, 'not_federating', 'this server does not federate with yours; ask its operator')
     const seconds = pace.ask(new URL(actor).host)
     return seconds === undefined ? undefined : tooMany(seconds)

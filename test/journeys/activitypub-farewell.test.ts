@@ -121,6 +121,19 @@ describeOnEachDatabase('an account that is deleted', (database) => {
     expect(told.replace(`"asked":"${alice.id}#delete"`, '')).not.toContain('alice')
   })
 
+  test('of somebody who was turned away meanwhile is forgotten, too; anything else they send is not taken', async () => {
+    const here = await start()
+    await talk(here)
+    await here.stop()
+    bot = await startFediverseGateway(database(), fediverse, {
+      ...{ hosts: [social, other], agents: [discreet], settings: { block: [new URL(alice.id).hostname] } },
+    })
+    expect(await alice.post(bot.inbox('demo'), aMention(alice, bot.actor('demo'), 'alice-canary more'))).toBe(403)
+    expect(await alice.post(bot.sharedInbox, leaving(alice))).toBe(202)
+    await sweep(bot)
+    expect(await tablesWith(database(), 'alice-canary')).toEqual([])
+  })
+
   test('and comes back is somebody new', async () => {
     const here = await start()
     await talk(here)
