@@ -69,8 +69,8 @@ async function changed(post: Post, { record, calls }: ChangedNote, more: readonl
   const kept: Effect = { kind: 'put', family: noteFamily, key: id, value: record, agent, ...subject }
   const change: OperationChange = {
     reason: isGone ? 'post_deleted' : 'post_edited',
-    // By the note and its version: whoever asks again, or at the same time, changes nothing twice.
-    deliveryId: name,
+    // By the note and its version: of two who change it at the same time one does, and the other is told.
+    deliveryId: `${id}#change-${(post.record.version ?? 0) + 1}`,
     ...subject,
     effects: [kept, ...more],
     sends: await Promise.all(calls.map((call) => sendOf(name, call))),

@@ -58,12 +58,21 @@ describe('the list', () => {
 })
 
 describe('other words', () => {
+  test('and taking it back, asked for at the same time, go by one name: only one of them is done', async () => {
+    const { id } = await posted('Helo')
+    const [edited, deleted] = await Promise.all([
+      scene.operate('posts.edit', { id, markdown: 'Hello' }),
+      scene.operate('posts.delete', { id }),
+    ])
+    expect(deleted.deliveryId).toBe(edited.deliveryId)
+  })
+
   test('go to whoever was told and whoever follows, in the order of what went there before', async () => {
     await scene.records.put('follower', `demo ${follower.actor}`, follower, { agent: 'demo' })
     const { id } = await posted('Helo', { participants: [carol] })
     const { sends, value, deliveryId } = await scene.operate('posts.edit', { id, markdown: 'Hello' })
     expect(value).toEqual({ id, told: 2, isChanged: true })
-    expect(deliveryId).toBe(`${id}#update-1`)
+    expect(deliveryId).toBe(`${id}#change-1`)
     expect(sends.map(({ orderKey }) => orderKey)).toEqual([`demo ${alice.actor} >`, `demo ${follower.inbox}`])
     expect(new Set(sends.map(({ clientId }) => clientId)).size).toBe(2)
     expect(sends[0]?.call).toMatchObject({
@@ -82,7 +91,7 @@ describe('other words', () => {
     const first = await scene.operate('posts.edit', { id, markdown: 'Two' })
     const { updated } = await noteAt(id)
     const second = await scene.operate('posts.edit', { id, markdown: 'Three' })
-    expect([first.deliveryId, second.deliveryId]).toEqual([`${id}#update-1`, `${id}#update-2`])
+    expect([first.deliveryId, second.deliveryId]).toEqual([`${id}#change-1`, `${id}#change-2`])
     expect(Date.parse(String((await noteAt(id))['updated']))).toBeGreaterThan(Date.parse(String(updated)))
   })
 
