@@ -47,16 +47,13 @@ async function fileOf({ name, mime, cid, body }: Enclosed): Promise<BoundFile> {
   return cid === undefined ? { ...file, disposition: 'attachment' } : { ...file, disposition: 'inline', contentId: cid }
 }
 
-const waits: ReadonlySet<string> = new Set([
-  'E_RATE_LIMIT_EXCEEDED',
-  'E_DAILY_LIMIT_EXCEEDED',
-  'E_INTERNAL_SERVER_ERROR',
-])
+const waits: ReadonlySet<string> = new Set(['E_RATE_LIMIT_EXCEEDED', 'E_DAILY_LIMIT_EXCEEDED'])
 
-/** Cloudflare's errors have codes; what has none may have been sent. */
+/** Cloudflare's errors have codes; what has none, or failed in there, may have been sent. */
 function boundOutcome(error: unknown): DeliveryOutcome {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
   if (!/^E_[A-Z_]{1,60}$/.test(code)) return { kind: 'unknown', reason: 'no_readable_answer' }
   const reason = code.toLowerCase()
+  if (code === 'E_INTERNAL_SERVER_ERROR') return { kind: 'unknown', reason }
   return waits.has(code) ? { kind: 'retry', reason, afterMs: 60_000, scope: 'connection' } : { kind: 'refused', reason }
 }
