@@ -53,8 +53,11 @@ async function take(
   change: OperationChange,
 ): Promise<Acceptance> {
   const { reason, deliveryId, reach, subject = null } = change
-  if (!areStorable(change, maxChanges))
+  const { effects = [], sends = [] } = change
+  if (effects.length + sends.length > maxChanges)
     throw new GatewayError('bad_request', `it would change more than ${maxChanges} things at once; ask for less`)
+  if (!areStorable(change, maxChanges))
+    throw new GatewayError('bad_request', 'a name or a text in it is too long to be kept; shorten it')
   // Not in the commit, and so before it: whoever asks again says it again, and that changes nothing.
   if (reach !== undefined) await at.notePlace(reach, subject)
   const entry = enter(deps, undefined)
