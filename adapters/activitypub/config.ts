@@ -6,11 +6,18 @@ const host = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d{1,5})?$/
 /** A host, as people write one, or the address of an actor. */
 export const peerSchema = z
   .string()
-  .transform((text) => (text.includes('/') ? text : text.toLowerCase().replace(/^@/, '')))
+  .transform(peerIn)
   .refine(
     (text) => host.test(text) || (URL.canParse(text) && /^https?:\/\//.test(text)),
     'must be a host such as example.social, or the https address of an actor',
   )
+
+/** The address of a server is its host. Any other is written as it is compared. */
+function peerIn(text: string): string {
+  if (!text.includes('/') || !URL.canParse(text)) return text.toLowerCase().replace(/^@/, '')
+  const { host: named, pathname, search, href } = new URL(text)
+  return pathname === '/' && search === '' ? named : href
+}
 
 const httpsUrl = z.url({ protocol: /^https$/, error: 'must be an https URL' })
 

@@ -18,7 +18,8 @@ export type BlocksDeps = {
 
 const freshMs = 30_000
 const pageSize = 1000
-const maxEntries = 100_000
+/** Kept while the gateway runs, beside those of the settings. */
+export const maxBlocks = 100_000
 
 type Known = { readonly list: PeerList; readonly version: string }
 
@@ -49,12 +50,12 @@ export function createBlocks(deps: BlocksDeps): Blocks {
 async function read({ records, listed }: BlocksDeps, before: Known | undefined): Promise<Known> {
   const version = String((await records.get(blockFamilies.version, versionKey))?.['version'] ?? '')
   if (before?.version === version) return before
-  const entries = [...listed]
-  for (let after: string | undefined; entries.length < maxEntries; ) {
+  const entries: string[] = []
+  for (let after: string | undefined; entries.length < maxBlocks; ) {
     const page = await records.list(blockFamilies.peer, { limit: pageSize, ...(after === undefined ? {} : { after }) })
     entries.push(...page.map(({ key }) => key))
     after = page.at(-1)?.key
     if (page.length < pageSize) break
   }
-  return { list: peerList(entries), version }
+  return { list: peerList([...listed, ...entries]), version }
 }

@@ -1,5 +1,6 @@
 // Hop 3: who follows an agent. A follow is answered by the protocol's own rules: by nobody's leave but the operator's. Pure.
 import type { ArrivedNothing, Effect } from '../../../src/contract/index.ts'
+import { hostOf } from '../gate/hosts.ts'
 import { type Asker, answerFollow, followerEffects, requestEffects, roundOf } from '../wire/asker.ts'
 import { families, followerKey } from '../wire/own-records.ts'
 import { peerFamilies, peerKey } from '../wire/peer-records.ts'
@@ -38,7 +39,9 @@ export function fromFollow(scene: Scene): ArrivedNothing {
 /** The follow itself, or its address alone, which is known from when it came. */
 export function fromUndoFollow(scene: Scene, agent: string): ArrivedNothing {
   const { activity, signer } = scene.gated
-  const follow = plainName(activity.inner?.id ?? (typeof activity.object === 'string' ? activity.object : undefined))
+  const named = plainName(activity.inner?.id ?? (typeof activity.object === 'string' ? activity.object : undefined))
+  // Whoever knows the address of somebody else's does not undo it.
+  const follow = named !== undefined && hostOf(named) === hostOf(signer.id) ? named : undefined
   const effects: readonly Effect[] = [
     { kind: 'remove', family: families.follower, key: followerKey(agent, signer.id) },
     { kind: 'remove', family: peerFamilies.request, key: peerKey(agent, signer.id) },

@@ -104,7 +104,8 @@ function sharedEffect(scene: Scene, said: Said): { readonly effects?: readonly E
   const isPassedOn = communityOf(scene, said.object, said.visibility) !== undefined
   if ((agents.length < 2 && !isPassedOn) || agent !== agents[0]) return {}
   const subject = scene.gated.signer.id
-  const value = { agents: [...agents], author: subject }
+  // Of what only some may read its server says to us, too, that it is not there.
+  const value = { agents: [...agents], ...(isPassedOn ? { author: subject } : {}) }
   return { effects: [{ kind: 'put', family: peerFamilies.shared, key: id, value, subject }] }
 }
 

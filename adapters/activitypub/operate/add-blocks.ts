@@ -2,6 +2,7 @@
 import { type Effect, GatewayError, type Operated } from '../../../src/contract/index.ts'
 import { sha256Hex } from '../../../src/verification/index.ts'
 import type { DocumentDeps } from '../documents/settings.ts'
+import { maxBlocks } from '../manners/blocks.ts'
 import { peerList } from '../manners/peer-list.ts'
 import { blockFamilies, versionKey } from '../wire/block-records.ts'
 import { leavingFollowers } from './leaving-followers.ts'
@@ -25,6 +26,8 @@ export async function addBlocks(deps: BlockDeps, blocks: readonly NewBlock[], at
     peers.map(async (peer) => (await records.get(blockFamilies.peer, peer)) !== undefined),
   )
   const added = blocks.filter((_, index) => known[index] === false)
+  if ((await records.count(blockFamilies.peer)) + added.length > maxBlocks)
+    throw new GatewayError('bad_request', `there would be more than ${maxBlocks} of them; remove some first`)
   const { effects: leaving, count, isComplete } = await leavingFollowers(records, own)
   const value = { added: added.length, already: blocks.length - added.length, followers: count, isComplete }
   if (added.length === 0 && leaving.length === 0) return { value }

@@ -27,6 +27,11 @@ export function blockOperations(deps: BlockDeps): Operations {
     },
     async 'blocks.add'(input, { at }) {
       const { peer, comment } = asked(addShape, input, `${who}, and a comment of 500 characters at most`)
+      if (isProfilePage(peer))
+        throw new GatewayError(
+          'bad_request',
+          'that is the address of a page, and nobody signs with it; give that of the actor, which parley explain shows, or the host',
+        )
       return addBlocks(deps, [{ peer, severity: 'suspend', comment: commentOf(comment) }], at)
     },
     async 'blocks.remove'(input, { at }) {
@@ -60,4 +65,8 @@ function notListed(listed: readonly string[], peer: string): GatewayError {
         'the settings block it; take it out of ACTIVITYPUB_BLOCK, or of block, and start again',
       )
     : new GatewayError('not_found', 'nobody blocks that; list whom you block with parley activitypub blocks list')
+}
+
+function isProfilePage(peer: string): boolean {
+  return URL.canParse(peer) && new URL(peer).pathname.startsWith('/@')
 }

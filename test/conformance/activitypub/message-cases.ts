@@ -389,6 +389,15 @@ export const messageCases: readonly Case[] = [
     ]),
   },
   {
+    id: 'AP-110',
+    claim: 'whoever knows the address of somebody else’s follow does not undo it',
+    run: () =>
+      unheard(anActivity('Undo', anActivity('Follow', us, { id: 'https://other.example/follows/1' }))).effects?.map(
+        ({ family }) => family,
+      ),
+    equals: ['follower', 'follow_request'],
+  },
+  {
     id: 'AP-111',
     claim: 'machines are not answered, unless the operator lets them',
     run: () => {

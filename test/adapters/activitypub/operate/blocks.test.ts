@@ -37,6 +37,19 @@ describe('a server that is turned away', () => {
     })
   })
 
+  test.each([
+    ['https://bad.example', 'bad.example'],
+    ['https://Bad.Example/', 'bad.example'],
+    ['https://Bad.example/users/x', 'https://bad.example/users/x'],
+  ])('may be written as %s', async (peer, meant) => {
+    await ask('blocks.add', { peer })
+    expect(records.keys('blocked_peer')).toEqual([meant])
+  })
+
+  test('is not turned away by the address of a page, and that is said', async () => {
+    await expect(ask('blocks.add', { peer: 'https://bad.example/@x' })).rejects.toThrow('give that of the actor')
+  })
+
   test('has no followers any more, of any agent; others keep theirs', async () => {
     await follow('demo', 'https://bad.example/users/a')
     await follow('scribe', 'https://deep.bad.example/users/b')

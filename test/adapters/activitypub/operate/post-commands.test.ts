@@ -49,24 +49,24 @@ describeOnEachDatabase('commands about posts and blocks', (database) => {
   })
 
   test('a list is tried first, then taken in pieces; what cannot be taken is told by its line', async () => {
-    const hosts = Array.from({ length: 4500 }, (_, at) => `h${at}.example,suspend`)
+    const hosts = Array.from({ length: 2500 }, (_, at) => `h${at}.example,suspend`)
     const list = ['#domain,#severity', ...hosts, 'loud.example,silence', 'h*.example,suspend'].join('\n')
     const desk = deskAt(bot, false, { 'blocks.csv': list })
     const tried = await command(desk, 'blocks', 'import', { file: 'blocks.csv', 'dry-run': true })
-    expect(tried.text).toContain('Would be blocked: 4500')
+    expect(tried.text).toContain('Would be blocked: 2500')
     expect((await command(desk, 'blocks', 'list')).text).toBe('You block nobody.')
     const taken = await command(desk, 'blocks', 'import', { file: 'blocks.csv' })
-    expect(taken.value).toMatchObject({ added: 4500, notTaken: [{ line: 4502, host: 'loud.example' }] })
+    expect(taken.value).toMatchObject({ added: 2500, notTaken: [{ line: 2502, host: 'loud.example' }] })
     expect(taken.problem).toBeDefined()
-    expect(taken.text).toContain('line 4503')
+    expect(taken.text).toContain('line 2503')
     expect((await command(desk, 'blocks', 'import', { file: 'blocks.csv' })).value).toMatchObject({
-      ...{ added: 0, already: 4500 },
+      ...{ added: 0, already: 2500 },
     })
     const { value } = await command(desk, 'blocks', 'export')
     expect(
       String((value as JsonObject)['csv'])
         .trimEnd()
         .split('\n'),
-    ).toHaveLength(4501)
-  })
+    ).toHaveLength(2501)
+  }, 120_000)
 })
