@@ -68,13 +68,12 @@ export function agentDocument(
 
 /** Anybody may read it without a signature: two servers that both ask for one could otherwise never begin. */
 export function instanceDocument(places: Places, ring: KeyRing): JsonObject {
-  const { host } = new URL(places.origin)
   return {
     '@context': [activityContext, ...securityContexts, terms],
     id: places.instance,
     type: 'Application',
-    preferredUsername: host,
-    name: host,
+    preferredUsername: places.instanceName,
+    name: places.instanceName,
     url: places.origin,
     inbox: places.sharedInbox,
     endpoints: { sharedInbox: places.sharedInbox },

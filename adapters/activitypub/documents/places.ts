@@ -3,6 +3,8 @@
 export type Places = {
   readonly origin: string
   readonly instance: string
+  /** Its user name. Others look for it by WebFinger, and Mastodon takes no colon in one. */
+  readonly instanceName: string
   readonly sharedInbox: string
   /** Host of the handles, which need not be the host of the documents. */
   readonly handleHost: string
@@ -24,6 +26,7 @@ export function createPlaces(origin: string, handleHost = new URL(origin).host):
   return {
     origin,
     instance: `${origin}${root}/actor`,
+    instanceName: new URL(origin).hostname,
     sharedInbox: `${origin}${root}/inbox`,
     handleHost,
     actor,

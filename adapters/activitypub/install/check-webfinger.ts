@@ -42,7 +42,7 @@ export async function checkLoop(look: Look, { user, host }: Handle, actor: strin
   return judged('way back', isSame, said, `answer the actor’s address with the subject acct:${user}@${host}`)
 }
 
-function webFingerUrl(host: string, resource: string): string {
+export function webFingerUrl(host: string, resource: string): string {
   return `https://${host}/.well-known/webfinger?resource=${encodeURIComponent(resource)}`
 }
 
@@ -52,7 +52,7 @@ function remedyFor({ status }: Looked): string {
   return proxy
 }
 
-function selfIn({ links }: Fields): string | undefined {
+export function selfIn({ links }: Fields): string | undefined {
   for (const link of Array.isArray(links) ? links : []) {
     if (typeof link !== 'object' || link === null) continue
     const { rel, type, href } = link as Fields

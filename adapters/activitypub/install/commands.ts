@@ -12,6 +12,7 @@ import { followerCommands, requestCommands } from '../operate/people-commands.ts
 import { postCommands } from '../operate/post-commands.ts'
 import { reportCommands } from '../operate/report-commands.ts'
 import { checkActor, fieldsOf } from './check-actor.ts'
+import { checkInstance } from './check-instance.ts'
 import { checkCollection, checkInbox, checkNodeInfo, checkPage } from './check-places.ts'
 import { checkLoop, checkWebFinger, type Handle } from './check-webfinger.ts'
 import type { Finding } from './finding.ts'
@@ -53,6 +54,7 @@ async function look(look: Look, handle: Handle): Promise<Seen> {
   const { findings, json } = await checkActor(look, actor, handle)
   const loop = await checkLoop(look, handle, actor)
   if (json === undefined) return { actor, findings: [...finger.findings, loop, ...findings, server] }
+  const instance = await checkInstance(look, actor)
   const shared = fieldsOf(json['endpoints'])['sharedInbox']
   const places = [
     await checkInbox(look, 'inbox', actor, json['inbox']),
@@ -61,7 +63,7 @@ async function look(look: Look, handle: Handle): Promise<Seen> {
     await checkCollection(look, 'followers', json['followers']),
     await checkPage(look, actor),
   ]
-  return { actor, findings: [...finger.findings, loop, ...findings, ...places, server] }
+  return { actor, findings: [...finger.findings, loop, ...findings, ...places, instance, server] }
 }
 
 function report({ user, host }: Handle, actor: string | undefined, findings: readonly Finding[]): CommandResult {

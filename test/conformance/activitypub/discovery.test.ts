@@ -66,6 +66,20 @@ describeOnEachDatabase('ActivityPub: how our agents are found', (database) => {
     stop()
   })
 
+  test('AP-010: the instance is an account at its own host, by name and by address, also where handles have another host', async () => {
+    const account = { subject: 'acct:gw.example@gw.example' }
+    const links = [{ rel: 'self', type: 'application/activity+json', href: `${origin}/ap/actor` }]
+    for (const settings of [{}, { handleHost: 'people.example' }]) {
+      const { app, finger, stop } = open(settings)
+      const actor = await (await app.request('/ap/actor')).json()
+      expect(actor).toMatchObject({ id: links[0]?.href, preferredUsername: 'gw.example' })
+      for (const resource of ['acct:gw.example@gw.example', 'acct:GW.example@gw.example', `${origin}/ap/actor`])
+        expect(await (await finger(resource)).json()).toEqual({ ...account, aliases: [`${origin}/ap/actor`], links })
+      expect((await finger('acct:gw.example@people.example')).status).toBe(404)
+      stop()
+    }
+  })
+
   test('every path of the channel is reached through the app, and pages are pages', async () => {
     const { app, stop } = open()
     const paths = ['/@demo', '/ap/actor', '/ap/demo/outbox', '/.well-known/nodeinfo', '/nodeinfo/2.1']

@@ -12,6 +12,8 @@ type Pages = Record<string, Page>
 
 const activity = 'application/activity+json'
 const schema = 'http://nodeinfo.diaspora.software/ns/schema'
+const instanceAccount = '/.well-known/webfinger acct:bots.example@bots.example'
+const instanceLinks = [{ rel: 'self', type: activity, href: `${origin}/ap/actor` }]
 let keys: TestKeys
 let pages: Pages
 let base: string
@@ -54,6 +56,11 @@ function asItShouldBe(): Pages {
   return {
     '/.well-known/webfinger acct:demo@bots.example': finger,
     [`/.well-known/webfinger ${demo}`]: finger,
+    [instanceAccount]: {
+      type: 'application/jrd+json',
+      body: { subject: 'acct:bots.example@bots.example', links: instanceLinks },
+    },
+    '/ap/actor': { type: activity, body: instance() },
     '/ap/demo': { type: activity, vary: 'Accept', body: actor() },
     'HTML /ap/demo': { type: 'text/html', body: '<p>demo' },
     'POST /ap/demo/inbox': refused,
@@ -75,6 +82,12 @@ function actor() {
     publicKey: { id: keys.rsa.id, owner: demo, publicKeyPem: keys.rsa.publicPem },
     assertionMethod: [{ id: keys.ed25519.id, type: 'Multikey', publicKeyMultibase: keys.ed25519.multibase }],
   }
+}
+
+function instance() {
+  const id = `${origin}/ap/actor`
+  const publicKey = { id: `${id}#main-key`, owner: id, publicKeyPem: keys.rsa.publicPem }
+  return { id, type: 'Application', preferredUsername: 'bots.example', inbox: `${origin}/ap/inbox`, publicKey }
 }
 
 /** The host of the handle is the server above. */
@@ -120,6 +133,10 @@ describe('parley activitypub check', () => {
     ['an inbox elsewhere', () => setActor({ inbox: 'https://other.example/inbox' }), ['inbox']],
     ['no page for browsers', () => delete pages['HTML /ap/demo'], ['page']],
     ['no facts about the server', () => delete pages['/.well-known/nodeinfo'], ['nodeinfo']],
+    ['an instance without an account', () => delete pages[instanceAccount], ['instance']],
+    ['an instance that is not shown to strangers', () => setPage('/ap/actor', { status: 401 }), ['instance']],
+    ['an instance of two keys', () => setInstance({ publicKey: [instance().publicKey] }), ['instance']],
+    ['an instance by another name', () => setInstance({ preferredUsername: 'x' }), ['instance']],
     ['followers that are none', () => setPage('/ap/demo/followers', { body: { type: 'Note' } }), ['followers']],
   ])('tells of %s', async (_what, spoil, expected) => {
     spoil()
@@ -154,8 +171,12 @@ function setPage(name: string, changes: Partial<Page>): void {
   pages[name] = { ...page, ...changes }
 }
 
+function setInstance(changes: Readonly<Record<string, unknown>>): void {
+  setPage('/ap/actor', { body: { ...instance(), ...changes } })
+}
+
 function setFinger({ type, subject }: { readonly type?: string; readonly subject?: string }): void {
-  for (const name of Object.keys(pages).filter((each) => each.includes('webfinger'))) {
+  for (const name of Object.keys(pages).filter((each) => each.includes('webfinger') && each.includes('demo'))) {
     const body = pages[name]?.body as { readonly links: unknown }
     setPage(name, {
       ...(type === undefined ? {} : { type }),
