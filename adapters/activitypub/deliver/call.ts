@@ -63,6 +63,10 @@ async function deliver(deps: DeliverDeps, desk: Desk, call: InboxCall, attempt: 
   const keys = await deps.ownKeysOf(call.agent).catch(() => undefined)
   if (keys === undefined) return { kind: 'retry', reason: 'keys_unavailable' }
   const { meaning, knock } = await knocking(deps, { call, attempt, keys, host })
+  // New keys were made while it was under way: whoever fetched our document meanwhile found only those.
+  const isOutdated = async () => (await deps.ownKeysOf(call.agent)).rsa.id !== keys.rsa.id
+  if (meaning.kind === 'unread' && (await isOutdated().catch(() => true)))
+    return { kind: 'retry', reason: 'keys_changed' }
   return settle(desk, { call, origin, host }, meaning, knock)
 }
 

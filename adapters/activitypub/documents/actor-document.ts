@@ -84,17 +84,14 @@ export function instanceDocument(places: Places, ring: KeyRing): JsonObject {
   }
 }
 
-/** One key is an object and not a list of one: not every server reads lists here. */
+/**
+ * `publicKey` is one object, also after new keys were made: Misskey, Pleroma and Lemmy read no list there. Proofs stay with what
+ * they prove, and their keys are a list anyway.
+ */
 function keysOf(owner: string, { rsa, ed25519, former }: KeyRing): JsonObject {
-  const shown = (key: { readonly id: string; readonly pem: string }): JsonObject => ({
-    id: key.id,
-    type: 'CryptographicKey',
-    owner,
-    publicKeyPem: key.pem,
-  })
   return {
-    publicKey: former === undefined ? shown(rsa) : [shown(rsa), shown(former.rsa)],
-    assertionMethod: [ed25519, ...(former === undefined ? [] : [former.ed25519])].map(({ id, multibase }) => ({
+    publicKey: { id: rsa.id, type: 'CryptographicKey', owner, publicKeyPem: rsa.pem },
+    assertionMethod: [ed25519, ...(former === undefined ? [] : [former])].map(({ id, multibase }) => ({
       ...{ id, type: 'Multikey', controller: owner, publicKeyMultibase: multibase },
     })),
   }

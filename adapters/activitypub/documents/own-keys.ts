@@ -16,8 +16,8 @@ export type OwnKey = {
 export type KeyRing = {
   readonly rsa: OwnKey & { readonly pem: string }
   readonly ed25519: OwnKey & { readonly multibase: string }
-  /** The keys before these, for as long as somebody may still check a signature by them. */
-  readonly former: Pick<KeyRing, 'rsa' | 'ed25519'> | undefined
+  /** The key for proofs before this one, for as long as somebody may still check by it. Requests are checked when they come. */
+  readonly former: KeyRing['ed25519'] | undefined
 }
 
 /** What has to be stored so that every process uses new keys, and the keys as they are then. */
@@ -32,7 +32,7 @@ export type Rotation = {
 
 export type OwnKeys = {
   of(owner: KeyOwner): Promise<KeyRing>
-  /** New keys, once its effect is committed; the old ones stay in the actor's document for a while. */
+  /** New keys, once its effect is committed; the old one for proofs stays in the actor's document for a while. */
   rotation(owner: KeyOwner): Promise<Rotation>
 }
 
@@ -55,17 +55,15 @@ export function createOwnKeys(deps: OwnKeysDeps): OwnKeys {
     const record = await records.get(families.keys, name)
     return { number: Number(record?.['generation'] ?? 1), sinceMs: Number(record?.['since_ms'] ?? 0) }
   }
-  const pairOf = async (owner: KeyOwner, number: number): Promise<Pick<KeyRing, 'rsa' | 'ed25519'>> => {
-    const [rsa, ed25519] = await Promise.all([pairs(owner, 'rsa', number), pairs(owner, 'ed25519', number)])
-    return { rsa: await withPem(rsa), ed25519: await withMultibase(ed25519) }
-  }
+  const proofKeyOf = async (owner: KeyOwner, number: number) => withMultibase(await pairs(owner, 'ed25519', number))
   const ringOf = async (owner: KeyOwner, { number, sinceMs }: Generation): Promise<KeyRing> => {
     const isFormerShown = number > 1 && now() - sinceMs < overlapMs
-    const [own, former] = await Promise.all([
-      pairOf(owner, number),
-      isFormerShown ? pairOf(owner, number - 1) : undefined,
+    const [rsa, ed25519, former] = await Promise.all([
+      pairs(owner, 'rsa', number).then(withPem),
+      proofKeyOf(owner, number),
+      isFormerShown ? proofKeyOf(owner, number - 1) : undefined,
     ])
-    return { ...own, former }
+    return { rsa, ed25519, former }
   }
   return {
     of: async (owner) => ringOf(owner, await generationOf(owner)),

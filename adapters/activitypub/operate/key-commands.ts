@@ -5,13 +5,13 @@ import { done, given } from './answers.ts'
 const rotate: OperatingCommand = {
   name: 'rotate',
   description:
-    'Make new keys. The old ones are shown for two days more; servers of followers are told of the new ones.',
+    'Make new keys, used at once. The old one for proofs is shown for two days more; servers of followers are told.',
   examples: ['parley activitypub keys rotate concierge --yes', 'parley activitypub keys rotate instance --yes'],
   flags: {
     owner: { type: 'positional', required: true, description: 'An agent, or instance: who asks others for documents' },
     again: {
       type: 'boolean',
-      description: 'Also within ten minutes of the last time: the keys before those are gone then',
+      description: 'Also within ten minutes of the last time: the old key for proofs is gone then, too',
     },
   },
   confirm: ({ owner }) => `Make new keys for ${String(owner)}?`,

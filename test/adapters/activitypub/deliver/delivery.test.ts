@@ -75,6 +75,15 @@ describe('a delivery', () => {
     })
   })
 
+  test('that nobody could check, because new keys were made while it was under way, is signed with those', async () => {
+    inbox.answer = ({ headers }) => ({ status: headers['signature']?.includes('main-key-2') ? 202 : 401 })
+    const newer = { ...keys, rsa: { ...keys.rsa, id: `${demo}#main-key-2` } }
+    const ownKeysOf = async () => (inbox.received.length === 0 ? keys : newer)
+    const scene = deliveryScene(keys, [inbox.origin], { ownKeysOf })
+    expect(await scene.deliver(here())).toEqual({ kind: 'retry', reason: 'keys_changed' })
+    expect(await scene.deliver(here())).toMatchObject({ kind: 'delivered' })
+  })
+
   test('tells nobody of a note that could not be kept', async () => {
     const records = { ...memoryRecords(), put: () => Promise.reject(new Error('the database is away')) }
     const scene = deliveryScene(keys, [inbox.origin], { records })

@@ -66,19 +66,23 @@ describe('an agent’s document', () => {
 })
 
 describe('new keys', () => {
-  const keyIds = async (): Promise<readonly string[]> =>
-    [(await scene.json('/ap/demo'))['publicKey']].flat().map((key) => String((key as JsonObject)['id']))
+  const keyIds = async () => {
+    const { publicKey, assertionMethod } = await scene.json('/ap/demo')
+    return { request: (publicKey as JsonObject)['id'], proofs: (assertionMethod as JsonObject[]).map(({ id }) => id) }
+  }
 
-  test('have ids of their own, and the old one stays for two days', async () => {
+  test('have ids of their own; that of requests is one object, and the old one for proofs stays for two days', async () => {
     const before = await scene.keys.of({ name: 'agent:demo', actor: `${origin}/ap/demo` })
     const { effect } = await scene.keys.rotation({ name: 'agent:demo', actor: `${origin}/ap/demo` })
     if (effect.kind === 'put') await scene.records.put(effect.family, effect.key, effect.value)
-    expect(await keyIds()).toEqual([`${origin}/ap/demo#main-key-2`, `${origin}/ap/demo#main-key`])
+    const request = `${origin}/ap/demo#main-key-2`
+    const proofs = [`${origin}/ap/demo#ed25519-key-2`, `${origin}/ap/demo#ed25519-key`]
+    expect(await keyIds()).toEqual({ request, proofs })
     const after = await scene.keys.of({ name: 'agent:demo', actor: `${origin}/ap/demo` })
-    expect(after.former?.rsa.pem).toBe(before.rsa.pem)
+    expect(after.former?.multibase).toBe(before.ed25519.multibase)
     expect(after.rsa.pem).not.toBe(before.rsa.pem)
     scene.pass(49 * 60 * 60 * 1000)
-    expect(await keyIds()).toEqual([`${origin}/ap/demo#main-key-2`])
+    expect(await keyIds()).toEqual({ request, proofs: proofs.slice(0, 1) })
   })
 
   test('are not made where nothing could seal them, and it is said what to do', async () => {
