@@ -49,7 +49,8 @@ type Seen = { readonly findings: readonly Finding[]; readonly actor: string | un
 async function look(look: Look, handle: Handle): Promise<Seen> {
   const finger = await checkWebFinger(look, handle)
   const { actor } = finger
-  const server = await checkNodeInfo(look, handle.host)
+  // The host of the handle need not be the one that serves: it may pass on nothing but WebFinger.
+  const server = await checkNodeInfo(look, actor === undefined ? handle.host : new URL(actor).host)
   if (actor === undefined) return { actor, findings: [...finger.findings, server] }
   const { findings, json } = await checkActor(look, actor, handle)
   const loop = await checkLoop(look, handle, actor)

@@ -90,10 +90,11 @@ function instance() {
   return { id, type: 'Application', preferredUsername: 'bots.example', inbox: `${origin}/ap/inbox`, publicKey }
 }
 
-/** The host of the handle is the server above. */
+/** The host of the handle is the server above; another one passes only WebFinger on to it. */
 const hereFetch: typeof fetch = (input, init) => {
   const { pathname, search, host } = new URL(String(input))
-  if (host !== 'bots.example') return Promise.reject(new TypeError('no such host'))
+  const isPassedOn = host === 'people.example' && pathname === '/.well-known/webfinger'
+  if (host !== 'bots.example' && !isPassedOn) return Promise.reject(new TypeError('no such host'))
   return fetch(`${base}${pathname}${search}`, init)
 }
 
@@ -116,6 +117,14 @@ describe('parley activitypub check', () => {
       expect(result.value).toMatchObject({ actor: demo, isFine: true })
       expect(result.text).toContain('RSA of 2048 bits, found at its address')
     }
+  })
+
+  test('finds nothing wrong where the host of handles passes only WebFinger on', async () => {
+    setFinger({ subject: 'acct:demo@people.example' })
+    pages['/.well-known/webfinger acct:demo@people.example'] = pages[`/.well-known/webfinger ${demo}`] as Page
+    const result = await checked('@demo@people.example')
+    expect(problemsIn(result)).toEqual([])
+    expect(result.value).toMatchObject({ handle: '@demo@people.example', actor: demo, isFine: true })
   })
 
   test.each([
