@@ -25,7 +25,7 @@ const terms: JsonObject = {
   webfinger: 'https://purl.archive.org/socialweb/webfinger#webfinger',
 }
 
-/** For documents that are only read as ActivityStreams. */
+/** For documents that are only read as ActivityStreams; posts have words of their own (`wire/vocabulary.ts`). */
 export const plainContext: JsonObject = { '@context': activityContext }
 
 export function agentOwner(places: Places, agent: string): KeyOwner {

@@ -1,6 +1,7 @@
 // The collections of an agent: how many there are of everything, and of what was said only what anybody may read (AP-012).
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { families } from '../wire/own-records.ts'
+import { vocabulary } from '../wire/vocabulary.ts'
 import { plainContext } from './actor-document.ts'
 import type { CollectionName } from './places.ts'
 import type { DocumentDeps } from './settings.ts'
@@ -48,7 +49,7 @@ async function outboxPage(
   const page = await notes.page(agent, { limit: pageSize, ...(after === '' ? {} : { after }) })
   const here = after === '' ? `${id}?page=true` : pageUrl(id, after)
   return {
-    ...plainContext,
+    ...vocabulary,
     id: here,
     type: 'OrderedCollectionPage',
     partOf: id,

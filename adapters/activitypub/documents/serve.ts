@@ -1,13 +1,7 @@
 // Every request below this channel's paths: documents for other servers, pages for people, and the way to the inboxes.
 import type { AgentProfile, ServeDoor } from '../../../src/contract/index.ts'
-import {
-  agentDocument,
-  agentOwner,
-  instanceDocument,
-  instanceOwner,
-  plainContext,
-  tombstone,
-} from './actor-document.ts'
+import { vocabulary } from '../wire/vocabulary.ts'
+import { agentDocument, agentOwner, instanceDocument, instanceOwner, tombstone } from './actor-document.ts'
 import { jsonAnswer, nothingHere, otherMethod, pageAnswer, problem, textAnswer } from './answers.ts'
 import { collectionDocument } from './collections.ts'
 import { type Inbox, serveInbox } from './inbox.ts'
@@ -129,7 +123,7 @@ async function serveNote(
     case 'shown': {
       const { note, isPrivate } = read
       if (wantsActivity(request.headers.get('accept')))
-        return jsonAnswer(request, { ...plainContext, ...note }, { isPrivate })
+        return jsonAnswer(request, { ...vocabulary, ...note }, { isPrivate })
       return pageAnswer(request, notePage(deps, profile, note), await deps.policy(), { isPrivate })
     }
     default:

@@ -2,15 +2,7 @@
 import type { JsonObject } from '../../../src/contract/index.ts'
 import type { DraftCall, NoteRecord } from '../wire/call.ts'
 import { actorIri, contextIri } from '../wire/names.ts'
-
-/** Said inline, so that nobody has to fetch what our words mean. */
-const vocabulary: JsonObject = {
-  '@context': [
-    'https://www.w3.org/ns/activitystreams',
-    'https://w3id.org/security/data-integrity/v1',
-    { sensitive: 'as:sensitive', ostatus: 'http://ostatus.org#', conversation: 'ostatus:conversation' },
-  ],
-}
+import { vocabulary } from '../wire/vocabulary.ts'
 
 export type Naming = {
   readonly origin: string

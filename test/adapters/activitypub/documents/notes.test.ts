@@ -1,8 +1,11 @@
 // Posts as others read them: in lists, alone, as pages, and when they are no more.
 import { createHash } from 'node:crypto'
+import { Create, Note } from '@fedify/vocab'
+import { getDocumentLoader } from '@fedify/vocab-runtime'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { wantsActivity } from '../../../../adapters/activitypub/documents/negotiate.ts'
 import { placeOf } from '../../../../adapters/activitypub/documents/places.ts'
+import { updateOf } from '../../../../adapters/activitypub/render/activity.ts'
 import { families, followerKey } from '../../../../adapters/activitypub/wire/own-records.ts'
 import type { JsonObject } from '../../../../src/contract/index.ts'
 import { activityJson, type DocumentScene, openDocuments, origin } from './scene.ts'
@@ -43,6 +46,23 @@ describe('the outbox', () => {
 })
 
 describe('a post', () => {
+  test('means the same fetched, listed and delivered: its words are those of one vocabulary', async () => {
+    const note = await scene.post('n1', 'public', {
+      sensitive: true,
+      conversation: `${origin}/ap/demo/notes/n1#context`,
+    })
+    const change = { content: '', source: '', version: 1, updated: '2026-11-17T13:00:00Z' }
+    const delivered = updateOf({ note }, change)['@context']
+    const [fetched, page] = [await scene.json('/ap/demo/notes/n1'), await scene.json('/ap/demo/outbox?page=true')]
+    expect([fetched['@context'], page['@context']]).toEqual([delivered, delivered])
+    const preloaded = getDocumentLoader()
+    const loaders = { contextLoader: (url: string) => preloaded(url) }
+    const [create] = page['orderedItems'] as readonly JsonObject[]
+    const listed = await Create.fromJsonLd({ '@context': page['@context'], ...create }, loaders)
+    const read = [await Note.fromJsonLd(fetched, loaders), await listed.getObject(loaders)]
+    expect(read.map((each) => each?.sensitive)).toEqual([true, true])
+  })
+
   test('for followers is shown to followers', async () => {
     await scene.post('n1', 'followers', { to: [`${origin}/ap/demo/followers`] })
     const bob = 'https://social.example/bob'
