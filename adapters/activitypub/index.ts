@@ -23,6 +23,7 @@ import { createExpand } from './deliver/expand.ts'
 import { deliverTo, expandTo } from './deliver/send-on.ts'
 import { agentOwner, instanceOwner } from './documents/actor-document.ts'
 import { createDiscovery } from './documents/discovery.ts'
+import { noticeOf } from './documents/notice.ts'
 import { createOwnKeys } from './documents/own-keys.ts'
 import { createOwnNotes } from './documents/own-notes.ts'
 import { createPlaces, reservedSlugs, servedPaths } from './documents/places.ts'
@@ -95,8 +96,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const documents = {
     settings: shownOf(settings),
     ...{ places, agents, keys, records, files: deps.files, version, maxBodyBytes: settings.maxBodyBytes },
-    notes: createOwnNotes(records, places),
-    signerOf: createSignerOf({ keys: remote.keys, now, origin }),
+    ...{ notes: createOwnNotes(records, places), signerOf: createSignerOf({ keys: remote.keys, now, origin }) },
   }
   const servesFiles = deps.files?.answer !== undefined
   const rendering = { ...settings, origin, handleHost: places.handleHost, agents: slugs, servesFiles }
@@ -107,7 +107,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     channel: 'activitypub',
     capabilities: capabilitiesOf(callTimeoutMs, settings.readParents),
     endpoints: servedPaths.map((path) => ({ path, answer: 'serve' })),
-    notice: `mention ${slugs().slice(0, 3).map(places.handle).join(', ')}`,
+    notice: noticeOf(places, agents()),
     verify: (arrival) => verifyActivity({ ...knowing, gate, pace }, arrival),
     payloadOf: (arrival, kept) => keptPayload({ ...knowing, acceptsProofs }, arrival, kept),
     normalize: (payload, arrival, connection) => normalizeActivity(home(), payload, arrival, connection),

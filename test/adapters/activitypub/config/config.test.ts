@@ -45,6 +45,17 @@ describe('the settings of the fediverse channel', () => {
     },
   )
 
+  test('the start names the agents, and says which of them get no account', () => {
+    const noticeFor = (...slugs: readonly string[]) => {
+      const agents = () => slugs.map((slug) => ({ slug, label: slug, description: '', skills: [] }))
+      return adapterFor({ ...fixtures, ports: (...given) => ({ ...fixtures.ports(...given), agents }) }).notice
+    }
+    expect(noticeFor('a', 'b', 'c', 'd')).toBe('mention @a@agents.example, @b@agents.example, @c@agents.example')
+    const why = 'gets no account: the channel has something else at that address, give the agent another name'
+    expect(noticeFor('inbox', 'a')).toBe(`mention @a@agents.example; inbox ${why}`)
+    expect(noticeFor('actor')).toBe(`actor ${why}`)
+  })
+
   test('plain http is for this machine alone', () => {
     const loopback = (origin: string) => activitypubSettingsSchema.safeParse({ insecureLoopback: [origin] }).success
     expect(loopback('http://127.0.0.1:9')).toBe(true)

@@ -1,0 +1,16 @@
+// What whoever starts the gateway reads of this channel: under which names agents are found, and who has none.
+import type { AgentProfile } from '../../../src/contract/index.ts'
+import { type Places, reservedSlugs } from './places.ts'
+
+const shownHandles = 3
+
+export function noticeOf({ handle }: Places, agents: readonly AgentProfile[]): string {
+  const slugs = agents.map(({ slug }) => slug)
+  const handles = slugs.filter((slug) => !reservedSlugs.includes(slug)).map(handle)
+  const nameless = slugs.filter((slug) => reservedSlugs.includes(slug))
+  const remedy = 'the channel has something else at that address, give the agent another name'
+  return [
+    ...(handles.length === 0 ? [] : [`mention ${handles.slice(0, shownHandles).join(', ')}`]),
+    ...nameless.map((slug) => `${slug} gets no account: ${remedy}`),
+  ].join('; ')
+}
