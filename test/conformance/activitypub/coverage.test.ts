@@ -8,6 +8,7 @@ const sources = import.meta.glob<string>(
     '../../adapters/activitypub/**/*.test.ts',
     '../../journeys/*.ts',
     '../../storage/*.ts',
+    '../../interop/activitypub/*.test.ts',
     './*-cases.ts',
     './*.test.ts',
   ],
