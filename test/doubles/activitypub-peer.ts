@@ -77,6 +77,7 @@ export function keySource(peers: readonly Peer[]): KeySource & {
   }
 }
 
+/** To everybody, with a mention of an agent of ours: let in, it is answered. */
 export function createNote(peer: Pick<Peer, 'id'>, more: object = {}, note: object = {}): object {
   return {
     '@context': 'https://www.w3.org/ns/activitystreams',
@@ -84,11 +85,13 @@ export function createNote(peer: Pick<Peer, 'id'>, more: object = {}, note: obje
     type: 'Create',
     actor: peer.id,
     to: ['https://www.w3.org/ns/activitystreams#Public'],
+    cc: [`${ourOrigin}/ap/concierge`],
     object: {
       id: `${peer.id}/notes/1`,
       type: 'Note',
       attributedTo: peer.id,
       content: '<p>Good morning</p>',
+      tag: [{ type: 'Mention', href: `${ourOrigin}/ap/concierge`, name: '@concierge@agents.example' }],
       ...note,
     },
     ...more,

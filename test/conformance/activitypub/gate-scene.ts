@@ -12,6 +12,7 @@ import {
   post,
   signCavage,
 } from '../../doubles/activitypub-peer.ts'
+import type { Case } from '../conform.ts'
 
 export const alice = makePeer('https://remote.example/users/alice')
 export const mallory = makePeer('https://evil.example/users/mallory')
@@ -42,15 +43,26 @@ export function told(verdict: GateVerdict): string {
   }
 }
 
+export type Judged = { readonly arrival: RawArrival; readonly verdict: string }
+let written: Judged[] = []
+
+/** Everything that these cases bring to a gate whose people are who they are, for whoever tries it elsewhere. */
+export async function judgedIn(cases: readonly Pick<Case, 'run'>[]): Promise<readonly Judged[]> {
+  written = []
+  for (const { run } of cases) await run()
+  return written
+}
+
 /** What becomes of each arrival, at a gate of its own. */
 export async function judged(...arrivals: readonly RawArrival[]): Promise<readonly string[]> {
-  return Promise.all(arrivals.map(async (arrival) => told(await gateFor().gate.open(arrival))))
+  return Promise.all(arrivals.map(async (arrival) => (await askedFor(arrival)).verdict))
 }
 
 /** The same, and who was asked for a key. */
 export async function askedFor(arrival: RawArrival, more: Partial<GateDeps> = {}) {
   const { keys, gate } = gateFor(more)
   const verdict = told(await gate.open(arrival))
+  if (Object.keys(more).length === 0) written.push({ arrival, verdict })
   return { verdict, asked: keys.asked }
 }
 
