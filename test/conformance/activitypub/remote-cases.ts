@@ -28,7 +28,7 @@ const told = (outcome: KeyOutcome): string => ('reason' in outcome ? outcome.rea
  * Private places in every spelling, 10.0.0.1 as a number among them; the last one is a public name for a private address. The
  * servers of these tests are at 127.0.0.1, which is therefore not private here.
  */
-const insides = [
+export const insides = [
   'http://169.254.169.254/latest/meta-data',
   'https://169.254.169.254/key',
   'http://[::ffff:127.0.0.1]/key',
