@@ -41,11 +41,17 @@ known as materialized (
 ),${tasks.claims}
 wanting as materialized (
   select i.*, case when i.routing is null then i.agent else coalesce(
-    case when i."editOf" is not null then (
+    case when i."editOf" is not null then coalesce((
+      -- Said in the same breath: what is changed is not stored yet, and an agent that was asked before has its own change.
+      select e.agent from inp e
+      where e.ord < i.ord and e.tenant = i.tenant and e.connection = i.connection and e."messageId" = i."editOf"
+        and e.event = 'new' and e.agent = i.agent and e.subject is not distinct from i.subject
+        and not coalesce((e.routing ->> 'isSticky')::boolean, false)
+      limit 1), (
       select o.agent from inbox o
       where o.tenant = i.tenant and o.connection = i.connection and o.message_id = i."editOf" and o.event = 'new'
         and o.subject is not distinct from i.subject
-      order by (o.agent = i.agent) desc, o.seq limit 1) end,
+      order by (o.agent = i.agent) desc, o.seq limit 1)) end,
     case when (i.routing ->> 'isSticky')::boolean then coalesce((
       -- Said in the same breath: the thread's agent is not stored yet.
       select e.agent from inp e

@@ -16,7 +16,9 @@ export const coverage: readonly Coverage[] = [
   ...covered(`${here}/proof-cases.ts`, 'AP-048 AP-049'),
   ...covered('adapters/activitypub/gate/vectors.test.ts', 'AP-051 AP-052'),
   ...covered(`${here}/body-cases.ts`, numbered(53, 64)),
-  ...covered('journeys/activitypub.test.ts', 'AP-065 AP-066 AP-067 AP-099'),
+  ...covered('journeys/activitypub.test.ts', 'AP-065 AP-066 AP-099'),
+  ...covered('journeys/activitypub-limits.test.ts', 'AP-067 AP-113'),
+  ...covered('journeys/activitypub-later.test.ts', 'AP-050'),
   ...covered('journeys/activitypub-community.test.ts', 'AP-105'),
   ...covered(`${here}/message-cases.ts`, `${numbered(80, 98)} ${numbered(102, 104)} ${numbered(106, 112)} AP-114`),
   ...covered(`${here}/replies.test.ts`, `${numbered(130, 141)} AP-143 AP-144`),
@@ -32,11 +34,5 @@ export const coverage: readonly Coverage[] = [
   ),
   ...covered('journeys/activitypub-threads.test.ts', 'AP-101'),
 
-  core('AP-050', 'storage/sweep-store.test.ts', 'forgets what was said after its time, and still knows a redelivery'),
-  core(
-    'AP-113',
-    'journeys/reply-limits.test.ts',
-    'is not given beyond the limit of its conversation; the operator hears of it once',
-  ),
   core('AP-05', `${here}/replies.test.ts`, 'AP-130'),
 ]

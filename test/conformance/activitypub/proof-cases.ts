@@ -19,7 +19,7 @@ const hash = (value: unknown) => createHash('sha256').update(canonicalJson(value
 type ProofOptions = { readonly pair?: typeof alice.ed25519; readonly more?: object; readonly isContextSigned?: boolean }
 
 /** With the document's context in what is signed, as the suite says, or also without writing it into the proof, as servers do. */
-function proven(
+export function proven(
   document: object,
   { pair = alice.ed25519, more = {}, isContextSigned = true }: ProofOptions = {},
 ): object {
