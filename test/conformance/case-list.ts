@@ -35,7 +35,7 @@ export type CaseList = {
 }
 
 /** What a file calls its tests and cases: the first text of a call or of a row, and every `id`. A comment shows nothing. */
-export function namesIn(source: string): readonly string[] {
+function namesIn(source: string): readonly string[] {
   const code = source.replace(/^\s*(?:\/\/|\/?\*).*$/gm, '')
   return [...code.matchAll(/(?:\bid: |[([]\s*)(['`])((?:\\.|(?!\1).)*)\1/gs)].map(([, , name = '']) => name)
 }
