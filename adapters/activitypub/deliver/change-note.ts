@@ -13,11 +13,12 @@ export type ChangedNote = { readonly record: NoteRecord; readonly calls: readonl
 type Change = { readonly agent: string; readonly at: number }
 
 /** The note as one that says this. Undefined: it does not fit into one note. */
-export function noteSaying({ note }: NoteRecord, markdown: string, limit: number): Note | undefined {
+export function noteSaying({ note, recipients }: NoteRecord, markdown: string, limit: number): Note | undefined {
   const names = calledIn(note)
   // Whom it calls stays as it was: they stand before the new words, where they are written down already or not.
   const tree = calling(parseMarkdown(withoutLeading([...names.keys()], markdown)), [...names.keys()])
-  const [said, ...more] = renderNote(tree, { limit, hrefOf: (name) => names.get(name) })
+  const pageOf = (actor: string | undefined) => recipients.find((each) => each.actor === actor)?.url ?? actor
+  const [said, ...more] = renderNote(tree, { limit, hrefOf: (name) => pageOf(names.get(name)) })
   return more.length > 0 ? undefined : said
 }
 

@@ -1,4 +1,5 @@
 // Where everything of ours is, as an address and back again. These never change: others keep them.
+import { profileIri } from '../wire/names.ts'
 
 export type Places = {
   readonly origin: string
@@ -33,7 +34,7 @@ export function createPlaces(origin: string, handleHost = new URL(origin).host):
     inbox: (agent) => `${actor(agent)}/inbox`,
     collection: (agent, name) => `${actor(agent)}/${name}`,
     note: (agent, id) => `${actor(agent)}/notes/${id}`,
-    profile: (agent) => `${origin}/@${agent}`,
+    profile: (agent) => profileIri(origin, agent),
     handle: (agent) => `@${agent}@${handleHost}`,
   }
 }

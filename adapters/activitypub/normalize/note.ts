@@ -6,7 +6,7 @@ import { peerFamilies } from '../wire/peer-records.ts'
 import { agentsFor, communityOf, mentionsOf, othersIn, visibilityOf } from './audience.ts'
 import { partsOf, warningOf } from './parts.ts'
 import { deliveryIdOf, ignored, noise, plainName, recipientOf, type Scene } from './scene.ts'
-import { senderOf } from './sender.ts'
+import { pageOf, senderOf } from './sender.ts'
 
 const written: ReadonlySet<string> = new Set(
   'Note Article Page Question ChatMessage Video Audio Image Document Event'.split(' '),
@@ -169,13 +169,20 @@ function replyToOf(scene: Scene, { object, id, agent, visibility }: Said): JsonO
     inbox: signer.inbox,
     shared_inbox: signer.sharedInbox ?? null,
     handle: signer.handle,
+    url: pageOf(signer),
     visibility,
     agent,
     followers: signer.followers ?? null,
     // Where somebody else is reached is asked when the answer leaves: until then their own address stands for it.
     participants:
       visibility === 'direct'
-        ? othersIn(scene, object).map(({ actor, handle }) => ({ actor, inbox: actor, shared_inbox: null, handle }))
+        ? othersIn(scene, object).map(({ actor, handle }) => ({
+            actor,
+            inbox: actor,
+            shared_inbox: null,
+            handle,
+            url: null,
+          }))
         : [],
     ...(community === undefined ? {} : { community }),
     reply_to_object: id,

@@ -8,6 +8,7 @@ import {
   type VerifiedSender,
   verifiedSender,
 } from '../../../src/contract/index.ts'
+import { hostOf } from '../gate/hosts.ts'
 import type { RemoteActor } from '../wire/actor.ts'
 import { recipientOf, type Scene } from './scene.ts'
 
@@ -58,6 +59,11 @@ function profileOf(signer: RemoteActor, name: string): SenderProfile {
     fetched_at: signer.fetchedAt,
     extensions: { actor_type: signer.type, handle: signer.handle, handle_confirmed: signer.isHandleConfirmed },
   }
+}
+
+/** Where a link with their name leads: their page, if it is on the server that vouches for them. */
+export function pageOf({ id, url }: RemoteActor): string {
+  return url !== undefined && hostOf(url) !== undefined && hostOf(url) === hostOf(id) ? url : id
 }
 
 /** Their handle where it can stand as an address; a server without a name of its own gets one of ours. */

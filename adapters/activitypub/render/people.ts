@@ -1,6 +1,6 @@
 // Everybody a reply can notify, by the names it may call them by. Whoever is not here is only text (mail AP-133). Pure.
 import type { ActivityPubReplyTo, Person } from '../wire/call.ts'
-import { actorIri } from '../wire/names.ts'
+import { actorIri, profileIri } from '../wire/names.ts'
 
 export type Home = {
   /** Of the gateway: `https://host`. */
@@ -19,8 +19,8 @@ export type People = {
 
 /** `isAlone`: only who wrote is answered, although others were addressed. */
 export function peopleOf(home: Home, to: ActivityPubReplyTo, isAlone: boolean): People {
-  const { actor, inbox, shared_inbox, handle } = to
-  const author = { actor, inbox, shared_inbox, handle }
+  const { actor, inbox, shared_inbox, handle, url } = to
+  const author = { actor, inbox, shared_inbox, handle, url }
   const ours = actorIri(home.origin, to.agent)
   const others = to.visibility === 'direct' && !isAlone ? to.participants : []
   const answered = unique([author, ...others]).filter((each) => each.actor !== ours)
@@ -40,5 +40,6 @@ export function unique(people: readonly Person[]): readonly Person[] {
 
 function siblingOf({ origin, handleHost }: Home, slug: string): Person {
   const actor = actorIri(origin, slug)
-  return { actor, inbox: `${actor}/inbox`, shared_inbox: null, handle: `@${slug}@${handleHost}` }
+  const [inbox, url] = [`${actor}/inbox`, profileIri(origin, slug)]
+  return { actor, inbox, shared_inbox: null, handle: `@${slug}@${handleHost}`, url }
 }

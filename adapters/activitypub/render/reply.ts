@@ -82,8 +82,8 @@ function notesOf(
   }))
 }
 
-function recipientOf({ actor, inbox, shared_inbox }: Person): DraftCall['recipients'][number] {
-  return { actor, inbox, shared_inbox }
+function recipientOf({ actor, inbox, shared_inbox, url }: Person): DraftCall['recipients'][number] {
+  return { actor, inbox, shared_inbox, ...(url === null ? {} : { url }) }
 }
 
 /** The community passes it on to its members. Where that is reached is asked when the answer leaves. */

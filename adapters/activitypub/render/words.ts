@@ -26,7 +26,7 @@ export function wordsOf(reply: NormalizedResponse, options: WordsOptions): Words
   const tree = treeOf(reply, live, options)
   const named = inlinesIn(tree).flatMap((node) => (node.type === 'mention' ? (people.byName(node.name) ?? []) : []))
   const called = unique([...people.answered, ...named])
-  const hrefOf = (name: string): string | undefined => people.byName(name)?.actor
+  const hrefOf = (name: string): string | undefined => pageOf(people.byName(name))
   const unnamed = called.filter(({ actor }) => !named.some((each) => each.actor === actor))
   const notes = renderNote(calling(tree, handlesOf(unnamed)), { limit, hrefOf })
   if (notes.length <= 1) return { notes, called }
@@ -37,6 +37,11 @@ export function wordsOf(reply: NormalizedResponse, options: WordsOptions): Words
 function treeOf(reply: NormalizedResponse, mayNotify: ReadonlySet<string>, { hasFiles }: WordsOptions): Root {
   const isBare = hasFiles && reply.status === 'completed' && reply.parts.length === 0
   return isBare ? { type: 'root', children: [] } : replyTree(reply, { mayNotify })
+}
+
+/** Servers know whom a link means by the page it leads to; the tag names the actor. */
+function pageOf(person: Person | undefined): string | undefined {
+  return person?.url ?? person?.actor
 }
 
 function handlesOf(people: readonly Person[]): readonly string[] {

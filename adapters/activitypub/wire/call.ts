@@ -5,7 +5,14 @@ import type { JsonObject } from '../../../src/contract/index.ts'
 const iri = z.string().min(1).max(2048)
 const word = z.string().max(2048).nullable().default(null)
 
-const personSchema = z.object({ actor: iri, inbox: iri, shared_inbox: word, handle: z.string().max(512) })
+/** `url`: their page, where it is known; people click on it, and servers know them by it. */
+const personSchema = z.object({
+  actor: iri,
+  inbox: iri,
+  shared_inbox: word,
+  handle: z.string().max(512),
+  url: word,
+})
 
 /** Where a reply goes, as normalize wrote it down. `participants`: of a direct note, everybody it was addressed to. */
 export const replyToSchema = personSchema.extend({
@@ -31,6 +38,8 @@ export type Recipient = JsonObject & {
   readonly actor: string
   readonly inbox: string
   readonly shared_inbox: string | null
+  /** Their page; without it: not known. */
+  readonly url?: string
   /** It gets the note only if it is a community. */
   readonly is_community?: true
 }

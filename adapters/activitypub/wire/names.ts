@@ -6,6 +6,11 @@ export function actorIri(origin: string, agent: string): string {
   return `${origin}/ap/${agent}`
 }
 
+/** The page of an agent. */
+export function profileIri(origin: string, agent: string): string {
+  return `${origin}/@${agent}`
+}
+
 export function followersIri(origin: string, agent: string): string {
   return `${actorIri(origin, agent)}/followers`
 }

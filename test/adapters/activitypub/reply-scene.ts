@@ -22,6 +22,7 @@ export const alice = {
   inbox: 'https://social.example/users/alice/inbox',
   shared_inbox: 'https://social.example/inbox',
   handle: '@alice@social.example',
+  url: 'https://social.example/@alice',
 }
 
 export const carol = {

@@ -290,6 +290,18 @@ export const messageCases: readonly Case[] = [
     })),
   },
   {
+    id: 'AP-130',
+    claim: 'a link with their name leads to their page, if their own server has it',
+    run: () =>
+      [
+        'https://social.example/@alice',
+        'https://elsewhere.example/@alice',
+        'mailto:alice@social.example',
+        undefined,
+      ].map((url) => message(aCreate(), { signer: { url } }).replyTo['url']),
+    equals: ['https://social.example/@alice', alice, alice, alice],
+  },
+  {
     id: 'AP-104',
     claim: 'where a note and its activity disagree, fewer people may read the answer',
     run: () => message(aCreate(aNote({ to: [everybody], cc: [us] }), { to: [us], cc: [] })).replyTo['visibility'],

@@ -7,7 +7,7 @@ import { type InboxServer, type Received, startInbox } from '../../adapters/acti
 import { type TestKeys, testKeys } from '../../adapters/activitypub/own-keys.ts'
 import { alice, demo, drafts, publicAudience, replyTo, saying } from '../../adapters/activitypub/reply-scene.ts'
 
-const anchor = '<span class="h-card"><a class="u-url mention" href="https://social.example/users/alice">'
+const anchor = '<span class="h-card"><a class="u-url mention" href="https://social.example/@alice">'
 const text = (value: unknown): string => JSON.stringify(value)
 
 describe('what is said', () => {
@@ -21,6 +21,12 @@ describe('what is said', () => {
       context: 'https://social.example/contexts/9',
       conversation: 'tag:social.example,2026:objectId=9',
     })
+  })
+
+  test('AP-130: whose page is not known is linked by their actor, as in what was stored without one', () => {
+    const { url: _, ...stored } = replyTo()
+    for (const to of [stored, replyTo({ url: null })])
+      expect(drafts(saying('Hello'), to)[0]?.note['content']).toContain(`href="${alice.actor}">`)
   })
 
   test('AP-131: a direct note is answered to its author, and nothing of it is public', () => {
@@ -47,8 +53,8 @@ describe('what is said', () => {
       const scribe = 'https://bots.example/ap/scribe'
       expect(draft?.note['to']).toContain(scribe)
       expect(draft?.note['tag']).toContainEqual({ type: 'Mention', href: scribe, name: '@scribe@bots.example' })
-      expect(draft?.note['content']).toContain(`<a class="u-url mention" href="${scribe}">`)
-      expect(draft?.recipients).toContainEqual({ actor: scribe, inbox: `${scribe}/inbox`, shared_inbox: null })
+      expect(draft?.note['content']).toContain('<a class="u-url mention" href="https://bots.example/@scribe">')
+      expect(draft?.recipients).toContainEqual(expect.objectContaining({ actor: scribe, inbox: `${scribe}/inbox` }))
     }
   })
 
@@ -233,7 +239,7 @@ describe('what is sent', () => {
     expect(json).toMatchObject({ type: 'Update', id: `${id}#update-1`, object: { id, type: 'Note' } })
     const note = json['object'] as JsonObject
     expect(Date.parse(String(note['updated']))).toBeGreaterThan(Date.parse(String(note['published'])))
-    expect(note['content']).toContain('alice@social.example')
+    expect(note['content']).toContain(`${anchor}@<span>alice@social.example`)
     expect(note['content']).toContain('<strong>Better</strong>')
     expect(await scene.records.get(noteFamily, id)).toMatchObject({ note: { updated: note['updated'] } })
   })
