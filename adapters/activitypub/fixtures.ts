@@ -212,7 +212,7 @@ export const fixtures = {
     reply_to_object: `${alice}/statuses/1`,
     reply_to_context: null,
     reply_to_conversation: null,
-    reply_to_summary: null,
+    reply_to_as_summary: null,
     reply_to_language: null,
   },
   textOf,

@@ -64,7 +64,11 @@ export type ArrivedMessage = {
   /** How that gateway says names in a reply travel, as it came; counts where its evidence does. */
   readonly relay?: unknown
   readonly thread: ThreadClaim
-  /** Where the answer goes. Fields called `reply_to_…` say which message it answers and do not make another place. */
+  /**
+   * Where the answer goes. Fields called `reply_to_…` say which message it answers and do not make another place. Of these,
+   * `reply_to_as_…` say how it wants to be answered: what wants another manner is answered apart, and an edit that comes in time
+   * changes them, and nothing else of it.
+   */
   readonly replyTo: JsonObject
   /** Set where the message wants an answer of its own and must not be merged: a command, a click, a run, a task. */
   readonly obligation?: string

@@ -1,7 +1,8 @@
 // Edits and deletes of messages that still wait (ruling 4): the message is amended or withdrawn before anybody reads it.
+import { afterEdit } from './reply-address.ts'
 import { type Disposition, noGround, type StoredMessage, type WaitingMessage } from './turn-store.ts'
 
-/** A row, the message as it reads after its edits, and the edits it took in. */
+/** A row with the answer it wants after its edits, the message as it reads after them, and the edits it took in. */
 export type Absorbed = {
   readonly row: WaitingMessage
   readonly message: StoredMessage
@@ -25,7 +26,8 @@ export function absorbEdits(rows: readonly WaitingMessage[]): AbsorbedRows {
       dispositions.push(refused(row.id, 'unchanged'))
     } else {
       const message = { ...target.message, parts: row.message.parts }
-      entries.set(target.row.id, { row: target.row, message, edits: [...target.edits, row] })
+      const amended = { ...target.row, replyTo: afterEdit(target.row.replyTo, row.replyTo) }
+      entries.set(target.row.id, { row: amended, message, edits: [...target.edits, row] })
     }
   }
   return { entries: [...entries.values()], dispositions }

@@ -1,8 +1,9 @@
 // Hop 5: from what waits in a lane to the next turn. Pure: the same rows give the same plan after any crash.
-import type { Fields, JsonObject, OpenPairing } from '../contract/index.ts'
+import type { Fields, OpenPairing } from '../contract/index.ts'
 import { type Absorbed, absorbEdits } from './absorb-edits.ts'
 import { overheardEnvelope } from './codec.ts'
 import type { Remembered } from './overheard.ts'
+import { sameAddress } from './reply-address.ts'
 import {
   type Disposition,
   type Ground,
@@ -167,11 +168,4 @@ function fits(group: readonly Absorbed[], entry: Absorbed, limits: MergeLimits):
     first.agent === entry.row.agent &&
     sameAddress(first.replyTo, entry.row.replyTo)
   )
-}
-
-/** Replies to different messages of one chat go to the same place; only where they go counts. */
-function sameAddress(a: JsonObject, b: JsonObject): boolean {
-  const place = (address: JsonObject) =>
-    JSON.stringify(Object.entries(address).filter(([key]) => !key.startsWith('reply_to_')))
-  return place(a) === place(b)
 }

@@ -1,12 +1,13 @@
 // Hop 3: what somebody wrote, new or changed, as one message for each agent of ours that it is for. Pure.
-import type { Arrived, ArrivedMessage, ChannelContext, Effect, JsonObject } from '../../../src/contract/index.ts'
+import type { Arrived, ArrivedMessage, ChannelContext, Effect } from '../../../src/contract/index.ts'
 import { reasonForSilence } from '../manners/manners.ts'
 import type { ReadObject, Visibility } from '../wire/activity.ts'
 import { peerFamilies } from '../wire/peer-records.ts'
 import { agentsFor, communityOf, mentionsOf, othersIn, visibilityOf } from './audience.ts'
-import { partsOf, warningOf } from './parts.ts'
+import { partsOf } from './parts.ts'
+import { replyToOf } from './reply-to.ts'
 import { deliveryIdOf, ignored, noise, plainName, recipientOf, type Scene } from './scene.ts'
-import { pageOf, senderOf } from './sender.ts'
+import { senderOf } from './sender.ts'
 
 const written: ReadonlySet<string> = new Set(
   'Note Article Page Question ChatMessage Video Audio Image Document Event'.split(' '),
@@ -158,37 +159,5 @@ function contextOf(scene: Scene, { object, id, agent, visibility, change }: Said
     mentions: mentions.slice(0, 100),
     event: change.event,
     ...(change.event === 'edit' ? { target_id: id } : {}),
-  }
-}
-
-function replyToOf(scene: Scene, { object, id, agent, visibility }: Said): JsonObject {
-  const { signer } = scene.gated
-  const community = communityOf(scene, object, visibility)
-  return {
-    actor: signer.id,
-    inbox: signer.inbox,
-    shared_inbox: signer.sharedInbox ?? null,
-    handle: signer.handle,
-    url: pageOf(signer),
-    visibility,
-    agent,
-    followers: signer.followers ?? null,
-    // Where somebody else is reached is asked when the answer leaves: until then their own address stands for it.
-    participants:
-      visibility === 'direct'
-        ? othersIn(scene, object).map(({ actor, handle }) => ({
-            actor,
-            inbox: actor,
-            shared_inbox: null,
-            handle,
-            url: null,
-          }))
-        : [],
-    ...(community === undefined ? {} : { community }),
-    reply_to_object: id,
-    reply_to_context: plainName(object.context) ?? null,
-    reply_to_conversation: plainName(object.conversation) ?? null,
-    reply_to_summary: warningOf(object),
-    reply_to_language: plainName(object.language, 35) ?? null,
   }
 }

@@ -50,7 +50,7 @@ export function communityIn({ community }: ActivityPubReplyTo, visibility: Reply
   return visibility === 'direct' ? undefined : community
 }
 
-function warningOf({ reply_to_summary: summary }: ActivityPubReplyTo): JsonObject {
+function warningOf({ reply_to_as_summary: summary }: ActivityPubReplyTo): JsonObject {
   if (summary === null || summary.trim() === '') return {}
   const words = summary.trim().slice(0, maxSummary).toWellFormed()
   return { summary: /^re:/i.test(words) ? words : `re: ${words}`, sensitive: true }

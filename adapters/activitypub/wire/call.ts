@@ -24,7 +24,7 @@ export const replyToSchema = personSchema.extend({
   reply_to_object: iri,
   reply_to_context: word,
   reply_to_conversation: word,
-  reply_to_summary: word,
+  reply_to_as_summary: word,
   reply_to_language: word,
 })
 

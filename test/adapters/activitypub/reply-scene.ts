@@ -42,7 +42,7 @@ export function replyTo(changes: JsonObject = {}): JsonObject {
     reply_to_object: 'https://social.example/notes/1',
     reply_to_context: 'https://social.example/contexts/9',
     reply_to_conversation: 'tag:social.example,2026:objectId=9',
-    reply_to_summary: null,
+    reply_to_as_summary: null,
     reply_to_language: 'en',
     ...changes,
   }

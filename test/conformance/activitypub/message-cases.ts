@@ -105,7 +105,7 @@ export const messageCases: readonly Case[] = [
     claim: 'a warning comes first, on its own, and goes with the answer',
     run: () => {
       const { message: read, replyTo } = message(aCreate(aNote({ summary: 'food', sensitive: true })))
-      return [read.parts.map((part) => 'content' in part && part.content), replyTo['reply_to_summary']]
+      return [read.parts.map((part) => 'content' in part && part.content), replyTo['reply_to_as_summary']]
     },
     equals: [['[content warning] food', 'what is the time?'], 'food'],
   },
