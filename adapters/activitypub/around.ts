@@ -4,7 +4,7 @@ import type { AroundRequest, AroundWords, Records } from '../../src/contract/ind
 import { hostOf } from './gate/hosts.ts'
 import { reasonForSilence } from './manners/manners.ts'
 import type { MayWrite } from './manners/may-write.ts'
-import { isOurs } from './normalize/audience.ts'
+import { agentsAt, isOurs } from './normalize/audience.ts'
 import { partsOf } from './normalize/parts.ts'
 import { type Home, plainName } from './normalize/scene.ts'
 import { addressOf } from './normalize/sender.ts'
@@ -42,7 +42,11 @@ export async function readParents(
     const id: string = next
     seen.add(id)
     if (isOurs(deps.home(), id)) {
-      next = await aboveOurs(deps, id)
+      const own = await ownPost(deps, id)
+      const words =
+        own === undefined || isTo(own, message) || known.has(id) ? undefined : ownWords(deps, agent, id, own)
+      if (words !== undefined) found.unshift(words)
+      next = aboveOurs(own)
       continue
     }
     asked += 1
@@ -55,12 +59,37 @@ export async function readParents(
   return found
 }
 
-/** What our own post answers; the agent knows what it said itself. */
-async function aboveOurs({ records }: ParentDeps, id: string): Promise<string | undefined> {
+/** Undefined: not there, or not for everybody. */
+async function ownPost({ records }: ParentDeps, id: string): Promise<NoteRecord | undefined> {
   // Only this adapter writes this family.
   const record = (await records.get(noteFamily, id)) as NoteRecord | undefined
-  const above = record?.visibility === 'direct' ? undefined : record?.note['inReplyTo']
+  return record?.visibility === 'direct' ? undefined : record
+}
+
+function aboveOurs(record: NoteRecord | undefined): string | undefined {
+  const above = record?.note['inReplyTo']
   return typeof above === 'string' ? plainName(above) : undefined
+}
+
+/** Whom our own post answers goes on in the conversation that it was said in. Anybody else begins another, without it. */
+function isTo({ recipients }: NoteRecord, { channel }: AroundRequest['message']): boolean {
+  return recipients[0]?.actor === channel?.sender_id
+}
+
+/** By the name of the agent that said it. Undefined: it was taken back, or that agent is not here any more. */
+function ownWords({ home }: ParentDeps, agent: string, id: string, { note }: NoteRecord): AroundWords | undefined {
+  const here = home()
+  const object = readObject(note)
+  const [slug] = agentsAt(here, [object.attributedTo ?? ''])
+  const parts = partsOf(here, object, agent)
+  if (slug === undefined || parts.length === 0) return undefined
+  const { places } = here
+  const address = addressOf({ handle: places.handle(slug), preferredUsername: slug }, places.handleHost)
+  return { id, address, parts, name: slug, ...timeOf(object) }
+}
+
+function timeOf({ published }: ReadObject): Pick<AroundWords, 'at'> {
+  return published === undefined ? {} : { at: new Date(published).toISOString() }
 }
 
 /** Undefined: not there, or not for everybody. */
@@ -88,8 +117,5 @@ async function wordsOf(
   const { name } = known.actor
   return parts.length === 0
     ? undefined
-    : {
-        ...{ id, address: addressOf(known.actor, places.handleHost), parts, name },
-        ...(object.published === undefined ? {} : { at: new Date(object.published).toISOString() }),
-      }
+    : { id, address: addressOf(known.actor, places.handleHost), parts, name, ...timeOf(object) }
 }

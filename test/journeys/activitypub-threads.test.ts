@@ -138,6 +138,34 @@ describeOnEachDatabase('below a post of the fediverse', (database) => {
     expect(askedFor()).toEqual([])
   })
 
+  test('somebody else who answers the agent in public: it is shown the question and what it said, by its own name', async () => {
+    await start()
+    await ask({})
+    const [{ body } = expect.unreachable()] = alice.received
+    const question = body.object.inReplyTo
+    fediverse.put(social, new URL(question).pathname, {
+      body: { id: question, type: 'Note', attributedTo: alice.id, to: [everybody], content: '<p>the question</p>' },
+    })
+    await bob.post(bot.inbox('demo'), aMention(bob, bot.actor('demo'), 'why?', { inReplyTo: body.object.id }))
+    await settleUntil(bot.gateway, () => bob.received.length > 0)
+    const history = heard.at(-1) ?? []
+    expect(shown(history)).toEqual(['the question', expect.stringContaining('answer 1')])
+    expect(history[1]).toMatchObject({ id: body.object.id, overheard: true, sender: { display_name: 'demo' } })
+    expect(history[1]?.sender.address).toMatch(/^@demo@/)
+    // Whoever was answered goes on in their own conversation, where it stands already.
+    await ask({ inReplyTo: body.object.id }, 'and then?')
+    expect(shown(heard.at(-1))).toEqual([])
+  })
+
+  test('somebody who learned where a direct answer is: nothing of it is shown', async () => {
+    await start()
+    await ask({ to: [bot.actor('demo')], cc: [] }, 'between us')
+    const [{ body } = expect.unreachable()] = alice.received
+    await bob.post(bot.inbox('demo'), aMention(bob, bot.actor('demo'), 'why?', { inReplyTo: body.object.id }))
+    await settleUntil(bot.gateway, () => bob.received.length > 0)
+    expect(heard.at(-1)).toEqual([])
+  })
+
   test('what somebody asks twice below one post is one conversation, and another’s is their own', async () => {
     await start()
     await ask({ inReplyTo: post(7) }, 'one')

@@ -67,7 +67,7 @@ export function pageOf({ id, url }: RemoteActor): string {
 }
 
 /** Their handle where it can stand as an address; a server without a name of its own gets one of ours. */
-export function addressOf(signer: RemoteActor, domain: string): string {
+export function addressOf(signer: Pick<RemoteActor, 'handle' | 'preferredUsername'>, domain: string): string {
   const parsed = parseAddress(signer.handle)
   if (parsed !== undefined) return formatAddress(parsed)
   const plain = signer.preferredUsername.replace(/[^A-Za-z0-9_-]/g, '').slice(0, 64)
