@@ -4,6 +4,7 @@ import type { JsonObject, Records } from '../../../src/contract/index.ts'
 import {
   directFamily,
   type InboxCall,
+  isTombstone,
   type KeptFacts,
   type NoteRecord,
   noteFamily,
@@ -34,7 +35,7 @@ async function keep(records: Records, record: NoteRecord, agent: string): Promis
   const facts = { agent, ...subjectOf(record), isOnce: true }
   // What was said first must not come back over what it was changed into.
   const isNew = await records.put(noteFamily, id, record, facts)
-  if (!isNew && typeOf((await records.get(noteFamily, id))?.['note']) === 'Tombstone') return 'withdrawn'
+  if (!isNew && !(await isSaid(records, id))) return 'withdrawn'
   const { published } = record.note
   if (typeof published === 'string')
     await records.put(listOf(record), outboxKey(id, published), { id, published }, facts)
@@ -54,11 +55,13 @@ export function listOf({ visibility }: Pick<KeptFacts, 'visibility'>): string {
 
 async function isThere(records: Records, { object }: JsonObject): Promise<boolean> {
   const id = typeof object === 'object' && object !== null && 'id' in object ? String(object['id']) : ''
-  return typeOf((await records.get(noteFamily, id))?.['note']) === 'Note'
+  return isSaid(records, id)
 }
 
-function typeOf(note: unknown): unknown {
-  return typeof note === 'object' && note !== null && 'type' in note ? note.type : undefined
+async function isSaid(records: Records, id: string): Promise<boolean> {
+  // Only this adapter writes this family.
+  const record = (await records.get(noteFamily, id)) as NoteRecord | undefined
+  return record !== undefined && !isTombstone(record.note)
 }
 
 function recordOf(activity: JsonObject, { visibility, recipients, files }: KeptFacts): NoteRecord {

@@ -1,7 +1,7 @@
 // What our agents have posted, as others may read it. It is kept before it is sent (deliver/keep-note.ts): who receives it may ask at once.
 import type { JsonObject, Records } from '../../../src/contract/index.ts'
 import type { Visibility } from '../wire/activity.ts'
-import { type NoteFile, type NoteRecord, noteFamily, outboxFamily } from '../wire/call.ts'
+import { isTombstone, type NoteFile, type NoteRecord, noteFamily, outboxFamily } from '../wire/call.ts'
 import type { Places } from './places.ts'
 
 export type OwnNote = {
@@ -56,8 +56,4 @@ function ownNote(id: string, { visibility, note, files = [] }: NoteRecord): OwnN
   return isTombstone(note)
     ? { id, visibility, note: undefined, deletedAt: String(note['deleted']), files: [] }
     : { id, visibility, note, deletedAt: undefined, files }
-}
-
-function isTombstone(note: JsonObject): boolean {
-  return note['type'] === 'Tombstone'
 }

@@ -2,6 +2,7 @@
 import type { Arrived, ArrivedMessage, ChannelContext, Effect } from '../../../src/contract/index.ts'
 import { reasonForSilence } from '../manners/manners.ts'
 import type { ReadObject, Visibility } from '../wire/activity.ts'
+import { isChat } from '../wire/call.ts'
 import { peerFamilies } from '../wire/peer-records.ts'
 import { agentsFor, communityOf, mentionsOf, othersIn, visibilityOf } from './audience.ts'
 import { partsOf } from './parts.ts'
@@ -136,6 +137,8 @@ function threadOf(scene: Scene, said: Said): ArrivedMessage['thread'] {
  * before the answer to the delivery (ruling 9), and after it the lane is chosen.
  */
 function underneath({ gated: { signer } }: Scene, { object, visibility }: Said): readonly string[] {
+  // A chat names no thread at all: it is one.
+  if (isChat(object)) return plainName(signer.id) === undefined ? [] : [`m:${signer.id}`]
   const isOpen = visibility === 'public' || visibility === 'unlisted'
   const name = plainName(object.inReplyTo) === undefined ? undefined : `${signer.id}>${object.inReplyTo}`
   return isOpen && plainName(name) !== undefined ? [`p:${name}`] : []

@@ -1,6 +1,7 @@
 // Where an answer goes, and what it answers, written down for render (wire/call.ts). Pure.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import type { ReadObject, Visibility } from '../wire/activity.ts'
+import { isChat } from '../wire/call.ts'
 import { communityOf, othersIn } from './audience.ts'
 import { warningOf } from './parts.ts'
 import { plainName, type Scene } from './scene.ts'
@@ -16,6 +17,7 @@ type Answered = {
 export function replyToOf(scene: Scene, { object, id, agent, visibility }: Answered): JsonObject {
   const { signer } = scene.gated
   const community = communityOf(scene, object, visibility)
+  const isInChat = isChat(object)
   return {
     actor: signer.id,
     inbox: signer.inbox,
@@ -24,10 +26,11 @@ export function replyToOf(scene: Scene, { object, id, agent, visibility }: Answe
     url: pageOf(signer),
     visibility,
     agent,
+    ...(isInChat ? { is_chat: true } : {}),
     followers: signer.followers ?? null,
     // Where somebody else is reached is asked when the answer leaves: until then their own address stands for it.
     participants:
-      visibility === 'direct'
+      visibility === 'direct' && !isInChat
         ? othersIn(scene, object).map(({ actor, handle }) => ({
             actor,
             inbox: actor,

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import type { ChannelRecord, JsonObject } from '../../../src/contract/index.ts'
 import { htmlToText } from '../../../src/rendering/index.ts'
-import { directFamily, type NoteRecord, noteFamily, outboxFamily } from '../wire/call.ts'
+import { directFamily, isTombstone, type NoteRecord, noteFamily, outboxFamily } from '../wire/call.ts'
 import { asked, knownAgent, pageShape } from './asked.ts'
 import type { PostDeps } from './deps.ts'
 
@@ -39,7 +39,7 @@ async function postOf(
   const id = String(value['id'])
   // Only this adapter writes this family.
   const record = (await records.get(noteFamily, id)) as NoteRecord | undefined
-  if (record?.note['type'] !== 'Note') return undefined
+  if (record === undefined || isTombstone(record.note)) return undefined
   const { note, visibility, recipients, files = [] } = record
   const mayShow = visibility !== 'direct' || isWhole
   return {

@@ -6,7 +6,8 @@ import { sha256Hex } from '../../../src/verification/index.ts'
 import { type ChangedNote, noteSaying, saidAnew, takenBack } from '../deliver/change-note.ts'
 import { listOf, subjectOf } from '../deliver/keep-note.ts'
 import { orderOf } from '../deliver/send-on.ts'
-import { type InboxCall, type NoteRecord, noteFamily, outboxKey } from '../wire/call.ts'
+import { longestOf } from '../render/words.ts'
+import { type InboxCall, isChat, isTombstone, type NoteRecord, noteFamily, outboxKey } from '../wire/call.ts'
 import { asked, word } from './asked.ts'
 import type { PostDeps } from './deps.ts'
 import { listPosts } from './post-list.ts'
@@ -22,9 +23,10 @@ export function postOperations(deps: PostDeps): Operations {
       const { id, markdown } = asked(wordsShape, input, `${which}, and markdown`)
       const post = await postAt(deps, id)
       if (markdown.trim() === '') throw new GatewayError('bad_request', 'say what it shall say, or take it back')
-      const said = noteSaying(post.record, markdown, deps.limit)
+      const limit = longestOf(deps.limit, isChat(post.record.note))
+      const said = noteSaying(post.record, markdown, limit)
       if (said === undefined)
-        throw new GatewayError('bad_request', `it stays one post, of ${deps.limit} characters at most; say less`)
+        throw new GatewayError('bad_request', `it stays one post, of ${limit} characters at most; say less`)
       if (said.html === post.record.note['content']) return { value: { id: post.id, told: 0, isChanged: false } }
       return changed(
         post,
@@ -55,7 +57,7 @@ async function postAt({ records, places, agents }: PostDeps, id: string): Promis
     const iri = places.note(slug, name)
     // Only this adapter writes this family.
     const record = (await records.get(noteFamily, iri)) as NoteRecord | undefined
-    if (record?.note['type'] === 'Note') return { id: iri, agent: slug, record }
+    if (record !== undefined && !isTombstone(record.note)) return { id: iri, agent: slug, record }
     if (record !== undefined) throw new GatewayError('not_found', 'this post was taken back before')
   }
   throw new GatewayError('not_found', 'there is no such post; list them with parley activitypub posts list')
@@ -63,7 +65,7 @@ async function postAt({ records, places, agents }: PostDeps, id: string): Promis
 
 async function changed(post: Post, { record, calls }: ChangedNote, more: readonly Effect[]): Promise<Operated> {
   const { id, agent } = post
-  const isGone = record.note['type'] === 'Tombstone'
+  const isGone = isTombstone(record.note)
   const name = isGone ? `${id}#delete` : `${id}#update-${record.version}`
   const subject = subjectOf(record)
   const kept: Effect = { kind: 'put', family: noteFamily, key: id, value: record, agent, ...subject }

@@ -1,8 +1,16 @@
 // Notes with their names, as activities: said, said anew, taken back (mail 3.4, 3.7). Pure.
 import type { JsonObject } from '../../../src/contract/index.ts'
-import type { DraftCall, NoteRecord } from '../wire/call.ts'
+import { type DraftCall, isChat, type NoteRecord } from '../wire/call.ts'
 import { actorIri, contextIri } from '../wire/names.ts'
 import { vocabulary } from '../wire/vocabulary.ts'
+
+const chatWords: JsonObject = {
+  '@context': [
+    'https://www.w3.org/ns/activitystreams',
+    'https://w3id.org/security/data-integrity/v1',
+    { litepub: 'http://litepub.social/ns#', ChatMessage: 'litepub:ChatMessage' },
+  ],
+}
 
 export type Naming = {
   readonly origin: string
@@ -16,14 +24,15 @@ export function createOf(draft: DraftCall, { origin, id, published, after }: Nam
   const actor = actorIri(origin, draft.agent)
   const minted = after?.context ?? contextIri(id)
   const isNamed = 'context' in draft.note || 'conversation' in draft.note
-  const note: JsonObject = {
-    id,
-    ...draft.note,
-    ...{ attributedTo: actor, published, url: id },
-    ...(isNamed ? {} : { context: minted, conversation: minted }),
-    ...(after === undefined ? {} : { inReplyTo: after.id }),
-  }
-  return { ...vocabulary, id: `${id}#create`, type: 'Create', actor, published, ...audienceIn(note), object: note }
+  const named: JsonObject = { id, ...draft.note, attributedTo: actor, published, url: id }
+  const note: JsonObject = isChat(named)
+    ? named
+    : {
+        ...named,
+        ...(isNamed ? {} : { context: minted, conversation: minted }),
+        ...(after === undefined ? {} : { inReplyTo: after.id }),
+      }
+  return { ...wordsFor(note), id: `${id}#create`, type: 'Create', actor, published, ...audienceIn(note), object: note }
 }
 
 /** The same note in other words. `version`: how often it was changed, this time included. */
@@ -43,7 +52,7 @@ export function updateOf(
   }
   return {
     ...{
-      ...vocabulary,
+      ...wordsFor(note),
       id: `${textOf(note['id'])}#update-${version}`,
       type: 'Update',
       actor: note['attributedTo'] ?? null,
@@ -55,15 +64,19 @@ export function updateOf(
 /** To whoever was told of it. */
 export function deleteOf({ note }: Pick<NoteRecord, 'note'>, deleted: string): JsonObject {
   const id = textOf(note['id'])
-  const object = { id, type: 'Tombstone', formerType: 'Note', deleted }
+  const object = { id, type: 'Tombstone', formerType: note['type'] ?? 'Note', deleted }
   return {
-    ...vocabulary,
+    ...wordsFor(note),
     id: `${id}#delete`,
     type: 'Delete',
     actor: note['attributedTo'] ?? null,
     ...audienceIn(note),
     object,
   }
+}
+
+function wordsFor(note: JsonObject): JsonObject {
+  return isChat(note) ? chatWords : vocabulary
 }
 
 function audienceIn({ to = [], cc = [], audience }: JsonObject): JsonObject {

@@ -1,7 +1,7 @@
 // One note, all of it but its name and its time (mail 3.4). Lists are lists also where they hold one thing: some readers insist. Pure.
 import type { JsonObject } from '../../../src/contract/index.ts'
 import { type Note, writeMarkdown } from '../../../src/rendering/index.ts'
-import type { ActivityPubReplyTo, Person, ReplyVisibility } from '../wire/call.ts'
+import { type ActivityPubReplyTo, chatType, type Person, type ReplyVisibility } from '../wire/call.ts'
 import { audienceOf } from './audience.ts'
 
 export type DraftFacts = {
@@ -43,6 +43,17 @@ export function draftNote(note: Note, { to: address, ...facts }: DraftFacts): Js
   const source = { content: writeMarkdown({ type: 'root', children: note.blocks }), mediaType: 'text/markdown' }
   const forms = [{ ...withLanguage, source }, withLanguage]
   return forms.find((form) => bytesOf(form) <= maxBytes) ?? small
+}
+
+/** To one person, in a chat with them. Servers take one file there, and no list without any. Undefined words: only the file. */
+export function draftChat(note: Note | undefined, person: string, attachment: JsonObject | undefined): JsonObject {
+  const small: JsonObject = {
+    ...{ type: chatType, to: [person], content: note?.html ?? '' },
+    ...(attachment === undefined ? {} : { attachment: [attachment] }),
+  }
+  if (note === undefined) return small
+  const source = { content: writeMarkdown({ type: 'root', children: note.blocks }), mediaType: 'text/markdown' }
+  return [{ ...small, source }].find((form) => bytesOf(form) <= maxBytes) ?? small
 }
 
 /** What only one person may read is in no community. */

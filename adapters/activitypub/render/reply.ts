@@ -1,11 +1,12 @@
 // Hop 8: a reply to notes that have no name yet. What asks somebody for something goes to nobody but them (mail X-003). Pure.
 import { isKnownPart, type JsonObject, type NormalizedResponse, type Part } from '../../../src/contract/index.ts'
+import type { Note } from '../../../src/rendering/index.ts'
 import { type ActivityPubReplyTo, type DraftCall, type Person, replyToSchema } from '../wire/call.ts'
 import { attachmentsOf } from './attachments.ts'
 import { replyVisibility } from './audience.ts'
-import { communityIn, draftNote } from './draft.ts'
+import { communityIn, draftChat, draftNote } from './draft.ts'
 import { type Home, peopleOf } from './people.ts'
-import { wordsOf } from './words.ts'
+import { longestOf, wordsOf } from './words.ts'
 
 export type RenderSettings = Home & {
   /** How widely a public note is answered. */
@@ -62,24 +63,34 @@ function notesOf(
   isPrivate: boolean,
 ): readonly Rendered[] {
   const visibility = isPrivate ? 'direct' : replyVisibility(to, settings.visibility)
-  const people = peopleOf(settings, to, isPrivate)
+  const isAlone = isPrivate || to.is_chat === true
+  const people = peopleOf(settings, to, isAlone)
   const { attachments, reply: words } = attachmentsOf(reply, settings.servesFiles)
   const { notes, called } = wordsOf(words, {
-    ...{ people, limit: settings.limit, hasFiles: attachments.length > 0 },
+    ...{ people, limit: longestOf(settings.limit, to.is_chat === true), hasFiles: attachments.length > 0 },
     // A question that only one person may see calls nobody else.
-    mayNotify: isPrivate ? new Set() : mayNotify,
+    mayNotify: isAlone ? new Set() : mayNotify,
+    isUncalled: to.is_chat === true,
   })
   const recipients = [...called.map(recipientOf), ...members(communityIn(to, visibility))]
-  return notes.map((note, at) => ({
-    call: {
-      ...{ op: 'draft', agent: to.agent, visibility, recipients, follows: at > 0 },
-      note: draftNote(note, {
-        ...{ to, visibility, called, origin: settings.origin, isFirst: at === 0 },
-        attachments: at === 0 ? attachments : [],
-      }),
-    },
+  const drafts = to.is_chat
+    ? chatOf(notes, to.actor, attachments)
+    : notes.map((note, at) =>
+        draftNote(note, {
+          ...{ to, visibility, called, origin: settings.origin, isFirst: at === 0 },
+          attachments: at === 0 ? attachments : [],
+        }),
+      )
+  return drafts.map((note, at) => ({
+    call: { op: 'draft', agent: to.agent, visibility, recipients, follows: at > 0, note },
     primary: true,
   }))
+}
+
+/** Each file with words of its own, as long as there are some. */
+function chatOf(notes: readonly Note[], person: string, files: readonly JsonObject[]): readonly JsonObject[] {
+  const count = Math.max(notes.length, files.length)
+  return Array.from({ length: count }, (_, at) => draftChat(notes[at], person, files[at]))
 }
 
 function recipientOf({ actor, inbox, shared_inbox, url }: Person): DraftCall['recipients'][number] {

@@ -18,12 +18,23 @@ export type WordsOptions = {
   readonly limit: number
   /** Files go with the note: it is no empty answer without words. */
   readonly hasFiles: boolean
+  /** In a chat nobody is called: there is only one who could be meant. */
+  readonly isUncalled: boolean
+}
+
+/** A chat is no timeline: its messages may be longer than posts before they are split. */
+const chatLength = 5000
+
+export function longestOf(limit: number, isInChat: boolean): number {
+  return isInChat ? Math.max(limit, chatLength) : limit
 }
 
 export function wordsOf(reply: NormalizedResponse, options: WordsOptions): Words {
   const { people, limit } = options
   const live = new Set([...options.mayNotify].filter((name) => people.byName(name) !== undefined))
   const tree = treeOf(reply, live, options)
+  if (options.isUncalled)
+    return { notes: renderNote(tree, { limit, hrefOf: () => undefined }), called: people.answered }
   const named = inlinesIn(tree).flatMap((node) => (node.type === 'mention' ? (people.byName(node.name) ?? []) : []))
   const called = unique([...people.answered, ...named])
   const hrefOf = (name: string): string | undefined => pageOf(people.byName(name))

@@ -18,6 +18,8 @@ const personSchema = z.object({
 export const replyToSchema = personSchema.extend({
   visibility: z.enum(['public', 'unlisted', 'followers', 'direct']),
   agent: z.string().min(1),
+  /** It was said in a chat of two (Pleroma, private messages of Lemmy), and is answered there. */
+  is_chat: z.literal(true).optional(),
   participants: z.array(personSchema).max(100).default([]),
   /** Where it stands in one: the community, which passes the answer on to its members. */
   community: iri.optional(),
@@ -91,6 +93,17 @@ export type NoteRecord = KeptFacts & {
   readonly audience: readonly string[]
   /** How often it was changed; without it: never. */
   readonly version?: number
+}
+
+/** What is said in a chat is no post: it answers nothing, calls nobody and stands in no thread. */
+export const chatType = 'ChatMessage'
+
+export function isChat({ type }: { readonly type?: unknown }): boolean {
+  return type === chatType
+}
+
+export function isTombstone({ type }: JsonObject): boolean {
+  return type === 'Tombstone'
 }
 
 export const noteFamily = 'note'

@@ -52,6 +52,27 @@ describe('the list', () => {
     expect(post).toMatchObject({ words: '@alice@social.example Between us', to: [alice.actor] })
   })
 
+  test('has what was said in a chat, which is changed and taken back as what it is', async () => {
+    const { id, call } = await posted('Between us', { visibility: 'direct', is_chat: true })
+    expect((await listed({ private: true })).posts).toMatchObject([{ id, words: 'Between us', visibility: 'direct' }])
+    const { sends } = await scene.operate('posts.edit', { id, markdown: 'Other **words**' })
+    expect(sends.map((each) => each.call)).toMatchObject([
+      {
+        activity: {
+          type: 'Update',
+          object: { id, type: 'ChatMessage', content: '<p>Other <strong>words</strong></p>' },
+        },
+      },
+    ])
+    expect(await scene.records.count('outbox')).toBe(0)
+    const gone = await scene.operate('posts.delete', { id })
+    const object = { id, type: 'Tombstone', formerType: 'ChatMessage' }
+    expect(gone.sends.map((each) => each.call)).toMatchObject([
+      { activity: { type: 'Delete', to: [alice.actor], object } },
+    ])
+    expect(await scene.deliver(call)).toEqual({ kind: 'refused', reason: 'note_withdrawn' })
+  })
+
   test('knows only agents that are here', async () => {
     await expect(listed({ agent: 'nobody' })).rejects.toMatchObject({ code: 'not_found' })
   })

@@ -1,5 +1,6 @@
 // Replies as notes: who is told, who may read it, what stands in it. The cases by number are in test/conformance/activitypub.
 import { describe, expect, test } from 'vitest'
+import type { NormalizedResponse } from '../../../../src/contract/index.ts'
 import { alice, carol, demo, drafts, home, publicAudience, replyTo, saying } from '../reply-scene.ts'
 
 const mention = ({ actor, handle }: typeof carol | typeof alice) => ({ type: 'Mention', href: actor, name: handle })
@@ -124,6 +125,23 @@ describe('a long answer to few', () => {
     expect(notes.map(({ note }) => everything(note['content']).includes('u-url mention'))).toEqual(
       notes.map((_, at) => at === 0),
     )
+  })
+
+  test('in a chat words of many lines stay together, files go one by one, and nobody is called', () => {
+    const chat = replyTo({ visibility: 'direct', is_chat: true, reply_to_as_summary: 'food' })
+    const file = (at: number) => ({
+      ...{ kind: 'file', mime: 'image/png', name: `${at}.png` },
+      bytes_ref: { kind: 'url', url: `https://files.example/${at}.png` },
+    })
+    const text = { kind: 'text', mime: 'text/markdown', content: `Over to @scribe ${'word '.repeat(300)}` }
+    const parts = [text, file(1), file(2)] as NormalizedResponse['parts']
+    const notes = drafts(saying('', { parts }), chat, { names: ['@scribe'] })
+    expect(notes.map(({ note }) => Object.keys(note).toSorted())).toEqual([
+      ['attachment', 'content', 'source', 'to', 'type'],
+      ['attachment', 'content', 'to', 'type'],
+    ])
+    expect(everything(notes)).not.toMatch(/Mention|inReplyTo|h-card|re: food|\/ap\/scribe/)
+    expect(drafts(saying('word '.repeat(2000)), chat).length).toBeGreaterThan(1)
   })
 
   test('whoever is named far down is called at the beginning, and only there', () => {
