@@ -97,7 +97,7 @@ describeOnEachDatabase('what others write down', (database) => {
     },
   }
 
-  test.each(Object.entries(fields))('leads nobody inside as %s', async (_field, send) => {
+  test.each(Object.entries(fields))('leads nobody inside as %s', { timeout: 120_000 }, async (_field, send) => {
     for (const [at, address] of addresses().entries())
       expect([address, await send(address, at)]).toEqual([address, 202])
     await bot.gateway.settle()
