@@ -91,8 +91,9 @@ describeOnEachDatabase('the fediverse', (database) => {
     const heard: number[] = []
     const counting = defineAgent({
       slug: 'demo',
-      run(message) {
-        heard.push(message.history?.length ?? 0)
+      run({ history = [] }) {
+        // What the agent said in public anybody may read; it is no part of the conversation.
+        heard.push(history.filter(({ overheard }) => overheard !== true).length)
         return `answer ${heard.length}`
       },
     })
