@@ -2,7 +2,7 @@
 import type { Farewell, FarewellStore } from '../identity/forget/farewell.ts'
 import type { ErasingStore, ForgetPlace, Part } from '../identity/forget/forget-store.ts'
 import type { Database } from './database.ts'
-import { countsOf, createWalk, forgetBatch } from './forget-store.ts'
+import { countsOf, createWalk, forgetBatch, receiptEraser } from './forget-store.ts'
 import {
   claimFarewell,
   endFarewell,
@@ -13,6 +13,7 @@ import {
   pauseFarewell,
 } from './statements/farewells.ts'
 import { anAddress } from './statements/forget-reach.ts'
+import { strayStatements } from './statements/forget-receipts.ts'
 import { storableJson } from './storable-json.ts'
 
 type FarewellRow = Omit<Farewell, 'from'> & ForgetPlace
@@ -32,10 +33,12 @@ export function createFarewellStore(database: Database, tenant: string): Farewel
 function createReach(database: Database, tenant: string, { from: _, ...farewell }: Farewell): ErasingStore {
   const one = countsOf(database, tenant)
   const whom = storableJson(farewell)
+  const eraseStrays = receiptEraser(database, tenant, strayStatements)
   return {
     // What an operator linked with it is elsewhere.
     namesOf: async () => [farewell.subject],
     ...createWalk(database, tenant, anAddress, () => whom),
+    eraseStrays: (_names, after) => eraseStrays(whom, after),
     eraseOverheard: () => one<Part>(leaveOverheard, whom),
     erasePairings: () => one<Part>(leavePairings, whom),
     eraseAttachments: () => one<Part>(leaveAttachments, whom, forgetBatch),

@@ -3,7 +3,7 @@ import type { ForgetStore, Part, ReceiptPage } from '../identity/forget/forget-s
 import type { Database, Param, Statement } from './database.ts'
 import { conversationStatements, lockSends, lockTurns, namesOf } from './statements/forget.ts'
 import { aPerson, type Reach } from './statements/forget-reach.ts'
-import { countReceiptPage, receiptStatements } from './statements/forget-receipts.ts'
+import { countReceiptPage, type ReceiptStatements, receiptStatements } from './statements/forget-receipts.ts'
 import {
   countPerson,
   forgetAttachments,
@@ -34,7 +34,7 @@ export function createWalk(
   whom: (names: readonly string[]) => string,
 ): Walk {
   const ask = conversationStatements(reach)
-  const { lockAnswers, forgetReceiptPage } = receiptStatements(reach)
+  const eraseReceipts = receiptEraser(database, tenant, receiptStatements(reach))
   const one = countsOf(database, tenant)
   return {
     async nextConversation(names, after) {
@@ -55,15 +55,24 @@ export function createWalk(
     },
     eraseTurns: (names, conversation) => one<Part>(ask.forgetTurns, whom(names), conversation, forgetBatch),
     leave: (names, conversation) => one<Part>(ask.leave, whom(names), conversation),
-    eraseReceipts: (names, after) =>
-      database.transaction(async (sql) => {
-        const params = [tenant, whom(names), after, pageRows]
-        await sql.query(lockAnswers, params)
-        const [page] = await sql.query<Page>(forgetReceiptPage, params)
-        if (page === undefined) throw new RangeError('a count is always one row')
-        return pageOf(page)
-      }),
+    eraseReceipts: (names, after) => eraseReceipts(whom(names), after),
   }
+}
+
+/** One page of receipts, whichever of them the statements look at. */
+export function receiptEraser(
+  database: Database,
+  tenant: string,
+  { lockAnswers, forgetReceiptPage }: ReceiptStatements,
+): (whom: string, after: string | null) => Promise<ReceiptPage> {
+  return (whom, after) =>
+    database.transaction(async (sql) => {
+      const params = [tenant, whom, after, pageRows]
+      await sql.query(lockAnswers, params)
+      const [page] = await sql.query<Page>(forgetReceiptPage, params)
+      if (page === undefined) throw new RangeError('a count is always one row')
+      return pageOf(page)
+    })
 }
 
 function pageOf({ last, looked, ...removed }: Page): ReceiptPage {

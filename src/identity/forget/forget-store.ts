@@ -65,10 +65,16 @@ export interface ForgetStore {
 }
 
 /** Without counting beforehand. */
-export type ErasingStore = Omit<ForgetStore, 'count' | 'countReceipts'>
+export type ErasingStore = Omit<ForgetStore, 'count' | 'countReceipts'> & {
+  /** Receipts of no conversation, found without a walk. Where nobody can find them so, the walk finds them, too. */
+  eraseStrays?(names: readonly string[], after: string | null): Promise<ReceiptPage>
+}
 
-/** The conversation or the receipt that was looked at last. */
-export type ForgetPlace = { readonly phase: 'conversations' | 'receipts'; readonly after: string | null }
+/** The conversation or the receipt that was looked at last. `strays`: they never took part in a conversation. */
+export type ForgetPlace = {
+  readonly phase: 'conversations' | 'receipts' | 'strays'
+  readonly after: string | null
+}
 
 /** `next`: where to go on; null when it is done. */
 export type ForgetEnd = { readonly actor: string; readonly next: ForgetPlace | null; readonly removed: Part }

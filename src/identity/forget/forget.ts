@@ -79,9 +79,12 @@ async function step(
     add(await store.erasePairings(names))
     return { phase: 'receipts', after: null }
   }
-  const page = await store.eraseReceipts(names, after)
+  const isStray = phase === 'strays'
+  const page = await ((isStray ? store.eraseStrays : undefined) ?? store.eraseReceipts)(names, after)
   add(page.removed)
   if (page.next !== null) return { phase, after: page.next }
+  // Whoever has no conversation did not come by the place where this is done.
+  if (isStray) add(await store.erasePairings(names))
   await untilNothing(add, () => store.eraseAttachments(names))
   add(await store.eraseOverheard(names))
   add(await store.eraseWritten(names))

@@ -179,7 +179,7 @@ export const farewells = pgTable(
     inboxId: uuid('inbox_id').notNull(),
     /** What came later is somebody new. */
     at: instant('at').notNull(),
-    /** Where the last piece ended. */
+    /** Where the last piece ended: new, conversations, receipts; strays, where there was no conversation when it began. */
     phase: text('phase').notNull().default('conversations'),
     after: uuid('after'),
     /** What was removed so far, by kind. */

@@ -6,6 +6,7 @@
 //   stopped    what had not left yet; a reply that nobody gets makes its messages dead
 //   leaving    whose words are to be erased from now on; also where they said so before, came back, and say it again
 import { rowVersion } from '../row-version.ts'
+import { phaseAgain } from './farewells.ts'
 import { remembered } from './history.ts'
 import { ordered } from './turn-calls.ts'
 import { wakeNote } from './wake-note.ts'
@@ -85,11 +86,11 @@ leaving as materialized (
 ),
 parting as (
   -- What is being stored at this moment is there in a few seconds.
-  insert into farewells (tenant, connection, subject, inbox_id, at, due_at)
-  select tenant, connection, subject, inbox_id, now(), now() + interval '5 s' from leaving order by tenant, connection, subject
+  insert into farewells (tenant, connection, subject, inbox_id, phase, at, due_at)
+  select tenant, connection, subject, inbox_id, 'new', now(), now() + interval '5 s' from leaving order by tenant, connection, subject
   on conflict (tenant, connection, subject) do update set inbox_id = excluded.inbox_id,
-    at = greatest(farewells.at, excluded.at), phase = 'conversations', after = null, due_at = excluded.due_at,
-    epoch = farewells.epoch + 1
+    at = greatest(farewells.at, excluded.at), phase = ${phaseAgain('farewells')}, after = null,
+    due_at = excluded.due_at, epoch = farewells.epoch + 1
 ),
 parted as (
   insert into audit_log (tenant, action, outcome, principal_id, connection, inbox_id, trace_id)

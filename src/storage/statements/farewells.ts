@@ -1,6 +1,7 @@
 // Somebody has left a platform, and what they said there goes: who is next, and what is done with each piece.
 // $1 tenant, $2 whom, as JSON of `Farewell` (forget-reach.ts), where nothing else is said.
 import { statement } from '../database.ts'
+import { unindexed } from './by-key-alone.ts'
 import { anAddress, leaver } from './forget-reach.ts'
 import { turnedBy } from './own-thread.ts'
 
@@ -8,14 +9,30 @@ const { isTheirs, isSaid } = anAddress
 const isHere = (row: string): string => `${row}.tenant = $1 and ${row}.connection = ${leaver.connection}`
 const isRow = `${isHere('f')} and ${isTheirs('f.subject')} and f.epoch = ($2::text::json ->> 'epoch')::bigint`
 
-/** $1 tenant, $2 for how long in ms. Whoever takes one has it for so long; nobody waits for a row that another one is taking. */
+/** SQL: whoever the row is about takes part in a conversation there. */
+const takesPart = (row: string): string => `(
+  select true from participants p join conversations c on c.id = p.conversation_id
+  where p.subject = ${row}.subject and ${unindexed('c.tenant')} = ${row}.tenant and c.connection = ${row}.connection
+  limit 1) is not null`
+
+/** SQL: as what it begins once more. That they took part is no longer told by conversations they have been taken out of. */
+export const phaseAgain = (row: string): string =>
+  `case when ${row}.phase in ('new', 'strays') then 'new' else 'conversations' end`
+
+/**
+ * $1 tenant, $2 for how long in ms. Whoever takes one has it for so long; nobody waits for a row that another one is taking.
+ * The first to take it writes down, before anything is erased, whether its receipts have to be walked: what belongs to a conversation
+ * was said by somebody who takes part in it, and the rest is found by its index.
+ */
 export const claimFarewell = statement(
   'claim_farewell',
   `
-update farewells f set epoch = f.epoch + 1, due_at = now() + $2::float8 * interval '1 ms'
+update farewells f set epoch = f.epoch + 1, due_at = now() + $2::float8 * interval '1 ms',
+  phase = case when f.phase <> 'new' then f.phase when due.takes_part then 'conversations' else 'strays' end
 from (
-  select d.tenant, d.connection, d.subject from farewells d where d.tenant = $1 and d.due_at <= now()
-  order by d.due_at limit 1 for update skip locked) due
+  select d.tenant, d.connection, d.subject, ${takesPart('d')} as takes_part
+  from farewells d where d.tenant = $1 and d.due_at <= now()
+  order by d.due_at limit 1 for update of d skip locked) due
 where f.tenant = due.tenant and f.connection = due.connection and f.subject = due.subject
 returning f.connection, f.subject, to_char(f.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, f.phase, f.after,
   f.epoch::float8 as epoch`,
@@ -106,11 +123,13 @@ export const endFarewell = statement(
   `
 with mine as materialized (
   select f.*, ${added} as total, exists (
-    select 1 from inbox x where ${isHere('x')} and x.ended_at is null and ${isSaid('x')}) as is_open
+    select 1 from inbox x where ${isHere('x')} and x.ended_at is null and ${isSaid('x')})
+    -- What was being stored when it was looked for.
+    or (f.phase = 'strays' and ${takesPart('f')}) as is_open
   from farewells f where ${isRow} for update
 ),
 again as (
-  update farewells f set phase = 'conversations', after = null, removed = mine.total, due_at = now() + interval '1 minute'
+  update farewells f set phase = ${phaseAgain('f')}, after = null, removed = mine.total, due_at = now() + interval '1 minute'
   from mine where mine.is_open and ${isRow}
 ),
 gone as (delete from farewells f using mine where not mine.is_open and ${isRow} returning f.tenant),

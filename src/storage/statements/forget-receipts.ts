@@ -1,7 +1,9 @@
 // Receipts of somebody who is forgotten. They have no index by sender, since every arrival would pay for it: they are walked.
+// Those of no conversation are few and have one: whoever has left and took part in nothing is found by it.
 // $1 tenant, $2 whom (forget-reach.ts), $3 after which row or null, $4 how many rows to look at.
 import { type Statement, statement } from '../database.ts'
-import { aPerson, type Reach } from './forget-reach.ts'
+import { unindexed } from './by-key-alone.ts'
+import { anAddress, aPerson, leaver, type Reach } from './forget-reach.ts'
 
 const page = ({ isSaid }: Reach): string => `
 page as materialized (
@@ -9,12 +11,26 @@ page as materialized (
   from inbox x where x.tenant = $1 and ($3::uuid is null or x.id > $3::uuid) order by x.id limit $4
 )`
 
+/**
+ * Sorted by id only when they are found, and asked for in the order that no other index has: no plan, not even one that was made for
+ * an empty table, goes through everybody's.
+ */
+const strayPage = `
+stray as materialized (
+  select x.id, x.ended_at is not null and ${anAddress.isSaid('x')} as is_theirs
+  from inbox x
+  where x.tenant = $1 and x.connection = ${leaver.connection} and x.subject between ${leaver.subject} and ${leaver.subject}
+    and x.conversation_id is null and x.subject is not null and ($3::uuid is null or x.id > $3::uuid)
+  order by x.subject
+),
+page as materialized (select s.id, s.is_theirs from stray s order by s.id limit $4)`
+
 /** The same page. Lanes of what their arrivals were answered with, locked before anything is read, as by whoever sends. */
-const lockAnswers = (reach: Reach): Statement =>
+const lockAnswers = (name: string, rows: string): Statement =>
   statement(
-    `lock_forgotten_answers${reach.name}`,
+    `lock_forgotten_answers${name}`,
     `
-with ${page(reach)}
+with ${rows}
 select 1 as locked from send_lanes l
 where l.tenant = $1 and (l.connection, l.order_key) in (
   select o.connection, o.order_key from page join outbox o on o.origin = page.id
@@ -26,17 +42,17 @@ order by l.connection, l.order_key for update`,
  * The two hashes that tell a redelivery stay, and so do times, counts and the outcome. What the message brought goes with it,
  * whoever it was stored for.
  */
-const forgetReceiptPage = (reach: Reach): Statement =>
+const forgetReceiptPage = (name: string, rows: string): Statement =>
   statement(
-    `forget_receipt_page${reach.name}`,
+    `forget_receipt_page${name}`,
     `
-with ${page(reach)},
+with ${rows},
 emptied as (
   update inbox x set message = null, raw = null, reply_to = null, subject = null, principal = null, message_id = null,
     delivery_id = null, recipient = null, edit_of = null, trace_id = ''
   from page where x.id = page.id and page.is_theirs returning x.id, x.blob
 ),
-unattached as (delete from attachments a using emptied where a.tenant = $1 and a.inbox_id = emptied.id returning 1),
+unattached as (delete from attachments a using emptied where ${unindexed('a.tenant')} = $1 and a.inbox_id = emptied.id returning 1),
 uncounted as (update duplicates d set last_delivery_id = null from emptied where d.inbox_id = emptied.id),
 answers as materialized (
   select o.id, o.order_key, o.settled_at is null as is_open from emptied join outbox o on o.origin = emptied.id and o.purpose = 'protocol'
@@ -70,6 +86,14 @@ select (select id from page order by id desc limit 1) as last, (select count(*):
 
 export type ReceiptStatements = Readonly<Record<'lockAnswers' | 'forgetReceiptPage', Statement>>
 
+const statementsOf = (name: string, rows: string): ReceiptStatements => ({
+  lockAnswers: lockAnswers(name, rows),
+  forgetReceiptPage: forgetReceiptPage(name, rows),
+})
+
 export function receiptStatements(reach: Reach): ReceiptStatements {
-  return { lockAnswers: lockAnswers(reach), forgetReceiptPage: forgetReceiptPage(reach) }
+  return statementsOf(reach.name, page(reach))
 }
+
+/** $2 whom as `anAddress` has it. */
+export const strayStatements = statementsOf('_of_stray', strayPage)
