@@ -87,7 +87,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const home = (): Home => ({ places, agents: slugs(), manners })
   const blocks = createBlocks({ records, now, listed: settings.block })
   const mayWrite = createMayWrite(manners, blocks)
-  const knowing = { remote, records, home, mayWrite }
+  const knowing = { remote, records, home, mayWrite, now }
   const pace = createPace(now, settings.hostLimit)
   const gate = createGate({
     ...{ keys: remote.keys, now, origin, acceptsProofs, knows: deps.people?.knows },

@@ -2,7 +2,7 @@
 import type { KeptFacts, RawArrival, Records, TransportAnswer, Verdict } from '../../src/contract/index.ts'
 import { type KeptDeps, keptActivity } from './gate/kept-activity.ts'
 import { type Gate, type GateDeps, verdictOf } from './gate/open-gate.ts'
-import { passedOn } from './gate/passed-on.ts'
+import { type PassedOn, passedOn } from './gate/passed-on.ts'
 import type { MayWrite } from './manners/may-write.ts'
 import type { Pace } from './manners/pace.ts'
 import { agentsNamed } from './normalize/audience.ts'
@@ -18,6 +18,7 @@ export type KnowDeps = {
   readonly records: Records
   readonly home: () => Home
   readonly mayWrite: MayWrite
+  readonly now: () => number
 }
 
 export type VerifyDeps = KnowDeps & {
@@ -38,12 +39,17 @@ export async function verifyActivity(deps: VerifyDeps, arrival: RawArrival): Pro
   if (verdict.kind !== 'genuine') return verdict
   const seconds = deps.pace.take(new URL(verdict.payload.signer.id).host)
   if (seconds !== undefined) return { kind: 'handshake', answer: tooMany(seconds) }
-  return { kind: 'genuine', payload: await payloadIn(deps, verdict.payload) }
+  const passed = await passedOn(deps, verdict.payload)
+  if (passed?.kind === 'later') return { kind: 'handshake', answer: notYet(passed.seconds) }
+  return { kind: 'genuine', payload: await payloadIn(deps, verdict.payload, passed) }
 }
 
 /** What a community passes on is its author's, where that can be shown; anything else is its signer's. */
-async function payloadIn(deps: KnowDeps, gated: GatedActivity): Promise<ActivityPayload> {
-  const passed = await passedOn(deps, gated)
+async function payloadIn(
+  deps: KnowDeps,
+  gated: GatedActivity,
+  passed: Exclude<PassedOn, { kind: 'later' }> | undefined,
+): Promise<ActivityPayload> {
   return passed?.kind === 'unproven' ? { ...passed, gated } : known(deps, passed?.gated ?? gated)
 }
 
@@ -54,7 +60,11 @@ export async function keptPayload(
   kept: KeptFacts,
 ): Promise<ActivityPayload | undefined> {
   const gated = await keptActivity(deps, arrival, kept)
-  return gated === undefined ? undefined : payloadIn(deps, gated)
+  if (gated === undefined) return undefined
+  const passed = await passedOn(deps, gated)
+  // Nobody delivers it again: it stays as it was kept, and whoever drives it does so later.
+  if (passed?.kind === 'later') return { kind: 'unproven', reason: 'origin_unavailable', gated }
+  return payloadIn(deps, gated, passed)
 }
 
 /** Anybody can say that somebody is gone: only their own server is believed (mail AP-044). */
@@ -113,7 +123,16 @@ export function screenWith(
 }
 
 function tooMany(seconds: number): TransportAnswer {
-  const answer = refusal(429, 'too_many', `deliver it again in ${seconds} s, and more slowly`)
+  return after(seconds, refusal(429, 'too_many', `deliver it again in ${seconds} s, and more slowly`))
+}
+
+/** Not 429: Lemmy drops what is answered with any 4xx, and delivers again after a 5xx. */
+function notYet(seconds: number): TransportAnswer {
+  const remedy = `the server of its author could not be asked; deliver it again in ${seconds} s`
+  return after(seconds, refusal(503, 'origin_unavailable', remedy))
+}
+
+function after(seconds: number, answer: TransportAnswer): TransportAnswer {
   return { ...answer, headers: { ...answer.headers, 'retry-after': String(seconds) } }
 }
 

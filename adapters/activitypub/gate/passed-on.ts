@@ -21,13 +21,21 @@ export type PassedOn =
       readonly kind: 'unproven'
       readonly reason: 'origin_unavailable' | 'origin_disagrees' | 'author_unavailable' | 'not_public'
     }
+  /** Nobody could say so far: the community is to deliver it again. */
+  | { readonly kind: 'later'; readonly seconds: number }
 
 export type PassedOnDeps = {
   readonly remote: Pick<Remote, 'actor' | 'post'>
   readonly records: Pick<Records, 'get'>
   readonly home: () => Home
   readonly mayWrite: MayWrite
+  readonly now: () => number
 }
+
+/** As long as it is not known that somebody could not be asked (remote/cache.ts). */
+const laterSeconds = 60
+/** A community that sends in order is not held up for longer by somebody whose server is away. */
+const newMs = 60 * 60 * 1000
 
 /** Undefined: it passes on nothing that is for us. */
 export async function passedOn(deps: PassedOnDeps, gated: GatedActivity): Promise<PassedOn | undefined> {
@@ -56,14 +64,17 @@ async function isForUs(deps: PassedOnDeps, { actor, object }: ReadActivity, id: 
 }
 
 async function written(
-  { remote }: PassedOnDeps,
+  deps: PassedOnDeps,
   gated: GatedActivity,
   { actor, type }: ReadActivity,
   id: string,
 ): Promise<PassedOn> {
-  const [found, author] = await Promise.all([remote.post(id), remote.actor(actor)])
-  if (found.kind !== 'found') return unproven(isDenied(found) ? 'origin_disagrees' : 'origin_unavailable')
-  if (author.kind !== 'found' || author.actor.id !== actor) return unproven('author_unavailable')
+  const { remote } = deps
+  const [found, author] = await Promise.all([remote.post(id, hostOf(gated.signer.id)), remote.actor(actor)])
+  if (found.kind !== 'found' && isDenied(found)) return unproven('origin_disagrees')
+  if (found.kind !== 'found') return unanswered(deps, gated, found, 'origin_unavailable')
+  if (author.kind !== 'found') return unanswered(deps, gated, author, 'author_unavailable')
+  if (author.actor.id !== actor) return unproven('author_unavailable')
   const object = readObject(found.post)
   if (object.attributedTo !== actor) return unproven('origin_disagrees')
   if (![...object.to, ...object.cc].includes(publicAudience)) return unproven('not_public')
@@ -76,13 +87,32 @@ async function written(
 async function takenBack(deps: PassedOnDeps, gated: GatedActivity, id: string): Promise<PassedOn | undefined> {
   const author = authorIn(await deps.records.get(peerFamilies.shared, id))
   if (author === undefined) return undefined
-  const found = await deps.remote.post(id)
-  if (found.kind === 'unreachable' || found.kind === 'refused') return unproven('origin_unavailable')
+  const found = await deps.remote.post(id, hostOf(gated.signer.id))
   if (found.kind === 'found') return unproven('origin_disagrees')
+  if (found.kind !== 'gone') return unanswered(deps, gated, found, 'origin_unavailable')
   const known = await deps.remote.actor(author)
   return known.kind === 'found' && known.actor.id === author
     ? proven(gated, known.actor, { type: 'Delete', object: id })
     : unproven('author_unavailable')
+}
+
+/** Whoever was asked for enough lately can be asked soon; whoever does not answer may do so, while it is new. */
+function unanswered(
+  { now }: PassedOnDeps,
+  { activity }: GatedActivity,
+  absent: Absent,
+  reason: 'origin_unavailable' | 'author_unavailable',
+): PassedOn {
+  const isBraked = absent.kind === 'refused' && absent.reason === 'too_often'
+  const isNew = Math.abs(now() - Date.parse(saidAt(activity) ?? '')) < newMs
+  if (isBraked || (absent.kind === 'unreachable' && isNew)) return { kind: 'later', seconds: laterSeconds }
+  return unproven(reason)
+}
+
+/** Lemmy tells the time of a post, and of nothing that is said about it. */
+function saidAt({ published, inner }: ReadActivity): string | undefined {
+  const object = typeof inner?.object === 'object' ? inner.object : undefined
+  return published ?? inner?.published ?? object?.updated ?? object?.published
 }
 
 /** Its server says that there is no such post, or shows another under its name. */

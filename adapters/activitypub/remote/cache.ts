@@ -1,4 +1,5 @@
-// What is known of others, for a while: found for a day, not found for five minutes, and not asked again within one.
+// What is known of others, for a while: found for a day, not found for five minutes, not answering for one, and not asked again within
+// one.
 // Notes are shared by every replica; memory saves the questions of a busy minute. Both are bounded: others decide what comes in.
 import type { JsonObject, Notes } from '../../../src/contract/index.ts'
 import type { RemoteActor } from '../wire/actor.ts'
@@ -21,7 +22,8 @@ export type RemoteCache = {
 }
 
 const families = { actor: 'ap-actor', owner: 'ap-key', absent: 'ap-absent', asked: 'ap-asked' } as const
-const lives = { found: 24 * 60 * 60 * 1000, absent: 5 * 60 * 1000, asked: 60 * 1000, memory: 60 * 1000 }
+const minute = 60 * 1000
+const lives = { found: 24 * 60 * minute, absent: 5 * minute, unreachable: minute, asked: minute, memory: minute }
 const atMost = 20_000
 const mostInMemory = 2000
 
@@ -60,7 +62,8 @@ export function createRemoteCache({ notes, now }: { readonly notes: Notes; reado
     keepOwner: (keyId, owner) => keep(families.owner, keyId, { owner }, { lifeMs: lives.found, subject: owner }),
     absent: async (iri) => (await read(families.absent, iri))?.['absent'] as Absent | undefined,
     async keepAbsent(iri, absent) {
-      await keep(families.absent, iri, { absent }, { lifeMs: lives.absent })
+      const lifeMs = absent.kind === 'unreachable' ? lives.unreachable : lives.absent
+      await keep(families.absent, iri, { absent }, { lifeMs })
       if (absent.kind !== 'gone') return
       recall(iri)
       for (const family of found) await notes.take(family, iri)

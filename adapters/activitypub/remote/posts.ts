@@ -1,5 +1,6 @@
 // One post of somebody's, as its own server shows it. For who it is from it is asked before anything is believed, so it is
-// bounded: 256 KiB, 10 seconds, so many of one server, and what was not there is not asked for again within five minutes.
+// bounded: 256 KiB, 10 seconds, so many of one server, half of them for one that speaks of it, and what was not there is not asked
+// for again within five minutes.
 import type { Pace } from '../manners/pace.ts'
 import type { RemoteCache } from './cache.ts'
 import type { FetchDocument } from './fetch-document.ts'
@@ -14,15 +15,20 @@ export type PostDeps = {
   readonly cache: Pick<RemoteCache, 'absent' | 'keepAbsent'>
   /** How much one server is asked for, whoever made us ask. */
   readonly pace: Pick<Pace, 'take'>
+  /** Of these, how much one other server can make us ask: it uses up what is there for all, else. */
+  readonly askers: Pick<Pace, 'take'>
   readonly origins: readonly string[]
 }
 
-/** `gone` also where a stone stands in its place. */
-export async function findPost(deps: PostDeps, iri: string): Promise<PostOutcome> {
+/** `gone` also where a stone stands in its place. `asker`: the host that made us ask, where one did. */
+export async function findPost(deps: PostDeps, iri: string, asker?: string): Promise<PostOutcome> {
   if (!isSafeIri(iri, deps.origins)) return refused('unsafe_url')
   const absent = await deps.cache.absent(iri)
   if (absent !== undefined) return absent
-  if (deps.pace.take(new URL(iri).host) !== undefined) return refused('too_often')
+  const { host } = new URL(iri)
+  const isForeign = asker !== undefined && asker !== host
+  if (isForeign && deps.askers.take(`${asker} ${host}`) !== undefined) return refused('too_often')
+  if (deps.pace.take(host) !== undefined) return refused('too_often')
   const outcome = await ask(deps, iri)
   if (outcome.kind !== 'found') await deps.cache.keepAbsent(iri, outcome)
   return outcome

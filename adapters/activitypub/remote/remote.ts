@@ -21,8 +21,8 @@ export type Remote = {
   handle(actor: RemoteActor): Promise<RemoteActor>
   /** What is known of somebody; nobody is asked. */
   known(iri: string): Promise<RemoteActor | undefined>
-  /** From its own server, as it is now. */
-  post(iri: string): Promise<PostOutcome>
+  /** From its own server, as it is now. `asker`: the host that passed it on. */
+  post(iri: string, asker?: string): Promise<PostOutcome>
 }
 
 export type RemoteDeps = Pick<DocumentDeps, 'signGet' | 'userAgent' | 'maxBytes' | 'timeoutMs'> & {
@@ -36,6 +36,8 @@ export type RemoteDeps = Pick<DocumentDeps, 'signGet' | 'userAgent' | 'maxBytes'
 const postBytes = 256 * 1024
 /** Of one server, for all who speak of posts there. */
 const postPace = { count: 60, perMs: 10 * 60 * 1000 }
+/** Of one server, for one other that passes them on. */
+const askerPace = { ...postPace, count: 30 }
 
 export function createRemote(deps: RemoteDeps): Remote {
   const { now, origins = [] } = deps
@@ -45,6 +47,7 @@ export function createRemote(deps: RemoteDeps): Remote {
     ...{ cache: apart(cache), origins, pace: createPace(now, postPace) },
     fetchDocument: createFetchDocument({ ...deps, origins, maxBytes: postBytes }),
   }
+  const askers = createPace(now, askerPace)
   const actors = createActors({ fetchDocument, cache, origins, now })
   // Whoever writes several posts at once is asked about once.
   const confirm = singly((_id, actor: RemoteActor) => confirmHandle({ fetchDocument, cache }, actor))
@@ -54,7 +57,7 @@ export function createRemote(deps: RemoteDeps): Remote {
     refreshActor: actors.refresh,
     handle: (actor) => confirm(actor.id, actor),
     known: cache.actor,
-    post: singly((iri) => findPost(posts, iri)),
+    post: singly((iri, asker?: string) => findPost({ ...posts, askers }, iri, asker)),
   }
 }
 
