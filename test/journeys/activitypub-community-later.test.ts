@@ -53,7 +53,7 @@ describeOnEachDatabase('what a community passes on too early', (database) => {
     expect(alice.received[0]?.text).toContain('heard: what is a cat?')
   })
 
-  test('is delivered again where only its author could not be asked about', async () => {
+  test('is delivered again where only its author could not be asked about, until they can be (AP-045)', async () => {
     const said = comment('who am I?')
     const bob = settlePerson(fediverse, social, 'bob')
     const bobs = { ...said, actor: bob.id, object: { ...said.object, attributedTo: bob.id } }
@@ -62,6 +62,8 @@ describeOnEachDatabase('what a community passes on too early', (database) => {
     expect(await announce(bobs)).toBe(503)
     settlePerson(fediverse, social, 'bob')
     await database().query(aMinuteLater, [])
+    expect(await announce(bobs)).toBe(503)
+    for (let minutes = 1; minutes < 5; minutes += 1) await database().query(aMinuteLater, [])
     expect(await announce(bobs)).toBe(202)
   })
 

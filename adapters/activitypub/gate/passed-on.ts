@@ -70,9 +70,11 @@ async function written(
   id: string,
 ): Promise<PassedOn> {
   const { remote } = deps
-  const [found, author] = await Promise.all([remote.post(id, hostOf(gated.signer.id)), remote.actor(actor)])
+  // One after the other: of a server that does not answer now, its people are not taken for absent for five minutes.
+  const found = await remote.post(id, hostOf(gated.signer.id))
   if (found.kind !== 'found' && isDenied(found)) return unproven('origin_disagrees')
   if (found.kind !== 'found') return unanswered(deps, gated, found, 'origin_unavailable')
+  const author = await remote.actor(actor)
   if (author.kind !== 'found') return unanswered(deps, gated, author, 'author_unavailable')
   if (author.actor.id !== actor) return unproven('author_unavailable')
   const object = readObject(found.post)

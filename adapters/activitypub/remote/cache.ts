@@ -1,5 +1,4 @@
-// What is known of others, for a while: found for a day, not found for five minutes, not answering for one, and not asked again within
-// one.
+// What is known of others, for a while: found for a day, not found for five minutes, and not asked again within one.
 // Notes are shared by every replica; memory saves the questions of a busy minute. Both are bounded: others decide what comes in.
 import type { JsonObject, Notes } from '../../../src/contract/index.ts'
 import type { RemoteActor } from '../wire/actor.ts'
@@ -14,7 +13,7 @@ export type RemoteCache = {
   keepOwner(keyId: string, owner: string): Promise<void>
   absent(iri: string): Promise<Absent | undefined>
   /** What is gone is no longer known either; what only could not be asked stays known. */
-  keepAbsent(iri: string, absent: Absent): Promise<void>
+  keepAbsent(iri: string, absent: Absent, lifeMs?: number): Promise<void>
   /** False: it was asked for within the last minute, by us or by another replica. */
   mayAsk(iri: string): Promise<boolean>
   /** Another replica may know better than this one's memory. */
@@ -23,7 +22,7 @@ export type RemoteCache = {
 
 const families = { actor: 'ap-actor', owner: 'ap-key', absent: 'ap-absent', asked: 'ap-asked' } as const
 const minute = 60 * 1000
-const lives = { found: 24 * 60 * minute, absent: 5 * minute, unreachable: minute, asked: minute, memory: minute }
+const lives = { found: 24 * 60 * minute, absent: 5 * minute, asked: minute, memory: minute }
 const atMost = 20_000
 const mostInMemory = 2000
 
@@ -61,8 +60,7 @@ export function createRemoteCache({ notes, now }: { readonly notes: Notes; reado
     },
     keepOwner: (keyId, owner) => keep(families.owner, keyId, { owner }, { lifeMs: lives.found, subject: owner }),
     absent: async (iri) => (await read(families.absent, iri))?.['absent'] as Absent | undefined,
-    async keepAbsent(iri, absent) {
-      const lifeMs = absent.kind === 'unreachable' ? lives.unreachable : lives.absent
+    async keepAbsent(iri, absent, lifeMs = lives.absent) {
       await keep(families.absent, iri, { absent }, { lifeMs })
       if (absent.kind !== 'gone') return
       recall(iri)

@@ -20,6 +20,9 @@ export type PostDeps = {
   readonly origins: readonly string[]
 }
 
+/** Whoever passed it on delivers it again after that time. */
+const unreachableMs = 60_000
+
 /** `gone` also where a stone stands in its place. `asker`: the host that made us ask, where one did. */
 export async function findPost(deps: PostDeps, iri: string, asker?: string): Promise<PostOutcome> {
   if (!isSafeIri(iri, deps.origins)) return refused('unsafe_url')
@@ -30,7 +33,8 @@ export async function findPost(deps: PostDeps, iri: string, asker?: string): Pro
   if (isForeign && deps.askers.take(`${asker} ${host}`) !== undefined) return refused('too_often')
   if (deps.pace.take(host) !== undefined) return refused('too_often')
   const outcome = await ask(deps, iri)
-  if (outcome.kind !== 'found') await deps.cache.keepAbsent(iri, outcome)
+  if (outcome.kind === 'unreachable') await deps.cache.keepAbsent(iri, outcome, unreachableMs)
+  else if (outcome.kind !== 'found') await deps.cache.keepAbsent(iri, outcome)
   return outcome
 }
 

@@ -64,5 +64,5 @@ export function createRemote(deps: RemoteDeps): Remote {
 /** What anybody may have us ask for as a post says nothing about the actor or the key that has the same address. */
 function apart({ absent, keepAbsent }: PostDeps['cache']): PostDeps['cache'] {
   const named = (iri: string): string => `post ${iri}`
-  return { absent: (iri) => absent(named(iri)), keepAbsent: (iri, why) => keepAbsent(named(iri), why) }
+  return { absent: (iri) => absent(named(iri)), keepAbsent: (iri, ...why) => keepAbsent(named(iri), ...why) }
 }
