@@ -6,9 +6,10 @@ import {
   type ChannelDeps,
   type ConnectionConfig,
   type ConnectionOptions,
+  checkedSettings,
   connectionConfig,
   defineAdapter,
-  GatewayError,
+  neededPort,
 } from '../../src/contract/index.ts'
 import { createUnpinnedFetch } from '../../src/verification/index.ts'
 import { type A2aSettings, type A2aSettingsInput, a2aFromEnvironment, a2aSettingsSchema } from './config.ts'
@@ -37,7 +38,7 @@ export const a2aChannel: ChannelDefinition = {
   defaultAccess: { mode: 'public', allow: [] },
   settingsSchema: a2aSettingsSchema,
   fromEnvironment: a2aFromEnvironment,
-  create: (settings, deps) => createA2a(checkedSettings(settings), deps),
+  create: (settings, deps) => createA2a(checkedSettings('a2a', a2aSettingsSchema, settings), deps),
 }
 
 /** What an operator writes into parley.config.ts for one connection. */
@@ -52,11 +53,11 @@ const pushTimeoutMs = 10_000
 
 function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const { connection, now, files, publicUrl, ownKeys } = deps
-  const runLog = needed(deps.runLog, 'the run log; pass deps.runLog')
-  const callers = needed(deps.callers, 'the caller desk; pass deps.callers')
-  const tasks = needed(deps.tasks, 'the task desk; pass deps.tasks')
-  const agents = needed(deps.agents, 'the agents; pass deps.agents')
-  const newId = needed(deps.newId, 'a source of ids; pass deps.newId')
+  const runLog = neededPort('a2a', deps.runLog, 'the run log; pass deps.runLog')
+  const callers = neededPort('a2a', deps.callers, 'the caller desk; pass deps.callers')
+  const tasks = neededPort('a2a', deps.tasks, 'the task desk; pass deps.tasks')
+  const agents = neededPort('a2a', deps.agents, 'the agents; pass deps.agents')
+  const newId = neededPort('a2a', deps.newId, 'a source of ids; pass deps.newId')
   const isPublic = publicUrl !== undefined
   const callTimeoutMs = Math.min(pushTimeoutMs, deps.maxCallMs ?? pushTimeoutMs)
   const { apiKeyHeader } = settings
@@ -66,7 +67,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const ownOrigin = publicUrl ?? `https://${connection.domain}`
   const pushing = {
     push: tasks.push,
-    guardedFetch: needed(deps.guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch'),
+    guardedFetch: neededPort('a2a', deps.guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch'),
     ownFetch: createUnpinnedFetch(deps.fetch),
     allow: settings.push === false ? [] : settings.push.allow,
     timeoutMs: callTimeoutMs,
@@ -123,16 +124,4 @@ function capabilitiesOf(callTimeoutMs: number): Capabilities {
     appends: true,
     verbs: ['serve', 'discovery'],
   }
-}
-
-function needed<T>(port: T | undefined, what: string): T {
-  if (port === undefined) throw new GatewayError('config_invalid', `[a2a] needs ${what}`)
-  return port
-}
-
-function checkedSettings(settings: unknown): A2aSettings {
-  const parsed = a2aSettingsSchema.safeParse(settings)
-  if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
-  throw new GatewayError('config_invalid', `[a2a] ${problems.join('; ')}`)
 }

@@ -5,10 +5,12 @@ import {
   type ChannelDeps,
   type ConnectionConfig,
   type ConnectionOptions,
+  checkedSettings,
   connectionConfig,
   defineAdapter,
   GatewayError,
   type GuardedFetch,
+  neededPort,
 } from '../../src/contract/index.ts'
 import { readParents } from './around.ts'
 import {
@@ -56,7 +58,8 @@ export const activitypubChannel: ChannelDefinition = {
   defaultAccess: { mode: 'public', allow: [] },
   settingsSchema: activitypubSettingsSchema,
   fromEnvironment: activitypubFromEnvironment,
-  create: (settings, deps) => createActivityPub(checkedSettings(settings), deps),
+  create: (settings, deps) =>
+    createActivityPub(checkedSettings('activitypub', activitypubSettingsSchema, settings), deps),
 }
 
 /** What an operator writes into parley.config.ts. */
@@ -71,16 +74,17 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const { acceptProofs: acceptsProofs, insecureLoopback: origins = [] } = settings
   const origin = publicOrigin(settings, deps.publicUrl)
   const guardedFetch = fetchFor(deps, origins)
-  const notes = needed(deps.notes, 'notes; pass deps.notes')
-  const records = needed(deps.records, 'records; pass deps.records')
-  const agents = needed(deps.agents, 'the agents; pass deps.agents')
-  const newId = needed(deps.newId, 'a source of ids; pass deps.newId')
+  const notes = neededPort('activitypub', deps.notes, 'notes; pass deps.notes')
+  const records = neededPort('activitypub', deps.records, 'records; pass deps.records')
+  const agents = neededPort('activitypub', deps.agents, 'the agents; pass deps.agents')
+  const newId = neededPort('activitypub', deps.newId, 'a source of ids; pass deps.newId')
   const places = createPlaces(origin, settings.handleHost)
   const slugs = (): readonly string[] => agents().flatMap(({ slug }) => (reservedSlugs.includes(slug) ? [] : [slug]))
   const callTimeoutMs = Math.min(settings.callTimeoutMs, deps.maxCallMs ?? settings.callTimeoutMs)
   const userAgent = `Parley/${version} (+${origin})`
 
-  const keys = createOwnKeys({ ownKeys: needed(deps.ownKeys, 'its keys; pass deps.ownKeys'), records, now })
+  const ownKeys = neededPort('activitypub', deps.ownKeys, 'its keys; pass deps.ownKeys')
+  const keys = createOwnKeys({ ownKeys, records, now })
   const signGet = createSignGet({ keys, instance: instanceOwner(places), now })
   const remote = createRemote({ guardedFetch, notes, now, origins, signGet, userAgent })
   const manners = mannersOf(settings)
@@ -102,7 +106,6 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const rendering = { ...settings, origin, handleHost: places.handleHost, agents: slugs, servesFiles }
   const ownKeysOf = (agent: string) => keys.of(agentOwner(places, agent))
   const sending = { guardedFetch, notes, records, now, ownKeysOf, origin, userAgent, timeoutMs: callTimeoutMs, origins }
-  const expand = expandTo(remote, createExpand({ origin, records, newId, now }))
   return defineAdapter<ActivityPayload, ActivityPubCall>({
     channel: 'activitypub',
     capabilities: capabilitiesOf(callTimeoutMs, settings.readParents),
@@ -114,7 +117,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     render: (reply, to, mayNotify) => renderActivityPub(rendering, reply, to, mayNotify),
     deliver: deliverTo({ places: deps.places, blocks }, deliverActivityPub(sending)),
     limitedBy: hostOf,
-    expand: (calls) => expand(calls),
+    expand: expandTo(remote, createExpand({ origin, records, newId, now })),
     discovery: createDiscovery(documents),
     serve: createServe(documents),
     operations: createOperations({ ...documents, now, limit: settings.limit, listed: settings.block }),
@@ -123,7 +126,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
 }
 
 function fetchFor({ guardedFetch, fetch }: ChannelDeps, origins: readonly string[]): GuardedFetch {
-  const pinned = needed(guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch')
+  const pinned = neededPort('activitypub', guardedFetch, 'a fetch for addresses of others; pass deps.guardedFetch')
   return createNearFetch({ guardedFetch: pinned, fetch }, origins)
 }
 
@@ -143,16 +146,4 @@ function publicOrigin({ insecureLoopback }: ActivityPubSettings, publicUrl: stri
     'config_invalid',
     '[activitypub] needs an https address that the outside reaches this gateway at; set PARLEY_PUBLIC_URL',
   )
-}
-
-function needed<T>(port: T | undefined, what: string): T {
-  if (port === undefined) throw new GatewayError('config_invalid', `[activitypub] needs ${what}`)
-  return port
-}
-
-function checkedSettings(settings: unknown): ActivityPubSettings {
-  const parsed = activitypubSettingsSchema.safeParse(settings)
-  if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
-  throw new GatewayError('config_invalid', `[activitypub] ${problems.join('; ')}`)
 }

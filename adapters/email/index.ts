@@ -6,9 +6,9 @@ import {
   type ChannelDeps,
   type ConnectionConfig,
   type ConnectionOptions,
+  checkedSettings,
   connectionConfig,
   defineAdapter,
-  GatewayError,
 } from '../../src/contract/index.ts'
 import { emailFromEnvironment, emailWithoutDefault } from './config/environment.ts'
 import { requireHosted } from './config/hosted.ts'
@@ -62,14 +62,15 @@ export const emailChannel: ChannelDefinition = {
   defaultAccess: { mode: 'pairing', allow: [] },
   settingsSchema: emailSettingsSchema,
   fromEnvironment: emailFromEnvironment,
-  create: (settings, deps) => createEmail(checkedSettings(settings), deps),
+  create: (settings, deps) => createEmail(checkedSettings('email', emailSettingsSchema, settings), deps),
 }
 
 /** For runtimes without a machine of their own: nothing is on unless somebody set it up. */
 export const hostedEmailChannel: ChannelDefinition = {
   ...emailChannel,
   fromEnvironment: emailWithoutDefault,
-  create: (settings, deps) => createEmail(requireHosted(checkedSettings(settings), deps), deps),
+  create: (settings, deps) =>
+    createEmail(requireHosted(checkedSettings('email', emailSettingsSchema, settings), deps), deps),
 }
 
 /** What an operator writes into parley.config.ts for one domain. */
@@ -193,11 +194,4 @@ function kindOf(addresses: Addresses, address: string): 'agent' | 'bounce' | 'un
   const { kind } = recipientOf(addresses, address)
   if (kind !== 'unknown') return kind
   return addresses.domains.includes(address.slice(address.lastIndexOf('@') + 1).toLowerCase()) ? 'unknown' : 'foreign'
-}
-
-function checkedSettings(settings: unknown): EmailSettings {
-  const parsed = emailSettingsSchema.safeParse(settings)
-  if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
-  throw new GatewayError('config_invalid', `[email] ${problems.join('; ')}`)
 }

@@ -6,9 +6,9 @@ import {
   type ChannelDeps,
   type ConnectionConfig,
   type ConnectionOptions,
+  checkedSettings,
   connectionConfig,
   defineAdapter,
-  GatewayError,
   type Notes,
   type RawArrival,
   type Starter,
@@ -47,7 +47,7 @@ export const slackChannel: ChannelDefinition = {
   defaultAccess: { mode: 'pairing', allow: [] },
   settingsSchema: slackSettingsSchema,
   fromEnvironment: slackFromEnvironment,
-  create: (settings, deps) => createSlack(checkedSettings(settings), deps),
+  create: (settings, deps) => createSlack(checkedSettings('slack', slackSettingsSchema, settings), deps),
 }
 
 /** Emoji by name; false: none. */
@@ -213,11 +213,4 @@ function accountToAsk(value: unknown): string | undefined {
   if (envelope === misfit) return undefined
   const { authorizations = [], team_id } = envelope
   return authorizations.some(({ is_bot, user_id }) => is_bot === true && user_id !== undefined) ? undefined : team_id
-}
-
-function checkedSettings(settings: unknown): SlackSettings {
-  const parsed = slackSettingsSchema.safeParse(settings)
-  if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
-  throw new GatewayError('config_invalid', `[slack] ${problems.join('; ')}`)
 }

@@ -5,9 +5,9 @@ import {
   type ChannelDeps,
   type ConnectionConfig,
   type ConnectionOptions,
+  checkedSettings,
   connectionConfig,
   defineAdapter,
-  GatewayError,
   secret,
 } from '../../src/contract/index.ts'
 import { botIdOf, type TelegramSettings, telegramFromEnvironment, telegramSettingsSchema } from './config.ts'
@@ -32,7 +32,7 @@ export const telegramChannel: ChannelDefinition = {
   defaultAccess: { mode: 'pairing', allow: [] },
   settingsSchema: telegramSettingsSchema,
   fromEnvironment: telegramFromEnvironment,
-  create: (settings, deps) => createTelegram(checkedSettings(settings), deps),
+  create: (settings, deps) => createTelegram(checkedSettings('telegram', telegramSettingsSchema, settings), deps),
 }
 
 /** What an operator writes into parley.config.ts for one bot. */
@@ -106,11 +106,4 @@ function paceLimits({ limits, groupMessagesPerMinute }: TelegramSettings): PaceL
 
 function randomSecret(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, '0')).join('')
-}
-
-function checkedSettings(settings: unknown): TelegramSettings {
-  const parsed = telegramSettingsSchema.safeParse(settings)
-  if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
-  throw new GatewayError('config_invalid', `[telegram] ${problems.join('; ')}`)
 }

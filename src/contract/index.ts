@@ -90,6 +90,7 @@ export type {
 } from './channel-command.ts'
 export type { ChannelContext, ClientContext } from './channel-context.ts'
 export { channelContextSchema, clientContext } from './channel-context.ts'
+export { checkedSettings, neededPort } from './checked-settings.ts'
 export { cleanFileName } from './clean-file-name.ts'
 export { cleanName } from './clean-name.ts'
 export { cleanText } from './clean-text.ts'

@@ -1,0 +1,16 @@
+// What an adapter insists on when it is made: settings as its schema wants them, and the ports it cannot do without.
+import type * as z from 'zod'
+import { GatewayError } from './errors.ts'
+
+export function checkedSettings<Settings>(channel: string, schema: z.ZodType<Settings>, settings: unknown): Settings {
+  const parsed = schema.safeParse(settings)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
+  throw new GatewayError('config_invalid', `[${channel}] ${problems.join('; ')}`)
+}
+
+/** `what`: the port in words, and how to pass it. */
+export function neededPort<Port>(channel: string, port: Port | undefined, what: string): Port {
+  if (port === undefined) throw new GatewayError('config_invalid', `[${channel}] needs ${what}`)
+  return port
+}
