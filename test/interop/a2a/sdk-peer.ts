@@ -1,8 +1,9 @@
 // Starts the SDK's server and asks it what it was asked.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Peer } from '../peer.ts'
+import { endPeer, portOf } from '../peer-process.ts'
 
 export type SdkPeer = {
   readonly url: string
@@ -44,22 +45,6 @@ async function startSdkPeer(...args: readonly string[]): Promise<SdkPeer> {
   return {
     url,
     told: async () => (await (await fetch(`${url}/asked`)).json()) as Told,
-    async stop() {
-      const ended = new Promise((resolve) => child.once('close', resolve))
-      child.kill('SIGKILL')
-      await ended
-    },
+    stop: () => endPeer(child),
   }
-}
-
-function portOf(child: ChildProcess): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let output = ''
-    child.stdout?.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-      const port = /port (\d+)/.exec(output)?.[1]
-      if (port !== undefined) resolve(Number(port))
-    })
-    child.once('exit', (code) => reject(new Error(`the peer ended with ${code}: ${output}`)))
-  })
 }

@@ -1,8 +1,9 @@
 // Starts a server nobody here wrote in a process of its own, and asks it what it was told.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Peer } from '../peer.ts'
+import { endPeer, portOf } from '../peer-process.ts'
 
 export type Told = {
   readonly told: readonly { readonly [key: string]: unknown }[]
@@ -78,22 +79,6 @@ async function startServer(program: string): Promise<ServerPeer> {
     async forget() {
       await fetch(`${origin}/forget`)
     },
-    async stop() {
-      const ended = new Promise((resolve) => child.once('close', resolve))
-      child.kill('SIGKILL')
-      await ended
-    },
+    stop: () => endPeer(child),
   }
-}
-
-function portOf(child: ChildProcess): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let output = ''
-    child.stdout?.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-      const port = /port (\d+)/.exec(output)?.[1]
-      if (port !== undefined) resolve(Number(port))
-    })
-    child.once('exit', (code) => reject(new Error(`the peer ended with ${code}: ${output}`)))
-  })
 }
