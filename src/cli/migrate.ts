@@ -2,21 +2,20 @@
 import { createBusyServer } from '../node/busy.ts'
 import { openDatabase } from '../node/open-database.ts'
 import { command } from './command.ts'
-import { configArg, databaseArg, loadFromDisk, migrationsFolder, tell } from './load.ts'
+import { configArg, loadFromDisk, migrationsFolder, tell } from './load.ts'
 import { jsonArg, print, withProgress } from './output.ts'
 
 export const migrateCommand = command({
   name: 'migrate',
   description: 'Bring the database up to this release; parley start does the same by itself.',
   examples: ['parley migrate', 'DATABASE_URL=postgres://… parley migrate --json'],
-  args: { ...configArg, database: databaseArg, ...jsonArg },
+  args: { ...configArg, ...jsonArg },
   async run(args) {
-    const config = await loadFromDisk(args.config, { PARLEY_DATABASE: args.database })
-    const database = await withProgress('migrating', async () => {
+    const config = await loadFromDisk(args.config)
+    await withProgress('migrating', async () => {
       const opened = await openDatabase({ config, migrationsFolder, lockServer: createBusyServer(), tell })
       await opened.close()
-      return config.database.kind
     })
-    print(args.json, { ok: true, database }, `The ${database} database is up to date.`)
+    print(args.json, { ok: true }, 'The database is up to date.')
   },
 })

@@ -7,6 +7,7 @@ import { isGatewayError, type Secret, secret } from '../contract/index.ts'
 import { storedAdminToken } from '../node/admin-token.ts'
 import { busyCode } from '../node/busy.ts'
 import { type SocketKind, socketPathFor } from '../node/data-dir-lock.ts'
+import { embeddedFolder } from '../node/embedded-postgres.ts'
 import { createLog } from '../node/log.ts'
 import { openOffline } from '../node.ts'
 import { CommandError, exitCodes } from './exit.ts'
@@ -155,7 +156,7 @@ function sendOverSocket(socketPath: string, { body, timeoutMs, ...question }: Qu
 
 /** The database is opened as a gateway would; without one there is nothing to look at, and none is made. */
 async function inThisProcess(configFile: string | undefined, dataDir: string): Promise<Reached> {
-  if (!isServerMeant() && !existsSync(join(dataDir, 'database', 'PG_VERSION'))) {
+  if (!isServerMeant() && !existsSync(join(embeddedFolder(dataDir), 'PG_VERSION'))) {
     throw unreachable(
       `no gateway runs on ${dataDir} and there is no database in it; start one with parley start, or say where with PARLEY_DATA_DIR, DATABASE_URL or --url`,
     )

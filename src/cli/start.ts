@@ -4,7 +4,7 @@ import { logLastWords } from '../node/last-words.ts'
 import { createLog } from '../node/log.ts'
 import { type RunningGateway, startNode } from '../node.ts'
 import { command } from './command.ts'
-import { configArg, databaseArg, loadFromDisk, migrationsFolder, tell } from './load.ts'
+import { configArg, loadFromDisk, migrationsFolder, tell } from './load.ts'
 
 const graceMs = 10_000
 
@@ -14,7 +14,6 @@ export const startCommand = command({
   examples: ['parley start', 'PARLEY_PORT=9000 parley start --log-level warn'],
   args: {
     ...configArg,
-    database: databaseArg,
     'log-level': {
       type: 'enum',
       options: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
@@ -23,7 +22,6 @@ export const startCommand = command({
   },
   async run(args) {
     const config = await loadFromDisk(args.config, {
-      PARLEY_DATABASE: args.database,
       PARLEY_LOG_LEVEL: args['log-level'],
     })
     const log = createLog(config.logLevel)
@@ -36,7 +34,7 @@ export const startCommand = command({
 
 function welcome(running: RunningGateway, config: Config): string {
   const lines = [`Parley is up at ${running.url}`]
-  lines.push(`Database: ${databaseLine(running.database, config.dataDir)}`)
+  lines.push(`Database: ${databaseLine(config)}`)
   lines.push(`Agents: ${config.agents.map((agent) => agent.slug).join(', ')}`)
   for (const each of config.connections) {
     const key = `${each.channel.channel}/${each.id}`
@@ -61,15 +59,8 @@ function noticeOf({ notices }: RunningGateway, key: string): string {
   return notice === undefined ? '' : `; ${notice}`
 }
 
-function databaseLine(database: RunningGateway['database'], dataDir: string): string {
-  switch (database) {
-    case 'postgres':
-      return 'PostgreSQL (DATABASE_URL)'
-    case 'embedded-postgres':
-      return `PostgreSQL as a process of ours, in ${dataDir}. It survives a power cut; back the folder up all the same.`
-    case 'pglite':
-      return `embedded, in ${dataDir}. It survives a crash of this process, not a power cut; for production set DATABASE_URL, or start with --database=embedded-postgres.`
-  }
+function databaseLine({ databaseUrl, dataDir }: Config): string {
+  return databaseUrl === undefined ? `PostgreSQL in ${dataDir}, run by Parley` : 'PostgreSQL (DATABASE_URL)'
 }
 
 function tryIt(url: string): string {

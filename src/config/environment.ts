@@ -1,6 +1,5 @@
 // The variables that every gateway has, whatever its channels are.
 import * as z from 'zod'
-import { databaseKinds } from './database-kind.ts'
 import { sealKeyAdvice, sealKeyForm } from './seal-keys.ts'
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
@@ -14,7 +13,7 @@ export const environmentSchema = z.object({
   PARLEY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   PARLEY_SEAL_KEY: z.string().regex(sealKeyForm, sealKeyAdvice).optional(),
   PARLEY_TENANT: z.string().optional(),
-  PARLEY_DATABASE: z.enum(databaseKinds, `must be one of ${databaseKinds.join(', ')}`).optional(),
+  PARLEY_POSTGRES_OPTIONS: z.string().optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
   PARLEY_MODEL_URL: z.url({ protocol: /^https?$/ }).optional(),
   PARLEY_MODEL: z.string().min(1).optional(),

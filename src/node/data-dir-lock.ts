@@ -1,29 +1,23 @@
-// One process per data folder (ruling 28): the lock is a listening socket in it. It dies with its process, kill -9 included.
+// One process per data folder: the lock is a listening socket in it. It dies with its process, kill -9 included, and is seen by
+// every container that shares the folder.
 // The same server answers the command line on it; a gateway that needs no lock offers a socket of another name.
-import { createHash } from 'node:crypto'
-import { mkdir, realpath, rm, stat } from 'node:fs/promises'
+import { mkdir, rm, stat } from 'node:fs/promises'
 import { createConnection, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { GatewayError } from '../contract/index.ts'
 import { makeDataDir } from './data-dir.ts'
+import { shortFolder } from './socket-path.ts'
 
 /** `lock`: the embedded database's folder is in use. `control`: a gateway on a database server, reachable from here. */
 export type SocketKind = 'lock' | 'control'
 
 const socketNames: Readonly<Record<SocketKind, string>> = { lock: 'parley.sock', control: 'parley-control.sock' }
 
-/** Longest socket path every system takes; deeper folders get a socket in the temporary folder instead. */
-const maxSocketPath = 100
 const takeoverStaleMs = 10_000
 
 /** The folder must exist. */
 export async function socketPathFor(dataDir: string, kind: SocketKind): Promise<string> {
-  const folder = await realpath(dataDir)
-  const inside = join(folder, socketNames[kind])
-  if (inside.length <= maxSocketPath) return inside
-  const name = createHash('sha256').update(folder).digest('hex').slice(0, 24)
-  return join(tmpdir(), `parley-${name}${kind === 'lock' ? '' : `-${kind}`}.sock`)
+  return join(await shortFolder(dataDir, socketNames.control), socketNames[kind])
 }
 
 /** Listens on the folder's socket or refuses, naming the way out. */

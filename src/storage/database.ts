@@ -1,9 +1,9 @@
-// The database as the stores see it: named statements, short transactions, a wake-up. Two drivers implement it.
+// The database as the stores see it: named statements, short transactions, a wake-up. A direct connection and Hyperdrive implement it.
 import { GatewayError } from '../contract/index.ts'
 
 /** A statement with the name that failpoints, logs and errors use. Never contains a value. */
 export type Statement = { readonly name: string; readonly text: string }
-/** Parameters are scalars only; structured input travels as JSON text, which both drivers treat alike. */
+/** Parameters are scalars only; structured input travels as JSON text. */
 export type Param = string | number | boolean | null
 
 export interface Sql {
@@ -13,7 +13,6 @@ export interface Sql {
 }
 
 export interface Database extends Sql {
-  readonly kind: 'pglite' | 'postgres'
   /** The same database on its own connections with a statement deadline, so that slow work cannot starve accepting. */
   readonly accepting: Sql
   /** The same on one connection of its own, opened when first used: looking at the gateway never makes it wait. */
@@ -24,8 +23,6 @@ export interface Database extends Sql {
   readonly isShared: boolean
   /** Tells what others have left to do; nothing that this process said itself, since its own bells rang already. */
   listen(onWake: (work?: WakingWork) => void): Promise<() => Promise<void>>
-  /** Housekeeping that a server does by itself and an embedded engine does not. */
-  maintain(): Promise<void>
   close(): Promise<void>
 }
 

@@ -23,7 +23,6 @@ export function openHyperdrive(options: HyperdriveOptions): Database {
   })
   const sql = createSql(createPostgresDriver(client), options.failpoint)
   return {
-    kind: 'postgres',
     // Gateways on Node may share the database, and they listen.
     isShared: true,
     ...sql,
@@ -32,7 +31,6 @@ export function openHyperdrive(options: HyperdriveOptions): Database {
     transaction: (work) => runTransaction(client, options.failpoint, work),
     // Nobody stays here to listen: the queue and the clock wake.
     listen: async () => async () => {},
-    maintain: async () => {},
     close: () => client.end({ timeout: 2 }),
   }
 }

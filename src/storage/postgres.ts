@@ -20,7 +20,10 @@ const observeDeadlineMs = 2_000
 const senderSetting = 'parley.sender'
 
 export type PostgresOptions = {
+  /** `?host=/folder` names a folder with a unix socket, as for libpq. */
   readonly url: string
+  /** False: no other process works on this database, so none is told of new work. */
+  readonly isShared?: boolean
   readonly maxConnections?: number
   readonly acceptConnections?: number
   readonly acceptDeadlineMs?: number
@@ -33,17 +36,26 @@ export function openPostgres(options: PostgresOptions): Database {
   // The driver asks for array types on every new connection and lets that question fail unheard when the connection
   // breaks, which would end the process. Our statements return no arrays.
   const types = { fetch_types: false } as const
-  const common = { onnotice: () => {}, connect_timeout: 5, idle_timeout: 0, prepare: true, backoff, ...types } as const
+  const { url, ...socket } = splitSocket(options.url)
+  const common = {
+    ...types,
+    ...socket,
+    onnotice: () => {},
+    connect_timeout: 5,
+    idle_timeout: 0,
+    prepare: true,
+    backoff,
+  } as const
   const sender = crypto.randomUUID()
   const plans = { ...smallPlans, [senderSetting]: sender }
-  const client = postgres(options.url, { ...common, max: options.maxConnections ?? 10, connection: plans })
-  const acceptClient = postgres(options.url, {
+  const client = postgres(url, { ...common, max: options.maxConnections ?? 10, connection: plans })
+  const acceptClient = postgres(url, {
     ...common,
     max: options.acceptConnections ?? 2,
     connection: { ...steadyPlans, [senderSetting]: sender, statement_timeout: options.acceptDeadlineMs ?? 2000 },
   })
   // Connects when first used, and goes when nobody looks any more.
-  const observer = postgres(options.url, {
+  const observer = postgres(url, {
     ...common,
     max: 1,
     idle_timeout: 120,
@@ -53,14 +65,13 @@ export function openPostgres(options: PostgresOptions): Database {
   let listener: PostgresClient | undefined
 
   return {
-    kind: 'postgres',
-    isShared: true,
+    isShared: options.isShared ?? true,
     ...createSql(createPostgresDriver(client), options.failpoint),
     accepting: createSql(createPostgresDriver(acceptClient), options.failpoint),
     observing: createSql(createPostgresDriver(observer), options.failpoint),
     transaction: (work) => runTransaction(client, options.failpoint, work),
     async listen(onWake) {
-      listener ??= postgres(options.url, { ...common, max: 1 })
+      listener ??= postgres(url, { ...common, max: 1 })
       const hear = (payload: string): void => {
         const [work = '', from = ''] = payload.split(' ')
         if (from !== sender) onWake(isWakingWork(work) ? work : undefined)
@@ -69,11 +80,19 @@ export function openPostgres(options: PostgresOptions): Database {
       const subscription = await listener.listen(wakeChannel, hear, () => onWake())
       return () => subscription.unlisten()
     },
-    maintain: async () => {},
     async close() {
       await Promise.all([client, acceptClient, observer, listener].map((each) => each?.end({ timeout: 2 })))
     },
   }
+}
+
+/** The driver takes a socket as an option of its own, and would send `host` to the server as a setting. */
+function splitSocket(given: string): { url: string; path?: string } {
+  const url = new URL(given)
+  const folder = url.searchParams.get('host')
+  if (folder === null) return { url: given }
+  url.searchParams.delete('host')
+  return { url: url.href, path: `${folder}/.s.PGSQL.${url.port || '5432'}` }
 }
 
 function isWakingWork(text: string): text is WakingWork {

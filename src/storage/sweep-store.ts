@@ -89,7 +89,6 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
       swept += (await database.query(forgetChains, [chainDays, batch, tenant])).length
       swept += (await database.query(sweepForgotten, [batch, tenant])).length
       await database.query(foldTallies, [changesPerFold])
-      await database.maintain()
       return swept
     },
     settlePairings: () => sweepPairings(database, tenant),

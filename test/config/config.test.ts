@@ -69,26 +69,19 @@ test('two of a kind are refused: agents, connections; and an agent nobody define
   expect(text).toContain('no agent "nobody"')
 })
 
-test.each([
-  [{}, { kind: 'pglite', isChosen: false }],
-  [{ DATABASE_URL: 'postgres://h/d' }, { kind: 'postgres', isChosen: false }],
-  [{ PARLEY_DATABASE: 'pglite' }, { kind: 'pglite', isChosen: true }],
-  [{ PARLEY_DATABASE: 'embedded-postgres' }, { kind: 'embedded-postgres', isChosen: true }],
-  [
-    { PARLEY_DATABASE: 'postgres', DATABASE_URL: 'postgres://h/d' },
-    { kind: 'postgres', isChosen: true },
-  ],
-])('%j means the database %j', (env, database) => {
-  expect(loadConfig(env, {}, channels).database).toEqual(database)
+test('settings of the embedded PostgreSQL are read by name', () => {
+  const env = { PARLEY_POSTGRES_OPTIONS: ' shared_buffers=256MB  work_mem=16MB ' }
+  expect(loadConfig(env, {}, channels).postgresSettings).toEqual({ shared_buffers: '256MB', work_mem: '16MB' })
+  expect(loadConfig({}, {}, channels).postgresSettings).toEqual({})
 })
 
 test.each([
-  [{ PARLEY_DATABASE: 'sqlite' }, 'must be one of pglite, embedded-postgres, postgres'],
-  [{ PARLEY_DATABASE: 'postgres' }, 'needs DATABASE_URL; set it'],
-  [{ PARLEY_DATABASE: 'pglite', DATABASE_URL: 'postgres://h/d' }, 'contradict each other; unset one of them'],
-  [{ PARLEY_DATABASE: 'embedded-postgres', DATABASE_URL: 'postgres://h/d' }, 'contradict each other; unset one'],
-])('%j is refused', (env, says) => {
-  expect(problemsOf(env)).toContain(says)
+  ['shared_buffers', '"shared_buffers" is not name=value'],
+  ['--fsync=off', '"--fsync=off" is not name=value'],
+  ['fsync=off', 'fsync is set by the gateway; leave it out'],
+  ['listen_addresses=*', 'listen_addresses is set by the gateway; leave it out'],
+])('PARLEY_POSTGRES_OPTIONS=%s is refused', (options, says) => {
+  expect(problemsOf({ PARLEY_POSTGRES_OPTIONS: options })).toContain(says)
 })
 
 test('receipts may not be forgotten before redeliveries end', () => {

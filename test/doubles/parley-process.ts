@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const bin = fileURLToPath(new URL('../../bin/parley.js', import.meta.url))
+const checkoutBin = fileURLToPath(new URL('../../bin/parley.js', import.meta.url))
 const startMs = 60_000
 
 export type ParleyProcess = {
@@ -26,6 +26,10 @@ export type ParleyOptions = {
   /** How long it may take to come up. */
   readonly patienceMs?: number
   readonly ids?: { readonly uid: number; readonly gid: number }
+  /** Another installation's program. */
+  readonly bin?: string
+  /** A command that runs it, such as one that enters a namespace. */
+  readonly within?: readonly string[]
 }
 
 const adminToken = 'operator-token-of-the-tests'
@@ -37,8 +41,11 @@ export async function startParley({
   env = {},
   patienceMs = startMs,
   ids,
+  bin = checkoutBin,
+  within = [],
 }: ParleyOptions): Promise<ParleyProcess> {
-  const child = spawn(process.execPath, [bin, 'start', ...args], {
+  const [command = '', ...words] = [...within, process.execPath, bin, 'start', ...args]
+  const child = spawn(command, words, {
     cwd: dataDir,
     env: {
       PATH: process.env['PATH'] ?? '',

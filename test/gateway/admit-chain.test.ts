@@ -6,13 +6,13 @@ import { createChainStore } from '../../src/storage/chain-store.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createSweepStore } from '../../src/storage/sweep-store.ts'
 import { aMessage } from '../doubles/drafts.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const host = 'https://gateway.example'
 const age = statement('test_age', `update caller_chains set created_at = now() - interval '3 days'`)
 const all = statement('test_chains', 'select root, agent, depth from caller_chains')
 
-describeOnEachDatabase('a chain of callers', (database) => {
+describeOnDatabase('a chain of callers', (database) => {
   const admit = (caller: Partial<CallerContext> | undefined, agent = 'demo', tenant = 'default') => {
     const told = { caller_agent: 'helper', caller_user: 0, caller_host: 'https://other.example' }
     const chained = { ...told, chain_depth: 1, chain_root: 'r', ...caller }

@@ -13,7 +13,7 @@ import { type Judge, judgedChannel } from '../doubles/loopback/judged.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const stored = statement('test_stored', 'select message_id as id from inbox order by seq')
 
@@ -66,7 +66,7 @@ function watchedCommits(database: Database, watch: Failpoint): Database {
   return { ...database, accepting: watchedDatabase({ ...database, ...database.accepting }, watch) }
 }
 
-describeOnEachDatabase('a listener', (database) => {
+describeOnDatabase('a listener', (database) => {
   let vendor: VendorStub
   const open: (() => Promise<void>)[] = []
   const start = (

@@ -10,7 +10,7 @@ import { createPulledPlatform, type PulledPlatform } from '../doubles/loopback/s
 import { createTestGateway, loopbackConnections } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const stored = statement('test_stored', 'select message_id as id from inbox order by seq')
 const place = statement(
@@ -19,7 +19,7 @@ const place = statement(
 )
 const expire = statement('test_expire', "update pull_cursors set lease_until = now() - interval '1 second'")
 
-describeOnEachDatabase('a pull source', (database) => {
+describeOnDatabase('a pull source', (database) => {
   let vendor: VendorStub
   let platform: PulledPlatform
   const open: (() => Promise<void>)[] = []

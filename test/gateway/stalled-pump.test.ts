@@ -5,7 +5,7 @@ import { type Assembled, assemble } from '../../src/assemble.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { loopbackChannels } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 
@@ -18,7 +18,7 @@ function hanging(database: Database, isHanging: () => boolean): Database {
   }
 }
 
-describeOnEachDatabase('a stalled pump', (database) => {
+describeOnDatabase('a stalled pump', (database) => {
   test('grows old while its neighbours stay young', async () => {
     let now = 1_000
     let isStopping = false

@@ -6,7 +6,7 @@ import { type Database, statement } from '../../src/storage/database.ts'
 import { judgedChannel } from '../doubles/loopback/judged.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const rows = statement('test_rows', 'select message_id as id, state, reason from inbox order by seq')
 
@@ -21,7 +21,7 @@ const toThree =
       return { ...arrived, message, thread, semanticId: message.id, ...(name === 'b' ? second : {}) }
     })
 
-describeOnEachDatabase('one arrival for several', (database) => {
+describeOnDatabase('one arrival for several', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   const start = (on: Database, second: object): void => {

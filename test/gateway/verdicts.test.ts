@@ -11,7 +11,7 @@ import { type Judge, judgedChannel } from '../doubles/loopback/judged.ts'
 import { createPulledPlatform } from '../doubles/loopback/source.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const rows = statement(
   'test_rows',
@@ -41,7 +41,7 @@ const readingAgain = ({ reread }: Adapter): Partial<Adapter> => ({
   },
 })
 
-describeOnEachDatabase('an arrival', (database) => {
+describeOnDatabase('an arrival', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   const start = (judge: Judge): void => {

@@ -13,7 +13,7 @@ import {
   type TestGateway,
 } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const firstToken = 'first-token-of-the-test-000000'
 const forget = statement('test_forget', 'update inbox set message = null, raw = null')
@@ -24,7 +24,7 @@ type Answer = {
   readonly body: Record<string, unknown> & { error?: { code: string; remedy: string } }
 }
 
-describeOnEachDatabase('the operator routes', (database) => {
+describeOnDatabase('the operator routes', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let isHere: boolean

@@ -5,12 +5,12 @@ import type { createApp } from '../../src/http/app.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies are looked into by the tests that name them.
 type Body = any
 
-describeOnEachDatabase('the routes of approvals', (database) => {
+describeOnDatabase('the routes of approvals', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let app: ReturnType<typeof createApp>

@@ -6,7 +6,7 @@ import { statement } from '../../src/storage/database.ts'
 import { type Api, startApi } from '../doubles/api.ts'
 import { memoryBlobs } from '../doubles/memory-blobs.ts'
 import { madeToken } from '../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const png = Uint8Array.from([137, 80, 78, 71, 13, 10, 26, 10, ...Array.from({ length: 200 }, (_, at) => at)])
 const uploads = '/api/v1/agent/attachments'
@@ -20,7 +20,7 @@ function form(file: Blob | null, fields: Readonly<Record<string, string>> = {}, 
   return data
 }
 
-describeOnEachDatabase('files over the API', (database) => {
+describeOnDatabase('files over the API', (database) => {
   let api: Api
   let blobs: ReturnType<typeof memoryBlobs>
   const start = () => {

@@ -4,11 +4,11 @@ import { expect, test } from 'vitest'
 import { loadConfig } from '../../src/config.ts'
 import { type Api, startApi } from '../doubles/api.ts'
 import { madeToken } from '../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const app = 'https://app.example.org'
 
-describeOnEachDatabase('a page elsewhere', (database) => {
+describeOnDatabase('a page elsewhere', (database) => {
   const withApi = async (corsOrigins: readonly string[], work: (api: Api) => Promise<void>) => {
     const api = startApi(database(), undefined, 30_000, {}, {}, { corsOrigins })
     try {

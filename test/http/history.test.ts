@@ -5,7 +5,7 @@ import { statement } from '../../src/storage/database.ts'
 import { type Api, startApi } from '../doubles/api.ts'
 import { memoryBlobs } from '../doubles/memory-blobs.ts'
 import { madeToken } from '../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const png = Uint8Array.from([137, 80, 78, 71, 13, 10, 26, 10, 1, 2, 3])
 const here = { isHere: true }
@@ -13,7 +13,7 @@ const here = { isHere: true }
 type Message = { readonly id: string; readonly role: string; readonly content: readonly Record<string, unknown>[] }
 type From = Parameters<Api['request']>[2]
 
-describeOnEachDatabase('the history of a thread', (database) => {
+describeOnDatabase('the history of a thread', (database) => {
   let api: Api
   let blobs: ReturnType<typeof memoryBlobs>
   const start = (): void => {

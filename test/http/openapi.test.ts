@@ -7,9 +7,9 @@ import { aguiChannel } from '../../adapters/agui/index.ts'
 import { type DocumentedOperation, documentedPath, type OpenApi } from '../../src/http/openapi/document.ts'
 import { createTestApp } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackChannels, loopbackConnections } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-describeOnEachDatabase('the document about the API', (database) => {
+describeOnDatabase('the document about the API', (database) => {
   const startApp = () => {
     const connections = [...loopbackConnections('http://127.0.0.1:9'), { channel: 'agui', id: 'demo', settings: {} }]
     const gateway = createTestGateway(database(), { connections }, {}, [...loopbackChannels, aguiChannel])

@@ -9,7 +9,7 @@ import { judgedChannel } from '../doubles/loopback/judged.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const channel = 'loopback-client-id'
 const key = `${channel}/${channel}`
@@ -49,7 +49,7 @@ const namesake: ArrivedNothing = {
   ...{ kind: 'ignored', reason: 'ping', isNoise: false, deliveryId: 'admit ada 1', raw: {} },
 }
 
-describeOnEachDatabase('what an operator asks of a channel', (database) => {
+describeOnDatabase('what an operator asks of a channel', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let app: ReturnType<typeof createTestApp>

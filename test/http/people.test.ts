@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { type Api, type ApiAnswer, startApi } from '../doubles/api.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const heard: string[] = []
 const guarded = defineAgent({
@@ -14,7 +14,7 @@ const guarded = defineAgent({
   },
 })
 
-describeOnEachDatabase('the routes of people', (database) => {
+describeOnDatabase('the routes of people', (database) => {
   let api: Api
   const call = (method: string, path: string, body?: object): Promise<ApiAnswer> =>
     api.operate(method, `/admin${path}`, body)

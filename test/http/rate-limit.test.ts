@@ -7,11 +7,11 @@ import { createLimitStore } from '../../src/storage/limit-store.ts'
 import { type Api, startApi } from '../doubles/api.ts'
 import { madeToken } from '../doubles/tokens.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const hour = 60 * 60_000
 
-describeOnEachDatabase('a limit of the API', (database) => {
+describeOnDatabase('a limit of the API', (database) => {
   const started: Api[] = []
   afterEach(async () => {
     for (const api of started.splice(0)) await api.stop()

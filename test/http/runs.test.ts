@@ -9,7 +9,7 @@ import { listenTo } from '../doubles/event-stream.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies are looked into by the tests that name them.
 type Body = any
@@ -17,7 +17,7 @@ type Body = any
 const running = statement('test_running', 'select id from runs order by created_at desc')
 const stored = statement('test_stored', 'select seq from run_events order by seq')
 
-describeOnEachDatabase('the routes of runs', (database) => {
+describeOnDatabase('the routes of runs', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let app: ReturnType<typeof createApp>

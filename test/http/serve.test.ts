@@ -6,7 +6,7 @@ import { loopbackArrival } from '../doubles/loopback/fixtures.ts'
 import { loopbackClientId, loopbackLookup } from '../doubles/loopback/index.ts'
 import { createTestApp } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 /** An inbox of the channel's own, and a document of the whole host. */
 const receiving: ChannelDefinition = {
@@ -37,7 +37,7 @@ const serving: ChannelDefinition = {
   }),
 }
 
-describeOnEachDatabase('pages of a channel', (database) => {
+describeOnDatabase('pages of a channel', (database) => {
   test('are served for its own connections, and an unknown address is not found', async () => {
     const connections = loopbackConnections('http://127.0.0.1:9').slice(0, 2)
     const gateway = createTestGateway(database(), { connections }, {}, [serving, loopbackLookup])

@@ -5,7 +5,7 @@ import type { AppDeps } from '../../src/http/deps.ts'
 import { type Api, startApi } from '../doubles/api.ts'
 import { operatorToken } from '../doubles/test-app.ts'
 import { madeToken } from '../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 /** Nothing in them was said by anybody or given to a tool. */
 const readable = [
@@ -24,7 +24,7 @@ const routes = createApp({ gateway: { connections: [] } } as unknown as AppDeps)
   .routes.filter(({ method, path }) => method !== 'ALL' && path.startsWith('/admin/'))
   .map(({ method, path }) => `${method} ${path}`)
 
-describeOnEachDatabase('a token', (database) => {
+describeOnDatabase('a token', (database) => {
   let api: Api
   beforeEach(() => {
     api = startApi(database())

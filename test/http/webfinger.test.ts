@@ -6,7 +6,7 @@ import type { ChannelDefinition, DiscoveryVerbs } from '../../src/contract/index
 import { loopbackClientId } from '../doubles/loopback/index.ts'
 import { createTestApp } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const origin = 'https://gw.example'
 const card = {
@@ -30,7 +30,7 @@ const found = (changes: Partial<DiscoveryVerbs> = {}): ChannelDefinition => ({
   create: (settings, deps) => ({ ...loopbackClientId.create(settings, deps), discovery: { ...discovery, ...changes } }),
 })
 
-describeOnEachDatabase('the document of an address', (database) => {
+describeOnDatabase('the document of an address', (database) => {
   const appOf = (publicUrl: string, channel = found()) => {
     const [connection] = loopbackConnections('http://127.0.0.1:9')
     const gateway = createTestGateway(

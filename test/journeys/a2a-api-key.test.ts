@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { a2a } from '../../adapters/a2a/index.ts'
 import { type A2aPeer, aMessage, startA2a } from '../doubles/a2a-peer.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-describeOnEachDatabase('a key of a caller', (database) => {
+describeOnDatabase('a key of a caller', (database) => {
   let peer: A2aPeer
   beforeEach(() => {
     peer = startA2a(database(), {

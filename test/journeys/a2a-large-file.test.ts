@@ -2,11 +2,11 @@
 import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { type A2aPeer, aMessage, startA2a } from '../doubles/a2a-peer.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const size = 5 * 1024 * 1024
 
-describeOnEachDatabase('a large file of an agent', (database) => {
+describeOnDatabase('a large file of an agent', (database) => {
   let peer: A2aPeer
   afterEach(() => peer.stop())
 

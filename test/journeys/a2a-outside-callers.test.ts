@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type A2aPeer, aMessage, bindings, startA2a } from '../doubles/a2a-peer.ts'
 import { audience, startTokenIssuer, type TokenIssuerDouble } from '../doubles/token-issuer.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const scopes: Readonly<Record<string, string>> = {
   SendMessage: 'a2a:message.send',
@@ -17,7 +17,7 @@ const scopes: Readonly<Record<string, string>> = {
   DeleteTaskPushNotificationConfig: 'a2a:push',
 }
 
-describeOnEachDatabase('an agent with a token of another issuer', (database) => {
+describeOnDatabase('an agent with a token of another issuer', (database) => {
   let issuer: TokenIssuerDouble
   let peer: A2aPeer
   beforeEach(async () => {

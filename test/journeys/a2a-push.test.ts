@@ -9,7 +9,7 @@ import { createPinnedFetch } from '../../src/node/guarded-fetch.ts'
 import { statement } from '../../src/storage/database.ts'
 import { sha256Hex } from '../../src/verification/index.ts'
 import { type A2aPeer, aMessage, startA2a } from '../doubles/a2a-peer.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies are looked into by the tests that name them.
 type Told = { readonly headers: IncomingHttpHeaders; readonly body: any; readonly text: string }
@@ -18,7 +18,7 @@ const isOver = (states: readonly string[]): boolean =>
   states.length > 0 && states.every((state) => ['delivered', 'refused', 'dead'].includes(state))
 const pushCalls = statement('test_push_calls', "select state from outbox where purpose = 'push'")
 
-describeOnEachDatabase('push notifications of A2A', (database) => {
+describeOnDatabase('push notifications of A2A', (database) => {
   let peer: A2aPeer
   let server: Server
   let url: string

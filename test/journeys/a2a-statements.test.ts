@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Database, Param, Statement } from '../../src/storage/database.ts'
 import { aMessage, startA2a } from '../doubles/a2a-peer.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 function listening(database: Database, heard: string[]): Database {
   return {
@@ -16,7 +16,7 @@ function listening(database: Database, heard: string[]): Database {
   }
 }
 
-describeOnEachDatabase('a blocking send', (database) => {
+describeOnDatabase('a blocking send', (database) => {
   test('is answered from the commit that ended its turn, and reads neither its task nor an empty transcript', async () => {
     const heard: string[] = []
     const peer = startA2a(listening(database(), heard))

@@ -3,9 +3,9 @@ import { afterEach, expect, test } from 'vitest'
 import { a2aChannel } from '../../adapters/a2a/index.ts'
 import { type A2aPeer, aMessage, bindings, startA2a } from '../doubles/a2a-peer.ts'
 import { until } from '../doubles/at-work.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-describeOnEachDatabase('A2A', (database) => {
+describeOnDatabase('A2A', (database) => {
   let peer: A2aPeer | undefined
   afterEach(async () => {
     await peer?.stop()

@@ -27,7 +27,7 @@ import {
   taken,
   victim,
 } from '../security/activitypub/forgery-cases.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const hosts = ['victim.example', 'evil.example', 'remote.example'] as const
 const [theirs, evils] = hosts
@@ -44,7 +44,7 @@ const aged = statement(
 )
 const sends = statement('test_sends', 'select state from outbox order by seq')
 
-describeOnEachDatabase('under attack', (database) => {
+describeOnDatabase('under attack', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway
   let heard: string[]

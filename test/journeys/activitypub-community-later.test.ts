@@ -5,14 +5,14 @@ import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, everybody, type Person, settlePerson } from '../doubles/fediverse-person.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const [social, lemmy, other] = ['social.localhost', 'lemmy.localhost', 'other.localhost'] as const
 type Fields = Readonly<Record<string, unknown>>
 const kept = statement('test_kept', 'select id, reason from inbox order by seq')
 const aMinuteLater = statement('test_later', `update connection_notes set expires_at = expires_at - interval '61 s'`)
 
-describeOnEachDatabase('what a community passes on too early', (database) => {
+describeOnDatabase('what a community passes on too early', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway
   let alice: Person

@@ -6,12 +6,12 @@ import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, type FediverseOptions, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, everybody, type Person, settlePerson } from '../doubles/fediverse-person.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const [social, lemmy, other] = ['social.localhost', 'lemmy.localhost', 'other.localhost'] as const
 type Fields = Readonly<Record<string, unknown>>
 
-describeOnEachDatabase('a community of the fediverse', (database) => {
+describeOnDatabase('a community of the fediverse', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway
   let alice: Person

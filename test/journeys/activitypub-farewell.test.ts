@@ -13,7 +13,7 @@ import { aMention, type Person, settlePerson } from '../doubles/fediverse-person
 import { settleUntil } from '../doubles/test-gateway.ts'
 import { rowsWith, tablesWith } from '../doubles/traces.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const social = 'social.localhost'
 const other = 'other.localhost'
@@ -43,7 +43,7 @@ const discreet = defineAgent({
   },
 })
 
-describeOnEachDatabase('an account that is deleted', (database) => {
+describeOnDatabase('an account that is deleted', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway | undefined
   let alice: Person

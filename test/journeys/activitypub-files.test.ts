@@ -7,7 +7,7 @@ import { type FediverseGateway, startFediverseGateway } from '../doubles/fediver
 import { aMention, type Person, settlePerson } from '../doubles/fediverse-person.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const social = 'social.localhost'
 const png = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 1, 2, 3, 4])
@@ -40,7 +40,7 @@ type Attached = {
   readonly type: string
 }
 
-describeOnEachDatabase('files into the fediverse', (database) => {
+describeOnDatabase('files into the fediverse', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway
   let alice: Person

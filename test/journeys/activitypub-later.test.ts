@@ -13,7 +13,7 @@ import { behindTls, settlePeer } from '../doubles/fediverse-peers.ts'
 import { aMention, settlePerson } from '../doubles/fediverse-person.ts'
 import { knock } from '../doubles/knock.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const [social, hour] = ['social.localhost', 3_600_000] as const
 const aged = statement('test_aged', `update inbox set ended_at = ended_at - interval '25 hours'`)
@@ -23,7 +23,7 @@ const fates = statement(
 )
 const forgotten = statement('test_forgotten', 'select message is null as forgotten from inbox')
 
-describeOnEachDatabase('what comes later', (database) => {
+describeOnDatabase('what comes later', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway
   let heard: string[]

@@ -9,7 +9,7 @@ import { behindTls, settlePeer } from '../doubles/fediverse-peers.ts'
 import { aMention, settlePerson } from '../doubles/fediverse-person.ts'
 import { knock } from '../doubles/knock.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const social = 'social.localhost'
 const fates = statement(
@@ -24,7 +24,7 @@ const age = statement(
        from jsonb_array_elements(w.answered) e)`,
 )
 
-describeOnEachDatabase('the limits of the fediverse', (database) => {
+describeOnDatabase('the limits of the fediverse', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway
   beforeEach(async () => {

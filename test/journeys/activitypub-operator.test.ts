@@ -7,12 +7,12 @@ import { type FediverseGateway, startFediverseGateway } from '../doubles/fediver
 import { aMention, type Person, settlePerson } from '../doubles/fediverse-person.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const social = 'social.localhost'
 const calls = statement('test_calls', 'select state, reason from outbox order by seq')
 
-describeOnEachDatabase('an operator of the fediverse', (database) => {
+describeOnDatabase('an operator of the fediverse', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway
   let alice: Person

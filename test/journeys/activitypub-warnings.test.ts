@@ -4,12 +4,12 @@ import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { aMention, everybody, type Person, settlePerson } from '../doubles/fediverse-person.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const social = 'social.localhost'
 type Fields = Readonly<Record<string, unknown>>
 
-describeOnEachDatabase('warnings in the fediverse', (database) => {
+describeOnDatabase('warnings in the fediverse', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway
   let alice: Person

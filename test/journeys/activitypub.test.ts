@@ -11,11 +11,11 @@ import {
 } from '../doubles/fediverse-gateway.ts'
 import { aMention, everybody, isSignedBy, type Person, settlePerson } from '../doubles/fediverse-person.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const social = 'social.localhost'
 
-describeOnEachDatabase('the fediverse', (database) => {
+describeOnDatabase('the fediverse', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway | undefined
   let alice: Person

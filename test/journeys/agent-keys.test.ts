@@ -9,12 +9,12 @@ import { defineTool } from '../../src/agent/tools/define-tool.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const fates = statement('test_fates', 'select state, reason from inbox order by seq')
 type Fate = { readonly state: string; readonly reason: string | null }
 
-describeOnEachDatabase('a key of defineAgent:', (database) => {
+describeOnDatabase('a key of defineAgent:', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway | undefined
   let asked: ModelRequest[]

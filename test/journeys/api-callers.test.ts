@@ -8,13 +8,13 @@ import { type Api, hopHeaders, startApi } from '../doubles/api.ts'
 import { createDoor, until } from '../doubles/at-work.ts'
 import { aDraft } from '../doubles/drafts.ts'
 import { madeToken } from '../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const outlive = statement('test_outlive', `update tokens set expires_at = now() - interval '1 second'`)
 const conversations = statement('test_conversations', 'select distinct conversation_id from inbox')
 const owners = statement('test_owners', 'select distinct owner from runs order by owner')
 
-describeOnEachDatabase('a caller of the API', (database) => {
+describeOnDatabase('a caller of the API', (database) => {
   let api: Api
   beforeEach(() => {
     api = startApi(database())
@@ -116,7 +116,7 @@ describeOnEachDatabase('a caller of the API', (database) => {
   })
 })
 
-describeOnEachDatabase('two callers with one thread id', (database) => {
+describeOnDatabase('two callers with one thread id', (database) => {
   test('are busy each for themselves, and each stops what is theirs', async () => {
     const door = createDoor()
     const running: string[] = []
@@ -149,7 +149,7 @@ describeOnEachDatabase('two callers with one thread id', (database) => {
   }, 60_000)
 })
 
-describeOnEachDatabase('an agent that is called', (database) => {
+describeOnDatabase('an agent that is called', (database) => {
   test('is told who acts, with which limits, and how far the chain is', async () => {
     const acting: Fields[] = []
     const agent = defineAgent({
@@ -186,7 +186,7 @@ describeOnEachDatabase('an agent that is called', (database) => {
   })
 })
 
-describeOnEachDatabase('a token for one agent where several share the API', (database) => {
+describeOnDatabase('a token for one agent where several share the API', (database) => {
   test('goes to that agent, and reaches no other: not by name, not by thread, not through it', async () => {
     const heard: string[] = []
     const front = defineAgent({

@@ -8,7 +8,7 @@ import { statement } from '../../src/storage/database.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 type Line = { readonly type: string; readonly callId: string | null; readonly envelope: string }
 type Action = {
@@ -47,7 +47,7 @@ const tamperHash = statement('test_tamper_hash', `update pending_actions set act
 
 const secret = 'canary-iban-7731'
 
-describeOnEachDatabase('an approval', (database) => {
+describeOnDatabase('an approval', (database) => {
   let vendor: VendorStub
   let server: ScriptedModelServer
   let gateway: TestGateway

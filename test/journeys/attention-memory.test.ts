@@ -19,7 +19,7 @@ import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { tablesWith } from '../doubles/traces.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const kept = statement('test_overheard', 'select count(*)::int as rows from overheard')
 const older = statement('test_older', `update overheard set expires_at = now() - interval '1 second'`)
@@ -33,7 +33,7 @@ const open = { mode: 'public', allow: [] } as const
 
 type Seen = { readonly words: string; readonly history: readonly HistoricalMessage[] }
 
-describeOnEachDatabase('talk around an agent', (database: () => Database) => {
+describeOnDatabase('talk around an agent', (database: () => Database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let seen: Seen[]

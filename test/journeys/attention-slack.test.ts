@@ -9,11 +9,11 @@ import { installed, installSettings, messageEvent, signed, signingSecret, stamp 
 import { type SlackWorkspaces, startSlackWorkspaces } from '../doubles/slack-workspaces.ts'
 import { createTestGateway, type TestGateway } from '../doubles/test-gateway.ts'
 import { tablesWith } from '../doubles/traces.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const general = { channel: 'C0GENERAL1', channel_type: 'channel' }
 
-describeOnEachDatabase('attention on Slack', (database) => {
+describeOnDatabase('attention on Slack', (database) => {
   let slack: SlackWorkspaces
   let gateway: TestGateway
   let around: readonly string[]

@@ -6,7 +6,7 @@ import { type AttentionSettings, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/storage/database.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../doubles/telegram-api.ts'
 import { createTestGateway, type TestGateway } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const secret = 'a-webhook-secret-of-forty-characters-xyz'
 const fates = statement('test_fates_of_updates', 'select state, reason from inbox order by seq')
@@ -14,7 +14,7 @@ const group = { id: -100, type: 'supergroup', title: 'Lamps', is_forum: true }
 const topic = { is_topic_message: true, message_thread_id: 42 }
 const name = { text: '@gw_bot hello', entities: [{ type: 'mention', offset: 0, length: 7 }] }
 
-describeOnEachDatabase('attention on Telegram', (database) => {
+describeOnDatabase('attention on Telegram', (database) => {
   let api: TelegramApi
   let gateway: TestGateway
   let nextId = 1

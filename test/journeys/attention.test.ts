@@ -10,7 +10,7 @@ import { createReceiptStore } from '../../src/storage/receipt-store.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 const decisions = statement(
@@ -20,7 +20,7 @@ const decisions = statement(
 
 type Fate = { readonly id: string; readonly state: string; readonly reason: string | null }
 
-describeOnEachDatabase('attention in rooms', (database: () => Database) => {
+describeOnDatabase('attention in rooms', (database: () => Database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let runs: string[]

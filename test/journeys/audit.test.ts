@@ -11,7 +11,7 @@ import { anAction, aRequest, pauseTurn } from '../doubles/paused-turn.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const sql = (text: string) => statement('test_sql', text)
 /** What the log says of each message, and what became of it; one must follow from the other. */
@@ -41,7 +41,7 @@ function dyingOnce(database: Database, name: string, when: 'before' | 'after'): 
   return { ...database, query }
 }
 
-describeOnEachDatabase('the audit log of a journey', (database) => {
+describeOnDatabase('the audit log of a journey', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let app: ReturnType<typeof createApp>

@@ -11,13 +11,13 @@ import { createDeliveryStore, createReceiptStore } from '../../src/storage/recei
 import { judgedChannel } from '../doubles/loopback/judged.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const sent = statement('test_sent', 'select client_id as id, state from outbox order by seq')
 const fates = statement('test_fates', 'select state from inbox where kind <> $1 order by seq')
 const conversations = statement('test_conversations', 'select distinct conversation_id from inbox where kind <> $1')
 
-describeOnEachDatabase('a reply', (database) => {
+describeOnDatabase('a reply', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let bounce: Bounce | undefined

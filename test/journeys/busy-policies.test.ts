@@ -9,7 +9,7 @@ import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripte
 import { callOfSlowTool, slowTool } from '../doubles/slow-tool.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 const runs = statement('test_runs', 'select status from runs order by created_at')
@@ -20,7 +20,7 @@ const spoken = statement(
 )
 const waiting = statement('test_waiting', "select count(*)::int as count from inbox where state = 'queued'")
 
-describeOnEachDatabase('a busy agent', (database) => {
+describeOnDatabase('a busy agent', (database) => {
   let vendor: VendorStub
   let server: ScriptedModelServer
   let gateway: TestGateway

@@ -8,9 +8,9 @@ import { aMessage, type Body } from '../doubles/a2a-peer.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, type TestGateway } from '../doubles/test-gateway.ts'
 import { madeToken } from '../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-describeOnEachDatabase('what waits for its turn', (database) => {
+describeOnDatabase('what waits for its turn', (database) => {
   let gateway: TestGateway
   let app: ReturnType<typeof createTestApp>
   let obedient: ObedientAgent

@@ -3,9 +3,9 @@ import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import type { NextHop } from '../../src/agent/elsewhere.ts'
 import { type Api, hopHeaders, startApi } from '../doubles/api.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-describeOnEachDatabase('a run that was scheduled by a chained one', (database) => {
+describeOnDatabase('a run that was scheduled by a chained one', (database) => {
   let api: Api
   afterEach(() => api.stop())
 

@@ -13,7 +13,7 @@ import { statement } from '../../src/storage/database.ts'
 import { createSweepStore } from '../../src/storage/sweep-store.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const sessions = statement(
   'test_sessions',
@@ -21,7 +21,7 @@ const sessions = statement(
 )
 const receipts = statement('test_receipts', 'select state, reason from inbox order by seq')
 
-describeOnEachDatabase('loop: the channel substrate', (database) => {
+describeOnDatabase('loop: the channel substrate', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let reply: (message: NormalizedMessage, context: AgentContext) => AgentReply | Promise<AgentReply>

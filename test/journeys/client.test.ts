@@ -10,7 +10,7 @@ import { until } from '../doubles/at-work.ts'
 import { type DocumentedFetch, documentedFetch } from '../doubles/documented-fetch.ts'
 import { aRequest, owner, pauseTurn } from '../doubles/paused-turn.ts'
 import { madeToken } from '../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 let working = 0
 const agent = defineAgent({
@@ -38,7 +38,7 @@ const hello = (runId: string, content = 'hello', threadId = 't1'): RunInput => (
   ...{ threadId, runId, messages: [{ id: `m-${runId}`, role: 'user', content }] },
 })
 
-describeOnEachDatabase('the client of the API', (database) => {
+describeOnDatabase('the client of the API', (database) => {
   let api: Api
   let documented: DocumentedFetch
   let ada: ParleyClient

@@ -7,7 +7,7 @@ import { type AtWork, createDoor, putToWork, until } from '../doubles/at-work.ts
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 const kinds = statement(
@@ -15,7 +15,7 @@ const kinds = statement(
   'select t.kind, (select count(*)::int from runs r where r.id = t.id) as runs from turns t order by t.started_at',
 )
 
-describeOnEachDatabase('a command', (database) => {
+describeOnDatabase('a command', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let work: AtWork

@@ -11,7 +11,7 @@ import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { tablesWith } from '../doubles/traces.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const basis = 'the contract of support, clause 4'
 const decisions = statement(
@@ -44,7 +44,7 @@ const expiries = statement(
 )
 const weekMs = 7 * 24 * 3_600_000
 
-describeOnEachDatabase('consent', (database) => {
+describeOnDatabase('consent', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let work: AtWork

@@ -7,7 +7,7 @@ import { createDeliveryStore } from '../../src/storage/receipt-store.ts'
 import type { Fault } from '../doubles/scripted-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 const calls = statement('test_calls', 'select state, reason, purpose, attempt from outbox order by seq')
@@ -20,7 +20,7 @@ const answering = (status: number, retryAfterSeconds?: number): Fault => ({
   ...(retryAfterSeconds === undefined ? {} : { headers: { 'retry-after': String(retryAfterSeconds) } }),
 })
 
-describeOnEachDatabase('a delivery', (database) => {
+describeOnDatabase('a delivery', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   type Config = Parameters<typeof createTestGateway>[1]

@@ -4,14 +4,14 @@ import { demoAgent } from '../../src/agent/demo/agent.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const deltas = statement(
   'test_deltas',
   `select event -> 'metadata' ->> 'delta' as delta from run_events where event ->> 'type' = 'text_delta' order by run_id, seq`,
 )
 
-describeOnEachDatabase('the demo agent', (database) => {
+describeOnDatabase('the demo agent', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let heard = 0

@@ -10,12 +10,12 @@ import { localDomain, type MailScene, openMailScene } from '../doubles/mail-scen
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestApp } from '../doubles/test-app.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const deciders = statement('test_deciders', 'select status, resolver from pending_actions order by id')
 const publicUrl = 'https://parley.localhost'
 
-describeOnEachDatabase('an approval by mail', (database) => {
+describeOnDatabase('an approval by mail', (database) => {
   let scene: MailScene
   let server: ScriptedModelServer
   const paid: number[] = []

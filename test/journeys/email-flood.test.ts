@@ -4,7 +4,7 @@ import { statement } from '../../src/storage/database.ts'
 import { draftMail } from '../doubles/mail-maker.ts'
 import { localDomain, type MailScene, openMailScene } from '../doubles/mail-scene.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const fates = statement(
   'test_mail_fates',
@@ -16,7 +16,7 @@ const open = statement('test_mail_open', 'select count(*)::int as n from inbox w
 const perSender = 20
 const threads = 100
 
-describeOnEachDatabase('a flood of mail', (database) => {
+describeOnDatabase('a flood of mail', (database) => {
   let scene: MailScene
   beforeEach(async () => {
     scene = await openMailScene(database())

@@ -5,12 +5,12 @@ import { statement } from '../../src/storage/database.ts'
 import { draftMail } from '../doubles/mail-maker.ts'
 import { localDomain, type MailScene, openMailScene } from '../doubles/mail-scene.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const from = 'Ada <ada@people.example>'
 const now = () => `Date: ${new Date().toUTCString()}`
 
-describeOnEachDatabase('a mail', (database) => {
+describeOnDatabase('a mail', (database) => {
   let scene: MailScene
   beforeEach(async () => {
     scene = await openMailScene(database())

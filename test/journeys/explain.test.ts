@@ -13,7 +13,7 @@ import type { Fault } from '../doubles/scripted-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { documentedStory, evenStory } from '../operator/story-document.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const states = statement('test_states', `select state from inbox where message_id = $1`)
 const pause = (mode: string) => statement('test_pause', `update lanes set mode = '${mode}'`)
@@ -24,7 +24,7 @@ const answering = (status: number): Fault => ({ kind: 'answer', status, body: '{
 const lost: Fault = { kind: 'drop', when: 'after' }
 const canary = 'canary-7f3a'
 
-describeOnEachDatabase('explain', (database) => {
+describeOnDatabase('explain', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   type Config = Parameters<typeof createTestGateway>[1]

@@ -8,11 +8,11 @@ import { memoryBlobs } from '../doubles/memory-blobs.ts'
 import { startScriptedServer } from '../doubles/scripted-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const letter = { id: 'm1', from: 'ada', text: 'look', files: [{ id: 'f1', mime: 'text/plain', name: 'a.txt' }] }
 
-describeOnEachDatabase('a file for an agent', (database) => {
+describeOnDatabase('a file for an agent', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   const start = (agent: Agent) => {

@@ -9,7 +9,7 @@ import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripte
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const png = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52])
 const base64 = Buffer.from(png).toString('base64')
@@ -20,7 +20,7 @@ const everything = statement(
 )
 const letter = { id: 'm1', from: 'ada', text: 'what is this?', files: [{ id: 'f1', mime: 'image/png', name: 'a.png' }] }
 
-describeOnEachDatabase('pictures for a model', (database) => {
+describeOnDatabase('pictures for a model', (database) => {
   let vendor: VendorStub
   let server: ScriptedModelServer
   let gateway: TestGateway

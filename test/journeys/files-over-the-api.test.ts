@@ -5,7 +5,7 @@ import { statement } from '../../src/storage/database.ts'
 import { type Api, type ApiCall, startApi } from '../doubles/api.ts'
 import { memoryBlobs } from '../doubles/memory-blobs.ts'
 import { madeToken } from '../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const everything = statement(
   'test_everything',
@@ -19,7 +19,7 @@ const metadata = statement(
 )
 const jpeg = Uint8Array.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 0x4a, 0x46, 0x49, 0x46, 0, ...Array(64).fill(7)])
 
-describeOnEachDatabase('a signed URL in a run', (database) => {
+describeOnDatabase('a signed URL in a run', (database) => {
   let api: Api
   afterEach(() => api.stop())
   const start = (origin?: string) => {

@@ -11,7 +11,7 @@ import { startTelegramApi } from '../doubles/telegram-api.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 type Run = (message: NormalizedMessage, context: AgentContext) => Promise<AgentReply> | AgentReply
 type Config = Parameters<typeof createTestGateway>[1]
@@ -31,7 +31,7 @@ function fieldOf(part: Part | undefined, ...path: readonly string[]): unknown {
 
 const png = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52])
 
-describeOnEachDatabase('files', (database) => {
+describeOnDatabase('files', (database) => {
   let vendor: VendorStub
   let blobs: MemoryBlobs
   const gateways: TestGateway[] = []

@@ -12,7 +12,7 @@ import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { rowsWith, tablesWith } from '../doubles/traces.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const ada = 'ada-canary'
 const bob = 'bob-canary'
@@ -50,7 +50,7 @@ const drifted = statement(
      select count(*) from outbox o where o.order_key = l.order_key and o.settled_at is null)`,
 )
 
-describeOnEachDatabase('a forgotten person', (database) => {
+describeOnDatabase('a forgotten person', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let work: AtWork | undefined

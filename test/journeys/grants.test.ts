@@ -11,7 +11,7 @@ import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripte
 import { callOfSlowTool, slowTool } from '../doubles/slow-tool.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 const owners = statement(
@@ -20,7 +20,7 @@ const owners = statement(
 )
 const here = 'loopback-client-id/loopback-client-id'
 
-describeOnEachDatabase('a grant', (database) => {
+describeOnDatabase('a grant', (database) => {
   let vendor: VendorStub
   let server: ScriptedModelServer
   let gateways: TestGateway[]

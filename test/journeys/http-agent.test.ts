@@ -8,14 +8,14 @@ import { secret } from '../../src/contract/index.ts'
 import { verifyHmacSha256, webHmac } from '../../src/verification/index.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 type Asked = { readonly headers: IncomingMessage['headers']; readonly body: Buffer }
 type Answer = (response: ServerResponse, asked: Asked) => void
 
 const words = 'a secret that both sides know'
 
-describeOnEachDatabase('an agent behind an address', (database) => {
+describeOnDatabase('an agent behind an address', (database) => {
   let vendor: VendorStub
   let server: Server
   let gateway: TestGateway

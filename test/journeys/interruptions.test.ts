@@ -5,7 +5,7 @@ import { type Database, statement } from '../../src/storage/database.ts'
 import { until } from '../doubles/at-work.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const turns = statement('test_turns', 'select state, attempt, failures, reason from turns order by started_at')
 const expire = statement(
@@ -14,7 +14,7 @@ const expire = statement(
 )
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-describeOnEachDatabase('an interrupted turn', (database) => {
+describeOnDatabase('an interrupted turn', (database) => {
   let vendor: VendorStub
   const open: TestGateway[] = []
   const ends = new Map<TestGateway, AbortController>()

@@ -5,7 +5,7 @@ import { statement } from '../../src/storage/database.ts'
 import { until } from '../doubles/at-work.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const rows = statement('test_rows', 'select purpose, state from outbox order by seq')
 const fates = statement('test_fates', 'select state, reason from inbox order by seq')
@@ -14,7 +14,7 @@ const expire = statement(
   "update lanes set lease_until = now() - interval '1 second' where lease_until is not null",
 )
 
-describeOnEachDatabase('a preview', (database) => {
+describeOnDatabase('a preview', (database) => {
   let vendor: VendorStub
   const open: { readonly gateway: TestGateway; readonly deadline: AbortController }[] = []
   const start = (run: AgentDefinition['run'], settings = {}) => {

@@ -4,9 +4,9 @@ import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
 import { until } from '../doubles/at-work.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-describeOnEachDatabase('a sign of typing', (database) => {
+describeOnDatabase('a sign of typing', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let deadline: AbortController

@@ -7,7 +7,7 @@ import { createDoor, until } from '../doubles/at-work.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const rows = statement('test_rows', `select ordinal, purpose, "primary", state from outbox order by seq`)
 const fates = statement('test_fates', 'select state, reason from inbox order by seq')
@@ -24,7 +24,7 @@ type Changes = {
   readonly fetch?: typeof fetch
 }
 
-describeOnEachDatabase('a live message', (database) => {
+describeOnDatabase('a live message', (database) => {
   let vendor: VendorStub
   const open: { readonly gateway: TestGateway; readonly deadline: AbortController }[] = []
   const start = (run: AgentDefinition['run'], { on, settings, turns, fetch }: Changes = {}) => {

@@ -12,7 +12,7 @@ import { createDeliveryStore, createReceiptStore } from '../../src/storage/recei
 import { loopbackClientId } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const open = statement('test_open', 'select count(*)::int as n from outbox where settled_at is null')
 const replies = statement(
@@ -69,7 +69,7 @@ const channel: ChannelDefinition = {
   },
 }
 
-describeOnEachDatabase('a channel with followers', (database) => {
+describeOnDatabase('a channel with followers', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
 

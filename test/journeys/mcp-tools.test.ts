@@ -13,13 +13,13 @@ import { createMcpConnect } from '../../src/node/mcp/connect.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const program = fileURLToPath(new URL('../doubles/mcp-program.mjs', import.meta.url))
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 })
 
-describeOnEachDatabase('an agent with an MCP server', (database) => {
+describeOnDatabase('an agent with an MCP server', (database) => {
   let vendor: VendorStub
   let server: ScriptedModelServer
   let gateway: TestGateway

@@ -7,7 +7,7 @@ import { type Database, statement } from '../../src/storage/database.ts'
 import { namingBot } from '../doubles/naming-bot.ts'
 import { startTelegramApi, type TelegramApi, testBotToken } from '../doubles/telegram-api.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const secret = 'a-webhook-secret-of-forty-characters-xyz'
 const transcript = statement(
@@ -17,7 +17,7 @@ const transcript = statement(
 
 type Entity = { readonly type: string; readonly offset: number; readonly length: number }
 
-describeOnEachDatabase('a name in a reply', (database) => {
+describeOnDatabase('a name in a reply', (database) => {
   let api: TelegramApi
   let gateway: TestGateway | undefined
   let nextId = 1

@@ -9,7 +9,7 @@ import { statement } from '../../src/storage/database.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const transcript = statement(
   'test_lines',
@@ -17,7 +17,7 @@ const transcript = statement(
 )
 const fates = statement('test_fates', 'select state, reason from inbox order by seq')
 
-describeOnEachDatabase('a model agent', (database) => {
+describeOnDatabase('a model agent', (database) => {
   let vendor: VendorStub
   let server: ScriptedModelServer
   let gateway: TestGateway

@@ -11,7 +11,7 @@ import { statement } from '../../src/storage/database.ts'
 import { type ScriptedAnswer, type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const unsent = statement('test_unsent', 'select 1 from outbox where settled_at is null')
 const turns = statement(
@@ -27,7 +27,7 @@ const shout = JSON.stringify({ error: { message: canary, type: 'canary' } })
 
 type Ended = { readonly name: string; readonly facts: Readonly<Record<string, unknown>> }
 
-describeOnEachDatabase('a model behind the gateway', (database) => {
+describeOnDatabase('a model behind the gateway', (database) => {
   let vendor: VendorStub
   let server: ScriptedModelServer
   let gateway: TestGateway

@@ -6,7 +6,7 @@ import { statement } from '../../src/storage/database.ts'
 import { loopbackArrival } from '../doubles/loopback/fixtures.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const connection = 'loopback-client-id/loopback-client-id'
 const given = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -30,7 +30,7 @@ function recordingMeter(): Meter & { readonly told: string[] } {
   }
 }
 
-describeOnEachDatabase('an observed journey', (database) => {
+describeOnDatabase('an observed journey', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let meter: ReturnType<typeof recordingMeter>

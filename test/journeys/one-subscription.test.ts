@@ -8,7 +8,7 @@ import { defineTool } from '../../src/agent/tools/define-tool.ts'
 import type { GatewayEvent, Observer } from '../../src/contract/index.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const login = defineTool({
   name: 'demo/login',
@@ -24,7 +24,7 @@ const modelAgent = (): Agent => {
   return defineAgent({ slug: 'demo', model, tools: [login] })
 }
 
-describeOnEachDatabase('whoever watches the gateway', (database) => {
+describeOnDatabase('whoever watches the gateway', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let events: GatewayEvent[]

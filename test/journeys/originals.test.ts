@@ -10,7 +10,7 @@ import { judgedChannel } from '../doubles/loopback/judged.ts'
 import { memoryBlobs } from '../doubles/memory-blobs.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const kept = statement(
   'test_kept',
@@ -22,7 +22,7 @@ const older = statement(
    update inbox set ended_at = ended_at - interval '91 days'`,
 )
 
-describeOnEachDatabase('an original', (database) => {
+describeOnDatabase('an original', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let originals: Originals

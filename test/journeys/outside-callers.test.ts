@@ -6,9 +6,9 @@ import type { Fields } from '../../src/contract/index.ts'
 import { type Api, startApi } from '../doubles/api.ts'
 import { audience, client, startTokenIssuer, type TokenIssuerDouble } from '../doubles/token-issuer.ts'
 import { madeToken } from '../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
-describeOnEachDatabase('a caller with a token of another issuer', (database) => {
+describeOnDatabase('a caller with a token of another issuer', (database) => {
   let issuer: TokenIssuerDouble
   let api: Api
   let who: Fields[]

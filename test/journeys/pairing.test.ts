@@ -9,7 +9,7 @@ import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 const lanes = statement('test_lanes', 'select coalesce(sum(pending), 0)::int as pending from lanes')
@@ -21,7 +21,7 @@ const decisions = statement(
 const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 500, idleMs: 7 * 86_400_000 }
 const by = { name: 'operator:test', subject: null }
 
-describeOnEachDatabase('a stranger', (database) => {
+describeOnDatabase('a stranger', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   const heard: string[] = []

@@ -21,7 +21,7 @@ import {
 } from '../doubles/remote-peer.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const finished = statement('test_finished', "select step from journal where state = 'finished'")
 const events = statement('test_events', 'select event from run_events order by seq')
@@ -30,7 +30,7 @@ const expire = statement(
   "update lanes set lease_until = now() - interval '1 second' where lease_until is not null",
 )
 
-describeOnEachDatabase('an agent elsewhere', (database) => {
+describeOnDatabase('an agent elsewhere', (database) => {
   let vendor: VendorStub
   let peer: RemotePeerStub
   let other: RemotePeerStub

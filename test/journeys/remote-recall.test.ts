@@ -7,7 +7,7 @@ import { statement } from '../../src/storage/database.ts'
 import { type RemotePeerStub, startRemotePeer, taskOf, withResult, withStream } from '../doubles/remote-peer.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const steps = statement('test_recall_steps', 'select step, state from journal order by step')
 const runs = statement('test_recall_runs', 'select id, status from runs')
@@ -17,7 +17,7 @@ const orphan = statement(
   'update lanes set holder = null, lease_until = null, epoch = epoch + 1, next_at = now() where holder is not null',
 )
 
-describeOnEachDatabase('a stop whose process dies', (database) => {
+describeOnDatabase('a stop whose process dies', (database) => {
   let vendor: VendorStub
   let peer: RemotePeerStub
   let running: TestGateway[]

@@ -18,7 +18,7 @@ import {
 } from '../doubles/remote-peer.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const caller = (depth: number) => ({
   caller_agent: 'first',
@@ -82,7 +82,7 @@ test('a place in a chain is kept with what is left for later, and hidden from th
   expect(withChain({ note: 1 }, {})).toEqual({ note: 1 })
 })
 
-describeOnEachDatabase('a sibling elsewhere', (database) => {
+describeOnDatabase('a sibling elsewhere', (database) => {
   let vendor: VendorStub
   let peer: RemotePeerStub
   let gateway: TestGateway

@@ -7,7 +7,7 @@ import { statement } from '../../src/storage/database.ts'
 import { createReplayStore } from '../../src/storage/replay-store.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 type Run = (text: string, context: AgentContext) => Promise<string> | string
 
@@ -25,7 +25,7 @@ const forget = statement('test_forget', 'update inbox set message = null, raw = 
 const setText = (from: string, to: string) =>
   statement('test_raw', `update inbox set raw = replace(raw::text, '${from}', '${to}')::jsonb`)
 
-describeOnEachDatabase('a replay', (database) => {
+describeOnDatabase('a replay', (database) => {
   let vendor: VendorStub
   const gateways: TestGateway[] = []
   const start = (run: Run, config: Parameters<typeof createTestGateway>[1] = {}): TestGateway => {

@@ -13,7 +13,7 @@ import { judgedChannel } from '../doubles/loopback/judged.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 const open = statement('test_open', 'select count(*)::int as n from inbox where ended_at is null')
@@ -29,7 +29,7 @@ const expire = statement('test_expire', "update lanes set lease_until = now() - 
 
 const hour = 3_600_000
 
-describeOnEachDatabase('an answer', (database) => {
+describeOnDatabase('an answer', (database) => {
   let vendor: VendorStub
   const gateways: TestGateway[] = []
   const start = (

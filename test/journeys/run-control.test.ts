@@ -10,7 +10,7 @@ import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripte
 import { callOfSlowTool, slowTool } from '../doubles/slow-tool.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 type RunRow = { readonly id: string; readonly status: string; readonly by: string | null; readonly isOver: boolean }
 
@@ -26,7 +26,7 @@ const lines = statement(
    join turns t on t.id = m.turn_id where t.kind = 'messages' order by m.seq`,
 )
 
-describeOnEachDatabase('a run', (database) => {
+describeOnDatabase('a run', (database) => {
   let vendor: VendorStub
   let server: ScriptedModelServer
   let gateway: TestGateway

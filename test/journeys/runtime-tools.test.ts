@@ -10,7 +10,7 @@ import { type AtWork, putToWork, until } from '../doubles/at-work.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, type TestGateway } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const transcript = statement(
   'test_lines',
@@ -29,7 +29,7 @@ const call = { id: 'call-7', name: 'client__open_door', arguments: JSON.stringif
 // biome-ignore lint/suspicious/noExplicitAny: bodies are looked into by the tests that name them.
 type Body = any
 
-describeOnEachDatabase('a tool that the other side runs', (database) => {
+describeOnDatabase('a tool that the other side runs', (database) => {
   let server: ScriptedModelServer
   let gateway: TestGateway
   let app: ReturnType<typeof createApp>

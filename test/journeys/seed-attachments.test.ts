@@ -9,7 +9,7 @@ import { type SupabaseServer, startSupabaseServer } from '../attachments/doubles
 import { streamOf } from '../attachments/doubles/test-desk.ts'
 import { type Api, startApi } from '../doubles/api.ts'
 import { anUpload } from '../doubles/uploads.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const project = 'https://xxx.supabase.co'
 const path = 'agent-inputs/u/t/r/img.jpg'
@@ -34,7 +34,7 @@ const request = `{
   ]
 }`
 
-describeOnEachDatabase('seed 002', (database) => {
+describeOnDatabase('seed 002', (database) => {
   let server: SupabaseServer
   let api: Api
 

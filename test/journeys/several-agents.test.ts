@@ -8,7 +8,7 @@ import { statement } from '../../src/storage/database.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const fates = statement(
   'test_agent_fates',
@@ -16,7 +16,7 @@ const fates = statement(
 )
 const threads = statement('test_threads', 'select external_id as thread, agent from thread_agents order by 1')
 
-describeOnEachDatabase('of several agents', (database) => {
+describeOnDatabase('of several agents', (database) => {
   let vendor: VendorStub
   let running: TestGateway[]
   let faults: string[]

@@ -9,7 +9,7 @@ import { isGatewayError, type NormalizedMessage, textOf } from '../../src/contra
 import { statement } from '../../src/storage/database.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const expire = statement(
   'test_expire',
@@ -25,7 +25,7 @@ const lines = statement('test_lines', 'select agent, count(*)::int as count from
 
 type Event = { readonly type: string; readonly metadata: Readonly<Record<string, unknown>> }
 
-describeOnEachDatabase('a sibling', (database) => {
+describeOnDatabase('a sibling', (database) => {
   let vendor: VendorStub
   let running: TestGateway[]
   const start = (agents: readonly Agent[], changes: Partial<ParleyConfig> = {}, more = {}): TestGateway => {

@@ -7,12 +7,12 @@ import { ada, bytesOf, envelope, message } from '../conformance/slack/scene.ts'
 import { until } from '../doubles/at-work.ts'
 import { apiError, type SlackApi, startSlackApi } from '../doubles/slack-api.ts'
 import { createTestGateway, type TestGateway } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const starters = [{ title: 'Plan a trip', message: 'Plan a trip to Oslo' }]
 const channel = 'D0ADA0001'
 
-describeOnEachDatabase('the agent’s own view', (database) => {
+describeOnDatabase('the agent’s own view', (database) => {
   let api: SlackApi
   let gateway: TestGateway
   let deadline: AbortController

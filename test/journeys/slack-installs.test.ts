@@ -9,12 +9,12 @@ import { installSettings, messageEvent, signed, signingSecret } from '../doubles
 import { startSlackWorkspaces } from '../doubles/slack-workspaces.ts'
 import { createTestApp } from '../doubles/test-app.ts'
 import { createTestGateway } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const hook = '/hooks/slack/default'
 const kept = statement('test_kept', 'select sealed_credentials::text as kept, status from connections order by id')
 
-describeOnEachDatabase('an app that workspaces install', (database) => {
+describeOnDatabase('an app that workspaces install', (database) => {
   test('answers each with its own token, and the one that uninstalls no more', async () => {
     const [oauth, slack] = [await startSlackOauth(), await startSlackWorkspaces()]
     // Codes and tokens are asked of one server, everything else of the other.

@@ -7,11 +7,11 @@ import { statement } from '../../src/storage/database.ts'
 import { bytesOf, message } from '../conformance/slack/scene.ts'
 import { type SlackApi, startSlackApi } from '../doubles/slack-api.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const scopes = statement('test_scopes', `select scope from connection_limits where not_before > now() order by scope`)
 
-describeOnEachDatabase('what Slack grants a channel', (database) => {
+describeOnDatabase('what Slack grants a channel', (database) => {
   let api: SlackApi
   let gateway: TestGateway
   beforeEach(async () => {

@@ -11,7 +11,7 @@ import { installSettings, messageEvent, signed, signingSecret } from '../doubles
 import { startSlackWorkspaces, type WorkspaceCall } from '../doubles/slack-workspaces.ts'
 import { createTestApp } from '../doubles/test-app.ts'
 import { createTestGateway } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const events = Number(process.env['PARLEY_ISOLATION_EVENTS'] ?? 120)
 const teams = ['T0ONE', 'T0TWO'] as const
@@ -60,7 +60,7 @@ function eventOf(number: number, origin: string): object {
   return messageEvent(team, { channel: `D0ROOM${room}`, user: 'U0SAME001', text, ts, event_ts: ts, ...files })
 }
 
-describeOnEachDatabase('two workspaces that installed one app', (database) => {
+describeOnDatabase('two workspaces that installed one app', (database) => {
   test(
     `never meet in ${events} events`,
     async () => {

@@ -5,14 +5,14 @@ import { GatewayError, textOf } from '../../src/contract/index.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const fates = statement(
   'test_step_fates',
   "select message_id as id, state || coalesce('(' || reason || ')', '') as fate from inbox order by seq",
 )
 
-describeOnEachDatabase('a step', (database) => {
+describeOnDatabase('a step', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   const start = (run: AgentDefinition['run']) => {

@@ -7,11 +7,11 @@ import type { GatewayEvent } from '../../src/contract/index.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const output = z.object({ topic: z.string(), urgent: z.boolean() })
 
-describeOnEachDatabase('an agent with structured output', (database) => {
+describeOnDatabase('an agent with structured output', (database) => {
   let vendor: VendorStub
   let server: ScriptedModelServer
   let gateway: TestGateway

@@ -7,7 +7,7 @@ import { statement } from '../../src/storage/database.ts'
 import { type Api, hopHeaders, startApi } from '../doubles/api.ts'
 import { createDoor, until } from '../doubles/at-work.ts'
 import { madeToken } from '../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const rows = statement('test_task_rows', 'select owner, agent, dialect from tasks')
 
@@ -27,7 +27,7 @@ const clerk = defineAgent({
     }),
 })
 
-describeOnEachDatabase('a task over the API', (database) => {
+describeOnDatabase('a task over the API', (database) => {
   const withApi = async (
     agents: Parameters<typeof startApi>[1],
     work: (api: Api) => Promise<void>,

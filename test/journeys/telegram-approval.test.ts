@@ -9,14 +9,14 @@ import { statement } from '../../src/storage/database.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { startTelegramApi, type TelegramApi } from '../doubles/telegram-api.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const webhookSecret = 'a-webhook-secret-of-forty-characters-xyz'
 const group = { id: -77, type: 'supergroup', title: 'Engines' }
 const states = statement('test_states', 'select state, count(*)::int as count from inbox group by state')
 const unsent = statement('test_unsent', `select count(*)::int as count from outbox where settled_at is null`)
 
-describeOnEachDatabase('an approval on Telegram', (database) => {
+describeOnDatabase('an approval on Telegram', (database) => {
   let api: TelegramApi
   let server: ScriptedModelServer
   let gateway: TestGateway

@@ -7,7 +7,7 @@ import { reasonWords } from '../../src/operator/reason-words.ts'
 import { statement } from '../../src/storage/database.ts'
 import { rateLimited, startTelegramApi, type TelegramApi } from '../doubles/telegram-api.ts'
 import { createTestGateway, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const webhookSecret = 'a-webhook-secret-of-forty-characters-xyz'
 const inbox = statement('test_inbox', "select event, state, reason from inbox where state <> 'ignored' order by seq")
@@ -22,7 +22,7 @@ const ada = { id: 5, is_bot: false, first_name: 'Ada' }
 const chat = { id: 5, type: 'private' }
 const now = (): number => Math.floor(Date.now() / 1000)
 
-describeOnEachDatabase('Telegram', (database) => {
+describeOnDatabase('Telegram', (database) => {
   let api: TelegramApi
   let gateway: TestGateway
   let updates = 0

@@ -5,7 +5,7 @@ import { GatewayError, type NormalizedMessage, textOf } from '../../src/contract
 import { statement } from '../../src/storage/database.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const fates = statement('test_fates', 'select message_id as id, state, reason from inbox order by seq')
 const transcript = statement(
@@ -15,7 +15,7 @@ const transcript = statement(
    from messages order by session_id, seq`,
 )
 
-describeOnEachDatabase('a turn', (database) => {
+describeOnDatabase('a turn', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   const seen: NormalizedMessage[] = []

@@ -22,7 +22,7 @@ import { createTestApp } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { migrationsFolder } from '../setup/cloned-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const issuer = 'parley.localhost'
 const audience = '@demo@parley.localhost'
@@ -59,7 +59,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => other.close())
 
-describeOnEachDatabase('a gateway that forwards', (database) => {
+describeOnDatabase('a gateway that forwards', (database) => {
   let vendor: VendorStub
   let here: TestGateway
   let there: TestGateway

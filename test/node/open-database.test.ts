@@ -1,4 +1,5 @@
-// The embedded database's folder: filled once, found again, and started over when its filling was interrupted.
+// The embedded database's folder: made once, found again; an older one is refused.
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -16,7 +17,7 @@ vi.setConfig({ testTimeout: 120_000 })
 let dataDir: string
 const open = () =>
   openDatabase({
-    config: { database: { kind: 'pglite', isChosen: false }, databaseUrl: undefined, dataDir },
+    config: { databaseUrl: undefined, dataDir, postgresSettings: {} },
     migrationsFolder,
     lockServer: createServer(),
   })
@@ -48,11 +49,15 @@ test('goes on at once with what a killed process held', async () => {
   await second.close()
 })
 
-test('starts over in a folder whose filling was killed half-way', async () => {
-  await mkdir(join(dataDir, 'database'))
-  await writeFile(join(dataDir, 'database', 'PG_VERSION'), '18')
-  await writeFile(join(dataDir, 'database.preparing'), '')
-  const opened = await open()
-  expect(await createInboxStore(opened.database).accept([aDraft()])).toMatchObject([{ kind: 'accepted' }])
-  await opened.close()
-})
+test.each(['database/PG_VERSION', 'postgres.pgpass'])(
+  'refuses a folder of a release before 0.2.0, which holds %s, and leaves it as it is',
+  async (name) => {
+    await mkdir(join(dataDir, 'database'))
+    await writeFile(join(dataDir, name), '18')
+    await expect(open()).rejects.toMatchObject({
+      code: 'embedded_postgres_failed',
+      message: expect.stringMatching(/before 0\.2\.0.*move the folder away/),
+    })
+    expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
+  },
+)

@@ -202,12 +202,6 @@ const cases: Readonly<Record<FindingId, readonly Weak[]>> = {
       fine: { databaseServer: { host: '/var/run/postgresql', sslMode: undefined } },
     },
   ],
-  'AC-302': [
-    {
-      weak: { database: 'pglite', databaseServer: undefined },
-      fine: { database: 'pglite', databaseServer: undefined, publicUrl: undefined },
-    },
-  ],
   'AC-303': [
     {
       weak: { retention: { ...defaultRetention, contentDays: 365 } },
@@ -217,7 +211,8 @@ const cases: Readonly<Record<FindingId, readonly Weak[]>> = {
   ],
   'AC-304': [
     { weak: { dataDirMode: 0o40755 }, fine: { dataDirMode: 0o40700 } },
-    { weak: { dataDirMode: 0o40710 }, fine: { dataDirMode: undefined } },
+    { weak: { dataDirMode: 0o40750 }, fine: { dataDirMode: 0o40710 } },
+    { weak: { dataDirMode: 0o40701 }, fine: { dataDirMode: undefined } },
   ],
 }
 

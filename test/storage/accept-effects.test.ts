@@ -11,7 +11,7 @@ import { createRecords } from '../../src/storage/record-store.ts'
 import { createSweepStore } from '../../src/storage/sweep-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
 import { tablesWith } from '../doubles/traces.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const ada = 'https://peer.test/ada'
 const calls = statement(
@@ -44,7 +44,7 @@ function activity(id: string, changes: Partial<InboxDraft> = {}): InboxDraft {
   return aDraft({ ...nothing, dedupe: id, content: '', messageId: null, deliveryId: id, ...changes })
 }
 
-describeOnEachDatabase('an arrival', (database) => {
+describeOnDatabase('an arrival', (database) => {
   const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
   const records = () => createRecords(database(), { tenant: 'default', connection: 'test' })
   const followers = async () => (await records().list('follower', { limit: 10 })).map(({ key }) => key)

@@ -10,7 +10,7 @@ import { createTurnStore } from '../../src/storage/turn-store.ts'
 import { hold, newTurn, talk } from '../doubles/stored-sessions.ts'
 import { silentEnd } from '../doubles/turn-end.ts'
 import { stored } from '../doubles/uploads.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const ada = 'loopback:ada'
 const bob = 'loopback:bob'
@@ -26,7 +26,7 @@ const unkept = statement(
 )
 const rows = statement('test_rows', 'select count(*)::int as n from attachments')
 
-describeOnEachDatabase('a file', (database) => {
+describeOnDatabase('a file', (database) => {
   const store = () => createAttachmentStore(database(), 'default')
   const upload = (principal: string, content: string) =>
     stored(store(), { owner: { principal, threadId: null }, sha256: content.repeat(64) })

@@ -8,7 +8,7 @@ import { anUpload, begin, newUuid, pathOf, stored } from '../doubles/uploads.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
 import { clonedDatabase } from '../setup/cloned-database.ts'
 import { describeOnPostgres } from '../setup/databases.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const aged = (table: string, column: string) =>
   statement('test_aged', `update ${table} set ${column} = ${column} - interval '25 hours'`)
@@ -17,7 +17,7 @@ const audited = statement('test_audited', 'select action, outcome, actor, object
 
 class Killed extends Error {}
 
-describeOnEachDatabase('the attachment store', (database) => {
+describeOnDatabase('the attachment store', (database) => {
   const storeOn = (on: Database, tenant = 'default'): AttachmentStore => createAttachmentStore(on, tenant)
   const store = (): AttachmentStore => storeOn(database())
   const due = () => store().due(10, 24)

@@ -5,7 +5,7 @@ import type { AuditLine } from '../../src/identity/audit/audit-store.ts'
 import { createAuditStore } from '../../src/storage/audit-store.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createSweepStore } from '../../src/storage/sweep-store.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const sql = (text: string) => statement('test_sql', text)
 const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 10 }
@@ -20,7 +20,7 @@ const admitted: AuditLine = {
   evidence: { issuer: 'space', method: 'urn:space:v1', assurance: 'platform' },
 }
 
-describeOnEachDatabase('the audit log', (database) => {
+describeOnDatabase('the audit log', (database) => {
   const log = (tenant = 'default') => createAuditStore(database(), tenant)
   const seqs = async (...asked: Parameters<ReturnType<typeof log>['list']>) =>
     (await log().list(...asked)).lines.map((line) => line.seq)

@@ -4,12 +4,12 @@ import type { InboxDraft } from '../../src/inbound/inbox-store.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const conversationOf = statement('test_conversation', 'select conversation_id as id from inbox where id = $1')
 const names = statement('test_names', 'select external_id as name from conversation_aliases order by 1')
 
-describeOnEachDatabase('a conversation', (database) => {
+describeOnDatabase('a conversation', (database) => {
   const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
   const conversation = async (draft: InboxDraft): Promise<string | undefined> =>
     (await database().query<{ id: string }>(conversationOf, [draft.id]))[0]?.id

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { statement } from '../../src/storage/database.ts'
 import { createDueStore } from '../../src/storage/due-store.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const lane = statement(
   'test_lane',
@@ -16,7 +16,7 @@ const sends = statement(
 )
 const id = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
 
-describeOnEachDatabase('the next due time', (database) => {
+describeOnDatabase('the next due time', (database) => {
   test('is unknown while nothing waits', async () => {
     await database().query(lane, [id(1), 0, 0, null])
     expect(await createDueStore(database(), 'default').nextDueMs()).toBeUndefined()

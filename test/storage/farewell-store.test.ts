@@ -11,7 +11,7 @@ import { hold, newTurn, talk } from '../doubles/stored-sessions.ts'
 import { rowsWith, tablesWith } from '../doubles/traces.ts'
 import { silentEnd } from '../doubles/turn-end.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const ada = 'https://peer.test/ada-canary'
 const bob = 'https://peer.test/bob-canary'
@@ -57,7 +57,7 @@ function farewell(changes: Partial<InboxDraft> = {}): InboxDraft {
   return aDraft({ ...nothing, ...own, subject: ada, isFarewell: true, ...changes })
 }
 
-describeOnEachDatabase('a farewell', (database) => {
+describeOnDatabase('a farewell', (database) => {
   const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
   const carryOut = async (on: Database = database(), budgetMs = 60_000) => {
     await database().query(due, [])

@@ -9,7 +9,7 @@ import { aDraft } from '../doubles/drafts.ts'
 import { talk } from '../doubles/stored-sessions.ts'
 import { rowsWith, tablesWith } from '../doubles/traces.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const ada = 'https://peer.test/ada-canary'
 const bob = 'https://peer.test/bob-canary'
@@ -30,7 +30,7 @@ const left = (name: string, more: Partial<InboxDraft> = {}): InboxDraft =>
   aDraft({ ...nothing, reason: name, dedupe: `${ada}#${name}`, subject: ada, raw: { actor: ada }, ...more })
 const farewell = left('delete', { isFarewell: true })
 
-describeOnEachDatabase('a farewell of somebody in no conversation', (database) => {
+describeOnDatabase('a farewell of somebody in no conversation', (database) => {
   const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
   const carryOut = async (on: Database = database()) => {
     await database().query(due, [])

@@ -9,7 +9,7 @@ import { findReceipt } from '../../src/storage/statements/receipts.ts'
 import { cancelRun, listRunEvents } from '../../src/storage/statements/runs.ts'
 import { cancelTask, findTask, readTask, taskNews, taskOfMessage, waitsOf } from '../../src/storage/statements/tasks.ts'
 import { openRoomTurn, openTurn } from '../../src/storage/statements/turns.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const hot: readonly Statement[] = [
   ...[acceptWithMore, openTurn, openRoomTurn, cancelRun, listRunEvents, findReceipt, findPush, savePush],
@@ -32,7 +32,7 @@ const neverFilled = statement(
    end $$`,
 )
 
-describeOnEachDatabase('a plan for empty tables', (database) => {
+describeOnDatabase('a plan for empty tables', (database) => {
   beforeAll(() => database().query(neverFilled, []))
 
   const planOf = ({ name, text }: Statement): Promise<readonly string[]> => {

@@ -13,7 +13,7 @@ import { hold, newTurn, talk } from '../doubles/stored-sessions.ts'
 import { tablesWith } from '../doubles/traces.ts'
 import { silentEnd } from '../doubles/turn-end.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const ada = 'loopback:ada-canary'
 const bob = 'loopback:bob-canary'
@@ -25,7 +25,7 @@ const link = statement(
    values ($1, $2, $3, 'test') on conflict do nothing`,
 )
 
-describeOnEachDatabase('forgetting', (database) => {
+describeOnDatabase('forgetting', (database) => {
   const store = () => createForgetStore(database(), 'default')
   const forget = (principal: string, budgetMs = 60_000, from: Parameters<typeof forgetPerson>[1]['from'] = null) =>
     forgetPerson({ store: store(), monotonicMs: () => performance.now() }, { principal, actor: 'test', budgetMs, from })

@@ -5,7 +5,7 @@ import { type Database, statement } from '../../src/storage/database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { createReceiptStore } from '../../src/storage/receipt-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const conversationOf = statement('test_conversation', 'select conversation_id as id from inbox where id = $1')
 const lanes = statement('test_lanes', 'select pending from lanes order by pending desc')
@@ -16,7 +16,7 @@ const redeliveries = statement(
   'select inbox_id as id, count, last_delivery_id as "deliveryId" from duplicates',
 )
 
-describeOnEachDatabase('the inbox', (database) => {
+describeOnDatabase('the inbox', (database) => {
   const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
   const books = () => createReceiptStore(database(), 'default').books()
   const conversation = async (draft: InboxDraft): Promise<string | undefined> =>

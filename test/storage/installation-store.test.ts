@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createSeal } from '../../src/assemble/seal.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
 import { createInstallations } from '../../src/storage/installation-store.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const rows = statement('test_rows', 'select id, channel, status, sealed_credentials::text as kept from connections')
 const swap = statement(
@@ -18,7 +18,7 @@ const store = (database: Database, keys: readonly Uint8Array<ArrayBuffer>[] = [k
 const installed = (account: string, token: string) =>
   ({ account, credentials: { token }, facts: { name: account }, status: 'active' }) as const
 
-describeOnEachDatabase('installations', (database) => {
+describeOnDatabase('installations', (database) => {
   test('are found by their account, and nothing of their credentials is in the rows', async () => {
     await store(database()).save(installed('T1', 'canary-one'))
     await store(database()).save(installed('T2', 'canary-two'))

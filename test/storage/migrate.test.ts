@@ -6,7 +6,7 @@ import { migrate } from '../../src/storage/migrate.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { migrationsFolder } from '../setup/cloned-database.ts'
 import { createPostgresDatabase, describeOnPostgres } from '../setup/databases.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const total = readMigrationFiles({ migrationsFolder }).length
 
@@ -17,7 +17,7 @@ const pretend = (madeAt: number, isCompatible: boolean) =>
   )
 const forget = statement('test_forget', 'delete from parley_migrations where made_at > 9000000000000')
 
-describeOnEachDatabase('migrations', (database) => {
+describeOnDatabase('migrations', (database) => {
   test('have nothing to do the second time', async () => {
     expect(await migrate(database(), migrationsFolder)).toEqual({ applied: 0, total })
   })

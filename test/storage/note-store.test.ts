@@ -6,7 +6,7 @@ import { type Database, statement } from '../../src/storage/database.ts'
 import { createForgetStore } from '../../src/storage/forget-store.ts'
 import { createNotes } from '../../src/storage/note-store.ts'
 import { createSweepStore } from '../../src/storage/sweep-store.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const rows = statement('test_notes', 'select key, value::text as value from connection_notes order by key')
 const seal = createSeal(async () => [new Uint8Array(32).fill(1)])
@@ -17,7 +17,7 @@ const note = (changes: Partial<Note> = {}): Note => ({
   ...changes,
 })
 
-describeOnEachDatabase('notes', (database) => {
+describeOnDatabase('notes', (database) => {
   test('are read by every replica of their connection, and by no other', async () => {
     await notesOf(database()).keep(note())
     await notesOf(database()).keep(note({ value: { said: 'newer' } }))

@@ -6,7 +6,7 @@ import { statement } from '../../src/storage/database.ts'
 import { createPendingActionStore } from '../../src/storage/pending-action-store.ts'
 import { createSignalStore } from '../../src/storage/transcript-store.ts'
 import { anAction, owner, pauseTurn, tenant, type Wake, wakes } from '../doubles/paused-turn.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const all = { tenant, owner: null, conversationId: null }
 const operator: Resolver = { name: 'operator:night shift', isOperator: true, scope: all }
@@ -18,7 +18,7 @@ const rejected = { status: 'rejected' } as const
 const overdue = statement('test_overdue', `update pending_actions set expires_at = now() - interval '1 s'`)
 const due = statement('test_due', `update timers set due_at = now() - interval '1 s'`)
 
-describeOnEachDatabase('pending actions', (database) => {
+describeOnDatabase('pending actions', (database) => {
   const store = () => createPendingActionStore(database())
   const woken = () => database().query<Wake>(wakes, [])
 

@@ -4,13 +4,13 @@ import { type Database, statement } from '../../src/storage/database.ts'
 import { createForgetStore } from '../../src/storage/forget-store.ts'
 import { createRecords } from '../../src/storage/record-store.ts'
 import { watchedDatabase } from '../doubles/watched-database.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const rows = statement('test_records', 'select key, subject from channel_records order by key')
 const recordsOf = (database: Database, { tenant = 'default', connection = 'loop/main' } = {}) =>
   createRecords(database, { tenant, connection })
 
-describeOnEachDatabase('records', (database) => {
+describeOnDatabase('records', (database) => {
   const records = () => recordsOf(database())
 
   test('are read by every replica of their connection, and by no other', async () => {

@@ -10,7 +10,7 @@ import { rowVersion } from '../../src/storage/row-version.ts'
 import { createTurnStore } from '../../src/storage/turn-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
 import { silentEnd } from '../doubles/turn-end.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 /** Pretends that a release of another version wrote these rows. */
 const rewrite = (table: 'inbox' | 'turns' | 'outbox', version: number, where = 'true') =>
@@ -28,7 +28,7 @@ const addSignal = statement(
 const attempts = statement('test_attempts', 'select attempt from turns')
 const [older, newer] = [rowVersion - 1, rowVersion + 1]
 
-describeOnEachDatabase('rows of another release', (database) => {
+describeOnDatabase('rows of another release', (database) => {
   const turns = (leaseMs = 60_000) => createTurnStore(database(), { holder: 'a', leaseMs, tenant: 'default' })
   const outbox = () => createOutboxStore(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
   const fill = (...ids: string[]) =>

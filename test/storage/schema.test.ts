@@ -4,7 +4,7 @@ import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
 import { expect, test } from 'vitest'
 import { statement } from '../../src/storage/database.ts'
 import * as schema from '../../src/storage/schema.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const columns = statement(
   'test_columns',
@@ -14,7 +14,7 @@ const columns = statement(
 )
 const tables = Object.values(schema).filter((each) => is(each, PgTable))
 
-describeOnEachDatabase('the migrated schema', (database) => {
+describeOnDatabase('the migrated schema', (database) => {
   test('has the tables and columns that the schema declares, and no others', async () => {
     const declared = tables.flatMap((table) =>
       getTableConfig(table).columns.map((column) => `${getTableName(table)}.${column.name}`),

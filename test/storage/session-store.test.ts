@@ -6,7 +6,7 @@ import { statement } from '../../src/storage/database.ts'
 import { createSessionStore } from '../../src/storage/session-store.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const tables = statement(
   'test_tables',
@@ -14,7 +14,7 @@ const tables = statement(
 )
 const page = { limit: 50, before: null, agent: null } as const
 
-describeOnEachDatabase('a deleted session', (database) => {
+describeOnDatabase('a deleted session', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   beforeEach(async () => {

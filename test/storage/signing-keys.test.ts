@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { statement } from '../../src/storage/database.ts'
 import { createSigningKeys } from '../../src/storage/signing-keys.ts'
 import { newUuid } from '../doubles/uploads.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const later = (span: string) =>
   statement('test_later', `update signing_keys set retired_at = retired_at - interval '${span}'`)
 const audited = statement('test_audited', 'select action, actor from audit_log')
 
-describeOnEachDatabase('signing keys', (database) => {
+describeOnDatabase('signing keys', (database) => {
   const keys = (tenant = 'default') =>
     createSigningKeys(database(), { tenant, newId: newUuid, fillRandom: (bytes) => void crypto.getRandomValues(bytes) })
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { statement } from '../../src/storage/database.ts'
 import { hold } from '../doubles/stored-sessions.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const block = statement(
   'test_block',
@@ -10,7 +10,7 @@ const block = statement(
    select 'default', gen_random_uuid(), 'test:ada', 'deny', $1, 'operator', 'test' from generate_series(1, $2::int)`,
 )
 
-describeOnEachDatabase('what is stored about a sender', (database) => {
+describeOnDatabase('what is stored about a sender', (database) => {
   test('holds the block that counts here, however many there are elsewhere', async () => {
     await database().query(block, ['elsewhere', 200])
     await database().query(block, ['test', 1])

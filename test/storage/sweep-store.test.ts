@@ -5,14 +5,14 @@ import { statement } from '../../src/storage/database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { createSweepStore } from '../../src/storage/sweep-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 10 }
 const age = (days: number) =>
   statement('test_age', `update inbox set state = 'answered', ended_at = now() - interval '${days} days'`)
 const kept = statement('test_kept', 'select message is null as forgotten, raw is null as bare from inbox')
 
-describeOnEachDatabase('the sweeper', (database) => {
+describeOnDatabase('the sweeper', (database) => {
   const accept = () => createInboxStore(database()).accept([aDraft()])
   const sweep = () => createSweepStore(database(), 'default').sweep(policy)
 

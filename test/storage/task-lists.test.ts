@@ -5,7 +5,7 @@ import type { TaskPage } from '../../src/contract/index.ts'
 import { statement } from '../../src/storage/database.ts'
 import { listContextTasks, listTasks } from '../../src/storage/statements/tasks.ts'
 import { createTaskStore } from '../../src/storage/task-store.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const fill = statement(
   'test_fill',
@@ -21,7 +21,7 @@ function lastOf({ tasks }: TaskPage): { readonly stateAt: string; readonly id: s
 
 const analyze = statement('test_analyze', 'analyze tasks')
 
-describeOnEachDatabase('a list of ten thousand tasks', (database) => {
+describeOnDatabase('a list of ten thousand tasks', (database) => {
   test('TA-19 is read from its index without sorting, and counted up to its limit', async () => {
     await database().query(fill, [])
     await database().query(analyze, [])

@@ -11,7 +11,7 @@ import { createTaskStore } from '../../src/storage/task-store.ts'
 import { createTurnStore } from '../../src/storage/turn-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
 import { silentEnd } from '../doubles/turn-end.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const alice = 'test:alice'
 const claim = (known: string | null = null): DraftTask => ({ known, contextId: 'c1', dialect: '1.0', metadata: {} })
@@ -34,7 +34,7 @@ const storeOf = (database: Database) =>
     seal: createSeal(async () => [new Uint8Array(32).fill(7)]),
   })
 
-describeOnEachDatabase('tasks', (database) => {
+describeOnDatabase('tasks', (database) => {
   const tasks = () => storeOf(database())
   const turns = () => createTurnStore(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
   const ask = async (messageId: string, task: DraftTask = claim(), subject = alice, content = messageId) => {

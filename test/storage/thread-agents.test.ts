@@ -4,7 +4,7 @@ import type { DraftRouting, InboxDraft } from '../../src/inbound/inbox-store.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createInboxStore } from '../../src/storage/inbox-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const takers = statement('test_takers', 'select message_id as id, agent from inbox order by seq')
 const threads = statement(
@@ -15,7 +15,7 @@ const threads = statement(
 const agents = ['demo', 'billing', 'travel']
 const sticky: DraftRouting = { own: '~10~test:alice~c1', thread: 'c1', isSticky: true, isAddressed: false, agents }
 
-describeOnEachDatabase('the agent of a thread', (database) => {
+describeOnDatabase('the agent of a thread', (database) => {
   const accept = (...drafts: InboxDraft[]) => createInboxStore(database()).accept(drafts)
   const said = (messageId: string, routing: Partial<DraftRouting> = {}, changes: Partial<InboxDraft> = {}) =>
     aDraft({ messageId, routing: { ...sticky, ...routing }, ...changes })

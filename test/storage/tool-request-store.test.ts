@@ -5,12 +5,12 @@ import { statement } from '../../src/storage/database.ts'
 import { createToolRequestStore } from '../../src/storage/tool-request-store.ts'
 import { createSignalStore } from '../../src/storage/transcript-store.ts'
 import { aRequest, owner, pauseTurn, tenant, type Wake, wakes } from '../doubles/paused-turn.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const all = { tenant, owner: null, conversationId: null }
 const due = statement('test_due', `update timers set due_at = now() - interval '1 s'`)
 
-describeOnEachDatabase('requests for tools that run elsewhere', (database) => {
+describeOnDatabase('requests for tools that run elsewhere', (database) => {
   const store = () => createToolRequestStore(database())
   const woken = () => database().query<Wake>(wakes, [])
   const opened = submittedResult({ result: 'open' })

@@ -8,7 +8,7 @@ import { createJournalStore } from '../../src/storage/journal-store.ts'
 import { createTurnStore } from '../../src/storage/turn-store.ts'
 import { aDraft } from '../doubles/drafts.ts'
 import { silentEnd } from '../doubles/turn-end.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const lane = statement(
   'test_lane',
@@ -18,7 +18,7 @@ const expire = statement('test_expire', "update lanes set lease_until = now() - 
 const states = statement('test_states', 'select state, solo, attempts from inbox order by seq')
 const histories = statement('test_histories', 'select attempt, history from turns order by started_at')
 
-describeOnEachDatabase('the turn queue', (database) => {
+describeOnDatabase('the turn queue', (database) => {
   const workerA = () => createTurnStore(database(), { holder: 'a', leaseMs: 60_000, tenant: 'default' })
   const workerB = () => createTurnStore(database(), { holder: 'b', leaseMs: 60_000, tenant: 'default' })
   const fill = (...ids: string[]) =>

@@ -4,12 +4,12 @@ import { defaultRetention } from '../../src/inbound/retention.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createSweepStore } from '../../src/storage/sweep-store.ts'
 import { createUsedTokens } from '../../src/storage/used-token-store.ts'
-import { describeOnEachDatabase } from '../setup/each-database.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const left = statement('test_used', 'select tenant, key from used_tokens order by tenant, key')
 const later = () => Date.now() / 1000 + 300
 
-describeOnEachDatabase('tokens that count once', (database) => {
+describeOnDatabase('tokens that count once', (database) => {
   test('are used by one of twenty who come at the same time, in each tenant', async () => {
     const used = createUsedTokens(database(), 'default')
     const first = await Promise.all(Array.from({ length: 20 }, () => used.use('key', later())))

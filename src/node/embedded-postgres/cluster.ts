@@ -1,75 +1,56 @@
-// The folder of an embedded PostgreSQL: made once, whole or not at all, with a password only its owner can read.
-import { execFile } from 'node:child_process'
+// The folder of an embedded PostgreSQL: made once, whole or not at all.
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { GatewayError, type Secret, secret } from '../../contract/index.ts'
-import type { Binaries } from './binaries.ts'
-import { type ServerUser, spawnAs } from './server-user.ts'
+import { GatewayError } from '../../contract/index.ts'
+import { type Binaries, majorVersion } from './binaries.ts'
+import { ownerOf, type RunAs, runProgram } from './run-as.ts'
+import { hasTemplate, templateFile, unpackCluster } from './template.ts'
 
-/** Role and database; also what the password file says. */
+/** Role and database. */
 export const roleName = 'parley'
 
 const unfinished = 'postgres.new-'
-const initdbTimeoutMs = 10 * 60_000
+
+/**
+ * Fixed when a database is made. `lower` and `ilike` follow Unicode with PostgreSQL's own rules, the same on every system; word
+ * characters, by which trigrams are cut, are the C library's, so its character type must know more than ASCII.
+ */
+const characterTypes =
+  process.platform === 'darwin' ? ['C.UTF-8', 'UTF-8', 'en_US.UTF-8', 'C'] : ['C.UTF-8', 'C.utf8', 'en_US.UTF-8', 'C']
 
 export function clusterExists(folder: string): boolean {
   return existsSync(join(folder, 'PG_VERSION'))
-}
-
-/** Kept in libpq's own format, so that `PGPASSFILE=… pg_dump` works without copying it anywhere. */
-export async function readPassword(dataDir: string, isNew: boolean): Promise<Secret> {
-  const path = join(dataDir, 'postgres.pgpass')
-  const stored = (await readFile(path, 'utf8').catch(() => '')).trim().split(':')[4]
-  if (stored !== undefined && stored !== '') return secret(stored)
-  if (!isNew) {
-    throw new GatewayError(
-      'embedded_postgres_failed',
-      `[storage] ${path} is missing or damaged, and with it the password of the database beside it; restore it from a backup of the folder`,
-    )
-  }
-  const made = randomBytes(24).toString('base64url')
-  const file = await open(path, 'w', 0o600)
-  await file.writeFile(`127.0.0.1:*:*:${roleName}:${made}\n`)
-  // The database outlives a power cut; so must the way into it.
-  await file.sync()
-  await file.close()
-  return secret(made)
 }
 
 export type NewCluster = {
   readonly dataDir: string
   readonly folder: string
   readonly binaries: Binaries
-  readonly user: ServerUser
-  readonly password: Secret
+  readonly runAs: RunAs
 }
 
 /** Filled under another name and then renamed: a start that dies half-way leaves nothing that looks like a database. */
-export async function createCluster({ dataDir, folder, binaries, user, password }: NewCluster): Promise<void> {
+export async function createCluster(made: NewCluster): Promise<void> {
+  const { dataDir, folder, runAs } = made
   await removeUnfinished(dataDir)
   const fresh = join(dataDir, `${unfinished}${randomBytes(6).toString('hex')}`)
-  const passwordFile = `${fresh}.password`
-  await mkdir(fresh, { mode: 0o700 })
-  await writeFile(passwordFile, `${password.reveal()}\n`, { mode: 0o600 })
-  if (user.ids !== undefined) for (const path of [fresh, passwordFile]) await chown(path, user.ids.uid, user.ids.gid)
-  const args = [
-    `--pgdata=${fresh}`,
-    `--username=${roleName}`,
-    `--pwfile=${passwordFile}`,
-    '--auth=scram-sha-256',
-    '--encoding=UTF8',
-    '--locale=C',
-  ]
   try {
-    await promisify(execFile)(binaries.initdb, args, { ...spawnAs(user), cwd: fresh, timeout: initdbTimeoutMs })
+    for (const [at, characterType] of characterTypes.entries()) {
+      await mkdir(fresh, { mode: 0o700 })
+      const owner = ownerOf(runAs)
+      if (owner !== undefined) await chown(fresh, owner.uid, owner.gid)
+      const problem = await fill(fresh, characterType, made)
+      if (problem === undefined) break
+      if (!/locale/i.test(problem) || at === characterTypes.length - 1) throw notMade(problem)
+      await rm(fresh, { recursive: true, force: true })
+    }
   } catch (error) {
     await removeUnfinished(dataDir)
-    throw initdbError(error)
+    throw error
   }
-  await rm(passwordFile)
   await rename(fresh, folder).catch(() => {
     throw new GatewayError(
       'embedded_postgres_failed',
@@ -77,6 +58,51 @@ export async function createCluster({ dataDir, folder, binaries, user, password 
     )
   })
   await syncFolder(dataDir)
+}
+
+/** Undefined, or why it could not be. */
+async function fill(folder: string, characterType: string, made: NewCluster): Promise<string | undefined> {
+  if (made.runAs.kind !== 'self' || hasName()) return runInitdb(folder, characterType, made)
+  // initdb looks up the name of its user, which a container started with --user 12345 does not have.
+  if (hasTemplate()) {
+    await unpackCluster(templateFile, folder)
+    return undefined
+  }
+  return runInitdb(folder, characterType, { ...made, runAs: { kind: 'namespace' } })
+}
+
+function runInitdb(
+  folder: string,
+  characterType: string,
+  { binaries, runAs }: NewCluster,
+): Promise<string | undefined> {
+  return runProgram(runAs, binaries.initdb, binaries.libraryPath, [
+    `--pgdata=${folder}`,
+    `--username=${roleName}`,
+    '--auth-local=trust',
+    '--auth-host=reject',
+    '--encoding=UTF8',
+    '--locale=C',
+    `--lc-ctype=${characterType}`,
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--no-instructions',
+  ])
+}
+
+function hasName(): boolean {
+  try {
+    return userInfo().username !== ''
+  } catch {
+    return false
+  }
+}
+
+function notMade(problem: string): GatewayError {
+  return new GatewayError(
+    'embedded_postgres_failed',
+    `[storage] a new PostgreSQL database could not be made (${problem}); check free space and permissions of the data folder`,
+  )
 }
 
 /** A killed start's initdb may still be writing into its folder; what cannot be removed now goes next time. */
@@ -93,21 +119,22 @@ async function syncFolder(path: string): Promise<void> {
   await handle.close()
 }
 
-function initdbError(error: unknown): GatewayError {
-  const { stderr } = error as { stderr?: string }
-  const line = (stderr ?? '').split('\n').find((each) => /error|fatal/i.test(each)) ?? 'no reason given'
-  return new GatewayError(
-    'embedded_postgres_failed',
-    `[storage] a new PostgreSQL database could not be made (${line.trim().slice(0, 300)}); check free space and permissions of the data folder`,
-  )
-}
-
 /** A newer package cannot open an older folder; PostgreSQL says so too, but not what to do. */
-export async function requireSameVersion(folder: string, { majorVersion }: Binaries): Promise<void> {
+export async function requireSameVersion(folder: string): Promise<void> {
   const stored = (await readFile(join(folder, 'PG_VERSION'), 'utf8')).trim()
   if (stored === majorVersion) return
   throw new GatewayError(
     'embedded_postgres_failed',
-    `[storage] ${folder} was made by PostgreSQL ${stored}, the installed package is ${majorVersion}; dump it with the release that made it (docs/operating.md) and load the dump into a new folder`,
+    `[storage] ${folder} was made by PostgreSQL ${stored}, this release has ${majorVersion}; run parley backup with the release that made it, then parley restore with this one into another PARLEY_DATA_DIR`,
+  )
+}
+
+/** Folders of releases before 0.2.0 are not read: an empty gateway beside them would look like lost messages. */
+export function refuseOlderFolder(dataDir: string): void {
+  const isOlder = ['database/PG_VERSION', 'postgres.pgpass'].some((name) => existsSync(join(dataDir, name)))
+  if (!isOlder) return
+  throw new GatewayError(
+    'embedded_postgres_failed',
+    `[storage] ${dataDir} holds a database of a release before 0.2.0, which this one does not read; move the folder away, or choose another one with PARLEY_DATA_DIR`,
   )
 }

@@ -1,53 +1,108 @@
 // One run of the PostgreSQL process: started, or found running after its last gateway was killed; and its orderly end.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { open, readFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { open, readFile, stat, truncate } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fixedPostgresSettings } from '../../config/postgres-settings.ts'
 import { GatewayError } from '../../contract/index.ts'
 import type { Binaries } from './binaries.ts'
-import { disownPostmasterFile, isServerOf, readPostmaster } from './postmaster.ts'
-import { type ServerUser, spawnAs } from './server-user.ts'
+import { clearRemains, clusterName, isListening, isServerOf, readPostmaster, signalProcess } from './postmaster.ts'
+import { commandAs, type RunAs } from './run-as.ts'
 
 export type Server = {
   readonly pid: number
-  readonly port: number
   /** Resolves when the process has ended, for whatever reason. */
   readonly gone: Promise<void>
 }
 
-export type ServerPlace = { readonly folder: string; readonly binaries: Binaries; readonly user: ServerUser }
+export type ServerPlace = {
+  readonly folder: string
+  readonly binaries: Binaries
+  readonly runAs: RunAs
+  /** What the operator sets; wins over the small settings below, not over what keeps data safe. */
+  readonly settings: Readonly<Record<string, string>>
+}
 
-/** Crash recovery reads back what had not reached the tables yet; PostgreSQL's own limit keeps that to about a gigabyte. */
+/** Crash recovery reads back what had not reached the tables yet; `max_wal_size` keeps that short. */
 const readyTimeoutMs = 5 * 60_000
-const pollMs = 50
+const pollMs = 20
 const fastStopMs = 15_000
 const hardStopMs = 5_000
+const maxLogBytes = 10 * 1024 * 1024
+
+/** For a gateway on one small machine: about 15 MB and six processes when idle. */
+const smallSettings: Readonly<Record<string, string>> = {
+  shared_buffers: '32MB',
+  max_connections: '40',
+  io_method: 'sync',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_logical_replication_workers: '0',
+  min_wal_size: '32MB',
+  max_wal_size: '512MB',
+  log_line_prefix: '%m [%p] ',
+}
+
+function argumentsOf({ folder, settings }: ServerPlace): readonly string[] {
+  const all = {
+    ...smallSettings,
+    // A container may have no shared memory of its own.
+    ...(process.platform === 'linux' && !existsSync('/dev/shm') ? { dynamic_shared_memory_type: 'mmap' } : {}),
+    ...settings,
+    ...fixedPostgresSettings,
+    cluster_name: clusterName(folder),
+  }
+  return ['-D', folder, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+}
+
+/** Beside the folder, because PostgreSQL may run as another user than we do. */
+export function logFileOf(folder: string): string {
+  return join(dirname(folder), 'postgres.log')
+}
 
 /** The server that already works on this folder, once it is ready; undefined where there is none. */
-export async function findServer({ folder }: ServerPlace): Promise<Server | undefined> {
+export async function findServer(place: ServerPlace): Promise<Server | undefined> {
+  const { folder } = place
   const deadline = Date.now() + readyTimeoutMs
   for (;;) {
     const found = await readPostmaster(folder)
-    if (found === undefined) return undefined
-    if (!(await isServerOf(found.pid, folder))) {
-      await disownPostmasterFile(folder)
+    const isOurs = found !== undefined && (await isServerOf(found.pid, folder))
+    if (!isOurs) {
+      if (await isListening(folder)) throw elsewhereError(folder)
       return undefined
     }
-    if (found.status === 'ready') return { ...found, gone: untilGone(found.pid, folder) }
+    if (found.status === 'ready') {
+      const server = { pid: found.pid, gone: untilGone(found.pid, folder) }
+      if (await isStartedWith(folder, argumentsOf(place))) return server
+      // By another release, or with other settings.
+      await stopServer(server, folder)
+      return undefined
+    }
     // Starting: it will be ready. Stopping: it will be gone.
     if (Date.now() > deadline) throw stuckError(found.pid, folder, `is ${found.status} and does not finish`)
     await delay(pollMs)
   }
 }
 
-export async function startServer(place: ServerPlace, port: number, signal: AbortSignal): Promise<Server> {
-  // What it says before its own log begins; beside its folder, because we may be somebody else than it is.
-  const startLog = `${place.folder}-start.log`
-  const output = await open(startLog, 'w', 0o600)
-  const args = Object.entries(settings(port)).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const child = spawn(place.binaries.postgres, ['-D', place.folder, ...args], {
-    ...spawnAs(place.user),
+/** PostgreSQL keeps its command line, each word quoted. */
+async function isStartedWith(folder: string, args: readonly string[]): Promise<boolean> {
+  const text = await readFile(join(folder, 'postmaster.opts'), 'utf8').catch(() => '')
+  return text.trim().endsWith(args.map((arg) => `"${arg}"`).join(' '))
+}
+
+export async function startServer(place: ServerPlace, signal: AbortSignal): Promise<Server> {
+  const { folder, binaries, runAs } = place
+  await clearRemains(folder)
+  const logFile = logFileOf(folder)
+  await trimLog(logFile)
+  const output = await open(logFile, 'a', 0o600)
+  const logStart = (await output.stat()).size
+  const { file, args, options } = commandAs(runAs, binaries.postgres, argumentsOf(place), binaries.libraryPath)
+  const child = spawn(file, args, {
+    ...options,
+    // The folder we are in may be closed to whom it runs as.
+    cwd: '/',
     // A session of its own: Ctrl-C in the terminal is for us, and we still need the database to stop in order.
     detached: true,
     stdio: ['ignore', 'ignore', output.fd],
@@ -58,37 +113,17 @@ export async function startServer(place: ServerPlace, port: number, signal: Abor
   })
   await output.close()
   try {
-    await untilReady(child, place.folder, signal)
+    await untilReady(child, folder, signal)
   } catch (error) {
     child.kill('SIGQUIT')
     await Promise.race([gone, delay(hardStopMs)])
     child.kill('SIGKILL')
     await gone
     if (signal.aborted) throw error
-    throw startError(await readFile(startLog, 'utf8').catch(() => ''), place.folder)
+    throw await startError(logFile, logStart)
   }
   child.unref()
-  return { pid: child.pid ?? 0, port, gone }
-}
-
-function settings(port: number): Readonly<Record<string, string | number>> {
-  return {
-    port,
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
-    max_connections: 40,
-    // The reason to choose this database; a line in postgresql.conf shall not take it back.
-    fsync: 'on',
-    synchronous_commit: 'on',
-    full_page_writes: 'on',
-    logging_collector: 'on',
-    log_directory: 'log',
-    log_filename: 'postgres-%Y-%m-%d_%H%M%S.log',
-    log_rotation_size: '10MB',
-    // Above statements' errors, which may quote values: no message text reaches the log.
-    log_min_messages: 'log',
-    log_error_verbosity: 'terse',
-  }
+  return { pid: child.pid ?? 0, gone }
 }
 
 async function untilReady(child: ChildProcess, folder: string, signal: AbortSignal): Promise<void> {
@@ -107,39 +142,29 @@ async function untilGone(pid: number, folder: string): Promise<void> {
 }
 
 /** Fast stop first (ends sessions, writes everything down), then less patient ones; none of them loses a commit. */
-export async function stopServer({ pid }: Server, folder: string): Promise<void> {
+export async function stopServer({ pid }: Pick<Server, 'pid'>, folder: string): Promise<void> {
   for (const [signal, waitMs] of [
     ['SIGINT', fastStopMs],
     ['SIGQUIT', hardStopMs],
     ['SIGKILL', hardStopMs],
   ] as const) {
     if (!(await isServerOf(pid, folder))) return
-    signalServer(pid, signal)
+    signalProcess(pid, signal)
     // One that was frozen hears nothing before it is thawed.
-    signalServer(pid, 'SIGCONT')
+    signalProcess(pid, 'SIGCONT')
     const deadline = Date.now() + waitMs
     while ((await isServerOf(pid, folder)) && Date.now() < deadline) await delay(pollMs)
   }
 }
 
-/** Never throws: a process that has ended needs no signal. */
-export function signalServer(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch {
-    // Gone.
-  }
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(address !== null && typeof address === 'object' ? address.port : 0))
-    })
-  })
+/** PostgreSQL appends to it, so it can be cut while it runs; what was in it stays under another name until the next time. */
+export async function trimLog(logFile: string): Promise<void> {
+  const size = (await stat(logFile).catch(() => undefined))?.size ?? 0
+  if (size <= maxLogBytes) return
+  const older = await open(`${logFile}.1`, 'w', 0o600)
+  await older.writeFile(await readFile(logFile))
+  await older.close()
+  await truncate(logFile)
 }
 
 export function stuckError(pid: number, folder: string, what: string): GatewayError {
@@ -149,10 +174,19 @@ export function stuckError(pid: number, folder: string, what: string): GatewayEr
   )
 }
 
-function startError(output: string, folder: string): GatewayError {
-  const line = output.split('\n').find((each) => /FATAL|PANIC|error/.test(each)) ?? 'no reason given'
+function elsewhereError(folder: string): GatewayError {
+  return new GatewayError(
+    'data_dir_locked',
+    `[storage] a PostgreSQL that this system does not see, in another container perhaps, works on ${folder}; stop it, or choose another folder with PARLEY_DATA_DIR`,
+  )
+}
+
+async function startError(logFile: string, from: number): Promise<GatewayError> {
+  const said = (await readFile(logFile).catch(() => Buffer.alloc(0))).subarray(from).toString('utf8')
+  const lines = said.split('\n').filter((line) => line.trim() !== '')
+  const line = lines.find((each) => /FATAL|PANIC|error/.test(each)) ?? lines.at(-1) ?? 'it gave no reason'
   return new GatewayError(
     'embedded_postgres_failed',
-    `[storage] PostgreSQL did not start (${line.replace(/^.*?(?=FATAL|PANIC)/, '').slice(0, 300)}); see the newest file in ${join(folder, 'log')}`,
+    `[storage] PostgreSQL did not start (${line.replace(/^.*?(?=FATAL|PANIC)/, '').slice(0, 300)}); see the end of ${logFile}`,
   )
 }

@@ -11,7 +11,6 @@ export function configFacts(config: Config, around: Surroundings): ConfigFacts {
   return {
     ...around,
     ...{ host, publicUrl, metrics, retention },
-    database: config.database.kind,
     databaseServer: serverOf(config.databaseUrl),
     connections: config.connections.map(({ channel, id, agent, isShared, access, mentionHumans, settings }) => ({
       ...{ key: `${channel.channel}/${id}`, agent, isShared, access, mentionHumans },

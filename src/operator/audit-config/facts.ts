@@ -45,7 +45,6 @@ export type ConfigFacts = {
   readonly host: string
   readonly publicUrl: string | undefined
   readonly metrics: string
-  readonly database: 'pglite' | 'embedded-postgres' | 'postgres'
   /** Its host and sslmode, where it is a server of its own. */
   readonly databaseServer: { readonly host: string; readonly sslMode: string | undefined } | undefined
   readonly retention: RetentionPolicy

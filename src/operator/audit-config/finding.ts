@@ -38,7 +38,6 @@ export const findingIds = {
   'AC-202': 'a token nobody uses',
   'AC-203': 'an admin token whose label says nothing',
   'AC-301': 'the database is reached over the network without TLS',
-  'AC-302': 'a database that does not survive a power cut',
   'AC-303': 'data is kept longer than by default',
   'AC-304': 'the data folder can be read by others',
 } as const

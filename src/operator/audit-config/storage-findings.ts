@@ -6,19 +6,13 @@ import type { Finding } from './finding.ts'
 const secureModes: readonly (string | undefined)[] = ['require', 'verify-ca', 'verify-full']
 
 export function storageFindings(facts: ConfigFacts): readonly Finding[] {
-  const { database, databaseServer, retention, dataDirMode } = facts
+  const { databaseServer, retention, dataDirMode } = facts
   const found: Finding[] = []
   if (databaseServer !== undefined && !isLocal(databaseServer.host) && !secureModes.includes(databaseServer.sslMode))
     found.push({
       ...{ id: 'AC-301', severity: 'critical', where: 'DATABASE_URL' },
       weak: 'messages and the password of the database cross the network unencrypted',
       remedy: 'add ?sslmode=require, or better verify-full, to DATABASE_URL',
-    })
-  if (database === 'pglite' && isProduction(facts))
-    found.push({
-      ...{ id: 'AC-302', severity: 'warning', where: 'PARLEY_DATABASE' },
-      weak: 'the default database never calls fsync: what was acknowledged may be lost in a power cut',
-      remedy: 'set DATABASE_URL, or PARLEY_DATABASE=embedded-postgres',
     })
   for (const name of ['contentDays', 'receiptDays', 'auditDays'] as const) {
     if (retention[name] > defaultRetention[name])
@@ -28,7 +22,8 @@ export function storageFindings(facts: ConfigFacts): readonly Finding[] {
         remedy: 'keep it so if you have a reason to; what is not there cannot leak',
       })
   }
-  if (dataDirMode !== undefined && (dataDirMode & 0o077) !== 0)
+  // A group that may only pass through it is PostgreSQL's, where the gateway runs as root.
+  if (dataDirMode !== undefined && (dataDirMode & 0o067) !== 0)
     found.push({
       ...{ id: 'AC-304', severity: 'critical', where: 'PARLEY_DATA_DIR' },
       weak: `the folder with the database and the admin token is open to others (mode ${(dataDirMode & 0o777).toString(8)})`,
@@ -40,9 +35,4 @@ export function storageFindings(facts: ConfigFacts): readonly Finding[] {
 /** A path is a socket on this machine. */
 function isLocal(host: string): boolean {
   return host === '' || host.startsWith('/') || isLoopbackHost(host)
-}
-
-/** Whoever gives it a public address or opens it to the network means it. */
-function isProduction({ publicUrl, host }: ConfigFacts): boolean {
-  return publicUrl !== undefined || !isLoopbackHost(host)
 }

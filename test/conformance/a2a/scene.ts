@@ -4,7 +4,7 @@ import { a2a } from '../../../adapters/a2a/index.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { createObedientAgent, type ObedientAgent } from '../../doubles/a2a-agent.ts'
 import { type A2aPeer, type Binding, type Body, bindings, startA2a } from '../../doubles/a2a-peer.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 export const requiredExtension = 'urn:a2a:tck:required-extension'
 const skill = { id: 'books', name: 'Books', description: 'Keeps the books.', tags: ['books'] }
@@ -59,7 +59,7 @@ export function conformA2a(title: string, cases: readonly A2aCase[]): void {
       })
     }
   }
-  describeOnEachDatabase(title, declare, 'all')
+  describeOnDatabase(title, declare, 'all')
 }
 
 /** Sends a text and gives back the task, or the message, that came of it. */

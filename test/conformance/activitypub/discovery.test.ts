@@ -4,12 +4,12 @@ import { type ActivityPubOptions, activitypub, activitypubChannel } from '../../
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import { createTestGateway } from '../../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const origin = 'https://gw.example'
 const self = { rel: 'self', type: 'application/activity+json', href: `${origin}/ap/demo` }
 
-describeOnEachDatabase('ActivityPub: how our agents are found', (database) => {
+describeOnDatabase('ActivityPub: how our agents are found', (database) => {
   const open = (settings: ActivityPubOptions = {}) => {
     const gateway = createTestGateway(
       database(),

@@ -2,14 +2,14 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { statement } from '../../../src/storage/database.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { type Frame, framesIn, type Scene, startScene, stream, textIn, typesOf } from './scene.ts'
 
 const outdate = statement('test_outdate', `update pending_actions set expires_at = now() - interval '1 s'`)
 const payment = { id: 'call-1', name: 'bank__pay', arguments: '{"amount":7}' }
 const glance = { id: 'call-2', name: 'bank__look', arguments: '{}' }
 
-describeOnEachDatabase('an AG-UI stream', (database) => {
+describeOnDatabase('an AG-UI stream', (database) => {
   let scene: Scene
   beforeEach(async () => {
     scene = await startScene(database())
@@ -168,7 +168,7 @@ describeOnEachDatabase('an AG-UI stream', (database) => {
   })
 })
 
-describeOnEachDatabase('an AG-UI stream of a function', (database) => {
+describeOnDatabase('an AG-UI stream of a function', (database) => {
   let scene: Scene | undefined
   afterEach(async () => {
     await scene?.stop()

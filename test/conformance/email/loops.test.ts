@@ -7,7 +7,7 @@ import { webHmac } from '../../../src/verification/index.ts'
 import { draftMail } from '../../doubles/mail-maker.ts'
 import { localDomain, type MailScene, openMailScene } from '../../doubles/mail-scene.ts'
 import { settleUntil } from '../../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 type Row = { readonly state: string; readonly reason: string | null }
 type Mail = { readonly from?: string; readonly to?: string; readonly envelopeFrom?: string; readonly body?: string }
@@ -16,7 +16,7 @@ const rows = statement('test_mail_rows', 'select state, reason from inbox order 
 const deliveries = statement('test_mail_deliveries', 'select * from outbox order by ordinal')
 const siblingSecret = 'a-secret-that-two-gateways-share-0001'
 
-describeOnEachDatabase('mail from machines', (database) => {
+describeOnDatabase('mail from machines', (database) => {
   let scene: MailScene
   let mails = 0
   beforeEach(async () => {
@@ -213,7 +213,7 @@ describeOnEachDatabase('mail from machines', (database) => {
   })
 })
 
-describeOnEachDatabase('mail from nobody', (database) => {
+describeOnDatabase('mail from nobody', (database) => {
   let scene: MailScene
   beforeEach(async () => {
     // Nobody is believed for being near: what is not signed is from nobody.

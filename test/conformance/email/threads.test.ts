@@ -7,7 +7,7 @@ import { statement } from '../../../src/storage/database.ts'
 import { draftMail } from '../../doubles/mail-maker.ts'
 import { localDomain, type MailScene, openMailScene, type SentOut } from '../../doubles/mail-scene.ts'
 import { settleUntil } from '../../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 type Row = {
   readonly id: string
@@ -30,7 +30,7 @@ const renamed = statement(
    select tenant, connection, agent, $1, conversation_id from conversation_aliases limit 1`,
 )
 
-describeOnEachDatabase('mail in threads', (database) => {
+describeOnDatabase('mail in threads', (database) => {
   let scene: MailScene
   let heard: string[][]
   let mails = 0

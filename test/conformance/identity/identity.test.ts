@@ -1,6 +1,6 @@
 // The conformance cases of identity, and the list that says which of them there are.
 import { describe, expect, test } from 'vitest'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { conform } from '../conform.ts'
 import { addressCases } from './address-cases.ts'
 import { chainCases } from './chain-cases.ts'
@@ -17,8 +17,8 @@ conform('msg 17.6: identity and trust', evidenceCases)
 conform('msg 17.13: chains', chainCases)
 conform('msg 17.13: streams', streamCases)
 conform('loop 7.7: principals, access, consent', principalCases)
-describeOnEachDatabase('msg 17.13', (database) => conform('segments', segmentCases(database)))
-describeOnEachDatabase('loop 7.7', (database) => conform('tokens', tokenCases(database)))
+describeOnDatabase('msg 17.13', (database) => conform('segments', segmentCases(database)))
+describeOnDatabase('loop 7.7', (database) => conform('tokens', tokenCases(database)))
 
 // Only their ids are looked at here: no database is asked for.
 const unasked = () => expect.unreachable('nothing is run')

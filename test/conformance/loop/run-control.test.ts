@@ -1,5 +1,5 @@
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { conform } from '../conform.ts'
 import { runControlCases } from './run-control-cases.ts'
 
-describeOnEachDatabase('run control', (database) => conform('who may touch a run', runControlCases(database)))
+describeOnDatabase('run control', (database) => conform('who may touch a run', runControlCases(database)))

@@ -1,5 +1,5 @@
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { conform } from '../conform.ts'
 import { sessionCases } from './session-cases.ts'
 
-describeOnEachDatabase('sessions', (database) => conform('and whose they are', sessionCases(database)))
+describeOnDatabase('sessions', (database) => conform('and whose they are', sessionCases(database)))

@@ -1,6 +1,6 @@
 // The conformance cases of Slack, and the list that says which of them there are.
 import { describe, expect, test } from 'vitest'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { conform } from '../conform.ts'
 import { acceptCases } from './accept-cases.ts'
 import { coverage, specified } from './coverage.ts'
@@ -15,7 +15,7 @@ conform('slack 8.3: normalization', normalizeCases)
 conform('slack 8.4: outbound', outboundCases)
 conform('slack 8.4: streams', liveCases)
 conform('msg 17.3', messageCases)
-describeOnEachDatabase('slack 8.1', (database) => conform('accepting', acceptCases(database)))
+describeOnDatabase('slack 8.1', (database) => conform('accepting', acceptCases(database)))
 
 // Only their ids are looked at here: no database is asked for.
 const unasked = () => expect.unreachable('nothing is run')

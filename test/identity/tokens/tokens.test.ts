@@ -5,7 +5,7 @@ import { statement } from '../../../src/storage/database.ts'
 import { createTokenStore } from '../../../src/storage/token-store.ts'
 import { sha256Hex } from '../../../src/verification/index.ts'
 import { madeToken, plainTerms, tokenDeps } from '../../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const everything = statement('test_tokens', 'select row_to_json(t)::text as line from tokens t')
 const age = (minutes: number) =>
@@ -17,7 +17,7 @@ const twin = statement(
    select tenant, ('01900000-0000-7000-8000-aaaa' || right(id::text, 8))::uuid, 'another', 'twin', scopes from tokens`,
 )
 
-describeOnEachDatabase('a token', (database) => {
+describeOnDatabase('a token', (database) => {
   const deps = () => tokenDeps(database())
   const made = (expiresInMs: number | null = null) => madeToken(database(), { label: 'backup', expiresInMs })
 

@@ -10,13 +10,13 @@ import { type Fediverse, startFediverse } from '../../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../../doubles/fediverse-gateway.ts'
 import { aMention, everybody, type Person, personKeys, settlePerson } from '../../doubles/fediverse-person.ts'
 import { settleUntil } from '../../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const social = 'social.localhost'
 const outside = 'elsewhere.example.com'
 const keys = personKeys()
 
-describeOnEachDatabase('what others write down', (database) => {
+describeOnDatabase('what others write down', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway
   let inside: Server

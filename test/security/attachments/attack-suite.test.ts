@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { memoryBlobs } from '../../doubles/memory-blobs.ts'
 import { madeToken } from '../../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const origin = 'https://parley.example'
 const object = '/storage/v1/object/sign/agent-files'
@@ -14,7 +14,7 @@ const script = '<script>alert(document.cookie)</script>'
 
 type Uploaded = { readonly path: string; readonly mime_type: string; readonly url: string }
 
-describeOnEachDatabase('an attack with a file', (database) => {
+describeOnDatabase('an attack with a file', (database) => {
   let api: Api
   let blobs: ReturnType<typeof memoryBlobs>
   beforeEach(() => {

@@ -3,9 +3,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Api, hopHeaders, startApi } from '../../doubles/api.ts'
 import { madeToken } from '../../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-describeOnEachDatabase('the API', (database) => {
+describeOnDatabase('the API', (database) => {
   let api: Api
   let token: string
   beforeEach(async () => {

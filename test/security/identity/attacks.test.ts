@@ -12,7 +12,7 @@ import { loopbackArrival, loopbackSecret } from '../../doubles/loopback/fixtures
 import { type LoopbackEvent, signLoopback } from '../../doubles/loopback/index.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const member = 'space:T123/U1'
 const issuer = 'connector.example'
@@ -43,7 +43,7 @@ const grant = statement(
 )
 const stored = statement('test_stored', 'select message, raw from inbox order by seq desc limit 1')
 
-describeOnEachDatabase('an attacker', (database) => {
+describeOnDatabase('an attacker', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
   let other: AttestingGateway

@@ -14,7 +14,7 @@ import {
   startTokenIssuer,
   type TokenIssuerDouble,
 } from '../../doubles/token-issuer.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const inbox = statement('test_inbox', 'select id from inbox')
 const seconds = () => Math.floor(Date.now() / 1000)
@@ -123,7 +123,7 @@ const attacks: [string, () => Promise<string> | string, string][] = [
   ['one without any scope', () => issuer.sign({ scope: undefined }), 'insufficient_scope'],
 ]
 
-describeOnEachDatabase('the API with an issuer', (database) => {
+describeOnDatabase('the API with an issuer', (database) => {
   let api: Api
   const settings = () => ({ issuer: issuer.origin, jwksUrl: `${issuer.origin}/keys`, audience })
   beforeEach(() => {

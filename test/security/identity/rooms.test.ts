@@ -11,7 +11,7 @@ import { type ScriptedModelServer, startScriptedModel } from '../../doubles/scri
 import { callOfSlowTool, slowTool } from '../../doubles/slow-tool.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const listed: AccessRule = { mode: 'allow_list', allow: ['loopback:admin'] }
 const paired: AccessRule = { mode: 'pairing', allow: ['loopback:admin'] }
@@ -33,7 +33,7 @@ const runs = statement('test_runs', 'select owner, status from runs order by cre
 
 type Fate = { readonly id: string; readonly state: string; readonly reason: string | null; readonly isInTurn: boolean }
 
-describeOnEachDatabase('a stranger in a room', (database) => {
+describeOnDatabase('a stranger in a room', (database) => {
   let vendor: VendorStub
   let server: ScriptedModelServer
   let gateway: TestGateway

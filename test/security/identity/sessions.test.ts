@@ -19,7 +19,7 @@ import {
   type TestGateway,
 } from '../../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const webhookSecret = 'a-webhook-secret-of-forty-characters-xyz'
 const alice = { id: 1, subject: 'telegram:1' }
@@ -34,7 +34,7 @@ const statesOf = statement('test_states', 'select message_id as id, state, reaso
 const runsOf = statement('test_runs', 'select id, owner, status from runs order by created_at')
 const actionsOf = statement('test_actions', 'select id, status, resolver from pending_actions')
 
-describeOnEachDatabase('what belongs to Alice', (database) => {
+describeOnDatabase('what belongs to Alice', (database) => {
   let vendor: VendorStub
   let api: TelegramApi
   let gateway: TestGateway

@@ -13,7 +13,7 @@ import { createTestApp, operatorToken } from '../../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { tablesWith } from '../../doubles/traces.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const grant = statement(
   'test_grant',
@@ -21,7 +21,7 @@ const grant = statement(
    values ('default', $1, 'loopback:' || $2, 'allow', 'test', 'test')`,
 )
 
-describeOnEachDatabase('whom a room talks with', (database) => {
+describeOnDatabase('whom a room talks with', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
 

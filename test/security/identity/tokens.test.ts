@@ -5,12 +5,12 @@ import { statement } from '../../../src/storage/database.ts'
 import { type Api, type ApiCall, startApi } from '../../doubles/api.ts'
 import { operatorToken } from '../../doubles/test-app.ts'
 import { madeToken } from '../../doubles/tokens.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const inbox = statement('test_inbox', 'select id from inbox')
 const uses = statement('test_uses', 'select last_used_at from tokens where last_used_at is not null')
 
-describeOnEachDatabase('the API', (database) => {
+describeOnDatabase('the API', (database) => {
   let api: Api
   beforeEach(() => {
     api = startApi(database(), undefined, 5_000)

@@ -9,13 +9,13 @@ import { type FediverseGateway, startFediverseGateway } from '../../../doubles/f
 import { type Delivered, isSignedBy, type Person, settlePerson } from '../../../doubles/fediverse-person.ts'
 import { memoryRecords } from '../../../doubles/memory-records.ts'
 import { settleUntil } from '../../../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../../../setup/each-database.ts'
+import { describeOnDatabase } from '../../../setup/describe-on-database.ts'
 import { command, deskAt } from './desk.ts'
 
 const [social, other] = ['social.localhost', 'other.localhost']
 type ShownKey = { readonly id: string; readonly publicKeyPem: string }
 
-describeOnEachDatabase('new keys', (database) => {
+describeOnDatabase('new keys', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway
   let alice: Person

@@ -11,13 +11,13 @@ import {
 } from '../../../doubles/fediverse-gateway.ts'
 import { type Person, settlePerson } from '../../../doubles/fediverse-person.ts'
 import { settleUntil } from '../../../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../../../setup/each-database.ts'
+import { describeOnDatabase } from '../../../setup/describe-on-database.ts'
 import { command, deskAt } from './desk.ts'
 
 const social = 'social.localhost'
 const rows = statement('test_people_rows', 'select kind, reason from inbox order by seq')
 
-describeOnEachDatabase('followers of an agent', (database) => {
+describeOnDatabase('followers of an agent', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway
   let alice: Person

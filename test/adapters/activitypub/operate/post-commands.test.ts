@@ -5,12 +5,12 @@ import { type Fediverse, startFediverse } from '../../../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../../../doubles/fediverse-gateway.ts'
 import { aMention, type Person, settlePerson } from '../../../doubles/fediverse-person.ts'
 import { settleUntil } from '../../../doubles/test-gateway.ts'
-import { describeOnEachDatabase } from '../../../setup/each-database.ts'
+import { describeOnDatabase } from '../../../setup/describe-on-database.ts'
 import { command, deskAt } from './desk.ts'
 
 const social = 'social.localhost'
 
-describeOnEachDatabase('commands about posts and blocks', (database) => {
+describeOnDatabase('commands about posts and blocks', (database) => {
   let fediverse: Fediverse
   let bot: FediverseGateway
   let alice: Person

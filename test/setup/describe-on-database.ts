@@ -1,32 +1,17 @@
-// Declares a suite once and runs it on both databases: PGlite in memory, and a clone of a migrated PostgreSQL template.
-import { afterAll, afterEach, beforeAll, describe } from 'vitest'
+// Declares a suite that works on a migrated database of its own: a clone of a template that is migrated once per run.
+import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type Database, statement } from '../../src/storage/database.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { openPglite } from '../../src/storage/pglite.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
-import { clonedDatabase, migrationsFolder } from './cloned-database.ts'
+import { clonedDatabase } from './cloned-database.ts'
 import { describeOnPostgres, type TestDatabase } from './databases.ts'
 
-// Opening PGlite takes a second; the files of one worker share it and leave it empty behind them.
-let sharedPglite: Promise<Database> | undefined
-
-/** `emptied`: after every test, or once after all of them, for suites whose gateway stays at work in between. */
-export function describeOnEachDatabase(
+/** `emptied`: after every test, or not at all, for suites whose gateway stays at work in between. */
+export function describeOnDatabase(
   name: string,
   declareTests: (database: () => Database) => void,
   emptied: 'each' | 'all' = 'each',
 ): void {
-  const afterTests = emptied === 'each' ? afterEach : afterAll
-  describe(`${name} on PGlite`, () => {
-    let database: Database
-    beforeAll(async () => {
-      sharedPglite ??= openMigratedPglite()
-      database = await sharedPglite
-    })
-    afterTests(() => empty(database))
-    declareTests(() => database)
-  })
-  describeOnPostgres(`${name} on PostgreSQL`, (adminUrl) => {
+  describeOnPostgres(name, (adminUrl) => {
     let clone: TestDatabase
     let database: Database
     beforeAll(async () => {
@@ -40,12 +25,6 @@ export function describeOnEachDatabase(
     })
     declareTests(() => database)
   })
-}
-
-async function openMigratedPglite(): Promise<Database> {
-  const database = await openPglite({ isNew: true })
-  await migrate(database, migrationsFolder)
-  return database
 }
 
 // Truncating forty tables after every test makes and removes some two hundred files: a third of a run's time. Most tables hold nothing,

@@ -1,23 +1,23 @@
 // Keeps one PostgreSQL process running while the gateway runs: starts it again when it dies, stops it with us.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../../contract/index.ts'
-import { trimLogs } from './logs.ts'
-import { type Server, type ServerPlace, signalServer, startServer, stopServer } from './server.ts'
+import { signalProcess } from './postmaster.ts'
+import { logFileOf, type Server, type ServerPlace, startServer, stopServer, trimLog } from './server.ts'
 
 const firstPauseMs = 200
 const maxPauseMs = 10_000
 const trimEveryMs = 60 * 60_000
 
-/** Gives back how to stop. The port stays, so that connections find the new process by themselves. */
-export function keepRunning(place: ServerPlace, first: Server, log: Log | undefined): () => Promise<void> {
+/** Gives back how to stop. The socket's path stays, so that connections find the new process by themselves. */
+export function supervise(place: ServerPlace, first: Server, log: Log | undefined): () => Promise<void> {
   let server: Server | undefined = first
   const stopping = new AbortController()
   const onExit = (): void => {
     // The last breath of a process that ends without its orderly stop: better a stopping database than an orphan.
-    if (server !== undefined) signalServer(server.pid, 'SIGINT')
+    if (server !== undefined) signalProcess(server.pid, 'SIGINT')
   }
   process.once('exit', onExit)
-  const trimmer = setInterval(() => void trimLogs(place.folder), trimEveryMs)
+  const trimmer = setInterval(() => void trimLog(logFileOf(place.folder)), trimEveryMs)
   trimmer.unref()
 
   const watched = (async () => {
@@ -26,7 +26,7 @@ export function keepRunning(place: ServerPlace, first: Server, log: Log | undefi
       if (stopping.signal.aborted) return
       log?.error('embedded_postgres_ended', { pid: server?.pid ?? 0 })
       server = undefined
-      server = await startAgain(place, first.port, stopping.signal, log)
+      server = await startAgain(place, stopping.signal, log)
     }
   })()
 
@@ -39,16 +39,11 @@ export function keepRunning(place: ServerPlace, first: Server, log: Log | undefi
   }
 }
 
-/** Right after a crash survivors may still hold the shared memory for a moment, and PostgreSQL refuses to start beside them. */
-async function startAgain(
-  place: ServerPlace,
-  port: number,
-  signal: AbortSignal,
-  log: Log | undefined,
-): Promise<Server | undefined> {
+/** A full disk or a missing file may keep it from starting; what is mended is noticed within seconds. */
+async function startAgain(place: ServerPlace, signal: AbortSignal, log: Log | undefined): Promise<Server | undefined> {
   for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
     try {
-      const server = await startServer(place, port, signal)
+      const server = await startServer(place, signal)
       log?.info('embedded_postgres_restarted', { pid: server.pid })
       return server
     } catch (error) {
