@@ -27,7 +27,8 @@ export const startCommand = command({
     const log = createLog(config.logLevel)
     logLastWords(log)
     const running = await startNode({ config, migrationsFolder, log, tell })
-    process.stdout.write(welcome(running, config))
+    // Standard output is the log's.
+    process.stderr.write(welcome(running, config))
     stopOnSignal(running)
   },
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { LogFacts } from '../../src/contract/index.ts'
 import { failureFacts, GatewayError } from '../../src/contract/index.ts'
-import { createLog } from '../../src/node/log.ts'
+import { createLog, inWords } from '../../src/node/log.ts'
 
 function logged(level: string, write: (log: ReturnType<typeof createLog>) => void): Record<string, unknown>[] {
   const lines: string[] = []
@@ -76,4 +76,11 @@ test.each([
   ['a name somebody wrote', () => Object.assign(new Error('x'), { name: 'the secret name' })],
 ])('is not fooled by %s', (_name, make) => {
   expect(JSON.stringify(failureFacts(make(), 'agent_failed'))).not.toContain('secret')
+})
+
+test('on a terminal a line is words: time, level, event and facts', () => {
+  let shown = ''
+  const terminal = { write: (text: string) => (shown += text) }
+  createLog('info', inWords(terminal)).warn('delivery_failed', { connection: 'slack/default', attempt: 2 })
+  expect(shown).toMatch(/^\d\d:\d\d:\d\d warn {2}delivery_failed connection=slack\/default attempt=2\n$/)
 })
