@@ -26,6 +26,9 @@ export type OpenOptions = {
   readonly tell?: (line: string) => void
 }
 
+/** A connection of PostgreSQL takes some five megabytes once it knows our statements. */
+const embeddedConnections = 6
+
 export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase> {
   const opened = await open(options)
   try {
@@ -54,7 +57,7 @@ async function open({ config, lockServer, failpoint, log, tell }: OpenOptions): 
   try {
     const { dataDir, postgresSettings: settings } = config
     const server = await startEmbeddedPostgres({ dataDir, settings, log, tell })
-    const database = openPostgres({ url: server.url, isShared: false, ...hook })
+    const database = openPostgres({ url: server.url, isShared: false, maxConnections: embeddedConnections, ...hook })
     return {
       database,
       async close() {

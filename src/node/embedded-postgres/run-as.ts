@@ -89,10 +89,12 @@ async function works(way: RunAs, { dataDir, postgres, libraryPath }: Places): Pr
     way.kind === 'user'
       ? commandAs(way, postgres, ['--version'], libraryPath)
       : commandAs(way, 'sh', probe, libraryPath)
-  return promisify(execFile)(command.file, command.args, { ...command.options, timeout: 30_000 }).then(
-    () => true,
-    () => false,
-  )
+  try {
+    await promisify(execFile)(command.file, command.args, { ...command.options, timeout: 30_000 })
+    return true
+  } catch {
+    return false
+  }
 }
 
 async function findAccount(): Promise<Ids | undefined> {
