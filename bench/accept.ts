@@ -10,9 +10,7 @@ const taking: Taking = {
   gateways: {
     noop: { storage: 'nothing', drains: false },
     postgres: { storage: 'postgres', drains: false },
-    pglite: { storage: 'pglite', drains: false },
     'postgres-drain': { storage: 'postgres', drains: true },
-    'pglite-drain': { storage: 'pglite', drains: true },
   },
   rivals: [],
   warmRequests: 12_000,

@@ -10,7 +10,6 @@ import { connectionCounts, runTaking, type Taking } from './taking.ts'
 const gateways: Taking['gateways'] = {
   noop: { storage: 'nothing', drains: false },
   postgres: { storage: 'postgres', drains: false },
-  pglite: { storage: 'pglite', drains: false },
 }
 const rivals = ['fedify'] as const
 const flood = 'flood'

@@ -8,7 +8,6 @@ import { connectionCounts, runTaking, type Taking } from './taking.ts'
 const gateways: Taking['gateways'] = {
   noop: { storage: 'nothing', drains: false },
   postgres: { storage: 'postgres', drains: false },
-  pglite: { storage: 'pglite', drains: false },
 }
 
 /** Aim: our own part is at most a quarter of what the libraries do as they are documented. */

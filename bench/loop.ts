@@ -1,9 +1,5 @@
 // Scenario `loop`: what a turn costs beside what the agent itself does. The loop alone beside the bare loop of the AI SDK; a
 // turn through the gateway beside one of a plain function; a turn in a long conversation beside one in a short one.
-import { rmSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Asked } from './arguments.ts'
 import { agents, type BareRun, bareRuns } from './loop/agents.ts'
 import { type Cost, type LoopGateway, startLoopGateway } from './loop/gateway.ts'
@@ -13,7 +9,7 @@ import { startPostgres } from './postgres.ts'
 import { waitForQuiet } from './quiet.ts'
 import type { Say, ScenarioResults } from './scenario.ts'
 
-export const loopSubjects: readonly string[] = ['alone', 'pglite', 'postgres']
+export const loopSubjects: readonly string[] = ['alone', 'postgres']
 
 const runsPerSample = 300
 const turnsPerSample = 48
@@ -23,17 +19,15 @@ const pairsPerRound = 4
 const maxQuietMs = 2_000
 
 export async function runLoopScenario(asked: Asked, say: Say): Promise<ScenarioResults> {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
   const postgres = asked.subjects.includes('postgres') ? await startPostgres() : undefined
   const samples: LoopSample[] = []
   try {
     if (asked.subjects.includes('alone')) samples.push(...(await bare(asked, say)))
-    for (const storage of asked.subjects.filter((name) => name !== 'alone')) {
-      const gateway = await startLoopGateway(folder, storage === 'postgres' ? postgres : undefined)
+    if (postgres !== undefined) {
+      const gateway = await startLoopGateway(postgres)
       try {
-        samples.push(...(await turns(gateway, storage, asked, say)))
-        samples.push(...(await lengths(gateway, storage, asked, say)))
+        samples.push(...(await turns(gateway, asked, say)))
+        samples.push(...(await lengths(gateway, asked, say)))
       } finally {
         await gateway.close()
       }
@@ -72,20 +66,15 @@ async function measure({ run }: BareRun, times: number): Promise<Cost> {
   return { turns: times, ms, cpuMicros: user + system, databaseCpuMicros: null, statements: {} }
 }
 
-async function turns(
-  gateway: LoopGateway,
-  storage: string,
-  { rounds }: Asked,
-  say: Say,
-): Promise<readonly LoopSample[]> {
+async function turns(gateway: LoopGateway, { rounds }: Asked, say: Say): Promise<readonly LoopSample[]> {
   const samples: LoopSample[] = []
   for (let round = 0; round <= rounds; round += 1) {
-    say(`${storage}: turns, round ${round} of ${rounds}`)
+    say(`postgres: turns, round ${round} of ${rounds}`)
     const idleBefore = await waitForQuiet(round === 0 ? 0 : maxQuietMs)
     for (const { slug } of agents) {
       for (let time = 0; time < (round === 0 ? 5 : 1); time += 1) {
         const cost = await gateway.takeTurns(slug, names(`turn-${round}-${time}`, turnsPerSample))
-        if (round > 0) samples.push({ part: 'turns', storage, subject: slug, round, idleBefore, ...cost })
+        if (round > 0) samples.push({ part: 'turns', storage: 'postgres', subject: slug, round, idleBefore, ...cost })
       }
     }
   }
@@ -93,18 +82,13 @@ async function turns(
 }
 
 /** A short conversation is used once, so that it stays short; which of the two goes first changes from pair to pair. */
-async function lengths(
-  gateway: LoopGateway,
-  storage: string,
-  { rounds }: Asked,
-  say: Say,
-): Promise<readonly LoopSample[]> {
-  say(`${storage}: making conversations of ${longLength} messages`)
+async function lengths(gateway: LoopGateway, { rounds }: Asked, say: Say): Promise<readonly LoopSample[]> {
+  say(`postgres: making conversations of ${longLength} messages`)
   const long = names('long', sessionsPerSample)
   await growSessions(gateway, long, longLength)
   const samples: LoopSample[] = []
   for (let pair = 0; pair <= rounds * pairsPerRound; pair += 1) {
-    if (pair % pairsPerRound === 1) say(`${storage}: lengths, pair ${pair} of ${rounds * pairsPerRound}`)
+    if (pair % pairsPerRound === 1) say(`postgres: lengths, pair ${pair} of ${rounds * pairsPerRound}`)
     const short = names(`short-${pair}`, sessionsPerSample)
     await growSessions(gateway, short, shortLength)
     const idleBefore = await waitForQuiet(pair === 0 ? 0 : maxQuietMs / 4)
@@ -113,7 +97,7 @@ async function lengths(
       const cost = await gateway.takeTurns('answer', conversations)
       const subject = conversations === long ? 'long' : 'short'
       // The first pair warms up the statements.
-      if (pair > 0) samples.push({ part: 'lengths', storage, subject, round: pair, idleBefore, ...cost })
+      if (pair > 0) samples.push({ part: 'lengths', storage: 'postgres', subject, round: pair, idleBefore, ...cost })
     }
   }
   return samples

@@ -5,7 +5,7 @@ export const settingsVariable = 'BENCH_SUBJECT'
 export const adminToken = 'admin-token-of-the-bench'
 
 /** What stands behind the gateway; `nothing` answers every commit at once. */
-export type Storage = 'nothing' | 'postgres' | 'pglite'
+export type Storage = 'nothing' | 'postgres'
 
 /** Whose webhooks they are. */
 export type Wire = 'loopback' | 'telegram' | 'slack' | 'a2a' | 'a2a-stream' | 'email' | 'activitypub'

@@ -31,7 +31,6 @@ type Aims = { readonly timesFloor: number; readonly statementsPerEvent?: number 
 const aims: Readonly<Record<string, Aims>> = {
   noop: { timesFloor: 3 },
   postgres: { timesFloor: 5, statementsPerEvent: 1 },
-  pglite: { timesFloor: 8, statementsPerEvent: 1 },
 }
 
 export function summarize(samples: readonly Sample[]): readonly Summary[] {

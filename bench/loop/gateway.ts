@@ -1,5 +1,4 @@
 // A whole gateway in this process, on a real database, whose turns are taken when the bench says so and are counted.
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { assemble } from '../../src/assemble.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -8,7 +7,6 @@ import { createLog } from '../../src/node/log.ts'
 import { nodeHmac } from '../../src/node/node-hmac.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { migrate } from '../../src/storage/migrate.ts'
-import { openPglite } from '../../src/storage/pglite.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { loopbackArrival, loopbackSecret } from '../../test/doubles/loopback/fixtures.ts'
 import { loopbackClientId } from '../../test/doubles/loopback/index.ts'
@@ -32,9 +30,9 @@ export type LoopGateway = {
   readonly close: () => Promise<void>
 }
 
-export async function startLoopGateway(folder: string, postgres: BenchPostgres | undefined): Promise<LoopGateway> {
+export async function startLoopGateway(postgres: BenchPostgres): Promise<LoopGateway> {
   const statements = new Map<string, number>()
-  const opened = await open(folder, postgres)
+  const opened = await open(postgres)
   const database = countedDatabase(opened, statements)
   let sends = 0
   let lastSendAt = 0
@@ -72,11 +70,11 @@ export async function startLoopGateway(folder: string, postgres: BenchPostgres |
     database: opened,
     async takeTurns(agent, conversations) {
       for (const conversation of conversations) await accept(agent, conversation)
-      const before = { sends, statements: new Map(statements), database: await postgres?.cpuMicros() }
+      const before = { sends, statements: new Map(statements), database: await postgres.cpuMicros() }
       const [startedAt, cpu] = [performance.now(), process.cpuUsage()]
       await gateway.drain({ deadline: AbortSignal.timeout(60_000), untilIdle: true })
       const { user, system } = process.cpuUsage(cpu)
-      const after = await postgres?.cpuMicros()
+      const after = await postgres.cpuMicros()
       if (sends - before.sends !== conversations.length) throw new Error('not every turn was answered')
       return {
         turns: conversations.length,
@@ -94,11 +92,8 @@ export async function startLoopGateway(folder: string, postgres: BenchPostgres |
   }
 }
 
-async function open(folder: string, postgres: BenchPostgres | undefined): Promise<Database> {
-  const database =
-    postgres === undefined
-      ? await openPglite({ folder: join(folder, 'pglite'), isNew: true })
-      : openPostgres({ url: await postgres.createDatabase() })
+async function open(postgres: BenchPostgres): Promise<Database> {
+  const database = openPostgres({ url: await postgres.createDatabase() })
   // The bundle lies in dist, beside the folder of the migrations.
   await migrate(database, fileURLToPath(new URL('../drizzle', import.meta.url)))
   return database

@@ -24,6 +24,6 @@ update sessions s set next_seq = $2::int from grown g where s.id = g.id`,
 
 export async function growSessions(gateway: LoopGateway, conversations: readonly string[], length: number) {
   await gateway.takeTurns('answer', conversations)
-  // A few at a time: a statement over eighty thousand rows holds the embedded database for long.
+  // One at a time: a statement over eighty thousand rows would take long.
   for (const conversation of conversations) await gateway.database.query(grow, [JSON.stringify([conversation]), length])
 }

@@ -23,7 +23,7 @@ export function compare(samples: readonly Sample[], rivals: readonly string[]): 
 }
 
 /** Only what keeps messages is judged, unless told. */
-const judged: readonly string[] = ['postgres', 'pglite']
+const judged: readonly string[] = ['postgres']
 
 export function judgeBeside(
   summaries: readonly Compared[],

@@ -11,14 +11,12 @@ export function databaseOfNothing(): Database {
     query: async (statement, params) => (accepting.includes(statement.name) ? acceptedRows(params) : []) as never,
   }
   return {
-    kind: 'postgres',
     isShared: true,
     ...sql,
     accepting: sql,
     observing: sql,
     transaction: (work) => work(sql),
     listen: async () => async () => {},
-    maintain: async () => {},
     close: async () => {},
   }
 }

@@ -103,7 +103,7 @@ describe('npm run bench', () => {
 
   test.each([
     [['nonsense'], 'name one scenario: a2a, accept, activitypub, email, loop, policy, render, slack, telegram'],
-    [['loop', '--subjects', 'floor'], 'no subject "floor"; there are alone, pglite, postgres'],
+    [['loop', '--subjects', 'floor'], 'no subject "floor"; there are alone, postgres'],
     [['accept', '--subjects', 'floor,rocket'], 'no subject "rocket"'],
     [['accept', '--rounds', '0'], '--rounds must be a whole number from 1 to 50'],
     [['accept', '--seconds', '3600'], '--seconds must be a number from 0.2 to 30'],

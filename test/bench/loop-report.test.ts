@@ -14,20 +14,20 @@ const samples = [
 test('a long conversation is compared with the short one of its own round, by the median', () => {
   expect(loopVerdicts(samples)).toEqual([
     {
-      subject: 'pglite long',
+      subject: 'postgres long',
       measure: 'CPU of a turn, times that of a short conversation',
       value: 1.2,
       aim: 1.3,
       isMet: true,
     },
     {
-      subject: 'pglite long',
+      subject: 'postgres long',
       measure: 'time of a turn, times that of a short conversation',
       value: 1,
       aim: 1.3,
       isMet: true,
     },
-    { subject: 'pglite tools', measure: 'statements per journaled step', value: 2, aim: 2, isMet: true },
+    { subject: 'postgres tools', measure: 'statements per journaled step', value: 2, aim: 2, isMet: true },
   ])
 })
 
@@ -42,5 +42,5 @@ test('the table names what each figure is a multiple of', () => {
 
 function sample(part: LoopSample['part'], subject: string, round: number, cpuPerTurn: number): LoopSample {
   const cost = { turns: 8, ms: 80, cpuMicros: cpuPerTurn * 8, databaseCpuMicros: null, statements: {} }
-  return { part, storage: 'pglite', subject, round, idleBefore: 1, ...cost }
+  return { part, storage: 'postgres', subject, round, idleBefore: 1, ...cost }
 }

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { createLocalJWKSet, flattenedVerify } from 'jose'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { a2a, a2aChannel } from '../../adapters/a2a/index.ts'
 import { defineAgent } from '../../src/agent/agent.ts'
 import type { A2aAgentOptions } from '../../src/agent/remote/options.ts'
@@ -12,8 +12,6 @@ import { a2aAgent } from '../../src/agent/remote/remote-agent.ts'
 import type { JsonObject } from '../../src/contract/index.ts'
 import type { AttestationVerifier } from '../../src/identity/trust/admit-forwarded.ts'
 import type { TrustedIssuer } from '../../src/identity/trust/trusted-issuers.ts'
-import { migrate } from '../../src/storage/migrate.ts'
-import { openPglite } from '../../src/storage/pglite.ts'
 import { canonicalJson } from '../../src/verification/index.ts'
 import { createObedientAgent, type ObedientAgent } from '../doubles/a2a-agent.ts'
 import { aMessage, type Body } from '../doubles/a2a-peer.ts'
@@ -21,7 +19,6 @@ import { type AtWork, putToWork } from '../doubles/at-work.ts'
 import { createTestApp } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { migrationsFolder } from '../setup/cloned-database.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const issuer = 'parley.localhost'
@@ -52,101 +49,101 @@ const verifierWith = (readCard: () => Promise<Body>): AttestationVerifier => ({
   },
 })
 
-let other: Awaited<ReturnType<typeof openPglite>>
-beforeAll(async () => {
-  other = await openPglite({ isNew: true })
-  await migrate(other, migrationsFolder)
-}, 60_000)
-afterAll(() => other.close())
-
 describeOnDatabase('a gateway that forwards', (database) => {
-  let vendor: VendorStub
-  let here: TestGateway
-  let there: TestGateway
-  let work: AtWork
-  let obedient: ObedientAgent
-  let server: Server
-  let thereApp: ReturnType<typeof createTestApp>
-  let hereApp: ReturnType<typeof createTestApp>
+  describeOnDatabase('to one with a database of its own', (other) => {
+    let vendor: VendorStub
+    let here: TestGateway
+    let there: TestGateway
+    let work: AtWork
+    let obedient: ObedientAgent
+    let server: Server
+    let thereApp: ReturnType<typeof createTestApp>
+    let hereApp: ReturnType<typeof createTestApp>
 
-  beforeEach(async () => {
-    vendor = await startVendorStub()
-    obedient = createObedientAgent()
-  })
-  afterEach(async () => {
-    here.stop()
-    await work.stop()
-    there.stop()
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-    await vendor.close()
-  })
-
-  const start = async (trusted: readonly TrustedIssuer[], options: A2aAgentOptions): Promise<void> => {
-    const attestations = verifierWith(async () => (await hereApp.request('/.well-known/adapter-card')).json())
-    const config = { agents: [obedient.agent], connections: [a2a()], trustedIssuers: trusted, ports: { attestations } }
-    there = createTestGateway(other, config, { sealKeys }, [a2aChannel])
-    thereApp = createTestApp(there, other)
-    work = putToWork(there)
-    const listener = getRequestListener(thereApp.fetch)
-    server = createServer((incoming, outgoing) => void listener(incoming, outgoing))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a2a/demo`
-    const agents = [defineAgent({ slug: 'far', model: a2aAgent(url, options) })]
-    here = createTestGateway(database(), { agents, connections: loopbackConnections(vendor.origin) }, { sealKeys })
-    hereApp = createTestApp(here, database())
-  }
-  const say = async () => {
-    await here.deliver({ id: 'm1', from: 'ada', text: 'hello' })
-    await settleUntil(here, () => vendor.messages.length > 0)
-    return obedient.heard.at(-1)
-  }
-
-  test('tells the agent it was told to tell who speaks, and is believed by whoever trusts it', async () => {
-    await start([trust], { vouchTo: audience })
-    const heard = await say()
-    expect(heard?.sender.dropped_evidence).toBeUndefined()
-    expect(heard?.sender.identities?.at(-1)).toMatchObject({
-      ...{ subject: 'loopback:ada', issuer, audience, assurance: 'platform' },
-      proof: { type: 'signed-attestation', alg: 'EdDSA' },
+    beforeEach(async () => {
+      vendor = await startVendorStub()
+      obedient = createObedientAgent()
     })
-    const card: Body = await (await hereApp.request('/.well-known/adapter-card')).json()
-    expect(card).toMatchObject({ issuer, keys: { active: [{ crv: 'Ed25519', use: 'sig' }], previous: [] } })
-    expect(JSON.stringify(card)).not.toContain('"d"')
-  })
+    afterEach(async () => {
+      here.stop()
+      await work.stop()
+      there.stop()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await vendor.close()
+    })
 
-  test('is not believed by whoever does not trust it, and the message is answered all the same', async () => {
-    await start([], { vouchTo: audience })
-    const heard = await say()
-    expect(heard?.sender.dropped_evidence).toEqual(['TR_UNTRUSTED_ISSUER'])
-  })
-
-  test('tells nobody who speaks unless it was told to', async () => {
-    await start([trust], {})
-    const heard = await say()
-    expect(heard?.sender.dropped_evidence).toBeUndefined()
-    expect(heard?.sender.identities?.map(({ subject }) => subject)).not.toContain('loopback:ada')
-  })
-
-  test('A2-05: is believed about its own channel where it is believed about people, and only there', async () => {
-    await start([trust], { vouchTo: audience })
-    const send = async (messageId: string, evidence: readonly JsonObject[], kind: string) => {
-      const recipient_capabilities = { mention_relay: { kind } }
-      const metadata = { mentionable: { identity_evidence: evidence, recipient_capabilities } }
-      const params = { message: aMessage('hello', { messageId, metadata }) }
-      await thereApp.request('/a2a/demo', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }),
-      })
-      return obedient.heard.at(-1)?.recipient_capabilities.mention_relay.kind
+    const start = async (trusted: readonly TrustedIssuer[], options: A2aAgentOptions): Promise<void> => {
+      const attestations = verifierWith(async () => (await hereApp.request('/.well-known/adapter-card')).json())
+      const config = {
+        agents: [obedient.agent],
+        connections: [a2a()],
+        trustedIssuers: trusted,
+        ports: { attestations },
+      }
+      there = createTestGateway(other(), config, { sealKeys }, [a2aChannel])
+      thereApp = createTestApp(there, other())
+      work = putToWork(there)
+      const listener = getRequestListener(thereApp.fetch)
+      server = createServer((incoming, outgoing) => void listener(incoming, outgoing))
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a2a/demo`
+      const agents = [defineAgent({ slug: 'far', model: a2aAgent(url, options) })]
+      here = createTestGateway(database(), { agents, connections: loopbackConnections(vendor.origin) }, { sealKeys })
+      hereApp = createTestApp(here, database())
     }
-    const about = [{ subject: 'loopback:ada', method: 'urn:gw:auth:loopback:v0.1', assurance: 'platform' }] as Body
-    const vouched = (messageId: string) => here.deps.attestor.attest(about, { audience, messageId })
-    const [one = '', two = '', three = '', four = ''] = Array.from({ length: 4 }, () => crypto.randomUUID())
-    expect(await send(one, await vouched(one), 'inline')).toBe('inline')
-    expect(await send(two, await vouched(one), 'inline')).toBe('none')
-    expect(await send(three, await vouched(three), 'no such thing')).toBe('none')
-    expect(await send(four, [], 'inline')).toBe('none')
+    const say = async () => {
+      await here.deliver({ id: 'm1', from: 'ada', text: 'hello' })
+      await settleUntil(here, () => vendor.messages.length > 0)
+      return obedient.heard.at(-1)
+    }
+
+    test('tells the agent it was told to tell who speaks, and is believed by whoever trusts it', async () => {
+      await start([trust], { vouchTo: audience })
+      const heard = await say()
+      expect(heard?.sender.dropped_evidence).toBeUndefined()
+      expect(heard?.sender.identities?.at(-1)).toMatchObject({
+        ...{ subject: 'loopback:ada', issuer, audience, assurance: 'platform' },
+        proof: { type: 'signed-attestation', alg: 'EdDSA' },
+      })
+      const card: Body = await (await hereApp.request('/.well-known/adapter-card')).json()
+      expect(card).toMatchObject({ issuer, keys: { active: [{ crv: 'Ed25519', use: 'sig' }], previous: [] } })
+      expect(JSON.stringify(card)).not.toContain('"d"')
+    })
+
+    test('is not believed by whoever does not trust it, and the message is answered all the same', async () => {
+      await start([], { vouchTo: audience })
+      const heard = await say()
+      expect(heard?.sender.dropped_evidence).toEqual(['TR_UNTRUSTED_ISSUER'])
+    })
+
+    test('tells nobody who speaks unless it was told to', async () => {
+      await start([trust], {})
+      const heard = await say()
+      expect(heard?.sender.dropped_evidence).toBeUndefined()
+      expect(heard?.sender.identities?.map(({ subject }) => subject)).not.toContain('loopback:ada')
+    })
+
+    test('A2-05: is believed about its own channel where it is believed about people, and only there', async () => {
+      await start([trust], { vouchTo: audience })
+      const send = async (messageId: string, evidence: readonly JsonObject[], kind: string) => {
+        const recipient_capabilities = { mention_relay: { kind } }
+        const metadata = { mentionable: { identity_evidence: evidence, recipient_capabilities } }
+        const params = { message: aMessage('hello', { messageId, metadata }) }
+        await thereApp.request('/a2a/demo', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }),
+        })
+        return obedient.heard.at(-1)?.recipient_capabilities.mention_relay.kind
+      }
+      const about = [{ subject: 'loopback:ada', method: 'urn:gw:auth:loopback:v0.1', assurance: 'platform' }] as Body
+      const vouched = (messageId: string) => here.deps.attestor.attest(about, { audience, messageId })
+      const [one = '', two = '', three = '', four = ''] = Array.from({ length: 4 }, () => crypto.randomUUID())
+      expect(await send(one, await vouched(one), 'inline')).toBe('inline')
+      expect(await send(two, await vouched(one), 'inline')).toBe('none')
+      expect(await send(three, await vouched(three), 'no such thing')).toBe('none')
+      expect(await send(four, [], 'inline')).toBe('none')
+    })
   })
 })

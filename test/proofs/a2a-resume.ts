@@ -90,7 +90,7 @@ async function tell(options: ProofOptions, scene: Scene, model: WordsModel): Pro
       'pictures that were not the beginning of one answer',
       sum((client) => client.mixtures()),
     ),
-    ...(await auditStreams(scene.database, clients)),
+    ...(await auditStreams(scene, clients)),
     ...books,
   ]
 }

@@ -1,6 +1,5 @@
 // What clients saw of their streams, held against the rows of the log: every event once, none that is not stored.
 import { statement } from '../../src/storage/database.ts'
-import { openPglite } from '../../src/storage/pglite.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import type { ResumingClient, SeenEvent } from './a2a-client.ts'
 import { fact, type Line, zero } from './proof.ts'
@@ -21,13 +20,11 @@ const logRows = statement(
   from run_events e join turns u on u.id = e.run_id join tasks t on t.id = u.task_id order by u.task_order, e.seq`,
 )
 
-/** Nobody else may have the database open. */
 export async function auditStreams(
-  { url, folder }: Scene['database'],
+  { databaseUrl }: Scene,
   clients: readonly ResumingClient[],
 ): Promise<readonly Line[]> {
-  const database =
-    url === undefined ? await openPglite({ folder: `${folder}/database`, isNew: false }) : openPostgres({ url })
+  const database = openPostgres({ url: await databaseUrl() })
   try {
     const rows = await database.query<Row>(logRows, [])
     return judge(rows, clients)

@@ -1,12 +1,10 @@
 // approval: consent is asked for, the gateway dies, two clients agree at once: done exactly once, and the person is told.
 // Killed between the effect and the commit: a tool with keys gets the same key, any other ends as unknown and is told.
 import { statement } from '../../src/storage/database.ts'
-import { openPglite } from '../../src/storage/pglite.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { createApprovalDesk } from './approval-desk.ts'
-import { placesFor } from './failpoints.ts'
 import type { GatewayProcess } from './gateway-process.ts'
-import { check, delay, equal, fact, type Line, type Proof, type ProofOptions, within, zero } from './proof.ts'
+import { check, delay, equal, fact, type Line, type Proof, within, zero } from './proof.ts'
 import { createScene, type Scene } from './scene.ts'
 import type { FailpointPlan } from './subject-settings.ts'
 
@@ -31,12 +29,10 @@ export const approval: Proof = async (options) => {
     const lines: Line[] = []
     for (let round = 1; round <= sizes[options.scale].rounds; round += 1) {
       options.say(`round ${round}`)
-      lines.push(...(await approvedTwice(stage, `twice-${round}`)), ...(await killedInside(stage, options, round)))
+      lines.push(...(await approvedTwice(stage, `twice-${round}`)), ...(await killedInside(stage, round)))
     }
-    lines.push(...(await otherEnds(stage)), ...(await tampered(stage, options)))
-    if (options.database === 'postgres') lines.push(...(await otherReplica(stage)))
-    else lines.push(fact('asked in one replica, approved in another', 'not on PGlite: it belongs to one process'))
-    return [...lines, ...(await books(stage))]
+    lines.push(...(await otherEnds(stage)), ...(await tampered(stage)))
+    return [...lines, ...(await otherReplica(stage)), ...(await books(stage))]
   } finally {
     await scene.close()
   }
@@ -85,13 +81,9 @@ const crashes: readonly { name: string; kind: 'plain' | 'keyed'; plan: Failpoint
   { name: 'after-commit', kind: 'plain', plan: { name: 'after:pause_turn', hit: 2, action: 'kill' }, says: 'bought' },
 ]
 
-async function killedInside(
-  { scene, desk, say }: Stage,
-  options: ProofOptions,
-  round: number,
-): Promise<readonly Line[]> {
+async function killedInside({ scene, desk, say }: Stage, round: number): Promise<readonly Line[]> {
   const lines: Line[] = []
-  for (const { name, kind, plan, says } of placesFor(options, crashes)) {
+  for (const { name, kind, plan, says } of crashes) {
     const where = `${name}-${round}`
     say(`${where}: killed at ${plan.name}`)
     const doomed = await scene.start([plan])
@@ -143,7 +135,7 @@ const changes = {
 } as const
 
 /** Somebody changes the row while nobody looks. */
-async function tampered({ scene, desk, say }: Stage, options: ProofOptions): Promise<readonly Line[]> {
+async function tampered({ scene, desk, say }: Stage): Promise<readonly Line[]> {
   const lines: Line[] = []
   for (const [what, change] of Object.entries(changes)) {
     const name = `tampered-${what}`
@@ -151,11 +143,7 @@ async function tampered({ scene, desk, say }: Stage, options: ProofOptions): Pro
     const first = await scene.start()
     const action = await desk.ask(name, 'plain')
     await first.stop()
-    const { url, folder } = scene.database
-    const database =
-      options.database === 'pglite'
-        ? await openPglite({ folder: `${folder}/database`, isNew: false })
-        : openPostgres({ url: url ?? '' })
+    const database = openPostgres({ url: await scene.databaseUrl() })
     await database.query(change, [])
     await database.close()
     const second = await scene.start()

@@ -1,5 +1,5 @@
 // cancel: runs with long lists of tool calls are stopped by a command that reached the other replica. What counts is the tool:
-// after the stop was acknowledged it hears of at most the one call that was under way. On PGlite both are one process.
+// after the stop was acknowledged it hears of at most the one call that was under way.
 import { shortList, startCancelModel } from './cancel-model.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import type { Update } from './platform.ts'
@@ -32,8 +32,7 @@ export const cancel: Proof = async (options) => {
     const toldAt: Stage['toldAt'] = (conversation, start) =>
       told.find((each) => each.conversation === conversation && each.text.startsWith(start))?.at
     const stage: Stage = { scene, gateways: [], toldAt, say: options.say }
-    for (let count = options.database === 'pglite' ? 1 : 2; count > 0; count -= 1)
-      stage.gateways.push(await scene.start())
+    for (let count = 0; count < 2; count += 1) stage.gateways.push(await scene.start())
     const size = sizes[options.scale]
     const lines = [
       fact('processes', stage.gateways.length),
@@ -168,9 +167,10 @@ function runnerOf({ scene, gateways }: Stage, id: string): GatewayProcess {
   return found
 }
 
-/** On PGlite there is no other one. */
 function otherThan({ gateways }: Stage, runner: GatewayProcess): GatewayProcess {
-  return gateways.find((gateway) => gateway !== runner) ?? runner
+  const found = gateways.find((gateway) => gateway !== runner)
+  if (found === undefined) throw new RangeError('only one gateway is up')
+  return found
 }
 
 function saidIn(scene: Scene, conversation: string): readonly string[] {

@@ -1,5 +1,4 @@
 // Every place where the process is killed once: before and after each hot statement and each call to the outside.
-import type { ProofOptions } from './proof.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import type { FailpointPlan } from './subject-settings.ts'
 
@@ -38,14 +37,6 @@ export const failpointNames: readonly string[] = [
   ...statements.flatMap((name) => [`before:${name}`, `after:${name}`]),
   ...outside,
 ]
-
-/** A start on PGlite costs most of what a proof costs there: at ci scale it dies at every other place. */
-export function placesFor<Place>(
-  { scale, database }: Pick<ProofOptions, 'scale' | 'database'>,
-  places: readonly Place[],
-): readonly Place[] {
-  return scale === 'full' || database === 'postgres' ? places : places.filter((_, at) => at % 2 === 1)
-}
 
 export function planKill(name: string, random: SeededRandom): FailpointPlan {
   return { name, hit: rare.test(name) ? 1 : random.between(1, 3), action: 'kill' }

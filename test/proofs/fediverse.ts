@@ -2,7 +2,6 @@
 // ends. People on other servers do everything at once, and their servers try until they hear 202. Nothing that was taken is lost, and
 // nobody sees anything twice: whatever is sent again has the same ids.
 import { statement } from '../../src/storage/database.ts'
-import { openPglite } from '../../src/storage/pglite.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { freePort } from '../doubles/free-port.ts'
 import { auditPeople, deliveredTo } from './fediverse-audit.ts'
@@ -31,11 +30,7 @@ const steps = [
   ...around('claim_sends', 'start_send', 'put_record', 'settle_send'),
   ...['before:answer', 'before:deliver', 'after:deliver'],
 ]
-/** To start on PGlite costs several times what it does on PostgreSQL. */
-const few = {
-  pglite: ['after:deliver', 'after:accept'],
-  postgres: [...['after:deliver', 'before:settle_send', 'after:put_record'], ...around('accept', 'complete_turn')],
-} as const
+const few = [...['after:deliver', 'before:settle_send', 'after:put_record'], ...around('accept', 'complete_turn')]
 const roundsAtFull = 3
 
 const leaseMs = 3000
@@ -93,8 +88,8 @@ export const fediverse: Proof = async (options) => {
 /** Elsewhere the tries of whoever waits would be what is crashed at. */
 const isWaiting = (name: string): boolean => /:(?:accept|answer)$/.test(name)
 
-function livesOf({ scale, database }: ProofOptions): readonly string[] {
-  return scale === 'ci' ? few[database] : Array.from({ length: roundsAtFull }, () => steps).flat()
+function livesOf({ scale }: ProofOptions): readonly string[] {
+  return scale === 'ci' ? few : Array.from({ length: roundsAtFull }, () => steps).flat()
 }
 
 /** What changes more than its own row is accepted by a statement of another name. */
@@ -141,9 +136,8 @@ const holding = statement(
   `select count(*)::int as n from messages m where to_jsonb(m)::text like '%me-not-%'`,
 )
 
-async function deletedIn({ database: { url, folder } }: Scene): Promise<number> {
-  const database =
-    url === undefined ? await openPglite({ folder: `${folder}/database`, isNew: false }) : openPostgres({ url })
+async function deletedIn({ databaseUrl }: Scene): Promise<number> {
+  const database = openPostgres({ url: await databaseUrl() })
   try {
     const [row] = await database.query<{ readonly n: number }>(holding, [])
     return row?.n ?? -1

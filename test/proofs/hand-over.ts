@@ -26,13 +26,11 @@ export async function handOver(scene: Scene, pair: Pair): Promise<readonly Line[
   )
   const sent = scene.vendor('held').messages.filter((message) => message.conversation === room('reply'))
   const dead = (await scene.operator.dead()).filter((line) => line.messageId.startsWith(room('open')))
-  // A folder has one process; on PostgreSQL the older one stays.
-  if (scene.database.url === undefined) await elder.stop()
   const successor = await scene.start([], pair.junior)
   scene.tool.openGate(room('open'))
   const isQuiet = await scene.settle(60_000)
   const { turns, calls } = trespasses(scene, intake.storedBy(new Set([junior.pid])), new Set([elder.pid]))
-  await Promise.all([successor.stop(), ...(elder.isRunning() ? [elder.stop()] : [])])
+  await Promise.all([successor.stop(), elder.stop()])
   return [
     check('an open turn, waiting messages and a reply are left', isReady ? 'yes' : 'no', 'yes', isReady),
     check('the older one works elsewhere', isAnswered ? 'yes' : 'no', 'yes', isAnswered),

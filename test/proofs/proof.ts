@@ -1,13 +1,11 @@
 // What a proof is: a seeded run that ends in checks, each a number against a bar. Facts are told, checks decide.
 
 export type Scale = 'ci' | 'full'
-export type DatabaseKind = 'pglite' | 'postgres'
 
 export type ProofOptions = {
   readonly scale: Scale
-  readonly database: DatabaseKind
   readonly seed: number
-  /** A PostgreSQL server that may be used but not killed; without one the proof starts its own. */
+  /** A PostgreSQL server to make a database on; without one the proof starts its own. */
   readonly postgresUrl: string | undefined
   readonly say: (status: string) => void
 }

@@ -5,13 +5,14 @@ import { a2aResume } from './a2a-resume.ts'
 import { approval } from './approval.ts'
 import { burst } from './burst.ts'
 import { cancel } from './cancel.ts'
+import { embedded } from './embedded.ts'
 import { fediverse } from './fediverse.ts'
 import { flood } from './flood.ts'
 import { long } from './long.ts'
 import { loss } from './loss.ts'
 import { mail } from './mail.ts'
 import { outage } from './outage.ts'
-import type { DatabaseKind, Line, Proof, ProofOptions, Scale } from './proof.ts'
+import type { Line, Proof, ProofOptions, Scale } from './proof.ts'
 import { replicas } from './replicas.ts'
 import { steps } from './steps.ts'
 import { upgrade } from './upgrade.ts'
@@ -21,6 +22,7 @@ const proofs: Readonly<Record<string, Proof>> = {
   steps,
   burst,
   replicas,
+  embedded,
   long,
   flood,
   outage,
@@ -33,19 +35,17 @@ const proofs: Readonly<Record<string, Proof>> = {
   fediverse,
 }
 
-const usage = `npm run prove -- <${Object.keys(proofs).join(' | ')} | all> [--scale ci|full] [--database pglite|postgres] [--seed n] [--json]`
+const usage = `npm run prove -- <${Object.keys(proofs).join(' | ')} | all> [--scale ci|full] [--seed n] [--json]`
 
 type Asked = {
   readonly names: readonly string[]
   readonly scale: Scale
-  readonly databases: readonly DatabaseKind[]
   readonly seed: number
   readonly json: boolean
 }
 
 const flags = {
   scale: { type: 'string', default: 'ci' },
-  database: { type: 'string' },
   seed: { type: 'string', default: '1' },
   json: { type: 'boolean', default: false },
 } as const
@@ -56,27 +56,23 @@ function readArguments(args: readonly string[]): Asked | undefined {
   const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: flags })
   const names = positionals.includes('all') ? Object.keys(proofs) : positionals
   const scale = (['ci', 'full'] as const).find((each) => each === values.scale)
-  const databases = (['pglite', 'postgres'] as const).filter(
-    (each) => values.database === undefined || each === values.database,
-  )
   const seed = Number(values.seed)
   const isKnown = names.length > 0 && names.every((name) => proofs[name] !== undefined)
-  if (!isKnown || scale === undefined || databases.length === 0 || !Number.isInteger(seed)) return undefined
-  return { names, scale, databases, seed, json: values.json }
+  if (!isKnown || scale === undefined || !Number.isInteger(seed)) return undefined
+  return { names, scale, seed, json: values.json }
 }
 
-async function prove(name: string, asked: Asked, database: DatabaseKind): Promise<boolean> {
+async function prove(name: string, asked: Asked): Promise<boolean> {
   const proof = proofs[name]
   if (proof === undefined) return false
   const started = performance.now()
   let status = 'starting'
   const ticker = setInterval(() => {
     const seconds = ((performance.now() - started) / 1000).toFixed(0)
-    process.stderr.write(`[${name} ${database} ${seconds} s] ${status}\n`)
+    process.stderr.write(`[${name} ${seconds} s] ${status}\n`)
   }, 2000)
   const options: ProofOptions = {
     scale: asked.scale,
-    database,
     seed: asked.seed,
     postgresUrl: process.env['PROOF_POSTGRES_URL'],
     say: (text) => {
@@ -86,32 +82,30 @@ async function prove(name: string, asked: Asked, database: DatabaseKind): Promis
   try {
     const lines = await proof(options)
     const seconds = (performance.now() - started) / 1000
-    return report({ proof: name, database, scale: asked.scale, seed: asked.seed, seconds }, lines, asked.json)
+    return report({ proof: name, scale: asked.scale, seed: asked.seed, seconds }, lines, asked.json)
   } finally {
     clearInterval(ticker)
   }
 }
 
-type Heading = { proof: string; database: string; scale: string; seed: number; seconds: number }
+type Heading = { proof: string; scale: string; seed: number; seconds: number }
 
 function report(heading: Heading, lines: readonly Line[], asJson: boolean): boolean {
   const broken = lines.filter((line) => !line.ok)
   const isHeld = broken.length === 0
   if (asJson) {
-    for (const line of lines) console.log(JSON.stringify({ proof: heading.proof, database: heading.database, ...line }))
+    for (const line of lines) console.log(JSON.stringify({ proof: heading.proof, ...line }))
     console.log(JSON.stringify({ ...heading, held: isHeld, broken: broken.length }))
     return isHeld
   }
-  const { proof, database, scale, seed, seconds } = heading
-  console.log(`\n${proof} on ${database}, scale ${scale}, seed ${seed}, ${seconds.toFixed(1)} s`)
+  const { proof, scale, seed, seconds } = heading
+  console.log(`\n${proof}, scale ${scale}, seed ${seed}, ${seconds.toFixed(1)} s`)
   const width = Math.max(...lines.map((line) => line.name.length))
   for (const { name, value, bar, ok } of lines) {
     const verdict = bar === undefined ? '      ' : ok ? 'held  ' : 'BROKEN'
     console.log(`  ${verdict} ${name.padEnd(width)}  ${value}${bar === undefined ? '' : `  (bar: ${bar})`}`)
   }
-  console.log(
-    isHeld ? `${proof} holds on ${database}` : `${proof} is BROKEN on ${database}: ${broken.length} of its checks`,
-  )
+  console.log(isHeld ? `${proof} holds` : `${proof} is BROKEN: ${broken.length} of its checks`)
   return isHeld
 }
 
@@ -122,9 +116,7 @@ async function main(): Promise<number> {
     return 2
   }
   let isHeld = true
-  for (const database of asked.databases) {
-    for (const name of asked.names) isHeld = (await prove(name, asked, database)) && isHeld
-  }
+  for (const name of asked.names) isHeld = (await prove(name, asked)) && isHeld
   return isHeld ? 0 : 1
 }
 

@@ -1,11 +1,9 @@
 // replicas: two processes on one PostgreSQL, one frozen longer than its lease again and again while the other takes over.
-// PGlite belongs to one process; what holds there instead is in replicas-pglite.ts.
 import { audit } from './audit.ts'
 import { createFreezer, type Freezer } from './freezer.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import type { Update } from './platform.ts'
 import { check, delay, equal, fact, type Line, type Proof, type Scale, zero } from './proof.ts'
-import { replicasOnPglite } from './replicas-pglite.ts'
 import { sendSameUpdate } from './same-update.ts'
 import { createScene, type Scene } from './scene.ts'
 import { staleCalls, staleEffects } from './stale-effects.ts'
@@ -24,7 +22,6 @@ const sizes = {
 } as const
 
 export const replicas: Proof = async (options) => {
-  if (options.database === 'pglite') return replicasOnPglite(options)
   const size = sizes[options.scale]
   const scene = await createScene(options, {
     connections: replicaConnections,
@@ -83,10 +80,10 @@ export function slowVendors(scene: Scene): void {
   }
 }
 
-export type Traffic = { readonly finish: () => Promise<void> }
+type Traffic = { readonly finish: () => Promise<void> }
 
 /** Every conversation gets one message a round: all the rounds asked for, and then small ones until told to finish. */
-export function sendRounds(scene: Scene, size: { readonly conversations: number; readonly rounds: number }): Traffic {
+function sendRounds(scene: Scene, size: { readonly conversations: number; readonly rounds: number }): Traffic {
   let isOver = false
   const rounds = async (): Promise<void> => {
     for (let round = 1; round <= size.rounds || !isOver; round += 1) {
@@ -147,7 +144,7 @@ export function fencing(scene: Scene, freezer: Freezer, gateways: readonly Gatew
   const turnWrites = counted('turn_fenced', (line) => 'epoch' in line)
   const sendWrites = counted('send_fenced')
   const byOwnClock = counted('turn_fenced') - turnWrites
-  // Alone on its database a process that wakes up has no successor yet, and its own clock may stop every one of its turns.
+  // Alone on its database a process that wakes up has no successor, and its own clock may stop every one of its turns.
   const isAlone = gateways.length === 1
   const stopped = turnWrites + sendWrites + (isAlone ? byOwnClock : 0)
   return [

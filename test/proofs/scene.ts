@@ -2,11 +2,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { clearRemains, readPostmaster } from '../../src/node/embedded-postgres/postmaster.ts'
+import { stopServer } from '../../src/node/embedded-postgres/server.ts'
+import { embeddedFolder, embeddedUrl } from '../../src/node/embedded-postgres.ts'
 import { freePort } from '../doubles/free-port.ts'
 import type { SendClass } from '../doubles/loopback/deliver.ts'
 import { startVendorStub, type VendorMessage, type VendorStub } from '../doubles/vendor-stub.ts'
 import { createPostgresDatabase } from '../setup/postgres-databases.ts'
-import { type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts'
+import { startPostgresServer } from '../setup/postgres-server.ts'
 import { type GatewayProcess, type Release, startGateway } from './gateway-process.ts'
 import { createOperator, type Operator } from './operator.ts'
 import { createPlatform, type Platform } from './platform.ts'
@@ -29,8 +32,8 @@ export type SceneOptions = {
   readonly mailUrl?: string
   /** A server of the fediverse, by its origin; with it there is an account at `port`. */
   readonly fediverse?: string
-  /** The proof kills PostgreSQL itself, so it gets one of its own that waits for the disk. */
-  readonly isDurable?: boolean
+  /** The gateway starts PostgreSQL itself, in its data folder; without it all gateways share a database on a server. */
+  readonly isEmbedded?: boolean
   readonly maxInFlight?: number
   /** How long the platform waits for an answer; without it, as long as a lease. */
   readonly patienceMs?: number
@@ -47,13 +50,13 @@ export type Scene = {
   readonly vendors: ReadonlyMap<string, VendorStub>
   readonly vendor: (connection: string) => VendorStub
   readonly sendClassOf: (connection: string) => SendClass
-  /** The server that may be killed; undefined on PGlite or on a shared server. */
-  readonly server: PostgresServer | undefined
   readonly leaseMs: number
   /** Where mail is handed in. */
   readonly mailPort: number
-  /** The database as the gateways see it: an address, or on PGlite a folder that one process opens at a time. */
-  readonly database: { readonly url: string | undefined; readonly folder: string }
+  /** Where the gateways' database answers; an embedded one once a gateway has made it, and while it runs. */
+  readonly databaseUrl: () => Promise<string>
+  /** The data folder of all gateways. */
+  readonly folder: string
   /** Starts a gateway; the platform delivers to every one that is up. */
   readonly start: (failpoints?: readonly FailpointPlan[], release?: Release) => Promise<GatewayProcess>
   /** Everything acknowledged and nothing open any more, also after the time a reminder takes; false when it takes too long. */
@@ -65,7 +68,7 @@ export type Scene = {
 export async function createScene(proof: ProofOptions, options: SceneOptions): Promise<Scene> {
   const random = seededRandom(proof.seed)
   const folder = await mkdtemp(join(tmpdir(), 'parley-proof-'))
-  const database = await openDatabase(proof, options.isDurable ?? false)
+  const database = options.isEmbedded === true ? embeddedIn(folder) : await openDatabase(proof)
   const tool = await startToolStub(options.toolLatencyMs)
   const mailPort = options.mailUrl === undefined ? 0 : await freePort()
   const vendors = new Map<string, VendorStub>()
@@ -116,8 +119,8 @@ export async function createScene(proof: ProofOptions, options: SceneOptions): P
     vendors,
     vendor,
     sendClassOf,
-    server: database.server,
-    database: { url: database.url, folder },
+    databaseUrl: async () => database.url ?? (await embeddedUrl(folder)),
+    folder,
     leaseMs: options.leaseMs,
     mailPort,
     async start(failpoints = [], release = 'current') {
@@ -147,23 +150,29 @@ async function settle(platform: Platform, operator: Operator, maxMs: number): Pr
   return operator.isQuiet()
 }
 
-type OpenedDatabase = {
-  readonly url: string | undefined
-  readonly server: PostgresServer | undefined
-  readonly close: () => Promise<void>
-}
+type OpenedDatabase = { readonly url?: string; readonly close: () => Promise<void> }
 
-async function openDatabase(proof: ProofOptions, isDurable: boolean): Promise<OpenedDatabase> {
-  if (proof.database === 'pglite') return { url: undefined, server: undefined, close: async () => {} }
-  const shared = isDurable ? undefined : proof.postgresUrl
-  const server = shared === undefined ? await startPostgresServer({ isDurable: true }) : undefined
-  const database = await createPostgresDatabase(shared ?? server?.url ?? '')
+async function openDatabase({ postgresUrl }: ProofOptions): Promise<OpenedDatabase> {
+  const server = postgresUrl === undefined ? await startPostgresServer({ isDurable: true }) : undefined
+  const database = await createPostgresDatabase(postgresUrl ?? server?.url ?? '')
   return {
     url: database.url,
-    server,
     async close() {
       await database.drop()
       await server?.stop()
+    },
+  }
+}
+
+/** The gateway starts it; when its gateway is killed it goes on, and is ended here. */
+function embeddedIn(dataDir: string): OpenedDatabase {
+  const folder = embeddedFolder(dataDir)
+  return {
+    async close() {
+      const found = await readPostmaster(folder)
+      if (found !== undefined) await stopServer(found, folder)
+      // A backend that was at work when its server was killed has no end of its own.
+      await clearRemains(folder)
     },
   }
 }

@@ -80,10 +80,9 @@ async function tell(scene: Scene, story: Told, options: ProofOptions): Promise<n
   return killed
 }
 
-/** Its holder is dead, and we know it; on PGlite the next process knows it too. */
-export async function dropLeases({ database: { url } }: Scene): Promise<void> {
-  if (url === undefined) return
-  const database = openPostgres({ url })
+/** Its holder is dead, and we know it. */
+export async function dropLeases({ databaseUrl }: Scene): Promise<void> {
+  const database = openPostgres({ url: await databaseUrl() })
   await database.query(statement('proof_drop_leases', 'update lanes set lease_until = null'), [])
   await database.close()
 }

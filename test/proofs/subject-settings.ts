@@ -29,6 +29,7 @@ export type SubjectConnection = {
 }
 
 export type SubjectSettings = {
+  /** Absent: the PostgreSQL that it starts in `dataDir`. */
   readonly databaseUrl?: string
   readonly dataDir: string
   readonly toolUrl: string
@@ -51,8 +52,8 @@ export type SubjectSettings = {
   readonly reconcileAfterMs?: number
 }
 
-/** What the driver may ask of the process, a line each: to stall, to go on, to count failpoints from now on, or to say how much memory is in use. */
-export type SubjectCommand = 'stall' | 'go on' | 'arm' | 'memory'
+/** What the driver may ask of the process, a line each: to count failpoints from now on, or to say how much memory is in use. */
+export type SubjectCommand = 'arm' | 'memory'
 
 /** What a message asks of the agent under test. It is the message's text. */
 export type Wish =

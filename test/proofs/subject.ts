@@ -39,21 +39,12 @@ function tell(line: JsonObject): void {
   writeSync(1, `${JSON.stringify(line)}\n`)
 }
 
-/** A statement that is stuck, as behind a lock: whoever accepts, or asks whether it could, waits until it is over. */
-let stall: PromiseWithResolvers<void> | undefined
-const stalling = ['before:accept', 'before:probe']
-
 let isArmed = false
 
 function obey(command: string): void {
   if (command === 'arm') {
     isArmed = true
     tell({ level: 'info', event: 'armed' })
-  }
-  if (command === 'stall') stall ??= Promise.withResolvers()
-  if (command === 'go on') {
-    stall?.resolve()
-    stall = undefined
   }
   if (command !== 'memory') return
   // Twice: the first collection may leave what only a finalizer held.
@@ -69,7 +60,6 @@ function createFailpoint(plans: readonly FailpointPlan[]): Failpoint {
   return (name, rows = 0) => {
     countRows(rows)
     isAtWork ||= name.startsWith('before:accept')
-    if (stall !== undefined && stalling.includes(name)) return stall.promise
     const isMeant = (each: FailpointPlan): boolean =>
       each.isArmed === true ? isArmed : isAtWork || each.isFromStart === true
     const plan = left.find((each) => each.name === name && isMeant(each))

@@ -2,12 +2,11 @@
 // order to the one that can; a schema that a release cannot work with is refused at its start.
 
 import { type Database, statement } from '../../src/storage/database.ts'
-import { openPglite } from '../../src/storage/pglite.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { audit } from './audit.ts'
 import { StartRefused } from './gateway-process.ts'
 import { handOver } from './hand-over.ts'
-import { check, fact, type Line, type Proof } from './proof.ts'
+import { check, type Line, type Proof } from './proof.ts'
 import { createScene, type Scene } from './scene.ts'
 import { workSideBySide } from './side-by-side.ts'
 import type { Pair } from './two-releases.ts'
@@ -32,9 +31,7 @@ export const upgrade: Proof = async (options) => {
   })
   try {
     const lines: Line[] = []
-    if (options.database === 'pglite')
-      lines.push(fact('side by side', 'not on PGlite: a folder belongs to one process'))
-    for (const pair of options.database === 'pglite' ? [] : sideBySide[scale]) {
+    for (const pair of sideBySide[scale]) {
       say(`${pair.elder} beside ${pair.junior}`)
       lines.push(...(await workSideBySide(scene, pair, scale)))
     }
@@ -75,11 +72,8 @@ const pretend = statement(
 )
 const forget = statement('proof_forget', 'delete from parley_migrations where made_at = 9999999999999')
 
-/** Directly, while no gateway is up: on PGlite nobody else may have the folder open. */
-async function withDatabase(scene: Scene, work: (database: Database) => Promise<unknown>): Promise<void> {
-  const { url, folder } = scene.database
-  const database =
-    url === undefined ? await openPglite({ folder: `${folder}/database`, isNew: false }) : openPostgres({ url })
+async function withDatabase({ databaseUrl }: Scene, work: (database: Database) => Promise<unknown>): Promise<void> {
+  const database = openPostgres({ url: await databaseUrl() })
   try {
     await work(database)
   } finally {

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { type Scene, startScene } from '../../conformance/agui/scene.ts'
-import { describeOnEachDatabase } from '../../setup/each-database.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { describeBeside, importPeer } from '../peer.ts'
 
 type Message = { readonly id: string; readonly role: string; readonly content?: unknown }
@@ -29,7 +29,7 @@ type Client = {
 const peer = await importPeer('@ag-ui/client', (load) => load('@ag-ui/client') as Promise<Client>)
 
 describeBeside('the client of AG-UI', peer, (client) => {
-  describeOnEachDatabase('accepts our streams', (database) => {
+  describeOnDatabase('accepts our streams', (database) => {
     let scene: Scene
     beforeEach(async () => {
       scene = await startScene(database())

@@ -55,7 +55,7 @@ const seen = (method: string, words: string) =>
 
 const settings = JSON.stringify({ ...keys, apiUrl: `${relay.url}/api/` })
 const stage = await openStage({
-  database: 'PGlite',
+  database: 'embedded',
   postgresUrl: '',
   connection: `slack({ ...${settings}, access, limits, callTimeoutMs })`,
   watch: { isOpened: (words) => seen('chat.postMessage', words) > 0, frames: (words) => seen('chat.update', words) },

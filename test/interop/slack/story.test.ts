@@ -5,7 +5,7 @@ import { describe, expect, inject, test } from 'vitest'
 import { describeBeside } from '../peer.ts'
 import { atFirst, comesLate, held, isExplained, isTold } from '../story/meetings.ts'
 import { fieldsOf, type Passing } from '../story/relay.ts'
-import { databases, ending, eventually, opening, signal } from '../story/stage.ts'
+import { ending, eventually, opening, signal } from '../story/stage.ts'
 import { emulate } from './emulator.ts'
 import { openSlackStory, type SlackStory } from './story.ts'
 
@@ -18,84 +18,79 @@ const isUpdate = (call: Passing, words: string): boolean =>
 const isFrame = (call: Passing, words: string): boolean => isUpdate(call, words) && !whole.includes(textOf(call))
 
 describeBeside('a story on Slack as emulated', emulate, (module) => {
-  for (const database of databases) {
-    const { url, reason } = inject('postgres')
-    const isMissing = database === 'PostgreSQL' && url === ''
-    describe.skipIf(isMissing).concurrent(`on ${database}${isMissing ? ` (${reason})` : ''}`, () => {
-      const play = (name: string, act: (story: SlackStory) => Promise<void>) =>
-        test(name, { timeout: 300_000 }, async () => {
-          const story = await openSlackStory(module(), database, url)
-          try {
-            await act(story)
-          } finally {
-            await story.close()
-          }
-        })
+  const { url, reason } = inject('postgres')
+  describe.skipIf(url === '').concurrent(`on PostgreSQL${url === '' ? ` (${reason})` : ''}`, () => {
+    const play = (name: string, act: (story: SlackStory) => Promise<void>) =>
+      test(name, { timeout: 300_000 }, async () => {
+        const story = await openSlackStory(module(), 'server', url)
+        try {
+          await act(story)
+        } finally {
+          await story.close()
+        }
+      })
 
-      play(
-        'is told once by one that is killed when it opens its message, while it waits and while it speaks, with a late edit',
-        async (story) => {
-          await story.begin()
-          const opened = atFirst(story, (call) => call.method === 'chat.postMessage')
-          const asked = await story.ask()
-          await opened.isMet
-          await story.kill()
-          story.wantFrames(0)
-          expect((await story.texts()).map((text) => opening.startsWith(text))).toEqual([true])
-          await story.begin()
-          await eventually('the question', async () => (await story.texts()).length === 2)
-          await story.kill()
-          await story.begin()
-          story.wantFrames(1)
-          const speaks = held(story, (call) => isFrame(call, 'Paid'))
-          await story.press()
-          await speaks.isMet
-          await story.kill()
-          await story.begin()
-          await comesLate(story, speaks.letGo)
-          await isTold(story, whole)
-          await isExplained(story, asked)
-        },
-      )
-
-      // One process at a time has the embedded database: what replicas do is shown on the other.
-      if (database === 'PGlite') return
-      play(
-        'is told once, in its thread, though Slack limits its edits and loses an answer; books and explain are whole',
-        async (story) => {
-          let [limited, lost] = [0, 0]
-          story.wantFrames(3)
-          story.meet(async (call, forward) => {
-            if (isFrame(call, 'Let') && limited < 2) {
-              limited += 1
-              return { status: 429, headers: { 'retry-after': '1' }, body: '' }
-            }
-            const answer = await forward()
-            const isLost = call.method === 'chat.postMessage' && textOf(call).startsWith('I need') && lost === 0
-            if (isLost) lost += 1
-            return isLost ? undefined : answer
-          })
-          await story.begin()
-          const asked = await story.ask()
-          await story.press()
-          await isTold(story, whole)
-          expect([limited, lost]).toEqual([2, 1])
-          await isExplained(story, asked)
-        },
-      )
-
-      play('keeps its last words when an edit of a replica that stood still arrives after them', async (story) => {
-        const first = await story.begin()
+    play(
+      'is told once by one that is killed when it opens its message, while it waits and while it speaks, with a late edit',
+      async (story) => {
+        await story.begin()
+        const opened = atFirst(story, (call) => call.method === 'chat.postMessage')
+        const asked = await story.ask()
+        await opened.isMet
+        await story.kill()
+        story.wantFrames(0)
+        expect((await story.texts()).map((text) => opening.startsWith(text))).toEqual([true])
+        await story.begin()
+        await eventually('the question', async () => (await story.texts()).length === 2)
+        await story.kill()
+        await story.begin()
+        story.wantFrames(1)
         const speaks = held(story, (call) => isFrame(call, 'Paid'))
-        await story.ask()
         await story.press()
         await speaks.isMet
-        signal(first, 'SIGSTOP')
+        await story.kill()
         await story.begin()
         await comesLate(story, speaks.letGo)
-        signal(first, 'SIGCONT')
         await isTold(story, whole)
-      })
+        await isExplained(story, asked)
+      },
+    )
+
+    play(
+      'is told once, in its thread, though Slack limits its edits and loses an answer; books and explain are whole',
+      async (story) => {
+        let [limited, lost] = [0, 0]
+        story.wantFrames(3)
+        story.meet(async (call, forward) => {
+          if (isFrame(call, 'Let') && limited < 2) {
+            limited += 1
+            return { status: 429, headers: { 'retry-after': '1' }, body: '' }
+          }
+          const answer = await forward()
+          const isLost = call.method === 'chat.postMessage' && textOf(call).startsWith('I need') && lost === 0
+          if (isLost) lost += 1
+          return isLost ? undefined : answer
+        })
+        await story.begin()
+        const asked = await story.ask()
+        await story.press()
+        await isTold(story, whole)
+        expect([limited, lost]).toEqual([2, 1])
+        await isExplained(story, asked)
+      },
+    )
+
+    play('keeps its last words when an edit of a replica that stood still arrives after them', async (story) => {
+      const first = await story.begin()
+      const speaks = held(story, (call) => isFrame(call, 'Paid'))
+      await story.ask()
+      await story.press()
+      await speaks.isMet
+      signal(first, 'SIGSTOP')
+      await story.begin()
+      await comesLate(story, speaks.letGo)
+      signal(first, 'SIGCONT')
+      await isTold(story, whole)
     })
-  }
+  })
 })

@@ -5,13 +5,16 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
+import { stopServer } from '../../../src/node/embedded-postgres/server.ts'
+import { embeddedFolder } from '../../../src/node/embedded-postgres.ts'
 import { runParley } from '../../doubles/gateway-child.ts'
 import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../../doubles/scripted-model-server.ts'
 import { createPostgresDatabase } from '../../setup/postgres-databases.ts'
 
-export const databases = ['PGlite', 'PostgreSQL'] as const
-export type DatabaseKind = (typeof databases)[number]
+/** The PostgreSQL that the program starts in its folder, or a database of its own on the run's server. */
+export type DatabaseKind = 'embedded' | 'server'
 
 /** Calls may take so long, and a lease three times that: what waits for a lease in these stories waits seconds. */
 export const callTimeoutMs = 2000
@@ -61,7 +64,7 @@ export async function openStage(wanted: Wanted): Promise<Stage> {
   const { database, postgresUrl, connection } = wanted
   const model = await startScriptedModel()
   const bank = await startBank()
-  const postgres = database === 'PostgreSQL' ? await createPostgresDatabase(postgresUrl) : undefined
+  const postgres = database === 'server' ? await createPostgresDatabase(postgresUrl) : undefined
   const folders: string[] = []
   const running: ParleyProcess[] = []
   let latest: { dataDir: string; env: Readonly<Record<string, string>> } | undefined
@@ -70,7 +73,7 @@ export async function openStage(wanted: Wanted): Promise<Stage> {
     model,
     paid: bank.paid,
     async start() {
-      // PGlite belongs to one process and its folder stays; replicas of a server have a folder each.
+      // The embedded database belongs to one process and its folder stays; replicas on a server have a folder each.
       const dataDir =
         (postgres === undefined ? folders[0] : undefined) ?? (await mkdtemp(join(tmpdir(), 'parley-story-')))
       if (!folders.includes(dataDir)) folders.push(dataDir)
@@ -86,6 +89,7 @@ export async function openStage(wanted: Wanted): Promise<Stage> {
         signal(gateway, 'SIGCONT')
         await gateway.kill()
       }
+      for (const folder of folders) await stopEmbedded(folder)
       await model.close()
       await bank.close()
       await postgres?.drop()
@@ -99,6 +103,13 @@ export async function openStage(wanted: Wanted): Promise<Stage> {
       return (await runParley({ cwd: dataDir, env: { ...env, ...more }, args: ['explain', '--', id] })).output
     },
   }
+}
+
+/** It goes on when its gateway is killed. */
+async function stopEmbedded(dataDir: string): Promise<void> {
+  const folder = embeddedFolder(dataDir)
+  const found = await readPostmaster(folder)
+  if (found !== undefined) await stopServer(found, folder)
 }
 
 /** By its own pid; one that is gone needs none. */

@@ -5,7 +5,7 @@ import { describe, expect, inject, test } from 'vitest'
 import { describeBeside } from '../peer.ts'
 import { atFirst, comesLate, held, isExplained, isTold } from '../story/meetings.ts'
 import { fieldsOf, type Passing } from '../story/relay.ts'
-import { databases, ending, eventually, opening, signal } from '../story/stage.ts'
+import { ending, eventually, opening, signal } from '../story/stage.ts'
 import { openTelegramStory, type TelegramStory, telegramTestApi } from './story.ts'
 
 const textOf = (call: Passing): string => String(fieldsOf(call)['text'] ?? '')
@@ -19,103 +19,98 @@ const question = expect.stringContaining(`${opening.trim()}\n\nI need an approva
 const whole = [question, ending]
 
 describeBeside('a story on Telegram beside telegram-test-api', telegramTestApi, (module) => {
-  for (const database of databases) {
-    const { url, reason } = inject('postgres')
-    const isMissing = database === 'PostgreSQL' && url === ''
-    describe.skipIf(isMissing).concurrent(`on ${database}${isMissing ? ` (${reason})` : ''}`, () => {
-      const play = (name: string, act: (story: TelegramStory) => Promise<void>) =>
-        test(name, { timeout: 300_000 }, async () => {
-          const story = await openTelegramStory(module(), database, url)
-          try {
-            await act(story)
-          } finally {
-            await story.close()
-          }
-        })
-
-      play(
-        'is told once by one that is killed when it has opened its message, while it waits and while it speaks, with a late edit',
-        async (story) => {
-          await story.begin()
-          const opened = atFirst(story, (call) => isFrame(call, 'Let'))
-          const asked = await story.ask()
-          await opened.isMet
-          await story.kill()
-          expect((await story.texts()).map((text) => opening.startsWith(text))).toEqual([true])
-          await story.begin()
-          await eventually('the question', async () =>
-            (await story.texts()).some((text) => text.includes('I need an approval')),
-          )
-          await story.kill()
-          await story.begin()
-          const speaks = held(story, (call) => isFrame(call, 'Paid'))
-          await story.press()
-          await speaks.isMet
-          await story.kill()
-          await story.begin()
-          await comesLate(story, speaks.letGo)
-          await isTold(story, whole)
-          await isExplained(story, asked)
-        },
-      )
-
-      // One process at a time has the embedded database: what replicas do is shown on the other.
-      if (database === 'PGlite') return
-      play(
-        'is told once, in its topic, though its edits are limited (by the relay); books and explain are whole',
-        async (story) => {
-          let limited = 0
-          story.wantFrames(2)
-          story.meet(async (call, forward) => {
-            if (!isFrame(call, 'Let') || limited >= 1) return forward()
-            limited += 1
-            const body = {
-              ok: false,
-              error_code: 429,
-              description: 'Too Many Requests',
-              parameters: { retry_after: 1 },
-            }
-            return { status: 429, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-          })
-          await story.begin()
-          const asked = await story.ask()
-          await story.press()
-          await isTold(story, whole)
-          expect(limited).toBe(1)
-          await isExplained(story, asked)
-        },
-      )
-
-      play('keeps its last words when an edit of a replica that stood still arrives after them', async (story) => {
-        const first = await story.begin()
-        const speaks = held(story, (call) => isFrame(call, 'Paid'))
-        await story.ask()
-        await story.press()
-        await speaks.isMet
-        signal(first, 'SIGSTOP')
-        await story.begin()
-        await comesLate(story, speaks.letGo)
-        signal(first, 'SIGCONT')
-        await isTold(story, whole)
+  const { url, reason } = inject('postgres')
+  describe.skipIf(url === '').concurrent(`on PostgreSQL${url === '' ? ` (${reason})` : ''}`, () => {
+    const play = (name: string, act: (story: TelegramStory) => Promise<void>) =>
+      test(name, { timeout: 300_000 }, async () => {
+        const story = await openTelegramStory(module(), 'server', url)
+        try {
+          await act(story)
+        } finally {
+          await story.close()
+        }
       })
 
-      play(
-        'a message that was opened and never heard of stays as it is, shown as unknown, and the answer is said once beside it (ruling 18)',
-        async (story) => {
-          await story.begin()
-          const opened = atFirst(story, (call) => call.method === 'sendMessage')
-          await story.ask()
-          await opened.isMet
-          await story.kill()
-          story.wantFrames(0)
-          const [left = ''] = await story.texts()
-          await story.begin()
-          await story.press()
-          await isTold(story, [left, ...whole])
-          const { body } = await story.gateway().get('/admin/deliveries?state=unknown&limit=10')
-          expect(body).toMatchObject({ deliveries: [{ purpose: 'live', state: 'unknown' }] })
-        },
-      )
+    play(
+      'is told once by one that is killed when it has opened its message, while it waits and while it speaks, with a late edit',
+      async (story) => {
+        await story.begin()
+        const opened = atFirst(story, (call) => isFrame(call, 'Let'))
+        const asked = await story.ask()
+        await opened.isMet
+        await story.kill()
+        expect((await story.texts()).map((text) => opening.startsWith(text))).toEqual([true])
+        await story.begin()
+        await eventually('the question', async () =>
+          (await story.texts()).some((text) => text.includes('I need an approval')),
+        )
+        await story.kill()
+        await story.begin()
+        const speaks = held(story, (call) => isFrame(call, 'Paid'))
+        await story.press()
+        await speaks.isMet
+        await story.kill()
+        await story.begin()
+        await comesLate(story, speaks.letGo)
+        await isTold(story, whole)
+        await isExplained(story, asked)
+      },
+    )
+
+    play(
+      'is told once, in its topic, though its edits are limited (by the relay); books and explain are whole',
+      async (story) => {
+        let limited = 0
+        story.wantFrames(2)
+        story.meet(async (call, forward) => {
+          if (!isFrame(call, 'Let') || limited >= 1) return forward()
+          limited += 1
+          const body = {
+            ok: false,
+            error_code: 429,
+            description: 'Too Many Requests',
+            parameters: { retry_after: 1 },
+          }
+          return { status: 429, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+        })
+        await story.begin()
+        const asked = await story.ask()
+        await story.press()
+        await isTold(story, whole)
+        expect(limited).toBe(1)
+        await isExplained(story, asked)
+      },
+    )
+
+    play('keeps its last words when an edit of a replica that stood still arrives after them', async (story) => {
+      const first = await story.begin()
+      const speaks = held(story, (call) => isFrame(call, 'Paid'))
+      await story.ask()
+      await story.press()
+      await speaks.isMet
+      signal(first, 'SIGSTOP')
+      await story.begin()
+      await comesLate(story, speaks.letGo)
+      signal(first, 'SIGCONT')
+      await isTold(story, whole)
     })
-  }
+
+    play(
+      'a message that was opened and never heard of stays as it is, shown as unknown, and the answer is said once beside it (ruling 18)',
+      async (story) => {
+        await story.begin()
+        const opened = atFirst(story, (call) => call.method === 'sendMessage')
+        await story.ask()
+        await opened.isMet
+        await story.kill()
+        story.wantFrames(0)
+        const [left = ''] = await story.texts()
+        await story.begin()
+        await story.press()
+        await isTold(story, [left, ...whole])
+        const { body } = await story.gateway().get('/admin/deliveries?state=unknown&limit=10')
+        expect(body).toMatchObject({ deliveries: [{ purpose: 'live', state: 'unknown' }] })
+      },
+    )
+  })
 })
