@@ -3,7 +3,9 @@
 //
 //   bytes -> verify -> normalize -> accept --commit--> 2xx
 //   lane  -> take turn -> identify, admit, merge -> run -> render --commit--> outbox -> deliver -> settle
+
 import type { PendingActionStore } from './agent/approvals/pending-action-store.ts'
+import { outcomeWords } from './agent/approvals/resolution-words.ts'
 import type { ToolRequestStore } from './agent/runtime-tools/tool-request-store.ts'
 import {
   type Acceptance,
@@ -152,6 +154,7 @@ function sendPump(
     policy: deps.settlePolicy,
     leaseMs: deps.turnPolicy.leaseMs,
     adapterFor: adapterFor(deps),
+    outcomeWords,
   }
   return {
     ...shared,

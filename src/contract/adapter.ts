@@ -2,6 +2,7 @@
 import type { AroundRequest, AroundWords } from './around.ts'
 import type { Arrived, Connection, KeptFacts, RawArrival } from './arrival.ts'
 import type { Capabilities, OptionalVerb } from './capabilities.ts'
+import type { CallQuestion } from './delivery.ts'
 import type { DiscoveryVerbs } from './discovery.ts'
 import { GatewayError } from './errors.ts'
 import type { JsonObject } from './json.ts'
@@ -22,9 +23,14 @@ export type Reception =
 
 /**
  * One vendor call as data. Primary calls are the answer itself; the others accompany it. `orderKey`: what it goes out in order with,
- * where that is not its conversation (ruling 20).
+ * where that is not its conversation (ruling 20). `question` is set by the core after `render`; `expand` keeps it.
  */
-export type RenderedCall = { readonly call: JsonObject; readonly primary: boolean; readonly orderKey?: string }
+export type RenderedCall = {
+  readonly call: JsonObject
+  readonly primary: boolean
+  readonly orderKey?: string
+  readonly question?: CallQuestion
+}
 
 /** One try at one call. `clientId` is the same for every try of the same row. */
 export type Attempt = {
@@ -53,7 +59,8 @@ export interface OptionalVerbs {
   follow?(request: FollowRequest): Promise<Response | undefined>
   /**
    * What was rendered becomes what is sent: one call for each recipient. Called before the commit that queues the calls, and again
-   * where that failed; it may look things up, and sends nothing. Calls to whoever asked stay primary, the others are not.
+   * where that failed; it may look things up, and sends nothing. Calls to whoever asked stay primary, the others are not. What a
+   * rendered call asks (`question`) every call made of it asks.
    */
   expand?(calls: readonly RenderedCall[], to: JsonObject): Promise<readonly RenderedCall[]>
   /** What stands in the document of an agent's address. */

@@ -21,6 +21,14 @@ export function recipientLane(orderKey: string): string {
   return `to:${orderKey}`
 }
 
+/** What a call asks people to decide. Once nothing of it is open, it is not sent, or says `otherwise` instead. */
+export type CallQuestion = {
+  /** Ids of the pending actions. */
+  readonly asks: readonly string[]
+  /** The same call without the question; null where it says nothing else. */
+  readonly otherwise: JsonObject | null
+}
+
 export type QueuedCall = {
   readonly id: string
   readonly ordinal: number
@@ -37,6 +45,7 @@ export type QueuedCall = {
   readonly delayMs?: number
   /** Client id of the live message that it finishes, if that was delivered. */
   readonly liveReference?: string
+  readonly question?: CallQuestion
   /** Delivered by the commit that writes it: an append to a log of our own. */
   readonly isAppended?: boolean
 }

@@ -17,7 +17,15 @@ export type ArrivalOutcome =
 export type TurnOutcome = 'replied' | 'silent' | 'dead' | 'again' | 'split' | 'fenced'
 
 /** Hop 8: what one try came to. */
-export type SendOutcome = 'delivered' | 'retry' | 'rate_limited' | 'unknown' | 'refused' | 'dead' | 'fenced'
+export type SendOutcome =
+  | 'delivered'
+  | 'retry'
+  | 'rate_limited'
+  | 'unknown'
+  | 'refused'
+  | 'dead'
+  | 'cancelled'
+  | 'fenced'
 
 export type PumpName = 'turns' | 'sends' | 'timers'
 

@@ -1,4 +1,6 @@
 // The end of a turn: its answer, its silence, its death with an apology, or its return to the lane.
+import { readPendingAction } from '../agent/approvals/pending-action.ts'
+import { withoutQuestions } from '../agent/approvals/question.ts'
 import { apology, completeReply } from '../agent/reply.ts'
 import { type Envelope, isGatewayError, type QueuedCall, textPart } from '../contract/index.ts'
 import { backoffMs } from '../outbox/backoff.ts'
@@ -7,7 +9,7 @@ import { amendmentEnvelope, assistantEnvelope, participantIn, userEnvelope } fro
 import { endsPause } from '../sessions/signal-store.ts'
 import type { ReleaseCause, TurnEnd, WaitingSignal } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
-import { mentionable } from './mention-policy.ts'
+import { type MentionScene, mentionable } from './mention-policy.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { naturalEnd } from './run-end.ts'
 import type { RunResult } from './run-turn.ts'
@@ -29,7 +31,11 @@ export async function answeredEnd(
   const participants = [...result.participants, ...ready.members.map((member) => participantIn(member.message))]
   const scene = { agents: deps.agents, at: ready.at, participants }
   // What is stored is what was said; only what leaves is made safe.
-  const safe = outgoing.map(({ reply, purpose }) => ({ ...mentionable(scene, reply), purpose }))
+  const safe = outgoing.map(({ reply, purpose }) => ({
+    ...mentionable(scene, reply),
+    purpose,
+    ...asked(scene, reply, result.actions),
+  }))
   const toSay = result.reply === undefined ? [...safe, ...left(ready)] : safe
   const calls = await render(deps, endingLive(ready, result), toSay)
   const isReplied = calls.some((call) => call.primary)
@@ -74,6 +80,19 @@ function endingLive(ready: ReadyTurn, { actions, requests }: RunResult): ReadyTu
   if (ready.live === undefined || (actions.length === 0 && requests.length === 0)) return ready
   const { clientId, text } = ready.live
   return { ...ready, live: { clientId, text } }
+}
+
+/** Decided questions are not asked: what else the reply says is kept ready. */
+function asked(
+  scene: MentionScene,
+  reply: Outgoing['reply'],
+  actions: RunResult['actions'],
+): Pick<Outgoing, 'unasked'> {
+  const unasked = withoutQuestions(
+    reply,
+    actions.map(({ action }) => readPendingAction(action)),
+  )
+  return unasked === undefined ? {} : { unasked: { ...unasked, reply: mentionable(scene, unasked.reply).reply } }
 }
 
 /** What was shown while it grew, and is no answer after all, stays as it is and grows no more. */

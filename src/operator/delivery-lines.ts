@@ -6,7 +6,9 @@ import { line, type StoryLine } from './story.ts'
 
 export function deliveryLines(delivery: DeliveryFacts, { deliveries }: Facts): readonly StoryLine[] {
   const what = callName(delivery, deliveries)
-  const tries = delivery.history.map((event, index) => tried(event, delivery.history.slice(0, index), what))
+  const tries = delivery.history
+    .filter((event) => event.what !== 'cancelled')
+    .map((event, index, events) => tried(event, events.slice(0, index), what))
   return [...tries, ...now(delivery, what)]
 }
 
@@ -38,6 +40,13 @@ function tried(event: DeliveryEvent, before: readonly DeliveryEvent[], what: str
       return line(at, 'Retry', `${what} was not delivered yet: ${why}.${later}`, 'wait')
     case 'unknown':
       return unknown(event, before, what)
+    case 'decided_meanwhile':
+      return line(
+        at,
+        'Outdated',
+        `${what} arrived as ${event.vendorId ?? 'a message'}, but ${why}. It is changed.`,
+        'wait',
+      )
     case 'refused':
       return line(at, 'Refused', `${what} was refused by the platform: ${why}. It will not be tried again.`, 'bad')
     case 'dead':
@@ -89,7 +98,10 @@ function now(delivery: DeliveryFacts, what: string): readonly StoryLine[] {
   }
   const isByHand = reason === 'dropped_by_operator'
   if (state !== 'cancelled' || isByHand) return []
-  return [line(settledAt, 'Cancelled', `${what} was not sent: ${reasonWords(reason ?? 'cancelled')}.`, 'bad')]
+  const text = `${what} was not sent: ${reasonWords(reason ?? 'cancelled')}.`
+  return [
+    reason === 'question_decided' ? line(settledAt, 'Withdrawn', text) : line(settledAt, 'Cancelled', text, 'bad'),
+  ]
 }
 
 function tryWords(before: readonly DeliveryEvent[]): string {

@@ -93,6 +93,8 @@ function answeredHeadline(message: MessageFacts, facts: Facts): string {
 
 function mergedHeadline(message: MessageFacts, facts: Facts): string {
   if (message.event !== 'new') return `Recorded: it changed ${message.editOf}, and is answered by nothing of its own.`
+  if (message.reason === 'question_decided')
+    return `Merged: ${reasonWords(message.reason)}. It is answered by what the decision led to.`
   const members = facts.turns.at(-1)?.members ?? []
   const lead = members.findLast((member) => member.event === 'new')
   const returned = cameBack(facts)

@@ -88,7 +88,9 @@ function happened(
     case 'replied':
       return [line(event.at, 'Replied', `the agent's answer was stored together with ${calls(deliveries, 'reply')}.`)]
     case 'silent':
-      return [line(event.at, 'Silent', 'the agent chose to say nothing.')]
+      return event.code === undefined
+        ? [line(event.at, 'Silent', 'the agent chose to say nothing.')]
+        : [line(event.at, 'Ended', `nothing of it was left to be said: ${why}.`)]
     case 'dead':
       return gaveUp(event, deliveries)
     case 'reopened':

@@ -11,8 +11,8 @@ import {
   textPart,
 } from '../contract/index.ts'
 import { renderCalls } from './enqueue.ts'
-import type { HeldSendLane, OpenCall, OutboxStore, Settlement } from './outbox-store.ts'
-import { type SettlePolicy, settleDead, settleLookup, settleOutcome } from './settle.ts'
+import type { HeldSendLane, OpenCall, OutboxStore, QuestionOutcome, Settlement } from './outbox-store.ts'
+import { type SettlePolicy, settleDead, settleEdited, settleLookup, settleOutcome, settleWithdrawn } from './settle.ts'
 import { type SettledTry, sendFacts, tellSettled } from './tell-settled.ts'
 
 export type DispatchDeps = {
@@ -25,6 +25,8 @@ export type DispatchDeps = {
   readonly newId: IdSource
   readonly log: Log
   readonly meter: Meter
+  /** What a question says in the end, where it arrived after its decision. */
+  readonly outcomeWords: (outcome: QuestionOutcome) => string
   readonly failpoint?: (name: string) => void | Promise<void>
 }
 
@@ -80,24 +82,88 @@ async function dispatchCall(
   deps: DispatchDeps,
   adapter: Adapter,
   lane: HeldSendLane,
-  call: OpenCall,
+  claimed: OpenCall,
   { claimedAt, opened }: Holding,
 ): Promise<Step> {
-  if (call.waitMs > 0) return { go: 'stop', delayMs: call.waitMs }
+  if (claimed.waitMs > 0) return { go: 'stop', delayMs: claimed.waitMs }
+  const call = afterDecision(deps, adapter, lane, claimed)
   const early = await settleWithoutSending(deps, adapter, call)
   // Also what is only settled is started first: the start puts our epoch on the row.
   const place = adapter.limitedBy(call.call)
-  const started = await deps.outbox.start(lane, call, early === undefined ? adapter.capabilities.limits : {}, place)
+  const limits = early === undefined ? adapter.capabilities.limits : {}
+  const mustBeAsked = early === undefined && call.question !== null && call.question.outcomes === null
+  const started = await deps.outbox.start(lane, call, limits, { place, mustBeAsked })
   if (started.kind === 'lease_lost') return { go: 'lost' }
   if (started.kind === 'wait') return { go: 'stop', delayMs: started.waitMs }
+  if (started.kind === 'settled') return { go: 'on' }
+  if (started.kind === 'decided')
+    return dispatchCall(deps, adapter, lane, decidedSinceClaim(claimed), { claimedAt, opened })
   const tried =
     early === undefined ? await trySending(deps, adapter, call, claimedAt) : { ...untried, settlement: early }
-  const whole = atPlace(await withNotice(deps, adapter, lane, call, tried.settlement), place)
-  if (!(await deps.outbox.settle(lane, call, whole))) return { go: 'lost' }
+  const judged = isEditOfQuestion(call) ? settleEdited(tried.settlement) : tried.settlement
+  const whole = {
+    ...atPlace(await withNotice(deps, adapter, lane, call, judged), place),
+    maySayOutcome: maySayOutcome(adapter, call, judged),
+  }
+  const result = await deps.outbox.settle(lane, call, whole)
+  if (result === 'lease_lost') return { go: 'lost' }
+  if (result === 'late') {
+    const settlement: Settlement = { ...whole, state: 'retry', isFinal: false, reason: 'decided_meanwhile' }
+    tellSettled(deps, sendFacts(lane, call), { ...tried, settlement })
+    return { go: 'stop', delayMs: 0 }
+  }
   if (call.purpose === 'live' && whole.vendorId !== null) opened.set(call.clientId, whole.vendorId)
   tellSettled(deps, sendFacts(lane, call), { ...tried, settlement: whole })
   if (whole.isFinal && whole.retryInMs <= 0 && !whole.cancelLater) return { go: 'on' }
   return { go: 'stop', delayMs: whole.retryInMs }
+}
+
+function decidedSinceClaim(call: OpenCall): OpenCall {
+  return call.question === null ? call : { ...call, question: { ...call.question, outcomes: [] } }
+}
+
+/** Once its question is over a call says the rest of its words; one that has arrived meanwhile is edited into the outcome. */
+function afterDecision(deps: DispatchDeps, adapter: Adapter, lane: HeldSendLane, call: OpenCall): OpenCall {
+  const { question, vendorId } = call
+  if (question === null || question.outcomes === null) return call
+  if (vendorId !== null) {
+    const outcome = outcomeCall(deps, adapter, lane, call)
+    return outcome === undefined ? call : { ...call, call: outcome, liveReference: vendorId }
+  }
+  return question.otherwise === null || !isUnsent(call) ? call : { ...call, call: question.otherwise }
+}
+
+function isUnsent({ state }: OpenCall): boolean {
+  return state === 'queued' || state === 'retry'
+}
+
+/** It arrived, and then its decision was found. */
+function isEditOfQuestion({ question, vendorId }: OpenCall): boolean {
+  return question !== null && question.outcomes !== null && vendorId !== null
+}
+
+/** Only a call that says nothing else, in a place where messages can be edited, becomes its outcome. */
+function maySayOutcome(adapter: Adapter, call: OpenCall, { state, isFinal, vendorId }: Settlement): boolean {
+  const isQuestion = call.question !== null && call.question.otherwise === null && call.vendorId === null
+  const hasArrived = isFinal && state === 'delivered' && vendorId !== null
+  return isQuestion && hasArrived && adapter.live !== undefined && call.replyTo !== null
+}
+
+function outcomeCall(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  lane: HeldSendLane,
+  { id, question, replyTo }: OpenCall,
+): OpenCall['call'] | undefined {
+  const words = (question?.outcomes ?? []).map(deps.outcomeWords).join('\n')
+  if (words === '' || replyTo === null) return undefined
+  const said = { thread_id: lane.orderKey, in_reply_to: id, agent: '', status: 'completed' } as const
+  try {
+    return adapter.render({ ...said, parts: [textPart(words)] }, replyTo, new Set(), true)[0]?.call
+  } catch {
+    // The question stays as it is: a press on it is told that it was decided.
+    return undefined
+  }
 }
 
 /** A pause that the vendor asked for holds for everything that shares the limit. */
@@ -126,6 +192,10 @@ async function settleWithoutSending(
   call: OpenCall,
 ): Promise<Settlement | undefined> {
   if (call.isExpired) return settleDead(call, 'expired')
+  if (call.question !== null && call.question.outcomes !== null) {
+    if (call.vendorId !== null && call.liveReference === null) return settleEdited(settleDead(call, 'no_outcome'))
+    if (call.vendorId === null && call.question.otherwise === null && isUnsent(call)) return settleWithdrawn(call)
+  }
   // Without the message it would edit it were a second one.
   if (call.purpose === 'assertion' && call.liveReference === null) return settleDead(call, 'live_message_gone')
   if (call.state === 'sending') {

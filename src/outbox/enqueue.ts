@@ -10,13 +10,17 @@ import {
   type QueuedCall,
   type RenderedCall,
   recipientLane,
+  textPart,
 } from '../contract/index.ts'
+import { markQuestions } from './ask-calls.ts'
 
 export type Outgoing = {
   readonly reply: NormalizedResponse
   readonly purpose: QueuedCall['purpose']
   /** Names in it that may reach whom they name; without it: none. */
   readonly mayNotify?: ReadonlySet<string>
+  /** What it asks people to decide, and how it reads without that; a reply without parts says nothing then. */
+  readonly unasked?: { readonly asks: readonly string[]; readonly reply: NormalizedResponse }
 }
 
 export type EnqueueContext = {
@@ -50,11 +54,12 @@ export async function renderCalls(
   const rendered: Omit<QueuedCall, 'id' | 'ordinal' | 'clientId' | 'notBefore' | 'expiresAt'>[] = []
   for (const { purpose, ...said } of outgoing) {
     const finishes = purpose === 'message' ? undefined : live?.clientId
-    const calls = await expand(context, render(context, said, finishes !== undefined))
-    for (const [part, { call, primary, orderKey }] of calls.entries())
+    const calls = await expand(context, renderAsking(context, said, finishes !== undefined))
+    for (const [part, { call, primary, orderKey, question }] of calls.entries())
       rendered.push({
         ...{ call, primary: primary && purpose === 'reply', purpose },
         orderKey: laneOf(context, orderKey),
+        ...(question === undefined ? {} : { question }),
         ...(part === 0 && finishes !== undefined ? { liveReference: finishes } : {}),
       })
   }
@@ -66,6 +71,22 @@ export async function renderCalls(
     }),
   )
   return [...calls, ...saidAgain(context, calls)]
+}
+
+function renderAsking(
+  context: EnqueueContext,
+  { unasked, ...said }: Omit<Outgoing, 'purpose'>,
+  hasLive: boolean,
+): readonly RenderedCall[] {
+  const calls = render(context, said, hasLive)
+  // What is delivered by the commit that writes it cannot be decided before.
+  if (unasked === undefined || context.adapter.capabilities.appends === true) return calls
+  const { asks, reply } = unasked
+  // A message that was shown while it grew must not stay open: it keeps its words.
+  const isLeftOpen = reply.parts.length === 0 && hasLive
+  const rest = isLeftOpen ? { ...reply, parts: [textPart(context.live?.text || '…', 'text/markdown')] } : reply
+  const without = rest.parts.length === 0 ? [] : render(context, { ...said, reply: rest }, hasLive)
+  return markQuestions(calls, without, asks)
 }
 
 /** In a lane of its own: what waits there for its time holds nothing up. */

@@ -29,7 +29,20 @@ export type OpenCall = {
   readonly finishes: string | null
   /** Vendor id of that, where it was delivered. */
   readonly liveReference: string | null
+  /** Its own vendor id, where it has arrived and is to be edited once more. */
+  readonly vendorId: string | null
+  readonly question: OpenQuestion | null
 }
+
+/** What a call asks people to decide. */
+export type OpenQuestion = {
+  /** The call without it; null where it says nothing else. */
+  readonly otherwise: JsonObject | null
+  /** How it was decided, as of the claim; null: it is still open. */
+  readonly outcomes: readonly QuestionOutcome[] | null
+}
+
+export type QuestionOutcome = { readonly status: string; readonly summary: string }
 
 /** A lane's next calls, as far as this release can read them. */
 export type HeldSendLane = SendHold & { readonly calls: readonly OpenCall[] }
@@ -38,11 +51,15 @@ export type StartResult =
   | { readonly kind: 'started' }
   /** A limit says: not before this many milliseconds from now. */
   | { readonly kind: 'wait'; readonly waitMs: number }
+  /** What it asks was decided after the claim: it must not be sent as it is. */
+  | { readonly kind: 'decided' }
+  /** It was settled by another statement after the claim, and leaves the lane with that. */
+  | { readonly kind: 'settled' }
   | { readonly kind: 'lease_lost' }
 
 /** How a call's try ends. `retry` and an open `unknown` come back when their time has come. */
 export type Settlement = {
-  readonly state: 'delivered' | 'refused' | 'dead' | 'unknown' | 'retry'
+  readonly state: 'delivered' | 'refused' | 'dead' | 'unknown' | 'retry' | 'cancelled'
   readonly isFinal: boolean
   readonly reason: string | null
   readonly vendorId: string | null
@@ -57,7 +74,12 @@ export type Settlement = {
   readonly notice: readonly QueuedCall[]
   /** State of the messages this reply answers, when a primary call ends without arriving. */
   readonly inboxReason: string | null
+  /** A question that arrived after its decision stays open, to be edited into its outcome. */
+  readonly maySayOutcome: boolean
 }
+
+/** `late`: it stays open, to be edited into the outcome of its question. `lease_lost`: nothing was written. */
+export type SettleResult = 'settled' | 'late' | 'lease_lost'
 
 export interface OutboxStore {
   /** Free lanes, apart from those whose next call only a newer release can read (ruling 26). */
@@ -66,11 +88,14 @@ export interface OutboxStore {
     hold: SendHold,
     call: OpenCall,
     limits: { readonly connection?: RateLimit; readonly conversation?: RateLimit },
-    /** What the conversation shares its limit with; without it: nothing. */
-    place?: string,
+    how?: {
+      /** What the conversation shares its limit with; without it: nothing. */
+      readonly place: string | undefined
+      /** It asks what was open when it was claimed: begun only if it still is. */
+      readonly mustBeAsked: boolean
+    },
   ): Promise<StartResult>
-  /** False: the lease was lost and nothing was written. */
-  settle(hold: SendHold, call: OpenCall, settlement: Settlement): Promise<boolean>
+  settle(hold: SendHold, call: OpenCall, settlement: Settlement): Promise<SettleResult>
   release(hold: SendHold, delayMs: number): Promise<boolean>
   repair(hold: SendHold): Promise<boolean>
 }

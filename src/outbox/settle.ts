@@ -28,6 +28,7 @@ const untouched: Settlement = {
   cancelLater: false,
   notice: [],
   inboxReason: null,
+  maySayOutcome: false,
 }
 
 const arrived = { state: 'delivered', isFinal: true } as const
@@ -79,6 +80,18 @@ export function settleLookup(
 
 export function settleDead(call: OpenCall, reason: string): Settlement {
   return failed({ ...untouched, maybeRepeat: call.maybeRepeat }, call, 'dead', reason)
+}
+
+/** What it asks was decided before it was sent, and it says nothing else. */
+export function settleWithdrawn({ maybeRepeat }: OpenCall): Settlement {
+  return { ...untouched, state: 'cancelled', isFinal: true, reason: 'question_decided', maybeRepeat }
+}
+
+/** A question that arrived after its decision has arrived, whether or not its outcome could be shown in its place. */
+export function settleEdited(settlement: Settlement): Settlement {
+  if (!settlement.isFinal) return settlement
+  const reason = settlement.state === 'delivered' ? 'outcome_shown' : 'outcome_not_shown'
+  return { ...settlement, ...arrived, reason, retryInMs: 0, cancelLater: false, inboxReason: null }
 }
 
 function retry(

@@ -19,7 +19,7 @@ export function tellSettled(
   meter.sent(facts.connection, result, reason ?? '', tookMs)
   const told = { ...facts, outcome: result, reason, ...(tookMs === undefined ? {} : { ms: Math.round(tookMs) }) }
   if (!isFinal) log.info('delivery_delayed', { ...told, delayMs: Math.round(retryInMs) })
-  else if (state === 'delivered') log.info('delivery_ended', told)
+  else if (state === 'delivered' || state === 'cancelled') log.info('delivery_ended', told)
   else log.warn('delivery_failed', { ...told, state })
 }
 

@@ -10,6 +10,13 @@ import type { LeaseOptions } from './turn-store.ts'
 /** Calls read per claimed lane: a long reply goes out in one hold, a longer one in several. */
 const callsPerHold = 8
 
+type StartRow = {
+  readonly held: number
+  readonly begun: number
+  readonly waitMs: number
+  readonly isOpen: boolean
+}
+
 type ClaimedLane = HeldSendLane & { readonly calls: readonly (OpenCall & { readonly v: number })[] }
 
 export function createOutboxStore(database: Database, { holder, leaseMs, tenant }: LeaseOptions): OutboxStore {
@@ -19,18 +26,21 @@ export function createOutboxStore(database: Database, { holder, leaseMs, tenant 
       const lanes = await database.query<ClaimedLane>(claimSends, [limit, holder, leaseMs, callsPerHold, tenant])
       return lanes.map((lane) => ({ ...lane, calls: readableRows(lane.calls) }))
     },
-    async start(hold, call, limits, place) {
+    async start(hold, call, limits, { place, mustBeAsked } = { place: undefined, mustBeAsked: false }) {
       const buckets = [...bucket(limits.connection), ...bucket(limits.conversation)]
-      const params = [...fence(hold), call.id, ...buckets, place ?? hold.orderKey]
-      const [row] = await database.query<{ held: number; begun: number; waitMs: number }>(startSend, params)
+      const params = [...fence(hold), call.id, ...buckets, place ?? hold.orderKey, mustBeAsked]
+      const [row] = await database.query<StartRow>(startSend, params)
       if (row === undefined || row.held === 0) return { kind: 'lease_lost' }
       if (row.begun > 0) return { kind: 'started' }
+      if (!row.isOpen) return { kind: 'settled' }
+      if (row.waitMs <= 0 && mustBeAsked) return { kind: 'decided' }
       return { kind: 'wait', waitMs: Math.max(1, Math.ceil(row.waitMs)) }
     },
     async settle(hold, call, settlement) {
       const params = [...fence(hold), call.id, storableJson(settlement)]
-      const [row] = await database.query<{ settled: number }>(settleSend, params)
-      return (row?.settled ?? 0) > 0
+      const [row] = await database.query<{ settled: number; isLate: boolean }>(settleSend, params)
+      if (row === undefined || row.settled === 0) return 'lease_lost'
+      return row.isLate ? 'late' : 'settled'
     },
     async release(hold, delayMs) {
       return (await database.query(releaseSend, [...fence(hold), delayMs])).length > 0

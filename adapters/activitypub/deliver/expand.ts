@@ -31,10 +31,19 @@ export function createExpand(deps: ExpandDeps): (calls: readonly RenderedCall[])
       if (visibility !== 'direct' && !followers.has(agent)) followers.set(agent, await followersOf(deps.records, agent))
       const seed = deps.newId()
       const naming = await namingOf(deps, call, seed, before)
-      const named = await nameFiles(call, { ...naming, seed })
+      const writtenAs = async (draft: DraftCall, others: readonly Recipient[]) => {
+        const named = await nameFiles(draft, { ...naming, seed })
+        return toInboxes(named, createOf(named, naming), others, rendered.primary)
+      }
       before = { id: naming.id, context: naming.after?.context ?? contextIri(naming.id) }
       const others = followers.get(agent) ?? []
-      expanded.push(...toInboxes(named, createOf(named, naming), others, rendered.primary))
+      const { question } = rendered
+      const asked = await writtenAs(call, others)
+      // Without its question it is the same note, for the same people.
+      const draft = question?.otherwise as DraftCall | null | undefined
+      const unasked = draft ? await writtenAs({ ...draft, recipients: call.recipients }, others) : []
+      for (const [at, each] of asked.entries())
+        expanded.push(question ? { ...each, question: { ...question, otherwise: unasked[at]?.call ?? null } } : each)
     }
     return expanded
   }

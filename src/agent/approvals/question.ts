@@ -1,5 +1,5 @@
 // What a person is asked: what would happen, with what, until when, and what to reply.
-import type { Json, KnownPart } from '../../contract/index.ts'
+import { isKnownPart, type Json, type KnownPart, type NormalizedResponse, type Part } from '../../contract/index.ts'
 import { isFields } from '../fields.ts'
 import type { PendingAction } from './pending-action.ts'
 
@@ -28,6 +28,38 @@ export function questionPart(action: PendingAction): Extract<KnownPart, { kind: 
   const choices = ['approve', 'reject']
   const policy = { kind: 'approval_required', message: questionText(action), action_id, code: codeOf(action_id) }
   return { kind: 'policy', policy: { ...policy, summary, expires_at, choices } }
+}
+
+type Asked = Pick<PendingAction, 'action_id' | 'summary' | 'preview' | 'expires_at'>
+
+/**
+ * The reply as it reads once everything it asks is decided. Undefined: it asks for none of these actions. A function agent says
+ * the question in words of its own reply, so these are looked for too.
+ */
+export function withoutQuestions(
+  reply: NormalizedResponse,
+  actions: readonly Asked[],
+): { readonly asks: readonly string[]; readonly reply: NormalizedResponse } | undefined {
+  const asks = new Set<string>()
+  const parts = reply.parts.flatMap((part): readonly Part[] => {
+    if (!isKnownPart(part)) return [part]
+    const inPolicy = actions.find(({ action_id }) => part.kind === 'policy' && part.policy['action_id'] === action_id)
+    if (inPolicy !== undefined) {
+      asks.add(inPolicy.action_id)
+      return []
+    }
+    if (part.kind !== 'text') return [part]
+    const inWords = actions.filter((action) => part.content.includes(questionText(action)))
+    if (inWords.length === 0) return [part]
+    for (const { action_id } of inWords) asks.add(action_id)
+    const content = inWords.reduce((text, action) => text.replace(questionText(action), ''), part.content).trim()
+    return content === '' ? [] : [{ ...part, content }]
+  })
+  if (asks.size === 0) return undefined
+  const { error: _asked, ...rest } = reply
+  // Calls that ran are no words: alone they say nothing to a person.
+  const isSilent = parts.every((part) => part.kind === 'tool_call')
+  return { asks: [...asks], reply: { ...rest, parts: isSilent ? [] : parts, status: 'completed' } }
 }
 
 function shownValues(preview: Json): readonly string[] {

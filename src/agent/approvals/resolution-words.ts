@@ -14,8 +14,21 @@ export function resolutionTold(resolution: Resolution): {
 
 function resolutionWords(resolution: Resolution): string {
   if (resolution.kind === 'refused') return refusals[resolution.reason](resolution.action)
-  const { summary, status } = resolution.action
-  return status === 'accepted' ? `Approved: ${summary}. I go on with it.` : `Rejected: ${summary}. I will not do it.`
+  return outcomeWords(resolution.action)
+}
+
+/** What a question says in the end, where it was shown after its decision. */
+export function outcomeWords({ status, summary }: { readonly status: string; readonly summary: string }): string {
+  switch (status) {
+    case 'accepted':
+      return `Approved: ${summary}. I go on with it.`
+    case 'rejected':
+      return `Rejected: ${summary}. I will not do it.`
+    case 'deleted':
+      return `Withdrawn: ${summary}. No approval is needed any more.`
+    default:
+      return `Expired: ${summary}. Ask again if it is still wanted.`
+  }
 }
 
 const refusals: Readonly<Record<RefusedResolution, (action: ActionLine | null) => string>> = {

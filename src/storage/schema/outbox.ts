@@ -40,6 +40,8 @@ export const outbox = pgTable(
     notBefore: instant('not_before'),
     expiresAt: instant('expires_at'),
     liveReference: text('live_reference'),
+    /** What people are asked to decide with it, and what it says once that is decided (`CallQuestion`). */
+    question: jsonb('question'),
     vendorId: text('vendor_id'),
     maybeRepeat: boolean('maybe_repeat').notNull().default(false),
     sendingAt: instant('sending_at'),

@@ -38,7 +38,7 @@ untold as (update tasks k set said = null from gone where k.conversation_id = go
 unsaid as (update turns t set response = null from ran where t.id = ran.id),
 steps as (delete from journal j using ran where j.turn_id = ran.id),
 events as (delete from run_events e using ran where e.run_id = ran.id),
-sent as (update outbox o set call = '{"erased":true}' from ran where o.turn_id = ran.id and o.state = 'delivered'),
+sent as (update outbox o set call = '{"erased":true}', question = null from ran where o.turn_id = ran.id and o.state = 'delivered'),
 asked as (
   update pending_actions a set action = '{}', resume = null,
     status = case when a.status = 'pending' then 'deleted' else a.status end,

@@ -58,7 +58,7 @@ answers as materialized (
   select o.id, o.order_key, o.settled_at is null as is_open from emptied join outbox o on o.origin = emptied.id and o.purpose = 'protocol'
 ),
 unsaid as (
-  update outbox o set call = '{"erased":true}', vendor_id = null, client_id = o.id::text, trace_id = '', history = '[]',
+  update outbox o set call = '{"erased":true}', question = null, vendor_id = null, client_id = o.id::text, trace_id = '', history = '[]',
     order_key = o.origin::text,
     state = case when a.is_open then 'cancelled' else o.state end,
     reason = case when a.is_open then 'forgotten' else o.reason end, settled_at = coalesce(o.settled_at, now())

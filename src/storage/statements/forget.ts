@@ -197,7 +197,7 @@ requested as (delete from runtime_tool_requests q using old where q.turn_id = ol
 unset as (delete from timers t using old where t.origin = old.id returning 1),
 signalled as (delete from signals s using old where s.turn_id = old.id and s.state <> 'queued'),
 unsaid as (
-  update outbox o set call = '{"erased":true}', vendor_id = null, live_reference = null, client_id = '', trace_id = '',
+  update outbox o set call = '{"erased":true}', question = null, vendor_id = null, live_reference = null, client_id = '', trace_id = '',
     history = '[]', order_key = coalesce(o.conversation_id, o.origin)::text
   from old where o.turn_id = old.id and o.settled_at is not null returning 1
 ),

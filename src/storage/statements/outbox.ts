@@ -3,6 +3,7 @@
 import { statement } from '../database.ts'
 import { isReadable, rowVersion } from '../row-version.ts'
 import { iso, remembered } from './history.ts'
+import { isAsked, isOver, isShownDecided, memberFate, questionDecided, questionOf } from './questions.ts'
 
 const lane = `lane as materialized (
   select tenant, connection, order_key from send_lanes
@@ -42,7 +43,8 @@ select h.tenant, h.connection, h.order_key as "orderKey", h.epoch::float8 as epo
       o.live_reference as finishes,
       case when o.live_reference is not null then (
         select p.vendor_id from outbox p where p.origin = o.origin and p.ordinal = 0 and p.purpose = 'live'
-          and p.state = 'delivered') end as "liveReference"
+          and p.state = 'delivered') end as "liveReference",
+      o.vendor_id as "vendorId", ${questionOf('o')} as question
     from outbox o
     where o.tenant = h.tenant and o.connection = h.connection and o.order_key = h.order_key and o.settled_at is null
     order by o.seq limit $4) w), '[]') as calls
@@ -51,7 +53,7 @@ from held h`,
 
 /**
  * $6 call. $7, $8: the connection's interval and burst in ms (null = no limit); $9, $10: the conversation's; $11: what it shares
- * them with, or its own order key.
+ * them with, or its own order key. $12: whether it is sent now; a call whose question is over is not begun then.
  * A limit is a bucket kept as one instant: it may run ahead of now by at most the burst.
  */
 export const startSend = statement(
@@ -86,24 +88,40 @@ begun as (
       then ${remembered('o', `'what', 'abandoned', 'attempt', o.attempt, 'startedAt', ${iso('o.sending_at')}`)}
       else o.history end
   from lane, limited where o.id = $6 and o.settled_at is null and limited.wait_ms <= 0
+    and (not $12::boolean or o.question is null or ${isAsked('o')})
   returning 1
 )
 select (select count(*)::int from lane) as held, (select count(*)::int from begun) as begun,
-  (select wait_ms from limited) as "waitMs"`,
+  (select wait_ms from limited) as "waitMs", exists (select 1 from outbox o where o.id = $6 and o.settled_at is null) as "isOpen"`,
 )
 
 /**
  * $6 call, $7 settlement as JSON. A final settlement leaves the lane; the last primary call that arrives makes its turn
- * and its messages answered; one that cannot arrive makes them dead, cancels the later parts and leaves one notice.
+ * and its messages answered; one that cannot arrive makes them dead, cancels the later parts and leaves one notice. A question that
+ * arrived after its decision stays open once more, to be edited into its outcome.
  */
 export const settleSend = statement(
   'settle_send',
   `
 with ${lane},
-given as materialized (
-  select s.* from lane, json_to_record($7::text::json) as s(
+told as materialized (
+  select s.*, coalesce(s."maySayOutcome", false) and exists (
+    select 1 from outbox o where o.id = $6 and o.vendor_id is null and o.question is not null and not ${isAsked('o')}
+      and not ${isShownDecided('o', 's."vendorId"')}) as is_late
+  from lane, json_to_record($7::text::json) as s(
     state text, "isFinal" boolean, reason text, "vendorId" text, name text, "retryInMs" float8, pause json, "maybeRepeat" boolean,
-    "cancelLater" boolean, notice json, "inboxReason" text)
+    "cancelLater" boolean, notice json, "inboxReason" text, "maySayOutcome" boolean)
+),
+given as materialized (
+  select case when is_late then 'retry' else state end as state, "isFinal" and not is_late as "isFinal",
+    case when is_late then 'decided_meanwhile' else reason end as reason, "vendorId", name, "retryInMs", pause, "maybeRepeat",
+    "cancelLater", notice, "inboxReason"
+  from told
+),
+-- Whoever decides cancels such calls of the same reply: read locked, they are as that left them.
+asking as materialized (
+  select o.id, o.state, o.reason from lane, outbox s join outbox o on o.origin = s.origin
+  where s.id = $6 and s."primary" and o."primary" and o.id <> s.id and o.order_key = $3 and o.question is not null for update of o
 ),
 settled as (
   update outbox o set state = g.state, reason = g.reason, vendor_id = coalesce(g."vendorId", o.vendor_id),
@@ -112,7 +130,7 @@ settled as (
     settled_at = case when g."isFinal" then now() end,
     history = ${remembered(
       'o',
-      `'what', g.state, 'attempt', o.attempt, 'startedAt', ${iso('o.sending_at')}, 'reason', g.reason, 'vendorId', g."vendorId",
+      `'what', case when g.reason = 'decided_meanwhile' then g.reason else g.state end, 'attempt', o.attempt, 'startedAt', ${iso('o.sending_at')}, 'reason', g.reason, 'vendorId', g."vendorId",
       'isFinal', g."isFinal", 'retryInMs', case when g."isFinal" then null else g."retryInMs" end`,
     )}
   from given g where o.id = $6 and o.epoch = $5 and o.settled_at is null
@@ -156,27 +174,29 @@ moved as (
   from lane, settled, given g
   where l.tenant = lane.tenant and l.connection = lane.connection and l.order_key = lane.order_key
 ),
+parts as materialized (
+  select a.state, ${isOver('a')} as is_over from asking a
+  union all
+  select o.state, ${isOver('o')} from settled s join outbox o on o.origin = s.origin
+  where s."primary" and o."primary" and o.id <> s.id and o.id not in (select id from asking)
+),
+fate as (
+  select s.turn_id, f.state, coalesce(g."inboxReason", case when f.state = 'silent' then '${questionDecided}' end) as reason
+  from settled s, given g, lateral (select case when g.state not in ('delivered', 'cancelled') then 'dead'
+    when g.state = 'delivered' or exists (select 1 from parts where state = 'delivered') then 'answered' else 'silent' end as state) f
+  where s."primary" and g."isFinal" and (f.state = 'dead' or not exists (select 1 from parts where not is_over))
+),
 ended as (
-  update turns t set state = case when g.state = 'delivered' then 'answered' else 'dead' end, ended_at = now(),
-    reason = coalesce(g."inboxReason", t.reason),
-    history = ${remembered(
-      't',
-      `'what', case when g.state = 'delivered' then 'answered' else 'dead' end, 'attempt', t.attempt, 'code', g."inboxReason"`,
-    )}
-  from settled s, given g
-  where t.id = s.turn_id and t.state = 'replied' and s."primary" and g."isFinal"
-    and (g.state <> 'delivered' or not exists (
-      select 1 from outbox o where o.origin = s.origin and o."primary" and o.id <> s.id and o.state <> 'delivered'))
-  returning t.id, t.state
+  update turns t set state = f.state, ended_at = now(), reason = coalesce(f.reason, t.reason),
+    history = ${remembered('t', `'what', f.state, 'attempt', t.attempt, 'code', f.reason`)}
+  from fate f where t.id = f.turn_id and t.state = 'replied'
+  returning t.id, f.state, f.reason
 ),
 members as (
-  update inbox x set ended_at = now(), reason = case when e.state = 'dead' then g."inboxReason" end,
-    state = case when e.state = 'dead' then 'dead'
-                 when x.turn_order = (select max(y.turn_order) from inbox y where y.turn_id = e.id and y.event = 'new')
-                 then 'answered' else 'merged' end
-  from ended e, given g where x.turn_id = e.id and x.state = 'in_turn'
+  update inbox x set ended_at = now(), reason = e.reason, state = ${memberFate('x', 'e')}
+  from ended e where x.turn_id = e.id and x.state = 'in_turn'
 )
-select count(*)::int as settled from settled`,
+select count(*)::int as settled, coalesce(bool_or(g.reason = 'decided_meanwhile'), false) as "isLate" from settled, given g`,
 )
 
 /** $6 delay in ms. */

@@ -2,6 +2,7 @@
 import { statement } from '../database.ts'
 import { auditedAct } from './audit-lines.ts'
 import { isoTime } from './iso-time.ts'
+import { withdrawQuestions } from './questions.ts'
 import { resumeSignal } from './resume-signal.ts'
 
 /** As it may be shown: `apply_input` and `resume` stay here. */
@@ -44,6 +45,7 @@ export const countActions = statement(
 /**
  * $4 id, $5 status, $6 resolver, $7 whether an operator, $8 hash or null, $9 what is kept beside it, $10 whether to NOTIFY. Nothing is
  * decided about an action that is not the one that was shown, that is decided already, or by somebody who may not. Withdrawing it is no decision.
+ * A question that was not sent yet is not sent any more.
  */
 export const resolveAction = statement(
   'resolve_action',
@@ -56,7 +58,12 @@ with decided as (
     and case when $5 = 'deleted' or a.resolvers = 'anyone' then true
       when a.resolvers = 'other' then a.creator is distinct from $6 else $7::boolean end
   returning a.*
-),${resumeSignal({ from: 'decided', kind: 'approval', name: '$5', owner: 'creator', notify: '$10' })},${auditedAct({
+),${resumeSignal({ from: 'decided', kind: 'approval', name: '$5', owner: 'creator', notify: '$10' })},${withdrawQuestions(
+    {
+      from: 'decided',
+      after: 'queued',
+    },
+  )},${auditedAct({
     from: 'decided',
     by: '$6',
     about: 'd.creator',

@@ -4,6 +4,7 @@ import { auditedAct } from './audit-lines.ts'
 import { unindexed } from './by-key-alone.ts'
 import { iso } from './history.ts'
 import { ownThreads } from './own-thread.ts'
+import { withdrawQuestions } from './questions.ts'
 
 const lineColumns = `r.id, r.run_id as "runId", r.agent, t.connection, r.conversation_id as "conversationId",
   r.session_id as "sessionId", r.owner, r.status, r.stop_reason as "stopReason", t.attempt, r.resumes,
@@ -78,8 +79,9 @@ hurried as (
 withdrawn as (
   update pending_actions p set status = 'deleted', resolver = $2, resolved_at = now(), resume = null,
     action = p.action - 'apply_input'
-  from asked a where p.turn_id = a.id and p.status = 'pending' and a.status = 'approval_required' returning p.turn_id
+  from asked a where p.turn_id = a.id and p.status = 'pending' and a.status = 'approval_required' returning p.tenant, p.id, p.turn_id
 ),
+${withdrawQuestions({ from: 'withdrawn', after: 'withdrawn' }).trimStart()},
 dropped as (
   update runtime_tool_requests q set status = 'runtime_tool_timeout', resolver = $2, resolved_at = now(),
     result = '{"cancelled":true}', resume = null, parameters = '{}'

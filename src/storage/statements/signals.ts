@@ -1,6 +1,7 @@
 // Timers and signals (ruling 21). $1 how many, $2 tenant. A due timer becomes a signal in its lane, in the statement that resolves it.
 import { expiryKinds } from '../../sessions/signal-store.ts'
 import { statement } from '../database.ts'
+import { withdrawQuestions } from './questions.ts'
 
 export const fireTimers = statement(
   'fire_timers',
@@ -16,7 +17,7 @@ fired as (
 -- What expires is resolved here and now; somebody who decided in time has already sent the signal.
 expired as (
   update pending_actions a set status = 'expired', resolved_at = now() from fired f
-  where f.kind = '${expiryKinds.approval}' and a.tenant = f.tenant and a.id = f.id and a.status = 'pending' returning a.id
+  where f.kind = '${expiryKinds.approval}' and a.tenant = f.tenant and a.id = f.id and a.status = 'pending' returning a.tenant, a.id, a.turn_id
 ),
 timed_out as (
   update runtime_tool_requests q set status = 'runtime_tool_timeout', resolved_at = now() from fired f
@@ -38,6 +39,7 @@ queued as (
   from signalled s join conversations c on c.id = s.conversation_id
   group by s.conversation_id order by s.conversation_id
   on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
-)
+  returning 1
+),${withdrawQuestions({ from: 'expired', after: 'queued' })}
 select count(*)::int as fired from fired`,
 )

@@ -28,14 +28,17 @@ ${ordered(`select tenant, connection, order_key, 1 as calls from sent where stat
 function sent(mayTell: string): string {
   return `sent as (
   insert into outbox (id, tenant, connection, conversation_id, turn_id, origin, ordinal, order_key, "primary", purpose, v,
-    call, client_id, state, settled_at, vendor_id, attempt, not_before, expires_at, trace_id, live_reference)
+    call, client_id, state, settled_at, vendor_id, attempt, not_before, expires_at, trace_id, live_reference,
+    question)
   select c.id, turn.tenant, turn.connection, turn.conversation_id, turn.id, turn.id, c.ordinal, c."orderKey", c."primary",
     c.purpose, ${rowVersion}, c.call, c."clientId", case when c."isAppended" then 'delivered' else 'queued' end,
     case when c."isAppended" then now() end, case when c."isAppended" then c."clientId" end,
-    case when c."isAppended" then 1 else 0 end, coalesce(c."notBefore", now() + c."delayMs" * interval '1 ms'), c."expiresAt", turn.trace_id, c."liveReference"
+    case when c."isAppended" then 1 else 0 end, coalesce(c."notBefore", now() + c."delayMs" * interval '1 ms'), c."expiresAt", turn.trace_id, c."liveReference",
+    c.question
   from turn, given g, json_to_recordset(g.calls) as c(
     id uuid, ordinal int, "orderKey" text, "primary" boolean, purpose text, call jsonb, "clientId" text,
-    "notBefore" timestamptz, "expiresAt" timestamptz, "delayMs" float8, "liveReference" text, "isAppended" boolean)${mayTell}
+    "notBefore" timestamptz, "expiresAt" timestamptz, "delayMs" float8, "liveReference" text, "isAppended" boolean,
+    question jsonb)${mayTell}
   order by c.ordinal
   returning tenant, connection, order_key, state
 )`

@@ -1,0 +1,97 @@
+// Calls that ask people to decide something: whether anything of it is still open, and what becomes of those that were not sent when
+// their question is decided. A sender must not begin with a call whose question is over, and says so in the statement that begins.
+import { remembered } from './history.ts'
+
+/** Why a call was cancelled, and why a turn that said nothing else ended without words. */
+export const questionDecided = 'question_decided'
+
+const asks = (call: string): string =>
+  `a.tenant = ${call}.tenant and a.id = any(array(select q.id::uuid from jsonb_array_elements_text(${call}.question -> 'asks') as q(id)))`
+
+/** Somebody can still decide: what has run out is over, also before its timer says so. */
+export const isAsked = (call: string): string =>
+  `exists (select 1 from pending_actions a where ${asks(call)} and a.status = 'pending' and a.expires_at > now())`
+
+/** What a sender must know of a call's question: what to say without it, and how it was decided; null while it is open. */
+export const questionOf = (call: string): string => `case when ${call}.question is not null then json_build_object(
+  'otherwise', ${call}.question -> 'otherwise',
+  'outcomes', case when not ${isAsked(call)} then coalesce((
+    select json_agg(json_build_object('status', case when a.status = 'pending' then 'expired' else a.status end, 'summary', a.summary)
+      order by a.id) from pending_actions a where ${asks(call)}), '[]') end) end`
+
+/** It was decided by a press on this very message, which shows the outcome already. */
+export const isShownDecided = (call: string, vendorId: string): string => `exists (
+  select 1 from pending_actions a
+  join outbox e on e.tenant = a.tenant and e.vendor_id = ${vendorId} and e.turn_id::text = a.resolution_metadata ->> 'origin'
+  where ${asks(call)} and e.id <> ${call}.id)`
+
+/** Of a reply's primary calls: nothing is left to be done about it, and nothing failed. */
+export const isOver = (call: string): string =>
+  `(${call}.state = 'delivered' or ${call}.state = 'cancelled' and ${call}.reason = '${questionDecided}')`
+
+/** The fate of a turn's messages: `ended` has the turn's id and state. */
+export const memberFate = (message: string, ended: string): string => `case
+  when ${ended}.state = 'dead' then 'dead'
+  when ${ended}.state = 'answered'
+    and ${message}.turn_order = (select max(y.turn_order) from inbox y where y.turn_id = ${ended}.id and y.event = 'new')
+  then 'answered' else 'merged' end`
+
+/**
+ * Part of a statement that decides: `from` is its CTE of decided actions (tenant, id, turn_id). Calls that say nothing but their
+ * question and were not begun are cancelled here and now, and leave the books with their turn. Whoever sends holds the lane of the
+ * sends, so that is locked first, after the lanes of the conversations (`after`), as every turn that ends does; what is read then
+ * must be what that sender left, so the calls are read locked.
+ */
+export const withdrawQuestions = ({ from, after }: { readonly from: string; readonly after: string }): string => `
+asking_lanes as materialized (
+  select l.tenant, l.connection, l.order_key from send_lanes l
+  where (select count(*) from ${after}) >= 0 and (l.tenant, l.connection, l.order_key) in (
+    select o.tenant, o.connection, o.order_key from ${from} d join outbox o on o.turn_id = d.turn_id
+    where o.tenant = d.tenant and o.settled_at is null and o.question -> 'asks' @> to_jsonb(d.id::text))
+  order by l.tenant, l.connection, l.order_key for update of l
+),
+asking_calls as materialized (
+  select o.id, o.tenant, o.connection, o.order_key, o.turn_id, o."primary", o.state, o.reason, o.settled_at, o.question
+  from (select distinct turn_id from ${from}) d join outbox o on o.turn_id = d.turn_id
+  join asking_lanes l on l.tenant = o.tenant and l.connection = o.connection and l.order_key = o.order_key
+  where o."primary" or o.question is not null
+  for update of o
+),
+unasked as (
+  update outbox o set state = 'cancelled', reason = '${questionDecided}', settled_at = now()
+  from asking_calls c
+  where o.id = c.id and c.settled_at is null and c.state in ('queued', 'retry') and c.question ->> 'otherwise' is null
+    and not exists (
+      select 1 from jsonb_array_elements_text(c.question -> 'asks') as q(id)
+      join pending_actions a on a.tenant = c.tenant and a.id = q.id::uuid
+      where a.status = 'pending' and a.expires_at > now() and a.id not in (select d.id from ${from} d))
+  returning o.id, o.tenant, o.connection, o.order_key, o.turn_id, o."primary"
+),
+-- What waited behind them need not wait for their next try.
+unasked_lanes as (
+  update send_lanes l set pending = l.pending - u.calls, next_at = least(l.next_at, now())
+  from (select tenant, connection, order_key, count(*)::int as calls from unasked group by 1, 2, 3) u
+  where l.tenant = u.tenant and l.connection = u.connection and l.order_key = u.order_key
+),
+unasked_turns as (
+  update turns t set ended_at = now(), state = u.state, reason = u.reason,
+    history = ${remembered('t', `'what', u.state, 'attempt', t.attempt, 'code', u.reason`)}
+  from (
+    select w.turn_id, case when bool_or(s.state = 'delivered') then 'answered' else 'silent' end as state,
+      case when bool_or(s.state = 'delivered') then null else '${questionDecided}' end as reason
+    from (select distinct turn_id from unasked where "primary") w
+    left join lateral (
+      select c.state, ${isOver('c')} as is_over from asking_calls c
+      where c.turn_id = w.turn_id and c."primary" and c.id not in (select id from unasked)
+      union all
+      select o.state, ${isOver('o')} from outbox o
+      where o.turn_id = w.turn_id and o.origin = w.turn_id and o."primary" and o.id not in (select id from asking_calls)) s on true
+    group by w.turn_id having coalesce(bool_and(s.is_over), true)) u
+  where t.id = u.turn_id and t.state = 'replied'
+  returning t.id, t.state
+),
+unasked_members as (
+  update inbox x set ended_at = now(), state = ${memberFate('x', 'u')},
+    reason = case when u.state = 'silent' then '${questionDecided}' end
+  from unasked_turns u where x.turn_id = u.id and x.state = 'in_turn'
+)`
