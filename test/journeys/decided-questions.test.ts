@@ -253,6 +253,10 @@ describeOnPostgres('a question', (adminUrl) => {
       connection,
     )
 
+  /** While no process of the gateway is at work. */
+  const decideMeanwhile = async () =>
+    createPendingActionStore(database).resolve(await action(), { status: 'accepted' }, operator)
+
   test('that had arrived when its process was killed is not posted again below its decision', async () => {
     // The press on it has changed it, so that no look-up finds it any more.
     vendor.failAlways('lookup', { kind: 'answer', status: 404, body: '{}' })
@@ -260,11 +264,10 @@ describeOnPostgres('a question', (adminUrl) => {
     await ask(first, 'loopback-lookup')
     await until(() => questions().length === 1)
     await kill()
-    const gateway = start()
-    await approve(gateway, { connection: 'loopback-lookup' })
+    await decideMeanwhile()
+    start()
     await until(isQuiet)
-    expect(texts()[0]).toContain('I need an approval')
-    expect(texts().slice(1).toSorted()).toEqual(['Approved: pay 12 EUR. I go on with it.', 'It is accepted.'])
+    expect(texts()).toEqual([expect.stringContaining('I need an approval'), 'It is accepted.'])
     expect((await rows())[0]).toMatchObject({ state: 'cancelled', reason: 'question_decided' })
   })
 
@@ -281,8 +284,7 @@ describeOnPostgres('a question', (adminUrl) => {
       await ask(first, connection)
       await until(() => isUnderWay)
       await kill()
-      // By an operator, while no process of the gateway is at work.
-      await createPendingActionStore(database).resolve(await action(), { status: 'accepted' }, operator)
+      await decideMeanwhile()
       start()
       await until(isQuiet)
       expect(texts()).toEqual(['It is accepted.'])

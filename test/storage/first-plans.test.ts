@@ -4,15 +4,19 @@ import { type Statement, statement } from '../../src/storage/database.ts'
 import { acceptWithMore } from '../../src/storage/statements/accept.ts'
 import { claimFarewell } from '../../src/storage/statements/farewells.ts'
 import { strayStatements } from '../../src/storage/statements/forget-receipts.ts'
+import { settleSend, startSend } from '../../src/storage/statements/outbox.ts'
+import { resolveAction } from '../../src/storage/statements/pending-actions.ts'
 import { findPush, savePush } from '../../src/storage/statements/push-configs.ts'
 import { findReceipt } from '../../src/storage/statements/receipts.ts'
 import { cancelRun, listRunEvents } from '../../src/storage/statements/runs.ts'
+import { fireTimers } from '../../src/storage/statements/signals.ts'
 import { cancelTask, findTask, readTask, taskNews, taskOfMessage, waitsOf } from '../../src/storage/statements/tasks.ts'
 import { openRoomTurn, openTurn } from '../../src/storage/statements/turns.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
 const hot: readonly Statement[] = [
   ...[acceptWithMore, openTurn, openRoomTurn, cancelRun, listRunEvents, findReceipt, findPush, savePush],
+  ...[resolveAction, fireTimers, startSend, settleSend],
   ...[cancelTask, findTask, readTask, taskNews, taskOfMessage, waitsOf, claimFarewell],
 ]
 

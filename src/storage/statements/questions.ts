@@ -1,29 +1,30 @@
 // Calls that ask people to decide something: whether anything of it is still open, and what becomes of those that were not sent when
 // their question is decided. A sender must not begin with a call whose question is over, and says so in the statement that begins.
+import { unindexed } from './by-key-alone.ts'
 import { remembered } from './history.ts'
 
 /** Why a call was cancelled, and why a turn that said nothing else ended without words. */
 export const questionDecided = 'question_decided'
 
-const asks = (call: string): string =>
-  `a.tenant = ${call}.tenant and a.id = any(array(select q.id::uuid from jsonb_array_elements_text(${call}.question -> 'asks') as q(id)))`
+/** The actions `a` that a call asks about, which are of its turn; worded so that only the index by turn can serve. */
+const asked = (call: string): string => `pending_actions a
+    where a.turn_id = ${call}.turn_id and ${unindexed('a.tenant')} = ${call}.tenant and ${call}.question -> 'asks' @> to_jsonb(a.id::text)`
 
 /** Somebody can still decide: what has run out is over, also before its timer says so. */
 export const isAsked = (call: string): string =>
-  `exists (select 1 from pending_actions a where ${asks(call)} and a.status = 'pending' and a.expires_at > now())`
+  `exists (select 1 from ${asked(call)} and a.status = 'pending' and a.expires_at > now())`
 
 /** What a sender must know of a call's question: what to say without it, and how it was decided; null while it is open. */
 export const questionOf = (call: string): string => `case when ${call}.question is not null then json_build_object(
   'otherwise', ${call}.question -> 'otherwise',
   'outcomes', case when not ${isAsked(call)} then coalesce((
     select json_agg(json_build_object('status', case when a.status = 'pending' then 'expired' else a.status end, 'summary', a.summary)
-      order by a.id) from pending_actions a where ${asks(call)}), '[]') end) end`
+      order by a.id) from ${asked(call)}), '[]') end) end`
 
 /** It was decided by a press on this very message, which shows the outcome already. */
 export const isShownDecided = (call: string, vendorId: string): string => `exists (
-  select 1 from pending_actions a
-  join outbox e on e.tenant = a.tenant and e.vendor_id = ${vendorId} and e.turn_id::text = a.resolution_metadata ->> 'origin'
-  where ${asks(call)} and e.id <> ${call}.id)`
+  select 1 from ${asked(call)} and a.resolution_metadata ->> 'origin' = any(array(
+    select e.turn_id::text from outbox e where e.tenant = ${call}.tenant and e.vendor_id = ${vendorId} and e.id <> ${call}.id)))`
 
 /** Of a reply's primary calls: nothing is left to be done about it, and nothing failed. */
 export const isOver = (call: string): string =>
@@ -62,9 +63,8 @@ unasked as (
   from asking_calls c
   where o.id = c.id and c.settled_at is null and c.state in ('queued', 'retry') and c.question ->> 'otherwise' is null
     and not exists (
-      select 1 from jsonb_array_elements_text(c.question -> 'asks') as q(id)
-      join pending_actions a on a.tenant = c.tenant and a.id = q.id::uuid
-      where a.status = 'pending' and a.expires_at > now() and a.id not in (select d.id from ${from} d))
+      select 1 from ${asked('c')}
+      and a.status = 'pending' and a.expires_at > now() and a.id not in (select d.id from ${from} d))
   returning o.id, o.tenant, o.connection, o.order_key, o.turn_id, o."primary"
 ),
 -- What waited behind them need not wait for their next try.
