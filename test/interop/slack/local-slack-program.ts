@@ -1,5 +1,5 @@
 // Runs inside a network namespace of its own, where nothing but it can be reached: local-slack listens on every address. Plays the
-// story with a gateway that is killed while its question waits, and prints what the peer then holds, as one line of JSON.
+// story with a gateway that is killed while it sends its question, and prints what the peer then holds, as one line of JSON.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -61,6 +61,15 @@ const stage = await openStage({
   watch: { isOpened: (words) => seen('chat.postMessage', words) > 0, frames: (words) => seen('chat.update', words) },
   framesWanted: () => 1,
 })
+
+// The question has arrived, and its process dies before it hears of it.
+let isUnheard = false
+relay.meet = async (call, forward) => {
+  const answer = await forward()
+  if (isUnheard || call.method !== 'chat.postMessage' || !call.body.includes('approve')) return answer
+  isUnheard = true
+  return new Promise(() => {})
+}
 
 try {
   await eventually('local-slack', async () => control('state').then(Boolean, () => false))
