@@ -3,7 +3,13 @@ import { expect, test } from 'vitest'
 import type { Capabilities, DeliveryOutcome } from '../../src/contract/index.ts'
 import { backoffMs } from '../../src/outbox/backoff.ts'
 import type { OpenCall } from '../../src/outbox/outbox-store.ts'
-import { type SettlePolicy, settleLookup, settleOutcome } from '../../src/outbox/settle.ts'
+import {
+  type SettlePolicy,
+  settleEdited,
+  settleLookup,
+  settleOutcome,
+  settleWithdrawn,
+} from '../../src/outbox/settle.ts'
 
 const policy: SettlePolicy = {
   backoff: { firstMs: 100, maxMs: 1_000 },
@@ -98,4 +104,27 @@ test('backoff doubles, stays under its cap, and spreads', () => {
   const delays = [1, 2, 3, 4, 5, 50].map((attempt) => backoffMs(attempt, policy.backoff, () => 1))
   expect(delays).toEqual([100, 200, 400, 800, 1_000, 1_000])
   expect(backoffMs(3, policy.backoff, () => 0)).toBe(200)
+})
+
+test('a withdrawn question takes nothing else along, and blames no message', () => {
+  expect(settleWithdrawn(call())).toMatchObject({
+    state: 'cancelled',
+    isFinal: true,
+    reason: 'question_decided',
+    cancelLater: false,
+    inboxReason: null,
+  })
+})
+
+test.each([
+  ['shown', settle({ kind: 'delivered', vendorId: 'v1' }), { isFinal: true, reason: 'outcome_shown', vendorId: 'v1' }],
+  ['refused', settle({ kind: 'refused', reason: 'gone' }), { isFinal: true, reason: 'outcome_not_shown' }],
+  ['unknown in the end', settle(unknown), { isFinal: true, reason: 'outcome_not_shown', retryInMs: 0 }],
+])('a question that has arrived is delivered, whether its outcome is %s', (_name, settlement, expected) => {
+  const delivered = { state: 'delivered', cancelLater: false, inboxReason: null }
+  expect(settleEdited(settlement)).toMatchObject({ ...delivered, ...expected })
+})
+
+test('an outcome that cannot be shown yet is tried again', () => {
+  expect(settleEdited(settle({ kind: 'retry', reason: 'net' }))).toMatchObject({ state: 'retry', isFinal: false })
 })

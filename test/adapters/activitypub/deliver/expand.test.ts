@@ -70,6 +70,27 @@ describe('expanding a reply', () => {
     expect(calls).toHaveLength(4)
   })
 
+  test('what a note asks, every call made of it asks, and without the question it is the same note for the same people', async () => {
+    const [asking] = drafts(
+      saying('Let me see. May I?'),
+      replyTo({ visibility: 'direct', participants: [alice, carol] }),
+    )
+    const [without] = drafts(saying('Let me see.'), replyTo({ visibility: 'direct', participants: [alice] }))
+    if (asking === undefined || without === undefined) throw new Error('nothing was drafted')
+    const question = { asks: ['action-1'], otherwise: without }
+    const calls = await expand([{ call: asking, primary: true, question }])
+    expect(calls.map(({ orderKey }) => orderKey)).toEqual([alice.inbox, carol.inbox])
+    for (const each of calls) {
+      const otherwise = each.question?.otherwise as InboxCall
+      const note = otherwise.activity['object'] as JsonObject
+      expect(each.question?.asks).toEqual(['action-1'])
+      expect([otherwise.inbox, note['id']]).toEqual([callOf(each).inbox, noteOf(each)['id']])
+      expect(JSON.stringify(note)).not.toContain('May I?')
+    }
+    const alone = await expand([{ call: asking, primary: true, question: { asks: ['action-1'], otherwise: null } }])
+    expect(alone.map((each) => each.question?.otherwise)).toEqual([null, null])
+  })
+
   test('activity and note say the same audience, and belong to the agent', async () => {
     const [call] = await expanded()
     if (call === undefined) throw new Error('nothing was expanded')
