@@ -118,7 +118,7 @@ given as materialized (
     "cancelLater", notice, "inboxReason"
   from told
 ),
--- Whoever decides cancels such calls of the same reply: read locked, they are as that left them.
+-- A decision cancels such calls of the same reply: read locked, they are as it left them.
 asking as materialized (
   select o.id, o.state, o.reason from lane, outbox s join outbox o on o.origin = s.origin
   where s.id = $6 and s."primary" and o."primary" and o.id <> s.id and o.order_key = $3 and o.question is not null for update of o

@@ -10,7 +10,7 @@ export const questionDecided = 'question_decided'
 const asked = (call: string): string => `pending_actions a
     where a.turn_id = ${call}.turn_id and ${unindexed('a.tenant')} = ${call}.tenant and ${call}.question -> 'asks' @> to_jsonb(a.id::text)`
 
-/** Somebody can still decide: what has run out is over, also before its timer says so. */
+/** It can still be decided: what has run out is over, also before its timer says so. */
 export const isAsked = (call: string): string =>
   `exists (select 1 from ${asked(call)} and a.status = 'pending' and a.expires_at > now())`
 
@@ -39,7 +39,7 @@ export const memberFate = (message: string, ended: string): string => `case
 
 /**
  * Part of a statement that decides: `from` is its CTE of decided actions (tenant, id, turn_id). Calls that say nothing but their
- * question and were not begun are cancelled here and now, and leave the books with their turn. Whoever sends holds the lane of the
+ * question and were not begun are cancelled here and now, and leave the books with their turn. A sender holds the lane of the
  * sends, so that is locked first, after the lanes of the conversations (`after`), as every turn that ends does; what is read then
  * must be what that sender left, so the calls are read locked.
  */
