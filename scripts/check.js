@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { onModernNode } from '../bin/modern-node.js'
 import { root } from './bundle.js'
 
 const linted = ['src', 'adapters', 'test', 'bench'].filter((folder) => existsSync(join(root, folder)))
@@ -64,8 +65,12 @@ function runStep({ name, command, args, isShown = false }) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const results = await runChecks()
-  const failed = results.filter((result) => !result.ok)
-  console.log(failed.length === 0 ? `${results.length} checks passed` : `${failed.length} of ${results.length} failed`)
-  process.exitCode = failed.length === 0 ? 0 : 1
+  await onModernNode(async () => {
+    const results = await runChecks()
+    const failed = results.filter((result) => !result.ok)
+    console.log(
+      failed.length === 0 ? `${results.length} checks passed` : `${failed.length} of ${results.length} failed`,
+    )
+    process.exitCode = failed.length === 0 ? 0 : 1
+  })
 }
