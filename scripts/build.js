@@ -1,6 +1,8 @@
 // `npm run build`: bundles the program and the library into dist/. `--quiet` speaks only when it takes long.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import process from 'node:process'
-import { bundle } from './bundle.js'
+import { bundle, MissingBundler, root } from './bundle.js'
 
 const isQuiet = process.argv.includes('--quiet')
 // The command line program, the library a configuration imports as 'parley', the client of the API,
@@ -20,8 +22,13 @@ try {
     if (!isQuiet) console.log(`${output.outfile} ${outcome} (${Date.now() - started} ms)`)
   }
 } catch (error) {
-  console.error(`build failed: ${error instanceof Error ? error.message : String(error)}`)
-  process.exitCode = 1
+  // `npm start` where everything was built elsewhere and no development packages are installed.
+  const isUsable =
+    isQuiet && error instanceof MissingBundler && outputs.every(({ outfile }) => existsSync(join(root, outfile)))
+  if (!isUsable) {
+    console.error(`build failed: ${error instanceof Error ? error.message : String(error)}`)
+    process.exitCode = 1
+  }
 } finally {
   clearTimeout(slow)
 }

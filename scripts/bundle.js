@@ -58,14 +58,34 @@ export async function bundle({ entry, outfile, runtime = 'node', rowVersionBy = 
   const settings = { ...rest, plugins: [...plugins, rowVersionPlugin(rowVersionBy)] }
   if (await isUnchanged(stampFile, outfile, settings)) return 'unchanged'
   await rm(stampFile, { force: true })
-  const { build } = await import('esbuild')
+  const { build } = await import('esbuild').catch((error) => {
+    throw error.code === 'ERR_MODULE_NOT_FOUND' ? new MissingBundler() : error
+  })
   const result = await build(settings)
   const files = {}
   const read = Object.keys(result.metafile.inputs).filter((path) => !path.startsWith('node-module:'))
   const inputs = [...read, ...steering, outfile]
   for (const path of inputs) files[path] = await hashOf(join(root, path))
-  await writeFile(stampFile, JSON.stringify({ settings: fingerprint(settings), files }))
+  const imports = listExternalPackages(result.metafile)
+  await writeFile(stampFile, JSON.stringify({ settings: fingerprint(settings), imports, files }))
   return 'built'
+}
+
+/** The development packages were left out, as with `npm install --omit=dev`: what is built can be used, nothing can be built. */
+export class MissingBundler extends Error {
+  constructor() {
+    super('the development packages are missing: run npm install --include=dev')
+    this.name = 'MissingBundler'
+  }
+}
+
+/** The packages that the bundle leaves to node_modules, by name and without Node's and Cloudflare's own modules. */
+function listExternalPackages(metafile) {
+  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports)
+  const names = imports
+    .filter(({ external, path }) => external && !/^(?:node|cloudflare):/.test(path) && !builtinModules.includes(path))
+    .map(({ path }) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path)
+  return [...new Set(names)].sort()
 }
 
 export function settingsFor({ entry, outfile, runtime }) {

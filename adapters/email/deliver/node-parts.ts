@@ -1,4 +1,5 @@
-// What only Node has, loaded by the first mail that needs it: named by variables, so that the bundle for Workers stays without it.
+// What only Node has, loaded by the first mail that needs it: so that the bundle for Workers stays without it.
+import { importOnNode } from '../../../src/contract/index.ts'
 
 export type NodeFiles = {
   readFile(path: string, encoding: 'utf8'): Promise<string>
@@ -26,20 +27,17 @@ type NodeStreams = {
 type NodeReadable = { readonly destroyed: boolean }
 
 export async function nodeFiles(): Promise<NodeFiles> {
-  const name = 'node:fs/promises'
-  return (await import(/* @vite-ignore */ name)) as NodeFiles
+  return await importOnNode<NodeFiles>('node:fs/promises')
 }
 
 export async function nodeStreams(): Promise<NodeStreams> {
-  const name = 'node:stream'
-  return (await import(/* @vite-ignore */ name)) as NodeStreams
+  return await importOnNode<NodeStreams>('node:stream')
 }
 
 type Composer = new (mail: object) => { compile(): { build(): Promise<Uint8Array> } }
 
 export async function mailComposer(): Promise<Composer> {
-  const name = 'nodemailer/lib/mail-composer'
-  return ((await import(/* @vite-ignore */ name)) as { readonly default: Composer }).default
+  return (await importOnNode<{ readonly default: Composer }>('nodemailer/lib/mail-composer')).default
 }
 
 /** What one library gives and the other takes; whether a byte of it was asked for. */
@@ -57,8 +55,7 @@ export type Pool = {
 
 /** Whoever sends may `watch` the stream of the mail, which is read when the server wants it and not before. */
 export async function smtpPool(options: object): Promise<Pool> {
-  const name = 'nodemailer'
-  const { createTransport } = (await import(/* @vite-ignore */ name)) as { createTransport(options: object): Pool }
+  const { createTransport } = await importOnNode<{ createTransport(options: object): Pool }>('nodemailer')
   const pool = createTransport(options)
   pool.use('stream', ({ data, message }, done) => {
     message.processFunc((stream) => {

@@ -1,4 +1,5 @@
 // The name system through Node's own resolver. Loaded when it is asked for: Workers have none (doh-lookup.ts).
+import { importOnNode } from '../../../src/contract/index.ts'
 import type { Answer, DnsRecord, Lookup, RecordType } from './lookup.ts'
 
 type TimedAddress = { readonly address: string; readonly ttl: number }
@@ -26,8 +27,7 @@ export function nodeLookup(servers?: readonly string[]): Lookup {
 }
 
 async function createNodeResolver(servers: readonly string[] | undefined): Promise<NodeResolver> {
-  const module = 'node:dns/promises'
-  const { Resolver } = (await import(/* @vite-ignore */ module)) as NodeDns
+  const { Resolver } = await importOnNode<NodeDns>('node:dns/promises')
   const resolver = new Resolver({ timeout: 1500, tries: 2 })
   if (servers !== undefined) resolver.setServers(servers)
   return resolver

@@ -1,4 +1,5 @@
 // Asking the domain name system, as whoever delivers mail does. Node only.
+import { importOnNode } from '../../../src/contract/index.ts'
 
 /** Undefined: nobody answered. Empty: there is nothing. */
 export interface Lookup {
@@ -14,10 +15,9 @@ type Resolver = {
 
 /** `server`: an address with or without a port; without it whatever this machine asks. */
 export async function nodeLookUp(server: string | undefined): Promise<Lookup> {
-  const name = 'node:dns/promises'
-  const { Resolver } = (await import(/* @vite-ignore */ name)) as {
+  const { Resolver } = await importOnNode<{
     Resolver: new (options: { readonly timeout: number; readonly tries: number }) => Resolver
-  }
+  }>('node:dns/promises')
   const resolver = new Resolver({ timeout: 3000, tries: 2 })
   if (server !== undefined) resolver.setServers([server])
   return {

@@ -1,5 +1,6 @@
 // The bytes of one part without their transfer encoding. Base64 is decoded by libraries, one part at a time: by mailparser on
 // Node, which streams, and by postal-mime where there are no Node streams.
+import { importOnNode } from '../../../src/contract/index.ts'
 import { onlySigns } from './base64-signs.ts'
 import type { Encoding } from './part-head.ts'
 import { decodeQuoted } from './quoted-printable.ts'
@@ -93,7 +94,8 @@ type ParserEvent = { type: 'attachment'; content: AsyncIterable<Uint8Array>; rel
 type MailparserModule = { readonly MailParser: new (options: Readonly<Record<string, unknown>>) => Parser }
 
 const mailparserBase64: DecodeBase64 = async (body) => {
-  const { MailParser } = await mailparserModule()
+  const { default: mailparser } = await importOnNode<{ readonly default: MailparserModule }>('mailparser')
+  const { MailParser } = mailparser
   const parser = new MailParser({
     skipHtmlToText: true,
     skipTextToHtml: true,
@@ -145,11 +147,4 @@ function feed(parser: Parser, body: Uint8Array): void {
     parser.end()
   }
   more()
-}
-
-/** It needs Node. Its name is put together here so that no bundler finds it: a Worker must not carry it. */
-async function mailparserModule(): Promise<MailparserModule> {
-  const name = ['mail', 'parser'].join('')
-  const module = (await import(/* @vite-ignore */ name)) as { readonly default: MailparserModule }
-  return module.default
 }

@@ -1,7 +1,7 @@
 // One connection of Socket Mode. Slack's client connects and watches the pings; reading and acknowledging are ours, because the
 // client fails outside of any promise on an envelope without an event, and on a reconnect that is refused.
 import type { SocketModeClient } from '@slack/socket-mode'
-import type { ChannelDeps, Secret } from '../../../src/contract/index.ts'
+import { type ChannelDeps, importOnNode, type Secret } from '../../../src/contract/index.ts'
 import { type Envelope, readSocketMessage } from './envelope.ts'
 
 export type SocketSettings = {
@@ -67,7 +67,7 @@ async function createClient(
   { appToken, apiUrl }: SocketSettings,
   deps: Pick<ChannelDeps, 'fetch'>,
 ): Promise<SocketModeClient> {
-  const { SocketModeClient: Client } = await socketModule()
+  const { SocketModeClient: Client } = await importOnNode<typeof import('@slack/socket-mode')>('@slack/socket-mode')
   return new Client({
     appToken: appToken.reveal(),
     // Reconnecting is ours: the client's own loses the error when it is refused.
@@ -82,12 +82,6 @@ async function createClient(
       timeout: openMs,
     },
   } as NonNullable<ConstructorParameters<typeof Client>[0]>)
-}
-
-/** It needs Node. Its name is put together here so that no bundler finds it: a Worker must not carry it. */
-async function socketModule(): Promise<typeof import('@slack/socket-mode')> {
-  const name = ['@slack', 'socket-mode'].join('/')
-  return (await import(/* @vite-ignore */ name)) as typeof import('@slack/socket-mode')
 }
 
 /** The client logs whole payloads and tokens in addresses; what matters of it is told by how a connection ends. */

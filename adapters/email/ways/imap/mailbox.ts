@@ -1,5 +1,6 @@
 // One connection to one mailbox: what is new in it, its bytes within the limit, marking, and waiting for more.
 import type { ImapFlow } from 'imapflow'
+import { importOnNode } from '../../../../src/contract/index.ts'
 import type { ImapSettings } from './settings.ts'
 
 export type FetchedMail = {
@@ -70,7 +71,7 @@ export async function openMailbox(settings: ImapSettings, maxBytes: number, sign
 }
 
 async function createClient(settings: ImapSettings): Promise<ImapFlow> {
-  const { ImapFlow: Client } = await imapModule()
+  const { ImapFlow: Client } = await importOnNode<typeof import('imapflow')>('imapflow')
   const { host, port, secure, user, password, ca, allowPlain = false } = settings
   return new Client({
     host,
@@ -86,12 +87,6 @@ async function createClient(settings: ImapSettings): Promise<ImapFlow> {
     greetingTimeout: 10_000,
     socketTimeout: 600_000,
   })
-}
-
-/** It needs Node. Its name is put together here so that no bundler finds it: a Worker must not carry it. */
-async function imapModule(): Promise<typeof import('imapflow')> {
-  const name = ['imap', 'flow'].join('')
-  return (await import(/* @vite-ignore */ name)) as typeof import('imapflow')
 }
 
 /** The server counts in days; the instant within the day is ours to compare. */

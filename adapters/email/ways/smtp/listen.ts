@@ -1,7 +1,7 @@
 // The SMTP listener (ruling 25): recipients are judged one by one, the mail is handed in once for all of them, and 250 means that it
 // is stored. It relays nothing and lets nobody log in.
 import type { SMTPServer, SMTPServerOptions } from 'smtp-server'
-import type { Adapter, ListenDoor } from '../../../../src/contract/index.ts'
+import { type Adapter, importOnNode, type ListenDoor } from '../../../../src/contract/index.ts'
 import { createClients } from './clients.ts'
 import { createRoom } from './collect.ts'
 import { createLines, type Lines } from './lines.ts'
@@ -15,7 +15,7 @@ const disabledCommands = ['AUTH', 'XCLIENT', 'XFORWARD', 'VRFY', 'EXPN', 'HELP',
 export function listenSmtp(settings: SmtpSettings, deps: SmtpDeps): NonNullable<Adapter['listen']> {
   const limits: SmtpLimits = { ...smtpLimits, ...settings.limits }
   return async (door, signal) => {
-    const { SMTPServer: Server } = await smtpModule()
+    const { SMTPServer: Server } = await importOnNode<typeof import('smtp-server')>('smtp-server')
     const lines = createLines()
     const server = new Server(optionsOf(settings, limits, { ...deps, door, lines }))
     lines.attach(server)
@@ -59,12 +59,6 @@ function optionsOf({ name, tls }: SmtpSettings, limits: SmtpLimits, means: Means
     },
     ...transactions,
   }
-}
-
-/** It needs Node. Its name is put together here so that no bundler finds it: a Worker must not carry it. */
-async function smtpModule(): Promise<typeof import('smtp-server')> {
-  const name = ['smtp', 'server'].join('-')
-  return (await import(/* @vite-ignore */ name)) as typeof import('smtp-server')
 }
 
 function open(server: SMTPServer, { host, port }: SmtpSettings): Promise<string> {
