@@ -1,5 +1,5 @@
 // Chat SDK's reading of an update: the same bytes through its own webhook entry, taken from its handlers.
-import { importPeer } from './peer.ts'
+import { importPeer, provePeer } from './peer.ts'
 
 /** What both sides say about a message, in one vocabulary. */
 export type Reading = {
@@ -29,7 +29,16 @@ type Chat = {
 type ChatModule = { readonly Chat: new (config: object) => Chat }
 type Factories = Readonly<Record<string, (options: object) => unknown>>
 
-export const chatSdk = await importPeer('chat and its adapters', async (importHere) => ({
+/** A log that keeps nothing, as theirs wants it. */
+export const silent = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  child: () => silent,
+}
+
+const imported = await importPeer('chat and its adapters', async (importHere) => ({
   // Their packages have types; what the test uses of them stands above, so that it fails by name when it changes.
   Chat: ((await importHere('chat')) as ChatModule).Chat,
   state: (await importHere('@chat-adapter/state-memory')) as Factories,
@@ -37,7 +46,17 @@ export const chatSdk = await importPeer('chat and its adapters', async (importHe
   slack: (await importHere('@chat-adapter/slack')) as Factories,
 }))
 
-export type ChatSdk = Extract<typeof chatSdk, { module: unknown }>['module']
+export type ChatSdk = Extract<typeof imported, { module: unknown }>['module']
+
+/** It has been made with an adapter for each channel, without a call to either. */
+export const chatSdk = await provePeer('chat and its adapters', imported, (module) => {
+  const telegram = module.telegram['createTelegramAdapter']?.({ botToken: '1:x', mode: 'webhook', logger: silent })
+  const slack = module.slack['createSlackAdapter']?.({ botToken: 'xoxb-1', signingSecret: 'x', logger: silent })
+  const adapters = { telegram, slack }
+  const settings = { userName: 'gw_bot', adapters, state: module.state['createMemoryState']?.({}), logger: 'silent' }
+  const { webhooks } = new module.Chat(settings)
+  if (webhooks['telegram'] === undefined || webhooks['slack'] === undefined) throw new Error('it takes no webhooks')
+})
 
 /** Undefined: it handed nothing on. */
 export async function readByChatSdk(
@@ -56,13 +75,4 @@ export async function readByChatSdk(
   await chat.webhooks[channel]?.(request, { waitUntil: (each) => void work.push(each) })
   await Promise.all(work)
   return seen[0]
-}
-
-/** A log that keeps nothing, as theirs wants it. */
-export const silent = {
-  debug: () => {},
-  info: () => {},
-  warn: () => {},
-  error: () => {},
-  child: () => silent,
 }

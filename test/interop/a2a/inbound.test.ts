@@ -3,14 +3,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type A2aPeer, type Body, startA2a } from '../../doubles/a2a-peer.ts'
 import { until } from '../../doubles/at-work.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
-import { describeBeside, importPeer } from '../peer.ts'
+import { describeBeside, importPeer, provePeer } from '../peer.ts'
 
 type Sdk = { readonly client: Body; readonly types: Body }
 
-const sdk = await importPeer<Sdk>('@a2a-js/sdk', async (importHere) => ({
+const imported = await importPeer<Sdk>('@a2a-js/sdk', async (importHere) => ({
   client: await importHere('@a2a-js/sdk/client'),
   types: await importHere('@a2a-js/sdk'),
 }))
+const sdk = await provePeer('the client of @a2a-js/sdk', imported, ({ client, types }) => {
+  const json = { message: { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'hello' }] } }
+  const again = types.SendMessageRequest.toJSON(types.SendMessageRequest.fromJSON(json))
+  if (again.message.parts[0].text !== 'hello') throw new Error('it does not read a message')
+  return new client.JsonRpcTransportFactory({ fetchImpl: fetch })
+})
 
 let count = 0
 

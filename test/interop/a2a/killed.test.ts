@@ -20,7 +20,7 @@ export default defineConfig({
 })
 `
 
-describeBeside('a gateway that is killed', findSdk(), (start) => {
+describeBeside('a gateway that is killed', await findSdk(), (start) => {
   let peer: SdkPeer
   let dataDir: string
   beforeEach(async () => {

@@ -11,7 +11,7 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { describeBeside } from '../peer.ts'
 import { findSdk, type SdkPeer } from './sdk-peer.ts'
 
-const sdk = findSdk()
+const sdk = await findSdk()
 /** Kept as long as the rows that name them. */
 const files = memoryBlobs()
 

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Peer } from '../peer.ts'
+import { type Peer, provePeer } from '../peer.ts'
 import { endPeer, portOf } from '../peer-process.ts'
 
 export type SdkPeer = {
@@ -31,16 +31,24 @@ export type Told = {
 const program = fileURLToPath(new URL('./sdk-server.mjs', import.meta.url))
 const installed = fileURLToPath(new URL('../node_modules/@a2a-js/sdk', import.meta.url))
 
-export function findSdk(): Peer<(...args: readonly string[]) => Promise<SdkPeer>> {
+/** Its server has shown the card of its agent. */
+export async function findSdk(): Promise<Peer<(...args: readonly string[]) => Promise<SdkPeer>>> {
   const problem = process.env['PARLEY_INTEROP_PROBLEM']
-  if (problem !== undefined) return { problem }
-  return existsSync(installed)
-    ? { module: startSdkPeer }
-    : { problem: '@a2a-js/sdk is not installed; npm test does it' }
+  if (problem !== undefined) return { problem: `@a2a-js/sdk: ${problem}` }
+  if (!existsSync(installed)) return { problem: '@a2a-js/sdk is not installed; npm test does it' }
+  return provePeer('the server of @a2a-js/sdk', { module: startSdkPeer }, async (start) => {
+    const peer = await start('rpc/1.0')
+    try {
+      const card = (await (await fetch(`${peer.url}/.well-known/agent-card.json`)).json()) as { readonly name?: string }
+      if (card.name !== 'Peer') throw new Error('it shows no card')
+    } finally {
+      await peer.stop()
+    }
+  })
 }
 
 async function startSdkPeer(...args: readonly string[]): Promise<SdkPeer> {
-  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   const url = `http://127.0.0.1:${await portOf(child)}`
   return {
     url,

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Peer } from '../peer.ts'
+import { type Peer, provePeer } from '../peer.ts'
 import { endPeer, portOf } from '../peer-process.ts'
 
 export type Told = {
@@ -39,12 +39,29 @@ export type ServerPeer = {
 const longestMs = 15_000
 const nearNames = new URL('./near-names.mjs', import.meta.url).href
 
-export function findServer(program: string, packageName: string): Peer<() => Promise<ServerPeer>> {
+/** It has shown the document of `person`, a path. */
+export async function findServer(
+  program: string,
+  packageName: string,
+  person: string,
+): Promise<Peer<() => Promise<ServerPeer>>> {
   const problem = process.env['PARLEY_INTEROP_PROBLEM']
-  if (problem !== undefined) return { problem }
+  if (problem !== undefined) return { problem: `${packageName}: ${problem}` }
   const installed = existsSync(fileURLToPath(new URL(`../node_modules/${packageName}`, import.meta.url)))
   if (!installed) return { problem: `${packageName} is not installed; npm test does it` }
-  return { module: () => startServer(fileURLToPath(new URL(program, import.meta.url))) }
+  const start = () => startServer(fileURLToPath(new URL(program, import.meta.url)))
+  return provePeer(packageName, { module: start }, () => askForPerson(start, person))
+}
+
+export async function askForPerson(start: () => Promise<ServerPeer>, person: string): Promise<void> {
+  const peer = await start()
+  try {
+    const response = await fetch(peer.origin + person, { headers: { accept: 'application/activity+json' } })
+    const { inbox } = (await response.json()) as { readonly inbox?: unknown }
+    if (typeof inbox !== 'string') throw new Error(`it answered ${response.status} without a document of ${person}`)
+  } finally {
+    await peer.stop()
+  }
 }
 
 /** Asks until so much is there. */
@@ -61,7 +78,7 @@ export function toldBy(told: () => Promise<Told>): Pick<ServerPeer, 'told' | 'to
 }
 
 async function startServer(program: string): Promise<ServerPeer> {
-  const child = spawn(process.execPath, ['--import', nearNames, program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['--import', nearNames, program], { stdio: ['ignore', 'pipe', 'pipe'] })
   const origin = `http://127.0.0.1:${await portOf(child)}`
   return {
     origin,

@@ -10,6 +10,9 @@ import { describeBeside } from '../peer.ts'
 import { type OurServer, startOurServer } from './our-server.ts'
 import { findServer, type ServerPeer } from './peers.ts'
 
+const apex = await findServer('./apex-server.mjs', 'activitypub-express', '/u/alice')
+const fedify = await findServer('./fedify-server.mjs', '@fedify/fedify', '/users/bob')
+
 let ours: OurServer
 beforeAll(async () => {
   ours = await startOurServer()
@@ -52,7 +55,7 @@ const rfc9421 = { knock: 'rfc9421', failures: 0, restsUntil: 0 }
 const expectRfc9421 = ({ scene }: Answer, peer: ServerPeer) =>
   scene.notes.keep({ family: 'activitypub_host', key: peer.origin, value: rfc9421, lifeMs: 3_600_000 })
 
-describeBeside('activitypub-express', findServer('./apex-server.mjs', 'activitypub-express'), (start) => {
+describeBeside('activitypub-express', apex, (start) => {
   let peer: ServerPeer
   beforeAll(async () => {
     peer = await start()()
@@ -90,7 +93,7 @@ describeBeside('activitypub-express', findServer('./apex-server.mjs', 'activityp
   })
 })
 
-describeBeside('a Fedify server', findServer('./fedify-server.mjs', '@fedify/fedify'), (start) => {
+describeBeside('a Fedify server', fedify, (start) => {
   let peer: ServerPeer
   beforeAll(async () => {
     peer = await start()()

@@ -2,25 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withProof } from '../../../adapters/activitypub/deliver/proof.ts'
 import { type Knock, signedHeaders } from '../../../adapters/activitypub/deliver/sign.ts'
-import { describeBeside, importPeer, loadPeer } from '../peer.ts'
+import { describeBeside, importPeer, provePeer } from '../peer.ts'
 import { type OurServer, startOurServer } from './our-server.ts'
+import { findSignatures } from './signing-peer.ts'
 
 type Message = {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-}
-type VerifyMessage = (
-  config: {
-    readonly keyLookup: (params: { readonly keyid?: string }) => Promise<unknown>
-    readonly requiredFields?: readonly string[]
-  },
-  message: Message,
-) => Promise<boolean | null>
-type Library = {
-  readonly httpbis: { readonly verifyMessage: VerifyMessage }
-  readonly cavage: { readonly verifyMessage: VerifyMessage }
-  readonly createVerifier: (pem: string, algorithm: string) => unknown
 }
 type Fedify = {
   readonly verifyRequest: (request: Request, options: object) => Promise<{ readonly id: URL | null } | null>
@@ -29,11 +18,15 @@ type Fedify = {
   readonly Create: unknown
 }
 
-const library = loadPeer<Library>('http-message-signatures', (require) => require('http-message-signatures'))
-const fedify = await importPeer<Fedify>('@fedify/fedify', async (importHere) => ({
+const library = await findSignatures()
+const imported = await importPeer<Fedify>('@fedify/fedify', async (importHere) => ({
   ...((await importHere('@fedify/fedify')) as Fedify),
   ...((await importHere('@fedify/vocab')) as Fedify),
 }))
+const fedify = await provePeer('the verifier of @fedify/fedify', imported, async ({ verifyRequest }) => {
+  const unsigned = new Request('https://social.example/inbox', { method: 'POST', body: '{}' })
+  if ((await verifyRequest(unsigned, {})) !== null) throw new Error('it believes a request without a signature')
+})
 
 const url = 'https://social.example/users/alice/inbox?page=1'
 const body = new TextEncoder().encode('{"type":"Create"}')

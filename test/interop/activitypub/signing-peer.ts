@@ -4,15 +4,15 @@ import { createHash, generateKeyPairSync, type KeyObject, randomUUID } from 'nod
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { aPerson } from '../../doubles/fediverse.ts'
-import { loadPeer, type Peer } from '../peer.ts'
-import { type Deed, type ServerPeer, toldBy } from './peers.ts'
+import { loadPeer, type Peer, provePeer } from '../peer.ts'
+import { askForPerson, type Deed, type ServerPeer, toldBy } from './peers.ts'
 
 type Message = { readonly method: string; readonly url: string; readonly headers: Readonly<Record<string, string>> }
 type Form = {
   signMessage(config: object, message: Message): Promise<Message>
   verifyMessage(config: object, message: Message): Promise<boolean | null>
 }
-type Library = {
+export type Library = {
   readonly httpbis: Form
   readonly cavage: Form
   createSigner(key: KeyObject, algorithm: string, id: string): unknown
@@ -24,9 +24,27 @@ type Document = any
 const algorithm = 'rsa-v1_5-sha256'
 const activityType = 'application/activity+json'
 
-export function findSigningPeer(): Peer<() => Promise<ServerPeer>> {
-  const library = loadPeer<Library>('http-message-signatures', (require) => require('http-message-signatures'))
-  return 'module' in library ? { module: () => startSigningPeer(library.module) } : library
+/** It has shown the document of carol, and signed and verified one request. */
+export async function findSigningPeer(): Promise<Peer<() => Promise<ServerPeer>>> {
+  const library = await findSignatures()
+  if ('problem' in library) return library
+  const start = () => startSigningPeer(library.module)
+  return provePeer('a server on http-message-signatures', { module: start }, () => askForPerson(start, '/users/carol'))
+}
+
+/** It has signed one request and found it genuine. */
+export function findSignatures(): Promise<Peer<Library>> {
+  const loaded = loadPeer<Library>('http-message-signatures', (require) => require('http-message-signatures'))
+  return provePeer('http-message-signatures', loaded, async ({ httpbis, createSigner, createVerifier }) => {
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const key = createSigner(privateKey, algorithm, 'smoke')
+    const plain = { method: 'GET', url: 'https://people.example/', headers: {} }
+    const signed = await httpbis.signMessage({ key, fields: ['@method', '@target-uri'] }, plain)
+    const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
+    const keyLookup = async (): Promise<unknown> => ({ id: 'smoke', verify: createVerifier(pem, algorithm) })
+    if ((await httpbis.verifyMessage({ keyLookup }, signed)) !== true)
+      throw new Error('it does not verify what it signed')
+  })
 }
 
 async function startSigningPeer(library: Library): Promise<ServerPeer> {

@@ -13,13 +13,17 @@ import { type Books, type Story, slugs, startStory, words } from './story-scene.
 const peers = [
   {
     name: 'activitypub-express',
-    ...{ found: findServer('./apex-server.mjs', 'activitypub-express'), person: '/u/alice', form: 'cavage' },
+    found: await findServer('./apex-server.mjs', 'activitypub-express', '/u/alice'),
+    person: '/u/alice',
+    form: 'cavage',
   },
   {
     name: 'a Fedify server',
-    ...{ found: findServer('./fedify-server.mjs', '@fedify/fedify'), person: '/users/bob', form: 'rfc9421' },
+    found: await findServer('./fedify-server.mjs', '@fedify/fedify', '/users/bob'),
+    person: '/users/bob',
+    form: 'rfc9421',
   },
-  { name: 'http-message-signatures', found: findSigningPeer(), person: '/users/carol', form: 'rfc9421' },
+  { name: 'http-message-signatures', found: await findSigningPeer(), person: '/users/carol', form: 'rfc9421' },
 ] as const
 
 type Heard = {

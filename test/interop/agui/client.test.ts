@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import { type Scene, startScene } from '../../conformance/agui/scene.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
-import { describeBeside, importPeer } from '../peer.ts'
+import { describeBeside, importPeer, provePeer } from '../peer.ts'
 
 type Message = { readonly id: string; readonly role: string; readonly content?: unknown }
 type Interrupt = { readonly id: string }
@@ -26,7 +26,13 @@ type Client = {
   readonly buildResumeArray: (interrupts: readonly Interrupt[], responses: Record<string, object>) => unknown
 }
 
-const peer = await importPeer('@ag-ui/client', (load) => load('@ag-ui/client') as Promise<Client>)
+const imported = await importPeer('@ag-ui/client', (load) => load('@ag-ui/client') as Promise<Client>)
+const peer = await provePeer('@ag-ui/client', imported, ({ HttpAgent, buildResumeArray }) => {
+  const agent = new HttpAgent({ url: 'http://gateway.test/', threadId: 't1', fetch })
+  agent.addMessage({ id: 'm1', role: 'user', content: 'hello' })
+  if (agent.messages.length !== 1) throw new Error('it keeps no message')
+  return buildResumeArray([{ id: 'i1' }], { i1: { status: 'resolved', payload: {} } })
+})
 
 describeBeside('the client of AG-UI', peer, (client) => {
   describeOnDatabase('accepts our streams', (database) => {

@@ -1,12 +1,14 @@
-// Dovecot from Debian's packages, run on 127.0.0.1 out of a folder of our own.
+// Dovecot from Debian's packages, run on 127.0.0.1 from the folder it was unpacked into.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chmod, chown, mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { ImapFlow } from 'imapflow'
 import { freePort } from '../../doubles/free-port.ts'
 import { testCertificate, testKey } from '../../doubles/test-certificate.ts'
-import type { Peer } from '../peer.ts'
-import { type DebianFiles, unpackDebian } from './debian.ts'
+import { type DebianFiles, unpackDebian } from '../debian.ts'
+import { firstLine, type Peer, provePeer } from '../peer.ts'
 
 export type Dovecot = {
   readonly port: number
@@ -18,8 +20,30 @@ export type Dovecot = {
   readonly log: () => string
 }
 
+/** It has started, and opened a mailbox over TLS. */
 export async function findDovecot(): Promise<Peer<DebianFiles>> {
-  return unpackDebian('dovecot', ['dovecot-core', 'dovecot-imapd'], 'usr/sbin/dovecot')
+  const files = await unpackDebian('dovecot-core', 'dovecot-imapd')
+  return provePeer('Dovecot', files, async (module) => {
+    const place = await newPlace()
+    try {
+      const server = await startDovecot(module, place)
+      try {
+        const { securePort: port, user, password: pass } = server
+        const tls = { ca: testCertificate }
+        const client = new ImapFlow({ host: '127.0.0.1', port, secure: true, tls, auth: { user, pass }, logger: false })
+        client.on('error', () => {})
+        await client.connect()
+        await client.mailboxOpen('INBOX')
+        await client.logout()
+      } catch (error) {
+        throw new Error(`${firstLine(error)}; it said: ${server.log().match(/(?:Fatal|Error): .*/)?.[0] ?? 'nothing'}`)
+      } finally {
+        await server.stop()
+      }
+    } finally {
+      await rm(place.folder, { recursive: true, force: true })
+    }
+  })
 }
 
 export type DovecotPlace = { readonly folder: string; readonly port: number; readonly securePort: number }
@@ -35,17 +59,24 @@ export async function newPlace(): Promise<DovecotPlace> {
 
 const nobody = { uid: 65_534, gid: 65_534 }
 
-export async function startDovecot({ root }: DebianFiles, place: DovecotPlace): Promise<Dovecot> {
+export async function startDovecot({ root, libraryPath }: DebianFiles, place: DovecotPlace): Promise<Dovecot> {
   const { folder, port, securePort } = place
   const libraries = join(root, 'usr/lib/dovecot')
+  await findModulesBelowBase(libraries, folder)
   await writeFile(join(folder, 'cert.pem'), testCertificate)
   await writeFile(join(folder, 'key.pem'), testKey)
   await writeFile(join(folder, 'dovecot.conf'), configuration(libraries, place))
-  const child = spawn(join(root, 'usr/sbin/dovecot'), ['-F', '-c', join(folder, 'dovecot.conf')], {
+  // Left alone, dovecot executes /usr/bin/doveconf, which executes it again with the settings. Here that happens the other way round.
+  const config = ['-c', join(folder, 'dovecot.conf')]
+  const program = ['-f', 'service=master', '-p', '-e', join(root, 'usr/sbin/dovecot'), '-F', ...config]
+  const child = spawn(join(root, 'usr/bin/doveconf'), [...config, ...program], {
     // A process group of its own, so that its end is the end of everything it started.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { LD_LIBRARY_PATH: libraries, PATH: '/usr/bin:/bin' },
+    env: {
+      LD_LIBRARY_PATH: [join(folder, 'lib'), libraries, join(libraries, 'modules/old-stats'), libraryPath].join(':'),
+      PATH: '/usr/bin:/bin',
+    },
   })
   let log = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk.toString()))
@@ -61,7 +92,20 @@ export async function startDovecot({ root }: DebianFiles, place: DovecotPlace): 
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   await stop()
-  throw new Error(`dovecot did not come up: ${log}`)
+  throw new Error(`it did not come up: ${log}`)
+}
+
+/** Its processes look for modules in /usr/lib/dovecot/modules, and work in `base`: a copy of the library that says so says `./modules`. */
+async function findModulesBelowBase(libraries: string, folder: string): Promise<void> {
+  if (existsSync(join(folder, 'lib'))) return
+  const compiledIn = '/usr/lib/dovecot/modules\0'
+  const library = await readFile(join(libraries, 'libdovecot.so.0'), 'latin1')
+  if (library.split(compiledIn).length !== 2) throw new Error('its library names its modules in another way')
+  const changed = library.replace(compiledIn, './modules'.padEnd(compiledIn.length, '\0'))
+  await mkdir(join(folder, 'lib'))
+  await writeFile(join(folder, 'lib/libdovecot.so.0'), changed, { encoding: 'latin1', mode: 0o755 })
+  await mkdir(join(folder, 'base'))
+  await symlink(join(libraries, 'modules'), join(folder, 'base/modules'))
 }
 
 function killNow(child: ChildProcess): boolean {

@@ -1,6 +1,6 @@
 // Mail as the first page about it says: a gateway that nobody set up, and the commands of that page as they stand there. Port 2525 is
 // the same for everybody, so it all happens in a network of its own, where there is nobody else.
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -8,24 +8,27 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import PostalMime, { type Email } from 'postal-mime'
 import { expect, test } from 'vitest'
+import { findNetworkNamespace, type NetworkNamespace } from '../network-namespace.ts'
 import { describeBeside, type Peer } from '../peer.ts'
+import { type Curl, findCurl } from './curl-mailbox.ts'
 import { findSwaks, type Swaks } from './swaks.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-/** Whoever is not root may have a network in a user namespace, where the kernel allows it. */
-const unshare = process.getuid?.() === 0 ? ['--net'] : ['--net', '--map-root-user']
 
-const swaks = await findInNetwork()
+type Parts = { readonly swaks: Swaks; readonly curl: Curl; readonly inside: NetworkNamespace }
 
-async function findInNetwork(): Promise<Peer<Swaks>> {
-  if (spawnSync('unshare', [...unshare, 'ip', 'link', 'set', 'lo', 'up']).status !== 0)
-    return { problem: 'a network namespace of its own cannot be made here (unshare, ip)' }
-  if (spawnSync('curl', ['--version']).status !== 0) return { problem: 'there is no curl' }
-  return findSwaks()
+const parts = await findParts()
+
+async function findParts(): Promise<Peer<Parts>> {
+  const [swaks, curl, inside] = [await findSwaks(), await findCurl(), await findNetworkNamespace()]
+  if ('problem' in swaks) return swaks
+  if ('problem' in curl) return curl
+  if ('problem' in inside) return inside
+  return { module: { swaks: swaks.module, curl: curl.module, inside: inside.module } }
 }
 
-describeBeside('the first steps with mail, as docs/email.md tells them', swaks, (module) => {
+describeBeside('the first steps with mail, as docs/email.md tells them', parts, (module) => {
   test('lead to an answer, to a second one in the same session, and to a file each way', {
     timeout: 180_000,
   }, async () => {
@@ -37,9 +40,10 @@ describeBeside('the first steps with mail, as docs/email.md tells them', swaks, 
       expect(others).toEqual([])
       await writeFile(join(folder, 'steps.sh'), steps(first, second))
       await writeFile(join(folder, 'bill.pdf'), 'a bill')
-      const program = ['sh', join(folder, 'steps.sh')]
-      const path = [dirname(process.execPath), dirname(module().command[1] ?? ''), process.env['PATH']].join(':')
-      await run('unshare', [...unshare, ...program], {
+      const { swaks, curl, inside } = module()
+      const path = [dirname(process.execPath), swaks.folder, curl.folder, process.env['PATH']].join(':')
+      const [command, ...args] = inside('sh', join(folder, 'steps.sh'))
+      await run(command, args, {
         cwd: folder,
         env: { PATH: path, HOME: folder },
         timeout: 150_000,
@@ -71,7 +75,6 @@ function steps(first: string, second: string): string {
   const answered = (count: number) =>
     `for i in $(seq 300); do [ "$(ls .parley/mail | wc -l)" -ge ${count} ] && break; sleep 0.1; done`
   return `set -e
-ip link set lo up
 '${process.execPath}' '${join(root, 'bin/parley.js')}' start > start.txt 2>&1 &
 gateway=$!
 trap 'kill -9 $gateway' EXIT

@@ -11,8 +11,8 @@ import { mailKey } from '../../doubles/mail-maker.ts'
 import { startNameServer } from '../../doubles/name-server.ts'
 import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
 import { type Posted, type PostOffice, startPostOffice } from '../../doubles/post-office.ts'
-import { type CurlMailbox, curlMailbox } from './curl-mailbox.ts'
-import type { DebianFiles } from './debian.ts'
+import type { DebianFiles } from '../debian.ts'
+import { type Curl, type CurlMailbox, curlMailbox } from './curl-mailbox.ts'
 import { type Dovecot, newPlace, startDovecot } from './dovecot.ts'
 import { ada } from './person.ts'
 
@@ -60,7 +60,9 @@ function failed(text: string): never {
 const library = new URL('../../../dist/index.js', import.meta.url).href
 const password = 'hunter2'
 
-export async function openMailStage(files: DebianFiles, way: Way): Promise<MailStage> {
+export type MailPeers = { readonly dovecot: DebianFiles; readonly curl: Curl }
+
+export async function openMailStage({ dovecot: files, curl }: MailPeers, way: Way): Promise<MailStage> {
   const key = mailKey()
   const ours = mailKey('rsa-2048', 'agents')
   const chunks = (text: string): readonly string[] => text.match(/.{1,255}/g) ?? []
@@ -71,7 +73,7 @@ export async function openMailStage(files: DebianFiles, way: Way): Promise<MailS
   })
   const place = await newPlace()
   let dovecot: Dovecot = await startDovecot(files, place)
-  const mailbox = (user: string): CurlMailbox => curlMailbox(place.port, user, password)
+  const mailbox = (user: string): CurlMailbox => curlMailbox(curl, place.port, user, password)
   const post = await startPostOffice(async ({ from, to, raw }: Posted) => {
     for (const address of to) {
       const user = userOf(address) ?? failed(`nobody has ${address}`)

@@ -6,8 +6,7 @@ import { expect, test } from 'vitest'
 import type { ParleyProcess } from '../../doubles/parley-process.ts'
 import { describeBeside, type Peer } from '../peer.ts'
 import { eventually } from '../story/stage.ts'
-import { curlProblem } from './curl-mailbox.ts'
-import type { DebianFiles } from './debian.ts'
+import { findCurl } from './curl-mailbox.ts'
 import { findDovecot } from './dovecot.ts'
 import {
   ada,
@@ -22,19 +21,19 @@ import {
   toProvider,
   write,
 } from './person.ts'
-import { atProvider, type Heard, type MailStage, openMailStage, type Way, ways } from './stage.ts'
+import { atProvider, type Heard, type MailPeers, type MailStage, openMailStage, type Way, ways } from './stage.ts'
 import { findSwaks, type Swaks, swaksSend } from './swaks.ts'
 
-type Parts = { readonly dovecot: DebianFiles; readonly swaks: Swaks }
+type Parts = MailPeers & { readonly swaks: Swaks }
 
 const parts = await findParts()
 
 async function findParts(): Promise<Peer<Parts>> {
-  const problem = curlProblem()
-  if (problem !== undefined) return { problem }
-  const [dovecot, swaks] = [await findDovecot(), await findSwaks()]
+  const [curl, dovecot, swaks] = [await findCurl(), await findDovecot(), await findSwaks()]
+  if ('problem' in curl) return curl
   if ('problem' in dovecot) return dovecot
-  return 'problem' in swaks ? swaks : { module: { dovecot: dovecot.module, swaks: swaks.module } }
+  if ('problem' in swaks) return swaks
+  return { module: { curl: curl.module, dovecot: dovecot.module, swaks: swaks.module } }
 }
 
 const words = [
@@ -55,7 +54,7 @@ describeBeside('a conversation by mail', parts, (module) => {
     'over %s stays one session for five turns of programs that mangle it, is answered once each, and carries a file each way',
     { timeout: 300_000 },
     async (way) => {
-      const stage = await openMailStage(module().dovecot, way)
+      const stage = await openMailStage(module(), way)
       try {
         await play(stage, module().swaks, way)
       } finally {
@@ -69,7 +68,7 @@ describeBeside('a mailbox at a provider', parts, (module) => {
   test('is all that is needed: it is answered as that mailbox, and the answer to it joins the session', {
     timeout: 300_000,
   }, async () => {
-    const stage = await openMailStage(module().dovecot, 'provider')
+    const stage = await openMailStage(module(), 'provider')
     try {
       const says = async (fetched: Fetched, text: string) => {
         const { to, mail } = await write(toProvider, fetched, text)

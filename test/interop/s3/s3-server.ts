@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AwsClient } from 'aws4fetch'
-import { loadPeer, type Peer } from '../peer.ts'
+import { loadPeer, type Peer, provePeer } from '../peer.ts'
 import type { Account, SignerModule } from './amazon-signer.ts'
 
 export type S3Server = {
@@ -18,7 +18,7 @@ export type S3Server = {
 
 export type S3Peers = { readonly server: string; readonly signer: SignerModule }
 
-export const s3Peers: Peer<S3Peers> = loadPeer('@20minutes/s3rver', (require) => ({
+const loaded = loadPeer<S3Peers>('@20minutes/s3rver', (require) => ({
   server: require.resolve('@20minutes/s3rver'),
   signer: require('@smithy/signature-v4') as SignerModule,
 }))
@@ -26,6 +26,18 @@ export const s3Peers: Peer<S3Peers> = loadPeer('@20minutes/s3rver', (require) =>
 const bucket = 'agent-files'
 /** The one account that the server knows. */
 const account: Account = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER', region: 'eu-central-1' }
+
+/** It has stored one object and lists it. */
+export const s3Peers: Peer<S3Peers> = await provePeer('@20minutes/s3rver', loaded, async (peers) => {
+  const server = await startS3Server(peers)
+  try {
+    const client = new AwsClient({ ...account, service: 's3' })
+    const stored = await client.fetch(`${server.endpoint}/${bucket}/smoke`, { method: 'PUT', body: 'x' })
+    if (!(await server.keys()).includes('smoke')) throw new Error(`it answered ${stored.status} and stored nothing`)
+  } finally {
+    await server.close()
+  }
+})
 
 const program = `
   const S3rver = require(process.argv[1])

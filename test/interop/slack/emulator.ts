@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { importPeer } from '../peer.ts'
+import { importPeer, provePeer } from '../peer.ts'
 
 type Webhooks = { readonly register: (subscription: object) => unknown }
 type Plugin = { register: (app: unknown, store: unknown, webhooks: Webhooks, ...rest: unknown[]) => unknown }
@@ -12,7 +12,7 @@ type Emulator = { readonly url: string; readonly close: () => Promise<void> }
 type Api = { readonly createEmulator: (options: object) => Promise<Emulator> }
 
 /** The name is also that of another package; ours is the one that says so. */
-export const emulate = await importPeer('emulate', async () => {
+const imported = await importPeer('emulate', async () => {
   const entry = join(dirname(createRequire(import.meta.url).resolve('../package.json')), 'node_modules/emulate')
   const { version } = JSON.parse(readFileSync(join(entry, 'package.json'), 'utf8')) as { version: string }
   if (version !== '0.12.2') throw new Error(`emulate is ${version}, not 0.12.2`)
@@ -27,7 +27,21 @@ export const emulate = await importPeer('emulate', async () => {
   return { slackPlugin, createEmulator }
 })
 
-export type Emulate = Extract<typeof emulate, { module: unknown }>['module']
+export type Emulate = Extract<typeof imported, { module: unknown }>['module']
+
+/** It has answered auth.test. */
+export const emulate = await provePeer('emulate', imported, async (module) => {
+  const tokens = [{ token: 'xoxp-ada', type: 'user', user: 'ada' }]
+  const emulator = await startSlackEmulator(module, { users: [{ name: 'ada' }], tokens }, 'http://127.0.0.1:9/')
+  try {
+    const headers = { authorization: 'Bearer xoxp-ada' }
+    const response = await fetch(`${emulator.url}/api/auth.test`, { method: 'POST', headers })
+    const { ok, error } = (await response.json()) as { readonly ok?: boolean; readonly error?: string }
+    if (ok !== true) throw new Error(`auth.test answered ${response.status} ${error}`)
+  } finally {
+    await emulator.close()
+  }
+})
 
 export async function startSlackEmulator(
   { slackPlugin, createEmulator }: Emulate,

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { fieldsOf, type Passing, startRelay } from '../story/relay.ts'
 import { ending, eventually, openStage } from '../story/stage.ts'
 
-const [binary = ''] = process.argv.slice(2)
+// `smoke`: only listens and tells its state.
+const [binary = '', what = 'story'] = process.argv.slice(2)
 const port = 3210
 const peerUrl = `http://127.0.0.1:${port}`
 const [channel, ada, botUserId] = ['C0LAMPS01', 'U0ADA0001', 'U0PARLEY1']
@@ -53,6 +54,13 @@ const isBeginning = (call: Passing, words: string) => {
 const seen = (method: string, words: string) =>
   relay.calls.filter((call) => call.method === method && isBeginning(call, words)).length
 
+const isUp = () => eventually('local-slack', () => control('state').then(Boolean, () => false), 20_000)
+if (what === 'smoke') {
+  await isUp().finally(endPeer)
+  process.stdout.write('{}\n')
+  process.exit()
+}
+
 const settings = JSON.stringify({ ...keys, apiUrl: `${relay.url}/api/` })
 const stage = await openStage({
   database: 'embedded',
@@ -72,7 +80,7 @@ relay.meet = async (call, forward) => {
 }
 
 try {
-  await eventually('local-slack', async () => control('state').then(Boolean, () => false))
+  await isUp()
   const first = await stage.start()
   relay.bringTo(`${first.url}/hooks/slack/default`)
   const root = await says('the lamps have come')
@@ -102,6 +110,10 @@ try {
 } finally {
   await stage.close()
   await relay.close()
+  endPeer()
+}
+
+function endPeer(): void {
   peer.kill('SIGKILL')
   rmSync(folder, { recursive: true, force: true })
 }

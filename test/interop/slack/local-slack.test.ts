@@ -1,21 +1,26 @@
 // The story through local-slack, whose presses of buttons and pairs of events are its own. It listens on every address, so it runs,
 // with the gateway, in a network namespace where there is nobody else; without one it is not started at all.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { describeBeside, loadPeer } from '../peer.ts'
+import { findNetworkNamespace, type NetworkNamespace } from '../network-namespace.ts'
+import { describeBeside, loadPeer, type Peer, provePeer } from '../peer.ts'
 import { ending, opening } from '../story/stage.ts'
 
-const localSlack = loadPeer('local-slack', (require) => {
-  const binary = require.resolve(`local-slack-${process.platform}-${process.arch}/bin/local-slack`)
-  const tried = spawnSync('unshare', [...unshareFlags(), 'ip', 'link', 'set', 'lo', 'up'])
-  if (tried.status !== 0) throw new Error('a network namespace of its own cannot be made here (unshare, ip)')
-  return { binary }
-})
+type LocalSlack = { readonly binary: string; readonly inside: NetworkNamespace }
 
-/** Whoever is not root may have one in a user namespace, where the kernel allows it. */
-function unshareFlags(): readonly string[] {
-  return process.getuid?.() === 0 ? ['--net'] : ['--net', '--map-root-user']
+const localSlack = await findLocalSlack()
+
+/** It has listened in a network namespace and told its state. */
+async function findLocalSlack(): Promise<Peer<LocalSlack>> {
+  const binary = loadPeer('local-slack', (require) =>
+    require.resolve(`local-slack-${process.platform}-${process.arch}/bin/local-slack`),
+  )
+  if ('problem' in binary) return binary
+  const inside = await findNetworkNamespace()
+  if ('problem' in inside) return { problem: `local-slack needs a network namespace: ${inside.problem}` }
+  const found = { binary: binary.module, inside: inside.module }
+  return provePeer('local-slack', { module: found }, (peer) => play(peer, 'smoke'))
 }
 
 type Told = {
@@ -27,7 +32,7 @@ type Told = {
 
 describeBeside('a story on local-slack, in a network of its own', localSlack, (module) => {
   test('mention, growing words, question, kill -9, its own press of the button, tool and last words: once, in the thread', async () => {
-    const told = await play(module().binary)
+    const told = await play(module(), 'story')
     const texts = [opening.trim(), 'Approved: pay 12 EUR. I go on with it.', ending]
     expect(told.said).toEqual(texts.map((text) => ({ text, inThread: true })))
     expect(told.paid).toEqual([12])
@@ -40,12 +45,11 @@ describeBeside('a story on local-slack, in a network of its own', localSlack, (m
   }, 300_000)
 })
 
-async function play(binary: string): Promise<Told> {
+async function play({ binary, inside }: LocalSlack, what: 'smoke' | 'story'): Promise<Told> {
   const program = fileURLToPath(new URL('local-slack-program.ts', import.meta.url))
-  const script = 'ip link set lo up && exec "$0" "$@"'
-  const args = [...unshareFlags(), 'sh', '-c', script, process.execPath, program, binary]
+  const [command, ...args] = inside(process.execPath, program, binary, what)
   // A group of its own, so that whatever it started ends with it.
-  const child = spawn('unshare', args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   let [output, complaint] = ['', '']
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString('utf8')
@@ -59,11 +63,12 @@ async function play(binary: string): Promise<Told> {
       process.kill(-child.pid, 'SIGKILL')
     } catch {}
   }
-  const late = setTimeout(end, 280_000)
+  const late = setTimeout(end, what === 'smoke' ? 30_000 : 280_000)
   await new Promise<void>((resolve) => child.once('close', () => resolve()))
   clearTimeout(late)
   end()
   const line = output.split('\n').find((each) => each.startsWith('{'))
-  if (line === undefined) throw new Error(`it told nothing: ${complaint.slice(-2000)}`)
+  if (line === undefined)
+    throw new Error(/^\w*Error\b.*/m.exec(complaint)?.[0] ?? `it told nothing: ${complaint.slice(-2000)}`)
   return JSON.parse(line) as Told
 }

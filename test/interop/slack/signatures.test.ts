@@ -5,12 +5,14 @@ import { expect, test } from 'vitest'
 import { verifySlack } from '../../../adapters/slack/verify.ts'
 import { secret } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/verification/index.ts'
-import { describeBeside, importPeer, loadPeer } from '../peer.ts'
+import { describeBeside, importPeer, loadPeer, provePeer } from '../peer.ts'
 
 const key = '8f742231b10e8888abcd99yyyzzz85a5'
 const nowMs = 1763300000_000
 const now = nowMs / 1000
 const body = JSON.stringify({ type: 'event_callback', text: 'Gr\u00fc\u00dfe \u{1f642}' })
+
+const optionsForChat = { signingSecret: key, now: () => nowMs }
 
 type Signed = { readonly time?: string; readonly signature?: string; readonly body: string }
 
@@ -69,20 +71,35 @@ type Webhook = {
   readonly verifySlackRequest: (request: Request, options: object) => Promise<string>
 }
 
-const bolt = loadPeer('@slack/bolt', (require) => require('@slack/bolt') as Bolt)
-const chat = await importPeer(
-  '@chat-adapter/slack/webhook',
-  async (importHere) => (await importHere('@chat-adapter/slack/webhook')) as Webhook,
+const bolt = await provePeer(
+  '@slack/bolt',
+  loadPeer('@slack/bolt', (require) => require('@slack/bolt') as Bolt),
+  (module) => module.verifySlackRequest(optionsForBolt(fresh)),
 )
+const chat = await provePeer(
+  '@chat-adapter/slack/webhook',
+  await importPeer('@chat-adapter/slack/webhook', async (importHere) => {
+    return (await importHere('@chat-adapter/slack/webhook')) as Webhook
+  }),
+  (module) => module.verifySlackRequest(requestForChat(fresh), optionsForChat),
+)
+
+function optionsForBolt(request: Signed): object {
+  const headers = { 'content-type': 'application/json', ...headersOf(request) }
+  return { signingSecret: key, body: request.body, headers, nowMilliseconds: nowMs, logger: { error() {} } }
+}
+
+function requestForChat(request: Signed): Request {
+  const headers = { 'content-type': 'application/json', ...headersOf(request) }
+  return new Request('http://127.0.0.1/', { method: 'POST', headers, body: request.body })
+}
 
 describeBeside('Slack signatures beside Bolt', bolt, (module) => {
   test.each(Object.entries(cases))('%s', async (_, { request, ours, bolt: theirs }) => {
     expect(await isOurs(request)).toBe(ours)
-    const headers = { 'content-type': 'application/json', ...headersOf(request) }
-    const options = { signingSecret: key, body: request.body, headers, nowMilliseconds: nowMs, logger: { error() {} } }
     const isTheirs = () => {
       try {
-        module().verifySlackRequest(options)
+        module().verifySlackRequest(optionsForBolt(request))
         return true
       } catch {
         return false
@@ -95,10 +112,8 @@ describeBeside('Slack signatures beside Bolt', bolt, (module) => {
 describeBeside('Slack signatures beside Chat SDK', chat, (module) => {
   test.each(Object.entries(cases))('%s', async (_, { request, ours, chat: theirs }) => {
     expect(await isOurs(request)).toBe(ours)
-    const headers = { 'content-type': 'application/json', ...headersOf(request) }
-    const web = new Request('http://127.0.0.1/', { method: 'POST', headers, body: request.body })
     const isTheirs = await module()
-      .verifySlackRequest(web, { signingSecret: key, now: () => nowMs })
+      .verifySlackRequest(requestForChat(request), optionsForChat)
       .then(
         () => true,
         () => false,

@@ -1,5 +1,7 @@
 // TDLib's own parser of formatted text, the one the Bot API server uses: static, synchronous, offline, no account.
-import { loadPeer, type Peer } from '../peer.ts'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { loadPeer, type Peer, provePeer } from '../peer.ts'
 
 /** As TDLib writes it; offsets and lengths are UTF-16 units. */
 export type TextEntity = {
@@ -31,7 +33,21 @@ type Tdl = {
   readonly execute: (request: Readonly<Record<string, unknown>>) => Answer
 }
 
-export const tdlib: Peer<Tdlib> = loadPeer('TDLib', (require) => {
+// In a process of its own, because a native library that does not fit this machine may end the process that loads it.
+const parseOneEntity = `
+  const tdl = require(process.argv[1])
+  tdl.configure({ tdjson: require(process.argv[2]).getTdjson(), verbosityLevel: 0 })
+  const answer = tdl.execute({ _: 'parseTextEntities', text: '<b>x</b>', parse_mode: { _: 'textParseModeHTML' } })
+  if (answer.entities?.[0]?.type._ !== 'textEntityTypeBold') throw new Error('it parsed no entity')
+`
+const paths = loadPeer('TDLib', (require) => [require.resolve('tdl'), require.resolve('prebuilt-tdlib')])
+const proven = await provePeer('TDLib', paths, (files) =>
+  promisify(execFile)(process.execPath, ['--eval', parseOneEntity, ...files], { timeout: 30_000 }),
+)
+
+export const tdlib: Peer<Tdlib> = 'problem' in proven ? proven : loadPeer('TDLib', load)
+
+function load(require: NodeJS.Require): Tdlib {
   const tdl: Tdl = require('tdl')
   const { getTdjson }: { readonly getTdjson: () => string } = require('prebuilt-tdlib')
   tdl.configure({ tdjson: getTdjson(), verbosityLevel: 0 })
@@ -47,4 +63,4 @@ export const tdlib: Peer<Tdlib> = loadPeer('TDLib', (require) => {
       return answer.entities
     },
   }
-})
+}

@@ -2,7 +2,7 @@
 // presses; it does not know topics' rules, limits or the secret of a webhook: those are the relay's.
 import { createServer } from 'node:net'
 import type { ParleyProcess } from '../../doubles/parley-process.ts'
-import { loadPeer } from '../peer.ts'
+import { loadPeer, provePeer } from '../peer.ts'
 import type { Story } from '../story/meetings.ts'
 import { fieldsOf, type Passing, startRelay } from '../story/relay.ts'
 import { type DatabaseKind, eventually, openStage } from '../story/stage.ts'
@@ -31,9 +31,22 @@ type Server = {
   readonly getClient: (token: string, options: object) => Client
 }
 
-export const telegramTestApi = loadPeer(
+/** It has answered getMe. */
+export const telegramTestApi = await provePeer(
   'telegram-test-api',
-  (require) => require('telegram-test-api') as new (config: object) => Server,
+  loadPeer('telegram-test-api', (require) => require('telegram-test-api') as new (config: object) => Server),
+  async (create) => {
+    const port = await freePort()
+    const server = new create({ port, host: '127.0.0.1' })
+    await server.start()
+    try {
+      const response = await fetch(`http://127.0.0.1:${port}/bot1:smoke/getMe`, { method: 'POST' })
+      const { ok } = (await response.json()) as { readonly ok?: boolean }
+      if (ok !== true) throw new Error(`getMe answered ${response.status}`)
+    } finally {
+      await server.stop()
+    }
+  },
 )
 
 export type TelegramStory = Story & {
