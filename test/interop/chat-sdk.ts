@@ -50,7 +50,12 @@ export type ChatSdk = Extract<typeof imported, { module: unknown }>['module']
 
 /** It has been made with an adapter for each channel, without a call to either. */
 export const chatSdk = await provePeer('chat and its adapters', imported, (module) => {
-  const telegram = module.telegram['createTelegramAdapter']?.({ botToken: '1:x', mode: 'webhook', logger: silent })
+  const telegram = module.telegram['createTelegramAdapter']?.({
+    botToken: '1:x',
+    secretToken: 'x',
+    mode: 'webhook',
+    logger: silent,
+  })
   const slack = module.slack['createSlackAdapter']?.({ botToken: 'xoxb-1', signingSecret: 'x', logger: silent })
   const adapters = { telegram, slack }
   const settings = { userName: 'gw_bot', adapters, state: module.state['createMemoryState']?.({}), logger: 'silent' }

@@ -45,6 +45,8 @@ describeBeside('a gateway that is killed', await findSdk(), (start) => {
       await new Promise((resolve) => setTimeout(resolve, afterMs))
       await first.kill()
       await broken
+      // The next process looks for the task before it asks again; it may be up before a slow agent has one to show.
+      await expect.poll(async () => (await peer.told()).published.length, { timeout: 20_000 }).toBe(1)
       const second = await startParley({ dataDir })
       try {
         const again = await second.ask('r1', text)

@@ -21,6 +21,8 @@ export type Told = {
     readonly metadata: unknown
   }[]
   readonly cancelled: readonly string[]
+  /** Tasks that it shows to others by now. */
+  readonly published: readonly string[]
   readonly heard: readonly {
     readonly method: string
     readonly path: string

@@ -7,6 +7,8 @@ import express from 'express'
 
 const asked = []
 const cancelled = []
+/** Tasks that GET and list know of. */
+const published = []
 const stopped = new Set()
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -86,6 +88,7 @@ const executor = {
       const status = { state: 'TASK_STATE_WORKING', timestamp: new Date().toISOString() }
       bus.publish(AgentEvent.task(Task.fromJSON({ id: taskId, contextId, status, history: [json], artifacts: [] })))
     } else bus.publish(AgentEvent.task(task))
+    published.push(taskId)
     const script =
       task === undefined ? (scripts[word] ?? scripts.echo) : (said, on) => scripts.echo(`to the question, ${said}`, on)
     await script(task === undefined ? rest.join(' ') : text, voice, { taskId })
@@ -140,7 +143,7 @@ const server = app.listen(0, '127.0.0.1', () => {
       heard.push({ method: request.method, path: request.path, headers: request.headers })
     next()
   })
-  app.get('/asked', (_request, response) => response.json({ asked, cancelled, heard }))
+  app.get('/asked', (_request, response) => response.json({ asked, cancelled, published, heard }))
   app.use(
     '/.well-known/agent-card.json',
     agentCardHandler({ agentCardProvider: requestHandler, ...(isLegacy ? { legacyCompat: { enabled: true } } : {}) }),

@@ -27,6 +27,14 @@ const bucket = 'agent-files'
 /** The one account that the server knows. */
 const account: Account = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER', region: 'eu-central-1' }
 
+const program = `
+  const S3rver = require(process.argv[1])
+  const server = new S3rver({
+    address: '127.0.0.1', port: 0, silent: true, directory: process.argv[2], configureBuckets: [{ name: '${bucket}' }],
+  })
+  server.run().then(({ port }) => process.send(port))
+`
+
 /** It has stored one object and lists it. */
 export const s3Peers: Peer<S3Peers> = await provePeer('@20minutes/s3rver', loaded, async (peers) => {
   const server = await startS3Server(peers)
@@ -38,14 +46,6 @@ export const s3Peers: Peer<S3Peers> = await provePeer('@20minutes/s3rver', loade
     await server.close()
   }
 })
-
-const program = `
-  const S3rver = require(process.argv[1])
-  const server = new S3rver({
-    address: '127.0.0.1', port: 0, silent: true, directory: process.argv[2], configureBuckets: [{ name: '${bucket}' }],
-  })
-  server.run().then(({ port }) => process.send(port))
-`
 
 export async function startS3Server({ server }: S3Peers): Promise<S3Server> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-s3-'))
