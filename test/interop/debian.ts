@@ -1,7 +1,7 @@
 // Programs from Debian packages, unpacked into a folder of their own together with the libraries this machine does not have. Nothing is
 // installed, and nothing outside of that folder is needed but the base system.
 import { execFile } from 'node:child_process'
-import { existsSync, globSync } from 'node:fs'
+import { existsSync, globSync, lstatSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -70,7 +70,9 @@ async function writeCommands(unpacked: string, root: string): Promise<void> {
   )
   const environment = `LD_LIBRARY_PATH='${libraries.join(':')}' PERL5LIB='${modules.join(':')}'`
   await mkdir(join(unpacked, 'commands'))
-  for (const program of later(pathsIn(unpacked, '{usr/,}{sbin,bin}/*'))) {
+  // Links to where the package would be installed lead out of the folder.
+  const programs = pathsIn(unpacked, '{usr/,}{sbin,bin}/*').filter((path) => !lstatSync(path).isSymbolicLink())
+  for (const program of later(programs)) {
     const text = `#!/bin/sh\n${environment} exec '${program}' "$@"\n`
     await writeFile(join(unpacked, 'commands', basename(program)), text, { mode: 0o755 })
   }

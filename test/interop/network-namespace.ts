@@ -17,7 +17,8 @@ const meetItself = `
 
 /** A program in one has listened on 127.0.0.1 and reached itself. */
 export async function findNetworkNamespace(): Promise<Peer<NetworkNamespace>> {
-  if (spawnSync('unshare', ['--version']).status !== 0) return { problem: 'a network namespace: there is no unshare' }
+  if (spawnSync('unshare', ['--version']).status !== 0)
+    return { problem: 'a network namespace does not work on this machine: there is no unshare' }
   const ip = await findIp()
   if ('problem' in ip) return ip
   const run: NetworkNamespace = (...program) => {

@@ -18,7 +18,7 @@ async function findLocalSlack(): Promise<Peer<LocalSlack>> {
   )
   if ('problem' in binary) return binary
   const inside = await findNetworkNamespace()
-  if ('problem' in inside) return { problem: `local-slack needs a network namespace: ${inside.problem}` }
+  if ('problem' in inside) return { problem: `local-slack: ${inside.problem}` }
   const found = { binary: binary.module, inside: inside.module }
   return provePeer('local-slack', { module: found }, (peer) => play(peer, 'smoke'))
 }
