@@ -2,10 +2,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { startParley } from '../../doubles/parley-process.ts'
 import { describeBeside } from '../peer.ts'
-import { findSdk, type SdkPeer } from './sdk-peer.ts'
+import { eventually } from '../story/stage.ts'
+import { findSdk } from './sdk-peer.ts'
 
 const library = new URL('../../../dist/index.js', import.meta.url).href
 
@@ -21,39 +22,36 @@ export default defineConfig({
 `
 
 describeBeside('a gateway that is killed', await findSdk(), (start) => {
-  let peer: SdkPeer
-  let dataDir: string
-  beforeEach(async () => {
-    peer = await start()('rpc/1.0')
-    dataDir = await mkdtemp(join(tmpdir(), 'parley-remote-'))
-    await writeFile(join(dataDir, 'parley.config.mjs'), configText(peer.url))
-  })
-  afterEach(async () => {
-    await peer.stop()
-    await rm(dataDir, { recursive: true, force: true })
-  })
-
-  test.each([
+  // Side by side: most of it is waiting for a lease to run out.
+  test.concurrent.each([
     ['while the task is at work', 'slow 2500', 700, 'one two'],
     ['before the task was told', 'late words', 200, 'You said: words'],
   ])(
     '%s has asked once, and answers after it was started again',
     async (_when, text, afterMs, answer) => {
-      const first = await startParley({ dataDir })
-      const broken = first.ask('r1', text).catch(() => undefined)
-      await expect.poll(async () => (await peer.told()).asked.length, { timeout: 20_000 }).toBe(1)
-      await new Promise((resolve) => setTimeout(resolve, afterMs))
-      await first.kill()
-      await broken
-      // The next process looks for the task before it asks again; it may be up before a slow agent has one to show.
-      await expect.poll(async () => (await peer.told()).published.length, { timeout: 20_000 }).toBe(1)
-      const second = await startParley({ dataDir })
+      const peer = await start()('rpc/1.0')
+      const dataDir = await mkdtemp(join(tmpdir(), 'parley-remote-'))
       try {
-        const again = await second.ask('r1', text)
-        expect(again.text).toContain(answer)
-        expect((await peer.told()).asked.map((each) => each.text)).toEqual([text])
+        await writeFile(join(dataDir, 'parley.config.mjs'), configText(peer.url))
+        const first = await startParley({ dataDir })
+        const broken = first.ask('r1', text).catch(() => undefined)
+        await eventually('a question to the peer', async () => (await peer.told()).asked.length === 1)
+        await new Promise((resolve) => setTimeout(resolve, afterMs))
+        await first.kill()
+        await broken
+        // The next process looks for the task before it asks again; it may be up before a slow agent has one to show.
+        await eventually('a task of the peer', async () => (await peer.told()).published.length === 1)
+        const second = await startParley({ dataDir })
+        try {
+          const again = await second.ask('r1', text)
+          expect(again.text).toContain(answer)
+          expect((await peer.told()).asked.map((each) => each.text)).toEqual([text])
+        } finally {
+          await second.stop()
+        }
       } finally {
-        await second.stop()
+        await peer.stop()
+        await rm(dataDir, { recursive: true, force: true })
       }
     },
     120_000,

@@ -119,6 +119,7 @@ function configuration(libraries: string, { folder, port, securePort }: DovecotP
   const [user, owner] = isRoot ? ['nobody', nobody] : [username, { uid, gid }]
   return `
 base_dir = ${folder}/base
+state_dir = ${folder}/state
 libexec_dir = ${libraries}
 mail_plugin_dir = ${libraries}/modules
 log_path = /dev/stderr

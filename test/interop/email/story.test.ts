@@ -50,7 +50,8 @@ const bill: File = { name: 'Rechnung für Ada.bin', mime: 'application/octet-str
 const receipt = { name: 'reçu 7.bin', mime: 'application/octet-stream', bytes: Buffer.from(every).reverse() }
 
 describeBeside('a conversation by mail', parts, (module) => {
-  test.each(ways)(
+  // Side by side: most of it is waiting for leases to run out.
+  test.concurrent.each(ways)(
     'over %s stays one session for five turns of programs that mangle it, is answered once each, and carries a file each way',
     { timeout: 300_000 },
     async (way) => {

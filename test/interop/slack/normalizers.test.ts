@@ -75,7 +75,8 @@ describeBeside('Slack events beside Chat SDK', chatSdk, (module) => {
     }
   }
 
-  test.each(Object.entries(cases))('agree on %s', async (name, event) => {
+  // Chat SDK waits two seconds for what Slack may yet say about a link.
+  test.concurrent.each(Object.entries(cases))('agree on %s', async (name, event) => {
     const [mine, other] = [await ours(event), await theirs(event)]
     const listed = differences[name] ?? {}
     const isSame = (mine === undefined) === (other === undefined)

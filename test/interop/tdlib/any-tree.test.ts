@@ -5,6 +5,7 @@ import { type EntityPiece, renderEntities } from '../../../src/rendering/index.t
 import { rangedPieces } from '../../rendering/corpus/faces/entities-face.ts'
 import { anyTree } from '../../rendering/tree-arbitrary.ts'
 import { describeBeside } from '../peer.ts'
+import { tries } from '../scale.ts'
 import { comesAlive, differences } from './judge-piece.ts'
 import { tdlib } from './tdlib.ts'
 
@@ -15,7 +16,7 @@ describeBeside('any tree, read by TDLib', tdlib, (peer) => {
         const pieces = renderEntities(root, { limit, maxRanges: 100, maxBytes: 32_768 })
         expect(pieces.flatMap((piece) => differences(peer(), piece))).toEqual([])
       }),
-      { numRuns: 200 },
+      { numRuns: tries(200, 50) },
     )
   })
 
@@ -66,7 +67,7 @@ describeBeside('any tree, read by TDLib', tdlib, (peer) => {
         expect(pieces.flatMap((piece) => differences(peer(), piece))).toEqual([])
         expect(pieces.flatMap((piece) => comesAlive(peer(), piece))).toEqual([])
       }),
-      { numRuns: 3_000 },
+      { numRuns: tries(3_000, 500) },
     )
   })
 
