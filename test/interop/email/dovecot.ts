@@ -1,5 +1,5 @@
 // Dovecot from Debian's packages, run on 127.0.0.1 from the folder it was unpacked into.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
@@ -117,6 +117,8 @@ function configuration(libraries: string, { folder, port, securePort }: DovecotP
   const { username, uid, gid } = userInfo()
   const isRoot = uid === 0
   const [user, owner] = isRoot ? ['nobody', nobody] : [username, { uid, gid }]
+  // It knows groups by their names only.
+  const group = execFileSync('id', ['-gn', user], { encoding: 'utf8' }).trim()
   return `
 base_dir = ${folder}/base
 state_dir = ${folder}/state
@@ -130,7 +132,7 @@ ssl_cert = <${folder}/cert.pem
 ssl_key = <${folder}/key.pem
 disable_plaintext_auth = no
 default_internal_user = ${user}
-default_internal_group = ${isRoot ? 'nogroup' : gid}
+default_internal_group = ${group}
 default_login_user = ${user}
 import_environment = LD_LIBRARY_PATH
 first_valid_uid = 1
