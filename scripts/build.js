@@ -1,4 +1,4 @@
-// `npm run build`: bundles the program and the library into dist/. `--quiet` speaks only when it takes long.
+// `npm run build`: bundles the program and the library into dist/. `--quiet` speaks only when there is something to build.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -14,7 +14,7 @@ const outputs = [
   { entry: 'src/worker.ts', outfile: 'dist/worker.js', runtime: 'workerd' },
 ]
 const started = Date.now()
-const slow = setTimeout(() => console.log('building …'), isQuiet ? 1500 : 300)
+const slow = setTimeout(() => console.log('Building Parley (the first start and every change need it) …'), 500)
 
 try {
   for (const output of outputs) {

@@ -3,21 +3,24 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findBinaries, verifyBinaries } from '../src/node/embedded-postgres/binaries.ts'
-import { createCluster } from '../src/node/embedded-postgres/cluster.ts'
-import { chooseRunAs, openFolders } from '../src/node/embedded-postgres/run-as.ts'
-import { packCluster } from '../src/node/embedded-postgres/template.ts'
+import { onModernNode } from '../bin/modern-node.js'
 import { root } from './bundle.js'
 
-const dataDir = await mkdtemp(join(tmpdir(), 'parley-template-'))
-try {
-  const folder = join(dataDir, 'postgres')
-  const binaries = await findBinaries(join(dataDir, 'libraries'))
-  await verifyBinaries(binaries, 'all')
-  const runAs = await chooseRunAs({ dataDir, folder, ...binaries })
-  await openFolders(runAs, { dataDir, folder })
-  await createCluster({ dataDir, folder, binaries, runAs })
-  await packCluster(folder, join(root, 'dist', 'database-template.br'))
-} finally {
-  await rm(dataDir, { recursive: true, force: true })
-}
+await onModernNode(async () => {
+  const { findBinaries, verifyBinaries } = await import('../src/node/embedded-postgres/binaries.ts')
+  const { createCluster } = await import('../src/node/embedded-postgres/cluster.ts')
+  const { chooseRunAs, openFolders } = await import('../src/node/embedded-postgres/run-as.ts')
+  const { packCluster } = await import('../src/node/embedded-postgres/template.ts')
+  const dataDir = await mkdtemp(join(tmpdir(), 'parley-template-'))
+  try {
+    const folder = join(dataDir, 'postgres')
+    const binaries = await findBinaries(join(dataDir, 'libraries'))
+    await verifyBinaries(binaries, 'all')
+    const runAs = await chooseRunAs({ dataDir, folder, ...binaries })
+    await openFolders(runAs, { dataDir, folder })
+    await createCluster({ dataDir, folder, binaries, runAs })
+    await packCluster(folder, join(root, 'dist', 'database-template.br'))
+  } finally {
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})

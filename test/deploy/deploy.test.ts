@@ -58,7 +58,7 @@ describe('the container file', () => {
     const runs = named('RUN')
     expect(runs.join('\n')).not.toMatch(/\bnpm ci\b/)
     const scripts = runs.flatMap((rest) => [...rest.matchAll(/\bnode (\S+\.js)/g)].map((match) => match[1] ?? ''))
-    expect(scripts).toEqual(['scripts/build.js'])
+    expect(scripts).toEqual(['scripts/build.js', 'scripts/pack-database.js'])
     expect(scripts.filter((path) => !existsSync(join(checkoutRoot, path)))).toEqual([])
   })
 

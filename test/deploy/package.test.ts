@@ -1,12 +1,13 @@
 // What is packed and what it installs: the bundles with what they leave to node_modules, and nothing twice.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import { checkoutRoot, readSources } from '../architecture/source-tree.ts'
 
-const bundles = manifest.files.filter((path) => path.startsWith('dist/'))
+const packed = manifest.files.filter((path) => path.startsWith('dist/'))
+const bundles = packed.filter((path) => path.endsWith('.js'))
 
 /** What the build wrote down about a bundle: the packages that it imports at run time. */
 function importsOf(bundle: string): readonly string[] {
@@ -51,14 +52,19 @@ describe('the package', () => {
         cwd: checkoutRoot,
         encoding: 'utf8',
       })
-      const packed: readonly { readonly files: readonly { readonly path: string }[] }[] = Object.values(
+      const answered: readonly { readonly files: readonly { readonly path: string }[] }[] = Object.values(
         JSON.parse(answer),
       )
-      const paths = packed.flatMap(({ files }) => files.map(({ path }) => path))
-      expect(paths.filter((path) => path.startsWith('dist/')).sort()).toEqual([...bundles].sort())
+      const paths = answered.flatMap(({ files }) => files.map(({ path }) => path))
+      expect(paths.filter((path) => path.startsWith('dist/')).sort()).toEqual(
+        packed.filter((path) => existsSync(join(checkoutRoot, path))).sort(),
+      )
       expect(paths).toContain('bin/parley.js')
       expect(
-        paths.filter((path) => !/^(?:bin|dist|drizzle)\/|^(?:LICENSE|README\.md|package\.json)$/.test(path)),
+        paths.filter(
+          (path) =>
+            !/^(?:bin|dist|drizzle)\/|^(?:LICENSE|README\.md|THIRD_PARTY_NOTICES\.md|package\.json)$/.test(path),
+        ),
       ).toEqual([])
     } finally {
       for (const path of strays) rmSync(join(checkoutRoot, path), { force: true })
