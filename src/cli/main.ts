@@ -4,6 +4,7 @@ import { agentsCommand } from './agents.ts'
 import { approvalsCommands } from './approvals.ts'
 import { attachmentsCommands } from './attachments.ts'
 import { auditCommands } from './audit.ts'
+import { backupCommand } from './backup.ts'
 import { booksCommand } from './books.ts'
 import { channelGroup } from './channel-commands.ts'
 import { deadCommands } from './dead.ts'
@@ -15,12 +16,14 @@ import { migrateCommand } from './migrate.ts'
 import { pairingsCommands } from './pairings.ts'
 import { principalsCommands } from './principals.ts'
 import { replayCommand } from './replay.ts'
+import { restoreCommand } from './restore.ts'
 import { runCli } from './run.ts'
 import { runsCommands } from './runs.ts'
 import { sessionsCommands } from './sessions.ts'
 import { startCommand } from './start.ts'
 import { tokensCommands } from './tokens.ts'
 import { toolRequestsCommands } from './tool-requests.ts'
+import { version } from './version.ts'
 
 const root = {
   name: 'parley',
@@ -29,6 +32,8 @@ const root = {
   commands: [
     startCommand,
     migrateCommand,
+    backupCommand,
+    restoreCommand,
     booksCommand,
     agentsCommand,
     explainCommand,
@@ -50,4 +55,4 @@ const root = {
   ],
 }
 
-process.exitCode = await runCli(root, '0.1.0', process.argv.slice(2))
+process.exitCode = await runCli(root, version, process.argv.slice(2))

@@ -40,10 +40,13 @@ export function instant(text: string | null): string {
   return text === null ? '-' : new Date(text).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
-/** Says after two seconds that it is still working, and then every ten. */
-export async function withProgress<T>(what: string, work: () => Promise<T>): Promise<T> {
+/** Says after two seconds that it is still working, and then every ten; `what` may be asked anew each time. */
+export async function withProgress<T>(what: string | (() => string), work: () => Promise<T>): Promise<T> {
   const started = Date.now()
-  const tell = (): void => remark(`${what}, ${Math.round((Date.now() - started) / 1000)} s so far …`)
+  const tell = (): void => {
+    const seconds = Math.round((Date.now() - started) / 1000)
+    remark(`${typeof what === 'string' ? what : what()}, ${seconds} s so far …`)
+  }
   let later: ReturnType<typeof setInterval> | undefined
   const first = setTimeout(() => {
     tell()

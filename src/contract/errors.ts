@@ -7,6 +7,8 @@ export type ErrorCode =
   | 'embedded_postgres_failed'
   | 'schema_too_new'
   | 'schema_missing'
+  | 'backup_damaged'
+  | 'restore_refused'
   | 'storage_unavailable'
   | 'storage_overloaded'
   | 'storage_refused_row'

@@ -7,14 +7,20 @@ import type { Config } from '../config.ts'
 import { createFolderStore } from './blob-folder.ts'
 
 /** Not the name that somebody's bucket is likely to have: handles tell stores apart by it. */
-const folderBucket = 'local-files'
+export const folderBucket = 'local-files'
+export const folderStoreName = 'folder'
+
+export function attachmentsFolder(dataDir: string): string {
+  return join(dataDir, 'attachments')
+}
 
 export async function openFiles(
   { dataDir, attachments, publicUrl }: Pick<Config, 'dataDir' | 'attachments' | 'publicUrl'>,
   listeningAt: string,
 ): Promise<RuntimeFiles> {
-  const folder = join(dataDir, 'attachments')
-  const openFolder = (): Promise<BlobStore> => createFolderStore({ folder, bucket: folderBucket })
+  const folder = attachmentsFolder(dataDir)
+  const openFolder = (): Promise<BlobStore> =>
+    createFolderStore({ folder, name: folderStoreName, bucket: folderBucket })
   const origin = new URL(publicUrl ?? listeningAt).origin
   if (attachments.store === undefined) return { stores: [await openFolder()], origin }
   const store = openStore(attachments.store, fetch)

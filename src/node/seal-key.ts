@@ -19,7 +19,7 @@ export async function readSealKeys(
 }
 
 async function storedKey(dataDir: string): Promise<Secret | undefined> {
-  const text = await readFile(pathIn(dataDir), 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const text = await readFile(sealKeyPath(dataDir), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw unreadable(dataDir)
   })
@@ -30,10 +30,10 @@ async function storedKey(dataDir: string): Promise<Secret | undefined> {
 
 /** Whole or not at all; of processes that start together, one makes it. */
 async function putNewKey(dataDir: string): Promise<Secret> {
-  const draft = `${pathIn(dataDir)}.${randomBytes(6).toString('hex')}`
+  const draft = `${sealKeyPath(dataDir)}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 })
   try {
-    await link(draft, pathIn(dataDir))
+    await link(draft, sealKeyPath(dataDir))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {
@@ -46,9 +46,12 @@ async function putNewKey(dataDir: string): Promise<Secret> {
 
 function unreadable(dataDir: string): GatewayError {
   const advice = 'restore it from a backup, or set PARLEY_SEAL_KEY and install anew'
-  return new GatewayError('config_invalid', `[installations] the key in ${pathIn(dataDir)} cannot be read; ${advice}`)
+  return new GatewayError(
+    'config_invalid',
+    `[installations] the key in ${sealKeyPath(dataDir)} cannot be read; ${advice}`,
+  )
 }
 
-function pathIn(dataDir: string): string {
+export function sealKeyPath(dataDir: string): string {
   return join(dataDir, 'seal-key')
 }

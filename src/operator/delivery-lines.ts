@@ -58,6 +58,8 @@ function tried(event: DeliveryEvent, before: readonly DeliveryEvent[], what: str
         `${what} was being sent when its process died; another one goes on from here.`,
         'wait',
       )
+    case 'restored':
+      return line(at, 'Restored', `A backup was restored in which ${what} waited; it may have been sent since.`, 'wait')
     case 'bounced':
       return event.kind === 'delayed'
         ? line(at, 'Delayed', `${what} is late on its way, as a server there says: ${why}.`, 'wait')

@@ -90,6 +90,7 @@ const words: Readonly<Record<string, string>> = {
   no_readable_answer: 'the call left, and no readable answer came back',
   deliver_threw: 'the adapter broke while sending',
   holder_died: 'the process died while it was sending',
+  restored: 'it waited when the backup was made that was restored since, and may have been sent in between',
   held_too_long: 'the process had been asleep and did not dare to send',
   no_lookup: 'the platform offers no way to look a message up',
   lookup_threw: 'the adapter broke while looking it up',

@@ -11,7 +11,14 @@ import {
   textPart,
 } from '../contract/index.ts'
 import { renderCalls } from './enqueue.ts'
-import type { HeldSendLane, OpenCall, OutboxStore, QuestionOutcome, Settlement } from './outbox-store.ts'
+import {
+  type HeldSendLane,
+  type OpenCall,
+  type OutboxStore,
+  type QuestionOutcome,
+  restoredReason,
+  type Settlement,
+} from './outbox-store.ts'
 import { type SettlePolicy, settleDead, settleEdited, settleLookup, settleOutcome, settleWithdrawn } from './settle.ts'
 import { type SettledTry, sendFacts, tellSettled } from './tell-settled.ts'
 
@@ -199,13 +206,8 @@ async function settleWithoutSending(
   // Without the message it would edit it were a second one.
   if (call.purpose === 'assertion' && call.liveReference === null) return settleDead(call, 'live_message_gone')
   if (call.state === 'sending') {
-    return settleOutcome(
-      call,
-      { kind: 'unknown', reason: 'holder_died' },
-      adapter.capabilities,
-      deps.policy,
-      deps.random,
-    )
+    const reason = call.reason === restoredReason ? restoredReason : 'holder_died'
+    return settleOutcome(call, { kind: 'unknown', reason }, adapter.capabilities, deps.policy, deps.random)
   }
   if (call.state !== 'unknown') return undefined
   const found = await lookUp(deps, adapter, call)

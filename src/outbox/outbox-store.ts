@@ -8,6 +8,9 @@ export type SendHold = {
   readonly epoch: number
 }
 
+/** The reason of a call that waited in a backup, and may have left before the backup was restored. */
+export const restoredReason = 'restored'
+
 export type OpenCall = {
   readonly id: string
   readonly turnId: string | null
@@ -17,6 +20,8 @@ export type OpenCall = {
   readonly call: JsonObject
   readonly clientId: string
   readonly state: 'queued' | 'sending' | 'retry' | 'unknown'
+  /** Why it stands there, as its last settlement said. */
+  readonly reason: string | null
   readonly attempt: number
   readonly maybeRepeat: boolean
   readonly waitMs: number

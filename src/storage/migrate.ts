@@ -21,21 +21,33 @@ export type MigrationReport = { readonly applied: number; readonly total: number
 
 /** Applies what is missing, all in one transaction under an advisory lock. */
 export async function migrate(database: Database, folder: string): Promise<MigrationReport> {
+  return database.transaction((sql) => applyMigrations(sql, folder))
+}
+
+/** The same inside a transaction of the caller's. `wanted`: only these, by when they were made. */
+export async function applyMigrations(
+  sql: Sql,
+  folder: string,
+  wanted?: ReadonlySet<number>,
+): Promise<MigrationReport> {
   const files = readMigrationFiles({ migrationsFolder: folder })
-  return database.transaction(async (sql) => {
-    await sql.query(lock, [])
-    await sql.query(prepare, [])
-    const known = await readApplied(sql)
-    refuseNewer(known, new Set(files.map((file) => file.folderMillis)))
-    const done = new Set(known.map((row) => row.madeAt))
-    let count = 0
-    for (const file of files) {
-      if (done.has(file.folderMillis)) continue
-      await apply(sql, file)
-      count += 1
-    }
-    return { applied: count, total: files.length }
-  })
+  await sql.query(lock, [])
+  await sql.query(prepare, [])
+  const known = await readApplied(sql)
+  refuseNewer(known, new Set(files.map((file) => file.folderMillis)))
+  const done = new Set(known.map((row) => row.madeAt))
+  let count = 0
+  for (const file of files) {
+    if (done.has(file.folderMillis) || wanted?.has(file.folderMillis) === false) continue
+    await apply(sql, file)
+    count += 1
+  }
+  return { applied: count, total: files.length }
+}
+
+/** When the migrations of this release were made. */
+export function knownMigrations(folder: string): readonly number[] {
+  return readMigrationFiles({ migrationsFolder: folder }).map((file) => file.folderMillis)
 }
 
 async function apply(sql: Sql, file: { sql: string[]; folderMillis: number }): Promise<void> {

@@ -87,7 +87,7 @@ export function openPostgres(options: PostgresOptions): Database {
 }
 
 /** The driver takes a socket as an option of its own, and would send `host` to the server as a setting. */
-function splitSocket(given: string): { url: string; path?: string } {
+export function splitSocket(given: string): { url: string; path?: string } {
   const url = new URL(given)
   const folder = url.searchParams.get('host')
   if (folder === null) return { url: given }

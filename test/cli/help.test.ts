@@ -9,10 +9,10 @@ const document = fileURLToPath(new URL('../../docs/cli.md', import.meta.url))
 
 const introduction = `# The command line
 
-Every command below the first two asks a running gateway: the one whose socket lies in the data folder (\`PARLEY_DATA_DIR\`,
-\`.parley\` unless set), or the one at \`--url\`. When none runs, the command opens the database itself, the embedded one or that
-of \`DATABASE_URL\`, and does the same there; it never migrates. The token is \`--token\`, else \`PARLEY_ADMIN_TOKEN\`, else the
-file \`admin-token\` in the data folder.
+\`start\`, \`migrate\`, \`backup\` and \`restore\` work on the database themselves. Every other command asks a running gateway: the
+one whose socket lies in the data folder (\`PARLEY_DATA_DIR\`, \`.parley\` unless set), or the one at \`--url\`. When none runs, the
+command opens the database itself, the embedded one or that of \`DATABASE_URL\`, and does the same there; it never migrates. The
+token is \`--token\`, else \`PARLEY_ADMIN_TOKEN\`, else the file \`admin-token\` in the data folder.
 
 With \`--json\` standard output holds one JSON value (\`--follow\`: one per line) and nothing else, also when the command fails:
 \`{"error":{"code":"…","remedy":"…"}}\`. Remarks and progress go to standard error. Where there is no terminal nothing is

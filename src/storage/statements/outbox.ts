@@ -33,7 +33,7 @@ held as (
 select h.tenant, h.connection, h.order_key as "orderKey", h.epoch::float8 as epoch,
   coalesce((select json_agg(w) from (
     select o.id, o.v, o.turn_id as "turnId", o.conversation_id as "conversationId", o."primary", o.purpose, o.call,
-      o.client_id as "clientId", o.state, o.attempt, o.maybe_repeat as "maybeRepeat", o.trace_id as "traceId",
+      o.client_id as "clientId", o.state, o.reason, o.attempt, o.maybe_repeat as "maybeRepeat", o.trace_id as "traceId",
       greatest(0, coalesce(extract(epoch from o.not_before - now()) * 1000, 0))::float8 as "waitMs",
       coalesce(o.expires_at < now(), false) as "isExpired",
       (extract(epoch from now() - o.created_at) * 1000)::float8 as "ageMs",
@@ -84,7 +84,7 @@ spent as (
 ),
 begun as (
   update outbox o set state = 'sending', attempt = o.attempt + 1, epoch = $5, sending_at = now(),
-    history = case when o.state = 'sending'
+    history = case when o.state = 'sending' and o.sending_at is not null
       then ${remembered('o', `'what', 'abandoned', 'attempt', o.attempt, 'startedAt', ${iso('o.sending_at')}`)}
       else o.history end
   from lane, limited where o.id = $6 and o.settled_at is null and limited.wait_ms <= 0

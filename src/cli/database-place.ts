@@ -1,0 +1,37 @@
+// The database that `parley backup` and `parley restore` work on: opened, named, closed, and its absence told.
+import type { Config } from '../config.ts'
+import { isGatewayError } from '../contract/index.ts'
+import type { DatabasePlace, PlaceOptions } from '../node/backup/open-place.ts'
+import { CommandError, exitCodes } from './exit.ts'
+import { tell } from './load.ts'
+
+const noAnswer = /^(ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ENOENT|CONNECT_TIMEOUT)$/
+
+export async function atDatabase<T>(
+  config: Config,
+  open: (options: PlaceOptions) => Promise<DatabasePlace>,
+  work: (place: DatabasePlace) => Promise<T>,
+): Promise<T> {
+  const place = await open({ config, tell })
+  try {
+    return await work(place)
+  } catch (error) {
+    const isAway = isGatewayError(error, 'storage_unavailable') && noAnswer.test(String(error.details['sqlstate']))
+    if (!isAway || config.databaseUrl === undefined) throw error
+    const { host } = new URL(config.databaseUrl.reveal())
+    throw new CommandError(
+      exitCodes.unreachable,
+      'storage_unavailable',
+      `no database answers at ${host}; check that it is up, and DATABASE_URL`,
+    )
+  } finally {
+    await place.close()
+  }
+}
+
+/** Without user and password. */
+export function placeName({ databaseUrl, dataDir }: Config): string {
+  if (databaseUrl === undefined) return `the data folder ${dataDir}`
+  const { host, pathname } = new URL(databaseUrl.reveal())
+  return `the database ${pathname.slice(1)} at ${host}`
+}

@@ -1,0 +1,85 @@
+// What a backup says of itself: at its beginning what it was made from, at its end what must have been read by then.
+import * as z from 'zod'
+import { GatewayError } from '../../contract/index.ts'
+import { damaged } from './backup-errors.ts'
+
+/** Raised when an older release could not read a newer backup. */
+export const backupFormat = 1
+
+export const entryNames = {
+  manifest: 'manifest.json',
+  sealKey: 'seal-key',
+  /** The last entry: a backup without it is not whole. */
+  contents: 'contents.json',
+} as const
+
+/** Every part ends with a line's end and can be loaded by itself. */
+export const tablePart = (table: string, part: number): string =>
+  `tables/${table}.copy.${String(part).padStart(4, '0')}`
+export const filesFolder = 'files/'
+/** As `sha256sum` writes and checks it. */
+export const checksumList = (part: number): string => `checksums/files.${String(part).padStart(4, '0')}.sha256`
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+const count = z.number().int().nonnegative()
+
+const manifestSchema = z.object({
+  format: z.literal(backupFormat),
+  /** The release that made it. */
+  version: z.string(),
+  /** By the database's clock: everything committed before is in it. */
+  snapshotAt: z.iso.datetime(),
+  /** A gateway may have gone on working after the snapshot. */
+  live: z.boolean(),
+  postgres: z.string(),
+  migrations: z.array(z.number()),
+  tables: z.array(z.object({ name: z.string().min(1), columns: z.array(z.string().min(1)).min(1) })),
+  sequences: z.array(z.object({ name: z.string(), lastValue: z.string().regex(/^-?\d+$/), isCalled: z.boolean() })),
+  /** `environment`: credentials are sealed with PARLEY_SEAL_KEY, which is not in here. */
+  sealKey: z.enum(['included', 'environment', 'none']),
+  /** Buckets whose files are not in here. */
+  filesElsewhere: z.array(z.object({ store: z.string(), bucket: z.string(), files: count })),
+})
+
+const contentsSchema = z.object({
+  tables: z.array(z.object({ name: z.string(), parts: count, rows: count, bytes: count, sha256 })),
+  files: z.object({
+    count,
+    bytes: count,
+    lists: count,
+    /** Known to the database, and gone when they were to be read. */
+    missing: count,
+  }),
+  sealKey: sha256.nullable(),
+})
+
+export type Manifest = z.infer<typeof manifestSchema>
+export type Contents = z.infer<typeof contentsSchema>
+
+export function parseManifest(text: string): Manifest {
+  const read = parseJson(text)
+  const format = z.object({ format: z.number() }).safeParse(read).data?.format
+  if (format !== undefined && format > backupFormat) {
+    throw new GatewayError(
+      'schema_too_new',
+      `[backup] this backup has format ${format}, and this release reads up to ${backupFormat}; restore it with a release at least as new as the one that made it`,
+    )
+  }
+  const manifest = manifestSchema.safeParse(read)
+  if (!manifest.success) throw damaged('its manifest cannot be read')
+  return manifest.data
+}
+
+export function parseContents(text: string): Contents {
+  const contents = contentsSchema.safeParse(parseJson(text))
+  if (!contents.success) throw damaged('its list of contents cannot be read')
+  return contents.data
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

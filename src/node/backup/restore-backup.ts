@@ -1,0 +1,149 @@
+// Restores a backup into an empty database: everything is read and checked while it is written, in one transaction and beside
+// the place of the files, so that a backup that is not whole leaves nothing behind.
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isGatewayError } from '../../contract/index.ts'
+import { applyMigrations } from '../../storage/migrate.ts'
+import { type CopySql, inCopyTransaction, quoted } from '../../storage/postgres-copy.ts'
+import {
+  analyzeTables,
+  countOpenWork,
+  doubtWaitingSends,
+  recordRestore,
+  setSequence,
+  switchTriggers,
+} from '../../storage/statements/backup.ts'
+import { freeSources } from '../../storage/statements/sources.ts'
+import { freeLanes, freeSendLanes } from '../../storage/statements/turns.ts'
+import { storableJson } from '../../storage/storable-json.ts'
+import { makeDataDir } from '../data-dir.ts'
+import { attachmentsFolder, folderBucket } from '../open-files.ts'
+import { sealKeyPath } from '../seal-key.ts'
+import { refused } from './backup-errors.ts'
+import { loadEntries } from './load-entries.ts'
+import type { Contents, Manifest } from './manifest.ts'
+import { asDamage, firstEntry, openArchive } from './read-archive.ts'
+import { prepareTarget, refuseFilesInUse, refuseUnknownMigrations } from './restore-target.ts'
+import type { BackupProgress } from './table-lines.ts'
+
+export type RestoreOptions = {
+  readonly file: string
+  readonly databaseUrl: string
+  readonly dataDir: string
+  readonly migrationsFolder: string
+  /** Whose audit log gets the line, besides those of the tenants in the backup. */
+  readonly tenant: string
+  /** Whether a gateway worked on the old database after the backup. Absent: what the backup says. */
+  readonly hasWorkedSince?: boolean
+  readonly onProgress?: (progress: BackupProgress) => void
+}
+
+export type RestoreReport = {
+  readonly manifest: Manifest
+  readonly contents: Contents
+  /** What came after the backup is unknown. */
+  readonly isStale: boolean
+  /** Deliveries that waited, and may have left since. */
+  readonly doubted: number
+  readonly openTurns: number
+  readonly waitingMessages: number
+  readonly openDeliveries: number
+  /** Migrations of this release that the backup did not have. */
+  readonly migrated: number
+  /** Tables in the backup that are not the gateway's. */
+  readonly skippedTables: readonly string[]
+}
+
+export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
+  const entries = openArchive(options.file)
+  const dataDir = await makeDataDir(options.dataDir)
+  const staging = join(dataDir, `attachments.${randomBytes(6).toString('hex')}.restoring`)
+  let undo: (() => Promise<void>) | undefined
+  try {
+    const manifest = await firstEntry(entries)
+    refuseUnknownMigrations(manifest, options.migrationsFolder)
+    await refuseFilesInUse(dataDir)
+    const target = { url: options.databaseUrl, applicationName: 'parley restore', mode: 'write' } as const
+    return await inCopyTransaction(target, async (sql) => {
+      const skippedTables = await prepareTarget(sql, manifest, options.migrationsFolder)
+      const { onProgress = () => {} } = options
+      const loading = { manifest, skippedTables, staging, onProgress }
+      const { contents, sealKey } = await loadEntries(sql, entries, loading)
+      const ours = manifest.tables.map(({ name }) => name).filter((name) => !skippedTables.includes(name))
+      const work = await finishRows(sql, manifest, ours, options)
+      undo = await placeFiles(dataDir, staging, sealKey)
+      return { manifest, contents, skippedTables, ...work }
+    })
+  } catch (error) {
+    // Where the answer to the commit was lost the rows may be there, so the files stay.
+    if (!isGatewayError(error, 'storage_unavailable')) await undo?.()
+    throw asDamage(options.file, error)
+  } finally {
+    await entries.return()
+    await rm(staging, { recursive: true, force: true })
+  }
+}
+
+type OpenWork = Pick<RestoreReport, 'openTurns' | 'waitingMessages' | 'openDeliveries'>
+
+async function finishRows(
+  sql: CopySql,
+  manifest: Manifest,
+  tables: readonly string[],
+  { migrationsFolder, tenant, hasWorkedSince }: RestoreOptions,
+): Promise<Omit<RestoreReport, 'manifest' | 'contents' | 'skippedTables'>> {
+  for (const { name, lastValue, isCalled } of manifest.sequences) {
+    await sql.query(setSequence, [quoted(name), lastValue, isCalled])
+  }
+  await sql.script(switchTriggers(tables, 'enable'))
+  const { applied: migrated } = await applyMigrations(sql, migrationsFolder)
+  // The gateway that held them worked on another database.
+  for (const free of [freeLanes, freeSendLanes, freeSources]) await sql.query(free, [])
+  const isStale = hasWorkedSince ?? manifest.live
+  const [marked] = isStale ? await sql.query<{ doubted: number }>(doubtWaitingSends, []) : []
+  const [open] = await sql.query<OpenWork>(countOpenWork, [])
+  const work = { isStale, doubted: marked?.doubted ?? 0, migrated, ...(open ?? nothingOpen) }
+  const { version, snapshotAt } = manifest
+  await sql.query(recordRestore, [tenant, storableJson({ version, snapshotAt, ...work })])
+  await sql.script(analyzeTables(tables))
+  return work
+}
+
+const nothingOpen: OpenWork = { openTurns: 0, waitingMessages: 0, openDeliveries: 0 }
+
+/** Before the commit, so that there is no row without its file. Answers how to take them away again. */
+async function placeFiles(dataDir: string, staging: string, sealKey: Buffer | undefined): Promise<() => Promise<void>> {
+  const made: string[] = []
+  const undo = async (): Promise<void> => {
+    for (const path of made) await rm(path, { recursive: true, force: true })
+  }
+  try {
+    if (sealKey !== undefined && (await putSealKey(sealKeyPath(dataDir), sealKey))) made.push(sealKeyPath(dataDir))
+    const [from, to] = [join(staging, folderBucket), join(attachmentsFolder(dataDir), folderBucket)]
+    if ((await readdir(staging).catch(() => [])).length > 0) {
+      await mkdir(attachmentsFolder(dataDir), { recursive: true, mode: 0o700 })
+      // Folders without a file may have been left there.
+      await rm(to, { recursive: true, force: true })
+      await rename(from, to)
+      made.push(to)
+    }
+    return undo
+  } catch (error) {
+    await undo()
+    throw error
+  }
+}
+
+/** False: the same key is there already. */
+async function putSealKey(path: string, sealKey: Buffer): Promise<boolean> {
+  const there = await readFile(path).catch(() => undefined)
+  if (there?.equals(sealKey) === true) return false
+  if (there !== undefined) {
+    throw refused(
+      `${path} is another key than that of the backup; move it away, or choose a new folder with PARLEY_DATA_DIR`,
+    )
+  }
+  await writeFile(path, sealKey, { flag: 'wx', mode: 0o600 })
+  return true
+}

@@ -1,0 +1,260 @@
+// Makes a backup: one snapshot of every table, the files of the data folder and the seal key, streamed into one archive that
+// is seen under its name once it is whole.
+import { createHash, randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { access, type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { assertKey } from '../../attachments/drivers/object-key.ts'
+import { GatewayError } from '../../contract/index.ts'
+import { type CopySql, type CopyTable, inCopyTransaction } from '../../storage/postgres-copy.ts'
+import { readApplied } from '../../storage/schema-version.ts'
+import {
+  countFilesElsewhere,
+  describeServer,
+  listSequences,
+  listStoredFiles,
+  listTables,
+  lockForReading,
+  readSequence,
+  steadySettings,
+} from '../../storage/statements/backup.ts'
+import { attachmentsFolder, folderBucket, folderStoreName } from '../open-files.ts'
+import { sealKeyPath } from '../seal-key.ts'
+import { flushFolder, openSink } from './backup-sink.ts'
+import {
+  backupFormat,
+  type Contents,
+  checksumList,
+  entryNames,
+  filesFolder,
+  type Manifest,
+  tablePart,
+} from './manifest.ts'
+import { type BackupProgress, countLines, lineEnd } from './table-lines.ts'
+import { createTarWriter, type TarWriter } from './tar.ts'
+
+/** A part of a table is held in memory, so that its size can be written before it. */
+const partBytes = 4 * 1024 * 1024
+const filesPerList = 1000
+
+export type BackupReport = {
+  readonly manifest: Manifest
+  readonly contents: Contents
+}
+
+export type BackupOptions = {
+  readonly databaseUrl: string
+  /** A gateway may be at work meanwhile and afterwards. */
+  readonly isLive: boolean
+  readonly dataDir: string
+  /** PARLEY_SEAL_KEY is set: credentials may be sealed with it. */
+  readonly hasSealKeyElsewhere: boolean
+  readonly out: string
+  readonly version: string
+  readonly onProgress?: (progress: BackupProgress) => void
+}
+
+export async function writeBackup(options: BackupOptions): Promise<BackupReport> {
+  await refuseToReplace(options.out)
+  const draft = `${options.out}.${randomBytes(6).toString('hex')}.part`
+  try {
+    const source = { url: options.databaseUrl, applicationName: 'parley backup', mode: 'snapshot' } as const
+    const report = await inCopyTransaction(source, (sql) => writeDraft(sql, draft, options))
+    await rename(draft, options.out)
+    await flushFolder(dirname(options.out))
+    return report
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+async function writeDraft(sql: CopySql, draft: string, options: BackupOptions): Promise<BackupReport> {
+  // First of all, so that what is read afterwards is as of the moment that the backup names.
+  const manifest = await readManifestFacts(sql, options)
+  const sink = openSink(draft)
+  try {
+    const tar = createTarWriter(sink.write, new Date(manifest.snapshotAt))
+    const contents = await writeEntries(sql, tar, manifest, options)
+    await tar.finish()
+    await sink.finish()
+    return { manifest, contents }
+  } finally {
+    await sink.close()
+  }
+}
+
+async function refuseToReplace(out: string): Promise<void> {
+  const isThere = await access(out).then(
+    () => true,
+    () => false,
+  )
+  if (isThere) throw new GatewayError('conflict', `[backup] ${out} exists already; choose another name with --out`)
+}
+
+type Facts = { readonly snapshotAt: string; readonly serverVersion: string; readonly isMigrated: boolean }
+
+async function readManifestFacts(sql: CopySql, options: BackupOptions): Promise<Manifest> {
+  await sql.query(steadySettings, [])
+  const [facts] = await sql.query<Facts>(describeServer, [])
+  if (facts?.isMigrated !== true) {
+    throw new GatewayError(
+      'schema_missing',
+      '[backup] this database holds no gateway yet, so there is nothing to back up; check DATABASE_URL and PARLEY_DATA_DIR',
+    )
+  }
+  const tables = await sql.query<CopyTable>(listTables, [])
+  await sql.script(lockForReading(tables.map(({ name }) => name)))
+  return {
+    format: backupFormat,
+    version: options.version,
+    snapshotAt: facts.snapshotAt,
+    live: options.isLive,
+    postgres: facts.serverVersion,
+    migrations: (await readApplied(sql)).map(({ madeAt }) => madeAt),
+    tables: tables.map(({ name, columns }) => ({ name, columns: [...columns] })),
+    sequences: await readSequences(sql),
+    sealKey: await sealKeyFact(options),
+    filesElsewhere: [...(await sql.query<Manifest['filesElsewhere'][number]>(countFilesElsewhere, [folderStoreName]))],
+  }
+}
+
+/** Sequences are in no snapshot. They only grow, so one that is read later is beyond every row that is in it. */
+async function readSequences(sql: CopySql): Promise<Manifest['sequences']> {
+  const found: Manifest['sequences'] = []
+  for (const { name } of await sql.query<{ name: string }>(listSequences, [])) {
+    const [value] = await sql.query<{ lastValue: string; isCalled: boolean }>(readSequence(name), [])
+    if (value !== undefined) found.push({ name, ...value })
+  }
+  return found
+}
+
+async function sealKeyFact({ dataDir, hasSealKeyElsewhere }: BackupOptions): Promise<Manifest['sealKey']> {
+  if ((await readSealKey(dataDir)) !== undefined) return 'included'
+  return hasSealKeyElsewhere ? 'environment' : 'none'
+}
+
+async function readSealKey(dataDir: string): Promise<Buffer | undefined> {
+  return readFile(sealKeyPath(dataDir)).catch(absent)
+}
+
+async function writeEntries(
+  sql: CopySql,
+  tar: TarWriter,
+  manifest: Manifest,
+  { dataDir, onProgress = () => {} }: BackupOptions,
+): Promise<Contents> {
+  await addJson(tar, entryNames.manifest, manifest)
+  const sealKey = manifest.sealKey === 'included' ? await readSealKey(dataDir) : undefined
+  if (sealKey !== undefined) await tar.add(entryNames.sealKey, sealKey.length, [sealKey])
+  const tables: Contents['tables'] = []
+  for (const table of manifest.tables) tables.push(await writeTable(sql, tar, table, onProgress))
+  const files = await writeFiles(sql, tar, dataDir, onProgress)
+  const contents = { tables, files, sealKey: sealKey === undefined ? null : sha256(sealKey) }
+  await addJson(tar, entryNames.contents, contents)
+  return contents
+}
+
+async function addJson(tar: TarWriter, name: string, value: unknown): Promise<void> {
+  const bytes = Buffer.from(`${JSON.stringify(value, null, 1)}\n`)
+  await tar.add(name, bytes.length, [bytes])
+}
+
+async function writeTable(
+  sql: CopySql,
+  tar: TarWriter,
+  table: CopyTable,
+  onProgress: (progress: BackupProgress) => void,
+): Promise<Contents['tables'][number]> {
+  const hash = createHash('sha256')
+  let [parts, rows, bytes] = [0, 0, 0]
+  let held: Buffer[] = []
+  let heldBytes = 0
+  const flush = async (): Promise<void> => {
+    if (heldBytes === 0) return
+    parts += 1
+    await tar.add(tablePart(table.name, parts), heldBytes, held)
+    held = []
+    heldBytes = 0
+  }
+  for await (const chunk of sql.copyOut(table)) {
+    hash.update(chunk)
+    rows += countLines(chunk)
+    bytes += chunk.length
+    held.push(chunk)
+    heldBytes += chunk.length
+    onProgress({ what: table.name, rows, bytes })
+    if (heldBytes >= partBytes && chunk.at(-1) === lineEnd) await flush()
+  }
+  await flush()
+  return { name: table.name, parts, rows, bytes, sha256: hash.digest('hex') }
+}
+
+async function writeFiles(
+  sql: CopySql,
+  tar: TarWriter,
+  dataDir: string,
+  onProgress: (progress: BackupProgress) => void,
+): Promise<Contents['files']> {
+  const folder = attachmentsFolder(dataDir)
+  let [count, bytes, lists, missing] = [0, 0, 0, 0]
+  let after = '00000000-0000-0000-0000-000000000000'
+  for (;;) {
+    const page = await sql.query<{ id: string; bucket: string; path: string }>(listStoredFiles, [
+      ...[folderStoreName, after, filesPerList],
+    ])
+    const lines: string[] = []
+    for (const { bucket, path } of page) {
+      const name = `${filesFolder}${bucket}/${path}`
+      const file = bucket === folderBucket ? await openFile(folder, bucket, path) : undefined
+      if (file === undefined) {
+        missing += 1
+        continue
+      }
+      const added = await addFile(tar, name, file)
+      lines.push(`${added.sha256}  ${name}\n`)
+      count += 1
+      bytes += added.bytes
+      onProgress({ what: 'files', rows: count, bytes })
+    }
+    if (lines.length > 0) {
+      lists += 1
+      const list = Buffer.from(lines.join(''))
+      await tar.add(checksumList(lists), list.length, [list])
+    }
+    const last = page.at(-1)
+    if (last === undefined || page.length < filesPerList) return { count, bytes, lists, missing }
+    after = last.id
+  }
+}
+
+/** Undefined: it was removed since the snapshot, or lies in another machine's folder. */
+async function openFile(folder: string, bucket: string, path: string): Promise<FileHandle | undefined> {
+  assertKey(path)
+  return open(join(folder, bucket, path), constants.O_RDONLY | constants.O_NOFOLLOW).catch(absent)
+}
+
+async function addFile(tar: TarWriter, name: string, file: FileHandle): Promise<{ bytes: number; sha256: string }> {
+  try {
+    const { size } = await file.stat()
+    const hash = createHash('sha256')
+    const hashed = async function* (): AsyncGenerator<Buffer> {
+      for await (const chunk of file.createReadStream({ autoClose: false })) {
+        hash.update(chunk)
+        yield chunk
+      }
+    }
+    await tar.add(name, size, hashed())
+    return { bytes: size, sha256: hash.digest('hex') }
+  } finally {
+    await file.close()
+  }
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
+  throw error
+}
