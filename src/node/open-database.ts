@@ -27,7 +27,7 @@ export type OpenOptions = {
 }
 
 /** A connection of PostgreSQL takes some five megabytes once it knows our statements. */
-const embeddedConnections = 6
+const embeddedConnections = { maxConnections: 4, acceptConnections: 1 } as const
 
 export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase> {
   const opened = await open(options)
@@ -57,7 +57,7 @@ async function open({ config, lockServer, failpoint, log, tell }: OpenOptions): 
   try {
     const { dataDir, postgresSettings: settings } = config
     const server = await startEmbeddedPostgres({ dataDir, settings, log, tell })
-    const database = openPostgres({ url: server.url, isShared: false, maxConnections: embeddedConnections, ...hook })
+    const database = openPostgres({ url: server.url, isShared: false, ...embeddedConnections, ...hook })
     return {
       database,
       async close() {

@@ -71,6 +71,8 @@ export function openPostgres(options: PostgresOptions): Database {
     observing: createSql(createPostgresDriver(observer), options.failpoint),
     transaction: (work) => runTransaction(client, options.failpoint, work),
     async listen(onWake) {
+      // No other process has work to announce.
+      if (options.isShared === false) return async () => {}
       listener ??= postgres(url, { ...common, max: 1 })
       const hear = (payload: string): void => {
         const [work = '', from = ''] = payload.split(' ')
