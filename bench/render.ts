@@ -1,6 +1,6 @@
 // Scenario `render`: what it costs to turn an answer of a model into what a platform accepts, beside the renderers of others.
 import { fileURLToPath } from 'node:url'
-import { corpusAnswers } from '../test/rendering/corpus/answers.ts'
+import { corpusAnswers } from '../test/unit/rendering/corpus/answers.ts'
 import type { Asked } from './arguments.ts'
 import { waitForQuiet } from './quiet.ts'
 import { own, type Renderer } from './render/own.ts'
@@ -32,7 +32,7 @@ type RenderSample = {
 type RenderSummary = { readonly subject: string; readonly cpuMicrosPerKb: Spread }
 
 export async function runRender(asked: Asked, say: Say): Promise<ScenarioResults> {
-  const answers = corpusAnswers(fileURLToPath(new URL('../test/rendering/corpus/answers', import.meta.url)))
+  const answers = corpusAnswers(fileURLToPath(new URL('../test/unit/rendering/corpus/answers', import.meta.url)))
   const texts = answers.map(({ markdown }) => ({ markdown, bytes: Buffer.byteLength(markdown) }))
   const renderers = await loadRenderers(asked.subjects)
   for (const [subject, renderer] of renderers) prove(subject, renderer)

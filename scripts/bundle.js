@@ -1,4 +1,4 @@
-// One way to bundle, used by build.js, prove.js and worker-size.js. Skips the work when no input has changed since.
+// One way to bundle, used by build.js, chaos.js and worker-size.js. Skips the work when no input has changed since.
 import { createHash } from 'node:crypto'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
@@ -113,7 +113,7 @@ export function settingsFor({ entry, outfile, runtime }) {
   }
 }
 
-/** A release to come, or one of the past, as far as the version of its rows goes: for the proof of upgrades. */
+/** A release to come, or one of the past, as far as the version of its rows goes: for the crash test of upgrades. */
 function rowVersionPlugin(by) {
   return {
     name: `row version by ${by}`,

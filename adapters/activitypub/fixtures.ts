@@ -238,9 +238,9 @@ export const fixtures = {
       'what is no JSON is refused before anybody is asked for a key, with its own status (AP-058, AP-059)',
     'config: leaving out any secret fails at start': 'no secret stands in its settings: keys are made here and sealed',
     'config: an incomplete environment names what is missing':
-      'one word switches it on; what it needs then is shown in test/adapters/activitypub/config',
+      'one word switches it on; what it needs then is shown in test/unit/adapters/activitypub/config',
     'normalize: arbitrary JSON never crashes':
-      'what is no activity is refused at the gate; test/adapters/activitypub/normalize throws activities at it instead',
+      'what is no activity is refused at the gate; test/unit/adapters/activitypub/normalize throws activities at it instead',
     'evidence: no name a sender chose is part of it':
       'names come with the actor and not with the activity; AP-098 shows that they prove nothing',
     'verb: reconcile finds what arrived and misses what did not':

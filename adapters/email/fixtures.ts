@@ -14,7 +14,7 @@ import { envelopeHeaders } from './wire/mail.ts'
 
 const webhookSecret = 'email-webhook-secret-of-the-tests-0001'
 const now = Date.parse('2026-11-17T12:00:00.000Z')
-const bySmtp = 'mail goes out by SMTP, not by HTTP: test/adapters/email/deliver shows it'
+const bySmtp = 'mail goes out by SMTP, not by HTTP: test/unit/adapters/email/deliver shows it'
 
 type Posted = { readonly envelope: { readonly from: string; readonly to: string }; readonly mail: string }
 
@@ -143,12 +143,12 @@ export const fixtures = {
   handed: { ours: 'demo@agents.example', foreign: 'demo@elsewhere.example' },
   ownFiles: { ref: { original: 'kept', index: 1 }, gone: { original: 'gone', index: 1 } },
   skips: {
-    'verify: answers the handshake': 'a signed post has no handshake; that of SES is in test/adapters/email/ways',
+    'verify: answers the handshake': 'a signed post has no handshake; that of SES is in test/unit/adapters/email/ways',
     'config: leaving out any secret fails at start':
       'a way in whose secret is left out is closed, and others may be open',
     'config: an incomplete environment names what is missing': 'the channel is on unless told otherwise',
     'evidence: no name a sender chose is part of it':
-      'a name in From is signed with it, so changing it proves nothing: test/adapters/email/normalize shows it',
+      'a name in From is signed with it, so changing it proves nothing: test/unit/adapters/email/normalize shows it',
     'deliver: success is delivered': bySmtp,
     'deliver: a rate limit is a retry with its delay': bySmtp,
     'deliver: a server fault is never called delivered or refused': bySmtp,

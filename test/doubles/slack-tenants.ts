@@ -10,7 +10,7 @@ import type {
   RawArrival,
 } from '../../src/contract/index.ts'
 import { webHmac } from '../../src/verification/index.ts'
-import { attemptAt, replySaying } from '../contract/adapter-contract-outbound.ts'
+import { attemptAt, replySaying } from '../unit/contract/adapter-contract-outbound.ts'
 import type { MemoryInstallations } from './memory-installations.ts'
 import { memoryNotes } from './memory-notes.ts'
 

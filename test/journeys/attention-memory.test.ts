@@ -16,7 +16,7 @@ import { createReplayStore } from '../../src/storage/replay-store.ts'
 import { createSweepStore } from '../../src/storage/sweep-store.ts'
 import type { LoopbackEvent } from '../doubles/loopback/index.ts'
 import { createTestApp, operatorToken } from '../doubles/test-app.ts'
-import { createTestGateway, loopbackConnections, type TestGateway } from '../doubles/test-gateway.ts'
+import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { tablesWith } from '../doubles/traces.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
@@ -119,6 +119,8 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
     await talk('blue')
     failures = 1
     await ask()
+    // It waits some milliseconds before it tries again.
+    await settleUntil(gateway, () => seen.length === 2)
     expect(seen.map(({ history }) => history.map(({ parts }) => textOf(parts)))).toEqual([['blue'], ['blue']])
     expect(await ask()).toEqual(['bob: blue', 'bob: said meanwhile'])
   })

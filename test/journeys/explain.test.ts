@@ -12,8 +12,8 @@ import { loopbackSecret } from '../doubles/loopback/fixtures.ts'
 import type { Fault } from '../doubles/scripted-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { documentedStory, evenStory } from '../operator/story-document.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { documentedStory, evenStory } from '../unit/operator/story-document.ts'
 
 const states = statement('test_states', `select state from inbox where message_id = $1`)
 const pause = (mode: string) => statement('test_pause', `update lanes set mode = '${mode}'`)

@@ -13,8 +13,9 @@ import { type RunningGateway, startNode } from '../../src/node.ts'
 import { startScriptedServer } from '../doubles/scripted-server.ts'
 import { startSlackApi } from '../doubles/slack-api.ts'
 import { startTelegramApi, testBotToken } from '../doubles/telegram-api.ts'
-import { clonedDatabase, migrationsFolder } from '../setup/cloned-database.ts'
+import { migrationsFolder } from '../setup/cloned-database.ts'
 import { describeOnPostgres } from '../setup/databases.ts'
+import { takeDatabase } from '../setup/pooled-database.ts'
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 const signingSecret = 'signing-secret-of-this-test-0000'
@@ -31,7 +32,7 @@ describeOnPostgres('a message with a link', (adminUrl) => {
   let nextId = 1
 
   beforeEach(async () => {
-    const clone = await clonedDatabase(adminUrl)
+    const clone = await takeDatabase(adminUrl)
     site = await startScriptedServer({
       notFound: {},
       routeOf: () => undefined,

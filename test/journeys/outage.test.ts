@@ -9,8 +9,9 @@ import { type DatabaseProxy, startDatabaseProxy } from '../doubles/database-prox
 import { loopbackArrival } from '../doubles/loopback/fixtures.ts'
 import { loopbackChannels, loopbackConnections } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
-import { clonedDatabase, migrationsFolder } from '../setup/cloned-database.ts'
+import { migrationsFolder } from '../setup/cloned-database.ts'
 import { describeOnPostgres, type TestDatabase } from '../setup/databases.ts'
+import { takeDatabase } from '../setup/pooled-database.ts'
 
 const ids = statement('test_ids', 'select message_id as id from inbox')
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
@@ -26,7 +27,7 @@ describeOnPostgres('a database outage', (adminUrl) => {
   let gateway: RunningGateway
 
   beforeEach(async () => {
-    clone = await clonedDatabase(adminUrl)
+    clone = await takeDatabase(adminUrl)
     proxy = await startDatabaseProxy(clone.url)
     vendor = await startVendorStub()
     const env = { PARLEY_PORT: '0', DATABASE_URL: proxy.url, PARLEY_ADMIN_TOKEN: 'admin-token-of-this-test' }

@@ -5,11 +5,11 @@ import { createSupabaseStore } from '../../src/attachments/drivers/supabase/crea
 import { secret } from '../../src/contract/index.ts'
 import { createAttachmentStore } from '../../src/storage/attachment-store.ts'
 import { statement } from '../../src/storage/database.ts'
-import { type SupabaseServer, startSupabaseServer } from '../attachments/doubles/supabase-server.ts'
-import { streamOf } from '../attachments/doubles/test-desk.ts'
 import { type Api, startApi } from '../doubles/api.ts'
 import { anUpload } from '../doubles/uploads.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
+import { type SupabaseServer, startSupabaseServer } from '../unit/attachments/doubles/supabase-server.ts'
+import { streamOf } from '../unit/attachments/doubles/test-desk.ts'
 
 const project = 'https://xxx.supabase.co'
 const path = 'agent-inputs/u/t/r/img.jpg'

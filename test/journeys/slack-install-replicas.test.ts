@@ -8,8 +8,8 @@ import { type SlackOauth, startSlackOauth } from '../doubles/slack-oauth.ts'
 import { installSettings, signingSecret } from '../doubles/slack-tenants.ts'
 import { createTestApp } from '../doubles/test-app.ts'
 import { createTestGateway } from '../doubles/test-gateway.ts'
-import { clonedDatabase } from '../setup/cloned-database.ts'
 import { describeOnPostgres, type TestDatabase } from '../setup/databases.ts'
+import { takeDatabase } from '../setup/pooled-database.ts'
 
 const hook = '/hooks/slack/default'
 
@@ -18,7 +18,7 @@ describeOnPostgres('an install behind two replicas', (adminUrl) => {
   let databases: readonly Database[]
   let oauth: SlackOauth
   beforeAll(async () => {
-    clone = await clonedDatabase(adminUrl)
+    clone = await takeDatabase(adminUrl)
     databases = [openPostgres({ url: clone.url }), openPostgres({ url: clone.url })]
     oauth = await startSlackOauth()
   })

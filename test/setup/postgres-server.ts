@@ -77,6 +77,16 @@ export async function startPostgresServer({ isDurable }: PostgresServerOptions):
   }
 }
 
+const throwAway = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  autovacuum: 'off',
+  checkpoint_timeout: '1h',
+  max_wal_size: '4GB',
+  jit: 'off',
+} as const
+
 function serverFlags(port: number, isDurable: boolean): readonly string[] {
   const settings = {
     port,
@@ -87,7 +97,7 @@ function serverFlags(port: number, isDurable: boolean): readonly string[] {
     wal_level: 'minimal',
     max_wal_senders: 0,
     // Losing a test database to a power cut costs nothing; waiting for the disk costs every test.
-    ...(isDurable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...(isDurable ? {} : throwAway),
   }
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }

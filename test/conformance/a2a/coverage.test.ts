@@ -5,11 +5,11 @@ import { coverage } from './coverage.ts'
 
 const sources = import.meta.glob<string>(
   [
-    '../../adapters/*.ts',
-    '../../journeys/*.ts',
-    '../../storage/*.ts',
+    '../../unit/adapters/*.ts',
+    '../../{journeys,process/journeys}/*.ts',
+    '../../db/storage/*.ts',
     '../../security/identity/*.ts',
-    '../../identity/issuers/*.ts',
+    '../../unit/identity/issuers/*.ts',
     './*-cases.ts',
   ],
   { eager: true, query: '?raw', import: 'default' },

@@ -5,9 +5,9 @@ import { coverage } from './coverage.ts'
 
 const sources = import.meta.glob<string>(
   [
-    '../../adapters/activitypub/**/*.test.ts',
-    '../../journeys/*.ts',
-    '../../storage/*.ts',
+    '../../unit/adapters/activitypub/**/*.test.ts',
+    '../../{journeys,process/journeys}/*.ts',
+    '../../db/storage/*.ts',
     '../../interop/activitypub/*.test.ts',
     './*-cases.ts',
     './*.test.ts',

@@ -14,7 +14,7 @@ export const coverage: readonly Coverage[] = [
   ...covered(`${here}/key-cases.ts`, numbered(40, 46)),
   ...covered(`${here}/remote-cases.ts`, 'AP-047'),
   ...covered(`${here}/proof-cases.ts`, 'AP-048 AP-049'),
-  ...covered('adapters/activitypub/gate/vectors.test.ts', 'AP-051 AP-052'),
+  ...covered('unit/adapters/activitypub/gate/vectors.test.ts', 'AP-051 AP-052'),
   ...covered(`${here}/body-cases.ts`, numbered(53, 64)),
   ...covered('journeys/activitypub.test.ts', 'AP-065 AP-066 AP-099'),
   ...covered('journeys/activitypub-limits.test.ts', 'AP-067 AP-113'),

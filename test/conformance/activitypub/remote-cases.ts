@@ -1,8 +1,8 @@
 // mail 9.2, where it is the lookup of keys and actors that decides.
 import { expect } from 'vitest'
 import type { KeyOutcome } from '../../../adapters/activitypub/remote/outcomes.ts'
-import { openRemoteScene, type RemoteScene } from '../../adapters/activitypub/remote/scene.ts'
 import { aPerson, remoteKeyPair } from '../../doubles/fediverse.ts'
+import { openRemoteScene, type RemoteScene } from '../../unit/adapters/activitypub/remote/scene.ts'
 import type { Case } from '../conform.ts'
 
 type Pair = Awaited<ReturnType<typeof remoteKeyPair>>

@@ -2,10 +2,15 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type InboxCall, noteFamily } from '../../../adapters/activitypub/wire/call.ts'
 import type { JsonObject, NormalizedResponse, RenderedCall } from '../../../src/contract/index.ts'
-import { type DeliveryScene, deliveryScene, plainCall, startedAt } from '../../adapters/activitypub/delivery-scene.ts'
-import { type InboxServer, type Received, startInbox } from '../../adapters/activitypub/inbox-server.ts'
-import { type TestKeys, testKeys } from '../../adapters/activitypub/own-keys.ts'
-import { alice, demo, drafts, publicAudience, replyTo, saying } from '../../adapters/activitypub/reply-scene.ts'
+import {
+  type DeliveryScene,
+  deliveryScene,
+  plainCall,
+  startedAt,
+} from '../../unit/adapters/activitypub/delivery-scene.ts'
+import { type InboxServer, type Received, startInbox } from '../../unit/adapters/activitypub/inbox-server.ts'
+import { type TestKeys, testKeys } from '../../unit/adapters/activitypub/own-keys.ts'
+import { alice, demo, drafts, publicAudience, replyTo, saying } from '../../unit/adapters/activitypub/reply-scene.ts'
 
 const anchor = '<span class="h-card"><a class="u-url mention" href="https://social.example/@alice">'
 const text = (value: unknown): string => JSON.stringify(value)

@@ -1,20 +1,20 @@
 // The conformance cases of signed URLs and attachments (msg 17.12), and the list of those that need a listener or a turn.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { bytesOf, fileOf, openTestDesk } from '../../attachments/doubles/test-desk.ts'
+import { bytesOf, fileOf, openTestDesk } from '../../unit/attachments/doubles/test-desk.ts'
 import { type Case, conform } from '../conform.ts'
 import { signedUrlCases } from './signed-url-cases.ts'
 import { ann, ownedScene, s3Url, seedUrl, signature, supabaseUrl } from './signed-url-scene.ts'
 
 /** They are about routes, histories and turns, and run where those are. */
 const elsewhere: Readonly<Record<string, string>> = {
-  'SU-19': 'http/history.test.ts',
-  'SU-20': 'http/history.test.ts',
-  'SU-21': 'http/history.test.ts',
-  'SU-22': 'http/attachments.test.ts',
-  'SU-24': 'sessions/codec.test.ts',
-  'SU-25': 'sessions/codec.test.ts',
-  'SU-27': 'node/guarded-fetch.test.ts',
+  'SU-19': 'db/http/history.test.ts',
+  'SU-20': 'db/http/history.test.ts',
+  'SU-21': 'db/http/history.test.ts',
+  'SU-22': 'db/http/attachments.test.ts',
+  'SU-24': 'unit/sessions/codec.test.ts',
+  'SU-25': 'unit/sessions/codec.test.ts',
+  'SU-27': 'unit/node/guarded-fetch.test.ts',
 }
 
 const fileCases: readonly Case[] = [

@@ -8,7 +8,7 @@ import type { ClaimOutcome } from '../../../src/attachments/desk.ts'
 import { createS3Store } from '../../../src/attachments/drivers/s3/create-s3-store.ts'
 import { createSupabaseStore } from '../../../src/attachments/drivers/supabase/create-supabase-store.ts'
 import { secret } from '../../../src/contract/index.ts'
-import { memoryKeys, memoryRows } from '../../attachments/doubles/memory-rows.ts'
+import { memoryKeys, memoryRows } from '../../unit/attachments/doubles/memory-rows.ts'
 
 export const nowMs = Date.parse('2026-11-17T12:00:00Z')
 export const ann: AttachmentOwner = { principal: 'person:ann', threadId: 'thread-123' }

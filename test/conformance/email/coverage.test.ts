@@ -5,14 +5,14 @@ import { coverage } from './coverage.ts'
 
 const sources = import.meta.glob<string>(
   [
-    '../../adapters/email/**/*.ts',
-    '../../contract/*.ts',
-    '../../journeys/*.ts',
+    '../../unit/adapters/email/**/*.ts',
+    '../../unit/contract/*.ts',
+    '../../{journeys,process/journeys}/*.ts',
     '../../runtime/workerd/*.ts',
     '../../security/email/*.ts',
     '../../interop/email/*.ts',
     '../../architecture/*.ts',
-    '../../identity/access/*.ts',
+    '../../unit/identity/access/*.ts',
     './*.ts',
     '!./coverage*.ts',
   ],

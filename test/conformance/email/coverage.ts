@@ -21,7 +21,7 @@ export const coverage: readonly Coverage[] = [
   ...covered('interop/email/imap.test.ts', 'EM-064'),
   differs(
     'EM-061',
-    'adapters/email/ways/handed.test.ts',
+    'unit/adapters/email/ways/handed.test.ts',
     'throwing and setReject as specified; reply() is not used: a reply goes out like any other, after the turn',
   ),
   leftOut('EM-060', 'there is no preset for Resend or SendGrid: a forwarder signs the raw bytes, see EM-056'),
@@ -36,13 +36,13 @@ export const coverage: readonly Coverage[] = [
 
   core(
     'X-001',
-    'identity/access/access-policy.test.ts',
+    'unit/identity/access/access-policy.test.ts',
     'what counts for a person counts under every subject linked to them',
   ),
   core('X-002', 'architecture/presentation.test.ts', 'holds for identity'),
   ...covered(`${here}/replies.test.ts`, 'X-003'),
   ...covered('journeys/email.test.ts', 'X-004'),
-  ...covered('journeys/email-process.test.ts', 'X-005'),
+  ...covered('process/journeys/email-process.test.ts', 'X-005'),
   ...covered(`${here}/fuzzed.test.ts`, 'X-006'),
   ...covered('journeys/email-flood.test.ts', 'X-007'),
   core('X-008', 'journeys/originals.test.ts', 'goes with whoever sent it, and nobody else’s does'),

@@ -10,8 +10,8 @@ import { type VerifyDeps, verifyMail } from '../../../adapters/email/verify.ts'
 import { arrivalOf, type ReceivedMail } from '../../../adapters/email/wire/mail.ts'
 import { validateMessage } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/verification/index.ts'
+import { type SeededRandom, seededRandom } from '../../chaos/seeded-random.ts'
 import { draftMail } from '../../doubles/mail-maker.ts'
-import { type SeededRandom, seededRandom } from '../../proofs/seeded-random.ts'
 
 const mailTime = '2026-11-17T12:00:00.000Z'
 const addresses: Addresses = { domains: ['agents.example'], agents: ['demo'], aliases: {} }

@@ -1,6 +1,6 @@
 // msg 17.3: Slack as the message model sees it.
 import { fixtures } from '../../../adapters/slack/fixtures.ts'
-import { replySaying } from '../../contract/adapter-contract-outbound.ts'
+import { replySaying } from '../../unit/contract/adapter-contract-outbound.ts'
 import type { Case } from '../conform.ts'
 import { ada, adapterWith, arrived, bot, bytesOf, kit, message, now, place, read, receive, withApi } from './scene.ts'
 

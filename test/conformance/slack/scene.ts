@@ -10,8 +10,8 @@ import type {
   Reception,
 } from '../../../src/contract/index.ts'
 import { webHmac } from '../../../src/verification/index.ts'
-import { type AdapterFixtures, adapterFor } from '../../contract/adapter-fixtures.ts'
 import { type SlackApi, startSlackApi } from '../../doubles/slack-api.ts'
+import { type AdapterFixtures, adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 
 export const kit: AdapterFixtures = fixtures
 export const { now } = fixtures

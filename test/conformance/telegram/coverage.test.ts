@@ -4,7 +4,13 @@ import { holdToCases } from '../case-list.ts'
 import { coverage } from './coverage.ts'
 
 const sources = import.meta.glob<string>(
-  ['../../adapters/*.ts', '../../journeys/*.ts', '../../runtime/*.ts', '../../interop/tdlib/*.ts', './*-cases.ts'],
+  [
+    '../../unit/adapters/*.ts',
+    '../../{journeys,process/journeys}/*.ts',
+    '../../runtime/*.ts',
+    '../../interop/tdlib/*.ts',
+    './*-cases.ts',
+  ],
   { eager: true, query: '?raw', import: 'default' },
 )
 

@@ -2,9 +2,9 @@
 // own tests under another name, run with the outcome we chose instead, or left out with its reason. coverage.test.ts holds it to this.
 import { type Coverage, core, covered, differs, leftOut } from '../case-list.ts'
 
-const reading = 'adapters/telegram.test.ts'
-const sending = 'adapters/telegram-outbound.test.ts'
-const files = 'adapters/telegram-files.test.ts'
+const reading = 'unit/adapters/telegram.test.ts'
+const sending = 'unit/adapters/telegram-outbound.test.ts'
+const files = 'unit/adapters/telegram-files.test.ts'
 const here = 'conformance/telegram'
 
 export const coverage: readonly Coverage[] = [
@@ -31,9 +31,13 @@ export const coverage: readonly Coverage[] = [
   core('T11', 'runtime/journey.ts', 'apologises once for an agent that keeps failing, and goes on'),
   core('T55', 'interop/tdlib/corpus.test.ts', 'every piece is taken, and has the same text and the same ranges'),
   core('T72', 'journeys/approvals.test.ts', 'has expired'),
-  core('X02', 'journeys/telegram.test.ts', 'goes on after kill -9 where it was, without answering anything twice'),
-  core('X03', 'adapters/telegram-outbound.test.ts', 'a connection dropped after the work'),
-  core('X05', 'journeys/canary.test.ts', 'none of the secrets is anywhere'),
+  core(
+    'X02',
+    'process/journeys/telegram.test.ts',
+    'goes on after kill -9 where it was, without answering anything twice',
+  ),
+  core('X03', 'unit/adapters/telegram-outbound.test.ts', 'a connection dropped after the work'),
+  core('X05', 'process/journeys/canary.test.ts', 'none of the secrets is anywhere'),
   core('X06', 'runtime/journey.ts', 'answers a signed update in its chat, once, however often it is delivered'),
 
   leftOut(

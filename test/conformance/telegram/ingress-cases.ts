@@ -4,7 +4,7 @@ import { resolutionTold } from '../../../src/agent/approvals/resolution-words.ts
 import type { ErrorCode } from '../../../src/contract/index.ts'
 import { failureAnswer, hookAnswer } from '../../../src/http/status.ts'
 import { dedupeKey } from '../../../src/inbound/dedupe-key.ts'
-import { adapterFor } from '../../contract/adapter-fixtures.ts'
+import { adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 import type { Case } from '../conform.ts'
 import { arrivals, calls, kit, parts, saying } from './scene.ts'
 

@@ -1,8 +1,8 @@
 // Cases of slack 8.7 that concern buttons, answers to clicks, guests and the fallback ladder, against a stand-in for the Bot API.
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'
 import type { Adapter, ControlFacts, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
-import { adapterFor } from '../../contract/adapter-fixtures.ts'
 import { apiFault, rateLimited, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
+import { adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 import type { Case } from '../conform.ts'
 import { attemptAt, calls, kit, parts, question, saying } from './scene.ts'
 

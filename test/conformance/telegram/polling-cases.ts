@@ -1,6 +1,5 @@
 // Polling: the loop of slack 3.5 as ruling 24 wants it, against a stand-in for the Bot API.
 import type { Adapter, SourceBatch } from '../../../src/contract/index.ts'
-import { adapterFor } from '../../contract/adapter-fixtures.ts'
 import {
   apiFault,
   htmlBadGateway,
@@ -8,6 +7,7 @@ import {
   startTelegramApi,
   type TelegramApi,
 } from '../../doubles/telegram-api.ts'
+import { adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 import { type Case, refusal } from '../conform.ts'
 import { kit, message } from './scene.ts'
 

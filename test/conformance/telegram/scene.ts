@@ -1,9 +1,9 @@
 // What the Telegram cases share: an adapter, updates written after the Bot API's documentation, and what becomes of them.
 import { fixtures } from '../../../adapters/telegram/fixtures.ts'
 import type { Adapter, Arrived, ArrivedMessage, JsonObject } from '../../../src/contract/index.ts'
-import { bytesOf } from '../../contract/adapter-contract.ts'
-import { attemptAt } from '../../contract/adapter-contract-outbound.ts'
-import { type AdapterFixtures, adapterFor } from '../../contract/adapter-fixtures.ts'
+import { bytesOf } from '../../unit/contract/adapter-contract.ts'
+import { attemptAt } from '../../unit/contract/adapter-contract-outbound.ts'
+import { type AdapterFixtures, adapterFor } from '../../unit/contract/adapter-fixtures.ts'
 
 export const kit: AdapterFixtures = fixtures
 const adapter: Adapter = adapterFor(kit)

@@ -37,7 +37,7 @@ const installed = fileURLToPath(new URL('../node_modules/@a2a-js/sdk', import.me
 export async function findSdk(): Promise<Peer<(...args: readonly string[]) => Promise<SdkPeer>>> {
   const problem = process.env['PARLEY_INTEROP_PROBLEM']
   if (problem !== undefined) return { problem: `@a2a-js/sdk: ${problem}` }
-  if (!existsSync(installed)) return { problem: '@a2a-js/sdk is not installed; npm test does it' }
+  if (!existsSync(installed)) return { problem: '@a2a-js/sdk is not installed; npm run test:all does it' }
   return provePeer('the server of @a2a-js/sdk', { module: startSdkPeer }, async (start) => {
     const peer = await start('rpc/1.0')
     try {

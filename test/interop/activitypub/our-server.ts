@@ -1,7 +1,7 @@
 // Where peers find the agent whose requests they judge: its actor document and nothing else.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type TestKeys, testKeys } from '../../adapters/activitypub/own-keys.ts'
+import { type TestKeys, testKeys } from '../../unit/adapters/activitypub/own-keys.ts'
 
 export type OurServer = {
   readonly origin: string

@@ -48,7 +48,7 @@ export async function findServer(
   const problem = process.env['PARLEY_INTEROP_PROBLEM']
   if (problem !== undefined) return { problem: `${packageName}: ${problem}` }
   const installed = existsSync(fileURLToPath(new URL(`../node_modules/${packageName}`, import.meta.url)))
-  if (!installed) return { problem: `${packageName} is not installed; npm test does it` }
+  if (!installed) return { problem: `${packageName} is not installed; npm run test:all does it` }
   const start = () => startServer(fileURLToPath(new URL(program, import.meta.url)))
   return provePeer(packageName, { module: start }, () => askForPerson(start, person))
 }

@@ -2,10 +2,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type EntityPiece, renderEntities } from '../../../src/rendering/index.ts'
-import { rangedPieces } from '../../rendering/corpus/faces/entities-face.ts'
-import { anyTree } from '../../rendering/tree-arbitrary.ts'
+import { scaled } from '../../setup/scale.ts'
+import { rangedPieces } from '../../unit/rendering/corpus/faces/entities-face.ts'
+import { anyTree } from '../../unit/rendering/tree-arbitrary.ts'
 import { describeBeside } from '../peer.ts'
-import { tries } from '../scale.ts'
 import { comesAlive, differences } from './judge-piece.ts'
 import { tdlib } from './tdlib.ts'
 
@@ -16,7 +16,7 @@ describeBeside('any tree, read by TDLib', tdlib, (peer) => {
         const pieces = renderEntities(root, { limit, maxRanges: 100, maxBytes: 32_768 })
         expect(pieces.flatMap((piece) => differences(peer(), piece))).toEqual([])
       }),
-      { numRuns: tries(200, 50) },
+      { numRuns: scaled(200, 50) },
     )
   })
 
@@ -67,7 +67,7 @@ describeBeside('any tree, read by TDLib', tdlib, (peer) => {
         expect(pieces.flatMap((piece) => differences(peer(), piece))).toEqual([])
         expect(pieces.flatMap((piece) => comesAlive(peer(), piece))).toEqual([])
       }),
-      { numRuns: tries(3_000, 500) },
+      { numRuns: scaled(3_000, 500) },
     )
   })
 

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { utf8Of } from '../../../adapters/activitypub/deliver/encode.ts'
 import { withProof } from '../../../adapters/activitypub/deliver/proof.ts'
 import { type Knock, signedHeaders } from '../../../adapters/activitypub/deliver/sign.ts'
-import { type TestKeys, testKeys } from '../../adapters/activitypub/own-keys.ts'
+import { type TestKeys, testKeys } from '../../unit/adapters/activitypub/own-keys.ts'
 import { describeInWorkerd } from './harness.ts'
 
 const body = utf8Of('{"type":"Create"}')

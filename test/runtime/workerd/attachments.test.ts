@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { createAttachmentDesk } from '../../../src/attachments/create-desk.ts'
 import { createR2Store } from '../../../src/attachments/drivers/create-r2-store.ts'
 import { sniff } from '../../../src/attachments/sniff/sniff.ts'
-import { memoryKeys, memoryRows } from '../../attachments/doubles/memory-rows.ts'
-import { blobStoreContract } from '../../attachments/drivers/blob-store-contract.ts'
+import { memoryKeys, memoryRows } from '../../unit/attachments/doubles/memory-rows.ts'
+import { blobStoreContract } from '../../unit/attachments/drivers/blob-store-contract.ts'
 
 const store = createR2Store({ binding: env.ATTACHMENTS, bucket: 'agent-files' })
 

@@ -109,7 +109,7 @@ describeOnDatabase('an attack with a file', (database) => {
   })
 
   describe('on a handle', () => {
-    // What a client resolves before it sends is asked of the real listener in test/cli/attachments.test.ts.
+    // What a client resolves before it sends is asked of the real listener in test/process/cli/attachments.test.ts.
     const twisted: readonly (readonly [name: string, twist: (path: string) => string])[] = [
       ['climbing, encoded twice', (path) => `%252e%252e/${path}`],
       ['an encoded separator', (path) => path.replace('/', '%2f')],

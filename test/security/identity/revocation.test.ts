@@ -7,8 +7,8 @@ import { openPostgres } from '../../../src/storage/postgres.ts'
 import { type AtWork, putToWork, until } from '../../doubles/at-work.ts'
 import { createTestGateway, loopbackConnections, type TestGateway } from '../../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../../doubles/vendor-stub.ts'
-import { clonedDatabase } from '../../setup/cloned-database.ts'
 import { describeOnPostgres, type TestDatabase } from '../../setup/databases.ts'
+import { takeDatabase } from '../../setup/pooled-database.ts'
 
 const give = statement(
   'test_give',
@@ -31,7 +31,7 @@ describeOnPostgres('a revoked grant', (adminUrl) => {
 
   beforeEach(async () => {
     ran = 0
-    clone = await clonedDatabase(adminUrl)
+    clone = await takeDatabase(adminUrl)
     vendor = await startVendorStub()
     operator = openPostgres({ url: clone.url, maxConnections: 1 })
     replicas = [1, 2].map(() => {

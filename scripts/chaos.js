@@ -1,0 +1,25 @@
+// `npm run chaos`: bundles the crash tests and the process under test like the product, and runs them with the arguments given.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import process from 'node:process'
+import { onModernNode } from '../bin/modern-node.js'
+import { bundle, root } from './bundle.js'
+
+await onModernNode(async () => {
+  const outfile = 'dist/chaos.js'
+  try {
+    const entry = 'test/chaos/subject.ts'
+    await bundle({ entry, outfile: 'dist/subject.js' })
+    await bundle({ entry, outfile: 'dist/subject-older.js', rowVersionBy: -1 })
+    await bundle({ entry, outfile: 'dist/subject-newer.js', rowVersionBy: 1 })
+    await bundle({ entry: 'test/chaos/main.ts', outfile })
+  } catch (error) {
+    console.error(`build of the crash tests failed: ${error instanceof Error ? error.message : String(error)}`)
+    process.exitCode = 1
+    return
+  }
+  const child = spawn(process.execPath, ['--enable-source-maps', join(root, outfile), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  })
+  process.exitCode = await new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)))
+})

@@ -1,0 +1,81 @@
+// What the driver tells the process under test, as JSON in one environment variable.
+import type { SendClass } from '../doubles/loopback/deliver.ts'
+
+export const settingsVariable = 'CRASH_TEST_SUBJECT'
+export const adminToken = 'admin-token-of-the-crash-tests'
+export const loopbackSecret = 'loopback-secret-of-the-crash-tests'
+
+/** Where to end or stop: at the `hit`-th time the failpoint is passed after the first message was accepted. */
+export type FailpointPlan = {
+  readonly name: string
+  readonly hit: number
+  readonly action: 'kill' | 'stop'
+  /** Counted from the start of the process: it goes on with a turn, and nothing is accepted before that. */
+  readonly isFromStart?: boolean
+  /** Counted from the command `arm`: what comes before it is done in peace. */
+  readonly isArmed?: boolean
+}
+
+export type SubjectConnection = {
+  readonly id: string
+  readonly sendClass: SendClass
+  readonly vendorUrl: string
+  /** Who answers; without it the agent whose every message is one effect. */
+  readonly agent?: string
+  /** Subjects that may speak; absent = everybody. */
+  readonly allow?: readonly string[]
+  /** Longer replies are split. */
+  readonly maxTextLength?: number
+}
+
+export type SubjectSettings = {
+  /** Absent: the PostgreSQL that it starts in `dataDir`. */
+  readonly databaseUrl?: string
+  readonly dataDir: string
+  readonly toolUrl: string
+  /** A model server; with it there is an agent `steps` that is a model with tools. */
+  readonly modelUrl?: string
+  /** A model server; with it there is an agent `words` that says what the model says, served over A2A. */
+  readonly wordsUrl?: string
+  /** An agent elsewhere, by its base URL; with it there is an agent that passes everything on, served over A2A. */
+  readonly peerUrl?: string
+  /** A mail server; with it people can write mail to the agent `post`, at this port. */
+  readonly mail?: { readonly port: number; readonly smtpUrl: string }
+  /** A server of other people, by its origin; with it the agent `garden` is an account at the port. */
+  readonly fediverse?: string
+  /** Absent: any. */
+  readonly port?: number
+  readonly leaseMs: number
+  readonly connections: readonly SubjectConnection[]
+  readonly failpoints: readonly FailpointPlan[]
+  /** When a call with an unknown outcome is looked up; absent: when the lease and the call are over. */
+  readonly reconcileAfterMs?: number
+}
+
+/** What the driver may ask of the process, a line each: to count failpoints from now on, or to say how much memory is in use. */
+export type SubjectCommand = 'arm' | 'memory'
+
+/** What a message asks of the agent under test. It is the message's text. */
+export type Wish =
+  | 'plain'
+  /** Thinks longer than a lease is renewed. */
+  | 'slow'
+  /** Fails on its first attempt, after its effect. */
+  | 'flaky'
+  /** Fails on every attempt. */
+  | 'poison'
+  /** Its effect is declared idempotent: it may be tried again, always under the same key. */
+  | 'keyed'
+  /** Wants to be woken once, shortly after. */
+  | 'remind'
+  /** Its effect is not answered before the tool stub opens the gate. */
+  | 'gate'
+  /** For the agent that is a model: so many steps with a tool of this kind, for a message of this id. */
+  | `steps ${'keyed' | 'plain' | 'asked'} ${string}`
+  /** A command. */
+  | `/${string}`
+  /** Wants a reply of so many parts, without any effect. */
+  | `parts ${number}`
+  /** Of the buyer: something that needs consent, and something that does not. */
+  | `buy ${string}`
+  | 'hello'

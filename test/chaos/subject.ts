@@ -1,0 +1,207 @@
+// The process under test: a whole gateway on Node with loopback channels, which can be told where to die or to freeze.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { writeSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { a2a, a2aChannel } from '../../adapters/a2a/index.ts'
+import { activitypub, activitypubChannel } from '../../adapters/activitypub/index.ts'
+import { aguiChannel } from '../../adapters/agui/index.ts'
+import { email, emailChannel } from '../../adapters/email/index.ts'
+import { loadConfig } from '../../src/config.ts'
+import type { Attempt, ChannelDefinition, ConnectionConfig, JsonObject, Log } from '../../src/contract/index.ts'
+import { isGatewayError } from '../../src/contract/index.ts'
+import { startNode } from '../../src/node.ts'
+import type { Failpoint } from '../../src/storage/database.ts'
+import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '../doubles/loopback/index.ts'
+import { buyerAgent } from './approval-agent.ts'
+import { gardenAgent } from './fediverse-agent.ts'
+import { mailAgent } from './mail-agent.ts'
+import { relayAgent, stepsAgent, wordsAgent } from './steps-agent.ts'
+import { countRows, crashTestAgent } from './subject-agent.ts'
+import {
+  adminToken,
+  type FailpointPlan,
+  loopbackSecret,
+  type SubjectSettings,
+  settingsVariable,
+} from './subject-settings.ts'
+
+// The driver wrote this very type into the variable.
+const settings = JSON.parse(process.env[settingsVariable] ?? '') as SubjectSettings
+
+const log: Log = { info: write('info'), warn: write('warn'), error: write('error') }
+
+function write(level: string) {
+  return (event: string, facts: JsonObject = {}): void => tell({ level, event, ...facts })
+}
+
+function tell(line: JsonObject): void {
+  writeSync(1, `${JSON.stringify(line)}\n`)
+}
+
+let isArmed = false
+
+function obey(command: string): void {
+  if (command === 'arm') {
+    isArmed = true
+    tell({ level: 'info', event: 'armed' })
+  }
+  if (command !== 'memory') return
+  // Twice: the first collection may leave what only a finalizer held.
+  for (let times = 0; times < 2; times += 1) globalThis.gc?.()
+  const { heapUsed, external } = process.memoryUsage()
+  tell({ level: 'info', event: 'memory', megabytes: Math.round((heapUsed + external) / 2 ** 20) })
+}
+
+/** Counts begin with the first accepted message, so that the hit is one of a process at work. */
+function createFailpoint(plans: readonly FailpointPlan[]): Failpoint {
+  let isAtWork = false
+  const left = plans.map((plan) => ({ ...plan }))
+  return (name, rows = 0) => {
+    countRows(rows)
+    isAtWork ||= name.startsWith('before:accept')
+    const isMeant = (each: FailpointPlan): boolean =>
+      each.isArmed === true ? isArmed : isAtWork || each.isFromStart === true
+    const plan = left.find((each) => each.name === name && isMeant(each))
+    if (plan === undefined) return undefined
+    plan.hit -= 1
+    if (plan.hit > 0) return undefined
+    left.splice(left.indexOf(plan), 1)
+    tell({ level: 'info', event: 'failpoint', name, action: plan.action })
+    process.kill(process.pid, plan.action === 'kill' ? 'SIGKILL' : 'SIGSTOP')
+    return plan.action === 'kill' ? new Promise(() => {}) : undefined
+  }
+}
+
+/** Writes on every call which process makes it, when it was asked for, for which row, and the how-manieth try it is. */
+function labelled(channel: ChannelDefinition): ChannelDefinition {
+  const current = new AsyncLocalStorage<Attempt>()
+  return {
+    ...channel,
+    create(given, deps) {
+      const tagged: typeof fetch = (input, init) => {
+        const attempt = current.getStore()
+        const headers = new Headers(init?.headers)
+        headers.set('x-crash-test-pid', String(process.pid))
+        headers.set('x-crash-test-asked', String(Date.now()))
+        headers.set('x-crash-test-row', attempt?.outboxId ?? '')
+        headers.set('x-crash-test-try', String(attempt?.number ?? 0))
+        return deps.fetch(input, { ...init, headers })
+      }
+      const adapter = channel.create(given, { ...deps, fetch: tagged })
+      return { ...adapter, deliver: (call, attempt) => current.run(attempt, () => adapter.deliver(call, attempt)) }
+    },
+  }
+}
+
+/** Everybody of the crash test is on one host, which would soon have had its answers; the other limits stay. */
+function ofOneHost(channel: ChannelDefinition): ChannelDefinition {
+  return {
+    ...channel,
+    create(given, deps) {
+      const { capabilities, ...adapter } = channel.create(given, deps)
+      const replyLimits = (capabilities.replyLimits ?? []).filter(({ per }) => per !== 'domain')
+      return { ...adapter, capabilities: { ...capabilities, replyLimits } }
+    },
+  }
+}
+
+function fediverseConnection(origin: string): ConnectionConfig {
+  return activitypub({
+    ...{ agent: 'garden', insecureLoopback: [origin] },
+    callTimeoutMs: Math.floor(settings.leaseMs / 3),
+    // One server is many people here.
+    hostLimit: { count: 100_000, perMs: 600_000 },
+  })
+}
+
+async function main(): Promise<void> {
+  // Two on one machine must not take each other for themselves.
+  const relay = `relay-${settings.port}`
+  const channels = [
+    loopbackClientId,
+    loopbackLookup,
+    loopbackEdit,
+    loopbackNone,
+    a2aChannel,
+    emailChannel,
+    ofOneHost(activitypubChannel),
+    ...(settings.peerUrl === undefined ? [] : [aguiChannel]),
+  ].map(labelled)
+  const environment = {
+    PARLEY_PORT: String(settings.port ?? 0),
+    PARLEY_DATA_DIR: settings.dataDir,
+    PARLEY_ADMIN_TOKEN: adminToken,
+    A2A_CHANNEL: 'off',
+    EMAIL_CHANNEL: 'off',
+    DATABASE_URL: settings.databaseUrl,
+    PARLEY_PUBLIC_URL: settings.fediverse === undefined ? undefined : `http://127.0.0.1:${settings.port}`,
+  }
+  const file = {
+    agents: [
+      crashTestAgent(settings.toolUrl),
+      buyerAgent(settings.toolUrl),
+      ...(settings.modelUrl === undefined ? [] : [stepsAgent(settings.modelUrl, settings.toolUrl)]),
+      ...(settings.wordsUrl === undefined ? [] : [wordsAgent(settings.wordsUrl)]),
+      ...(settings.peerUrl === undefined ? [] : [relayAgent(relay, settings.peerUrl)]),
+      ...(settings.mail === undefined ? [] : [mailAgent]),
+      ...(settings.fediverse === undefined ? [] : [gardenAgent]),
+    ],
+    connections: [
+      ...(settings.wordsUrl === undefined ? [] : [a2a({ agent: 'words' })]),
+      ...(settings.peerUrl === undefined
+        ? []
+        : [a2a({ agent: relay }), { channel: 'agui', id: 'demo', agent: relay, settings: {} }]),
+      ...(settings.mail === undefined
+        ? []
+        : [
+            email({
+              agent: 'post',
+              access: { mode: 'public', allow: [] },
+              smtp: { port: settings.mail.port },
+              trustLoopback: true,
+              smtpUrl: settings.mail.smtpUrl,
+              callTimeoutMs: Math.floor(settings.leaseMs / 3),
+            }),
+          ]),
+      ...(settings.fediverse === undefined ? [] : [fediverseConnection(settings.fediverse)]),
+      ...settings.connections.map(({ id, sendClass, vendorUrl, agent, allow, maxTextLength }) => ({
+        channel: `loopback-${sendClass}`,
+        id,
+        ...(agent === undefined ? {} : { agent }),
+        settings: {
+          secret: loopbackSecret,
+          vendorUrl,
+          callTimeoutMs: Math.floor(settings.leaseMs / 3),
+          ...(maxTextLength === undefined ? {} : { maxTextLength }),
+        },
+        ...(allow === undefined ? {} : { access: { mode: 'allow_list' as const, allow } }),
+      })),
+    ],
+    turns: { leaseMs: settings.leaseMs, pollMs: 200, retryFirstMs: 50 },
+    sends: {
+      backoff: { firstMs: 100, maxMs: 1000 },
+      unknownPauseMs: 200,
+      ...(settings.reconcileAfterMs === undefined ? {} : { reconcileAfterMs: settings.reconcileAfterMs }),
+    },
+  }
+  const running = await startNode({
+    config: loadConfig(environment, file, channels),
+    // The bundle lies in dist, beside the folder of the migrations.
+    migrationsFolder: fileURLToPath(new URL('../drizzle', import.meta.url)),
+    log,
+    failpoint: createFailpoint(settings.failpoints),
+  })
+  const end = (): void => void running.stop(3000).finally(() => process.exit(0))
+  process.on('SIGTERM', end)
+  // The driver holds the other end: without a driver there is nothing to be proven.
+  createInterface({ input: process.stdin }).on('line', obey)
+  process.stdin.on('end', () => process.exit(1))
+  tell({ level: 'info', event: 'ready', url: running.url })
+}
+
+main().catch((error: unknown) => {
+  const code = isGatewayError(error) ? error.code : 'crashed'
+  tell({ level: 'error', event: 'refused_to_start', code, text: error instanceof Error ? error.message : 'unknown' })
+  process.exit(1)
+})

@@ -1,0 +1,63 @@
+// The embedded database's folder: made once, found again; an older one is refused.
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openDatabase } from '../../../src/node/open-database.ts'
+import { createInboxStore } from '../../../src/storage/inbox-store.ts'
+import { createTurnStore } from '../../../src/storage/turn-store.ts'
+import { aDraft } from '../../doubles/drafts.ts'
+import { migrationsFolder } from '../../setup/cloned-database.ts'
+
+// Each fills or opens a whole database; a busy machine takes its time over it.
+vi.setConfig({ testTimeout: 120_000 })
+
+let dataDir: string
+const open = () =>
+  openDatabase({
+    config: { databaseUrl: undefined, dataDir, postgresSettings: {} },
+    migrationsFolder,
+    lockServer: createServer(),
+  })
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'parley-data-'))
+})
+afterEach(() => rm(dataDir, { recursive: true, force: true }))
+
+test('keeps what was stored from one start to the next', async () => {
+  const first = await open()
+  await createInboxStore(first.database).accept([aDraft()])
+  await first.close()
+  const second = await open()
+  expect(await createInboxStore(second.database).accept([aDraft()])).toMatchObject([{ kind: 'duplicate' }])
+  await second.close()
+})
+
+test('goes on at once with what a killed process held', async () => {
+  const first = await open()
+  await createInboxStore(first.database).accept([aDraft()])
+  const killed = createTurnStore(first.database, { holder: 'killed', leaseMs: 600_000, tenant: 'default' })
+  expect(await killed.claim(1)).toHaveLength(1)
+  await first.close()
+  const second = await open()
+  expect(
+    await createTurnStore(second.database, { holder: 'next', leaseMs: 600_000, tenant: 'default' }).claim(1),
+  ).toHaveLength(1)
+  await second.close()
+})
+
+test.each(['database/PG_VERSION', 'postgres.pgpass'])(
+  'refuses a folder of a release before 0.2.0, which holds %s, and leaves it as it is',
+  async (name) => {
+    await mkdir(join(dataDir, 'database'))
+    await writeFile(join(dataDir, name), '18')
+    await expect(open()).rejects.toMatchObject({
+      code: 'embedded_postgres_failed',
+      message: expect.stringMatching(/before 0\.2\.0.*move the folder away/),
+    })
+    expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
+  },
+)

@@ -1,0 +1,47 @@
+// Migrations: safe when replicas start together, and never under an older release's feet (ruling 26).
+import { readMigrationFiles } from 'drizzle-orm/migrator'
+import { expect, test } from 'vitest'
+import { statement } from '../../../src/storage/database.ts'
+import { migrate } from '../../../src/storage/migrate.ts'
+import { openPostgres } from '../../../src/storage/postgres.ts'
+import { migrationsFolder } from '../../setup/cloned-database.ts'
+import { createPostgresDatabase, describeOnPostgres } from '../../setup/databases.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+
+const total = readMigrationFiles({ migrationsFolder }).length
+
+const pretend = (madeAt: number, isCompatible: boolean) =>
+  statement(
+    'test_pretend',
+    `insert into parley_migrations (made_at, is_compatible) values (${madeAt}, ${isCompatible})`,
+  )
+const forget = statement('test_forget', 'delete from parley_migrations where made_at > 9000000000000')
+
+describeOnDatabase('migrations', (database) => {
+  test('have nothing to do the second time', async () => {
+    expect(await migrate(database(), migrationsFolder)).toEqual({ applied: 0, total })
+  })
+
+  test('refuse a schema this release does not know', async () => {
+    await database().query(pretend(9_999_999_999_999, false), [])
+    await expect(migrate(database(), migrationsFolder)).rejects.toMatchObject({ code: 'schema_too_new' })
+    await database().query(forget, [])
+  })
+
+  test('accept a newer schema that was marked as compatible', async () => {
+    await database().query(pretend(9_999_999_999_999, true), [])
+    expect(await migrate(database(), migrationsFolder)).toEqual({ applied: 0, total })
+    await database().query(forget, [])
+  })
+})
+
+describeOnPostgres('migrations of replicas that start together', (adminUrl) => {
+  test('are applied exactly once', async () => {
+    const empty = await createPostgresDatabase(adminUrl)
+    const replicas = Array.from({ length: 4 }, () => openPostgres({ url: empty.url }))
+    const reports = await Promise.all(replicas.map((replica) => migrate(replica, migrationsFolder)))
+    expect(reports.map((report) => report.applied).toSorted()).toEqual([0, 0, 0, total])
+    await Promise.all(replicas.map((replica) => replica.close()))
+    await empty.drop()
+  })
+})

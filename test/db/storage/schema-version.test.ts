@@ -1,0 +1,42 @@
+// A runtime that never migrates works only on the schema of its own release.
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { statement } from '../../../src/storage/database.ts'
+import { migrate } from '../../../src/storage/migrate.ts'
+import { openPostgres } from '../../../src/storage/postgres.ts'
+import { requireSchema } from '../../../src/storage/schema-version.ts'
+import { createPostgresDatabase, describeOnPostgres } from '../../setup/databases.ts'
+
+const folder = fileURLToPath(new URL('../../../drizzle', import.meta.url))
+const add = statement('test_add', 'insert into parley_migrations (made_at, is_compatible) values ($1, $2)')
+const forget = statement(
+  'test_forget',
+  'delete from parley_migrations where made_at = (select max(made_at) from parley_migrations)',
+)
+
+describeOnPostgres('the schema of a runtime that never migrates', (adminUrl) => {
+  test('is missing, fits, is behind, is ahead but compatible, is too new', async () => {
+    const clone = await createPostgresDatabase(adminUrl)
+    const database = openPostgres({ url: clone.url })
+    const missing = {
+      code: 'schema_missing',
+      message: expect.stringContaining('run parley migrate on it, with DATABASE_URL'),
+    }
+    try {
+      await expect(requireSchema(database)).rejects.toMatchObject(missing)
+      await migrate(database, folder)
+      await expect(requireSchema(database)).resolves.toBeUndefined()
+      await database.query(add, [9_000_000_000_001, true])
+      await expect(requireSchema(database)).resolves.toBeUndefined()
+      await database.query(add, [9_000_000_000_002, false])
+      await expect(requireSchema(database)).rejects.toMatchObject({ code: 'schema_too_new' })
+      await database.query(forget, [])
+      await database.query(forget, [])
+      await database.query(forget, [])
+      await expect(requireSchema(database)).rejects.toMatchObject(missing)
+    } finally {
+      await database.close()
+      await clone.drop()
+    }
+  })
+})

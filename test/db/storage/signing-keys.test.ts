@@ -1,0 +1,48 @@
+// Keys of handles: one for all replicas, an hour of grace after a change, and a line that says who changed it.
+import { expect, test } from 'vitest'
+import { statement } from '../../../src/storage/database.ts'
+import { createSigningKeys } from '../../../src/storage/signing-keys.ts'
+import { newUuid } from '../../doubles/uploads.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+
+const later = (span: string) =>
+  statement('test_later', `update signing_keys set retired_at = retired_at - interval '${span}'`)
+const audited = statement('test_audited', 'select action, actor from audit_log')
+
+describeOnDatabase('signing keys', (database) => {
+  const keys = (tenant = 'default') =>
+    createSigningKeys(database(), { tenant, newId: newUuid, fillRandom: (bytes) => void crypto.getRandomValues(bytes) })
+
+  test('are made once, whichever replica asks, and differ by tenant', async () => {
+    const all = await Promise.all(Array.from({ length: 5 }, () => keys().current()))
+    expect(new Set(all.map(({ id }) => id)).size).toBe(1)
+    expect(all[0]?.secret).toHaveLength(32)
+    expect(await keys().find(all[0]?.id ?? '')).toEqual(all[0])
+    expect(await keys('another').find(all[0]?.id ?? '')).toBeUndefined()
+    expect((await keys('another').current()).secret).not.toEqual(all[0]?.secret)
+  })
+
+  test('are honoured for an hour after they were replaced', async () => {
+    const old = await keys().current()
+    await keys().rotate('operator:desk')
+    const fresh = await keys().current()
+    expect(fresh.secret).not.toEqual(old.secret)
+    await database().query(later('59 minutes'), [])
+    expect(await keys().find(old.id)).toEqual(old)
+    await database().query(later('2 minutes'), [])
+    expect(await keys().find(old.id)).toBeUndefined()
+    expect(await keys().find(fresh.id)).toEqual(fresh)
+    expect(await database().query(audited, [])).toEqual([{ action: 'signing_key.rotate', actor: 'operator:desk' }])
+  })
+
+  test('stay one when several are made at once', async () => {
+    await keys().current()
+    await Promise.all([1, 2, 3].map(() => keys().rotate('operator')))
+    const [first, second] = await Promise.all([keys().current(), keys().current()])
+    expect(first).toEqual(second)
+  })
+
+  test('are not looked for under a name that is none', async () => {
+    expect(await keys().find("x' or true --")).toBeUndefined()
+  })
+})

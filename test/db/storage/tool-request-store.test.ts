@@ -1,0 +1,87 @@
+// Tools that run elsewhere: answered once; whoever comes later is told what there is (loop 3.20, L-50).
+import { expect, test } from 'vitest'
+import { cancelledResult, submittedResult } from '../../../src/agent/runtime-tools/tool-answer.ts'
+import { statement } from '../../../src/storage/database.ts'
+import { createToolRequestStore } from '../../../src/storage/tool-request-store.ts'
+import { createSignalStore } from '../../../src/storage/transcript-store.ts'
+import { aRequest, owner, pauseTurn, tenant, type Wake, wakes } from '../../doubles/paused-turn.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+
+const all = { tenant, owner: null, conversationId: null }
+const due = statement('test_due', `update timers set due_at = now() - interval '1 s'`)
+
+describeOnDatabase('requests for tools that run elsewhere', (database) => {
+  const store = () => createToolRequestStore(database())
+  const woken = () => database().query<Wake>(wakes, [])
+  const opened = submittedResult({ result: 'open' })
+
+  test('are shown without secrets, and with their parameters to whoever runs the tool', async () => {
+    const request = aRequest()
+    await pauseTurn(database(), { requests: [request] })
+    const listed = await store().list(all, { status: 'runtime_tool_pending', limit: 10, before: null })
+    expect(listed).toMatchObject([{ id: request.id, tool_name: 'client/open', owner }])
+    expect(JSON.stringify(listed)).not.toContain('canary')
+    expect(await store().get(all, request.requestId)).toMatchObject({ parameters: { door: 3, pin: 'canary-pin' } })
+    expect(await store().get({ ...all, owner: 'test:bob' }, request.id)).toBeUndefined()
+  })
+
+  test('that are answered wake their conversation once; the first answer stays', async () => {
+    const request = aRequest()
+    const { turnId } = await pauseTurn(database(), { requests: [request] })
+    const answers = await Promise.all(
+      ['a', 'b', 'c'].map((value) =>
+        store().answer(all, request.requestId, submittedResult({ result: value }), `test:${value}`),
+      ),
+    )
+    expect(answers.filter((each) => each.kind === 'answered' && !each.isDuplicate)).toHaveLength(1)
+    const kept = answers.map((each) => JSON.stringify(each.request?.result))
+    expect(new Set(kept).size).toBe(1)
+    expect(await woken()).toMatchObject([
+      {
+        id: request.id,
+        kind: 'runtime_tool',
+        origin: turnId,
+        payload: { id: request.id, principal: owner },
+        pending: 1,
+      },
+    ])
+  })
+
+  test('that timed out keep that end: a late answer is refused, a late cancel changes nothing', async () => {
+    const request = aRequest()
+    await pauseTurn(database(), { requests: [request] })
+    await database().query(due, [])
+    await createSignalStore(database(), 'default').fireDue(10)
+    expect(await store().answer(all, request.id, opened, owner)).toMatchObject({ reason: 'not_pending' })
+    expect(await store().answer(all, request.id, cancelledResult(), owner)).toMatchObject({
+      kind: 'answered',
+      isDuplicate: true,
+      request: { status: 'runtime_tool_timeout', cancelled: false },
+    })
+    expect(await woken()).toMatchObject([{ kind: 'runtime_tool_timeout' }])
+  })
+
+  test('that were answered do not time out, and cannot be cancelled', async () => {
+    const request = aRequest()
+    await pauseTurn(database(), { requests: [request] })
+    await store().answer(all, request.id, opened, owner)
+    await database().query(due, [])
+    await createSignalStore(database(), 'default').fireDue(10)
+    expect(await store().answer(all, request.id, cancelledResult(), owner)).toMatchObject({
+      isDuplicate: true,
+      request: { status: 'runtime_tool_completed', result: { success: true, result: { value: 'open' } } },
+    })
+    expect(await woken()).toHaveLength(1)
+  })
+
+  test('that are cancelled end as timed out, by somebody', async () => {
+    const request = aRequest()
+    await pauseTurn(database(), { requests: [request] })
+    await store().answer(all, request.id, cancelledResult(), owner)
+    expect(await store().load(tenant, request.id)).toMatchObject({ status: 'runtime_tool_timeout', isCancelled: true })
+  })
+
+  test('nobody knows are not there', async () => {
+    expect(await store().answer(all, 'runtime-tool-unknown', opened, owner)).toMatchObject({ reason: 'not_found' })
+  })
+})

@@ -1,0 +1,22 @@
+// Every channel keeps the adapter contract. Folders are found by pattern, so a copied adapter is under test at once.
+/// <reference types="vite/client" />
+import { describe, expect, test } from 'vitest'
+import { loopbackFixtures } from '../../doubles/loopback/fixtures.ts'
+import { adapterContract } from '../contract/adapter-contract.ts'
+import type { AdapterFixtures } from '../contract/adapter-fixtures.ts'
+
+/** `variants`: other ways in to the same channel. */
+type Found = { readonly fixtures: AdapterFixtures; readonly variants?: readonly AdapterFixtures[] }
+
+const folders = Object.keys(import.meta.glob('../../../adapters/*/index.ts')).map((path) => path.split('/').at(-2))
+const found = import.meta.glob<Found>('../../../adapters/*/fixtures.ts', { eager: true })
+
+describe('the adapter folders', () => {
+  test('there are some', () => expect(folders).not.toEqual([]))
+  test.each(folders)('%s has fixtures for the kit', (folder) => {
+    expect(found[`../../../adapters/${folder}/fixtures.ts`]?.fixtures.definition.channel).toBe(folder)
+  })
+})
+
+for (const { fixtures, variants = [] } of Object.values(found)) [fixtures, ...variants].forEach(adapterContract)
+for (const fixtures of loopbackFixtures) adapterContract(fixtures)

@@ -1,0 +1,190 @@
+// Who wrote a mail: what it costs, what is asked, and what is said of it.
+import { describe, expect, test } from 'vitest'
+import { createResolver } from '../../../../../adapters/email/dns/resolver.ts'
+import { judge } from '../../../../../adapters/email/prove/judge.ts'
+import { loadLibrary } from '../../../../../adapters/email/prove/library.ts'
+import { withLineEnds } from '../../../../../adapters/email/prove/line-ends.ts'
+import { usualProof } from '../../../../../adapters/email/prove/settings.ts'
+import { scanHead } from '../../../../../adapters/email/scan/scan-head.ts'
+import { cpuMs } from '../../../../doubles/linear-time.ts'
+import { draftMail, mailKey, mailZone, receivedMail, senderZone, signMail } from '../../../../doubles/mail-maker.ts'
+import { provenMail } from '../../../../doubles/proven-mail.ts'
+
+const alice = { address: 'alice@sender.example', domain: 'sender.example' }
+
+describe('a proven mail', () => {
+  test('asks for its key and its policy, and nothing of where it came from', async () => {
+    const zone = senderZone()
+    const proof = await provenMail(await signMail(draftMail()), {
+      zone,
+      envelope: { clientIp: '192.0.2.1', helo: 'x.example' },
+    })
+    expect(proof).toMatchObject({
+      standing: 'verified',
+      reasons: ['dkim=pass d=sender.example', 'dmarc=pass p=reject'],
+    })
+    expect(zone.asked).toEqual(['TXT s1._domainkey.sender.example', 'TXT _dmarc.sender.example', 'TXT _dmarc.example'])
+  })
+
+  test('is the same with bare line feeds', async () => {
+    const mail = await signMail(draftMail({ body: 'one\ntwo\n\nthree\n' }))
+    const [whole, bare] = [await provenMail(mail), await provenMail(mail.replaceAll('\r\n', '\n'))]
+    expect(whole).toMatchObject({ standing: 'verified' })
+    expect(bare).toEqual(whole)
+  })
+
+  test('has a hash that copies share and other mails do not', async () => {
+    const hash = async (mail: string, rcptTo = ['agent@parley.example']) => {
+      const proof = await provenMail(mail, { envelope: { rcptTo } })
+      return 'signatureHash' in proof ? proof.signatureHash : undefined
+    }
+    const mail = await signMail(draftMail())
+    expect(await hash(mail)).toMatch(/^[0-9a-f]{64}$/)
+    expect(await hash(mail, ['other@parley.example'])).toBe(await hash(mail))
+    expect(await hash(await signMail(draftMail({ subject: 'other' })))).not.toBe(await hash(mail))
+  })
+
+  test('may have a domain of any script, signed for in that script', async () => {
+    const domain = 'xn--bcher-kva.example'
+    const zone = senderZone(mailZone(), { domain, policy: 'p=reject' })
+    const mail = await signMail(draftMail({ from: 'a@bücher.example' }), { domain: 'bücher.example' })
+    expect(await provenMail(mail, { zone })).toMatchObject({ standing: 'verified', author: { address: `a@${domain}` } })
+  })
+
+  test('needs one good signature among bad ones', async () => {
+    const mail = await signMail(await signMail(draftMail()), {
+      domain: 'relay.example',
+      key: mailKey('rsa-2048', 'evil'),
+    })
+    expect(await provenMail(mail)).toMatchObject({
+      standing: 'verified',
+      keyId: 's1._domainkey.sender.example',
+      reasons: ['dkim=fail d=relay.example no_key', 'dkim=pass d=sender.example', 'dmarc=pass p=reject'],
+    })
+  })
+
+  test('is proven although a stranger’s key cannot be asked for, and waits where its own cannot', async () => {
+    const mail = await signMail(await signMail(draftMail()), {
+      domain: 'relay.example',
+      key: mailKey('rsa-2048', 'evil'),
+    })
+    expect(await provenMail(mail, { zone: senderZone().fail('s1._domainkey.relay.example') })).toMatchObject({
+      standing: 'verified',
+    })
+    expect(await provenMail(mail, { zone: senderZone().fail('s1._domainkey.sender.example') })).toMatchObject({
+      kind: 'later',
+    })
+  })
+})
+
+describe('a mail that waits', () => {
+  test('has the time it may take, and is asked for again', async () => {
+    const zone = senderZone().answer('_dmarc.sender.example', 'TXT', () => new Promise(() => {}))
+    const proof = await provenMail(await signMail(draftMail()), { zone, settings: { deadlineMs: 50 } })
+    expect(proof).toEqual({ kind: 'later', reason: 'authentication_timeout', remedy: 'Send it again later.' })
+  })
+
+  test('waits for SPF only where that could speak for its author', async () => {
+    const zone = () => senderZone().fail('sender.example').fail('evil.example')
+    const sent = (mailFrom: string) =>
+      provenMail(draftMail(), { zone: zone(), envelope: { clientIp: '192.0.2.1', helo: 'x.example', mailFrom } })
+    expect(await sent('alice@sender.example')).toMatchObject({ kind: 'later' })
+    expect(await sent('m@evil.example')).toMatchObject({ standing: 'spoofed' })
+  })
+
+  test('asks too many questions through the records of its domain', async () => {
+    const zone = senderZone().txt('sender.example', `v=spf1 ${'mx '.repeat(9)}-all`)
+    zone.set(
+      'sender.example',
+      'MX',
+      ...Array.from({ length: 10 }, (_, at) => ({ exchange: `mx${at}.sender.example`, priority: at })),
+    )
+    const proof = await provenMail(draftMail(), { zone, envelope: { clientIp: '192.0.2.1', helo: 'x.example' } })
+    expect(zone.asked.length).toBeLessThanOrEqual(60)
+    expect('standing' in proof ? proof.standing : proof.kind).toMatch(/^(later|spoofed)$/)
+  })
+})
+
+describe('a mail out of a mailbox', () => {
+  test('has no SPF, and is proven all the same', async () => {
+    expect(await provenMail(draftMail())).toMatchObject({ reasons: expect.arrayContaining(['spf=unknown']) })
+    expect(await provenMail(await signMail(draftMail()))).toMatchObject({ standing: 'verified' })
+  })
+})
+
+describe('a mail to a tag', () => {
+  test('names the mailbox, and a mail to the mailbox names no tag', async () => {
+    const [tagged, plain] = ['agent+abc@parley.example', 'agent@parley.example']
+    const proof = async (to: string, rcptTo: string) =>
+      provenMail(await signMail(draftMail({ to })), { envelope: { rcptTo: [rcptTo] } })
+    expect(await proof(tagged, plain)).toMatchObject({ standing: 'verified' })
+    expect(await proof(tagged, 'other@parley.example')).toMatchObject({ standing: 'weak' })
+    expect(await proof(plain, tagged)).toMatchObject({ standing: 'weak' })
+  })
+})
+
+describe('two readers of one mail', () => {
+  test('must have read the same author, or there is none', async () => {
+    const { raw, ...rest } = receivedMail(await signMail(draftMail()))
+    const mail = { raw, ...rest }
+    const head = scanHead(raw)
+    const library = await loadLibrary()
+    const dns = () => createResolver({ lookup: senderZone().lookup, now: () => 0 }).forMail()
+    const readAs = (headerFrom: readonly string[], fromFields = 1) =>
+      judge({ mail, head, from: { ...alice, name: '' }, settings: usualProof, dns: dns() }, raw, {
+        ...library,
+        checkSignatures: async (...args) => ({ ...(await library.checkSignatures(...args)), headerFrom, fromFields }),
+      })
+    expect(await readAs(['alice@SENDER.example'])).toMatchObject({ standing: 'verified', author: alice })
+    for (const others of [
+      ['bob@sender.example'],
+      ['Alice@sender.example'],
+      [],
+      ['alice@sender.example', 'b@sender.example'],
+    ]) {
+      expect(await readAs(others)).toMatchObject({
+        standing: 'none',
+        author: undefined,
+        reasons: ['dkim=pass d=sender.example', 'parser_disagreement'],
+      })
+    }
+    expect(await readAs(['alice@sender.example'], 2)).toMatchObject({ standing: 'none' })
+  })
+})
+
+describe('line ends', () => {
+  test('are mended where they lack a carriage return, and the bytes are not copied where none does', () => {
+    const whole = Buffer.from('a\r\nb\r\n')
+    expect(withLineEnds(whole)).toBe(whole)
+    const mended = withLineEnds(Buffer.from('\na\n\r\n\nb\r\nc'))
+    expect(Buffer.from(mended).toString()).toBe('\r\na\r\n\r\n\r\nb\r\nc')
+  })
+})
+
+describe('a mail that is made to be costly', () => {
+  const secondsFor = async (mail: string) => {
+    const before = process.cpuUsage()
+    await provenMail(mail, { zone: mailZone() })
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / 1e6
+  }
+
+  test.each([
+    ['four million short lines', () => signMail(draftMail()).then((mail) => mail + 'a\n'.repeat(4_000_000))],
+    ['a head of folded lines', async () => draftMail({ head: [`X-A: b${'\r\n c'.repeat(4900)}`] })],
+    ['a head of fields', async () => draftMail({ head: ['X-A: b\r\n'.repeat(900).trimEnd()] })],
+    [
+      'ten signatures that name thousands of fields',
+      async () => {
+        const signature = `DKIM-Signature: v=1; a=rsa-sha256; d=a.example; s=b; h=from:${'x:'.repeat(3900)}; bh=x; b=x`
+        return `${`${signature}\r\n`.repeat(10)}${draftMail({ head: ['X: b\r\n'.repeat(900).trimEnd()] })}`
+      },
+    ],
+  ])('%s take seconds at most', async (_, mail) => {
+    expect(await secondsFor(await mail())).toBeLessThan(5)
+  })
+
+  test('the work before any signature is checked is little', () => {
+    expect(cpuMs(() => withLineEnds(Buffer.alloc(25_000_000, 'a\n')))).toBeLessThan(2000)
+  })
+})

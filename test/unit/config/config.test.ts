@@ -1,0 +1,225 @@
+// Configuration: every problem at once, nothing weakened by what is missing, no secret in any message.
+import { describe, expect, test } from 'vitest'
+import { defineAgent } from '../../../src/agent/agent.ts'
+import { channels, telegram } from '../../../src/channels.ts'
+import { s3, supabase } from '../../../src/config/attachments.ts'
+import { loadConfig } from '../../../src/config.ts'
+
+const botToken = '7000001:AAE-canary-canary-canary-canary-canary'
+const webhookSecret = 'canary-webhook-secret-canary-webhook-secret'
+const agent = defineAgent({ slug: 'one', run: () => 'ok' })
+const problemsOf = (env: Record<string, string>, file: Parameters<typeof loadConfig>[1] = {}): string => {
+  try {
+    loadConfig(env, file, channels)
+    return ''
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+test('nothing at all is a valid configuration: the demo agent for callers, other agents and mail of this machine', () => {
+  const config = loadConfig({}, {}, channels)
+  expect(config).toMatchObject({ port: 8787, host: '127.0.0.1', domain: 'parley.localhost', dataDir: '.parley' })
+  expect(config.agents.map((each) => each.slug)).toEqual(['demo'])
+  expect(config.connections.map((each) => [each.channel.channel, each.id, each.access.mode])).toEqual([
+    ['agui', 'demo', 'public'],
+    ['a2a', 'default', 'public'],
+    ['email', 'default', 'public'],
+  ])
+})
+
+test.for([
+  ['https://agents.example.org', 'agents.example.org'],
+  ['http://localhost:8787', 'parley.localhost'],
+  ['http://127.0.0.1:8787', 'parley.localhost'],
+  ['http://[::1]:8787', 'parley.localhost'],
+] as const)('agents of a gateway at %s have addresses at %s', ([url, domain]) => {
+  expect(loadConfig({ PARLEY_PUBLIC_URL: url }, {}, channels)).toMatchObject({ publicUrl: url, domain })
+})
+
+test('reports every problem in one go', () => {
+  const text = problemsOf({ PARLEY_PORT: 'eighty', DATABASE_URL: 'mysql://x', TELEGRAM_BOT_TOKEN: botToken })
+  expect(text).toContain('PARLEY_PORT')
+  expect(text).toContain('DATABASE_URL')
+  expect(text).toContain('TELEGRAM_WEBHOOK_SECRET is missing')
+  expect(text).toContain('3 problem(s)')
+})
+
+test('an incomplete channel stops the start; a complete one is on', () => {
+  expect(problemsOf({ TELEGRAM_WEBHOOK_SECRET: webhookSecret })).toContain('TELEGRAM_BOT_TOKEN is missing')
+  const config = loadConfig({ TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_WEBHOOK_SECRET: webhookSecret }, {}, channels)
+  expect(config.connections.map((each) => each.id)).toEqual(['demo', 'default', 'default', 'default'])
+  const quiet = loadConfig({ A2A_CHANNEL: 'off', EMAIL_CHANNEL: 'off' }, {}, channels)
+  expect(quiet.connections.map((each) => each.id)).toEqual(['demo'])
+})
+
+test('a short webhook secret is refused rather than accepted weakly', () => {
+  expect(problemsOf({ TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_WEBHOOK_SECRET: 'short' })).toContain('telegram')
+})
+
+test('an empty variable counts as absent', () => {
+  expect(problemsOf({ TELEGRAM_BOT_TOKEN: '', PARLEY_PORT: ' ' })).toBe('')
+})
+
+test('two of a kind are refused: agents, connections; and an agent nobody defined', () => {
+  const bot = telegram({ botToken, webhookSecret })
+  const text = problemsOf({}, { agents: [agent, agent], connections: [bot, bot, { ...bot, id: 'x', agent: 'nobody' }] })
+  expect(text).toContain('two agents are called "one"')
+  expect(text).toContain('two connections are called "telegram/default"')
+  expect(text).toContain('no agent "nobody"')
+})
+
+test('settings of the embedded PostgreSQL are read by name', () => {
+  const env = { PARLEY_POSTGRES_OPTIONS: ' shared_buffers=256MB  work_mem=16MB ' }
+  expect(loadConfig(env, {}, channels).postgresSettings).toEqual({ shared_buffers: '256MB', work_mem: '16MB' })
+  expect(loadConfig({}, {}, channels).postgresSettings).toEqual({})
+})
+
+test.each([
+  ['shared_buffers', '"shared_buffers" is not name=value'],
+  ['--fsync=off', '"--fsync=off" is not name=value'],
+  ['fsync=off', 'fsync is set by the gateway; leave it out'],
+  ['listen_addresses=*', 'listen_addresses is set by the gateway; leave it out'],
+])('PARLEY_POSTGRES_OPTIONS=%s is refused', (options, says) => {
+  expect(problemsOf({ PARLEY_POSTGRES_OPTIONS: options })).toContain(says)
+})
+
+test('receipts may not be forgotten before redeliveries end', () => {
+  expect(problemsOf({}, { retention: { receiptDays: 10 } })).toContain('receiptDays')
+})
+
+test('no secret shows in a problem, in text or in JSON', () => {
+  const env = { TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_WEBHOOK_SECRET: `${webhookSecret} !`, PARLEY_PORT: 'x' }
+  expect(problemsOf(env)).not.toContain('canary')
+  const config = loadConfig(
+    {
+      TELEGRAM_BOT_TOKEN: botToken,
+      TELEGRAM_WEBHOOK_SECRET: webhookSecret,
+      PARLEY_ADMIN_TOKEN: 'canary-canary-canary',
+    },
+    {},
+    channels,
+  )
+  expect(JSON.stringify(config)).not.toContain('canary')
+})
+
+test('a log level or an access to metrics that does not exist is refused', () => {
+  const text = problemsOf({ PARLEY_LOG_LEVEL: 'loud', PARLEY_METRICS: 'everybody' })
+  expect(text).toContain('PARLEY_LOG_LEVEL: must be one of trace, debug, info, warn, error, silent')
+  expect(text).toContain('PARLEY_METRICS: must be local, public or off')
+  expect(loadConfig({}, {}, channels)).toMatchObject({ logLevel: 'info', metrics: 'local' })
+})
+
+describe('a model from the environment', () => {
+  const slugs = (env: Record<string, string>) => loadConfig(env, {}, []).agents.map((agent) => agent.slug)
+
+  test('takes the place of the demo agent', () => {
+    expect(slugs({})).toEqual(['demo'])
+    expect(slugs({ PARLEY_MODEL_URL: 'http://127.0.0.1:1/v1', PARLEY_MODEL: 'small' })).toEqual(['assistant'])
+  })
+
+  test.each([
+    [{ PARLEY_MODEL: 'small' }, 'PARLEY_MODEL_URL is missing'],
+    [{ PARLEY_MODEL_URL: 'http://127.0.0.1:1/v1' }, 'PARLEY_MODEL is missing'],
+    [{ PARLEY_MODEL_URL: 'not an address', PARLEY_MODEL: 'small' }, 'PARLEY_MODEL_URL'],
+  ])('%j is refused with what is wrong', (env, says) => {
+    expect(() => slugs(env)).toThrow(says)
+  })
+})
+
+test.each([
+  [{}, undefined, 'default'],
+  [{ PARLEY_TENANT: 'acme' }, undefined, 'acme'],
+  [{ PARLEY_TENANT: 'acme' }, 'acme', 'acme'],
+  [{}, 'globex', 'globex'],
+])('the tenant of %j and %j is %s', (env: Record<string, string>, tenant, expected) => {
+  expect(loadConfig(env, tenant === undefined ? {} : { tenant }, channels).tenant).toBe(expected)
+})
+
+test('a tenant that is no plain name, or two of them, stops the start', () => {
+  for (const tenant of ['Acme', 'a/b', '-a', 'ü', 'a'.repeat(64)])
+    expect(problemsOf({}, { tenant })).toContain('tenant')
+  expect(problemsOf({ PARLEY_TENANT: 'acme' }, { tenant: 'globex' })).toContain('name two tenants')
+})
+
+test('trusted issuers are read at the start, with every problem, and need somebody who checks signatures', () => {
+  const entry = {
+    issuer: 'connector.example',
+    methods: ['urn:m'],
+    assurance: ['platform'],
+    subject_prefixes: ['s:T1/'],
+  }
+  const ports = { attestations: { verify: async () => undefined } }
+  expect(problemsOf({}, { trustedIssuers: [entry] })).toContain('ports.attestations')
+  const wide = [
+    { ...entry, subject_prefixes: ['s:T1'] },
+    { ...entry, issuer: '*' },
+  ]
+  const text = problemsOf({}, { trustedIssuers: wide, ports })
+  expect(text).toContain('trustedIssuers.0.subject_prefixes.0')
+  expect(text).toContain('trustedIssuers.1.issuer')
+  expect(loadConfig({}, { trustedIssuers: [entry], ports }, channels).trustedIssuers.get('connector.example')).toEqual([
+    entry,
+  ])
+})
+
+describe('where files are kept', () => {
+  const s3Variables = {
+    PARLEY_S3_ENDPOINT: 'http://127.0.0.1:9000',
+    PARLEY_S3_BUCKET: 'files',
+    PARLEY_S3_ACCESS_KEY_ID: 'key-id',
+    PARLEY_S3_SECRET_ACCESS_KEY: 'canary-secret-key',
+  }
+  const storeOf = (env: Record<string, string>) => loadConfig(env, {}, channels).attachments.store
+
+  test('is left to the runtime, with the limits of the design', () => {
+    const limits = {
+      maxBytes: 25 * 1024 * 1024,
+      uploadsInFlight: 8,
+      handleSeconds: 300,
+      orphanHours: 24,
+      handles: 'own',
+    }
+    expect(loadConfig({}, {}, channels).attachments).toEqual({ ...limits, store: undefined })
+  })
+
+  test('is S3 or Supabase when their variables are set, with the secret hidden', () => {
+    expect(storeOf(s3Variables)).toMatchObject({ kind: 's3', region: 'us-east-1', bucket: 'files' })
+    expect(JSON.stringify(storeOf(s3Variables))).not.toContain('canary')
+    const place = { SUPABASE_URL: 'https://x.supabase.co', SUPABASE_SERVICE_KEY: 'canary', SUPABASE_BUCKET: 'files' }
+    expect(storeOf(place)).toMatchObject({ kind: 'supabase', url: 'https://x.supabase.co', bucket: 'files' })
+    expect(problemsOf({ ...s3Variables, ...place })).toContain('name two stores')
+  })
+
+  test.each(Object.keys(s3Variables))('is incomplete without %s, and the start says so', (name) => {
+    const { [name]: _, ...rest } = s3Variables as Record<string, string>
+    expect(problemsOf(rest)).toContain(`${name} is missing`)
+    expect(problemsOf(rest)).toContain('1 problem(s)')
+  })
+
+  test('is what the file says, before the environment', () => {
+    const options = { url: 'https://y.supabase.co', serviceKey: 'canary', bucket: 'other' }
+    const file = { attachments: { store: supabase(options), maxBytes: 1000 } }
+    expect(loadConfig(s3Variables, file, channels).attachments).toMatchObject({
+      store: { kind: 'supabase', bucket: 'other' },
+      maxBytes: 1000,
+    })
+  })
+
+  test.each([
+    [{ PARLEY_S3_ENDPOINT: 'nowhere' }, 'PARLEY_S3_ENDPOINT:'],
+    [{ PARLEY_S3_BUCKET: '../x' }, 'PARLEY_S3_BUCKET: must be the name of a bucket'],
+  ])('is refused where %j makes no sense', (changes, says) => {
+    expect(problemsOf({ ...s3Variables, ...changes })).toContain(says)
+  })
+
+  test('is refused with limits that make no sense, and with a store that is none', () => {
+    expect(problemsOf({}, { attachments: { maxBytes: 0 } })).toContain('attachments.maxBytes')
+    expect(problemsOf({}, { attachments: { handleSeconds: 3600 } })).toContain('attachments.handleSeconds')
+    const none = { attachments: { store: { kind: 'ftp' } } } as unknown as Parameters<typeof loadConfig>[1]
+    expect(problemsOf({}, none)).toContain('must be s3({…}), supabase({…})')
+    expect(() => s3({ endpoint: 'x', bucket: 'files', accessKeyId: 'a', secretAccessKey: 'canary' })).toThrow(
+      'endpoint',
+    )
+  })
+})

@@ -1,0 +1,117 @@
+// The adapter kit about what is not in a message: files that a platform holds for us or a reply brings, and what is answered.
+import { inspect } from 'node:util'
+import { expect } from 'vitest'
+import type { FileSource, JsonObject, OpenedFile, Part } from '../../../src/contract/index.ts'
+import { type Fault, type ScriptedServer, startScriptedServer } from '../../doubles/scripted-server.ts'
+import { attemptAt, replySaying } from './adapter-contract-outbound.ts'
+import { type AdapterFixtures, adapterFor, type DeclareClause } from './adapter-fixtures.ts'
+
+const attachment = { id: '018f0000-0000-7000-8000-000000000001', bucket: 'agent-files', path: 'a/b.txt' }
+
+export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  clause('verb: openFile gives the bytes, or says why not, and never how it asked', async () => {
+    if (fixtures.ownFiles !== undefined) return openOwnFiles(fixtures, fixtures.ownFiles)
+    const cases: readonly [Fault, unknown][] = [
+      [download(200, 'the bytes', 'application/octet-stream'), { kind: 'opened' }],
+      [download(404, '{}'), { kind: 'refused', reason: 'gone' }],
+      [download(200, '<!doctype html><title>Sign in</title>', 'text/html'), { kind: 'refused', reason: 'login_page' }],
+      [download(500, '{}'), { kind: 'retry' }],
+      [{ ...download(302, ''), headers: { location: 'http://127.0.0.1:9/' } }, { kind: 'refused' }],
+      [{ kind: 'drop', when: 'before' }, { kind: 'retry' }],
+    ]
+    for (const [fault, expected] of cases) {
+      const opened = await openWith(fixtures, fault)
+      expect(opened, JSON.stringify(fault)).toMatchObject(expected as object)
+      for (const secret of Object.values(fixtures.secrets)) expect(inspect(opened, { depth: 9 })).not.toContain(secret)
+    }
+  })
+  clause('verb: around says nothing where nothing is answered, or nobody waits', async () => {
+    const { around } = adapterFor(fixtures)
+    if (around === undefined) return
+    const asked = (signal: AbortSignal, more: object) =>
+      around({ message: { id: 'https://a.example/1', ...more }, agent: 'demo', known: new Set() }, signal)
+    expect(await asked(AbortSignal.timeout(5000), {})).toEqual([])
+    expect(await asked(AbortSignal.abort(), { in_reply_to: 'https://a.example/0' })).toEqual([])
+  })
+  clause('deliver: a file is one upload, and none where there is nothing to upload', async () => {
+    await withVendor(async (server) => {
+      server.failAlways('any', { kind: 'answer', ...vendorAnswer(fixtures) })
+      expect(await sendFile(fixtures, server, 'some bytes')).toMatchObject({ kind: 'delivered' })
+      expect(server.calls.map(({ body }) => fixtures.files?.uploaded(body))).toEqual(['some bytes'])
+      expect(await sendFile(fixtures, server, '')).toEqual({ kind: 'refused', reason: 'file_empty' })
+      expect(await sendFile(fixtures, server, undefined)).toEqual({ kind: 'refused', reason: 'file_gone' })
+      expect(server.calls).toHaveLength(1)
+    })
+  })
+}
+
+async function openOwnFiles(
+  fixtures: AdapterFixtures,
+  { ref, gone }: NonNullable<AdapterFixtures['ownFiles']>,
+): Promise<void> {
+  const open = async (given: JsonObject) => adapterFor(fixtures).openFile?.(given, AbortSignal.timeout(5000))
+  const opened = await open(ref)
+  if (opened?.kind !== 'opened') return expect.unreachable(JSON.stringify(opened))
+  expect((await new Response(opened.body).text()).trim()).toBe('the bytes')
+  for (const each of [gone, {}, { ...ref, index: 99 }])
+    expect(await open(each)).toEqual({ kind: 'refused', reason: 'gone' })
+}
+
+function download(status: number, body: string, type = 'application/json') {
+  return { kind: 'answer', status, body, headers: { 'content-type': type } } as const
+}
+
+function vendorAnswer({ vendor }: AdapterFixtures) {
+  return vendor?.success ?? expect.unreachable('no vendor answers in the fixtures')
+}
+
+async function openWith(fixtures: AdapterFixtures, fault: Fault): Promise<OpenedFile & { readonly said?: string }> {
+  const { files } = fixtures
+  if (files === undefined) return expect.unreachable('no files in the fixtures')
+  return withVendor(async (server) => {
+    server.failBy('any', ({ path }) => (files.isDownload(path) ? fault : { kind: 'answer', ...files.before }))
+    const opened = await adapterFor(fixtures, server.origin).openFile?.(files.ref, AbortSignal.timeout(5000))
+    if (opened === undefined) return expect.unreachable('openFile is not there')
+    if (opened.kind !== 'opened') return opened
+    const said = await new Response(opened.body).text()
+    expect(said).toBe('the bytes')
+    return { ...opened, said }
+  })
+}
+
+async function sendFile(fixtures: AdapterFixtures, { origin }: ScriptedServer, bytes: string | undefined) {
+  const files: FileSource = { open: async () => (bytes === undefined ? undefined : sourced(bytes)) }
+  const adapter = adapterFor(fixtures, origin, fetch, undefined, files)
+  const bytesRef = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
+  const part: Part = {
+    kind: 'file',
+    bytes_ref: bytesRef,
+    mime: 'text/plain',
+    name: 'a "b"; c.txt',
+    size: 10,
+    attachment,
+  }
+  const calls = adapter.render(replySaying('', { parts: [part] }), fixtures.replyTo)
+  expect(calls, 'one call, and no words about it').toHaveLength(1)
+  expect(calls[0]?.primary).toBe(true)
+  const call: JsonObject = JSON.parse(JSON.stringify(calls[0]?.call))
+  return adapter.deliver(call, attemptAt(1))
+}
+
+function sourced(text: string) {
+  const bytes = new TextEncoder().encode(text)
+  return { body: new Blob([bytes]).stream(), size: bytes.length, mimeType: 'text/plain', name: 'a.txt' }
+}
+
+async function withVendor<T>(run: (server: ScriptedServer) => Promise<T>): Promise<T> {
+  const server = await startScriptedServer({
+    notFound: {},
+    routeOf: () => 'any',
+    apply: () => ({ status: 200, body: {} }),
+  })
+  try {
+    return await run(server)
+  } finally {
+    await server.close()
+  }
+}

@@ -1,0 +1,326 @@
+// The adapter kit's second half: render, deliver and the optional verbs, against a real server that answers as told.
+import * as fc from 'fast-check'
+import { expect } from 'vitest'
+import type {
+  Acceptance,
+  Adapter,
+  Attempt,
+  DeliveryOutcome,
+  JsonObject,
+  NormalizedResponse,
+} from '../../../src/contract/index.ts'
+import { type Fault, type ScriptedServer, startScriptedServer } from '../../doubles/scripted-server.ts'
+import { idleDoor } from '../../doubles/serve-door.ts'
+import { type AdapterFixtures, adapterFor, type DeclareClause, type VendorAnswer } from './adapter-fixtures.ts'
+
+export function declareOutboundClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  declareRenderClauses(fixtures, clause)
+  declareDeliverClauses(fixtures, clause)
+  declareVerbClauses(fixtures, clause)
+  declareServeClause(fixtures, clause)
+  declareFollowClause(fixtures, clause)
+  declareHandedClause(fixtures, clause)
+  declareLiveClause(fixtures, clause)
+}
+
+export function replySaying(text: string, changes: Partial<NormalizedResponse> = {}): NormalizedResponse {
+  return {
+    thread_id: 'thread',
+    in_reply_to: 'message',
+    agent: 'demo',
+    parts: text === '' ? [] : [{ kind: 'text', mime: 'text/plain', content: text }],
+    status: 'completed',
+    ...changes,
+  }
+}
+
+export function attemptAt(number: number, changes: Partial<Attempt> = {}): Attempt {
+  return {
+    outboxId: 'outbox-1',
+    runId: 'run-1',
+    number,
+    clientId: 'client-0001',
+    isMaybeRepeat: false,
+    signal: AbortSignal.timeout(5000),
+    ...changes,
+  }
+}
+
+function declareRenderClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  const rendered = (reply: NormalizedResponse) => adapterFor(fixtures).render(reply, fixtures.replyTo)
+  clause('render: no part exceeds the limit and no words are lost', () => {
+    const { maxTextLength } = adapterFor(fixtures).capabilities
+    const word = fc.oneof(fc.string({ minLength: 1, maxLength: 30, unit: 'grapheme' }), fc.constant('👩‍👩‍👧‍👦'))
+    const text = fc.array(word, { minLength: 1, maxLength: 2000, size: 'max' }).map((words) => words.join(' '))
+    fc.assert(
+      fc.property(text, (said) => {
+        const expected = wordless(
+          rendered(replySaying(said))
+            .map(({ call }) => fixtures.textOf(call))
+            .join(''),
+        )
+        for (const { call } of rendered(replySaying(said))) {
+          expect(fixtures.textOf(call).length).toBeLessThanOrEqual(maxTextLength)
+        }
+        expect(expected).toBe(said.trim() === '' ? expected : wordless(visible(said)))
+      }),
+      { numRuns: 30 },
+    )
+  })
+  clause('render: every status has its own text', () => {
+    const statuses = ['completed', 'input_required', 'refused', 'failed', 'cancelled'] as const
+    for (const said of ['', 'words']) {
+      const shown = statuses.map((status) =>
+        JSON.stringify(rendered(replySaying(said, { status })).map(({ call }) => call)),
+      )
+      expect(new Set(shown).size).toBe(statuses.length)
+      for (const status of statuses) expect(rendered(replySaying(said, { status }))[0]?.primary).toBe(true)
+    }
+  })
+  clause('render: hostile markup is inert', () => {
+    expect(fixtures.hostile).not.toEqual([])
+    for (const { said, isInert } of fixtures.hostile) {
+      expect(isInert(rendered(replySaying(said)).map(({ call }) => call)), said).toBe(true)
+    }
+  })
+}
+
+/** Without the control characters no channel carries, in the one Unicode form we keep. */
+function visible(text: string): string {
+  return text
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202d\u202e]/g, '')
+    .toWellFormed()
+    .normalize('NFC')
+}
+
+function wordless(text: string): string {
+  return text.replace(/\s+/gu, '')
+}
+
+function declareDeliverClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  const vendor = fixtures.vendor
+  const outcomeOf = async (answer: VendorAnswer | undefined) => {
+    if (answer === undefined) return expect.unreachable('no vendor answers in the fixtures')
+    return withVendor(fixtures, { kind: 'answer', ...answer }, async (send, server) => {
+      const outcome = await send(attemptAt(1))
+      expect(server.calls, 'one call per attempt').toHaveLength(1)
+      return outcome
+    })
+  }
+  clause('deliver: success is delivered', async () => {
+    expect(await outcomeOf(vendor?.success)).toMatchObject({ kind: 'delivered', vendorId: expect.any(String) })
+  })
+  clause('deliver: a rate limit is a retry with its delay', async () => {
+    expect(await outcomeOf(vendor?.rateLimit)).toMatchObject({ kind: 'retry', afterMs: expect.any(Number) })
+  })
+  clause('deliver: a server fault is never called delivered or refused', async () => {
+    expect(await outcomeOf(vendor?.serverFault)).toMatchObject({ kind: vendor?.ambiguous })
+  })
+  clause('deliver: a refusal is final', async () => {
+    expect(await outcomeOf(vendor?.refusal)).toMatchObject({ kind: 'refused' })
+  })
+  clause('deliver: a time-out is settled by what repeating would do', async () => {
+    await withVendor(fixtures, { kind: 'hang' }, async (send, server) => {
+      const outcome = await send(attemptAt(1, { signal: AbortSignal.timeout(150) }))
+      expect(outcome.kind).toBe(vendor?.ambiguous)
+      expect(server.calls).toHaveLength(1)
+    })
+  })
+  clause('deliver: nothing but the vendor is contacted', async () => {
+    const said = 'see http://169.254.169.254/latest/meta-data and http://localhost:1/ and https://example.com/x'
+    await withVendor(fixtures, { kind: 'answer', ...expected(vendor?.success) }, async (send, server, origins) => {
+      await send(attemptAt(1), said)
+      expect([...origins]).toEqual([server.origin])
+    })
+  })
+  clause('deliver: the idempotency key is the same on every try', async () => {
+    const tries = await triesOf(fixtures)
+    expect(tries).toHaveLength(2)
+    // What goes out under a name that is made from the key has that name every time.
+    const isNamed = vendor === undefined && adapterFor(fixtures).capabilities.appends !== true
+    if (fixtures.keyOf !== undefined || isNamed) expect(new Set(tries).size).toBe(1)
+    else for (const each of tries) expect(each).toContain('client-0001')
+  })
+}
+
+async function triesOf(fixtures: AdapterFixtures): Promise<readonly string[]> {
+  if (fixtures.vendor !== undefined) return callsToVendor(fixtures)
+  return adapterFor(fixtures).capabilities.appends === true ? keysInRunLog(fixtures) : namesOfTries(fixtures)
+}
+
+async function namesOfTries(fixtures: AdapterFixtures): Promise<readonly string[]> {
+  const adapter = adapterFor(fixtures)
+  const call = firstCall(fixtures, adapter, 'hello')
+  const outcomes = [await adapter.deliver(call, attemptAt(1)), await adapter.deliver(call, attemptAt(2))]
+  return outcomes.flatMap((outcome) => (outcome.kind === 'delivered' ? (outcome.vendorId ?? []) : []))
+}
+
+async function callsToVendor(fixtures: AdapterFixtures): Promise<readonly string[]> {
+  const fault: Fault = { kind: 'answer', ...expected(fixtures.vendor?.success) }
+  return withVendor(fixtures, fault, async (send, server) => {
+    await send(attemptAt(1))
+    await send(attemptAt(2))
+    return server.calls.map((call) => fixtures.keyOf?.(call.body) ?? JSON.stringify(call))
+  })
+}
+
+async function keysInRunLog(fixtures: AdapterFixtures): Promise<readonly string[]> {
+  const keys: string[] = []
+  const runLog = { append: async (_runId: string, key: string) => void keys.push(key) }
+  const adapter = adapterFor(fixtures, undefined, undefined, runLog)
+  for (const number of [1, 2]) await adapter.deliver(firstCall(fixtures, adapter, 'hello'), attemptAt(number))
+  return keys
+}
+
+function declareVerbClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  clause('verb: reconcile finds what arrived and misses what did not', async () => {
+    const look = (fault: Fault) =>
+      withVendor(fixtures, fault, async (_send, _server, _origins, adapter) =>
+        adapter.reconcile?.(firstCall(fixtures, adapter, 'x'), attemptAt(1)),
+      )
+    expect(await look({ kind: 'answer', ...expected(fixtures.vendor?.success) })).toMatchObject({ kind: 'found' })
+    const absent = fixtures.vendor?.absent ?? { status: 404, body: '{}' }
+    expect(await look({ kind: 'answer', ...absent })).toEqual({ kind: 'absent' })
+    expect(await look({ kind: 'answer', status: 500, body: '{}' })).toMatchObject({ kind: 'undecided' })
+    expect(await look({ kind: 'drop', when: 'before' })).toMatchObject({ kind: 'undecided' })
+  })
+  clause('verb: acknowledge answers every acceptance', () => {
+    const adapter = adapterFor(fixtures)
+    const acceptances: readonly Acceptance[] = [
+      { kind: 'accepted', inboxId: 'i', flagged: false },
+      { kind: 'duplicate', inboxId: 'i' },
+      { kind: 'stale', inboxId: 'i' },
+      { kind: 'refused', reason: 'conversation_busy' },
+      { kind: 'refused', reason: 'something_new' },
+    ]
+    for (const acceptance of acceptances) {
+      const status = adapter.acknowledge?.([acceptance], undefined).status ?? 0
+      expect(status >= 200 && status < 600 && !(status >= 300 && status < 400), JSON.stringify(acceptance)).toBe(true)
+    }
+  })
+}
+
+const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']
+const bodies = ['', '{', '[]', 'null', '{"a":1}', '<html>']
+
+function declareServeClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  clause('verb: serve answers whatever is asked of its paths in its own form', async () => {
+    const adapter = adapterFor(fixtures)
+    const paths = adapter.endpoints.flatMap(({ path, answer }) => (answer === 'serve' ? [path] : []))
+    for (const path of paths.flatMap((each) => [each.replace('*', 'x'), each.replace('*', 'a/%zz/..;/b')])) {
+      for (const method of methods) {
+        for (const body of method === 'GET' || method === 'HEAD' ? [undefined] : bodies) {
+          const init = {
+            method,
+            headers: { 'content-type': 'application/json' },
+            ...(body === undefined ? {} : { body }),
+          }
+          const answer = await adapter.serve?.(new Request(`http://127.0.0.1:9${path}`, init), idleDoor)
+          if (answer === undefined) continue
+          expect(answer.status, `${method} ${path}`).toBeLessThan(500)
+          const text = await answer.text()
+          // A page or an XRD is a form of its own, and says so.
+          const type = answer.headers.get('content-type') ?? ''
+          const isMarkup = /^(text\/html|application\/(\w+\+)?xml)\b/.test(type)
+          expect(text, `${method} ${path}`).not.toMatch(isMarkup ? /\n {4}at / : /<html|\n {4}at /i)
+          if (text !== '' && !isMarkup) expect(() => JSON.parse(text), `${method} ${path}`).not.toThrow()
+        }
+      }
+    }
+  })
+}
+
+function declareFollowClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  clause('verb: follow shows a stream only to whoever asks for one', async () => {
+    const { follow } = adapterFor(fixtures)
+    const asked = {
+      acceptance: { kind: 'refused', reason: 'busy' },
+      bytes: new Uint8Array(),
+      keepOpen: () => {},
+    } as const
+    for (const headers of [{}, { accept: 'application/json' }, { accept: 'text/event-stream' }])
+      expect(await follow?.({ ...asked, headers })).toBeUndefined()
+  })
+}
+
+function declareHandedClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  clause('verb: takeHanded answers for its own addresses alone, after the commit', async () => {
+    const { takeHanded } = adapterFor(fixtures)
+    if (takeHanded === undefined) return
+    const { ours, foreign } = fixtures.handed ?? expect.unreachable('no addresses in the fixtures')
+    const given = (to: string) => ({ from: 'a@b.example', to, size: 5, body: new Blob(['a: b\n']).stream() })
+    const answers = [{ kind: 'stored', acceptances: [] } as const, { kind: 'later', reason: 'busy' } as const]
+    const kinds = answers.map((answer) => takeHanded(given(ours), { receive: async () => answer }))
+    expect(await Promise.all(kinds)).toMatchObject([{ kind: 'taken' }, { kind: 'later' }])
+    const unasked = { receive: async () => expect.unreachable('it was handed in') }
+    expect(await takeHanded(given(foreign), unasked)).toBeUndefined()
+  })
+}
+
+/** Where there is no such verb there is nothing to keep. */
+function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  clause('verb: transient is one call at most, and nobody waits for it', async () => {
+    if (adapterFor(fixtures).transient === undefined) return
+    const success: Fault = { kind: 'answer', ...expected(fixtures.vendor?.success) }
+    await withVendor(fixtures, success, async (_send, server, origins, adapter) => {
+      await adapter.transient?.(fixtures.replyTo, 'typing')
+      expect(server.calls).toHaveLength(1)
+      expect([...origins]).toEqual([server.origin])
+    })
+  })
+  clause('verb: live finishes in place what it opened', async () => {
+    if (adapterFor(fixtures).live === undefined) return
+    const success: Fault = { kind: 'answer', ...expected(fixtures.vendor?.success) }
+    await withVendor(fixtures, success, async (_send, server, _origins, adapter) => {
+      const opening = adapter.live?.open(fixtures.replyTo, 'first words')
+      if (opening === undefined) return expect.unreachable('no live message in the place of the fixtures')
+      const opened = await adapter.deliver(JSON.parse(JSON.stringify(opening)), attemptAt(1))
+      expect(opened).toMatchObject({ kind: 'delivered', vendorId: expect.any(String) })
+      const reference = opened.kind === 'delivered' ? (opened.vendorId ?? '') : ''
+      const [last] = adapter.render(replySaying('all the words'), fixtures.replyTo, new Set(), true)
+      const before = server.calls.length
+      const call: JsonObject = JSON.parse(JSON.stringify(last?.call))
+      const finished = await adapter.deliver(call, attemptAt(1, { liveReference: reference }))
+      expect(finished).toMatchObject({ kind: 'delivered' })
+      const calls = server.calls.slice(before).map((each) => JSON.stringify(each))
+      expect(calls.at(-1)).toContain(reference)
+      expect(calls.filter((each) => each.includes(reference))).toEqual(calls)
+    })
+  })
+}
+
+type Send = (attempt: Attempt, said?: string) => Promise<DeliveryOutcome>
+
+async function withVendor<Result>(
+  fixtures: AdapterFixtures,
+  fault: Fault,
+  run: (send: Send, server: ScriptedServer, origins: ReadonlySet<string>, adapter: Adapter) => Promise<Result>,
+): Promise<Result> {
+  const server = await startScriptedServer({
+    notFound: {},
+    routeOf: () => 'any',
+    apply: () => ({ status: 200, body: {} }),
+  })
+  server.failAlways('any', fault)
+  const origins = new Set<string>()
+  const watched: typeof fetch = (input, init) => {
+    origins.add(new URL(input instanceof Request ? input.url : input).origin)
+    return fetch(input, init)
+  }
+  const adapter = adapterFor(fixtures, server.origin, watched)
+  const send: Send = (attempt, said = 'hello') => adapter.deliver(firstCall(fixtures, adapter, said), attempt)
+  try {
+    return await run(send, server, origins, adapter)
+  } finally {
+    await server.close()
+  }
+}
+
+/** As it comes back from storage. */
+function firstCall(fixtures: AdapterFixtures, adapter: Adapter, said: string): JsonObject {
+  return JSON.parse(JSON.stringify(adapter.render(replySaying(said), fixtures.replyTo)[0]?.call))
+}
+
+function expected(answer: VendorAnswer | undefined): VendorAnswer {
+  return answer ?? expect.unreachable('no vendor answers in the fixtures')
+}

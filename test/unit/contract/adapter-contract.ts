@@ -1,0 +1,334 @@
+// The adapter kit: the clauses every channel keeps (STYLE.md 2.10), as plain functions that declare tests.
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  type Adapter,
+  type ArrivedMessage,
+  assuranceClasses,
+  formatAddress,
+  isGatewayError,
+  isPlainSubject,
+  parseAddress,
+  type RawArrival,
+  type Reception,
+  type Sender,
+  validateMessage,
+} from '../../../src/contract/index.ts'
+import { checkEvidence } from '../../../src/identity/evidence/check-evidence.ts'
+import { scaled } from '../../setup/scale.ts'
+import { declareFileClauses } from './adapter-contract-files.ts'
+import { declareOutboundClauses } from './adapter-contract-outbound.ts'
+import { declareRecipientClauses } from './adapter-contract-recipients.ts'
+import { type AdapterFixtures, adapterFor, type Clause, clauses, type DeclareClause } from './adapter-fixtures.ts'
+
+/** Declares every clause for one channel; a clause is left out only with a written reason. */
+export function adapterContract(fixtures: AdapterFixtures): void {
+  const way = fixtures.variant === undefined ? '' : ` ${fixtures.variant}`
+  describe(`the ${fixtures.definition.channel} adapter${way}`, () => {
+    const declared = new Set<Clause>()
+    const clause: DeclareClause = (name, run) => {
+      declared.add(name)
+      const reason = fixtures.skips[name]
+      if (reason === undefined) test(name, run)
+      else if (reason.trim().length < 10) test(name, () => expect.unreachable('a skip needs a written reason'))
+      else test.skip(`${name} (${reason})`, run)
+    }
+    declareVerifyClauses(fixtures, clause)
+    declareConfigClauses(fixtures, clause)
+    declareNormalizeClauses(fixtures, clause)
+    declareEvidenceClauses(fixtures, clause)
+    declareOutboundClauses(fixtures, clause)
+    declareFileClauses(fixtures, clause)
+    declareRecipientClauses(fixtures, clause)
+    clause('truth: every declared capability has a clause that runs', () => {
+      expect([...declared].toSorted()).toEqual([...clauses].toSorted())
+      for (const needed of clausesBehind(adapterFor(fixtures))) expect(fixtures.skips[needed], needed).toBeUndefined()
+    })
+  })
+}
+
+const fileClause: Clause = 'verb: openFile gives the bytes, or says why not, and never how it asked'
+
+function clausesBehind({ capabilities }: Adapter): readonly Clause[] {
+  const needed: Clause[] = ['render: no part exceeds the limit and no words are lost']
+  if (capabilities.idempotentSend === 'client-id') needed.push('deliver: the idempotency key is the same on every try')
+  if (capabilities.idempotentSend === 'lookup')
+    needed.push('verb: reconcile finds what arrived and misses what did not')
+  if (capabilities.coversNames === true) needed.push('render: hostile markup is inert')
+  for (const verb of capabilities.verbs) {
+    if (verb === 'acknowledge') needed.push('verb: acknowledge answers every acceptance')
+    else if (verb === 'reconcile') needed.push('verb: reconcile finds what arrived and misses what did not')
+    else if (verb === 'openFile') needed.push(fileClause)
+    else if (verb === 'around') needed.push('verb: around says nothing where nothing is answered, or nobody waits')
+    else if (verb === 'live') needed.push('verb: live finishes in place what it opened')
+    else if (verb === 'expand') needed.push('verb: expand keeps the answer to whoever asked, and says the same again')
+    else if (verb === 'discovery') needed.push('verb: discovery names places of its own agents and of nobody else')
+    else if (verb === 'operations') needed.push('verb: operations take or refuse whatever is asked, with what to do')
+    else if (verb === 'follow') needed.push('verb: follow shows a stream only to whoever asks for one')
+    else if (verb === 'serve') needed.push('verb: serve answers whatever is asked of its paths in its own form')
+    else if (verb === 'takeHanded')
+      needed.push('verb: takeHanded answers for its own addresses alone, after the commit')
+    else if (verb === 'transient') needed.push('verb: transient is one call at most, and nobody waits for it')
+    else expect.unreachable(`verb ${verb} has no clause in the kit yet; write it first`)
+  }
+  return needed
+}
+
+function declareVerifyClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  const { now } = fixtures
+  const firstPayload = () => bytesOf(fixtures.captured[0]?.payload)
+  clause('verify: accepts a genuine arrival', async () => {
+    expect(await receive(fixtures, await fixtures.sign(firstPayload()))).toMatchObject({ kind: 'read' })
+  })
+  clause('verify: rejects one changed byte', async () => {
+    const arrival = await fixtures.sign(firstPayload())
+    for (const at of [0, arrival.bytes.length >> 1, arrival.bytes.length - 1]) {
+      const bytes = arrival.bytes.slice()
+      bytes[at] = (bytes[at] ?? 0) ^ 1
+      expect(await receive(fixtures, { ...arrival, bytes })).toMatchObject({ kind: 'rejected' })
+    }
+  })
+  clause('verify: rejects a wrong key', async () => {
+    expect(await receive(fixtures, await fixtures.sign(firstPayload(), { key: 'wrong' }))).toMatchObject({
+      kind: 'rejected',
+    })
+  })
+  clause('verify: rejects a missing credential header', async () => {
+    expect(fixtures.credentialHeaders).not.toEqual([])
+    const arrival = await fixtures.sign(firstPayload())
+    for (const header of fixtures.credentialHeaders) {
+      const { [header]: removed, ...headers } = arrival.headers
+      expect(removed).toBeDefined()
+      expect(await receive(fixtures, { ...arrival, headers })).toMatchObject({ kind: 'rejected' })
+    }
+  })
+  clause('verify: rejects an old timestamp', async () => {
+    const reception = await receive(fixtures, await fixtures.sign(firstPayload(), { at: now - 6 * 60_000 }))
+    expect(reception).toEqual({ kind: 'rejected', reason: 'stale_timestamp' })
+  })
+  clause('verify: rejects a future timestamp', async () => {
+    const reception = await receive(fixtures, await fixtures.sign(firstPayload(), { at: now + 6 * 60_000 }))
+    expect(reception).toEqual({ kind: 'rejected', reason: 'future_timestamp' })
+  })
+  clause('verify: answers the handshake', async () => {
+    const reception = await receive(fixtures, await fixtures.sign(bytesOf(fixtures.handshake?.payload)))
+    expect(reception).toEqual({ kind: 'handshake', answer: fixtures.handshake?.answer })
+  })
+  clause('verify: never normalizes a rejected arrival', async () => {
+    const notJson = new TextEncoder().encode('{"not json')
+    expect(await receive(fixtures, await fixtures.sign(notJson, { key: 'wrong' }))).toMatchObject({ kind: 'rejected' })
+  })
+}
+
+function declareConfigClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  const { definition, secrets } = fixtures
+  const settings = fixtures.settings('http://127.0.0.1:9')
+  clause('config: leaving out any secret fails at start', () => {
+    expect(Object.keys(secrets)).not.toEqual([])
+    for (const name of Object.keys(secrets)) {
+      const { [name]: removed, ...rest } = settings
+      expect(removed).toBeDefined()
+      expect(definition.settingsSchema.safeParse(rest).success, name).toBe(false)
+      expect(() => create(fixtures, rest), name).toThrow(`[${definition.channel}]`)
+      expect(() => create(fixtures, { ...settings, [name]: '' }), name).toThrow(`[${definition.channel}]`)
+    }
+  })
+  clause('config: an incomplete environment names what is missing', () => {
+    expect(definition.fromEnvironment({})).toBeUndefined()
+    expect(definition.fromEnvironment(fixtures.environment)).toHaveProperty('settings')
+    for (const name of Object.keys(fixtures.environment)) {
+      const { [name]: removed, ...rest } = fixtures.environment
+      expect(definition.fromEnvironment(rest)).toEqual({ missing: [name] })
+      expect(definition.fromEnvironment({ ...rest, [name]: '' })).toEqual({ missing: [name] })
+      expect(removed).toBeDefined()
+    }
+  })
+  clause('config: a secret never shows in text, JSON or error', () => {
+    const parsed = definition.settingsSchema.parse(settings)
+    const problem = caught(() => create(fixtures, { ...settings, surprise: true }))
+    expect(isGatewayError(problem, 'config_invalid')).toBe(true)
+    const shown = [
+      JSON.stringify(parsed),
+      String(problem),
+      JSON.stringify(problem),
+      JSON.stringify(adapterFor(fixtures)),
+    ]
+    const environment = JSON.stringify(definition.fromEnvironment(fixtures.environment))
+    for (const value of Object.values(secrets)) expect([...shown, environment].join('\n')).not.toContain(value)
+  })
+}
+
+function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  const { captured } = fixtures
+  clause('normalize: captured payloads equal their twins', async () => {
+    expect(captured.length).toBeGreaterThanOrEqual(3)
+    for (const { name, payload, arrived } of captured) {
+      const arrivals = await read(fixtures, payload)
+      expect(arrivals.map(withoutRaw), name).toEqual(arrived)
+      for (const each of arrivals) expect(each.kind === 'message' ? each.message.raw : each.raw).toEqual(payload)
+    }
+  })
+  clause('normalize: every message passes validation', async () => {
+    for (const { name, payload } of captured) {
+      for (const arrived of messagesOf(await read(fixtures, payload))) {
+        expect(validate(fixtures, arrived), name).toMatchObject({ ok: true, warnings: [], message: arrived.message })
+      }
+    }
+  })
+  clause('normalize: the agent’s own messages vanish', async () => {
+    expect(fixtures.own).not.toEqual([])
+    for (const payload of fixtures.own) {
+      expect(await read(fixtures, payload)).toMatchObject([{ kind: 'ignored', reason: 'own_message' }])
+    }
+  })
+  clause('normalize: arbitrary JSON never crashes', async () => {
+    const mutated = fc
+      .tuple(fc.constantFrom(...captured.map(({ payload }) => payload)), fc.nat(), fc.jsonValue({ maxDepth: 3 }))
+      .map(([payload, at, value]) => replacedAt(payload, at, value))
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.jsonValue(), mutated), async (payload) => {
+        const reception = await receive(fixtures, await fixtures.sign(bytesOf(payload)))
+        expect(['read', 'unreadable', 'handshake', 'turned_away']).toContain(reception.kind)
+        if (reception.kind === 'unreadable') expect(reception.reason).not.toBe('normalize_failed')
+        if (reception.kind !== 'read') return
+        for (const arrived of messagesOf(reception.arrivals)) {
+          expect(validate(fixtures, arrived)).toMatchObject({ ok: true })
+        }
+      }),
+      { numRuns: scaled(300) },
+    )
+  })
+  clause('normalize: a redelivery yields the same key, two messages yield two', async () => {
+    const keys = async (index: number) => messagesOf(await read(fixtures, captured[index]?.payload)).map(keyOf)
+    expect(await keys(0)).toEqual(await keys(0))
+    expect(await keys(0)).toHaveLength(1)
+    expect(await keys(1)).toHaveLength(1)
+    expect(await keys(0)).not.toEqual(await keys(1))
+  })
+  clause('address: decode(encode(x)) equals x', async () => {
+    for (const { name, payload } of captured) {
+      for (const { replyTo, message } of messagesOf(await read(fixtures, payload))) {
+        expect(JSON.parse(JSON.stringify(replyTo)), name).toEqual(replyTo)
+        for (const address of [message.sender.address, message.recipient]) {
+          const parsed = parseAddress(address)
+          expect(parsed && formatAddress(parsed), name).toBe(address)
+        }
+      }
+    }
+  })
+}
+
+function declareEvidenceClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {
+  const { captured, now, definition, subjectPrefixes = [`${definition.channel}:`] } = fixtures
+  clause('evidence: is valid for its recipient, made here, and in the channel’s own namespace', async () => {
+    for (const { name, payload } of captured) {
+      for (const { message, subject } of messagesOf(await read(fixtures, payload))) {
+        const { verified, identities = [] } = message.sender
+        expect(identities.length > 0, name).toBe(verified)
+        if (verified) expect(identities[0]?.subject, name).toBe(subject)
+        for (const evidence of identities) {
+          const scene = { audience: message.recipient, now, origin: 'in-process' } as const
+          expect(checkEvidence(evidence, scene), name).toEqual({ ok: true, evidence })
+          expect(evidence.audience, name).toBe(message.recipient)
+          expect(['transport', 'bearer-token'], name).toContain(evidence.proof.type)
+          expect(isPlainSubject(evidence.subject), name).toBe(true)
+          expect(
+            subjectPrefixes.some((prefix) => evidence.subject.startsWith(prefix)),
+            evidence.subject,
+          ).toBe(true)
+          expect(assuranceClasses, name).toContain(evidence.assurance)
+        }
+      }
+    }
+  })
+  clause('evidence: no name a sender chose is part of it', async () => {
+    for (const { name, payload } of captured) {
+      const before = messagesOf(await read(fixtures, payload))
+      const chosen = new Set(before.flatMap(({ message }) => chosenNames(message.sender)))
+      const renamed: unknown = JSON.parse(
+        JSON.stringify(payload, (_key, value: unknown) =>
+          typeof value === 'string' && chosen.has(value) ? 'Mallory' : value,
+        ),
+      )
+      const after = messagesOf(await read(fixtures, renamed))
+      const proven = (all: readonly ArrivedMessage[]) => all.map(({ message }) => message.sender.identities)
+      expect(proven(after), name).toEqual(proven(before))
+      if (chosen.size > 0) expect(JSON.stringify(after), name).toContain('Mallory')
+    }
+  })
+}
+
+function chosenNames({ display_name = '', profile }: Sender): readonly string[] {
+  const names = [display_name, ...display_name.split(' '), profile?.display_name ?? '', profile?.username ?? '']
+  return names.filter((name) => name.length > 1)
+}
+
+async function receive(fixtures: AdapterFixtures, arrival: RawArrival): Promise<Reception> {
+  return adapterFor(fixtures).receive(arrival, fixtures.connection)
+}
+
+async function read(fixtures: AdapterFixtures, payload: unknown): Promise<ArrivalsRead> {
+  const reception = await receive(fixtures, await fixtures.sign(bytesOf(payload)))
+  if (reception.kind !== 'read') expect.unreachable(`not read: ${JSON.stringify(reception)}`)
+  return reception.arrivals
+}
+
+type ArrivalsRead = Extract<Reception, { kind: 'read' }>['arrivals']
+
+function messagesOf(arrivals: ArrivalsRead): readonly ArrivedMessage[] {
+  return arrivals.filter((arrived) => arrived.kind === 'message')
+}
+
+function validate(fixtures: AdapterFixtures, { message }: ArrivedMessage): ReturnType<typeof validateMessage> {
+  const { receivedVia, authMethods } = adapterFor(fixtures).capabilities
+  return validateMessage(message, {
+    from: 'adapter',
+    receivedVia: new Set([receivedVia]),
+    authMethods: new Set(authMethods),
+  })
+}
+
+function keyOf({ agent, semanticId, version, isSenderChosenId, subject, message }: ArrivedMessage): unknown {
+  return [agent, message.channel?.event, semanticId, version, isSenderChosenId ? subject : null]
+}
+
+function withoutRaw(arrived: ArrivalsRead[number]): unknown {
+  const copy = structuredClone(arrived)
+  if (copy.kind === 'ignored') return { ...copy, raw: undefined }
+  return { ...copy, message: { ...copy.message, raw: undefined } }
+}
+
+function replacedAt(payload: unknown, position: number, value: unknown): unknown {
+  const copy: unknown = structuredClone(payload)
+  const spots: (() => void)[] = []
+  const walk = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return
+    const fields = node as Record<string, unknown>
+    for (const key of Object.keys(fields)) {
+      spots.push(() => {
+        fields[key] = value
+      })
+      walk(fields[key])
+    }
+  }
+  walk(copy)
+  spots[position % Math.max(1, spots.length)]?.()
+  return copy
+}
+
+function create(fixtures: AdapterFixtures, settings: unknown): Adapter {
+  return adapterFor({ ...fixtures, settings: () => settings as Record<string, unknown> })
+}
+
+function caught(run: () => unknown): unknown {
+  try {
+    run()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+export function bytesOf(payload: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(payload))
+}

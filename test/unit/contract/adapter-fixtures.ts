@@ -1,0 +1,166 @@
+// What the adapter kit needs to know about a channel. Adapters may not import tests, so they match this shape by structure.
+
+import type {
+  Adapter,
+  CallerDesk,
+  ChannelDefinition,
+  ChannelDeps,
+  Connection,
+  FileSource,
+  JsonObject,
+  RawArrival,
+  RunLog,
+} from '../../../src/contract/index.ts'
+import { createUnpinnedFetch, webHmac } from '../../../src/verification/index.ts'
+import { memoryRecords } from '../../doubles/memory-records.ts'
+import { noTasks } from '../../doubles/no-tasks.ts'
+
+export const clauses = [
+  'verify: accepts a genuine arrival',
+  'verify: rejects one changed byte',
+  'verify: rejects a wrong key',
+  'verify: rejects a missing credential header',
+  'verify: rejects an old timestamp',
+  'verify: rejects a future timestamp',
+  'verify: answers the handshake',
+  'verify: never normalizes a rejected arrival',
+  'config: leaving out any secret fails at start',
+  'config: an incomplete environment names what is missing',
+  'config: a secret never shows in text, JSON or error',
+  'normalize: captured payloads equal their twins',
+  'normalize: every message passes validation',
+  'normalize: the agent’s own messages vanish',
+  'normalize: arbitrary JSON never crashes',
+  'normalize: a redelivery yields the same key, two messages yield two',
+  'evidence: is valid for its recipient, made here, and in the channel’s own namespace',
+  'evidence: no name a sender chose is part of it',
+  'address: decode(encode(x)) equals x',
+  'render: no part exceeds the limit and no words are lost',
+  'render: every status has its own text',
+  'render: hostile markup is inert',
+  'deliver: success is delivered',
+  'deliver: a rate limit is a retry with its delay',
+  'deliver: a server fault is never called delivered or refused',
+  'deliver: a refusal is final',
+  'deliver: a time-out is settled by what repeating would do',
+  'deliver: nothing but the vendor is contacted',
+  'deliver: the idempotency key is the same on every try',
+  'verb: reconcile finds what arrived and misses what did not',
+  'verb: acknowledge answers every acceptance',
+  'verb: live finishes in place what it opened',
+  'verb: transient is one call at most, and nobody waits for it',
+  'verb: serve answers whatever is asked of its paths in its own form',
+  'verb: follow shows a stream only to whoever asks for one',
+  'verb: openFile gives the bytes, or says why not, and never how it asked',
+  'verb: around says nothing where nothing is answered, or nobody waits',
+  'verb: takeHanded answers for its own addresses alone, after the commit',
+  'verb: expand keeps the answer to whoever asked, and says the same again',
+  'verb: discovery names places of its own agents and of nobody else',
+  'verb: operations take or refuse whatever is asked, with what to do',
+  'deliver: a file is one upload, and none where there is nothing to upload',
+  'truth: every declared capability has a clause that runs',
+] as const
+
+export type Clause = (typeof clauses)[number]
+
+export type VendorAnswer = {
+  readonly status: number
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export type AdapterFixtures = {
+  readonly definition: ChannelDefinition
+  /** Which way in to the channel, where it has several. */
+  readonly variant?: string
+  readonly connection: Connection
+  /** The clock while the kit runs. */
+  readonly now: number
+  readonly settings: (vendorOrigin: string) => Readonly<Record<string, unknown>>
+  /** Secret settings by name, as they stand in `settings`. */
+  readonly secrets: Readonly<Record<string, string>>
+  /** A complete environment; each of its variables is required. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly sign: (
+    bytes: Uint8Array,
+    how?: { readonly key?: 'wrong'; readonly at?: number },
+  ) => RawArrival | Promise<RawArrival>
+  readonly credentialHeaders: readonly string[]
+  /** Payloads with what normalize makes of them, `raw` left out; the first two are two different messages. */
+  readonly captured: readonly { readonly name: string; readonly payload: unknown; readonly arrived: unknown }[]
+  readonly own: readonly unknown[]
+  /** How the subjects of this channel begin; `<channel>:` where nothing is said. */
+  readonly subjectPrefixes?: readonly string[]
+  readonly handshake?: { readonly payload: unknown; readonly answer: unknown }
+  /** Who stands behind the tokens that `sign` shows; without it nobody shows any. */
+  readonly callers?: CallerDesk
+  /** Ports that the kit has none of, and those that must lead to the vendor's stand-in. */
+  readonly ports?: (vendorOrigin: string, fetcher: typeof fetch) => Partial<ChannelDeps>
+  /** Where the outside reaches the gateway; without it nothing is said about that. */
+  readonly publicUrl?: string
+  readonly replyTo: JsonObject
+  readonly textOf: (call: JsonObject) => string
+  /** What a request to the vendor is known by, where that is made from the client id and is not the id itself. */
+  readonly keyOf?: (body: unknown) => string
+  readonly hostile: readonly {
+    readonly said: string
+    readonly isInert: (calls: readonly JsonObject[]) => boolean
+  }[]
+  readonly vendor?: {
+    readonly success: VendorAnswer
+    readonly rateLimit: VendorAnswer
+    readonly serverFault: VendorAnswer
+    readonly refusal: VendorAnswer
+    /** What a look for something that did not arrive shows; 404 where nothing is said. */
+    readonly absent?: VendorAnswer
+    /** What this channel makes of an answer that may or may not mean "done". */
+    readonly ambiguous: 'unknown' | 'retry'
+  }
+  readonly files?: {
+    /** Of a file that `before` and the download lead to. */
+    readonly ref: JsonObject
+    /** Whether a request is for the bytes; others are on the way to them and answered with `before`. */
+    readonly isDownload: (path: string) => boolean
+    readonly before: VendorAnswer
+    /** The bytes of an upload, as text. */
+    readonly uploaded: (body: unknown) => string
+  }
+  /** Addresses for what a runtime hands in: one that is ours, and one that belongs to somebody else. */
+  readonly handed?: { readonly ours: string; readonly foreign: string }
+  /** Files that the channel takes out of what it kept itself: one that is there, and one that is gone. */
+  readonly ownFiles?: { readonly ref: JsonObject; readonly gone: JsonObject }
+  /** Clauses that cannot apply, each with its reason. */
+  readonly skips: Readonly<Partial<Record<Clause, string>>>
+}
+
+const anybody: CallerDesk = {
+  identify: async () => ({ kind: 'identified', bearer: undefined, caller: undefined, agentChain: undefined }),
+  challenge: () => 'Bearer',
+}
+
+export type DeclareClause = (name: Clause, run: () => void | Promise<void>) => void
+
+export function adapterFor(
+  fixtures: AdapterFixtures,
+  vendorOrigin = 'http://127.0.0.1:9',
+  fetcher: typeof fetch = fetch,
+  runLog: RunLog = { append: async () => {} },
+  files?: FileSource,
+): Adapter {
+  return fixtures.definition.create(fixtures.settings(vendorOrigin), {
+    connection: fixtures.connection,
+    fetch: fetcher,
+    now: () => fixtures.now,
+    hmac: webHmac(),
+    guardedFetch: createUnpinnedFetch(fetch),
+    runLog,
+    callers: fixtures.callers ?? anybody,
+    tasks: noTasks,
+    agents: () => [{ slug: 'demo', label: 'Demo', description: 'Says something.', skills: [] }],
+    newId: () => crypto.randomUUID(),
+    records: memoryRecords(() => fixtures.now),
+    ...(fixtures.publicUrl === undefined ? {} : { publicUrl: fixtures.publicUrl }),
+    ...(files === undefined ? {} : { files }),
+    ...fixtures.ports?.(vendorOrigin, fetcher),
+  })
+}

@@ -1,0 +1,74 @@
+// What a message answers, as a turn is shown it: within its bounds, once, and never a reason to fail.
+import { expect, test } from 'vitest'
+import type { AgentContext } from '../../../src/agent/context.ts'
+import type { AroundRequest, AroundWords, Envelope } from '../../../src/contract/index.ts'
+import { type AroundScene, readAround } from '../../../src/gateway/read-around.ts'
+
+type Around = (asked: AroundRequest, signal: AbortSignal) => Promise<readonly AroundWords[]>
+
+const words = (id: string, content = id): AroundWords => ({
+  id,
+  address: '@bob@example.com',
+  name: 'Bob',
+  parts: [{ kind: 'text', mime: 'text/plain', content }],
+})
+
+function sceneOf(around: Around, more: { readonly inReplyTo?: string; readonly signal?: AbortSignal } = {}) {
+  const kept = new Map<string, unknown>()
+  const step = async (name: string, work: () => unknown, options?: { readonly args?: unknown }) => {
+    const key = JSON.stringify([name, options?.args])
+    if (!kept.has(key)) kept.set(key, JSON.parse(JSON.stringify(await work())))
+    return kept.get(key)
+  }
+  const { inReplyTo = 'above', signal = AbortSignal.timeout(60_000) } = more
+  const message = {
+    id: 'm',
+    received_at: '2026-01-01T00:00:00Z',
+    ...(inReplyTo === '' ? {} : { in_reply_to: inReplyTo }),
+  }
+  // Only what is read of a turn.
+  const ready = { at: { adapter: { around } }, lane: { agent: 'demo' }, members: [{ row: { id: 'r' }, message }] }
+  return { ready, step: step as AgentContext['step'], signal } as unknown as AroundScene
+}
+
+const line = (id: string): Envelope => ({ metadata: { message_id: id } }) as unknown as Envelope
+
+test('is three posts at most, the nearest, and so much of each', async () => {
+  const given = ['1', '2', '3', '4'].map((id) => words(id, id.repeat(5000)))
+  const shown = await readAround(
+    sceneOf(async () => given),
+    [],
+  )
+  expect(shown.map(({ content }) => content)).toEqual(['2', '3', '4'].map((id) => `${id.repeat(4000)} […]`))
+  expect(shown[0]).toMatchObject({
+    role: 'user',
+    metadata: { overheard: true, message_id: '2', sender: { address: '@bob@example.com', verified: false } },
+  })
+})
+
+test('is asked for once, with what is there already', async () => {
+  const asked: AroundRequest[] = []
+  const scene = sceneOf(async (request) => {
+    asked.push(request)
+    return [words('above')]
+  })
+  const [first, again] = [await readAround(scene, [line('a')]), await readAround(scene, [line('a')])]
+  expect(again).toEqual(first)
+  expect(asked).toMatchObject([{ agent: 'demo', message: { id: 'm', in_reply_to: 'above' }, known: new Set(['a']) }])
+})
+
+test('is nothing where the channel fails, and where the message answers nothing', async () => {
+  const failing = async () => Promise.reject(new Error('no'))
+  expect(await readAround(sceneOf(failing), [])).toEqual([])
+  expect(
+    await readAround(
+      sceneOf(async () => [words('x')], { inReplyTo: '' }),
+      [],
+    ),
+  ).toEqual([])
+})
+
+test('ends with the turn, and is then not remembered as nothing', async () => {
+  const scene = sceneOf(() => new Promise(() => {}), { signal: AbortSignal.timeout(20) })
+  await expect(readAround(scene, [])).rejects.toThrow()
+})

@@ -1,0 +1,86 @@
+// The log on Node: JSON lines of known facts, nothing else, whatever it is given.
+import { expect, test } from 'vitest'
+import type { LogFacts } from '../../../src/contract/index.ts'
+import { failureFacts, GatewayError } from '../../../src/contract/index.ts'
+import { createLog, inWords } from '../../../src/node/log.ts'
+
+function logged(level: string, write: (log: ReturnType<typeof createLog>) => void): Record<string, unknown>[] {
+  const lines: string[] = []
+  write(createLog(level, { write: (line: string) => void lines.push(line) }))
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+}
+
+test('writes level, time, event and facts as one JSON object per line', () => {
+  const facts = { connection: 'c/default', trace: 'abc', turn: null, ms: 3 }
+  expect(logged('info', (log) => log.info('turn_ended', facts))).toEqual([
+    {
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      event: 'turn_ended',
+      connection: 'c/default',
+      trace: 'abc',
+      ms: 3,
+    },
+  ])
+})
+
+test('leaves out what is below its level', () => {
+  const events = logged('warn', (log) => {
+    log.info('a')
+    log.warn('b')
+    log.error('c')
+  }).map((line) => line['event'])
+  expect(events).toEqual(['b', 'c'])
+  expect(logged('silent', (log) => log.error('c'))).toEqual([])
+})
+
+test('drops fields it does not know and hides codes that are none', () => {
+  // What the types forbid, a cast or a host application in JavaScript can still do.
+  const facts = {
+    token: 'secret',
+    text: 'hello',
+    reason: 'user said: hello',
+    code: 'agent_failed',
+    ms: 'x',
+  } as unknown as LogFacts
+  const [line] = logged('info', (log) => log.info('turn_failed', facts))
+  expect(line).toEqual({
+    level: 'info',
+    time: expect.any(String),
+    event: 'turn_failed',
+    reason: 'hidden',
+    code: 'agent_failed',
+  })
+})
+
+test('keeps a fact on one short line', () => {
+  const [line] = logged('info', (log) => log.info('x', { path: `a\n{"forged":true}${'y'.repeat(1_000)}` }))
+  expect(String(line?.['path'])).toHaveLength(200)
+  expect(line?.['path']).not.toContain('\n')
+})
+
+test('tells of an exception its code, its class and where it was thrown, not what it says', () => {
+  const facts = failureFacts(new TypeError('token 7:AAE'), 'agent_failed')
+  expect(facts).toEqual({
+    code: 'agent_failed',
+    error: 'TypeError',
+    at: expect.stringMatching(/log\.test\.ts:\d+:\d+$/),
+  })
+  expect(failureFacts(new GatewayError('step_failed', 'secret'), 'agent_failed')).toEqual({ code: 'step_failed' })
+  expect(failureFacts('secret', 'agent_failed')).toEqual({ code: 'agent_failed' })
+})
+
+test.each([
+  ['a message that looks like a stack', () => new Error('x\n    at secret (/secret.js:1:1)')],
+  ['a stack somebody wrote', () => Object.assign(new Error('x'), { stack: 'y\n    at secret (/secret.js:1:1)' })],
+  ['a name somebody wrote', () => Object.assign(new Error('x'), { name: 'the secret name' })],
+])('is not fooled by %s', (_name, make) => {
+  expect(JSON.stringify(failureFacts(make(), 'agent_failed'))).not.toContain('secret')
+})
+
+test('on a terminal a line is words: time, level, event and facts', () => {
+  let shown = ''
+  const terminal = { write: (text: string) => (shown += text) }
+  createLog('info', inWords(terminal)).warn('delivery_failed', { connection: 'slack/default', attempt: 2 })
+  expect(shown).toMatch(/^\d\d:\d\d:\d\d warn {2}delivery_failed connection=slack\/default attempt=2\n$/)
+})

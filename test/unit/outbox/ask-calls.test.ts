@@ -1,0 +1,87 @@
+// Which calls of a reply ask for a decision, as real channels render them, and what is left of each once it is decided.
+import { expect, test } from 'vitest'
+import { renderSlack } from '../../../adapters/slack/render.ts'
+import { renderTelegram } from '../../../adapters/telegram/render/reply.ts'
+import { readPendingAction } from '../../../src/agent/approvals/pending-action.ts'
+import { questionPart, questionText, withoutQuestions } from '../../../src/agent/approvals/question.ts'
+import { type NormalizedResponse, type Part, type RenderedCall, textPart } from '../../../src/contract/index.ts'
+import { markQuestions } from '../../../src/outbox/ask-calls.ts'
+
+const action = readPendingAction({
+  action_id: '0199a3b0-0000-7000-8000-0000003f2a91',
+  kind: 'tool_call',
+  summary: 'pay 12 EUR',
+  preview: { amount: 12 },
+  apply_input: { amount: 12 },
+  created_at: '2026-03-01T12:00:00.000Z',
+  expires_at: '2026-03-01T12:30:00.000Z',
+})
+const saying = (...parts: readonly Part[]): NormalizedResponse => ({
+  thread_id: 't',
+  in_reply_to: 'm',
+  agent: 'demo',
+  status: 'input_required',
+  parts: [...parts],
+})
+const marked = (reply: NormalizedResponse, render: (reply: NormalizedResponse) => readonly RenderedCall[]) => {
+  const unasked = withoutQuestions(reply, [action])
+  if (unasked === undefined) return render(reply)
+  return markQuestions(render(reply), unasked.reply.parts.length === 0 ? [] : render(unasked.reply), unasked.asks)
+}
+const slack = (reply: NormalizedResponse) =>
+  renderSlack(
+    { names: new Map(), sendsFiles: true, broadcasts: new Set() },
+    reply,
+    { account: 'T1', channel: 'C1', thread_ts: '1.1' },
+    { mayNotify: new Set(), hasLive: false },
+  )
+const telegram = (reply: NormalizedResponse) => renderTelegram(reply, { chat_id: '7' })
+const said = 'I looked at the bill.'
+const words = textPart(said, 'text/markdown')
+const file: Part = {
+  kind: 'file',
+  mime: 'text/plain',
+  name: 'bill.txt',
+  bytes_ref: { kind: 'url', url: 'https://files.example/bill.txt' },
+  attachment: { id: '0199a3b0-0000-7000-8000-000000000001', bucket: 'files', path: 'bill.txt' },
+}
+
+test('on Slack the card asks and nothing else does: words before it and files after it are sent whatever is decided', () => {
+  const calls = marked(saying(words, questionPart(action), file), slack)
+  expect(calls.map(({ question }) => question)).toEqual([
+    undefined,
+    { asks: [action.action_id], otherwise: null },
+    undefined,
+  ])
+})
+
+test('on Telegram one message says both, and is left with its words and without buttons', () => {
+  const [call, ...more] = marked(saying(words, questionPart(action)), telegram)
+  expect(more).toEqual([])
+  expect(JSON.stringify(call?.call)).toContain('reply_markup')
+  expect(call?.question).toMatchObject({ asks: [action.action_id], otherwise: { payload: { text: said } } })
+  expect(JSON.stringify(call?.question?.otherwise)).not.toContain('reply_markup')
+})
+
+test.each([
+  ['a part of policy', questionPart(action)],
+  ['words of a function agent', textPart(questionText(action))],
+])('a reply that only asks says nothing once it is decided: %s', (_how, part) => {
+  for (const render of [slack, telegram])
+    expect(marked(saying(part), render).map(({ question }) => question)).toEqual([
+      { asks: [action.action_id], otherwise: null },
+    ])
+})
+
+test('words of a function agent around its question stay', () => {
+  const unasked = withoutQuestions(saying(textPart(`First.\n\n${questionText(action)}\n\nLast.`)), [action])
+  expect(unasked?.reply).toMatchObject({
+    status: 'completed',
+    parts: [{ content: expect.stringMatching(/^First\.\s+Last\.$/) }],
+  })
+})
+
+test('a reply that asks nothing of these actions is left alone', () => {
+  expect(withoutQuestions(saying(words), [action])).toBeUndefined()
+  expect(withoutQuestions(saying(questionPart(action)), [])).toBeUndefined()
+})

@@ -1,0 +1,45 @@
+// More than two hundred answers as models write them, on every face: nothing refused, nothing lost, nobody called.
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parseMarkdown } from '../../../../src/rendering/index.ts'
+import { corpusAnswers } from './answers.ts'
+import { faces } from './faces/faces.ts'
+import { addresses, missingWord } from './reading.ts'
+
+const answers = corpusAnswers(join(import.meta.dirname, 'answers'))
+
+test('the corpus has more than two hundred answers, each with a name of its own', () => {
+  expect(answers.length).toBeGreaterThan(200)
+  expect(new Set(answers.map(({ name }) => name)).size).toBe(answers.length)
+  expect(answers.filter(({ markdown }) => markdown === '')).toEqual([])
+})
+
+describe.each(Object.entries(faces))('%s', { timeout: 60_000 }, (_, face) => {
+  const shown = answers.map(({ name, markdown }) => ({ name, markdown, ...face.show(markdown) }))
+
+  test('is within every limit and well formed', () => {
+    expect(shown.filter(({ refused }) => refused.length > 0).map(({ name, refused }) => [name, refused])).toEqual([])
+  })
+
+  test('shows every word, in order', () => {
+    const lost = shown.map(({ name, markdown, visible }) => [name, missingWord(parseMarkdown(markdown), visible)])
+    expect(lost.filter(([, word]) => word !== undefined)).toEqual([])
+  })
+
+  test('leads wherever the answer leads', () => {
+    const lost = shown.map(({ name, markdown, visible, targets }) => {
+      const reachable = [...targets, visible].join('\n')
+      const urls = [...addresses(parseMarkdown(markdown))]
+      return [name, urls.filter((url) => !reachable.includes(url.replace(/^(?:mailto|tel):/, '')))] as const
+    })
+    expect(lost.filter(([, urls]) => urls.length > 0)).toEqual([])
+  })
+
+  test('calls nobody', () => {
+    expect(shown.filter(({ live }) => live.length > 0).map(({ name, live }) => [name, live])).toEqual([])
+  })
+
+  test('is the same when it is rendered again', () => {
+    for (const { name, markdown, ...once } of shown) expect(face.show(markdown), name).toEqual(once)
+  })
+})

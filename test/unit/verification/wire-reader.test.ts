@@ -1,0 +1,49 @@
+// Rules for payloads: what fits is read, what does not is said so, and nothing is guessed.
+import { expect, test } from 'vitest'
+import * as rules from '../../../src/verification/index.ts'
+
+const { misfit } = rules
+
+test('fields are read by their rules, and others are left out or kept as asked', () => {
+  const shape = { id: rules.textLike(/^[A-Z]+$/), size: rules.optional(rules.wholeNumber(0, 9)) }
+  const value = { id: 'A', size: 3, other: 1 }
+  expect(rules.fieldsOf(shape)(value)).toEqual({ id: 'A', size: 3 })
+  expect(rules.looseFieldsOf(shape)(value)).toEqual(value)
+  expect(rules.looseFieldsOf(shape)(value)).not.toBe(value)
+})
+
+test.each([
+  ['a field that must be there', { size: 1 }],
+  ['a field of another kind', { id: 7 }],
+  ['a field beyond its bounds', { id: 'A', size: 10 }],
+  ['a number that is not whole', { id: 'A', size: 1.5 }],
+  ['null where a field may only be left out', { id: 'A', size: null }],
+  ['a list', ['A']],
+  ['nothing', null],
+])('%s does not fit', (_, value) => {
+  const rule = rules.fieldsOf({ id: rules.text, size: rules.optional(rules.wholeNumber(0, 9)) })
+  expect(rule(value)).toBe(misfit)
+})
+
+test('what may be null is as if it were not there; what is only shown may be anything', () => {
+  const rule = rules.looseFieldsOf({ given: rules.maybe(rules.text), shown: rules.lenient(rules.flag) })
+  expect(rule({ given: null, shown: 'yes' })).toEqual({ given: undefined, shown: undefined })
+  expect(Object.keys(Object(rule({})))).toEqual([])
+  expect(rule({ given: 1 })).toBe(misfit)
+})
+
+test('one bad item makes a list unreadable, and too many of them', () => {
+  const rule = rules.listOf(rules.mapped(rules.wholeNumber(), String), 2)
+  expect([rule([1, 2]), rule([1, '2']), rule([1, 2, 3]), rule({ 0: 1 })]).toEqual([['1', '2'], misfit, misfit, misfit])
+})
+
+test('words, lengths and what stands for a missing field', () => {
+  const word = rules.oneOf('new', 'edit')
+  expect([word('edit'), word('other'), rules.textOf(1, 2)('abc'), rules.textOf(1, 2)('')]).toEqual([
+    'edit',
+    misfit,
+    misfit,
+    misfit,
+  ])
+  expect([rules.otherwise(rules.text, 'x')(undefined), rules.otherwise(rules.text, 'x')(null)]).toEqual(['x', misfit])
+})

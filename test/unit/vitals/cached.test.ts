@@ -1,0 +1,54 @@
+// One reading for many askers.
+import { expect, test } from 'vitest'
+import { cached } from '../../../src/vitals/cached.ts'
+import { inTime } from '../../../src/vitals/in-time.ts'
+
+function counting(load: (count: number) => Promise<number>) {
+  const state = { now: 0, loads: 0 }
+  const read = cached(
+    1_000,
+    () => state.now,
+    () => {
+      state.loads += 1
+      return load(state.loads)
+    },
+  )
+  return { state, read }
+}
+
+test('is shared while it is fresh, and read again afterwards', async () => {
+  const { state, read } = counting(async (count) => count)
+  expect(await Promise.all([read(), read(), read()])).toEqual([1, 1, 1])
+  state.now = 999
+  expect(await read()).toBe(1)
+  state.now = 1_000
+  expect(await read()).toBe(2)
+})
+
+test('shares a failure, and tries again afterwards', async () => {
+  const { state, read } = counting(async (count) => {
+    if (count === 1) throw new Error('down')
+    return count
+  })
+  await expect(Promise.all([read(), read()])).rejects.toThrow('down')
+  state.now = 1_000
+  expect(await read()).toBe(2)
+})
+
+test('does not pile readings up behind one that is under way', async () => {
+  let finish: (value: number) => void = () => {}
+  const { state, read } = counting((count) =>
+    count === 1 ? new Promise((resolve) => (finish = resolve)) : Promise.resolve(count),
+  )
+  const first = read()
+  state.now = 60_000
+  const second = read()
+  expect(state.loads).toBe(1)
+  finish(7)
+  expect(await Promise.all([first, second])).toEqual([7, 7])
+  expect(await read()).toBe(2)
+})
+
+test('a reading that hangs ends with a reason', async () => {
+  await expect(inTime(10, new Promise<never>(() => {}))).rejects.toMatchObject({ code: 'storage_unavailable' })
+})

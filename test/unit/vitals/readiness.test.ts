@@ -1,0 +1,91 @@
+// Readiness: what turns it red, what is merely shown, and that it answers in time when the database does not.
+import { expect, test } from 'vitest'
+import { type ReadinessDeps, readReadiness } from '../../../src/vitals/readiness.ts'
+import type { VitalSign } from '../../../src/vitals/vitals-store.ts'
+
+const never = () => new Promise<never>(() => {})
+const sign = (changes: Partial<VitalSign>): VitalSign => ({
+  kind: 'message',
+  connection: 'c/default',
+  state: 'answered',
+  reason: '',
+  standing: 1,
+  ever: 1,
+  oldestMs: null,
+  lastMs: null,
+  ...changes,
+})
+const well: ReadinessDeps = {
+  probe: async () => {},
+  isCommitAnswered: () => true,
+  readSigns: async () => [],
+  loops: () => ({ turns: 10, sends: 10, timers: 10, leases: 10 }),
+  connections: ['c/default', 'd/default'],
+  monotonicMs: () => performance.now(),
+  patienceMs: 15_000,
+}
+const problems = async (changes: Partial<ReadinessDeps>) =>
+  (await readReadiness({ ...well, ...changes })).problems.map((problem) => problem.code)
+
+test.each([
+  ['the database refuses', { probe: () => Promise.reject(new Error('no')) }, ['storage_unavailable']],
+  ['the database hangs', { probe: never, readSigns: never }, ['storage_unavailable']],
+  ['commits are taken and never answered', { isCommitAnswered: () => false }, ['storage_hangs']],
+  ['the turns loop hangs', { loops: () => ({ ...well.loops(), turns: 15_001 }) }, ['pump_stalled']],
+  ['the sends loop hangs', { loops: () => ({ ...well.loops(), sends: 60_000 }) }, ['pump_stalled']],
+  ['leases are no longer renewed', { loops: () => ({ ...well.loops(), leases: 60_000 }) }, ['leases_stalled']],
+] satisfies [string, Partial<ReadinessDeps>, string[]][])('is red when %s', async (_name, changes, codes) => {
+  expect(await problems(changes)).toEqual(codes)
+})
+
+test.each([
+  ['a channel has been silent for a year', { readSigns: async () => [sign({ lastMs: 3e10 })] }],
+  ['only the numbers cannot be read', { readSigns: () => Promise.reject(new Error('deadline')) }],
+  ['this process has no loops', { loops: () => ({ turns: null, sends: null, timers: null, leases: null }) }],
+] satisfies [string, Partial<ReadinessDeps>][])('is green when %s', async (_name, changes) => {
+  expect(await problems(changes)).toEqual([])
+})
+
+test('tells a remedy with every problem', async () => {
+  const { problems: found } = await readReadiness({
+    ...well,
+    isCommitAnswered: () => false,
+    loops: () => ({ ...well.loops(), timers: 1e6 }),
+  })
+  expect(found.map((problem) => problem.remedy)).toEqual([
+    expect.stringContaining('locks'),
+    expect.stringContaining('the timers loop'),
+  ])
+})
+
+test('shows ages and open work of every connection, and the worst of all', async () => {
+  const signs = [
+    sign({ lastMs: 9_000 }),
+    sign({ state: 'queued', standing: 3, oldestMs: 4_000, lastMs: 2_000 }),
+    sign({ kind: 'call', state: 'delivered', lastMs: 7_000 }),
+    sign({ kind: 'call', state: 'retry', standing: 2, oldestMs: 61_000 }),
+    sign({ kind: 'call', state: 'unknown', standing: 5, lastMs: 1 }),
+  ]
+  const { detail } = await readReadiness({ ...well, readSigns: async () => signs })
+  expect(detail).toMatchObject({ lastInboundAge: 2, lastOutboundAge: 7, lag: 61, loops: { turns: 0.01 } })
+  expect(detail.connections).toEqual([
+    {
+      connection: 'c/default',
+      lastInboundAge: 2,
+      lastOutboundAge: 7,
+      waiting: 3,
+      oldestWaitingAge: 4,
+      openCalls: 2,
+      oldestDueCallAge: 61,
+    },
+    {
+      connection: 'd/default',
+      lastInboundAge: null,
+      lastOutboundAge: null,
+      waiting: 0,
+      oldestWaitingAge: null,
+      openCalls: 0,
+      oldestDueCallAge: null,
+    },
+  ])
+})
