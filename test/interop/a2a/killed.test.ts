@@ -22,7 +22,7 @@ export default defineConfig({
 `
 
 describeBeside('a gateway that is killed', await findSdk(), (start) => {
-  // Side by side: most of it is waiting for a lease to run out.
+  // Side by side: most of it is waiting.
   test.concurrent.each([
     ['while the task is at work', 'slow 2500', 700, 'one two'],
     ['before the task was told', 'late words', 200, 'You said: words'],
