@@ -25,7 +25,7 @@ export async function unpackDebian(...packages: readonly string[]): Promise<Peer
   if (process.platform !== 'linux') return { problem: `${packages[0]} comes from Debian packages, which are for Linux` }
   const root = join(tmpdir(), `parley-debian-${packages.join('-')}-of-${process.getuid?.()}`)
   const unpacked = await provePeer(
-    `Debian's ${packages.join(' and ')}`,
+    `${packages[0]} from Debian`,
     { module: root },
     async () => existsSync(root) || unpackInto(root, packages),
     240_000,
