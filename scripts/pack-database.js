@@ -7,18 +7,16 @@ import { onModernNode } from '../bin/modern-node.js'
 import { root } from './bundle.js'
 
 await onModernNode(async () => {
-  const { findBinaries, verifyBinaries } = await import('../src/node/embedded-postgres/binaries.ts')
+  const { verifyBinaries } = await import('../src/node/embedded-postgres/binaries.ts')
   const { createCluster } = await import('../src/node/embedded-postgres/cluster.ts')
-  const { chooseRunAs, openFolders } = await import('../src/node/embedded-postgres/run-as.ts')
+  const { preparePrograms } = await import('../src/node/embedded-postgres/programs.ts')
   const { packCluster } = await import('../src/node/embedded-postgres/template.ts')
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-template-'))
   try {
     const folder = join(dataDir, 'postgres')
-    const binaries = await findBinaries(join(dataDir, 'libraries'))
-    await verifyBinaries(binaries, 'all')
-    const runAs = await chooseRunAs({ dataDir, folder, ...binaries })
-    await openFolders(runAs, { dataDir, folder })
-    await createCluster({ dataDir, folder, binaries, runAs })
+    const programs = await preparePrograms(dataDir, folder)
+    await verifyBinaries(programs.binaries, 'all')
+    await createCluster(programs)
     await packCluster(folder, join(root, 'dist', 'database-template.br'))
   } finally {
     await rm(dataDir, { recursive: true, force: true })

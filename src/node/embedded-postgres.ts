@@ -6,7 +6,7 @@ import type { Log } from '../contract/index.ts'
 import { GatewayError } from '../contract/index.ts'
 import { statement } from '../storage/database.ts'
 import { openPostgres } from '../storage/postgres.ts'
-import { findBinaries, verifyBinaries } from './embedded-postgres/binaries.ts'
+import { verifyBinaries } from './embedded-postgres/binaries.ts'
 import {
   clusterExists,
   createCluster,
@@ -15,7 +15,7 @@ import {
   roleName,
 } from './embedded-postgres/cluster.ts'
 import { socketName } from './embedded-postgres/postmaster.ts'
-import { chooseRunAs, openFolders } from './embedded-postgres/run-as.ts'
+import { preparePrograms } from './embedded-postgres/programs.ts'
 import {
   findServer,
   type Server,
@@ -58,15 +58,13 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const dataDir = await realpath(options.dataDir)
   const folder = embeddedFolder(dataDir)
   refuseOlderFolder(dataDir)
-  const binaries = await findBinaries(join(dataDir, 'postgres-libraries'))
   const isNew = !clusterExists(folder)
   if (isNew) options.tell?.(`Creating the database in ${folder} (only the first start does this) …`)
-  await verifyBinaries(binaries, isNew ? 'all' : 'postgres')
-  const runAs = await chooseRunAs({ dataDir, folder, ...binaries })
-  await openFolders(runAs, { dataDir, folder })
-  if (isNew) await createCluster({ dataDir, folder, binaries, runAs })
+  const programs = await preparePrograms(dataDir, folder)
+  await verifyBinaries(programs.binaries, isNew ? 'all' : 'postgres')
+  if (isNew) await createCluster(programs)
   await requireSameVersion(folder)
-  const place = { folder, binaries, runAs, settings: options.settings ?? {} }
+  const place = { ...programs, settings: options.settings ?? {} }
   const server = await unlessQuick(
     findOrStart(place, dataDir),
     options.tell,

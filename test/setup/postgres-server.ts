@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
-import { findBinaries } from '../../src/node/embedded-postgres/binaries.ts'
 import { createCluster, roleName } from '../../src/node/embedded-postgres/cluster.ts'
 import { clearRemains, isAlive, readPostmaster, signalProcess } from '../../src/node/embedded-postgres/postmaster.ts'
-import { chooseRunAs, commandAs, openFolders } from '../../src/node/embedded-postgres/run-as.ts'
+import { preparePrograms } from '../../src/node/embedded-postgres/programs.ts'
+import { commandAs } from '../../src/node/embedded-postgres/run-as.ts'
 import { shortFolder } from '../../src/node/socket-path.ts'
 
 export type PostgresServer = {
@@ -48,10 +48,9 @@ export async function startPostgresServer({ isDurable }: PostgresServerOptions):
     await rm(dataDir, { recursive: true, force: true })
   }
   try {
-    const binaries = await findBinaries(join(dataDir, 'libraries'))
-    const runAs = await chooseRunAs({ dataDir, folder, ...binaries })
-    await openFolders(runAs, { dataDir, folder })
-    await createCluster({ dataDir, folder, binaries, runAs })
+    const programs = await preparePrograms(dataDir, folder)
+    const { binaries, runAs } = programs
+    await createCluster(programs)
     const port = await freePort()
     const args = ['-D', folder, ...serverFlags(port, isDurable)]
     const start = async (): Promise<void> => {

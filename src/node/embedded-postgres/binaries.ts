@@ -2,7 +2,21 @@
 // pinned here before one of them runs for the first time.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { access, chmod, constants, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises'
+import {
+  access,
+  chmod,
+  constants,
+  cp,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { GatewayError } from '../../contract/index.ts'
@@ -11,7 +25,6 @@ export type Binaries = {
   readonly native: string
   readonly postgres: string
   readonly initdb: string
-  readonly share: string
   /** Where else to look for libraries; empty: they find each other. */
   readonly libraryPath: string
 }
@@ -49,10 +62,13 @@ const loaders: Readonly<Record<string, string>> = {
 /** `from` is a file of the installation that must find the package; `linkFolder` holds links where the package cannot. */
 export async function findBinaries(linkFolder: string, from: string = import.meta.url): Promise<Binaries> {
   const native = nativeFolder(from)
-  const [postgres, initdb] = [join(native, 'bin', 'postgres'), join(native, 'bin', 'initdb')]
-  for (const path of [postgres, initdb]) await makeExecutable(path)
-  const libraryPath = await linkLibraries(native, linkFolder)
-  return { native, postgres, initdb, share: join(native, 'share', 'postgresql'), libraryPath }
+  const found = programsIn(native, '')
+  for (const path of [found.postgres, found.initdb]) await makeExecutable(path)
+  return { ...found, libraryPath: await linkLibraries(native, linkFolder) }
+}
+
+function programsIn(native: string, libraryPath: string): Binaries {
+  return { native, postgres: join(native, 'bin', 'postgres'), initdb: join(native, 'bin', 'initdb'), libraryPath }
 }
 
 function nativeFolder(from: string): string {
@@ -71,6 +87,29 @@ function nativeFolder(from: string): string {
 
 function missing(text: string): GatewayError {
   return new GatewayError('config_invalid', `[storage] ${text}; or set DATABASE_URL to a PostgreSQL server`)
+}
+
+/** For root alone, who may write there and nobody else. */
+const copiesFolder = '/var/cache/parley'
+
+/** A copy where every user can run it, for root's packages below a folder that only root can enter; undefined: it cannot be made. */
+export async function copyBinaries({ native }: Binaries): Promise<Binaries | undefined> {
+  const copy = join(copiesFolder, `postgres-${packageVersion}`)
+  const expected = pinned[`${process.platform}-${process.arch}`]?.all
+  try {
+    if ((await digestFolder(copy).catch(() => '')) !== expected) {
+      await mkdir(copiesFolder, { recursive: true, mode: 0o755 })
+      const fresh = await mkdtemp(`${copy}-`)
+      await cp(native, fresh, { recursive: true, filter: async (path) => !(await lstat(path)).isSymbolicLink() })
+      await chmod(fresh, 0o755)
+      await rm(copy, { recursive: true, force: true })
+      await rename(fresh, copy)
+    }
+    await linkLibraries(copy, copy)
+    return programsIn(copy, '')
+  } catch {
+    return undefined
+  }
 }
 
 type Link = { readonly source: string; readonly target: string }

@@ -5,8 +5,9 @@ import { chown, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promi
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { GatewayError } from '../../contract/index.ts'
-import { type Binaries, majorVersion } from './binaries.ts'
-import { ownerOf, type RunAs, runProgram } from './run-as.ts'
+import { majorVersion } from './binaries.ts'
+import type { Programs } from './programs.ts'
+import { ownerOf, runProgram } from './run-as.ts'
 import { hasTemplate, templateFile, unpackCluster } from './template.ts'
 
 /** Role and database. */
@@ -25,15 +26,8 @@ export function clusterExists(folder: string): boolean {
   return existsSync(join(folder, 'PG_VERSION'))
 }
 
-export type NewCluster = {
-  readonly dataDir: string
-  readonly folder: string
-  readonly binaries: Binaries
-  readonly runAs: RunAs
-}
-
 /** Filled under another name and then renamed: a start that dies half-way leaves nothing that looks like a database. */
-export async function createCluster(made: NewCluster): Promise<void> {
+export async function createCluster(made: Programs): Promise<void> {
   const { dataDir, folder, runAs } = made
   await removeUnfinished(dataDir)
   const fresh = join(dataDir, `${unfinished}${randomBytes(6).toString('hex')}`)
@@ -61,7 +55,7 @@ export async function createCluster(made: NewCluster): Promise<void> {
 }
 
 /** Undefined, or why it could not be. */
-async function fill(folder: string, characterType: string, made: NewCluster): Promise<string | undefined> {
+async function fill(folder: string, characterType: string, made: Programs): Promise<string | undefined> {
   if (made.runAs.kind !== 'self' || hasName()) return runInitdb(folder, characterType, made)
   // initdb looks up the name of its user, which a container started with --user 12345 does not have.
   if (hasTemplate()) {
@@ -71,11 +65,7 @@ async function fill(folder: string, characterType: string, made: NewCluster): Pr
   return runInitdb(folder, characterType, { ...made, runAs: { kind: 'namespace' } })
 }
 
-function runInitdb(
-  folder: string,
-  characterType: string,
-  { binaries, runAs }: NewCluster,
-): Promise<string | undefined> {
+function runInitdb(folder: string, characterType: string, { binaries, runAs }: Programs): Promise<string | undefined> {
   return runProgram(runAs, binaries.initdb, binaries.libraryPath, [
     `--pgdata=${folder}`,
     `--username=${roleName}`,

@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process'
 import { chmod, chown, lchown, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { GatewayError } from '../../contract/index.ts'
 
 type Ids = { readonly uid: number; readonly gid: number }
 
@@ -62,8 +61,8 @@ export type Places = {
   readonly libraryPath: string
 }
 
-/** The first way that works here, tried with the program itself. */
-export async function chooseRunAs(places: Places): Promise<RunAs> {
+/** The first way that works here, tried with the program itself; undefined where none does. */
+export async function chooseRunAs(places: Places): Promise<RunAs | undefined> {
   if (process.getuid?.() !== 0) return { kind: 'self' }
   const found = await stat(places.folder).catch(() => undefined)
   const other = found !== undefined && found.uid !== 0 ? { uid: found.uid, gid: found.gid } : await findAccount()
@@ -75,14 +74,14 @@ export async function chooseRunAs(places: Places): Promise<RunAs> {
   for (const way of [...ways, ...(process.platform === 'linux' ? withCapability : [])]) {
     if (await works(way, places)) return way
   }
-  throw new GatewayError(
-    'config_invalid',
-    `[storage] PostgreSQL does not run as root, and no other user can reach ${places.dataDir}; run Parley as an ordinary user, choose a folder that others may enter with PARLEY_DATA_DIR, or set DATABASE_URL`,
-  )
+  return undefined
 }
 
 async function works(way: RunAs, { dataDir, postgres, libraryPath }: Places): Promise<boolean> {
-  if (way.kind === 'user' && !(await canEnter(way, [dirname(dataDir), dirname(postgres)]))) return false
+  if (way.kind === 'user' && !(await canEnter(way, [dirname(dataDir)]))) return false
+  // The programs look for each other by access(2), which knows no capabilities.
+  const other = ownerOf(way)
+  if (other !== undefined && !(await canEnter(other, [dirname(postgres)]))) return false
   // A shell enters the folder first: what the namespace and the capability can reach, mode bits do not tell.
   const probe = ['-c', 'cd -- "$0" && exec "$1" --version', dataDir, postgres]
   const command =

@@ -14,7 +14,8 @@ import {
   verifyBinaries,
 } from '../../../src/node/embedded-postgres/binaries.ts'
 import { createCluster, requireSameVersion } from '../../../src/node/embedded-postgres/cluster.ts'
-import { canEnter, chooseRunAs, commandAs, openFolders } from '../../../src/node/embedded-postgres/run-as.ts'
+import { preparePrograms } from '../../../src/node/embedded-postgres/programs.ts'
+import { canEnter, commandAs, openFolders } from '../../../src/node/embedded-postgres/run-as.ts'
 import { trimLog } from '../../../src/node/embedded-postgres/server.ts'
 import { packCluster, unpackCluster } from '../../../src/node/embedded-postgres/template.ts'
 
@@ -140,11 +141,8 @@ test('the server sees nothing of our environment but the path', () => {
 test('a packed database folder is unpacked as it was', async () => {
   const dataDir = join(folder, 'data')
   await mkdir(dataDir)
-  const binaries = await findBinaries(join(folder, 'links'))
   const made = join(dataDir, 'postgres')
-  const runAs = await chooseRunAs({ dataDir, folder: made, ...binaries })
-  await openFolders(runAs, { dataDir, folder: made })
-  await createCluster({ dataDir, folder: made, binaries, runAs })
+  await createCluster(await preparePrograms(dataDir, made))
   await packCluster(made, join(folder, 'template.br'))
   expect((await stat(join(folder, 'template.br'))).size).toBeLessThan(3 * 1024 * 1024)
   const again = join(folder, 'again')
