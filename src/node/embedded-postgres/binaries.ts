@@ -94,16 +94,18 @@ const copiesFolder = '/var/cache/parley'
 
 /** A copy where every user can run it, for root's packages below a folder that only root can enter; undefined: it cannot be made. */
 export async function copyBinaries({ native }: Binaries): Promise<Binaries | undefined> {
-  const copy = join(copiesFolder, `postgres-${packageVersion}`)
+  const folder = join(copiesFolder, `postgres-${packageVersion}`)
+  const copy = join(folder, 'native')
   const expected = pinned[`${process.platform}-${process.arch}`]?.all
   try {
     if ((await digestFolder(copy).catch(() => '')) !== expected) {
       await mkdir(copiesFolder, { recursive: true, mode: 0o755 })
-      const fresh = await mkdtemp(`${copy}-`)
-      await cp(native, fresh, { recursive: true, filter: async (path) => !(await lstat(path)).isSymbolicLink() })
+      const fresh = await mkdtemp(`${folder}-`)
+      const isNoLink = async (path: string): Promise<boolean> => !(await lstat(path)).isSymbolicLink()
+      await cp(native, join(fresh, 'native'), { recursive: true, filter: isNoLink })
       await chmod(fresh, 0o755)
-      await rm(copy, { recursive: true, force: true })
-      await rename(fresh, copy)
+      await rm(folder, { recursive: true, force: true })
+      await rename(fresh, folder)
     }
     await linkLibraries(copy, copy)
     return programsIn(copy, '')

@@ -454,7 +454,7 @@ describe.skipIf(!isRoot)(`as root${isRoot ? '' : ' (the tests run as another use
   })
 
   const noNamespaces = spawnSync('unshare', ['--user', '--map-user=65534', 'true']).status !== 0
-  test.each(['user', 'namespace', 'capability'] as const)(
+  test.for(['user', 'namespace', 'capability'] as const)(
     'a server runs by way of a %s, and the folder goes on with another way',
     async (kind, { skip }) => {
       if (kind === 'namespace' && noNamespaces) skip('no user namespaces here')
