@@ -104,8 +104,12 @@ export async function copyBinaries({ native }: Binaries): Promise<Binaries | und
       const isNoLink = async (path: string): Promise<boolean> => !(await lstat(path)).isSymbolicLink()
       await cp(native, join(fresh, 'native'), { recursive: true, filter: isNoLink })
       await chmod(fresh, 0o755)
-      await rm(folder, { recursive: true, force: true })
-      await rename(fresh, folder)
+      // Another start may have made it meanwhile, and may already run it.
+      if ((await digestFolder(copy).catch(() => '')) === expected) await rm(fresh, { recursive: true })
+      else {
+        await rm(folder, { recursive: true, force: true })
+        await rename(fresh, folder)
+      }
     }
     await linkLibraries(copy, copy)
     return programsIn(copy, '')
