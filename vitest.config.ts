@@ -34,9 +34,17 @@ const special: Partial<Record<SuiteName, TestProjectInlineConfiguration['test']>
   interop: { isolate: true, testTimeout: 120_000 },
 }
 
+/** A file that lists others changes with them; vitest knows these calls only without type arguments. */
+const listingsAreNotCached: Vite.Plugin = {
+  name: 'listings-are-not-cached',
+  configureVitest({ experimental_defineCacheKeyGenerator: decide }) {
+    decide(({ sourceCode }) => (sourceCode.includes('import.meta.glob') ? false : undefined))
+  },
+}
+
 async function projectOf(name: SuiteName): Promise<TestProjectInlineConfiguration> {
   const files = { name, ...filesToRun(name), globalSetup: suites[name].needs.flatMap((need) => setups[need]) }
-  if (name !== 'workerd') return { test: { ...shared, ...special[name], ...files } }
+  if (name !== 'workerd') return { plugins: [listingsAreNotCached], test: { ...shared, ...special[name], ...files } }
   // Its plugin takes seconds to load.
   const { workerdPlugins } = await import('./test/runtime/workerd-plugins.ts')
   return { plugins: workerdPlugins(), test: { testTimeout: 60_000, hookTimeout: 30_000, allowOnly: false, ...files } }
@@ -50,17 +58,8 @@ function runnableSuites(): readonly SuiteName[] {
     : selected
 }
 
-/** A file that lists others changes with them; vitest knows these calls only without type arguments. */
-const listingsAreNotCached: Vite.Plugin = {
-  name: 'listings-are-not-cached',
-  configureVitest({ experimental_defineCacheKeyGenerator: decide }) {
-    decide(({ sourceCode }) => (sourceCode.includes('import.meta.glob') ? false : undefined))
-  },
-}
-
 export default defineConfig(
   async (): Promise<ViteUserConfig> => ({
-    plugins: [listingsAreNotCached],
     test: {
       projects: await Promise.all(runnableSuites().map(projectOf)),
       maxWorkers: Number(process.env['PARLEY_TEST_WORKERS'] ?? 3),

@@ -1,6 +1,9 @@
 // The program itself, as a person starts it: the built bundle in a process of its own, on a free port.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { inject } from 'vitest'
+import type { TestDatabase } from '../setup/databases.ts'
+import { takeDatabase } from '../setup/pooled-database.ts'
 
 const checkoutBin = fileURLToPath(new URL('../../bin/parley.js', import.meta.url))
 const startMs = 60_000
@@ -26,10 +29,23 @@ export type ParleyOptions = {
   /** How long it may take to come up. */
   readonly patienceMs?: number
   readonly ids?: { readonly uid: number; readonly gid: number }
+  /** On the run's PostgreSQL, the same for every start in a folder, unless the test is about the one that the gateway brings. */
+  readonly database?: 'server' | 'embedded'
   /** Another installation's program. */
   readonly bin?: string
   /** A command that runs it, such as one that enters a namespace. */
   readonly within?: readonly string[]
+}
+
+/** Left to the end of the run, which ends the server. */
+const databases = new Map<string, Promise<TestDatabase>>()
+
+async function serverOf(dataDir: string): Promise<Record<string, string>> {
+  const { url } = inject('postgres')
+  if (url === '') return {}
+  const database = databases.get(dataDir) ?? takeDatabase(url)
+  databases.set(dataDir, database)
+  return { DATABASE_URL: (await database).url }
 }
 
 const adminToken = 'operator-token-of-the-tests'
@@ -41,10 +57,12 @@ export async function startParley({
   env = {},
   patienceMs = startMs,
   ids,
+  database = 'server',
   bin = checkoutBin,
   within = [],
 }: ParleyOptions): Promise<ParleyProcess> {
   const [command = '', ...words] = [...within, process.execPath, bin, 'start', ...args]
+  const server = database === 'server' ? await serverOf(dataDir) : {}
   const child = spawn(command, words, {
     cwd: dataDir,
     env: {
@@ -54,6 +72,7 @@ export async function startParley({
       PARLEY_ADMIN_TOKEN: adminToken,
       // Its port is the same for all of them.
       EMAIL_CHANNEL: 'off',
+      ...server,
       ...env,
     },
     ...ids,

@@ -107,7 +107,7 @@ export async function openMailStage({ dovecot: files, curl }: MailPeers, way: Wa
       desk.answer = given
     },
     async start() {
-      gateway = await startParley({ dataDir, patienceMs: 150_000 })
+      gateway = await startParley({ dataDir, database: 'embedded', patienceMs: 150_000 })
       return gateway
     },
     async cutMailServer() {

@@ -79,7 +79,7 @@ export async function openStage(wanted: Wanted): Promise<Stage> {
       if (!folders.includes(dataDir)) folders.push(dataDir)
       await writeFile(join(dataDir, 'parley.config.mjs'), configText(connection, model.baseUrl, bank.url))
       const env = postgres === undefined ? {} : { DATABASE_URL: postgres.url }
-      const gateway = await startParley({ dataDir, env, patienceMs: 150_000 })
+      const gateway = await startParley({ dataDir, env, database: 'embedded', patienceMs: 150_000 })
       running.push(gateway)
       latest = { dataDir, env }
       return gateway

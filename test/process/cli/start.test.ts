@@ -152,7 +152,11 @@ test('parley migrate prepares a folder and ends', async () => {
 test('a start with nothing set up says where mail is taken, and where the answers to it go', async () => {
   const dataDir = join(folder, 'mail')
   await mkdir(dataDir)
-  const running = await startParley({ dataDir, env: { EMAIL_CHANNEL: 'on', EMAIL_SMTP_PORT: '0' } })
+  const running = await startParley({
+    dataDir,
+    database: 'embedded',
+    env: { EMAIL_CHANNEL: 'on', EMAIL_SMTP_PORT: '0' },
+  })
   try {
     const [said] = /^Connection: email.*$/m.exec(running.output()) ?? []
     expect(said?.replace(/:\d+;/, ':port;')).toBe(

@@ -26,7 +26,10 @@ describe('the gateway as a process', () => {
     gateway = await start()
   })
   afterAll(async () => {
-    gateway.child.kill('SIGKILL')
+    // In order: a database that outlives its gateway would still write into the folder.
+    const gone = new Promise((resolve) => gateway.child.once('exit', resolve))
+    gateway.child.kill('SIGTERM')
+    await gone
     expect(api.unexpected).toEqual([])
     await api.close()
     await rm(folder, { recursive: true, force: true })

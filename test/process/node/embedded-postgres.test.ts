@@ -32,7 +32,7 @@ async function newFolder(): Promise<string> {
 }
 
 async function start(dataDir: string, ids?: { uid: number; gid: number }): Promise<ParleyProcess> {
-  const running = await startParley({ dataDir, ...(ids === undefined ? {} : { ids }) })
+  const running = await startParley({ dataDir, database: 'embedded', ...(ids === undefined ? {} : { ids }) })
   started.push(running)
   return running
 }
@@ -278,7 +278,7 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     running = await start(dataDir)
     await running.kill()
     const pid = await serverPid(dataDir)
-    running = await startParley({ dataDir, env: { PARLEY_POSTGRES_OPTIONS: 'work_mem=7MB' } })
+    running = await startParley({ dataDir, database: 'embedded', env: { PARLEY_POSTGRES_OPTIONS: 'work_mem=7MB' } })
     started.push(running)
     expect(await isServerOf(pid, serverFolder(dataDir))).toBe(false)
     const database = await connect(dataDir)
@@ -375,7 +375,12 @@ describe('a new folder', { timeout: slow }, () => {
       const dataDir = join(home, 'data')
       await mkdir(dataDir)
       await chown(dataDir, uid, gid)
-      const running = await startParley({ dataDir, ids: { uid, gid }, bin: join(home, 'bin', 'parley.js') })
+      const running = await startParley({
+        dataDir,
+        database: 'embedded',
+        ids: { uid, gid },
+        bin: join(home, 'bin', 'parley.js'),
+      })
       started.push(running)
       expect((await running.ask('r1', 'hello')).status).toBe(200)
       expect(existsSync(join(home, name, 'native', 'lib', 'libpq.so.5'))).toBe(false)
@@ -425,7 +430,8 @@ describe.skipIf(!canLeave)(
     test('a second gateway is refused while the first runs, and while only its PostgreSQL does', async () => {
       const dataDir = await newFolder()
       const running = await start(dataDir)
-      const inside = (): Promise<ParleyProcess> => startParley({ dataDir, within: otherNamespace })
+      const inside = (): Promise<ParleyProcess> =>
+        startParley({ dataDir, database: 'embedded', within: otherNamespace })
       await expect(inside()).rejects.toThrow('another Parley process uses')
       await running.kill()
       await expect(inside()).rejects.toThrow('in another container perhaps')
