@@ -8,7 +8,7 @@ import { describeBeside } from '../peer.ts'
 import { comesAlive, differences } from './judge-piece.ts'
 import { tdlib } from './tdlib.ts'
 
-const answers = corpusAnswers(join(import.meta.dirname, '..', '..', 'rendering', 'corpus', 'answers'))
+const answers = corpusAnswers(join(import.meta.dirname, '..', '..', 'unit', 'rendering', 'corpus', 'answers'))
 
 describeBeside('the corpus, read by TDLib', tdlib, (peer) => {
   const pieces = () =>
