@@ -73,7 +73,7 @@ describeBeside('the first steps with mail, as docs/email.md tells them', parts, 
 function steps(first: string, second: string): string {
   const hand = 'swaks --server 127.0.0.1:2525 --from ada@people.example --to demo@parley.localhost'
   const answered = (count: number) =>
-    `for i in $(seq 300); do [ "$(ls .parley/mail | wc -l)" -ge ${count} ] && break; sleep 0.1; done`
+    `for i in $(seq 300); do [ "$(ls .parley/mail/*.eml 2> /dev/null | wc -l)" -ge ${count} ] && break; sleep 0.1; done`
   return `set -e
 '${process.execPath}' '${join(root, 'bin/parley.js')}' start > start.txt 2>&1 &
 gateway=$!
