@@ -131,7 +131,7 @@ export async function openFolders(
   }
   const { uid, gid } = owner ?? { uid: 0, gid: 0 }
   const found = await stat(folder).catch(() => undefined)
-  if (found !== undefined && found.uid !== uid) await chownAll(folder, uid, gid)
+  if (found?.isDirectory() === true && found.uid !== uid) await chownAll(folder, uid, gid)
 }
 
 async function chownAll(path: string, uid: number, gid: number): Promise<void> {
