@@ -1,5 +1,6 @@
 // One project per suite of test/setup/suites.ts, each with the setup it needs: a unit test waits for no database and no build.
 // Workers keep their modules between files: loading drizzle-orm once per file costs minutes.
+import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectInlineConfiguration, type ViteUserConfig } from 'vitest/config'
 import type { Vite } from 'vitest/node'
 import { workerdProblem } from './test/runtime/workerd-problem.ts'
@@ -62,7 +63,8 @@ export default defineConfig(
   async (): Promise<ViteUserConfig> => ({
     test: {
       projects: await Promise.all(runnableSuites().map(projectOf)),
-      maxWorkers: Number(process.env['PARLEY_TEST_WORKERS'] ?? 3),
+      // More than cores: a test mostly waits, for a database, a process or a clock.
+      maxWorkers: Math.min(8, availableParallelism() + 2),
       sequence: { sequencer: BySuite },
       teardownTimeout: 10_000,
       reporters: ['default', summaryReporter(process.env['PARLEY_TEST_SUMMARY'])],

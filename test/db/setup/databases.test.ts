@@ -7,6 +7,7 @@ import {
   dropPostgresDatabase,
   prepareTemplate,
 } from '../../setup/databases.ts'
+import { takeDatabase } from '../../setup/pooled-database.ts'
 
 async function query(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
   const sql = postgres(url, { max: 1, onnotice: () => {} })
@@ -56,6 +57,36 @@ describeOnPostgres('test databases', (adminUrl) => {
     await expect(sql`select 1`).rejects.toThrow()
     await sql.end({ timeout: 1 })
   })
+
+  test('a database that was used is given again: empty, with nobody connected, and not before it was given back', async () => {
+    const first = await takeDatabase(adminUrl)
+    const beside = await takeDatabase(adminUrl)
+    expect(beside.name).not.toBe(first.name)
+    await query(first.url, "insert into connection_limits (tenant, connection, scope) values ('a', 'b', 'c')")
+    const left = postgres(first.url, { max: 1, onnotice: () => {} })
+    const [backend] = await left`select pg_backend_pid() as pid`
+    await first.drop()
+    const alive = await query(adminUrl, `select pid from pg_stat_activity where pid = ${backend?.['pid']}`)
+    expect(alive).toEqual([])
+    await left.end({ timeout: 1 })
+    const again = await takeDatabase(adminUrl)
+    expect(again.name).toBe(first.name)
+    expect(await query(again.url, 'select * from connection_limits')).toEqual([])
+    await again.drop()
+    await beside.drop()
+  })
+
+  test.each(['create index on inbox (message_id)', 'drop table timers'])(
+    'a database that is built differently afterwards is not given again: %s',
+    async (change) => {
+      const taken = await takeDatabase(adminUrl)
+      await query(taken.url, change)
+      await taken.drop()
+      const next = await takeDatabase(adminUrl)
+      expect(next.name).not.toBe(taken.name)
+      await next.drop()
+    },
+  )
 
   test('rejects a name that would need quoting', async () => {
     await expect(dropPostgresDatabase(adminUrl, 'x"; drop table y; --')).rejects.toThrow('not a database name')
