@@ -102,7 +102,7 @@ function readSummary(file, code) {
   }
   const failed = [...summary.failed]
   if (summary.unhandledErrors > 0) failed.push(`${summary.unhandledErrors} errors outside of any test`)
-  if (summary.passed + failed.length === 0) failed.push('no test ran')
+  if (summary.passed + failed.length + summary.skipped.length === 0) failed.push('no test ran')
   if (code !== 0 && failed.length === 0) failed.push(`vitest ended with exit code ${code}`)
   return { passed: summary.passed, failed, skipped: summary.skipped }
 }
