@@ -6,8 +6,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isServerOf, readPostmaster, socketName } from '../../../src/node/embedded-postgres/postmaster.ts'
 import { statement } from '../../../src/storage/database.ts'
+import { openPostgres } from '../../../src/storage/postgres.ts'
 import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
-
+import { clonedDatabase } from '../../setup/cloned-database.ts'
+import { describeOnPostgres } from '../../setup/databases.ts'
 import {
   clean,
   connect,
@@ -223,5 +225,24 @@ describe.sequential(`one folder through its life${isRoot ? ', as root' : ''}`, {
     ])
     await database.close()
     await running.stop()
+  })
+})
+
+describeOnPostgres('a PostgreSQL that does not sync', (adminUrl) => {
+  test('is told from one that does by the same count: a gateway on it answers, and nothing is synced', async () => {
+    const clone = await clonedDatabase(adminUrl)
+    const running = await startParley({ dataDir: await newFolder(), env: { DATABASE_URL: clone.url } })
+    const database = openPostgres({ url: clone.url, maxConnections: 1 })
+    try {
+      const before = await walSyncs(database)
+      for (let at = 0; at < 5; at += 1) expect((await running.ask(`r${at}`, 'hello', `t${at}`)).status).toBe(200)
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      expect(await walSyncs(database)).toBe(before)
+    } finally {
+      await database.close()
+      await running.stop()
+      await clone.drop()
+      await clean()
+    }
   })
 })
