@@ -17,8 +17,9 @@ const setups: Readonly<Record<Need, readonly string[]>> = {
 }
 
 const shared = {
-  testTimeout: 20_000,
-  hookTimeout: 30_000,
+  // A machine with other work to do takes several times as long.
+  testTimeout: 60_000,
+  hookTimeout: 90_000,
   allowOnly: false,
   pool: 'forks',
   isolate: false,
@@ -48,7 +49,7 @@ async function projectOf(name: SuiteName): Promise<TestProjectInlineConfiguratio
   if (name !== 'workerd') return { plugins: [listingsAreNotCached], test: { ...shared, ...special[name], ...files } }
   // Its plugin takes seconds to load.
   const { workerdPlugins } = await import('./test/runtime/workerd-plugins.ts')
-  return { plugins: workerdPlugins(), test: { testTimeout: 60_000, hookTimeout: 30_000, allowOnly: false, ...files } }
+  return { plugins: workerdPlugins(), test: { testTimeout: 60_000, hookTimeout: 90_000, allowOnly: false, ...files } }
 }
 
 /** Where workerd does not start, test/process/runtime/workerd.test.ts says so by name. */

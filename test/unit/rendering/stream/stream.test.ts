@@ -84,7 +84,7 @@ describe('sealed chunks', () => {
   ])('only grow and stay equal: %s', (_, text, limit) => {
     const fit = fitOf(limit)
     let before = sealChunks('', fit, false).sealed
-    for (let end = 0; end <= text.length; end += 3) {
+    for (let end = 0; end <= text.length; end += 7) {
       const { sealed, open } = sealChunks(text.slice(0, end), fit, false)
       expect(sealed.slice(0, before.length)).toEqual(before)
       expect(open === undefined || open.children.length > 0).toBe(true)
