@@ -1,13 +1,22 @@
 // The port of reply limits on SQL.
 import type { ReachedLimit, ReplyLimitStore } from '../identity/limits/reply-limit-store.ts'
 import type { Database } from './database.ts'
-import { spendReplies } from './statements/reply-limits.ts'
+import { makeReplyWindows, spendReplies } from './statements/reply-limits.ts'
+
+type SpentRow = ReachedLimit & { readonly isMissing: boolean }
 
 export function createReplyLimitStore(database: Database, tenant: string): ReplyLimitStore {
   return {
-    spend({ connection, limits, inboxId, subject, agent, conversationId, traceId }) {
-      const params = [tenant, connection, JSON.stringify(limits), inboxId, subject, agent, conversationId, traceId]
-      return database.query<ReachedLimit>(spendReplies, params)
+    async spend({ connection, limits, inboxId, subject, agent, conversationId, traceId }) {
+      const counted = [tenant, connection, JSON.stringify(limits)]
+      for (;;) {
+        const rows = await database.query<SpentRow>(spendReplies, [
+          ...counted,
+          ...[inboxId, subject, agent, conversationId, traceId],
+        ])
+        if (!rows.some(({ isMissing }) => isMissing)) return rows
+        await database.query(makeReplyWindows, counted)
+      }
     },
   }
 }

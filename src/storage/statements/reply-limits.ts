@@ -8,7 +8,8 @@ import { auditLines } from './audit-lines.ts'
  *   held    the windows there are, locked in a fixed order before they are read
  *   stood   how each stands; a message that was counted before may be answered again
  *   over    those that are full: then nothing is counted at all
- *   spent   counted from the row as it is: another replica may have made it just now
+ *   missing those without a row to lock: then nothing is counted either, or two replicas that come first would both count from none
+ *   spent   counted from the row as it is
  *   told    full ones, once per window, with their line in the audit log
  */
 export const spendReplies = statement(
@@ -31,10 +32,14 @@ over as materialized (
   select s.scope, s.per, s.count, s.span from stood s
   where s.n >= s.count and not exists (select 1 from stood k where k.is_known)
 ),
+missing as materialized (
+  select a.scope from asked a
+  where not exists (select 1 from held h where h.scope = a.scope) and not exists (select 1 from stood k where k.is_known)
+),
 spent as (
   insert into reply_windows as w (tenant, connection, scope, answered, expires_at)
   select $1, $2, s.scope, jsonb_build_array(jsonb_build_object('id', $4::text, 'until', now() + s.span)), now() + s.span
-  from stood s where not s.is_known and not exists (select 1 from over) order by s.scope
+  from stood s where not s.is_known and not exists (select 1 from over) and not exists (select 1 from missing) order by s.scope
   on conflict (tenant, connection, scope) do update set expires_at = greatest(w.expires_at, excluded.expires_at),
     answered = coalesce((select jsonb_agg(e) from jsonb_array_elements(w.answered) e
       where (e ->> 'until')::timestamptz > now()), '[]') || excluded.answered
@@ -61,5 +66,18 @@ told as (
     },
     order: 'd.per',
   })}
-select o.per, exists (select 1 from told t where t.scope = o.scope) as "isNews" from over o order by o.per`,
+select o.per, exists (select 1 from told t where t.scope = o.scope) as "isNews", false as "isMissing" from over o
+union all
+select '', false, true where exists (select 1 from missing) and not exists (select 1 from over)
+order by 1`,
+)
+
+/** $1 tenant, $2 connection, $3 what is counted as JSON. Empty windows, for spend_replies to lock. */
+export const makeReplyWindows = statement(
+  'make_reply_windows',
+  `
+insert into reply_windows (tenant, connection, scope, answered, expires_at)
+select $1, $2, l.scope, '[]', now() + l."perMs" * interval '1 ms'
+from json_to_recordset($3::text::json) as l(scope text, "perMs" float8) order by l.scope
+on conflict (tenant, connection, scope) do nothing`,
 )

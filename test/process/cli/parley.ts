@@ -1,10 +1,12 @@
 // The built command line as its users have it: a folder of their own, a configuration file, a gateway that runs in it.
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { inject } from 'vitest'
+import { readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
+import { stopServer } from '../../../src/node/embedded-postgres/server.ts'
 import { startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import { takeDatabase } from '../../setup/pooled-database.ts'
 import { type Ended, runInProcess } from './run-in-process.ts'
@@ -89,8 +91,18 @@ export async function createHome(
       for (const child of children) await ended(child, 'SIGKILL')
       await telegram.close()
       await taken?.drop()
-      await rm(folder, { recursive: true, force: true })
+      await endServersBelow(folder)
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 })
     },
+  }
+}
+
+/** A killed gateway leaves its PostgreSQL, which would go on writing into a folder that is being removed. */
+async function endServersBelow(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const server = join(folder, entry.name, 'postgres')
+    const pid = (await readPostmaster(server))?.pid
+    if (pid !== undefined) await stopServer({ pid }, await realpath(server))
   }
 }
 

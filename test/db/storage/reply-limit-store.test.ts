@@ -1,0 +1,24 @@
+// Answers are counted once for all, also by the first ones, which find no row to lock.
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { createReplyLimitStore } from '../../../src/storage/reply-limit-store.ts'
+import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+
+describeOnDatabase('limits of answers', (database) => {
+  test('let no more through than they say when two replicas count for the first time at once', async () => {
+    const limits = [{ per: 'sender' as const, count: 1, perMs: 60_000, scope: 'sender' }]
+    const ask = () => ({
+      ...{ connection: 'loopback/default', agent: 'demo', subject: null, traceId: 'trace', limits },
+      ...{ inboxId: crypto.randomUUID(), conversationId: crypto.randomUUID() },
+    })
+    let other: Promise<readonly unknown[]> = Promise.resolve([])
+    await database().transaction(async (sql) => {
+      const one = createReplyLimitStore({ ...database(), ...sql }, 'default')
+      expect(await one.spend(ask())).toEqual([])
+      other = createReplyLimitStore(database(), 'default').spend(ask())
+      // It has looked, and waits for what is not committed yet.
+      await delay(300)
+    })
+    expect(await other).toMatchObject([{ per: 'sender' }])
+  })
+})
