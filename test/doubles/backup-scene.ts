@@ -37,7 +37,7 @@ export async function createBackupScene(adminUrl: string): Promise<BackupScene> 
     path: (name) => join(folder, name),
     async close() {
       for (const place of places) await place.drop()
-      await rm(folder, { recursive: true, force: true })
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 })
     },
   }
 }

@@ -64,7 +64,7 @@ export default defineConfig({
     },
     async close() {
       await gateway.kill()
-      await rm(dataDir, { recursive: true, force: true })
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
     },
   }
 }

@@ -71,7 +71,7 @@ export async function openMailScene(database: Database, options: SceneOptions = 
     async close() {
       await listeners.stop()
       gateway.stop()
-      await rm(folder, { recursive: true, force: true })
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 })
     },
   }
 }

@@ -31,5 +31,5 @@ test('starts, uses its tool, and ends it with itself', async () => {
   }
   const pid = Number(/started (\d+)/.exec(await readFile(notes, 'utf8'))?.[1])
   await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), { timeout: 30_000 })
-  await rm(dataDir, { recursive: true, force: true })
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
 }, 120_000)

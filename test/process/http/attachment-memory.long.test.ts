@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await parley.stop()
-  await rm(dataDir, { recursive: true, force: true })
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
 })
 
 /** Bytes that no two calls share, so that nothing is stored as the twin of something else. */

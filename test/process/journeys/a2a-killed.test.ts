@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await gateway?.kill()
-  await rm(dataDir, { recursive: true, force: true })
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
 })
 
 const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }

@@ -112,7 +112,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     await api.close()
     await clone.drop()
     await asAdmin(`drop role ${role}`)
-    await rm(folder, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   }, 60_000)
 
   const request = async (path: string, init: RequestInit = {}) => {

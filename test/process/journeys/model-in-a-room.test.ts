@@ -40,7 +40,7 @@ describe('a model in a group', () => {
     await parley.stop()
     await api.close()
     await server.close()
-    await rm(folder, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   })
 
   type From = { readonly id: number; readonly first_name: string }

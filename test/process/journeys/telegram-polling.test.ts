@@ -30,7 +30,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await gateway?.kill()
   await api.close()
-  await rm(dataDir, { recursive: true, force: true })
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 10 })
 })
 
 function says(id: number, text: string): { update_id: number } {

@@ -32,7 +32,7 @@ describe('the gateway as a process', () => {
     await gone
     expect(api.unexpected).toEqual([])
     await api.close()
-    await rm(folder, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   })
 
   const start = async (): Promise<Running> => {

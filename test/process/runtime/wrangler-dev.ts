@@ -64,7 +64,7 @@ export async function startWranglerDev({ databaseUrl, variables, script }: Wrang
     if (killNow(child)) await ended
     // Its bundles; killed like this it cannot remove them itself.
     const ours = (await leftovers()).filter((path) => !before.includes(path))
-    for (const path of [folder, ...ours]) await rm(path, { recursive: true, force: true })
+    for (const path of [folder, ...ours]) await rm(path, { recursive: true, force: true, maxRetries: 10 })
   }
   for (let waited = 0; waited < startTimeoutMs && child.exitCode === null; waited += 50) {
     const url = /Ready on (http:\S+)/.exec(output)?.[1]

@@ -92,7 +92,7 @@ describeOnPostgres('two tenants', (adminUrl) => {
     for (const { gateway, api, folder } of tenants) {
       await gateway.stop()
       await api.close()
-      await rm(folder, { recursive: true, force: true })
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 })
     }
     await sql.end()
     await clone.drop()
