@@ -30,7 +30,16 @@ export function createCacheFolder() {
 function userCacheFolder() {
   const configured = process.env['XDG_CACHE_HOME'] || ''
   if (isAbsolute(configured)) return join(configured, 'parley')
-  const home = homedir()
+  const home = findHome()
   if (!isAbsolute(home)) return undefined
   return process.platform === 'darwin' ? join(home, 'Library', 'Caches', 'parley') : join(home, '.cache', 'parley')
+}
+
+/** A user whose number has no name (`docker run --user 12345`) may have no home either, and Node throws. */
+function findHome() {
+  try {
+    return homedir()
+  } catch {
+    return ''
+  }
 }

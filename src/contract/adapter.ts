@@ -23,7 +23,7 @@ export type Reception =
 
 /**
  * One vendor call as data. Primary calls are the answer itself; the others accompany it. `orderKey`: what it goes out in order with,
- * where that is not its conversation (ruling 20). `question` is set by the core after `render`; `expand` keeps it.
+ * where that is not its conversation. `question` is set by the core after `render`; `expand` keeps it.
  */
 export type RenderedCall = {
   readonly call: JsonObject

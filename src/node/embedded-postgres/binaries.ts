@@ -89,7 +89,7 @@ function missing(text: string): GatewayError {
   return new GatewayError('config_invalid', `[storage] ${text}; or set DATABASE_URL to a PostgreSQL server`)
 }
 
-/** For root alone, who may write there and nobody else. */
+/** Only root may write there. */
 const copiesFolder = '/var/cache/parley'
 
 /** A copy where every user can run it, for root's packages below a folder that only root can enter; undefined: it cannot be made. */

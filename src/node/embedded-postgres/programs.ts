@@ -1,4 +1,4 @@
-// PostgreSQL's programs, ready to run on a data folder as whoever can: found, and for root, whom PostgreSQL refuses, arranged.
+// PostgreSQL's programs, ready to run on a data folder: found, and for root, whom PostgreSQL refuses, as a user who can.
 import { join } from 'node:path'
 import { GatewayError } from '../../contract/index.ts'
 import { type Binaries, copyBinaries, findBinaries } from './binaries.ts'
