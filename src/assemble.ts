@@ -45,7 +45,7 @@ import { createUnpinnedFetch, sha256Hex } from './verification/index.ts'
 export type Runtime = {
   readonly fetch: typeof fetch
   /** fetch for effects: asks right before a request leaves whether it still may. Without it: `fetch`. */
-  readonly fenceFetch?: (mayLeave: (ageMs: number) => boolean) => typeof fetch
+  readonly fenceFetch?: (mayLeave: (ageMs: number) => boolean, onSend?: () => void) => typeof fetch
   readonly now: () => number
   readonly monotonicMs: () => number
   /** For addresses that somebody sent us. Without it: over `fetch`, which pins nothing. */
@@ -168,8 +168,16 @@ function fencedFetch(
   runtime: Runtime,
   { leaseMs }: TurnPolicy,
 ): Pick<GatewayDeps, 'fenceFetch'> & Pick<Runtime, 'fetch'> {
-  const fenceFetch = runtime.fenceFetch ?? (() => runtime.fetch)
+  const fenceFetch = runtime.fenceFetch ?? unfenced(runtime.fetch)
   return { fenceFetch, fetch: fenceFetch((ageMs) => ageMs < leaseMs / 3) }
+}
+
+/** Where nothing is known of bytes, a request has left as soon as it was asked for. */
+function unfenced(fetch: Runtime['fetch']): GatewayDeps['fenceFetch'] {
+  return (_mayLeave, onSend) => (input, init) => {
+    onSend?.()
+    return fetch(input, init)
+  }
 }
 
 function scopeOf(

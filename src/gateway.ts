@@ -24,6 +24,7 @@ import { type Received, receive, take, turnAway } from './gateway/receive.ts'
 import { resubmit } from './gateway/resubmit.ts'
 import { takeTurn } from './gateway/take-turn.ts'
 import { watch } from './gateway/watch.ts'
+import type { Resubmission } from './inbound/receipt-store.ts'
 import { dispatchLane } from './outbox/dispatch.ts'
 import { createQuiet, type Pump, runPump } from './pump.ts'
 import type { RunStore } from './sessions/run-store.ts'
@@ -46,8 +47,8 @@ export type Gateway = {
   readonly connectorCard: () => Promise<JsonObject | undefined>
   /** Sleeps until run events were stored here, at most so long. */
   readonly waitForEvents: (ms: number) => Promise<void>
-  /** A dead message is queued again; remains that could not be read are read again; `by` is written down. False: nothing to do. */
-  readonly resubmit: (inboxId: string, by: string) => Promise<boolean>
+  /** A dead turn is queued again; remains that could not be read are read again; `by` is written down. False: nothing to do. */
+  readonly resubmit: (inboxId: string, by: string, how?: Resubmission) => Promise<boolean>
   /** What an operator asks of a channel; what that changes is one row and one commit. */
   readonly operate: (at: GatewayConnection, asked: Asked) => Promise<Done>
   /** What paused runs wait for. Whoever decides wakes the gateway afterwards. */
@@ -88,7 +89,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     runs: deps.runs,
     connectorCard: deps.attestor.card,
     waitForEvents: deps.bells.events.wait,
-    resubmit: (inboxId, by) => resubmit(deps, inboxId, by),
+    resubmit: (inboxId, by, how) => resubmit(deps, inboxId, by, how),
     operate: (at, asked) => operate(deps, at, asked),
     waits: { tenant: deps.tenant, actions: deps.pendingActions, toolRequests: deps.toolRequests },
     people: deps.people,

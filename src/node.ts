@@ -183,7 +183,7 @@ async function nodeRuntime({ config, log, failpoint }: StartOptions): Promise<Ru
   await prepareFencedFetch()
   return {
     fetch,
-    fenceFetch: (mayLeave) => createFencedFetch(mayLeave, monotonicMs),
+    fenceFetch: (mayLeave, onSend) => createFencedFetch(mayLeave, monotonicMs, onSend),
     guardedFetch: createPinnedFetch(),
     now: Date.now,
     monotonicMs,

@@ -27,6 +27,13 @@ export type StepOptions = {
   readonly idempotent?: boolean
   /** What the step depends on; the same step with other arguments is another step. */
   readonly args?: Json
+  /** What people are told it is, should the turn break off after it; its name where there is none. */
+  readonly label?: string
+  /**
+   * False: it changes nothing outside, so it may run again until its result is stored. A turn that took no effect may still be
+   * split, and hears of an edit.
+   */
+  readonly effect?: boolean
 }
 
 export type StepContext = {
@@ -37,6 +44,8 @@ export type StepContext = {
   readonly fetch: typeof fetch
   /** For effects that need no `fetch`: throws when this turn has lost its lease. Ask right before acting. */
   readonly assertHeld: () => void
+  /** It wanted to send something with `fetch`, and not one byte has left. */
+  readonly isUnsent: () => boolean
 }
 
 /** The files of a conversation, by the id in `part.attachment`. Undefined: gone, or not of this conversation. */
@@ -78,6 +87,8 @@ export type AgentContext = {
     work: (context: StepContext) => Promise<T>,
     options?: StepOptions,
   ) => Promise<T>
+  /** Whether an earlier try of this turn has finished that step: it is read back then, and nothing needs to allow it again. */
+  readonly isFinished: (name: string, options?: Pick<StepOptions, 'args'>) => Promise<boolean>
   /** Wakes this conversation later with a signal. The timer is stored with the turn's answer. */
   readonly schedule: (name: string, dueInMs: number, payload: JsonObject) => void
   /** An extra message before the answer, stored and sent with it. */

@@ -5,39 +5,72 @@ export type StepAddress = {
   readonly conversationId: string
   readonly epoch: number
   readonly turnId: string
-  /** The turn this one was split or resubmitted from: its finished steps count for us too, and those before it. */
-  readonly parentTurn: string | null
+  /** Whose journal it is: the turn itself, or the dead one that it goes on with. */
+  readonly journalTurn: string
   readonly step: string
-  readonly argsHash: string
-  /** No arguments were declared: in a loop nothing but its position tells one use from the next. */
-  readonly isNameOnly: boolean
+}
+
+export type StepFacts = {
+  readonly isIdempotent: boolean
+  /** What people are told it is. */
+  readonly label: string
 }
 
 export type StepState =
-  /** Ours to run now; the start is committed. `keyTurn`: the turn that tried it first, under its own key. */
-  | { readonly kind: 'run'; readonly keyTurn?: string }
+  /** Ours to run now; the start is committed. */
+  | { readonly kind: 'run' }
   | { readonly kind: 'finished'; readonly result: Json }
-  | { readonly kind: 'failed'; readonly error: string }
-  /** Somebody started it and never finished; it may or may not have happened. */
-  | { readonly kind: 'unknown' }
+  /** Begun before and not finished, or failed there: it may or may not have happened. */
+  | { readonly kind: 'unknown'; readonly error: string | null }
   /** Somebody stopped the run before this step began. */
   | { readonly kind: 'stopped'; readonly by: string }
   | { readonly kind: 'lease_lost' }
 
 export type StepEnd =
   | { readonly state: 'finished'; readonly result: Json }
-  /** It threw: what it did until then was done, so it is not tried again. */
+  /** It threw: what it did until then was done, so it is not tried again unless it is idempotent. */
   | { readonly state: 'failed'; readonly error: string }
-  /** It says itself that nothing happened: a later attempt runs it again (ruling 15). */
+  /** Nothing happened: a later attempt runs it again (ruling 15). */
   | { readonly state: 'undone'; readonly error: string }
+
+export type RecordedStep = {
+  readonly step: string
+  readonly label: string | null
+  /** It may have changed something outside; false: a look-up, or a model's answer. */
+  readonly isEffect: boolean
+  readonly state: 'started' | 'finished' | 'failed' | 'undone'
+  readonly result: Json
+  readonly error: string | null
+}
+
+/** What a turn that is taken up again knows of its earlier tries. */
+export type TurnPast = {
+  readonly journalTurn: string
+  readonly steps: readonly RecordedStep[]
+  /** Which lines of its session it was shown; null: none. */
+  readonly view: TurnView | null
+  /** Lines of its session were erased since. */
+  readonly isErased: boolean
+}
+
+/** By reference: the lines of the session before `until`, the first `head` and the last `tail` of them, and what was overheard. */
+export type TurnView = {
+  readonly head: number
+  readonly tail: number
+  readonly around: number
+  readonly until: number
+}
 
 /** A step of a call to an agent elsewhere, by its name. */
 export type RemoteStep = { readonly step: string; readonly state: string; readonly result: Json | null }
 
 export interface JournalStore {
-  begin(address: StepAddress, options: { readonly isIdempotent: boolean }): Promise<StepState>
+  begin(address: StepAddress, facts: StepFacts): Promise<StepState>
   /** False: the lease was lost and nothing was written. */
   finish(address: StepAddress, end: StepEnd): Promise<boolean>
-  /** What a turn, or the one it was split from, began with agents elsewhere. */
-  remoteSteps(turnId: string, parentTurn: string | null): Promise<readonly RemoteStep[]>
+  /** A step without effect, which needs no start. False: the lease was lost and nothing was written. */
+  record(address: StepAddress, end: StepEnd, tookMs: number): Promise<boolean>
+  past(turnId: string): Promise<TurnPast>
+  /** What a turn began with agents elsewhere. */
+  remoteSteps(journalTurn: string): Promise<readonly RemoteStep[]>
 }

@@ -6,8 +6,8 @@ import type { AgentContext, AgentReply, Signal, SignalContext } from './context.
 import { type Equipped, equip, sharedBudgets } from './equip-run.ts'
 import { fieldsOf } from './fields.ts'
 import { notifyAll } from './loop/events.ts'
-import type { Model, ModelTurn } from './loop/model.ts'
-import type { LoopOptions, ResumePoint } from './loop/options.ts'
+import type { Model } from './loop/model.ts'
+import type { AnsweredTurn, LoopOptions, ResumePoint } from './loop/options.ts'
 import { conversationRequest } from './loop/request.ts'
 import type { ConversationResult } from './loop/result.ts'
 import { runLoop } from './loop/run-loop.ts'
@@ -26,7 +26,6 @@ import { steeredType, stopCause } from './run-stop.ts'
 import { stagePauses } from './stage-pauses.ts'
 import { statusReply } from './status-reply.ts'
 import { completionGate } from './tools/call-gate.ts'
-import { sha256Of } from './tools/canonical-json.ts'
 import type { AnsweredCall } from './tools/create-desk.ts'
 import { createFailureGuard } from './tools/failure-guard.ts'
 import { createSpinGuard } from './tools/spin-guard.ts'
@@ -64,7 +63,8 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
     const desk = form ? undefined : runDesk(equipped, start, context, { ...staging, ...answered(start) })
     const request = requestOf(options, start, desk)
     const result = await runLoop(request.messages, {
-      model: journaled(form === undefined ? model : withOutputForm(model, form), context),
+      model: form === undefined ? model : withOutputForm(model, form),
+      keepTurn: keepTurns(context, form === undefined ? context.show : undefined),
       runId: context.runId,
       sessionId: context.sessionId,
       maxTurns: request.max_turns,
@@ -173,25 +173,29 @@ function linesOf({ messages, final_content }: ConversationResult, given: number)
   return final_content === '' ? added : added.filter((_, index) => index !== last)
 }
 
-/** A model's answer is a step like any other: after a crash it is read from the journal, not asked for again. */
-function journaled(model: Model, { step, stop, attachments }: SignalContext): Model {
-  return async (request) => {
-    const { messages, tools, system, turn } = request
-    // What the answer depends on; where a line comes from and when is not among it.
-    const lines = messages.map(({ type, role, content, payload }) => [type, role, content, payload])
-    const args = await sha256Of([lines, system ?? null, tools.map((tool) => tool.name)])
+/**
+ * A model's answer is a step without effect, found by its number: after a crash it is read from the journal, however the words
+ * it was asked with would be put today. Tools that appeared since are for the next turn.
+ */
+function keepTurns(
+  { step, stop, attachments }: SignalContext,
+  onDelta: ((delta: string) => void) | undefined,
+): NonNullable<LoopOptions['keepTurn']> {
+  let offered: readonly string[] | undefined
+  return async (turn, ask) => {
     let isAsked = false
     const work = async ({ signal }: { signal: AbortSignal }) => {
       isAsked = true
-      const means = { signal: AbortSignal.any([signal, stop]), readFile: attachments.bytes }
-      return (await model({ ...request, ...means })) as Journaled
+      const means = { signal: AbortSignal.any([signal, stop]), readFile: attachments.bytes, offered }
+      return (await ask(means)) as Journaled
     }
-    const answer = (await step(`model turn ${turn}`, work, { idempotent: true, args })) as ModelTurn
+    const kept: AnsweredTurn = await step(`model turn ${turn}`, work, { effect: false })
+    offered = kept.offered
     // Whoever watches has just been told to start over.
-    if (!isAsked && typeof answer.content === 'string') request.onDelta?.(answer.content)
-    return answer
+    if (!isAsked && typeof kept.answer.content === 'string') onDelta?.(kept.answer.content)
+    return kept.answer
   }
 }
 
 /** All of a turn is JSON by its type's own words, and a step makes it so. */
-type Journaled = ModelTurn & Json
+type Journaled = AnsweredTurn & Json

@@ -1,6 +1,7 @@
 // What an agent returned, as a whole NormalizedResponse; undefined when it chose to say nothing.
 import { agentResponseSchema, GatewayError, type NormalizedResponse, textPart } from '../contract/index.ts'
 import type { AgentReply } from './context.ts'
+import { type EffectAccount, nothingDone } from './step-log.ts'
 
 export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string; readonly agent: string }
 
@@ -26,11 +27,13 @@ export function completeReply(reply: AgentReply, facts: ReplyFacts): NormalizedR
 }
 
 /** What a person is told when a turn died. It names no internals; the reference finds the whole story. */
-export function apology(facts: ReplyFacts, reason: string, reference: string): NormalizedResponse {
-  const text =
-    reason === 'tool_outcome_unknown'
-      ? `I was interrupted while acting on your message and cannot tell whether it took effect. Please check before asking again. (ref ${reference})`
-      : `Sorry, I could not answer your message. It is kept, and my operator can see why. (ref ${reference})`
+export function apology(
+  facts: ReplyFacts,
+  reason: string,
+  reference: string,
+  account: EffectAccount = nothingDone,
+): NormalizedResponse {
+  const text = `${apologyWords(reason, account)} (ref ${reference})`
   return {
     thread_id: facts.threadId,
     in_reply_to: facts.inReplyTo,
@@ -39,6 +42,20 @@ export function apology(facts: ReplyFacts, reason: string, reference: string): N
     status: 'failed',
     error: { code: reason, message: text, retryable: false },
   }
+}
+
+function apologyWords(reason: string, { done, unknown }: EffectAccount): string {
+  const effects = [
+    ...(done.length === 0 ? [] : [`Done: ${done.join(', ')}.`]),
+    ...(unknown.length === 0 ? [] : [`I cannot tell whether this took effect: ${unknown.join(', ')}.`]),
+  ]
+  if (effects.length > 0) {
+    const advice = unknown.length === 0 ? '' : ' Please check before asking again.'
+    return `Sorry, I was interrupted and could not finish. ${effects.join(' ')} The rest was not done.${advice}`
+  }
+  return reason === 'tool_outcome_unknown'
+    ? 'I was interrupted while acting on your message and cannot tell whether it took effect. Please check before asking again.'
+    : 'Sorry, I could not answer your message. It is kept, and my operator can see why.'
 }
 
 function isBlank(reply: NormalizedResponse): boolean {

@@ -8,13 +8,13 @@ import { resolveAction } from './policy/action-policy.ts'
 import { resolveVisibleTools } from './policy/tool-visibility.ts'
 import { gateMediator } from './tools/call-gate.ts'
 import { createToolCatalog, normalizeDeclarations, type ToolCatalog } from './tools/catalog.ts'
-import { createToolDesk, type DeskDeps, type EffectContext } from './tools/create-desk.ts'
+import { createToolDesk, type DeskDeps, type EffectContext, type Runnable } from './tools/create-desk.ts'
 import { executorsOf } from './tools/define-tool.ts'
 import type { ToolDesk } from './tools/desk.ts'
 import { createDuplicateCalls } from './tools/duplicate-calls.ts'
 import { unknownOutcome } from './tools/execute-call.ts'
 import { type GateRule, readGateRules } from './tools/gate-rules.ts'
-import type { ToolResult } from './tools/tool.ts'
+import type { ToolDeclaration, ToolResult } from './tools/tool.ts'
 import { createResultTruncator } from './tools/truncate-result.ts'
 
 export type RunDesk = Pick<ToolCatalog, 'find'> & {
@@ -33,7 +33,7 @@ const timeouts = { defaultTimeoutMs: 8_000, maxTimeoutMs: 10_000 } as const
 export function runDesk(
   options: EquippedOptions,
   { facts, clientTools }: { readonly facts: Fields; readonly clientTools: readonly unknown[] },
-  context: Pick<AgentContext, 'step' | 'emit' | 'signal' | 'capabilities'>,
+  context: Pick<AgentContext, 'step' | 'isFinished' | 'emit' | 'signal' | 'capabilities'>,
   waits: Pick<DeskDeps, 'stageApproval' | 'stagePending' | 'answered'>,
 ): RunDesk | undefined {
   const { tools, rejected } = options
@@ -57,6 +57,7 @@ export function runDesk(
     untimed: inSteps,
     once: (call, effect) =>
       inSteps.has(call.tool_name) ? effect(besideJournal(call.id, context)) : journaled(call, effect),
+    isFinished: (call) => context.isFinished('tool', { args: callArgs(call) }),
     capabilities: context.capabilities,
     ...waits,
     duplicates: createDuplicateCalls(),
@@ -76,16 +77,21 @@ export function declarationsOf({ tools = [] }: Pick<ModelAgentOptions, 'tools'>,
   return { accepted, rejected: offered.rejected }
 }
 
-/** By tool and arguments and not by call id: a message that runs alone after a failed merge finds what was done for it. */
+/** By tool and arguments and not by call id: providers number their calls anew in every answer. */
+function callArgs({ tool_name, prepared }: Runnable): Json {
+  // Arguments are JSON: they came from a model or a binding.
+  return { tool: tool_name, parameters: JSON.parse(JSON.stringify(prepared.parameters)) }
+}
+
 function onceBy({ step }: Pick<AgentContext, 'step'>): DeskDeps['once'] {
-  return async ({ tool_name, prepared, declaration }, effect) => {
-    // Arguments are JSON: they came from a model or a binding.
-    const args = { tool: tool_name, parameters: JSON.parse(JSON.stringify(prepared.parameters)) }
+  return async (call, effect) => {
+    const { declaration } = call
     try {
       // Results are JSON by construction, and a step makes them so.
       return await step('tool', async (ctx) => (await effect(ctx)) as ToolResult & Json, {
-        args,
+        args: callArgs(call),
         idempotent: declaration.idempotent === true,
+        label: labelOf(declaration),
       })
     } catch (error) {
       // Told to the model and by it to the person (ruling 16); the turn goes on.
@@ -95,9 +101,14 @@ function onceBy({ step }: Pick<AgentContext, 'step'>): DeskDeps['once'] {
   }
 }
 
+function labelOf({ name, ...declaration }: ToolDeclaration): string {
+  const label = declaration['label']
+  return typeof label === 'string' && label !== '' ? label : name
+}
+
 /** For work that is journaled step by step: it acts through its own steps and not through these. */
 function besideJournal(key: string, { signal }: Pick<AgentContext, 'signal'>): EffectContext {
-  return { key, signal, fetch, assertHeld: () => {} }
+  return { key, signal, fetch, assertHeld: () => {}, isUnsent: () => false }
 }
 
 /** What tools may bind to, and whom policies look at. */

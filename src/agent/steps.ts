@@ -1,98 +1,192 @@
 // ctx.step: an effect that happens once (ruling 16). Started is committed before it, finished after it.
 import { GatewayError, isGatewayError, type Json } from '../contract/index.ts'
-import type { AgentContext, StepOptions } from './context.ts'
+import type { AgentContext, StepContext, StepOptions } from './context.ts'
 import type { JournalStore, StepAddress, StepEnd } from './journal-store.ts'
+import type { StepLog } from './step-log.ts'
 import { sortedJson } from './tools/canonical-json.ts'
 
 export type StepDeps = {
   readonly journal: JournalStore
-  readonly turn: Pick<StepAddress, 'conversationId' | 'epoch' | 'turnId' | 'parentTurn'>
+  readonly turn: Pick<StepAddress, 'conversationId' | 'epoch' | 'turnId' | 'journalTurn'>
+  /** What this turn has done so far, in this try and before. */
+  readonly log: StepLog
   readonly assertHeld: () => void
   readonly isStopping: () => boolean
   readonly signal: AbortSignal
-  readonly fetch: typeof fetch
+  /** `onSend` is told right before the first byte of a request leaves. */
+  readonly fetch: (onSend: () => void) => typeof fetch
   readonly hash: (text: string) => Promise<string>
   /** Somebody stopped the run: marks it here too, and says how the step ends. */
   readonly onStopped: (by: string) => GatewayError
   readonly failpoint?: (name: string) => void | Promise<void>
 }
 
+export type Steps = Pick<AgentContext, 'step' | 'isFinished'>
+
 /**
- * Steps are told apart by their name and arguments, so that a member of a split turn finds what the merged turn did for
- * it; steps alike in both by how often they came before: the order of a replay is the order of the run.
+ * Steps are told apart by their name and arguments; steps alike in both by how often they came before: the order of a
+ * resumed try is the order of the run. What an earlier try of the same turn finished is read back.
  */
-export function createStep(deps: StepDeps): AgentContext['step'] {
+export function createSteps(deps: StepDeps): Steps {
   const uses = new Map<string, number>()
-  return async (name, work, options = {}) => {
-    const what = JSON.stringify([name, options.args ?? null])
-    const use = (uses.get(what) ?? 0) + 1
-    uses.set(what, use)
-    const address = await stepAddress(deps, name, use, options)
-    if (deps.isStopping())
-      throw new GatewayError('stopping', '[agent] stopped between two steps; the next holder goes on')
-    const state = await deps.journal.begin(address, { isIdempotent: options.idempotent ?? false })
-    switch (state.kind) {
-      case 'run':
-        return runStep(deps, { ...address, key: `${state.keyTurn ?? address.turnId}:${address.step}` }, work)
-      case 'finished':
-        // The journal holds what this very step returned; its type is the caller's.
-        return sortedJson(state.result) as Awaited<ReturnType<typeof work>>
-      case 'failed':
-        throw new GatewayError('step_failed', `[agent] step ${name} failed before: ${state.error}`, {
-          details: { step: name },
-        })
-      case 'unknown':
-        throw new GatewayError(
-          'tool_outcome_unknown',
-          `[agent] step ${name} was interrupted; it may or may not have happened`,
-          {
-            details: { step: name },
-          },
-        )
-      case 'stopped':
-        throw deps.onStopped(state.by)
-      case 'lease_lost':
-        throw new GatewayError('lease_lost', '[agent] the lane has moved on to another holder; this turn stops here')
-    }
+  const usesOf = (name: string, { args }: StepOptions): number => uses.get(identity(name, args)) ?? 0
+  return {
+    async isFinished(name, options = {}) {
+      return deps.log.isFinished(await stepName(deps, name, usesOf(name, options) + 1, options))
+    },
+    async step(name, work, options = {}) {
+      // Counted before anything is awaited: steps alike get their numbers in the order they were asked for.
+      const use = usesOf(name, options) + 1
+      uses.set(identity(name, options.args), use)
+      const address = { ...deps.turn, step: await stepName(deps, name, use, options) }
+      if (deps.isStopping())
+        throw new GatewayError('stopping', '[agent] stopped between two steps; the next holder goes on')
+      const known = deps.log.recorded(address.step)
+      // The journal holds what this very step returned; its type is the caller's.
+      if (known?.state === 'finished') return sortedJson(known.result) as Awaited<ReturnType<typeof work>>
+      if (options.effect === false) return lookUp(deps, address, work)
+      return takeEffect(deps, address, work, { ...options, label: options.label ?? name })
+    },
+  }
+}
+
+type Work = Parameters<AgentContext['step']>[1]
+type LabelledOptions = StepOptions & { readonly label: string }
+
+/** It changes nothing outside, so that it began need not be known: one row with its result. */
+async function lookUp<T extends Json>(deps: StepDeps, address: StepAddress, work: Work): Promise<T> {
+  await deps.failpoint?.('before:effect')
+  deps.assertHeld()
+  const startedAt = performance.now()
+  const end = await worked(deps, stepContext(deps, address, watchSends(deps.fetch)), work)
+  const tookMs = performance.now() - startedAt
+  if ('thrown' in end) {
+    const state = isUndone(end.thrown) ? 'undone' : 'failed'
+    await deps.journal.record(address, { state, error: nameOf(end.thrown) }, tookMs)
+    throw end.thrown
+  }
+  await written(deps.journal.record(address, { state: 'finished', result: end.result }, tookMs))
+  return end.result as T
+}
+
+async function takeEffect<T extends Json>(
+  deps: StepDeps,
+  address: StepAddress,
+  work: Work,
+  { label, idempotent = false }: LabelledOptions,
+): Promise<T> {
+  const state = await deps.journal.begin(address, { isIdempotent: idempotent, label })
+  switch (state.kind) {
+    case 'run':
+      return runStep(deps, address, work, { label, isIdempotent: idempotent })
+    case 'finished':
+      return sortedJson(state.result) as T
+    case 'unknown':
+      throw deps.log.ends(unknownOutcome(label, state.error))
+    case 'stopped':
+      throw deps.onStopped(state.by)
+    case 'lease_lost':
+      throw new GatewayError('lease_lost', '[agent] the lane has moved on to another holder; this turn stops here')
   }
 }
 
 async function runStep<T extends Json>(
   deps: StepDeps,
-  { key, ...address }: StepAddress & { readonly key: string },
-  work: Parameters<AgentContext['step']>[1],
+  address: StepAddress,
+  work: Work,
+  { label, isIdempotent }: { readonly label: string; readonly isIdempotent: boolean },
 ): Promise<T> {
+  const note = (state: 'started' | StepEnd['state']): void => deps.log.note(address.step, { label, state })
+  note('started')
   await deps.failpoint?.('before:effect')
   deps.assertHeld()
-  let result: Json
+  const sends = watchSends(deps.fetch)
+  const end = await worked(deps, stepContext(deps, address, sends), work)
+  if ('thrown' in end) {
+    const isSafe = isUndone(end.thrown) || sends.isUnsent()
+    const state = isSafe ? 'undone' : 'failed'
+    await deps.journal.finish(address, { state, error: nameOf(end.thrown) })
+    note(state)
+    throw isSafe || isIdempotent ? end.thrown : deps.log.ends(end.thrown)
+  }
+  await deps.failpoint?.('after:effect')
+  await written(deps.journal.finish(address, { state: 'finished', result: end.result }))
+  note('finished')
+  return end.result as T
+}
+
+/** What was thrown comes back as a value, unless the turn broke the work off: the journal must go on saying that it was begun. */
+async function worked(
+  deps: StepDeps,
+  context: StepContext,
+  work: Work,
+): Promise<{ readonly result: Json } | { readonly thrown: unknown }> {
   try {
     // The journal keeps no order of keys. What was just made must equal what a replay reads, also as text: a later step whose
     // arguments are made of it would be another step after a crash, and its effect would be made twice.
-    result = sortedJson(await work({ key, signal: deps.signal, fetch: deps.fetch, assertHeld: deps.assertHeld }))
+    return { result: sortedJson(await work(context)) }
   } catch (error) {
-    // Broken off by us, not failed by itself: whether it took effect is unknown, and the journal must go on saying so.
     deps.assertHeld()
     if (deps.signal.aborted) throw error
-    await deps.journal.finish(address, stepFailure(error))
-    throw error
+    return { thrown: error }
   }
-  await deps.failpoint?.('after:effect')
-  const isWritten = await deps.journal.finish(address, { state: 'finished', result })
-  if (!isWritten)
-    throw new GatewayError('lease_lost', '[agent] the lane moved on while a step ran; its result was not recorded')
-  return result as T
+}
+
+async function written(writing: Promise<boolean>): Promise<void> {
+  if (await writing) return
+  throw new GatewayError('lease_lost', '[agent] the lane moved on while a step ran; its result was not recorded')
+}
+
+function stepContext(
+  { signal, assertHeld }: StepDeps,
+  { journalTurn, step }: StepAddress,
+  sends: Pick<StepContext, 'fetch' | 'isUnsent'>,
+): StepContext {
+  return { key: `${journalTurn}:${step}`, signal, assertHeld, ...sends }
 }
 
 /** Two failures say that nothing happened: an outage, which the turn waits out, and a stop that broke off a model's answer. */
-function stepFailure(error: unknown): StepEnd {
-  const isUndone = isGatewayError(error, 'provider_unavailable') || isGatewayError(error, 'run_cancelled')
-  const state = isUndone ? 'undone' : 'failed'
-  return { state, error: error instanceof Error ? error.name : 'error' }
+function isUndone(error: unknown): boolean {
+  return isGatewayError(error, 'provider_unavailable') || isGatewayError(error, 'run_cancelled')
 }
 
-async function stepAddress(deps: StepDeps, name: string, use: number, options: StepOptions): Promise<StepAddress> {
-  const argsHash = await deps.hash(JSON.stringify([name, options.args ?? null]))
-  const step = options.args === undefined ? name : `${name}:${argsHash.slice(0, 16)}`
-  const isNameOnly = options.args === undefined
-  return { ...deps.turn, step: use === 1 ? step : `${step}#${use}`, argsHash, isNameOnly }
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'error'
+}
+
+function unknownOutcome(label: string, error: string | null): GatewayError {
+  const what = error === null ? 'was interrupted' : `failed before (${error})`
+  return new GatewayError('tool_outcome_unknown', `[agent] step ${label} ${what}; it may or may not have happened`, {
+    details: { step: label },
+  })
+}
+
+/** A step's own requests: whether it made some, and none of them got as far as its first byte. */
+function watchSends(open: StepDeps['fetch']): Pick<StepContext, 'fetch' | 'isUnsent'> {
+  let hasAsked = false
+  let hasSent = false
+  const fetch = open(() => {
+    hasSent = true
+  })
+  return {
+    fetch(input, init) {
+      hasAsked = true
+      return fetch(input, init)
+    },
+    isUnsent: () => hasAsked && !hasSent,
+  }
+}
+
+function identity(name: string, args: Json | undefined): string {
+  return JSON.stringify([name, args ?? null])
+}
+
+async function stepName(
+  deps: Pick<StepDeps, 'hash'>,
+  name: string,
+  use: number,
+  { args }: StepOptions,
+): Promise<string> {
+  const step = args === undefined ? name : `${name}:${(await deps.hash(identity(name, args))).slice(0, 16)}`
+  return use === 1 ? step : `${step}#${use}`
 }

@@ -1,7 +1,7 @@
 // `parley dead`: messages that ended without an answer, and their second chance.
-import type { EndedMessage } from '../inbound/receipt-store.ts'
+import type { EndedMessage, PastEffect } from '../inbound/receipt-store.ts'
 import type { Group } from './command.ts'
-import { operatorCommand } from './operator.ts'
+import { type CallGateway, operatorCommand } from './operator.ts'
 import { instant, table } from './output.ts'
 import { pageArgs, pageFooter, pageQuery } from './paging.ts'
 
@@ -43,14 +43,40 @@ const listCommand = operatorCommand({
 
 const resubmitCommand = operatorCommand({
   name: 'resubmit',
-  description: 'Queue a dead message again; what could not be read is read by this release.',
-  examples: ['parley dead resubmit 0192f1c2-7d5e-7abc-8def-0123456789ab'],
-  args: { id: { type: 'positional', required: true, description: 'Id of a dead message, as the list shows it' } },
+  description:
+    'Queue a dead message again, with the others of its turn; what was done is not done again. What could not be read is read by this release.',
+  examples: [
+    'parley dead resubmit 0192f1c2-7d5e-7abc-8def-0123456789ab',
+    'parley dead resubmit 0192f1c2-7d5e-7abc-8def-0123456789ab --anew --yes',
+  ],
+  args: {
+    id: { type: 'positional', required: true, description: 'Id of a dead message, as the list shows it' },
+    anew: {
+      type: 'boolean',
+      default: false,
+      description: 'This message alone, as if nothing had been done for it; lists what may happen again',
+    },
+    yes: { type: 'boolean', default: false, description: 'With --anew: let it happen again' },
+  },
   async run({ args, callGateway, show, isOffline }) {
-    await callGateway('POST', `/admin/dead/${encodeURIComponent(args.id)}/resubmit`)
-    show({ ok: true, id: args.id }, isOffline ? 'Queued; a gateway takes it when it starts.' : 'Queued again.')
+    const path = `/admin/dead/${encodeURIComponent(args.id)}`
+    const effects = args.anew ? await effectsOf(callGateway, path) : []
+    if (effects.length > 0 && !args.yes) {
+      const lines = table(effects, [
+        { title: 'MAY HAPPEN AGAIN', cell: (line) => line.label },
+        { title: 'STATE', cell: (line) => (line.state === 'finished' ? 'done' : 'unknown') },
+      ])
+      return show({ ok: false, id: args.id, effects }, `${lines}\nNothing was queued. Add --yes to run it anew.`)
+    }
+    await callGateway('POST', `${path}/resubmit${args.anew ? '?anew=true' : ''}`)
+    const queued = isOffline ? 'Queued; a gateway takes it when it starts.' : 'Queued again.'
+    show({ ok: true, id: args.id, effects }, queued)
   },
 })
+
+async function effectsOf(callGateway: CallGateway, path: string): Promise<readonly PastEffect[]> {
+  return (await callGateway<{ readonly effects: readonly PastEffect[] }>('GET', `${path}/effects`)).effects
+}
 
 export const deadCommands: Group = {
   name: 'dead',

@@ -152,7 +152,7 @@ export type GatewayDeps = {
     readonly live: Bell
   }
   /** fetch for effects: asks right before a request leaves whether it still may. */
-  readonly fenceFetch: (mayLeave: (ageMs: number) => boolean) => typeof fetch
+  readonly fenceFetch: (mayLeave: (ageMs: number) => boolean, onSend?: () => void) => typeof fetch
   /** fetch for addresses that somebody sent us. */
   readonly guardedFetch: GuardedFetch
   readonly newId: IdSource

@@ -21,10 +21,11 @@ type Line = TurnEnd['envelopes'][number]
 /** Rendering happens here, before the commit: one outbox row is one vendor call. */
 export async function answeredEnd(
   deps: GatewayDeps,
-  ready: ReadyTurn,
+  turn: ReadyTurn,
   given: RunResult,
   latencyMs: number,
 ): Promise<TurnEnd> {
+  const ready = withJoined(turn)
   const result = keepingShown(ready, given)
   const outgoing: Outgoing[] = result.extras.map((reply) => ({ reply, purpose: 'message' }))
   if (result.reply !== undefined) outgoing.push({ reply: result.reply, purpose: 'reply' })
@@ -60,6 +61,12 @@ export async function answeredEnd(
     requests: result.requests,
     resolved: result.resolved,
   }
+}
+
+/** What joined an earlier try and was not asked for again ends with the turn as well. */
+function withJoined(ready: ReadyTurn): ReadyTurn {
+  if (ready.joined.size === 0) return ready
+  return { ...ready, members: [...ready.members, ...[...ready.joined.values()].flat()], joined: new Map() }
 }
 
 const replied = { state: 'replied', leadState: null, leadReason: null } as const
@@ -103,8 +110,9 @@ function left(ready: ReadyTurn): readonly Outgoing[] {
 }
 
 /** A dead turn commits its apology together with its state. */
-export async function deadEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Promise<TurnEnd> {
-  const reply = apology(replyFacts(ready), reason, ready.turn.id)
+export async function deadEnd(deps: GatewayDeps, given: ReadyTurn, reason: string): Promise<TurnEnd> {
+  const ready = withJoined(given)
+  const reply = apology(replyFacts(ready), reason, ready.turn.id, ready.steps.account())
   const calls = await apologyCalls(deps, ready, reply)
   const at = new Date(deps.now()).toISOString()
   const said: Envelope = {
@@ -165,14 +173,16 @@ export function judgeFailure(deps: GatewayDeps, ready: ReadyTurn, error: unknown
   if (code === 'stopping') return { kind: 'release', delayMs: 0, cause: 'stopping', code }
   // Our own database failed in the middle: not the agent's fault, and nobody's answer.
   if (code === 'storage_unavailable') return { kind: 'release', delayMs: 500, cause: 'stopping', code }
-  if (code === 'tool_outcome_unknown') return { kind: 'dead', reason: code }
+  // Every later try would meet the same end.
+  if (code === 'tool_outcome_unknown' || ready.steps.isFinal(error))
+    return { kind: 'dead', reason: 'tool_outcome_unknown' }
   const delayMs = backoffMs(ready.turn.failures + 1, { firstMs: policy.retryFirstMs, maxMs: 60_000 }, deps.random)
   if (code === 'provider_unavailable') {
     return (ready.turn.outageMs ?? 0) > policy.maxOutageMs
       ? { kind: 'dead', reason: code }
       : { kind: 'release', delayMs: outageDelayMs(ready, error, delayMs), cause: 'outage', code }
   }
-  if (ready.members.length > 1) return { kind: 'split', delayMs: 0, code }
+  if (ready.members.length > 1 && !ready.steps.hasEffect()) return { kind: 'split', delayMs: 0, code }
   if (ready.turn.failures + 1 >= policy.maxFailures) return { kind: 'dead', reason: code }
   return { kind: 'release', delayMs, cause: 'failed', code }
 }

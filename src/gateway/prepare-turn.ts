@@ -1,4 +1,6 @@
 // Hops 5-6: a held lane becomes a turn: identified, admitted, merged, opened or resumed. Undefined: nothing to run.
+import type { TurnPast } from '../agent/journal-store.ts'
+import { createStepLog, type StepLog } from '../agent/step-log.ts'
 import type { Fields, JsonObject, NormalizedMessage } from '../contract/index.ts'
 import type { LiveEnd } from '../outbox/enqueue.ts'
 import { type Absorbed, absorbEdits } from '../sessions/absorb-edits.ts'
@@ -30,6 +32,13 @@ export type ReadyTurn = {
   readonly turn: OpenTurn
   /** Grows while the turn runs, if its agent lets messages join it. */
   readonly members: Absorbed[]
+  /** What joined it in an earlier try, by the question for news that heard it; heard again there, and at its end at the latest. */
+  readonly joined: Map<number, readonly Absorbed[]>
+  /** What it has done so far, and in whose journal that stands. */
+  readonly steps: StepLog
+  readonly journalTurn: string
+  /** Which lines of its session it was shown before; undefined: it is the first try. */
+  readonly view?: TurnPast['view']
   readonly signal: WaitingSignal | null
   readonly edit: WaitingMessage | null
   /** Its session begins with it, and nothing was said there before. */
@@ -38,6 +47,8 @@ export type ReadyTurn = {
   readonly speaker?: Fields
   /** It does not run: its members do, one by one. */
   readonly splitBecause?: string
+  /** It does not run: what it has done cannot be gone on with. */
+  readonly deadBecause?: string
   /** Its live message, known when it ends. */
   readonly live?: LiveEnd | undefined
   /** Words that were shown while it ran. */
@@ -90,22 +101,67 @@ function unanswered(members: readonly Absorbed[], decided: Decided): readonly Di
   )
 }
 
+/**
+ * A turn that may have had an effect goes on as the same turn: the same journal, the members it began with, the same message.
+ * Without one it may be split to find a poisoned member, and what changed meanwhile counts as if it had not been taken yet.
+ */
 async function resume(
   deps: GatewayDeps,
   at: GatewayConnection,
   lane: HeldLane,
   turn: OpenTurn,
 ): Promise<ReadyTurn | undefined> {
-  const { entries } = absorbEdits(lane.messages)
-  const members = turn.kind === 'signal' || turn.kind === 'amendment' ? [] : [...entries]
-  // From the second attempt on members run one by one, so that only the guilty one dies (ruling 15).
+  const past = await deps.journal.past(turn.id)
+  const hasMembers = turn.kind !== 'signal' && turn.kind !== 'amendment'
   const edit = turn.kind === 'amendment' ? (lane.messages[0] ?? null) : null
-  const ready = { lane: answering(lane, lane.signal), at, turn, members, signal: lane.signal, edit }
-  if (members.length > 1 && !(await isStopped(deps, turn))) {
-    return { ...ready, splitBecause: 'interrupted' }
+  const ready = {
+    ...{ lane: answering(lane, lane.signal), at, turn, signal: lane.signal, edit },
+    ...(hasMembers ? takenRows(lane.messages) : { members: [], joined: new Map() }),
+    ...takenUp(past),
+    view: past.view,
   }
+  const change =
+    turn.kind === 'messages' && !(await isStopped(deps, turn)) ? await changed(deps, ready, past) : undefined
+  const hasEffect = ready.steps.hasEffect()
+  if (change !== undefined && !hasEffect) return { ...ready, splitBecause: change }
   if (!(await deps.turns.resume(lane, turn.id))) return undefined
-  return { ...ready, turn: { ...turn, attempt: turn.attempt + 1 } }
+  const again = { ...ready, turn: { ...turn, attempt: turn.attempt + 1 } }
+  return change === undefined || !fatalChanges.has(change) ? again : { ...again, deadBecause: change }
+}
+
+/** Those it began with, and those that joined it on the way. */
+function takenRows(rows: readonly WaitingMessage[]): Pick<ReadyTurn, 'members' | 'joined'> {
+  const { entries } = absorbEdits(rows.filter((row) => row.heardAt === null))
+  const joined = new Map<number, Absorbed[]>()
+  for (const row of rows) {
+    if (row.heardAt === null) continue
+    joined.set(row.heardAt, [...(joined.get(row.heardAt) ?? []), { row, message: row.message, edits: [] }])
+  }
+  return { members: [...entries], joined }
+}
+
+function takenUp({ steps, journalTurn }: TurnPast): Pick<ReadyTurn, 'steps' | 'journalTurn'> {
+  return { steps: createStepLog(steps), journalTurn }
+}
+
+/** Nothing more begins after these; the others are heard of by a turn without effect only. */
+const fatalChanges: ReadonlySet<string> = new Set(['access_lost', 'erased'])
+
+/** What happened to its members, its people or its history between two tries. */
+async function changed(deps: GatewayDeps, ready: ReadyTurn, past: TurnPast): Promise<string | undefined> {
+  const { lane, at, turn, members, joined } = ready
+  if (past.isErased) return 'erased'
+  // To look again is no visit of a chain of agents.
+  const chains = { visit: async () => false, turnsWith: async () => 0 }
+  const messages = lane.messages.filter((row) => row.event === 'new')
+  const decided = await admissions({ ...deps, chains }, at, { messages, agent: lane.agent, takesPart: true })
+  if (messages.some(({ id }) => decided.get(id)?.kind !== 'admitted')) return 'access_lost'
+  if (ready.steps.hasEffect()) return undefined
+  // A holder that stopped in peace gave the attempt back: nobody is under suspicion.
+  if (members.length + joined.size > 1 && turn.attempt > 0) return 'interrupted'
+  const taken = new Set(messages.map(({ messageId }) => messageId))
+  const waiting = await deps.turns.waiting(lane)
+  return waiting.some(({ editOf }) => editOf !== null && taken.has(editOf)) ? 'edited' : undefined
 }
 
 /** Of a stopped run nothing runs again, in company or alone. */
@@ -121,8 +177,8 @@ async function openForMessages(
   plan: Extract<TurnPlan, { kind: 'run' | 'amend' }>,
   decided: Decided,
 ): Promise<ReadyTurn | undefined> {
-  const members = plan.kind === 'run' ? [...plan.members] : []
-  const rows = plan.kind === 'run' ? members.flatMap((member) => [member.row, ...member.edits]) : [plan.edit]
+  const rows = plan.kind === 'run' ? plan.members.flatMap((member) => [member.row, ...member.edits]) : [plan.edit]
+  const { members, joined } = plan.kind === 'run' ? takenRows(rows) : { members: [], joined: new Map() }
   const lead = members.at(-1)?.row
   const isRotated = lead !== undefined && isRotation(deps, lead.message)
   const kind = kindOf(plan)
@@ -132,6 +188,7 @@ async function openForMessages(
     ...(lead !== undefined && kind === 'messages' ? recallFor(at, lead, isRotated) : {}),
     ...(plan.kind === 'amend' ? unheardBy(plan.edit) : {}),
     parentTurn: lead?.parentTurn ?? null,
+    goesOn: lead?.goesOn ?? false,
     principal: plan.principal,
     runId: lead?.message.channel?.run_id ?? null,
     traceId: (lead ?? rows[0])?.traceId ?? '',
@@ -144,17 +201,25 @@ async function openForMessages(
   if (!(await deps.turns.open(lane, turn, plan.dispositions))) return undefined
   notifySkipped(deps, lane, plan.dispositions)
   const edit = plan.kind === 'amend' ? plan.edit : null
-  const isFirst = turn.isNewSession && turn.recall === undefined
+  const isFirst = turn.history === null
+  const past = turn.goesOn ? await deps.journal.past(turn.id) : undefined
   return {
     lane: withReplyTo(lane, turn),
     at,
     turn: opened(turn),
     members,
+    joined,
+    ...(past === undefined ? begun(turn.id) : { ...takenUp(past), view: past.view }),
     signal: null,
     edit,
     isFirst,
     ...speakerIn(decided, lead),
   }
+}
+
+/** A turn without a past. */
+export function begun(turnId: string): Pick<ReadyTurn, 'joined' | 'steps' | 'journalTurn'> {
+  return { joined: new Map(), steps: createStepLog(), journalTurn: turnId }
 }
 
 type Decided = Awaited<ReturnType<typeof admissions>>
@@ -187,6 +252,8 @@ async function openAtDoor(
     isNewSession: false,
     keeping: null,
     parentTurn: null,
+    goesOn: false,
+    history: null,
     principal: decided.get(row.id)?.subject ?? null,
     runId: null,
     traceId: row.traceId,
@@ -199,7 +266,8 @@ async function openAtDoor(
   }
   if (!(await deps.turns.open(lane, turn, dispositions))) return undefined
   notifySkipped(deps, lane, dispositions)
-  return { lane: withReplyTo(lane, turn), at, turn: opened(turn), members: [entry], signal: null, edit: null }
+  const own = { lane: withReplyTo(lane, turn), at, turn: opened(turn), ...begun(turn.id) }
+  return { ...own, members: [entry], signal: null, edit: null }
 }
 
 function kindOf(plan: Extract<TurnPlan, { kind: 'run' | 'amend' }>): NewTurn['kind'] {
@@ -218,6 +286,7 @@ async function openForSignal(
     kind: 'signal',
     isRotated: false,
     parentTurn: null,
+    goesOn: false,
     principal: textIn(signal, 'principal'),
     runId: null,
     traceId: newTraceId(deps),
@@ -229,10 +298,14 @@ async function openForSignal(
     taskId: endsPause(signal) ? signal.taskId : null,
   })
   if (!(await deps.turns.open(lane, turn, []))) return undefined
-  return { lane: answering(lane, signal), at, turn: opened(turn), members: [], signal, edit: null }
+  const own = { lane: answering(lane, signal), at, turn: opened(turn), ...begun(turn.id) }
+  return { ...own, members: [], signal, edit: null }
 }
 
-type TurnSeed = Omit<NewTurn, 'id' | 'attempt' | 'sessionId' | 'isNewSession' | 'keeping' | 'deadlineMs'> & {
+type TurnSeed = Omit<
+  NewTurn,
+  'id' | 'attempt' | 'sessionId' | 'isNewSession' | 'keeping' | 'deadlineMs' | 'history'
+> & {
   readonly isRotated: boolean
 }
 
@@ -251,9 +324,22 @@ async function newTurn(
     attempt: 1,
     sessionId: kept ?? deps.newId(),
     isNewSession: kept === null,
+    history: historyOf(deps, at, seed, kept === null),
     keeping: kept === null ? await decideKeeping(deps, at, { principal: seed.principal, agent: lane.agent }) : null,
     deadlineMs: deps.turnPolicy.deadlineMs,
   }
+}
+
+/** Where nothing was said before there is nothing to show. */
+function historyOf(
+  { turnPolicy }: GatewayDeps,
+  { attention }: GatewayConnection,
+  { kind, recall }: Pick<NewTurn, 'kind' | 'recall'>,
+  isNewSession: boolean,
+): NewTurn['history'] {
+  if (kind === 'amendment' || kind === 'control' || (isNewSession && recall === undefined)) return null
+  const { historyHead: head, historyTail: tail } = turnPolicy
+  return { head, tail, around: attention.remember?.messages ?? 0 }
 }
 
 function opened(turn: NewTurn): OpenTurn {

@@ -32,8 +32,8 @@ export async function readAround(scene: AroundScene, transcript: readonly Envelo
     signal.throwIfAborted()
     return found.slice(-maxWords).map(bounded) as Json
   }
-  // A step like any other (ruling 16): a turn that is taken up again is shown what it was shown before. It holds what was put into it.
-  const words = (await step('parley/around', read, { idempotent: true, args: row.id })) as unknown
+  // A step without effect: a turn that is taken up again is shown what it was shown before. It holds what was put into it.
+  const words = (await step('parley/around', read, { effect: false, args: row.id })) as unknown
   return (words as readonly AroundWords[]).map((each) => lineOf(each, message.received_at))
 }
 

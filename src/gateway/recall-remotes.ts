@@ -17,8 +17,8 @@ export type RecallScene = {
 
 /** That somebody cannot be told changes nothing about the stop. */
 export async function recallRemotes(deps: GatewayDeps, ready: ReadyTurn, scene: RecallScene): Promise<void> {
-  const { turn, lane } = ready
-  const calls = callsIn(await deps.journal.remoteSteps(turn.id, turn.parentTurn))
+  const { turn, lane, journalTurn } = ready
+  const calls = callsIn(await deps.journal.remoteSteps(journalTurn))
   const signal = AbortSignal.any([scene.signal, AbortSignal.timeout(patienceMs)])
   await Promise.all(
     calls.map(async ({ prefix, opened, asked }) => {

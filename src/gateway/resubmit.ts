@@ -1,13 +1,14 @@
-// The second chance: a dead message is queued again; an arrival that could not be read is read by today's code.
+// The second chance: a dead turn is queued again; an arrival that could not be read is read by today's code.
 import type { RawArrival } from '../contract/index.ts'
+import type { Resubmission } from '../inbound/receipt-store.ts'
 import { isTurnedAway } from '../inbound/turned-away.ts'
 import { storeArrivals } from './arrivals/store-arrivals.ts'
 import type { GatewayDeps } from './deps.ts'
 import { claimFiles } from './files/claim-files.ts'
 import { newTraceId } from './trace-id.ts'
 
-export async function resubmit(deps: GatewayDeps, inboxId: string, by: string): Promise<boolean> {
-  if (await deps.receipts.resubmit(inboxId, by)) return true
+export async function resubmit(deps: GatewayDeps, inboxId: string, by: string, how?: Resubmission): Promise<boolean> {
+  if (await deps.receipts.resubmit(inboxId, by, how)) return true
   const remains = await deps.receipts.findRemains(inboxId)
   if (remains !== undefined && isTurnedAway(remains.raw)) return false
   const at = deps.connections.find((each) => each.key === remains?.connection)

@@ -15,7 +15,7 @@ export type RunControl = {
   readonly onStopped: (by: string) => GatewayError
   readonly cause: () => StopCause | undefined
   /** `bring`: their files are brought before anybody hears of them. */
-  readonly hear: (bring: Parameters<typeof steer>[2]) => Promise<Envelope | undefined>
+  readonly hear: (bring: Parameters<typeof steer>[3]) => Promise<Envelope | undefined>
   readonly end: () => void
 }
 
@@ -27,6 +27,7 @@ export function isFirstTry({ lane }: ReadyTurn): boolean {
 export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl {
   const { lane, turn } = ready
   const busy = deps.agents.get(lane.agent)?.busy ?? 'queue'
+  let questions = 0
   const stopping = new AbortController()
   const onStopped = (by: string): GatewayError => {
     const error = runStopped(by === interruptedBy ? 'interrupt' : 'stop')
@@ -59,8 +60,10 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
     onStopped,
     cause: () => stopCause(stopping.signal),
     async hear(bring) {
+      questions += 1
       if (busy === 'interrupt') await giveWay()
-      return busy === 'steer' ? steer(deps, ready, bring) : undefined
+      // What joined an earlier try is heard again, also when its agent takes nothing in any more.
+      return busy === 'steer' || ready.joined.size > 0 ? steer(deps, ready, questions, bring) : undefined
     },
     end,
   }

@@ -2,7 +2,7 @@
 import type { Agent, AgentContext, AgentReply } from '../agent/agent.ts'
 import { completeReply, type ReplyFacts } from '../agent/reply.ts'
 import { stoppedReply } from '../agent/status-reply.ts'
-import { createStep } from '../agent/steps.ts'
+import { createSteps } from '../agent/steps.ts'
 import { type Envelope, GatewayError, isGatewayError, type NormalizedResponse } from '../contract/index.ts'
 import { historyTurn, type Participant, participantOf } from '../sessions/codec.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
@@ -141,7 +141,7 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
 async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): Promise<RunResult> {
   const { agent, control, facts, pauses, occasion, chain, signal } = running
   const remembered = await transcriptOf(deps, ready)
-  const step = createStep(stepDeps(deps, ready, running))
+  const { step, isFinished } = createSteps(stepDeps(deps, ready, running))
   const bringing = {
     ...{ deps, ready, step },
     // Made for those who bring something: most turns have no files.
@@ -165,6 +165,7 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
     signal,
     stop: control.stop,
     step,
+    isFinished,
     hear: () => control.hear(bring),
     pause: pauses.pause,
     elsewhere: createElsewhere(deps, running.lease.isHeld, { agent: agent.slug, chain, root: ready.turn.id }),
@@ -248,15 +249,21 @@ function stepDeps(
   deps: GatewayDeps,
   ready: ReadyTurn,
   { lease, isStopping, control, signal }: Running,
-): Parameters<typeof createStep>[0] {
+): Parameters<typeof createSteps>[0] {
   const { lane, turn } = ready
   return {
     journal: deps.journal,
-    turn: { conversationId: lane.conversationId, epoch: lane.epoch, turnId: turn.id, parentTurn: turn.parentTurn },
+    turn: {
+      conversationId: lane.conversationId,
+      epoch: lane.epoch,
+      turnId: turn.id,
+      journalTurn: ready.journalTurn,
+    },
+    log: ready.steps,
     assertHeld: lease.assertHeld,
     isStopping,
     signal,
-    fetch: deps.fenceFetch(lease.isHeld),
+    fetch: (onSend) => deps.fenceFetch(lease.isHeld, onSend),
     hash: deps.hash,
     onStopped: control.onStopped,
     ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),

@@ -150,7 +150,8 @@ function siblingContext(scene: SiblingScene, { context, kept }: Asker, given: Gi
     history: [],
     // Questions that an agent elsewhere has asked are answered where they were asked.
     transcript: waitingLines([...context.transcript, ...kept]),
-    step: (name, work, options) => context.step(`${prefix}${name}`, work, options),
+    step: (name, work, options) => context.step(`${prefix}${name}`, work, { label: name, ...options }),
+    isFinished: (name, options) => context.isFinished(`${prefix}${name}`, options),
     schedule() {
       throw refusal(slug, 'no_conversation', 'it wants to be woken later and has no conversation here')
     },

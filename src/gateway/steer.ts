@@ -14,23 +14,18 @@ import { runIdOf } from './turn-facts.ts'
 
 /**
  * Takes what its owner wrote meanwhile into the turn, and answers it as one line for the model. Committed before the model
- * hears it: after a crash these are members like the others, and run one by one.
+ * hears it, together with the question that hears it: a turn that is taken up again hears it at the same question, never earlier.
  */
 export async function steer(
   deps: GatewayDeps,
   ready: ReadyTurn,
+  question: number,
   bring: (entries: readonly Absorbed[]) => Promise<readonly Absorbed[]>,
 ): Promise<Envelope | undefined> {
-  const { lane, turn, members } = ready
-  const { waiting, decided } = await ownersMessages(deps, ready)
-  const joining = mayJoin(
-    members,
-    waiting.map((row) => ({ row, message: row.message, edits: [] })),
-    deps.turnPolicy.merge,
-  )
+  const { members } = ready
+  const joining = ready.joined.get(question) ?? (ready.joined.size > 0 ? [] : await join(deps, ready, question))
+  ready.joined.delete(question)
   if (joining.length === 0) return undefined
-  const rows = joining.map(({ row }, ord) => memberOf(row, ord, turn.principal, decided))
-  if (!(await deps.turns.join(lane, turn.id, rows))) return undefined
   const at = members.push(...joining) - joining.length
   const brought = await bring(joining)
   members.splice(at, joining.length, ...brought)
@@ -40,6 +35,19 @@ export async function steer(
   const content = brought.map(({ message }) => partsText(message.parts)).join('\n\n')
   const metadata = { ...line.metadata, type: steeredType, interrupt_action: 'message' }
   return { ...line, type: 'text', content, payload: {}, metadata }
+}
+
+async function join(deps: GatewayDeps, ready: ReadyTurn, question: number): Promise<readonly Absorbed[]> {
+  const { lane, turn, members } = ready
+  const { waiting, decided } = await ownersMessages(deps, ready)
+  const joining = mayJoin(
+    members,
+    waiting.map((row) => ({ row, message: row.message, edits: [] })),
+    deps.turnPolicy.merge,
+  )
+  if (joining.length === 0) return []
+  const rows = joining.map(({ row }, ord) => memberOf(row, ord, turn.principal, decided))
+  return (await deps.turns.join(lane, turn.id, rows, question)) ? joining : []
 }
 
 export async function hasOwnersMessage(deps: GatewayDeps, ready: ReadyTurn): Promise<boolean> {

@@ -45,6 +45,8 @@ async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStop
   if (ready.turn.kind === 'amendment') return complete(deps, ready, amendmentEnd(ready))
   if (ready.turn.kind === 'door') return endAtDoor(deps, ready)
   const live = followLive(deps, ready, lease)
+  const { deadBecause } = ready
+  if (deadBecause !== undefined) return end(deps, ready, live, (ended) => deadEnd(deps, ended, deadBecause))
   if (ready.turn.attempt > deps.turnPolicy.maxAttempts)
     return end(deps, ready, live, (ended) => deadEnd(deps, ended, 'interrupted_too_often'))
   notify(deps, ready, 'channel.processing_started')

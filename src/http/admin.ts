@@ -60,9 +60,13 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
       return context.json(listed(state, await deps.receipts.list(state, page), page))
     })
   }
-  app.post('/admin/dead/:id/resubmit', async (context) =>
-    done(deps, context, 'message.resubmit', await deps.gateway.resubmit(idOf(context), actorIn(context))),
+  app.get('/admin/dead/:id/effects', async (context) =>
+    context.json({ effects: await deps.receipts.mayRepeat(idOf(context)) }),
   )
+  app.post('/admin/dead/:id/resubmit', async (context) => {
+    const how = { isAnew: context.req.query('anew') === 'true' }
+    return done(deps, context, 'message.resubmit', await deps.gateway.resubmit(idOf(context), actorIn(context), how))
+  })
   app.get('/admin/deliveries', async (context) => {
     const page = pageOf(context)
     return context.json(listed('deliveries', await deps.deliveries.list(statesOf(context), page), page))

@@ -40,12 +40,19 @@ export type EndedMessage = {
 
 export type KeptRemains = { readonly connection: string; readonly raw: JsonObject; readonly subject: string | null }
 
+/** `isAnew`: as if nothing had been done for it. Else its turn goes on with its journal. */
+export type Resubmission = { readonly isAnew: boolean }
+
+export type PastEffect = { readonly label: string; readonly state: string }
+
 export interface ReceiptStore {
   find(inboxId: string): Promise<Receipt | undefined>
   books(): Promise<readonly BooksLine[]>
   list(state: 'dead' | 'refused' | 'ignored', page: Page): Promise<readonly EndedMessage[]>
-  /** Queues a dead message again with a clean record, and writes down by whom; false when there is nothing to queue. */
-  resubmit(inboxId: string, by: string): Promise<boolean>
+  /** Queues the turn of a dead message again, or the message anew, and writes down by whom; false: nothing to queue. */
+  resubmit(inboxId: string, by: string, how?: Resubmission): Promise<boolean>
+  /** What was done for a message, or may have been: anew, it may happen again. */
+  mayRepeat(inboxId: string): Promise<readonly PastEffect[]>
   /** What was kept of an arrival nobody could read, to be read by a newer release. */
   findRemains(inboxId: string): Promise<KeptRemains | undefined>
   /** The arrival has become a message of its own; its remains no longer count. */

@@ -9,15 +9,22 @@ type Dispatcher = { readonly dispatch: (options: unknown, handler: Handler) => b
 /** Where Node's own fetch keeps what sends its requests; there once fetch has been used. */
 const globalDispatcher = Symbol.for('undici.globalDispatcher.1')
 
-/** `mayLeave` is given how long ago the request was asked for. */
-export function createFencedFetch(mayLeave: (ageMs: number) => boolean, monotonicMs: () => number): typeof fetch {
+/** `mayLeave` is given how long ago the request was asked for; `onSend` is told that its first byte leaves now. */
+export function createFencedFetch(
+  mayLeave: (ageMs: number) => boolean,
+  monotonicMs: () => number,
+  onSend: () => void = () => {},
+): typeof fetch {
   return (input, init) => {
     const askedAt = monotonicMs()
     const isFenced = (): boolean => !mayLeave(monotonicMs() - askedAt)
     const sender: unknown = Reflect.get(globalThis, globalDispatcher)
-    if (!isDispatcher(sender)) return fetch(input, init)
+    if (!isDispatcher(sender)) {
+      onSend()
+      return fetch(input, init)
+    }
     const dispatcher: Dispatcher = {
-      dispatch: (options, handler) => sender.dispatch(options, fenced(handler, isFenced)),
+      dispatch: (options, handler) => sender.dispatch(options, fenced(handler, isFenced, onSend)),
     }
     // Node's fetch takes a dispatcher; the standard's types do not know it.
     return fetch(input, { ...init, dispatcher } as RequestInit)
@@ -30,14 +37,15 @@ export async function prepareFencedFetch(): Promise<void> {
 }
 
 /** `onConnect` is called right before the first byte is written, in the same breath. */
-function fenced(handler: Handler, isFenced: () => boolean): Handler {
+function fenced(handler: Handler, isFenced: () => boolean, onSend: () => void): Handler {
   const { onConnect } = handler
   if (onConnect === undefined) return handler
   return {
     ...handler,
     onConnect(this: Handler, abort, ...rest) {
-      if (isFenced()) abort(new DOMException('too late to be sent', 'TimeoutError'))
-      else onConnect.call(this, abort, ...rest)
+      if (isFenced()) return abort(new DOMException('too late to be sent', 'TimeoutError'))
+      onSend()
+      onConnect.call(this, abort, ...rest)
     },
   }
 }

@@ -96,7 +96,9 @@ function happened(
     case 'reopened':
       return [line(event.at, 'Reopened', 'because an operator had its reply sent again.')]
     case 'resubmitted':
-      return [line(event.at, 'Resubmitted', 'An operator queued the message again, with a clean record.')]
+      return [line(event.at, 'Resubmitted', 'An operator queued it again. What was done is not done again.')]
+    case 'anew':
+      return [line(event.at, 'Resubmitted', 'An operator queued a message anew: what was done for it may repeat.')]
     case 'answered':
       return []
     default:

@@ -65,6 +65,8 @@ export type TurnPlan =
 
 export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admission>, limits: MergeLimits): TurnPlan {
   if (lane.messages.length === 0) return { kind: 'empty' }
+  const first = lane.messages.find((row) => row.event === 'new')
+  if (first?.goesOn === true) return planTriedAgain(lane, admissions, first)
   const { entries, dispositions } = absorbEdits(lane.messages)
   const group: Absorbed[] = []
   let principal = ''
@@ -94,6 +96,24 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
   }
   if (group.length > 0) return { kind: 'run', members: group, principal, dispositions }
   return atDoor === undefined ? { kind: 'settle', dispositions } : { kind: 'door', entry: atDoor, dispositions }
+}
+
+/** A dead turn is tried again as it was, all of its messages or none: what it has done was done for these. */
+function planTriedAgain(
+  lane: HeldLane,
+  admissions: ReadonlyMap<string, Admission>,
+  { parentTurn }: WaitingMessage,
+): TurnPlan {
+  const rows = lane.messages.filter((row) => row.goesOn && row.parentTurn === parentTurn)
+  const { entries } = absorbEdits(rows)
+  const decided = entries.map(({ row }) => admissions.get(row.id) ?? noDecision)
+  const refusal = decided.find((admission) => admission.kind !== 'admitted')
+  const principal = decided.find((admission) => admission.kind === 'admitted')?.principal ?? ''
+  if (refusal === undefined) return { kind: 'run', members: entries, principal, dispositions: [] }
+  const { accessRule, subject, evidence } = refusal
+  const reason = refusal.kind === 'refused' ? refusal.reason : 'pairing_required'
+  const ground = { accessRule, subject, evidence, pairingId: null, tombstone: false }
+  return { kind: 'settle', dispositions: rows.map(({ id }) => ({ ...ground, id, state: 'refused', reason })) }
 }
 
 const noDecision: Admission = { ...noGround, kind: 'refused', reason: 'no_decision', mustTell: false }
@@ -139,7 +159,7 @@ function remembered(row: WaitingMessage, message: StoredMessage, { memory }: Hea
 
 /** A command, a click, a run or a task wants its own answer; so does what failed in company before (rulings 14, 15). */
 function isAlone(row: WaitingMessage): boolean {
-  return row.solo || row.obligation !== null
+  return row.solo || row.goesOn || row.obligation !== null
 }
 
 /** Of what waits, in order, that which may join a turn that runs: the same rules as for a turn that begins. */

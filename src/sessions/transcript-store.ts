@@ -6,4 +6,10 @@ export interface TranscriptStore {
   window(sessionId: string, lines: TranscriptLines): Promise<readonly Envelope[]>
 }
 
-export type TranscriptLines = { readonly head: number; readonly tail: number; readonly around: number }
+export type TranscriptLines = {
+  readonly head: number
+  readonly tail: number
+  readonly around: number
+  /** Only lines before this one. */
+  readonly until?: number
+}

@@ -31,8 +31,14 @@ export type WaitingMessage = {
   readonly replyTo: JsonObject
   readonly bytes: number
   readonly attempts: number
+  /** It runs alone, and anew. */
   readonly solo: boolean
+  /** It joined its turn at this question of the agent for news; null: the turn began with it. */
+  readonly heardAt: number | null
+  /** The turn it was in before: it was split, or died. */
   readonly parentTurn: string | null
+  /** That turn is tried again, with its journal. */
+  readonly goesOn: boolean
   readonly traceId: string
   /** The task it asks for or goes on with. */
   readonly taskId: string | null
@@ -162,6 +168,10 @@ export type NewTurn = {
   /** Of a session that begins. */
   readonly keeping: Keeping | null
   readonly parentTurn: string | null
+  /** The turn before it is tried again, with its journal. */
+  readonly goesOn: boolean
+  /** How much of its session it is shown; null: nothing. */
+  readonly history: { readonly head: number; readonly tail: number; readonly around: number } | null
   readonly principal: string | null
   readonly runId: string | null
   readonly traceId: string
@@ -292,7 +302,7 @@ export interface TurnStore {
   /** What waits behind the turn that runs in this lane. */
   waiting(hold: Hold): Promise<readonly WaitingMessage[]>
   /** Takes waiting messages into the running turn, all or none. */
-  join(hold: Hold, turnId: string, members: readonly NewMember[]): Promise<boolean>
+  join(hold: Hold, turnId: string, members: readonly NewMember[], heardAt: number): Promise<boolean>
   resume(hold: Hold, turnId: string): Promise<boolean>
   split(hold: Hold, turnId: string, split: TurnSplit): Promise<boolean>
   /** Gives the lane back with its turn still open. */

@@ -1,7 +1,14 @@
 // Receipts and deliveries on SQL: what operators and watching requests read.
 
 import type { Page } from '../contract/index.ts'
-import type { BooksLine, EndedMessage, KeptRemains, Receipt, ReceiptStore } from '../inbound/receipt-store.ts'
+import type {
+  BooksLine,
+  EndedMessage,
+  KeptRemains,
+  PastEffect,
+  Receipt,
+  ReceiptStore,
+} from '../inbound/receipt-store.ts'
 import type { Delivery, DeliveryLine, DeliveryStore } from '../outbox/delivery-store.ts'
 import type { Database, Param } from './database.ts'
 import { dropDelivery, listDeliveries, retryDelivery, showDelivery } from './statements/deliveries.ts'
@@ -10,6 +17,7 @@ import {
   findRemains,
   listMessages,
   markRedriven,
+  mayRepeat,
   readBooks,
   resubmitMessage,
 } from './statements/receipts.ts'
@@ -23,10 +31,11 @@ export function createReceiptStore(database: Database, tenant: string): ReceiptS
     },
     books: () => database.query<BooksLine>(readBooks, [tenant]),
     list: (state, page) => database.query<EndedMessage>(listMessages, [state, ...pageParams(page), tenant]),
-    async resubmit(inboxId, by) {
-      const [row] = await database.query<Revived>(resubmitMessage, [inboxId, tenant, by])
+    async resubmit(inboxId, by, { isAnew } = { isAnew: false }) {
+      const [row] = await database.query<Revived>(resubmitMessage, [inboxId, tenant, by, isAnew])
       return (row?.revived ?? 0) > 0
     },
+    mayRepeat: (inboxId) => database.query<PastEffect>(mayRepeat, [inboxId, tenant]),
     async findRemains(inboxId) {
       return (await database.query<KeptRemains>(findRemains, [inboxId, tenant]))[0]
     },

@@ -9,8 +9,8 @@ import { storableJson } from './storable-json.ts'
 
 export function createTranscriptStore(database: Database, tenant: string): TranscriptStore {
   return {
-    async window(sessionId, { head, tail, around }) {
-      const params = [sessionId, head, tail, tenant, around]
+    async window(sessionId, { head, tail, around, until }) {
+      const params = [sessionId, head, tail, tenant, around, until ?? null]
       const rows = await database.query<{ envelope: Envelope }>(transcriptWindow, params)
       return rows.map((row) => row.envelope)
     },

@@ -129,8 +129,8 @@ function createJoins(database: Database, holder: string): Pick<TurnStore, 'waiti
       const [found] = await database.query<Rows>(waitingMessages, [hold.conversationId, windowSize])
       return found === undefined ? [] : withAccess(readableRows(found.messages), found.access)
     },
-    async join(hold, turnId, members) {
-      const params = [hold.conversationId, holder, hold.epoch, turnId, storableJson(members)]
+    async join(hold, turnId, members, heardAt) {
+      const params = [hold.conversationId, holder, hold.epoch, turnId, storableJson(members), heardAt]
       return isHeld(await database.query<Held>(joinTurn, params))
     },
   }

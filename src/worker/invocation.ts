@@ -63,7 +63,8 @@ function needsToStay({ adapter: { channel, capabilities }, connection }: Gateway
 }
 
 /** Asked right before the request is handed to the runtime; there is nothing of ours between that and its first byte. */
-const fenceFetch: NonNullable<Runtime['fenceFetch']> = (mayLeave) => async (input, init) => {
+const fenceFetch: NonNullable<Runtime['fenceFetch']> = (mayLeave, onSend) => async (input, init) => {
   if (!mayLeave(0)) throw new DOMException('too late to be sent', 'TimeoutError')
+  onSend?.()
   return fetch(input, init)
 }

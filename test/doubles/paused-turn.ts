@@ -97,6 +97,8 @@ function newTurn(members: readonly string[]): NewTurn {
     isNewSession: true,
     keeping: null,
     parentTurn: null,
+    goesOn: false,
+    history: null,
     principal: owner,
     runId: null,
     traceId: 'trace',

@@ -54,7 +54,8 @@ export function deskOf(
   return createToolDesk({
     catalog: createToolCatalog(Object.keys(tools).map((name) => declared({ name, ...declarations[name] }))),
     executors: { default: (call) => tools[call.tool_name]?.(call.parameters) },
-    once: (_call, effect) => effect({ key: 'key-1', fetch: globalThis.fetch, signal, assertHeld: () => {} }),
+    once: (_call, effect) =>
+      effect({ key: 'key-1', fetch: globalThis.fetch, signal, assertHeld: () => {}, isUnsent: () => false }),
     defaultTimeoutMs: 60_000,
     maxTimeoutMs: 60_000,
     ...rest,

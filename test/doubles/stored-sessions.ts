@@ -61,6 +61,8 @@ export function newTurn(held: HeldLane, principal: string | null): NewTurn {
     isNewSession: held.sessionId === null,
     keeping: null,
     parentTurn: null,
+    goesOn: false,
+    history: null,
     principal,
     runId: null,
     traceId: 'trace',

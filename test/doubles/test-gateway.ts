@@ -3,6 +3,7 @@ import { type Assembled, assemble, type Runtime } from '../../src/assemble.ts'
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../../src/config.ts'
 import type { ChannelDefinition, ConnectionConfig, JsonObject } from '../../src/contract/index.ts'
 import type { Received } from '../../src/gateway/receive.ts'
+import { createFencedFetch, prepareFencedFetch } from '../../src/node/fenced-fetch.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { loopbackArrival, loopbackSecret } from './loopback/fixtures.ts'
 import { type LoopbackEvent, loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from './loopback/index.ts'
@@ -42,6 +43,12 @@ const quickSends = {
   reconcileAfterMs: 20,
 } as const
 
+await prepareFencedFetch()
+
+/** As on Node. */
+const fenceFetch: NonNullable<Runtime['fenceFetch']> = (mayLeave, onSend) =>
+  createFencedFetch(mayLeave, () => performance.now(), onSend)
+
 export function createTestGateway(
   database: Database,
   config: ParleyConfig,
@@ -63,6 +70,7 @@ export function createTestGateway(
     random: () => 0.5,
     files: memoryBlobs(),
     log: { info: write('info'), warn: write('warn'), error: write('error') },
+    ...(changes.fetch === undefined ? { fenceFetch } : {}),
     ...changes,
   })
   return {

@@ -21,7 +21,16 @@ export function prepared(declaration: ToolDeclaration, parameters: Fields, conte
 
 function toolContext(fields: Partial<ToolContext> = {}): ToolContext {
   const { signal } = new AbortController()
-  return { context: {}, turn: 1, signal, key: 'key-1', fetch: globalThis.fetch, assertHeld: () => {}, ...fields }
+  return {
+    context: {},
+    turn: 1,
+    signal,
+    key: 'key-1',
+    fetch: globalThis.fetch,
+    assertHeld: () => {},
+    isUnsent: () => false,
+    ...fields,
+  }
 }
 
 export type RunOptions = {

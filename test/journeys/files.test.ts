@@ -123,7 +123,7 @@ describeOnDatabase('files', (database) => {
       expect(asked('file')).toBe(1)
     })
 
-    test.each(['before:finish_step', 'after:finish_step', 'before:complete_turn'])(
+    test.each(['before:record_step', 'after:record_step', 'before:complete_turn'])(
       'a crash at %s fetches nothing a second time and leaves one file',
       async (where) => {
         let isBroken = false

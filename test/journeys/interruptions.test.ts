@@ -76,7 +76,7 @@ describeOnDatabase('an interrupted turn', (database) => {
     await settleUntil(second, () => texts().length > 0)
     expect(effects).toBe(1)
     expect(errors).toContain('tool_outcome_unknown')
-    expect(texts()[0]).toContain('cannot tell whether it took effect')
+    expect(texts()[0]).toContain('cannot tell whether this took effect: effect.')
     expect(await database().query(turns, [])).toMatchObject([{ state: 'dead', reason: 'tool_outcome_unknown' }])
   })
 

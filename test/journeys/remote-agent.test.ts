@@ -145,7 +145,7 @@ describeOnDatabase('an agent elsewhere', (database) => {
   test('that does not tell whether it heard is not asked again, and the person is told so', async () => {
     peer.on('SendStreamingMessage', (response) => void response.destroy())
     peer.on('ListTasks', withError(-32601))
-    expect(await say(start())).toContain('cannot tell whether it took effect')
+    expect(await say(start())).toContain('cannot tell whether this took effect: ask far')
     expect(asked('SendStreamingMessage')).toHaveLength(1)
   })
 

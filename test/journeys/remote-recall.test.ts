@@ -70,7 +70,7 @@ describeOnDatabase('a stop whose process dies', (database) => {
   test('has the task called off that the peer had named', async () => {
     peer.on('SendStreamingMessage', withStream([taskOf('WORKING')]))
     peer.on('CancelTask', withResult(taskOf('CANCELED').task))
-    await dieAndStop([far()], async () => (await stateOf('remote answer')) === 'started')
+    await dieAndStop([far()], async () => (await stateOf('remote message')) === 'finished')
     expect(asked('CancelTask').map(({ params }) => params['id'])).toEqual(['t1'])
     expect(vendor.messages.map(({ text }) => text)).toEqual([expect.stringContaining('Stopped')])
     expect(await database().query(runs, [])).toMatchObject([{ status: 'cancelled' }])
@@ -102,7 +102,7 @@ describeOnDatabase('a stop whose process dies', (database) => {
     })
     peer.on('SendStreamingMessage', withStream([taskOf('WORKING')]))
     peer.on('CancelTask', withResult(taskOf('CANCELED').task))
-    await dieAndStop([desk, far()], async () => (await stateOf('remote answer')) === 'started')
+    await dieAndStop([desk, far()], async () => (await stateOf('remote message')) === 'finished')
     expect(asked('CancelTask').map(({ params }) => params['id'])).toEqual(['t1'])
     expect(begun).toBe(1)
   })

@@ -1,4 +1,6 @@
-// What the journal remembers across outages, splits and resubmissions: an effect is made once, and its result is its own.
+// What the journal remembers across outages, failures and second chances: an effect is made once, and its result is its own.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../src/agent/agent.ts'
 import { GatewayError, textOf } from '../../src/contract/index.ts'
@@ -69,67 +71,117 @@ describeOnDatabase('a step', (database) => {
     expect({ tries, made }).toEqual({ tries: 2, made: [vendor.messages[0]?.text] })
   })
 
-  test('that failed by itself is not tried again', async () => {
+  test('that failed by itself is not tried again, and the person is told that it may have happened', async () => {
     let tries = 0
-    start((_message, { step }) =>
-      step('charge', async () => {
+    let runs = 0
+    start(async (_message, { step }) => {
+      runs += 1
+      await step('charge', async () => {
         tries += 1
         throw new Error('declined')
-      }),
+      })
+    })
+    await deliver('m1')
+    await settleUntil(gateway, settled)
+    expect({ tries, runs, fate: await fate() }).toEqual({
+      tries: 1,
+      runs: 1,
+      fate: { m1: 'dead(tool_outcome_unknown)' },
+    })
+    expect(vendor.messages[0]?.text).toContain('I cannot tell whether this took effect: charge. The rest was not done.')
+  })
+
+  test('that failed before a byte of it was sent is undone, and tried again', async () => {
+    const shop = await startShop()
+    await shop.close()
+    let tries = 0
+    start(async (_message, { step }) => {
+      tries += 1
+      if (tries === 3) await shop.open()
+      return step('charge', async ({ fetch }) => (await fetch(shop.url, { method: 'POST', body: 'tea' })).text())
+    })
+    await deliver('m1')
+    await settleUntil(gateway, settled)
+    expect({ tries, fate: await fate(), orders: shop.orders }).toEqual({
+      tries: 3,
+      fate: { m1: 'answered' },
+      orders: ['tea'],
+    })
+    await shop.close()
+  })
+
+  test('whose request was cut after it arrived is not made again', async () => {
+    const shop = await startShop({ isCutting: true })
+    start(async (_message, { step }) =>
+      step('charge', async ({ fetch }) => (await fetch(shop.url, { method: 'POST', body: 'tea' })).text()),
     )
     await deliver('m1')
     await settleUntil(gateway, settled)
-    expect(tries).toBe(1)
+    expect({ fate: await fate(), orders: shop.orders }).toEqual({
+      fate: { m1: 'dead(tool_outcome_unknown)' },
+      orders: ['tea'],
+    })
+    await shop.close()
   })
 
-  test('never gives one message of a split merge what it did for another', async () => {
+  test('of a merged turn is made once when its agent fails afterwards, and one apology names it', async () => {
     const effects: string[] = []
-    const told: string[] = []
-    start(async (_message, { step, members }) => {
-      for (const member of members) {
-        const text = textOf(member.parts)
-        const done = await step('note', async () => {
-          effects.push(text)
-          return `noted ${text}`
-        })
-        told.push(`${text}: ${done}`)
+    const keys = new Set<string>()
+    let tries = 0
+    start(async (message, { step }) => {
+      tries += 1
+      const order = async ({ key }: { key: string }) => {
+        keys.add(key)
+        return effects.push(textOf(message.parts))
       }
+      await step('order', order, { args: textOf(message.parts), label: 'order tea' })
+      throw new Error('broken')
+    })
+    await deliver('one', 'two')
+    await settleUntil(gateway, settled)
+    expect({ tries, effects, keys: keys.size }).toEqual({ tries: 3, effects: ['one\ntwo'], keys: 1 })
+    expect(await fate()).toEqual({ one: 'dead(agent_failed)', two: 'dead(agent_failed)' })
+    expect(vendor.messages).toHaveLength(1)
+    expect(vendor.messages[0]?.text).toContain('Done: order tea. The rest was not done.')
+  })
+
+  test('by its name alone is told apart by how often it came, in every try', async () => {
+    const keys: string[] = []
+    let tries = 0
+    start(async (_message, { step, members }) => {
+      for (const member of members)
+        await step('note', async ({ key }) => {
+          keys.push(key)
+          return textOf(member.parts)
+        })
+      tries += 1
+      if (tries === 1) throw new Error('only the first time')
+      return 'ok'
+    })
+    await deliver('one', 'two')
+    await settleUntil(gateway, () => vendor.messages.length > 0)
+    expect(keys.map((key) => key.replace(/^[^:]+:/, ''))).toEqual(['note', 'note#2'])
+    expect(await fate()).toEqual({ one: 'merged', two: 'answered' })
+  })
+
+  test('that only looks lets a merged turn be split, and is made anew by each of its messages', async () => {
+    const looks: string[] = []
+    start(async (message, { step, members }) => {
+      await step('look', async () => looks.push(textOf(message.parts)), { effect: false })
       if (members.length > 1) throw new Error('only alone')
       return 'ok'
     })
     await deliver('one', 'two')
-    await settleUntil(gateway, settled)
-    expect(effects).toEqual(['one', 'two'])
-    expect(told).toEqual(['one: noted one', 'two: noted two'])
-    expect(await fate()).toEqual({ one: 'dead(tool_outcome_unknown)', two: 'dead(tool_outcome_unknown)' })
-  })
-
-  test('with arguments is found again by each message of a split merge', async () => {
-    const effects: string[] = []
-    start(async (_message, { step, members }) => {
-      const done: string[] = []
-      for (const member of members) {
-        const text = textOf(member.parts)
-        const note = async () => {
-          effects.push(text)
-          return `noted ${text}`
-        }
-        done.push(await step('note', note, { args: member.id }))
-      }
-      if (members.length > 1) throw new Error('only alone')
-      return done.join()
-    })
-    await deliver('one', 'two')
     await settleUntil(gateway, () => vendor.messages.length === 2)
-    expect(effects).toEqual(['one', 'two'])
-    expect(vendor.messages.map((message) => message.text)).toEqual(['noted one', 'noted two'])
+    expect(looks).toEqual(['one\ntwo', 'one', 'two'])
+    expect(await fate()).toEqual({ one: 'answered', two: 'answered' })
   })
 
-  test('keeps its key and its result through a merge, a split, a death and a resubmission', async () => {
+  test('keeps its key and its result when its dead turn is tried again as a whole', async () => {
     let isBroken = true
     let charges = 0
     const keys: string[] = []
-    start(async (_message, { step }) => {
+    start(async (_message, { step, members }) => {
       const charged = await step('charge', async () => (charges += 1))
       await step(
         'ship',
@@ -140,16 +192,59 @@ describeOnDatabase('a step', (database) => {
         },
         { idempotent: true },
       )
-      return `charged ${charged} time`
+      return `charged ${charged} time for ${members.length}`
     })
     await deliver('one', 'two')
     await settleUntil(gateway, settled)
     expect(await fate()).toEqual({ one: 'dead(agent_failed)', two: 'dead(agent_failed)' })
     isBroken = false
-    for (const dead of await gateway.deps.receipts.list('dead', { limit: 10 }))
-      await gateway.deps.receipts.resubmit(dead.id, 'operator:test')
-    await settleUntil(gateway, async () => Object.values(await fate()).every((state) => state === 'answered'))
+    const [dead] = await gateway.deps.receipts.list('dead', { limit: 10 })
+    expect(await gateway.deps.receipts.resubmit(dead?.id ?? '', 'operator:test')).toBe(true)
+    await settleUntil(gateway, () => vendor.messages.length === 2)
+    expect(vendor.messages.at(-1)?.text).toBe('charged 1 time for 2')
     expect(charges).toBe(1)
     expect(new Set(keys).size).toBe(1)
+    expect(await fate()).toEqual({ one: 'merged', two: 'answered' })
+  })
+
+  test('that is unknown stays unknown when its turn is tried again, and is made again anew only', async () => {
+    let charges = 0
+    start(async (_message, { step }) => {
+      await step('charge', async () => {
+        charges += 1
+        if (charges === 1) throw new Error('cut')
+        return charges
+      })
+      return 'charged'
+    })
+    await deliver('m1')
+    await settleUntil(gateway, settled)
+    const [dead] = await gateway.deps.receipts.list('dead', { limit: 10 })
+    const id = dead?.id ?? ''
+    expect(await gateway.deps.receipts.mayRepeat(id)).toEqual([{ label: 'charge', state: 'failed' }])
+    expect(await gateway.deps.receipts.resubmit(id, 'operator:test')).toBe(true)
+    await settleUntil(gateway, settled)
+    expect({ charges, fate: await fate() }).toEqual({ charges: 1, fate: { m1: 'dead(tool_outcome_unknown)' } })
+    expect(await gateway.deps.receipts.resubmit(id, 'operator:test', { isAnew: true })).toBe(true)
+    await settleUntil(gateway, settled)
+    expect({ charges, fate: await fate() }).toEqual({ charges: 2, fate: { m1: 'answered' } })
   })
 })
+
+/** A shop on loopback that may be closed, or cut the line as soon as an order has arrived. */
+async function startShop({ isCutting = false } = {}) {
+  const orders: string[] = []
+  const server = createServer((request, response) => {
+    request.setEncoding('utf8').once('data', (body: string) => {
+      orders.push(body)
+      if (isCutting) request.socket.destroy()
+      else response.end('ordered')
+    })
+  })
+  const open = () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()))
+  let port = 0
+  await open()
+  port = (server.address() as AddressInfo).port
+  return { orders, url: `http://127.0.0.1:${port}/`, open, close }
+}

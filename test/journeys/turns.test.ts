@@ -129,7 +129,7 @@ describeOnDatabase('a turn', (database) => {
     expect({ effects, tries, said: vendor.messages[0]?.text }).toEqual({ effects: 1, tries: 3, said: 'done 1' })
   })
 
-  test('does not repeat a step for the members of a merge that was split', async () => {
+  test('does not repeat a step of a merged turn that fails: it dies as a whole', async () => {
     const effects: string[] = []
     start(async (message, { step }) => {
       await step('effect', async () => effects.push(textOf(message.parts)))

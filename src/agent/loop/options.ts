@@ -4,7 +4,7 @@ import type { ToolDesk } from '../tools/desk.ts'
 import type { BudgetLimit, SharedBudgets } from './budget.ts'
 import type { CompletionPolicy } from './completion.ts'
 import type { LoopObserver } from './events.ts'
-import type { Model, ModelRequest, StructuredOutputRequest } from './model.ts'
+import type { Model, ModelRequest, ModelTurn, StructuredOutputRequest } from './model.ts'
 import type { ConversationResult } from './result.ts'
 
 /** Between turns: a message that came in meanwhile, with `metadata.interrupt_action` cancel, redirect or message. */
@@ -40,8 +40,20 @@ export type TranscriptLock = {
   readonly release: (sessionId: string, token: string) => Promise<void>
 }
 
+/** What a model turn is asked with, where somebody else has a say in it. */
+export type AskMeans = {
+  readonly signal: AbortSignal
+  readonly readFile: NonNullable<ModelRequest['readFile']>
+  /** Only these tools; undefined: all there are. */
+  readonly offered: readonly string[] | undefined
+}
+
+export type AnsweredTurn = { readonly answer: ModelTurn; readonly offered: readonly string[] }
+
 export type LoopOptions = {
   readonly model: Model
+  /** Keeps what the model said in its n-th turn: `ask` is called, and its request made, only where that is not known yet. */
+  readonly keepTurn?: (turn: number, ask: (means: AskMeans) => Promise<AnsweredTurn>) => Promise<ModelTurn>
   readonly runId: string
   readonly sessionId: string
   readonly tools?: ToolDesk

@@ -53,7 +53,7 @@ async function askModel(state: RunState, options: LoopOptions, context: Fields):
   const maxTurns = state.budgets.get('turns')?.ceiling ?? 1
   state.emit('turn_started', { turn: state.turn, max_turns: maxTurns, message_count: state.messages.length })
   state.turnStart = state.messages.length
-  const turn = await options.model(await modelRequest(state, options, context))
+  const turn = await heldTurn(state, options, context)
   if (typeof turn !== 'object' || turn === null || Array.isArray(turn))
     throw new GatewayError('agent_failed', 'invalid_agent_conversation_loop: turn runner must return an array')
   // What a turn cost is counted, also when nobody waits for it any more (trap 19).
@@ -63,6 +63,17 @@ async function askModel(state: RunState, options: LoopOptions, context: Fields):
     return undefined
   }
   return (await stopIfCancelled(state, options)) ? undefined : turn
+}
+
+/** The request, and with it any summary of what was said, is made only for a turn that the model is really asked for. */
+async function heldTurn(state: RunState, options: LoopOptions, context: Fields): Promise<ModelTurn> {
+  const { keepTurn, model } = options
+  if (keepTurn === undefined) return model(await modelRequest(state, options, context))
+  return keepTurn(state.turn, async ({ offered, ...means }) => {
+    const request = await modelRequest(state, options, context)
+    const tools = request.tools.filter(({ name }) => offered?.includes(name) ?? true)
+    return { answer: await model({ ...request, ...means, tools }), offered: tools.map(({ name }) => name) }
+  })
 }
 
 async function modelRequest(state: RunState, options: LoopOptions, context: Fields): Promise<ModelRequest> {

@@ -21,7 +21,7 @@ export async function offerTools(
   const offered = await context.step(
     'mcp tools',
     async ({ signal }) => JSON.parse(JSON.stringify(await toolServers.offered(servers, signal))),
-    { idempotent: true },
+    { effect: false },
   )
   // The journal holds what this very step returned.
   const { tools, rejected } = offered as ServerTools

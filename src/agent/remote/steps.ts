@@ -31,7 +31,13 @@ export async function openStep(call: RemoteCall, shelf: CardShelf, message: Norm
     const card = await discover({ egress, elsewhere: context.elsewhere, signal, trust, allows03 }, peer.target, shelf)
     return { kind: 'plan', plan: await planOf(card, { remembered, key, allows03 }) }
   }
-  const opened = await journaled<Failed | { kind: 'plan'; plan: Plan }>(call, 'remote agent', message.parts, work)
+  const opened = await journaled<Failed | { kind: 'plan'; plan: Plan }>(
+    call,
+    'remote agent',
+    message.parts,
+    work,
+    false,
+  )
   return opened.kind === 'failed' ? opened : { ...opened, isAgain: !isMadeNow }
 }
 
@@ -127,7 +133,7 @@ export async function answerStep(
     }
     return { kind: 'task', task: await follow({ ...means, ...(live === undefined ? {} : { live }) }, task) }
   }
-  const outcome = await journaled<Outcome>(call, 'remote answer', [{ kind: 'text', task: task.id }], work)
+  const outcome = await journaled<Outcome>(call, 'remote answer', [{ kind: 'text', task: task.id }], work, false)
   // Whoever watches has just been told to start over.
   if (!isFollowed && outcome.kind === 'task') context.show(wordsOf(outcome.task))
   return outcome
@@ -139,6 +145,7 @@ async function journaled<T extends { readonly kind: string }>(
   name: string,
   parts: readonly Part[],
   work: (key: string) => () => Promise<T | Failed>,
+  effect = true,
 ): Promise<T | Failed> {
   const { context } = call
   const result = await context.step(
@@ -151,7 +158,7 @@ async function journaled<T extends { readonly kind: string }>(
         return { ...(await failureOf(call, error)) }
       }
     },
-    { idempotent: true, args: await sha256Of(parts.map(lasting)) },
+    { idempotent: true, effect, label: `ask ${context.agent}`, args: await sha256Of(parts.map(lasting)) },
   )
   // The journal holds what this very step returned.
   return result as unknown as T | Failed

@@ -20,7 +20,7 @@ import { failedResult } from './tool-result.ts'
 import type { ToolResultTruncator } from './truncate-result.ts'
 
 export type Runnable = ReadyCall & { readonly prepared: PreparedCall; readonly declaration: ToolDeclaration }
-export type EffectContext = Pick<ToolContext, 'key' | 'fetch' | 'signal' | 'assertHeld'>
+export type EffectContext = Pick<ToolContext, 'key' | 'fetch' | 'signal' | 'assertHeld' | 'isUnsent'>
 
 /** Somebody agreed: `input` is what they agreed to, `shown` what the tool may know of it. */
 export type Approved = {
@@ -41,6 +41,8 @@ export type DeskDeps = ExecutionDeps & {
   readonly catalog: ToolCatalog
   /** Makes the effect once, also when the process dies in the middle: the journal. */
   readonly once: (call: Runnable, effect: (context: EffectContext) => Promise<ToolResult>) => Promise<ToolResult>
+  /** The journal holds the result of this call: it is read back, and whoever could forbid it is not asked again. */
+  readonly isFinished?: (call: Runnable) => Promise<boolean>
   readonly mediators?: readonly PreToolMediator[]
   readonly mediationTimeoutMs?: number
   readonly duplicates?: DuplicateCalls
@@ -76,6 +78,9 @@ export function createToolDesk(deps: DeskDeps): ToolDesk {
     async run(call, context) {
       const answer = deps.answered?.callId === call.id ? deps.answered.answer : undefined
       if (answer?.kind === 'result') return ended(deps, call, answer.result(call), { isRejected: answer.isRejected })
+      const done = answer === undefined ? call : isRunnable(call) ? withInput(call, answer.input) : undefined
+      if (done !== undefined && isRunnable(done) && (await deps.isFinished?.(done)) === true)
+        return carryOut(deps, done, context, answer)
       const mediation = await mediate(deps.mediators ?? [], mediatorContext(call, context), {
         signal: context.signal,
         timeoutMs: deps.mediationTimeoutMs ?? defaultMediationTimeoutMs,
@@ -108,10 +113,21 @@ async function proceed(
   const action = denial === undefined ? (deps.actionOf?.(call) ?? 'direct') : 'direct'
   if (action === 'forbidden') return ended(deps, call, forbidden(declaration), { isRejected: true })
   if (action === 'preview' && approved === undefined) return approval(deps, call, {})
+  return carryOut(deps, call, context, approved)
+}
+
+async function carryOut(
+  deps: DeskDeps,
+  call: Runnable,
+  context: CallContext,
+  approved: Approved | undefined,
+): Promise<CallEnd> {
+  const { declaration, prepared } = call
   const place = { context: context.context, turn: context.turn, ...(approved === undefined ? {} : approved.shown) }
   const result = await deps.once(call, (effect) =>
     executeCall(deps, { call: prepared, declaration }, { ...effect, ...place }),
   )
+  const signature = await callSignature(deps.catalog, call.tool_name, prepared.parameters)
   deps.duplicates?.record(signature, declaration, call.id, result)
   if (result.status === 'approval_required') return approval(deps, call, result)
   return result.status === 'runtime_tool_pending' ? paused(deps, call, result) : ended(deps, call, result)
@@ -181,6 +197,10 @@ function isRunnable(call: ReadyCall): call is Runnable {
 /** What runs is what was approved, to the letter: undefined when today's binding or schema would make something else of it. */
 function approvedCall(call: Runnable, { input }: Approved): Runnable | undefined {
   if (canonicalJson(storable(call.prepared.parameters)) !== canonicalJson(input)) return undefined
+  return withInput(call, input)
+}
+
+function withInput(call: Runnable, input: Fields): Runnable {
   return { ...call, prepared: { ...call.prepared, parameters: input } }
 }
 

@@ -19,6 +19,8 @@ export type ToolDefinition<Parameters extends ToolParameters> = {
   readonly name: string
   /** What the model reads to decide when to call it. */
   readonly description: string
+  /** What people are told it is, should a turn break off after it; its name where there is none. */
+  readonly label?: string
   readonly parameters: Parameters
   /** What it throws stays with the operator; `ToolError` is for the model. */
   readonly execute: (args: Arguments<Parameters>, context: ToolContext) => unknown

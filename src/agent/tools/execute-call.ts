@@ -50,7 +50,7 @@ export async function executeCall(deps: ExecutionDeps, ready: Executable, contex
     return end.kind === 'done' ? normalizeToolResult(declaration, end.value) : timedOut(declaration, timeoutMs)
   } catch (error) {
     if (context.signal.aborted || turnEnding.some((code) => isGatewayError(error, code))) throw error
-    return exceptionResult(deps, declaration, error)
+    return exceptionResult(deps, declaration, error, context.isUnsent())
   }
 }
 
@@ -68,10 +68,17 @@ export function unknownOutcome(declaration: Pick<ToolDeclaration, 'name' | 'runt
   return failedResult(declaration, 'tool_outcome_unknown', error, { outcome: 'unknown' })
 }
 
-function exceptionResult(deps: ExecutionDeps, declaration: ToolDeclaration, error: unknown): ToolResult {
+function exceptionResult(
+  deps: ExecutionDeps,
+  declaration: ToolDeclaration,
+  error: unknown,
+  isUnsent: boolean,
+): ToolResult {
   if (isGatewayError(error, 'tool_outcome_unknown')) return unknownOutcome(declaration)
   if (isToolError(error)) return failedResult(declaration, error.errorType, error.message)
   quietly(() => deps.onException?.(error, declaration.name))
+  // It broke off, perhaps after it had acted: a model that believes in a failure would try again.
+  if (declaration.idempotent !== true && !isUnsent) return unknownOutcome(declaration)
   // Exceptions carry addresses, queries and tokens; the model, and with it the chat, learns only that it failed.
   return failedResult(declaration, 'executor_exception', `${declaration.name} failed because of an internal error.`)
 }

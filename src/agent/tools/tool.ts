@@ -73,6 +73,8 @@ export type ToolContext = {
   readonly fetch: typeof fetch
   /** For effects that need no `fetch`: throws when this turn has lost its lease. Ask right before acting. */
   readonly assertHeld: () => void
+  /** It wanted to send something with `fetch`, and not one byte has left. */
+  readonly isUnsent: () => boolean
   /** Present: a person agreed to this very call. A tool that asks by itself sees here that it may go on. */
   readonly approval?: { readonly action_id: string; readonly resolver: string }
 }

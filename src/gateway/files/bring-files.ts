@@ -31,8 +31,8 @@ function needsBringing(part: Part): part is FilePart {
 }
 
 /**
- * A step like any other (ruling 16): finished, it is not done again by a later try, by a member of a split turn or in a
- * replay; broken off, it is, and finds by its id what it had stored.
+ * A step without effect: finished, it is not done again by a later try or in a replay; broken off, it is, and finds by its id
+ * what it had stored.
  */
 async function journaled(scene: BringScene, entry: Absorbed, index: number, part: FilePart): Promise<KnownPart> {
   const { deps, step } = scene
@@ -40,7 +40,7 @@ async function journaled(scene: BringScene, entry: Absorbed, index: number, part
   const id = await attachmentIdOf(deps.hash, ['in', deps.tenant, entry.row.id, index, part.bytes_ref as Json])
   const bring = (): Promise<Json> => bringFile(scene, { id, message: entry.message, part }) as Promise<Json>
   // The journal gives back the part that was put into it.
-  return (await step('parley/file', bring, { idempotent: true, args: id })) as KnownPart
+  return (await step('parley/file', bring, { effect: false, args: id })) as KnownPart
 }
 
 /** From now on they live as long as the message and the session that refer to them. */

@@ -86,7 +86,7 @@ async function keepInline(scene: ReplyScene, part: FilePart, data: string, place
     return missingPart(part, stored.code === undefined ? 'not available' : `not sent, ${stored.code}`) as Json
   }
   // The journal gives back the part that was put into it.
-  return (await scene.step('parley/reply-file', keep, { idempotent: true, args: id })) as KnownPart
+  return (await scene.step('parley/reply-file', keep, { effect: false, args: id })) as KnownPart
 }
 
 /** Of what the step comes to, only an outage may be tried again: the words of the answer are the agent's and are there. */

@@ -1,5 +1,6 @@
 // The port of a replay: everything that was stored of one turn, or of a message that never had one. Reads only.
-import type { Envelope, Json, JsonObject } from '../../contract/index.ts'
+import type { RecordedStep } from '../../agent/journal-store.ts'
+import type { Envelope, JsonObject } from '../../contract/index.ts'
 import type { OpenTurn, WaitingMessage, WaitingSignal } from '../../sessions/turn-store.ts'
 
 export type StoredTurn = Omit<OpenTurn, 'outageMs'> & {
@@ -16,16 +17,6 @@ export type StoredMember = Omit<WaitingMessage, 'message' | 'replyTo'> & {
   readonly state: string
   readonly reason: string | null
   readonly receivedAt: string
-}
-
-export type RecordedStep = {
-  /** 0: the turn's own. Above: of the turns it was split or resubmitted from, the nearest first. */
-  readonly depth: number
-  readonly step: string
-  readonly argsHash: string
-  readonly state: 'started' | 'finished' | 'failed' | 'undone'
-  readonly result: Json
-  readonly error: string | null
 }
 
 /** What went out, or was to go out, as the vendor gets it. */

@@ -7,7 +7,7 @@ import { addressRows } from '../address-lane.ts'
 import { admissions } from '../admissions.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { answeredEnd, deadEnd } from '../end-turn.ts'
-import type { ReadyTurn } from '../prepare-turn.ts'
+import { begun, type ReadyTurn } from '../prepare-turn.ts'
 import { runAgent } from '../run-turn.ts'
 import type { Account } from './line-diff.ts'
 import { readAgain } from './read-again.ts'
@@ -40,7 +40,8 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
     toolRequests: { ...deps.toolRequests, answer: refuseToDecide },
   }
   // What finishes a growing reply may be written otherwise than what stands alone.
-  const ready = stored.hasLive ? { ...prepared.ready, live: { clientId: '', text: '' } } : prepared.ready
+  const live = stored.hasLive ? { live: { clientId: '', text: '' } } : {}
+  const ready = { ...prepared.ready, ...live, steps: recorded.log }
   const today = await runToItsEnd(safeDeps, ready, stop.signal)
   return { today, steps: recorded.report(), notes: prepared.notes }
 }
@@ -64,7 +65,7 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
   const lane = laneOf(deps, stored, addressRows(at, rows.at(-1)?.agent ?? stored.agent, rows))
   if (stored.signal !== null) {
     const turn = turnOf(deps, stored, lane, null)
-    return { ready: { lane, at, turn, members: [], signal: stored.signal, edit: null }, notes }
+    return { ready: { lane, at, turn, ...begun(turn.id), members: [], signal: stored.signal, edit: null }, notes }
   }
   // A replay is no visit of its chain.
   const chains = { visit: async () => false, turnsWith: async () => 0 }
@@ -76,7 +77,10 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
   const replyTo = plan.members.at(-1)?.row.replyTo ?? lane.replyTo
   const turn = turnOf(deps, stored, lane, plan.principal)
   return {
-    ready: { lane: { ...lane, replyTo }, at, turn, members: [...plan.members], signal: null, edit: null },
+    ready: {
+      lane: { ...lane, replyTo },
+      ...{ at, turn, ...begun(turn.id), members: [...plan.members], signal: null, edit: null },
+    },
     notes,
   }
 }

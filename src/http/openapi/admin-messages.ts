@@ -40,10 +40,23 @@ export const messageLines: readonly Line[] = [
   },
   ...ended,
   {
+    method: 'get',
+    path: '/admin/dead/:id/effects',
+    id: 'listEffects',
+    summary: 'What was done for a dead message, or may have been',
+    answers: holding('effects', rows),
+  },
+  {
     method: 'post',
     path: '/admin/dead/:id/resubmit',
     id: 'resubmitMessage',
-    summary: 'Queues a dead message again',
+    summary: 'Queues the turn of a dead message again; what it has done is not done again',
+    query: z.object({
+      anew: z
+        .enum(['true', 'false'])
+        .optional()
+        .meta({ description: 'true: this message alone, and effects may repeat' }),
+    }),
     answers: done,
     problems: [409],
   },

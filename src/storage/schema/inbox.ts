@@ -55,10 +55,14 @@ export const inbox = pgTable(
     endedAt: instant('ended_at'),
     turnId: uuid('turn_id'),
     turnOrder: integer('turn_order'),
+    /** It joined a turn that ran already, at this question of its agent for news; null: the turn began with it. */
+    heardAt: integer('heard_at'),
     attempts: integer('attempts').notNull().default(0),
     /** Set after a failed merge: this message runs alone from now on. */
     solo: boolean('solo').notNull().default(false),
     parentTurn: uuid('parent_turn'),
+    /** Its turn died and is tried again, with its journal. */
+    goesOn: boolean('goes_on').notNull().default(false),
     /** The task it asks for or goes on with. */
     taskId: uuid('task_id'),
     traceId: text('trace_id').notNull(),

@@ -25,6 +25,8 @@ export const sessions = pgTable(
     owner: text('owner'),
     status: text('status').notNull().default('open'),
     nextSeq: bigint('next_seq', { mode: 'number' }).notNull().default(0),
+    /** How often lines of it were erased: a turn that was shown them sees that they are not there any more. */
+    erasures: integer('erasures').notNull().default(0),
     provider: text('provider'),
     model: text('model'),
     providerResponseId: text('provider_response_id'),

@@ -1,6 +1,17 @@
 // Turns and their journal; timers, and the signals that wake a conversation without a message.
 import { sql } from 'drizzle-orm'
-import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { connection, createdAt, history, instant, tenant } from './columns.ts'
 
 /** States: running, replied, answered, silent, dead, split. */
@@ -21,6 +32,10 @@ export const turns = pgTable(
     epoch: bigint('epoch', { mode: 'number' }).notNull(),
     v: integer('v').notNull(),
     parentTurn: uuid('parent_turn'),
+    /** The dead turn whose journal this one goes on with; null: its own. */
+    journalTurn: uuid('journal_turn'),
+    /** Which lines of its session the turn is shown, decided once: how many there were, and how many of them. */
+    view: jsonb('view'),
     principal: text('principal'),
     runId: text('run_id'),
     response: jsonb('response'),
@@ -43,13 +58,16 @@ export const turns = pgTable(
   ],
 )
 
-/** States: started, finished, failed. A started step without an end has an unknown outcome. */
+/** States: started, finished, failed, undone. A started or failed step has an unknown outcome, unless it may run again. */
 export const journal = pgTable(
   'journal',
   {
     turnId: uuid('turn_id').notNull(),
     step: text('step').notNull(),
-    argsHash: text('args_hash').notNull(),
+    /** It may have changed something outside; false: a look-up or a model's answer. */
+    isEffect: boolean('is_effect').notNull().default(true),
+    /** What people are told it is. */
+    label: text('label'),
     state: text('state').notNull(),
     epoch: bigint('epoch', { mode: 'number' }).notNull(),
     result: jsonb('result'),

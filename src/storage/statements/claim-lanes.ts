@@ -13,7 +13,7 @@ end`
 
 export const messageColumns = `
   x.id, x.v, x.agent, x.subject, x.obligation, x.event, x.edit_of as "editOf", x.message_id as "messageId", x.message,
-  x.reply_to as "replyTo", x.bytes, x.attempts, x.solo, x.parent_turn as "parentTurn", x.trace_id as "traceId", x.task_id as "taskId",
+  x.reply_to as "replyTo", x.bytes, x.attempts, x.solo, x.heard_at as "heardAt", x.parent_turn as "parentTurn", x.goes_on as "goesOn", x.trace_id as "traceId", x.task_id as "taskId",
   (select json_build_object('event', s.event, 'parts', e.message -> 'parts')
      from tombstones s left join inbox e on e.id = s.inbox_id
     where s.tenant = x.tenant and s.connection = x.connection and s.message_id = x.message_id

@@ -164,6 +164,11 @@ gone as (
 emptied as (
   update messages m set envelope = m.envelope || ${emptyLine} from old, scope
   where not scope.is_alone and m.session_id = old.session_id and m.seq = old.seq returning 1
+),
+-- A turn of another person that was shown these lines must see that they are gone.
+counted as (
+  update sessions s set erasures = s.erasures + 1 from scope
+  where not scope.is_alone and s.id in (select session_id from old)
 )
 select (select count(*)::int from gone) + (select count(*)::int from emptied) as lines`,
   )

@@ -21,8 +21,8 @@ from conversations c where c.id = $1`,
 )
 
 /**
- * Fenced: $1 conversation, $2 holder, $3 epoch; $4 turn, $5 members as JSON. They stand behind those it has, and end with
- * it; if its holder dies they are members like the others. All of them or none: a caller told its model about all.
+ * Fenced: $1 conversation, $2 holder, $3 epoch; $4 turn, $5 members as JSON, $6 at which question for news. They stand behind
+ * those it has, and end with it; if its holder dies they are heard again at the same question. All of them or none: a caller told its model about all.
  */
 export const joinTurn = statement(
   'join_turn',
@@ -40,7 +40,7 @@ free as materialized (
   where x.id = any(array(select id from wanted)) and x.state || '' = 'queued' for update of x
 ),
 taken as (
-  update inbox x set state = 'in_turn', turn_id = $4, turn_order = w.place, attempts = x.attempts + 1,
+  update inbox x set state = 'in_turn', turn_id = $4, turn_order = w.place, heard_at = $6, attempts = x.attempts + 1,
     principal = w.principal, access_rule = w."accessRule"
   from wanted w
   where x.id = w.id and (select count(*) from free) = (select count(*) from wanted)

@@ -40,26 +40,49 @@ const resubmitted = {
   trace_id: 'd.trace_id',
 }
 
-/** $3 by whom. Only a message that can be read again is queued again; its record starts clean. */
+/**
+ * $3 by whom, $4 anew. The whole turn with its journal, so that what it has done is not done again: all of its messages can be
+ * read, or none is queued. Anew: this message alone, as if nothing had been done for it.
+ */
 export const resubmitMessage = statement(
   'resubmit_message',
   `
-with revived as (
-  update inbox set state = 'queued', reason = null, ended_at = null, turn_id = null, turn_order = null, attempts = 0,
-    solo = true, parent_turn = coalesce(turn_id, parent_turn)
-  where id = $1 and tenant = $2 and state = 'dead' and message is not null and conversation_id is not null
-  returning id, conversation_id, tenant, connection, parent_turn, agent, subject, trace_id
+with asked as materialized (
+  select x.id, x.turn_id from inbox x
+  where x.id = $1 and x.tenant = $2 and x.state = 'dead' and x.message is not null and x.conversation_id is not null
+),
+whole as materialized (
+  select x.id, x.message is not null as is_readable from asked a
+  join inbox x on case when a.turn_id is null or $4::boolean then x.id = a.id else x.turn_id = a.turn_id end
+  where x.state = 'dead'
+),
+revived as (
+  update inbox x set state = 'queued', reason = null, ended_at = null, turn_id = null, turn_order = null, attempts = 0,
+    heard_at = case when $4::boolean then null else x.heard_at end, solo = $4::boolean or x.turn_id is null,
+    goes_on = not $4::boolean and x.turn_id is not null, parent_turn = coalesce(x.turn_id, x.parent_turn)
+  where x.id in (select id from whole) and not exists (select 1 from whole where not is_readable)
+    and ($4::boolean or x.turn_id is null or exists (select 1 from turns t where t.id = x.turn_id))
+  returning x.id, x.conversation_id, x.tenant, x.connection, x.parent_turn, x.agent, x.subject, x.trace_id
 ),
 told as (
-  update turns t set history = ${remembered('t', `'what', 'resubmitted', 'members', jsonb_build_array(r.id)`)}
-  from revived r where t.id = r.parent_turn
+  update turns t set history = ${remembered('t', `'what', case when $4::boolean then 'anew' else 'resubmitted' end, 'members', (select jsonb_agg(r.id order by r.id) from revived r)`)}
+  where t.id in (select parent_turn from revived)
 ),
 queued as (
   insert into lanes (conversation_id, tenant, connection, pending)
-  select conversation_id, tenant, connection, 1 from revived
-  on conflict (conversation_id) do update set pending = lanes.pending + 1
+  select conversation_id, tenant, connection, count(*)::int from revived group by 1, 2, 3
+  on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
 ),${auditedAct({ from: 'revived', by: '$3', about: 'd.subject', columns: resubmitted })}
 select count(*)::int as revived from revived`,
+)
+
+/** $1 a message, $2 tenant. What the turns before it did or may have done: it may happen again. */
+export const mayRepeat = statement(
+  'may_repeat',
+  `
+select coalesce(j.label, j.step) as label, j.state from inbox x
+join turns t on t.id = coalesce(x.turn_id, x.parent_turn) join journal j on j.turn_id = coalesce(t.journal_turn, t.id)
+where x.id = $1 and x.tenant = $2 and j.is_effect and j.state <> 'undone' order by j.started_at, j.step`,
 )
 
 export const findRemains = statement(

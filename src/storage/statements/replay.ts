@@ -12,7 +12,7 @@ const members = `from inbox x
 export const findReplay = statement(
   'find_replay',
   `
-with recursive asked as materialized (
+with asked as materialized (
   select id as inbox_id, turn_id from inbox where id = $1 and tenant = $4
   union all select null, id from turns where id = $1 and tenant = $4
   union all select null, turn_id from outbox where id = $1 and tenant = $4 and turn_id is not null
@@ -22,14 +22,8 @@ known as materialized (
   select a.inbox_id, a.turn_id, coalesce(t.tenant, x.tenant) as tenant,
     coalesce(t.connection, x.connection) as connection, coalesce(t.agent, x.agent) as agent,
     coalesce(t.conversation_id, x.conversation_id) as conversation_id, t.session_id,
-    coalesce(t.started_at, x.received_at) as began_at, coalesce(t.parent_turn, x.parent_turn) as parent
+    coalesce(t.started_at, x.received_at) as began_at, coalesce(t.journal_turn, t.id) as journal_turn
   from asked a left join turns t on t.id = a.turn_id left join inbox x on x.id = a.inbox_id
-),
-line as (
-  select k.turn_id as id, 0 as depth, k.parent as next from known k
-  union all
-  select l.next, l.depth + 1, (select t.parent_turn from turns t where t.id = l.next)
-  from line l where l.next is not null and l.depth < 8
 ),
 placed as materialized (
   select k.*, coalesce(k.session_id, c.session_id) as session, coalesce(c.reply_to, '{}') as reply_to
@@ -52,8 +46,8 @@ select p.tenant, p.connection, p.agent, p.conversation_id as "conversationId", p
   (select json_build_object('id', s.id, 'kind', s.kind, 'name', s.name, 'payload', s.payload, 'attempts', s.attempts)
      from signals s where s.turn_id = p.turn_id limit 1) as signal,
   coalesce((select json_agg(w) from (
-    select l.depth, j.step, j.args_hash as "argsHash", j.state, j.result, j.error
-    from line l join journal j on j.turn_id = l.id order by l.depth, j.started_at) w), '[]') as steps,
+    select j.step, j.label, j.is_effect as "isEffect", j.state, j.result, j.error
+    from journal j where j.turn_id = p.journal_turn order by j.started_at, j.step) w), '[]') as steps,
   coalesce((select json_agg(w) from (
     select o.purpose, o."primary", o.call from outbox o
     where o.origin = p.turn_id and o.purpose not in ('live', 'assertion') order by o.ordinal) w), '[]') as calls,

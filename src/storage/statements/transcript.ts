@@ -1,4 +1,5 @@
-// The transcript, read by window. $1 session, $2 lines from the start, $3 lines from the end, $4 tenant, $5 lines overheard.
+// The transcript, read by window. $1 session, $2 lines from the start, $3 lines from the end, $4 tenant, $5 lines overheard,
+// $6 before which line, or null.
 import { statement } from '../database.ts'
 
 type Window = {
@@ -34,7 +35,7 @@ export const windowLines = ({ session, head, tail, around, where }: Window): str
 export const transcriptWindow = statement(
   'transcript_window',
   `
-select envelope from (${windowLines({ session: '$1', head: '$2', tail: '$3', around: '$5', where: 'm.tenant = $4' })}) lines
+select envelope from (${windowLines({ session: '$1', head: '$2', tail: '$3', around: '$5', where: 'm.tenant = $4 and ($6::bigint is null or m.seq < $6::bigint)' })}) lines
 order by seq`,
 )
 

@@ -40,7 +40,7 @@ with ${lane},
 given as (
   select t.* from lane, json_to_record(coalesce($4::text, '{}')::json) as t(
     id uuid, kind text, attempt int, "sessionId" uuid, "isNewSession" boolean, "parentTurn" uuid, principal text,
-    "runId" text, "traceId" text, "deadlineMs" float8, "replyTo" jsonb, "signalId" uuid, resumes uuid, keeping json, "taskId" uuid${rooms.given})
+    "runId" text, "traceId" text, "deadlineMs" float8, "replyTo" jsonb, "signalId" uuid, resumes uuid, keeping json, "taskId" uuid, "goesOn" boolean, history jsonb${rooms.given})
 ),
 mapped as (
   update conversations c set session_id = g."sessionId", reply_to = coalesce(g."replyTo", c.reply_to),
@@ -50,13 +50,6 @@ mapped as (
 task as materialized (
   select t.id, (select count(*)::int from turns o where o.task_id = t.id) as place, t.state
   from given g join tasks t on t.id = g."taskId"
-),
-turn as (
-  insert into turns (id, tenant, connection, conversation_id, session_id, agent, kind, state, attempt, epoch, v,
-    parent_turn, principal, run_id, deadline_at, trace_id, task_id, task_order)
-  select g.id, c.tenant, c.connection, c.id, g."sessionId", c.agent, g.kind, 'running', g.attempt, $3, ${rowVersion},
-    g."parentTurn", g.principal, g."runId", now() + g."deadlineMs" * interval '1 ms', g."traceId", k.id, k.place
-  from given g join conversations c on c.id = $1 left join task k on true where g.id is not null
 ),
 tasked as (
   update tasks t set
@@ -137,6 +130,25 @@ settled as (
   returning x.id, x.tenant, x.connection, x.agent, x.conversation_id, x.trace_id, x.edit_of, x.subject, x.event, d.tombstone,
     d.state, d.reason, d."accessRule", d.subject as shown, d.evidence${rooms.settled}
 ),${rooms.overhears}
+-- A dead turn that is tried again goes on with its journal, and is shown what it was shown.
+before as materialized (
+  select coalesce(p.journal_turn, p.id) as journal_turn, case when p.session_id = g."sessionId" then p.view end as view
+  from given g join turns p on p.id = g."parentTurn" where g."goesOn"
+),
+-- Which lines of its session the turn is shown: by reference, so that every try is shown the same.
+shown as materialized (
+  select g.history || jsonb_build_object(
+      'until', coalesce(s.next_seq, 0) + ${rooms.lines}, 'erasures', coalesce(s.erasures, 0)) as view
+  from given g left join sessions s on s.id = g."sessionId" where g.history is not null
+),
+turn as (
+  insert into turns (id, tenant, connection, conversation_id, session_id, agent, kind, state, attempt, epoch, v,
+    parent_turn, journal_turn, view, principal, run_id, deadline_at, trace_id, task_id, task_order)
+  select g.id, c.tenant, c.connection, c.id, g."sessionId", c.agent, g.kind, 'running', g.attempt, $3, ${rowVersion},
+    g."parentTurn", b.journal_turn, coalesce(b.view, (select view from shown)), g.principal, g."runId",
+    now() + g."deadlineMs" * interval '1 ms', g."traceId", k.id, k.place
+  from given g join conversations c on c.id = $1 left join task k on true left join before b on true where g.id is not null
+),
 begun as (
   insert into sessions (id, tenant, connection, conversation_id, agent, owner, is_kept, consent_id, expires_at, next_seq)
   -- Whoever the first turn is for: the first to write in a room may have been refused.
@@ -230,7 +242,8 @@ turn as (
   returning t.id, t.tenant, t.connection, t.conversation_id, t.trace_id
 ),${calls}
 members as (
-  update inbox x set state = 'queued', turn_id = null, turn_order = null, solo = true, parent_turn = turn.id
+  update inbox x set state = 'queued', turn_id = null, turn_order = null, heard_at = null, goes_on = false, solo = true,
+    parent_turn = turn.id
   from turn where x.turn_id = turn.id and x.state = 'in_turn'
 ),
 ran as (

@@ -133,6 +133,8 @@ function newTurn(held: HeldLane): NewTurn {
     isNewSession: true,
     keeping: null,
     parentTurn: null,
+    goesOn: false,
+    history: null,
     principal: 'test:alice',
     runId: null,
     traceId: 'trace',

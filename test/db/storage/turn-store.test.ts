@@ -84,12 +84,10 @@ describeOnDatabase('the turn queue', (database) => {
       conversationId: first.conversationId,
       epoch: first.epoch,
       turnId: turn.id,
-      parentTurn: null,
+      journalTurn: turn.id,
       step: 's',
-      argsHash: 'h',
-      isNameOnly: true,
     }
-    expect(await journal.begin(address, { isIdempotent: true })).toEqual({ kind: 'lease_lost' })
+    expect(await journal.begin(address, { isIdempotent: true, label: 's' })).toEqual({ kind: 'lease_lost' })
     expect(await journal.finish(address, { state: 'finished', result: 1 })).toBe(false)
   })
 
@@ -188,7 +186,7 @@ describeOnDatabase('the turn queue', (database) => {
     expect(await database().query(lane, [])).toMatchObject([{ pending: 1, holder: null }])
   })
 
-  test('remembers a finished step, and knows one that was interrupted', async () => {
+  test('remembers a finished step, and knows one that was interrupted or failed', async () => {
     await fill('c1.a')
     const held = await claimOne(workerA())
     const turn = await open(workerA(), held)
@@ -197,19 +195,33 @@ describeOnDatabase('the turn queue', (database) => {
       conversationId: held.conversationId,
       epoch: held.epoch,
       turnId: turn.id,
-      parentTurn: null,
+      journalTurn: turn.id,
       step,
-      argsHash: 'h',
-      isNameOnly: true,
     })
-    expect(await journal.begin(at('one'), { isIdempotent: false })).toEqual({ kind: 'run' })
+    const once = { isIdempotent: false, label: 'order tea' }
+    const again = { isIdempotent: true, label: 'order tea' }
+    expect(await journal.begin(at('one'), once)).toEqual({ kind: 'run' })
     expect(await journal.finish(at('one'), { state: 'finished', result: { n: 1 } })).toBe(true)
-    expect(await journal.begin(at('one'), { isIdempotent: false })).toEqual({ kind: 'finished', result: { n: 1 } })
-    await journal.begin(at('two'), { isIdempotent: false })
-    expect(await journal.begin(at('two'), { isIdempotent: false })).toEqual({ kind: 'unknown' })
-    expect(await journal.begin(at('two'), { isIdempotent: true })).toEqual({ kind: 'run' })
+    expect(await journal.begin(at('one'), again)).toEqual({ kind: 'finished', result: { n: 1 } })
+    await journal.begin(at('two'), once)
+    // The same holder asks again only where the answer to its first question went missing: nothing ran since.
+    expect(await journal.begin(at('two'), once)).toEqual({ kind: 'run' })
+    await database().query(statement('test_older', "update journal set epoch = epoch - 1 where step = 'two'"), [])
+    expect(await journal.begin(at('two'), once)).toEqual({ kind: 'unknown', error: null })
+    expect(await journal.begin(at('two'), again)).toEqual({ kind: 'run' })
     await journal.finish(at('two'), { state: 'failed', error: 'Error' })
-    expect(await journal.begin(at('two'), { isIdempotent: false })).toEqual({ kind: 'failed', error: 'Error' })
+    expect(await journal.begin(at('two'), once)).toEqual({ kind: 'unknown', error: 'Error' })
+    expect(await journal.begin(at('two'), again)).toEqual({ kind: 'run' })
+    await journal.finish(at('two'), { state: 'undone', error: 'Error' })
+    expect(await journal.begin(at('two'), once)).toEqual({ kind: 'run' })
+    expect(await journal.record(at('look'), { state: 'finished', result: 'seen' }, 3)).toBe(true)
+    expect(await journal.past(turn.id)).toMatchObject({
+      journalTurn: turn.id,
+      steps: expect.arrayContaining([
+        { step: 'one', label: 'order tea', isEffect: true, state: 'finished', result: { n: 1 }, error: null },
+        { step: 'look', label: null, isEffect: false, state: 'finished', result: 'seen', error: null },
+      ]),
+    })
   })
 })
 
@@ -222,6 +234,8 @@ function newTurn(held: HeldLane): NewTurn {
     isNewSession: true,
     keeping: null,
     parentTurn: null,
+    goesOn: false,
+    history: null,
     principal: 'test:alice',
     runId: null,
     traceId: 'trace',

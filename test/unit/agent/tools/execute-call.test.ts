@@ -14,7 +14,8 @@ const failing = (error: unknown) => () => {
 test('an exception reaches the operator whole and the model as one safe sentence', async () => {
   const seen: unknown[] = []
   const error = new Error('connect postgres://admin:hunter2@10.0.0.7 failed')
-  const result = await ran(declared(), failing(error), { deps: { onException: (raw, name) => seen.push([raw, name]) } })
+  const repeatable = declared({ idempotent: true })
+  const result = await ran(repeatable, failing(error), { deps: { onException: (raw, name) => seen.push([raw, name]) } })
   expect(result).toEqual({
     success: false,
     tool_name: 'demo/act',
@@ -24,8 +25,18 @@ test('an exception reaches the operator whole and the model as one safe sentence
   expect(seen).toEqual([[error, 'demo/act']])
 })
 
+test('an exception of a tool that may not run twice leaves open whether it acted, unless nothing was sent', async () => {
+  const cut = failing(new Error('socket closed'))
+  const known = await ran(declared(), cut)
+  expect(known).toMatchObject({ success: false, metadata: { error_type: 'tool_outcome_unknown', outcome: 'unknown' } })
+  const unsent = await ran(declared(), cut, { context: { isUnsent: () => true } })
+  expect(unsent.metadata['error_type']).toBe('executor_exception')
+})
+
 test('an observer that throws changes nothing', async () => {
-  const result = await ran(declared(), failing(new Error('x')), { deps: { onException: failing(new Error('y')) } })
+  const result = await ran(declared({ idempotent: true }), failing(new Error('x')), {
+    deps: { onException: failing(new Error('y')) },
+  })
   expect(result.metadata['error_type']).toBe('executor_exception')
 })
 

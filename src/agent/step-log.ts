@@ -1,0 +1,62 @@
+// What a turn has done so far, in this try and in those before: whether it may be split, and what its apology says.
+import type { RecordedStep } from './journal-store.ts'
+
+export type StepLog = {
+  /** What an earlier try wrote down under this name. */
+  readonly recorded: (step: string) => RecordedStep | undefined
+  readonly isFinished: (step: string) => boolean
+  readonly note: (step: string, now: Pick<RecordedStep, 'state'> & { readonly label: string }) => void
+  /** A tool call or a step was begun, whatever became of it. */
+  readonly hasEffect: () => boolean
+  /** Says of an error that every later try would meet it again, and gives it back. */
+  readonly ends: <E>(error: E) => E
+  /** Whether an error is such a one, or was made of one. */
+  readonly isFinal: (error: unknown) => boolean
+  readonly account: () => EffectAccount
+}
+
+/** In the labels of tools and steps, in the order they were begun. */
+export type EffectAccount = { readonly done: readonly string[]; readonly unknown: readonly string[] }
+
+export const nothingDone: EffectAccount = { done: [], unknown: [] }
+
+export function createStepLog(past: readonly RecordedStep[] = []): StepLog {
+  const recorded = new Map(past.map((row) => [row.step, row]))
+  const effects = new Map<string, { readonly label: string; readonly state: RecordedStep['state'] }>()
+  for (const { step, label, state, isEffect } of past) if (isEffect) effects.set(step, { label: label ?? step, state })
+  const final = new Set<unknown>()
+  const labelled = (isWanted: (state: RecordedStep['state']) => boolean): readonly string[] =>
+    counted([...effects.values()].filter(({ state }) => isWanted(state)).map(({ label }) => label))
+  return {
+    recorded: (step) => recorded.get(step),
+    isFinished: (step) => recorded.get(step)?.state === 'finished',
+    note: (step, { label, state }) => void effects.set(step, { label, state }),
+    hasEffect: () => effects.size > 0,
+    ends(error) {
+      final.add(error)
+      return error
+    },
+    isFinal: (error) => causes(error).some((cause) => final.has(cause)),
+    account: () => ({
+      done: labelled((state) => state === 'finished'),
+      unknown: labelled((state) => state === 'started' || state === 'failed'),
+    }),
+  }
+}
+
+/** An agent may wrap what it caught. */
+function causes(error: unknown): readonly unknown[] {
+  const found: unknown[] = []
+  for (let cause = error; cause !== undefined && found.length < 8; ) {
+    found.push(cause)
+    cause = cause instanceof Error ? cause.cause : undefined
+  }
+  return found
+}
+
+/** The same twice is said once, with how often. */
+function counted(labels: readonly string[]): readonly string[] {
+  const counts = new Map<string, number>()
+  for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1)
+  return [...counts].map(([label, count]) => (count === 1 ? label : `${label} (${count} times)`))
+}
