@@ -1,11 +1,12 @@
 // What a turn has done so far, in this try and in those before: whether it may be split, and what its apology says.
+import { fieldsOf } from './fields.ts'
 import type { RecordedStep } from './journal-store.ts'
 
 export type StepLog = {
   /** What an earlier try wrote down under this name. */
   readonly recorded: (step: string) => RecordedStep | undefined
   readonly isFinished: (step: string) => boolean
-  readonly note: (step: string, now: Pick<RecordedStep, 'state'> & { readonly label: string }) => void
+  readonly note: (step: string, now: Pick<RecordedStep, 'state' | 'result'> & { readonly label: string }) => void
   /** A tool call or a step was begun, whatever became of it. */
   readonly hasEffect: () => boolean
   /** Says of an error that every later try would meet it again, and gives it back. */
@@ -22,26 +23,35 @@ export const nothingDone: EffectAccount = { done: [], unknown: [] }
 
 export function createStepLog(past: readonly RecordedStep[] = []): StepLog {
   const recorded = new Map(past.map((row) => [row.step, row]))
-  const effects = new Map<string, { readonly label: string; readonly state: RecordedStep['state'] }>()
-  for (const { step, label, state, isEffect } of past) if (isEffect) effects.set(step, { label: label ?? step, state })
+  const effects = new Map<string, Effect>()
+  for (const row of past) if (row.isEffect) effects.set(row.step, { label: row.label ?? row.step, fate: fateOf(row) })
   const final = new Set<unknown>()
-  const labelled = (isWanted: (state: RecordedStep['state']) => boolean): readonly string[] =>
-    counted([...effects.values()].filter(({ state }) => isWanted(state)).map(({ label }) => label))
+  const labelled = (wanted: Fate): readonly string[] =>
+    counted([...effects.values()].filter(({ fate }) => fate === wanted).map(({ label }) => label))
   return {
     recorded: (step) => recorded.get(step),
     isFinished: (step) => recorded.get(step)?.state === 'finished',
-    note: (step, { label, state }) => void effects.set(step, { label, state }),
+    note: (step, { label, ...now }) => void effects.set(step, { label, fate: fateOf(now) }),
     hasEffect: () => effects.size > 0,
     ends(error) {
       final.add(error)
       return error
     },
     isFinal: (error) => causes(error).some((cause) => final.has(cause)),
-    account: () => ({
-      done: labelled((state) => state === 'finished'),
-      unknown: labelled((state) => state === 'started' || state === 'failed'),
-    }),
+    account: () => ({ done: labelled('done'), unknown: labelled('unknown') }),
   }
+}
+
+type Fate = 'done' | 'unknown' | 'not done'
+type Effect = { readonly label: string; readonly fate: Fate }
+
+/** A tool that finished may have said itself that it failed, or that it cannot tell. */
+function fateOf({ state, result }: Pick<RecordedStep, 'state' | 'result'>): Fate {
+  if (state === 'undone') return 'not done'
+  if (state !== 'finished') return 'unknown'
+  const { success, metadata } = fieldsOf(result)
+  if (success !== false) return 'done'
+  return fieldsOf(metadata)['outcome'] === 'unknown' ? 'unknown' : 'not done'
 }
 
 /** An agent may wrap what it caught. */

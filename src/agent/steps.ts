@@ -96,7 +96,8 @@ async function runStep<T extends Json>(
   work: Work,
   { label, isIdempotent }: { readonly label: string; readonly isIdempotent: boolean },
 ): Promise<T> {
-  const note = (state: 'started' | StepEnd['state']): void => deps.log.note(address.step, { label, state })
+  const note = (state: 'started' | StepEnd['state'], result: Json = null): void =>
+    deps.log.note(address.step, { label, state, result })
   note('started')
   await deps.failpoint?.('before:effect')
   deps.assertHeld()
@@ -111,7 +112,7 @@ async function runStep<T extends Json>(
   }
   await deps.failpoint?.('after:effect')
   await written(deps.journal.finish(address, { state: 'finished', result: end.result }))
-  note('finished')
+  note('finished', end.result)
   return end.result as T
 }
 

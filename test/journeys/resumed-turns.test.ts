@@ -168,7 +168,8 @@ describeOnDatabase('a turn of several messages', (database) => {
         `${turn} ${messages.map((line) => line.content).find((content) => String(content).includes('summary'))}`,
       )
       if (last?.type === 'tool_result') return isDying ? never() : { content: 'done' }
-      return { tool_calls: [{ id: 'c1', name: 'shop/order', parameters: { what: 'one, two' } }] }
+      // What it asks for depends on how its history was put, as with a real one.
+      return { tool_calls: [{ id: 'c1', name: 'shop/order', parameters: { what: asked.at(-1) ?? '' } }] }
     }
     const order = defineTool({
       name: 'shop/order',
@@ -198,7 +199,7 @@ describeOnDatabase('a turn of several messages', (database) => {
     await deliver(first, 'one', 'two')
     await die(first)
     await settleUntil(start([agent]), () => texts().length > 1)
-    expect({ effects, keys: keys.size }).toEqual({ effects: ['one, two'], keys: 1 })
+    expect({ effects, keys: keys.size }).toEqual({ effects: [expect.stringContaining('summary')], keys: 1 })
     expect(summaries).toBeGreaterThan(1)
   })
 

@@ -62,9 +62,11 @@ function timedOut(declaration: ToolDeclaration, timeoutMs: number): ToolResult {
   return failedResult(declaration, 'tool_timeout', error)
 }
 
+const unknownAdvice = 'it may or may not have happened. Do not call it again; tell the person and ask them to check.'
+
 /** For a call that was started and whose end nobody saw; also what a resumed turn says of such a call (ruling 16). */
 export function unknownOutcome(declaration: Pick<ToolDeclaration, 'name' | 'runtime'>): ToolResult {
-  const error = `${declaration.name} was interrupted: it may or may not have happened. Do not call it again; tell the person and ask them to check.`
+  const error = `${declaration.name} was interrupted: ${unknownAdvice}`
   return failedResult(declaration, 'tool_outcome_unknown', error, { outcome: 'unknown' })
 }
 
@@ -77,10 +79,11 @@ function exceptionResult(
   if (isGatewayError(error, 'tool_outcome_unknown')) return unknownOutcome(declaration)
   if (isToolError(error)) return failedResult(declaration, error.errorType, error.message)
   quietly(() => deps.onException?.(error, declaration.name))
-  // It broke off, perhaps after it had acted: a model that believes in a failure would try again.
-  if (declaration.idempotent !== true && !isUnsent) return unknownOutcome(declaration)
   // Exceptions carry addresses, queries and tokens; the model, and with it the chat, learns only that it failed.
-  return failedResult(declaration, 'executor_exception', `${declaration.name} failed because of an internal error.`)
+  const failure = `${declaration.name} failed because of an internal error`
+  if (declaration.idempotent === true || isUnsent) return failedResult(declaration, 'executor_exception', `${failure}.`)
+  // It broke off, perhaps after it had acted: a model that believes in a failure would try again.
+  return failedResult(declaration, 'executor_exception', `${failure}: ${unknownAdvice}`, { outcome: 'unknown' })
 }
 
 /** Those who watch cannot change what they see. */
