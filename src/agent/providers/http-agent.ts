@@ -40,7 +40,7 @@ export function httpAgent(url: string, options: HttpAgentOptions) {
         // Validated by its schema; what it holds is JSON, as it came.
         return JSON.parse(JSON.stringify(read))
       },
-      { idempotent: true, args: message.id },
+      { idempotent: true, args: message.id, label: `ask ${context.agent}` },
     )
     return answer as NormalizedResponse
   }
