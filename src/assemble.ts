@@ -88,13 +88,14 @@ export type Assembled = {
   readonly closeTools: () => Promise<void>
 }
 
-const defaultTurnPolicy: TurnPolicy = {
+const defaultTurnPolicy: Omit<TurnPolicy, 'reservedSlots'> = {
   leaseMs: 30_000,
   slots: 64,
   sendSlots: 32,
   pollMs: 1_000,
   merge: { maxMessages: 20, maxBytes: 64 * 1024 },
   deadlineMs: 10 * 60_000,
+  fetchTimeoutMs: 60_000,
   maxFailures: 3,
   maxAttempts: 12,
   retryFirstMs: 250,
@@ -108,7 +109,7 @@ const defaultTurnPolicy: TurnPolicy = {
 }
 
 export function assemble(config: Config, database: Database, runtime: Runtime): Assembled {
-  const turnPolicy = { ...defaultTurnPolicy, ...config.turns }
+  const turnPolicy = turnPolicyOf(config)
   const { fenceFetch, fetch } = fencedFetch(runtime, turnPolicy)
   const fillRandom = (bytes: Uint8Array<ArrayBuffer>): void => void crypto.getRandomValues(bytes)
   const newId = createIdSource(runtime.now, fillRandom)
@@ -161,6 +162,12 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     },
     closeTools: async () => tools.toolServers?.close(),
   }
+}
+
+/** Of few slots none is kept back: one that waits for others would be missing here. */
+function turnPolicyOf({ turns }: Config): TurnPolicy {
+  const policy = { ...defaultTurnPolicy, ...turns }
+  return { ...policy, reservedSlots: policy.reservedSlots ?? Math.floor(policy.slots / 8) }
 }
 
 /** What we start must be on its way before anybody else may start: under a third of the lease, like the calls. */

@@ -22,12 +22,14 @@ import type { GatewayConnection, GatewayDeps, People } from './gateway/deps.ts'
 import { type Asked, type Done, operate } from './gateway/operate.ts'
 import { type Received, receive, take, turnAway } from './gateway/receive.ts'
 import { resubmit } from './gateway/resubmit.ts'
+import { createSlots, type Slots, slotShares } from './gateway/slots.ts'
 import { takeTurn } from './gateway/take-turn.ts'
 import { watch } from './gateway/watch.ts'
 import type { Resubmission } from './inbound/receipt-store.ts'
 import { dispatchLane } from './outbox/dispatch.ts'
 import { createQuiet, type Pump, runPump } from './pump.ts'
 import type { RunStore } from './sessions/run-store.ts'
+import { isStandstill, type SlotUse } from './vitals/slot-use.ts'
 
 export type Gateway = {
   readonly connections: readonly GatewayConnection[]
@@ -59,6 +61,8 @@ export type Gateway = {
   readonly drain: (options: DrainOptions) => Promise<void>
   /** Milliseconds until there is something to drain that nobody holds; 0 = now, undefined = nothing waits. */
   readonly nextDueMs: () => Promise<number | undefined>
+  /** Who holds the slots of this process. */
+  readonly slots: () => SlotUse
   /** Milliseconds since each pump's last round; null before its first one. */
   readonly pumpAges: () => Readonly<Record<PumpName, number | null>>
 }
@@ -73,6 +77,8 @@ export type Waits = {
 export type DrainOptions = { readonly deadline: AbortSignal; readonly untilIdle?: boolean }
 
 export function createGateway(deps: GatewayDeps): Gateway {
+  const shares = slotShares(deps.turnPolicy, { agents: deps.agents.size, connections: deps.connections.length })
+  const slots = createSlots(deps.turnPolicy.slots, shares, deps.monotonicMs)
   const rounds = new Map<PumpName, number>()
   const onRound = (pump: PumpName) => () => void rounds.set(pump, deps.monotonicMs())
   const ageOf = (pump: PumpName): number | null => {
@@ -93,7 +99,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
     operate: (at, asked) => operate(deps, at, asked),
     waits: { tenant: deps.tenant, actions: deps.pendingActions, toolRequests: deps.toolRequests },
     people: deps.people,
-    drain: (options) => drain(deps, options, onRound),
+    drain: (options) => drain(deps, slots, options, onRound),
+    slots: slots.use,
     nextDueMs: deps.nextDueMs,
     pumpAges: () => ({ turns: ageOf('turns'), sends: ageOf('sends'), timers: ageOf('timers') }),
   }
@@ -104,6 +111,7 @@ const signPatienceMs = 2_000
 
 async function drain(
   deps: GatewayDeps,
+  slots: Slots,
   { deadline, untilIdle = false }: DrainOptions,
   onRound: (pump: PumpName) => () => void,
 ): Promise<void> {
@@ -117,7 +125,7 @@ async function drain(
   try {
     const running = [
       runPump({ ...timerPump(deps, pumps), onRound: onRound('timers') }),
-      runPump({ ...turnPump(deps, pumps), onRound: onRound('turns') }),
+      runPump({ ...turnPump(deps, slots, pumps), onRound: watchSlots(deps, slots, onRound('turns')) }),
       runPump({ ...sendPump(deps, pumps), onRound: onRound('sends') }),
     ]
     // The first to find everything quiet ends; the others wake and find the same.
@@ -134,15 +142,79 @@ function pacing(deps: GatewayDeps): Pick<Shared, 'pollMs' | 'monotonicMs'> {
   return { pollMs: deps.turnPolicy.pollMs, monotonicMs: deps.monotonicMs }
 }
 
-function turnPump(deps: GatewayDeps, shared: Shared): Pump<Parameters<typeof takeTurn>[1]> {
+type SlottedTurn = Parameters<typeof takeTurn>[1] & { readonly leaveSlot: () => void }
+
+function turnPump(deps: GatewayDeps, slots: Slots, shared: Shared): Pump<SlottedTurn> {
+  const claimControl = timed(deps, 'turns', deps.turns.claimControl)
   return {
     ...shared,
     slots: deps.turnPolicy.slots,
     bell: deps.bells.turns,
-    claim: timed(deps, 'turns', deps.turns.claim),
+    claim: createTurnClaim(deps, slots),
     // A gateway full of long runs is where somebody wants to say stop.
-    claimUrgent: timed(deps, 'turns', deps.turns.claimControl),
-    run: (claimed) => takeTurn(deps, claimed, shared.isStopping),
+    claimUrgent: async (limit) => (await claimControl(limit)).map((claimed) => withSlot(slots, claimed)),
+    run: ({ leaveSlot, ...claimed }) => takeTurn(deps, claimed, shared.isStopping).finally(leaveSlot),
+  }
+}
+
+/** How much longer than looking past the lanes of those who are full took, nothing is looked for. */
+const restFactor = 4
+
+/**
+ * More than one claim only where an agent or a connection comes close to its share: nothing is claimed that has no slot. The
+ * more waits for those who are full, the longer it takes to look past it: at most a fifth of the time is spent on that.
+ */
+function createTurnClaim(deps: GatewayDeps, slots: Slots): Pump<SlottedTurn>['claim'] {
+  let restUntil = 0
+  let isRingDue = false
+  const ringAfter = (ms: number): void => {
+    if (isRingDue) return
+    isRingDue = true
+    setTimeout(() => {
+      isRingDue = false
+      deps.bells.turns.ring()
+    }, ms)
+  }
+  return async (limit) => {
+    const turns: SlottedTurn[] = []
+    for (let isMore = true; isMore && turns.length < limit; ) {
+      const { limit: asked, full } = slots.room(limit - turns.length)
+      const isAnyFull = full.agents.length + full.connections.length + full.pairs.length > 0
+      const claimedAt = deps.monotonicMs()
+      if (isAnyFull && claimedAt < restUntil) {
+        ringAfter(restUntil - claimedAt)
+        break
+      }
+      const lanes = await deps.turns.claim(asked, full).catch((error: unknown) => {
+        // What is held already has to run.
+        if (turns.length === 0) throw error
+        return []
+      })
+      turns.push(...lanes.map((lane) => withSlot(slots, { lane, claimedAt })))
+      isMore = lanes.length === asked
+      if (isAnyFull && !isMore) restUntil = deps.monotonicMs() + restFactor * (deps.monotonicMs() - claimedAt)
+    }
+    deps.meter.claimed('turns', turns.length)
+    return turns
+  }
+}
+
+function withSlot(slots: Slots, claimed: Parameters<typeof takeTurn>[1]): SlottedTurn {
+  return { ...claimed, leaveSlot: slots.take(claimed.lane) }
+}
+
+/** Says once that nothing goes on, and who holds the slots. */
+function watchSlots(deps: GatewayDeps, slots: Slots, onRound: () => void): () => void {
+  let isTold = false
+  return () => {
+    onRound()
+    const use = slots.use()
+    const [most] = use.holders
+    if (isStandstill(use) && !isTold && most !== undefined) {
+      const { agent, connection, used, oldestMs } = most
+      deps.log.warn('slots_full', { agent, connection, held: used, count: use.slots, ms: Math.round(oldestMs) })
+    }
+    isTold = isStandstill(use)
   }
 }
 

@@ -47,8 +47,10 @@ import { createThreadStore } from './storage/thread-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
 import { createVitalsStore } from './storage/vitals-store.ts'
 import { cached } from './vitals/cached.ts'
+import { expose } from './vitals/exposition.ts'
 import { inTime } from './vitals/in-time.ts'
 import { type ReadinessDeps, readReadiness } from './vitals/readiness.ts'
+import { slotMetrics } from './vitals/slot-use.ts'
 
 export type StartOptions = {
   readonly config: Config
@@ -103,7 +105,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     })
     const rejections = createRejections()
     waysIn = createWaysIn(assembled, rejections)
-    const parts = { meter, rejections, ...waysIn.signs }
+    const parts = { meter, rejections, signs: waysIn.signs }
     openDoors({ ...appDeps(options, assembled, opened.database, parts), adminToken: admin.token })
   } catch (error) {
     // What was begun would keep the process alive without serving anybody.
@@ -160,7 +162,7 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
     const assembled = assemble(config, opened.database, { ...(await nodeRuntime(options)), files })
     // Whoever may open the database is its operator already; there is no other caller.
     const app = createApp({
-      ...appDeps(options, assembled, opened.database, { meter, rejections: createRejections() }),
+      ...appDeps(options, assembled, opened.database, { meter, rejections: createRejections(), signs: {} }),
       adminToken,
       isLoopback: () => true,
     })
@@ -199,14 +201,16 @@ async function nodeRuntime({ config, log, failpoint }: StartOptions): Promise<Ru
   }
 }
 
-type AppParts = { readonly meter: NodeMeter } & Pick<AppDeps, 'rejections'> &
-  Pick<ReadinessDeps, 'sources' | 'listeners'>
+type AppParts = Pick<AppDeps, 'rejections'> & {
+  readonly meter: NodeMeter
+  readonly signs: Pick<ReadinessDeps, 'sources' | 'listeners'>
+}
 
 function appDeps(
   { config, log, failpoint }: StartOptions,
   assembled: Assembled,
   database: Database,
-  { meter, rejections, sources, listeners }: AppParts,
+  { meter, rejections, signs }: AppParts,
 ): Omit<AppDeps, 'adminToken'> {
   const agents = config.agents.map((agent) => agent.slug)
   const { deps, gateway } = assembled
@@ -219,9 +223,9 @@ function appDeps(
     isCommitAnswered: deps.committer.isAnswered,
     readSigns,
     loops: () => ({ ...gateway.pumpAges(), leases: deps.leases.ageMs() }),
+    slots: gateway.slots,
     connections: gateway.connections.map((each) => each.key),
-    ...(sources === undefined ? {} : { sources }),
-    ...(listeners === undefined ? {} : { listeners }),
+    ...signs,
     monotonicMs: deps.monotonicMs,
     patienceMs: Math.max(loopPatienceMs, deps.turnPolicy.leaseMs),
   }
@@ -249,7 +253,7 @@ function appDeps(
     tokenIssuers: config.tokenIssuers,
     publicUrl: config.publicUrl,
     readReadiness: () => readReadiness(readiness),
-    metrics: { access: config.metrics, readSigns, readProcess: meter.read },
+    metrics: { access: config.metrics, readSigns, readProcess: processMetrics(meter, gateway) },
     isLoopback,
     headersOf,
     rawUrlOf,
@@ -260,6 +264,10 @@ function appDeps(
     log,
     ...(failpoint === undefined ? {} : { failpoint }),
   }
+}
+
+function processMetrics(meter: NodeMeter, { slots }: Assembled['gateway']): () => Promise<string> {
+  return async () => (await meter.read()) + expose(slotMetrics(slots()))
 }
 
 function listenOn(server: Server, { port, host }: Config): Promise<void> {

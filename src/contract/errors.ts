@@ -23,6 +23,7 @@ export type ErrorCode =
   | 'agent_unknown'
   | 'sibling_refused'
   | 'turn_deadline'
+  | 'fetch_timeout'
   | 'render_failed'
   | 'not_found'
   | 'unauthorized'

@@ -71,12 +71,17 @@ export type GatewayConnection = {
 
 export type TurnPolicy = {
   readonly leaseMs: number
+  /** Turns that run at once in this process. */
   readonly slots: number
+  /** How many of the slots each agent leaves to other agents, and each connection to other connections. */
+  readonly reservedSlots: number
   readonly sendSlots: number
   readonly pollMs: number
   readonly merge: MergeLimits
-  /** A turn that takes longer is a failure. */
+  /** A turn that takes longer is over if it may have acted; else it is tried once more, for a quarter of this. */
   readonly deadlineMs: number
+  /** How long a server may be silent in the middle of a step's `fetch`. */
+  readonly fetchTimeoutMs: number
   /** Exceptions before a turn is dead; killed processes are counted apart and more patiently. */
   readonly maxFailures: number
   readonly maxAttempts: number

@@ -176,6 +176,8 @@ export function judgeFailure(deps: GatewayDeps, ready: ReadyTurn, error: unknown
   // Every later try would meet the same end.
   if (code === 'tool_outcome_unknown' || ready.steps.isFinal(error))
     return { kind: 'dead', reason: 'tool_outcome_unknown' }
+  if (code === 'turn_deadline' && (ready.steps.hasEffect() || ready.turn.isHung === true))
+    return { kind: 'dead', reason: code }
   const delayMs = backoffMs(ready.turn.failures + 1, { firstMs: policy.retryFirstMs, maxMs: 60_000 }, deps.random)
   if (code === 'provider_unavailable') {
     return (ready.turn.outageMs ?? 0) > policy.maxOutageMs

@@ -24,6 +24,7 @@ import { recallFor, unheardBy } from './inattention.ts'
 import { decideKeeping } from './keeping.ts'
 import { mayAnswer, replyLimit } from './reply-limits.ts'
 import { newTraceId } from './trace-id.ts'
+import { turnDeadlineMs } from './turn-signal.ts'
 
 /** A turn that is ours to run. Its rows are frozen: a crash from here on resumes exactly this. */
 export type ReadyTurn = {
@@ -189,6 +190,7 @@ async function openForMessages(
     ...(plan.kind === 'amend' ? unheardBy(plan.edit) : {}),
     parentTurn: lead?.parentTurn ?? null,
     goesOn: lead?.goesOn ?? false,
+    isHung: lead?.isHung ?? false,
     principal: plan.principal,
     runId: lead?.message.channel?.run_id ?? null,
     traceId: (lead ?? rows[0])?.traceId ?? '',
@@ -326,7 +328,7 @@ async function newTurn(
     isNewSession: kept === null,
     history: historyOf(deps, at, seed, kept === null),
     keeping: kept === null ? await decideKeeping(deps, at, { principal: seed.principal, agent: lane.agent }) : null,
-    deadlineMs: deps.turnPolicy.deadlineMs,
+    deadlineMs: turnDeadlineMs(deps.turnPolicy, seed),
   }
 }
 

@@ -3,6 +3,7 @@ import type { Agent, AgentContext, AgentReply } from '../agent/agent.ts'
 import { completeReply, type ReplyFacts } from '../agent/reply.ts'
 import { stoppedReply } from '../agent/status-reply.ts'
 import { createSteps } from '../agent/steps.ts'
+import { createTimedFetch } from '../agent/timed-fetch.ts'
 import { type Envelope, GatewayError, isGatewayError, type NormalizedResponse } from '../contract/index.ts'
 import { historyTurn, type Participant, participantOf } from '../sessions/codec.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
@@ -35,7 +36,7 @@ import { turnSiblings } from './siblings.ts'
 import { tellResumed } from './tell-run.ts'
 import { chainOf, type TurnChain } from './turn-chain.ts'
 import { replyFacts, runIdOf } from './turn-facts.ts'
-import { openTurnSignal } from './turn-signal.ts'
+import { openTurnSignal, turnDeadlineMs } from './turn-signal.ts'
 import { transcriptOf } from './turn-transcript.ts'
 import { untilAborted } from './until-aborted.ts'
 
@@ -118,7 +119,7 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
     ends: start.occasion.ends,
     chain,
   })
-  const { signal, end } = openTurnSignal(start.lease.signal, deps.turnPolicy.deadlineMs)
+  const { signal, end } = openTurnSignal(start.lease.signal, turnDeadlineMs(deps.turnPolicy, ready.turn))
   try {
     await stopIfAsked(deps, ready, { ...start, control, chain })
     return await runUnder(deps, ready, { ...start, control, pauses, chain, signal })
@@ -263,7 +264,7 @@ function stepDeps(
     assertHeld: lease.assertHeld,
     isStopping,
     signal,
-    fetch: (onSend) => deps.fenceFetch(lease.isHeld, onSend),
+    fetch: (onSend) => createTimedFetch(deps.fenceFetch(lease.isHeld, onSend), deps.turnPolicy.fetchTimeoutMs),
     hash: deps.hash,
     onStopped: control.onStopped,
     ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),

@@ -1,4 +1,11 @@
 // When a turn has to end whatever its agent does: with its lease, or at its deadline.
+import type { OpenTurn } from '../sessions/turn-store.ts'
+import type { TurnPolicy } from './deps.ts'
+
+/** What hung once is not worth its whole price again. */
+export function turnDeadlineMs(policy: Pick<TurnPolicy, 'deadlineMs'>, turn: Pick<OpenTurn, 'isHung'>): number {
+  return turn.isHung === true ? policy.deadlineMs / 4 : policy.deadlineMs
+}
 
 export type TurnSignal = {
   readonly signal: AbortSignal

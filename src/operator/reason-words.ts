@@ -73,6 +73,7 @@ const words: Readonly<Record<string, string>> = {
   agent_failed: 'the agent failed',
   agent_unknown: 'no agent of that name is configured',
   turn_deadline: 'the agent took longer than a turn may take',
+  fetch_timeout: 'a server was silent in the middle of a step',
   step_failed: 'a step that had failed before was asked for again',
   tool_outcome_unknown: 'a step was interrupted or failed, and whether it took effect is unknown; it is not run again',
   provider_unavailable: 'something the agent depends on was unavailable',

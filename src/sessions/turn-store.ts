@@ -11,6 +11,7 @@ import type {
   TaskState,
 } from '../contract/index.ts'
 import type { EndedTurn } from './ended-turn.ts'
+import type { FullSlots } from './full-slots.ts'
 import type { Overheard, Recall } from './overheard.ts'
 
 /** What every later write must carry: it fails once somebody else holds the lane. */
@@ -39,6 +40,8 @@ export type WaitingMessage = {
   readonly parentTurn: string | null
   /** That turn is tried again, with its journal. */
   readonly goesOn: boolean
+  /** The turn it was in reached its deadline and was split. */
+  readonly isHung?: boolean | null
   readonly traceId: string
   /** The task it asks for or goes on with. */
   readonly taskId: string | null
@@ -73,6 +76,8 @@ export type OpenTurn = {
   readonly kind: TurnKind
   readonly attempt: number
   readonly failures: number
+  /** An earlier try, of this turn or of the one it was split from, reached the deadline. */
+  readonly isHung?: boolean | null
   readonly sessionId: string
   readonly parentTurn: string | null
   readonly principal: string | null
@@ -168,6 +173,7 @@ export type NewTurn = {
   /** Of a session that begins. */
   readonly keeping: Keeping | null
   readonly parentTurn: string | null
+  readonly isHung?: boolean | null
   /** The turn before it is tried again, with its journal. */
   readonly goesOn: boolean
   /** How much of its session it is shown; null: nothing. */
@@ -293,8 +299,11 @@ export type TurnSplit = {
 export type ReleaseCause = 'failed' | 'outage' | 'stopping' | 'untouched'
 
 export interface TurnStore {
-  /** Free lanes, apart from those whose next work only a newer release can read (ruling 26). */
-  claim(limit: number): Promise<readonly HeldLane[]>
+  /**
+   * Free lanes, the longest due first, apart from those whose next work only a newer release can read (ruling 26). A turn
+   * that its holder left behind queues up again, so that it is not the first of all after every restart.
+   */
+  claim(limit: number, full?: FullSlots): Promise<readonly HeldLane[]>
   /** The same among conversations that hold commands for the gateway itself. */
   claimControl(limit: number): Promise<readonly HeldLane[]>
   /** Opens a turn (or none, when nothing is left to do) and settles what does not belong to it. False: lease lost. */

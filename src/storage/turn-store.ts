@@ -1,10 +1,11 @@
 // Hop 5's port on SQL. The holder is this process; the lease length is the store's.
 import type { EndedTurn } from '../sessions/ended-turn.ts'
+import type { FullSlots } from '../sessions/full-slots.ts'
 import type { Disposition, HeldLane, NewTurn, TurnEnd, TurnStore, WaitingMessage } from '../sessions/turn-store.ts'
 import type { Database, Statement } from './database.ts'
 import { readableRows } from './row-version.ts'
 import { type LaneAccess, withAccess } from './spread-access.ts'
-import { claimControlLanes, claimLanes } from './statements/claim-lanes.ts'
+import { claimControlLanes, claimLanes, claimOtherLanes } from './statements/claim-lanes.ts'
 import {
   completeLiveTurn,
   completeTaskTurn,
@@ -39,6 +40,8 @@ type Rows = {
   readonly access: LaneAccess
 }
 type ClaimedLane = Omit<HeldLane, 'messages'> & Rows
+/** One row without a lane where lanes were only put at the end, and none could be held. */
+type ClaimRow = { readonly requeued: number } & (ClaimedLane | { readonly conversationId: null })
 type Held = { readonly held: number }
 
 function isHeld(rows: readonly Held[]): boolean {
@@ -116,11 +119,32 @@ function createClaims(
   database: Database,
   { holder, leaseMs, tenant }: LeaseOptions,
 ): Pick<TurnStore, 'claim' | 'claimControl'> {
-  const claim = async (statement: Statement, limit: number): Promise<readonly HeldLane[]> => {
-    const lanes = await database.query<ClaimedLane>(statement, [limit, holder, leaseMs, windowSize, tenant])
-    return lanes.map(({ access, ...lane }) => ({ ...lane, messages: withAccess(readableRows(lane.messages), access) }))
+  const claim = async (statement: Statement, limit: number, full: readonly string[]): Promise<readonly HeldLane[]> => {
+    const params = [limit, holder, leaseMs, windowSize, tenant, ...full]
+    let rows = await database.query<ClaimRow>(statement, params)
+    // Every lane that is due may have been put at the end; each is put there once.
+    while (rows.length === 1 && isRequeue(rows[0])) rows = await database.query<ClaimRow>(statement, params)
+    return rows.flatMap((row) => {
+      if (row.conversationId === null) return []
+      const { access, requeued: _, ...lane } = row
+      return [{ ...lane, messages: withAccess(readableRows(lane.messages), access) }]
+    })
   }
-  return { claim: (limit) => claim(claimLanes, limit), claimControl: (limit) => claim(claimControlLanes, limit) }
+  return {
+    claim: (limit, full) =>
+      full === undefined || isEmpty(full)
+        ? claim(claimLanes, limit, [])
+        : claim(claimOtherLanes, limit, [storableJson(full)]),
+    claimControl: (limit) => claim(claimControlLanes, limit, []),
+  }
+}
+
+function isRequeue(row: ClaimRow | undefined): boolean {
+  return row?.conversationId === null && row.requeued > 0
+}
+
+function isEmpty({ agents, connections, pairs }: FullSlots): boolean {
+  return agents.length + connections.length + pairs.length === 0
 }
 
 function createJoins(database: Database, holder: string): Pick<TurnStore, 'waiting' | 'join'> {

@@ -1,9 +1,10 @@
 // Whether messages can be stored and are being worked on here, with the reasons why not. Silence of a channel is shown, not judged.
 import type { PumpName } from '../contract/index.ts'
 import { inTime } from './in-time.ts'
+import { isStandstill, type SlotUse } from './slot-use.ts'
 import type { VitalSign } from './vitals-store.ts'
 
-export type ProblemCode = 'storage_unavailable' | 'storage_hangs' | 'pump_stalled' | 'leases_stalled'
+export type ProblemCode = 'storage_unavailable' | 'storage_hangs' | 'pump_stalled' | 'leases_stalled' | 'slots_full'
 
 export type Problem = { readonly code: ProblemCode; readonly remedy: string }
 
@@ -33,12 +34,26 @@ export type ListenerVitals = {
   readonly code?: string
 }
 
+export type SlotVitals = {
+  readonly total: number
+  readonly used: number
+  readonly full: number | null
+  readonly holders: readonly {
+    readonly agent: string
+    readonly connection: string
+    readonly used: number
+    readonly oldest: number
+  }[]
+}
+
 export type Readiness = {
   readonly problems: readonly Problem[]
   readonly detail: {
     readonly database: { readonly answers: boolean; readonly ms: number }
     /** Seconds since the last round of each loop; null: not running in this process. */
     readonly loops: Readonly<Record<PumpName | 'leases', number | null>>
+    /** Who holds the slots of this process. Times in seconds; `full`: how long none has been free. */
+    readonly slots?: SlotVitals
     /** Of all connections: the latest in and out, and the oldest work that is due. Null: unknown or none. */
     readonly lastInboundAge: number | null
     readonly lastOutboundAge: number | null
@@ -58,6 +73,8 @@ export type ReadinessDeps = {
   readonly readSigns: () => Promise<readonly VitalSign[]>
   /** Milliseconds since the last round; null: there is no such loop here. */
   readonly loops: () => Readonly<Record<PumpName | 'leases', number | null>>
+  /** Absent where no turns run. */
+  readonly slots?: () => SlotUse
   readonly connections: readonly string[]
   readonly sources?: () => readonly SourceVitals[]
   readonly listeners?: () => readonly ListenerVitals[]
@@ -78,12 +95,18 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const sources = deps.sources?.() ?? []
   const listeners = deps.listeners?.() ?? []
   const stalled = Object.entries(loops).filter(([, age]) => age !== null && age > deps.patienceMs)
+  const slots = deps.slots?.()
   const lines = deps.connections.map((connection) => connectionVitals(signs ?? [], connection))
   return {
-    problems: [...storageProblems(deps, answers === true), ...stalled.map(([loop]) => stalledLoop(loop))],
+    problems: [
+      ...storageProblems(deps, answers === true),
+      ...stalled.map(([loop]) => stalledLoop(loop)),
+      ...slotProblems(slots, signs ?? []),
+    ],
     detail: {
       database: { answers: answers === true, ms: Math.round(deps.monotonicMs() - startedAt) },
       loops: inSeconds(loops),
+      ...(slots === undefined ? {} : { slots: slotVitals(slots) }),
       lastInboundAge: extreme(
         Math.min,
         lines.map((line) => line.lastInboundAge),
@@ -117,6 +140,26 @@ function stalledLoop(loop: string): Problem {
   return {
     code,
     remedy: `the ${loop} loop of this process has stopped; restart it, nothing is lost, and report its log`,
+  }
+}
+
+/** Red only where something waits: a gateway that is full and has nothing else to do is ready for what comes. */
+function slotProblems(slots: SlotUse | undefined, signs: readonly VitalSign[]): readonly Problem[] {
+  if (slots === undefined || !isStandstill(slots)) return []
+  const isDue = ({ kind, state }: VitalSign): boolean => kind === 'lane' && (state === 'due' || state === 'expired')
+  if (total(signs.filter(isDue)) === 0) return []
+  const [most] = slots.holders
+  const holder = most === undefined ? '' : `; agent ${most.agent} on ${most.connection} has ${most.used} of them`
+  const remedy = `all ${slots.slots} slots are taken since ${Math.round((slots.fullMs ?? 0) / 1000)} s and messages wait${holder}: look at what its turns wait for, or raise turns.slots`
+  return [{ code: 'slots_full', remedy }]
+}
+
+function slotVitals({ slots, used, fullMs, holders }: SlotUse): SlotVitals {
+  return {
+    total: slots,
+    used,
+    full: seconds(fullMs),
+    holders: holders.map(({ oldestMs, ...holder }) => ({ ...holder, oldest: Math.round(oldestMs) / 1000 })),
   }
 }
 

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createNodeMeter } from '../../src/node/meter.ts'
+import { expose } from '../../src/vitals/exposition.ts'
+import { slotMetrics } from '../../src/vitals/slot-use.ts'
 import { vitalMetrics } from '../../src/vitals/vital-metrics.ts'
 import { readPrometheusText } from '../doubles/prometheus-text.ts'
 import { checkoutRoot, readSources } from './source-tree.ts'
@@ -46,7 +48,9 @@ test('every metric from the rows is described with its type', () => {
 })
 
 test('every metric of the process is described with its type', async () => {
-  const families = readPrometheusText(await createNodeMeter().read())
+  const holders = [{ agent: 'a', connection: 'c', used: 1, oldestMs: 1 }]
+  const slots = expose(slotMetrics({ slots: 1, used: 1, fullMs: 1, holders }))
+  const families = readPrometheusText((await createNodeMeter().read()) + slots)
   const exposed = [...families.values()].flatMap(({ name, type }) =>
     name.startsWith('parley_') ? [`${name} ${type}`] : [],
   )

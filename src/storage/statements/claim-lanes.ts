@@ -1,5 +1,7 @@
 // Hop 5: take up to $1 free lanes of tenant $5 for $3 ms as holder $2. A lane comes with its open turn's members, or with what waits.
 // Lanes whose next work a newer release wrote are left to it: claiming them only to give them back would keep it waiting.
+// Lanes go by the time they are due since. A turn whose holder died is due since long; it is put at the end first, else what
+// hung or killed its holder would be claimed before all others after every restart.
 import { statement } from '../database.ts'
 import { isReadable } from '../row-version.ts'
 import { storedAccess } from './stored-access.ts'
@@ -11,9 +13,13 @@ const nextVersion = `case
   else (select x.v from inbox x where x.conversation_id = l.conversation_id and x.state = 'queued' order by x.seq limit 1)
 end`
 
+/** A turn that was split at its deadline, or after it: those it was split into are not worth the whole price again. */
+const wasHung = (turn: string): string => `${turn}.state = 'split' and ${turn}.history @> '[{"code": "turn_deadline"}]'`
+
 export const messageColumns = `
   x.id, x.v, x.agent, x.subject, x.obligation, x.event, x.edit_of as "editOf", x.message_id as "messageId", x.message,
-  x.reply_to as "replyTo", x.bytes, x.attempts, x.solo, x.heard_at as "heardAt", x.parent_turn as "parentTurn", x.goes_on as "goesOn", x.trace_id as "traceId", x.task_id as "taskId",
+  x.reply_to as "replyTo", x.bytes, x.attempts, x.solo, x.heard_at as "heardAt", x.parent_turn as "parentTurn", x.goes_on as "goesOn",
+  (select ${wasHung('t')} from turns t where t.id = x.parent_turn) as "isHung", x.trace_id as "traceId", x.task_id as "taskId",
   (select json_build_object('event', s.event, 'parts', e.message -> 'parts')
      from tombstones s left join inbox e on e.id = s.inbox_id
     where s.tenant = x.tenant and s.connection = x.connection and s.message_id = x.message_id
@@ -40,21 +46,31 @@ const accessOf = (rows: string): string =>
 
 const claim = (andAlso: string): string => `
 with free as materialized (
-  select l.conversation_id from lanes l
+  select l.conversation_id,
+    -- What was put at the end once is due since later than its lease has run out.
+    l.turn_id is not null and l.lease_until is not null and l.next_at <= l.lease_until as is_left
+  from lanes l
   where l.tenant = $5 and l.pending > 0 and l.mode = 'active' and l.next_at <= now() and (l.lease_until is null or l.lease_until < now())
     and ${isReadable(nextVersion)}${andAlso}
   order by l.next_at limit $1 for update skip locked
 ),
+requeued as (
+  update lanes l set next_at = now() from free where l.conversation_id = free.conversation_id and free.is_left
+  returning 1
+),
 held as (
   update lanes l set lease_until = now() + $3::float8 * interval '1 ms', holder = $2, epoch = l.epoch + 1
-  from free where l.conversation_id = free.conversation_id
+  from free where l.conversation_id = free.conversation_id and not free.is_left
   returning l.conversation_id, l.tenant, l.connection, l.epoch, l.turn_id
 )
-select h.conversation_id as "conversationId", h.tenant, h.connection, h.epoch::float8 as epoch, c.agent,
+select r.requeued, h.conversation_id as "conversationId", h.tenant, h.connection, h.epoch::float8 as epoch, c.agent,
   c.session_id as "sessionId", coalesce(c.reply_to, '{}') as "replyTo",
   (extract(epoch from now() - c.last_activity_at) * 1000)::float8 as "idleMs",
   exists (select 1 from turns t where t.conversation_id = h.conversation_id and t.kind in ('messages', 'signal')) as "takesPart",
-  (select json_build_object('id', t.id, 'kind', t.kind, 'attempt', t.attempt, 'failures', t.failures, 'sessionId', t.session_id,
+  (select json_build_object('id', t.id, 'kind', t.kind, 'attempt', t.attempt, 'failures', t.failures, 'isHung',
+      t.history @> '[{"what": "failed", "code": "turn_deadline"}]' or exists (
+        select 1 from turns p where p.id = t.parent_turn and ${wasHung('p')}),
+      'sessionId', t.session_id,
       'parentTurn', t.parent_turn, 'principal', t.principal, 'runId', t.run_id, 'traceId', t.trace_id, 'taskId', t.task_id,
       'outageMs', (extract(epoch from now() - t.outage_since) * 1000)::float8)
      from turns t where t.id = h.turn_id) as "openTurn",
@@ -68,9 +84,23 @@ select h.conversation_id as "conversationId", h.tenant, h.connection, h.epoch::f
      from signals s where s.conversation_id = h.conversation_id
       and case when h.turn_id is null then s.state = 'queued' else s.turn_id = h.turn_id and s.state = 'in_turn' end
     order by s.seq limit 1) as signal
-from held h join conversations c on c.id = h.conversation_id`
+from (select count(*)::int as requeued from requeued) r
+  left join (held h join conversations c on c.id = h.conversation_id) on true`
 
 export const claimLanes = statement('claim_lanes', claim(''))
+
+const listed = (key: string): string => `(array(select json_array_elements_text($6::text::json -> '${key}')))`
+
+/**
+ * $6 agents, connections and pairs of both (JSON) that hold all the slots they may. Commands for the gateway itself, such as
+ * the one that stops a run, do not wait for them.
+ */
+export const claimOtherLanes = statement(
+  'claim_other_lanes',
+  claim(` and (l.is_control or (l.connection <> all ${listed('connections')} and not coalesce((
+      select c.agent = any ${listed('agents')} or l.connection || ' ' || c.agent = any ${listed('pairs')}
+      from conversations c where c.id = l.conversation_id), false)))`),
+)
 
 /** Lanes of conversations beside a conversation, found by an index of their own however many others are due. */
 export const claimControlLanes = statement('claim_control_lanes', claim(' and l.is_control'))

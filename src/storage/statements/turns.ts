@@ -318,10 +318,14 @@ told as (
 select pending from counted`,
 )
 
-/** For a database only one process can open: whoever held these leases is dead, so nobody need wait for them to run out. */
+/**
+ * For a database only one process can open: whoever held these leases is dead, so nobody need wait for them to run out. Turns
+ * that were left behind queue up again.
+ */
 export const freeLanes = statement(
   'free_lanes',
-  'update lanes set lease_until = null, holder = null where holder is not null',
+  `update lanes set lease_until = null, holder = null, next_at = case when turn_id is null then next_at else greatest(next_at, now()) end
+   where holder is not null`,
 )
 export const freeSendLanes = statement(
   'free_send_lanes',

@@ -1,6 +1,7 @@
 // The turn queue's conformance kit: claims are exclusive, leases expire, a stale epoch writes nothing (rulings 15-17, 27).
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import type { FullSlots } from '../../../src/sessions/full-slots.ts'
 import { type HeldLane, type NewTurn, noGround, type TurnStore } from '../../../src/sessions/turn-store.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { createInboxStore } from '../../../src/storage/inbox-store.ts'
@@ -65,6 +66,41 @@ describeOnDatabase('the turn queue', (database) => {
     expect(second.epoch).toBeGreaterThan(first.epoch)
     expect(second.openTurn).toMatchObject({ id: turn.id, attempt: 1 })
     expect(second.messages.map((row) => row.messageId)).toEqual(['c1.a'])
+  })
+
+  test('puts a turn that was left behind at the end, once, and gives it out in its turn', async () => {
+    await fill('c1.a')
+    const left = await claimOne(workerA())
+    await open(workerA(), left)
+    await database().query(statement('test_expire_now', "update lanes set lease_until = now() - interval '1 ms'"), [])
+    await fill('c2.a')
+    await fill('c3.a')
+    const claimed = [await claimOne(workerB()), await claimOne(workerB()), await claimOne(workerB())]
+    expect(claimed.map((held) => held.messages[0]?.messageId)).toEqual(['c2.a', 'c3.a', 'c1.a'])
+    expect(claimed[2]?.openTurn).toMatchObject({ attempt: 1, isHung: false })
+  })
+
+  test('looks past agents and connections that hold all the slots they may, but not past commands for the gateway', async () => {
+    const draft = (messageId: string, connection: string, agent: string, isControl = false) =>
+      aDraft({ messageId, connection, agent, candidates: [messageId], isControl })
+    await createInboxStore(database()).accept([
+      draft('xa', 'c/x', 'a'),
+      draft('xb', 'c/x', 'b'),
+      draft('ya', 'c/y', 'a'),
+      draft('yb', 'c/y', 'b'),
+      draft('stop', 'c/x', 'a', true),
+    ])
+    const nobody = { agents: [], connections: [], pairs: [] }
+    const claimedBeside = async (full: Partial<FullSlots>) => {
+      const held = await workerA().claim(10, { ...nobody, ...full })
+      for (const each of held) await workerA().release(each, 0, 'untouched')
+      return held.map(({ messages }) => messages[0]?.messageId).toSorted()
+    }
+    expect(await claimedBeside({ pairs: ['c/x a'] })).toEqual(['stop', 'xb', 'ya', 'yb'])
+    expect(await claimedBeside({ agents: ['a'] })).toEqual(['stop', 'xb', 'yb'])
+    expect(await claimedBeside({ connections: ['c/x'] })).toEqual(['stop', 'ya', 'yb'])
+    expect(await claimedBeside({ agents: ['a'], connections: ['c/x'] })).toEqual(['stop', 'yb'])
+    expect(await claimedBeside({})).toEqual(['stop', 'xa', 'xb', 'ya', 'yb'])
   })
 
   test('lets a worker that lost its lane write nothing at all', async () => {

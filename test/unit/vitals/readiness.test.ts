@@ -24,6 +24,13 @@ const well: ReadinessDeps = {
   monotonicMs: () => performance.now(),
   patienceMs: 15_000,
 }
+const full = (fullMs: number) => () => ({
+  slots: 2,
+  used: 2,
+  fullMs,
+  holders: [{ agent: 'a', connection: 'c/default', used: 2, oldestMs: 70_000 }],
+})
+const due = async () => [sign({ kind: 'lane', state: 'due', standing: 3 })]
 const problems = async (changes: Partial<ReadinessDeps>) =>
   (await readReadiness({ ...well, ...changes })).problems.map((problem) => problem.code)
 
@@ -33,6 +40,7 @@ test.each([
   ['commits are taken and never answered', { isCommitAnswered: () => false }, ['storage_hangs']],
   ['the turns loop hangs', { loops: () => ({ ...well.loops(), turns: 15_001 }) }, ['pump_stalled']],
   ['the sends loop hangs', { loops: () => ({ ...well.loops(), sends: 60_000 }) }, ['pump_stalled']],
+  ['no slot was free for 3 s and work waits', { slots: full(3_001), readSigns: due }, ['slots_full']],
   ['leases are no longer renewed', { loops: () => ({ ...well.loops(), leases: 60_000 }) }, ['leases_stalled']],
 ] satisfies [string, Partial<ReadinessDeps>, string[]][])('is red when %s', async (_name, changes, codes) => {
   expect(await problems(changes)).toEqual(codes)
@@ -40,6 +48,8 @@ test.each([
 
 test.each([
   ['a channel has been silent for a year', { readSigns: async () => [sign({ lastMs: 3e10 })] }],
+  ['every slot is taken and nothing waits', { slots: full(60_000) }],
+  ['every slot is taken, again and again', { slots: full(2_999), readSigns: due }],
   ['only the numbers cannot be read', { readSigns: () => Promise.reject(new Error('deadline')) }],
   ['this process has no loops', { loops: () => ({ turns: null, sends: null, timers: null, leases: null }) }],
 ] satisfies [string, Partial<ReadinessDeps>][])('is green when %s', async (_name, changes) => {

@@ -1,0 +1,91 @@
+// Who holds the slots that turns run in: no agent and no connection may hold them all while there are others.
+import { type FullSlots, pairKey } from '../sessions/full-slots.ts'
+import type { HeldLane } from '../sessions/turn-store.ts'
+import type { SlotHolder, SlotUse } from '../vitals/slot-use.ts'
+import type { TurnPolicy } from './deps.ts'
+
+type Lane = Pick<HeldLane, 'agent' | 'connection'>
+
+export type Slots = {
+  /** How many lanes may be claimed at once without exceeding any share, and whose may not be claimed at all. */
+  readonly room: (limit: number) => { readonly limit: number; readonly full: FullSlots }
+  /** Call what it returns when the turn has ended. */
+  readonly take: (lane: Lane) => () => void
+  readonly use: () => SlotUse
+}
+
+export type SlotShares = { readonly agent: number; readonly connection: number; readonly pair: number }
+
+/**
+ * Each agent leaves `reservedSlots` to other agents, each connection as many to other connections, and an agent on one
+ * connection both. Where there is no other there is nothing to leave.
+ */
+export function slotShares(
+  { slots, reservedSlots }: Pick<TurnPolicy, 'slots' | 'reservedSlots'>,
+  { agents, connections }: { readonly agents: number; readonly connections: number },
+): SlotShares {
+  const forAgents = agents > 1 ? reservedSlots : 0
+  const forConnections = connections > 1 ? reservedSlots : 0
+  const without = (reserved: number): number => Math.max(1, slots - reserved)
+  return {
+    agent: without(forAgents),
+    connection: without(forConnections),
+    pair: without(forAgents + forConnections),
+  }
+}
+
+type Pair = Lane & { readonly startedAt: Set<{ readonly at: number }> }
+
+export function createSlots(slots: number, shares: SlotShares, monotonicMs: () => number): Slots {
+  const pairs = new Map<string, Pair>()
+  let used = 0
+  let fullSince: number | undefined
+  return {
+    room(limit) {
+      const byAgent = new Map<string, number>()
+      const byConnection = new Map<string, number>()
+      const full = { agents: [] as string[], connections: [] as string[], pairs: [] as string[] }
+      let room = Math.min(limit, ...Object.values(shares))
+      const judge = (key: string, held: number, share: number, fullKeys: string[]): void => {
+        if (held >= share) fullKeys.push(key)
+        else room = Math.min(room, share - held)
+      }
+      for (const [key, { agent, connection, startedAt }] of pairs) {
+        byAgent.set(agent, (byAgent.get(agent) ?? 0) + startedAt.size)
+        byConnection.set(connection, (byConnection.get(connection) ?? 0) + startedAt.size)
+        judge(key, startedAt.size, shares.pair, full.pairs)
+      }
+      for (const [key, held] of byAgent) judge(key, held, shares.agent, full.agents)
+      for (const [key, held] of byConnection) judge(key, held, shares.connection, full.connections)
+      return { limit: room, full }
+    },
+    take({ agent, connection }) {
+      const key = pairKey(connection, agent)
+      const pair = pairs.get(key) ?? { agent, connection, startedAt: new Set() }
+      pairs.set(key, pair)
+      const begun = { at: monotonicMs() }
+      pair.startedAt.add(begun)
+      used += 1
+      if (used >= slots) fullSince ??= begun.at
+      return () => {
+        if (!pair.startedAt.delete(begun)) return
+        if (pair.startedAt.size === 0) pairs.delete(key)
+        used -= 1
+        if (used < slots) fullSince = undefined
+      }
+    },
+    use() {
+      const now = monotonicMs()
+      const holders = [...pairs.values()].map(
+        ({ agent, connection, startedAt: [...begun] }): SlotHolder => ({
+          agent,
+          connection,
+          used: begun.length,
+          oldestMs: now - (begun[0]?.at ?? now),
+        }),
+      )
+      holders.sort((a, b) => b.used - a.used)
+      return { slots, used, fullMs: fullSince === undefined ? null : now - fullSince, holders }
+    },
+  }
+}
