@@ -9,6 +9,7 @@ import type { CrashTest, CrashTestOptions, Line, Scale } from './crash-test.ts'
 import { embedded } from './embedded.ts'
 import { fediverse } from './fediverse.ts'
 import { flood } from './flood.ts'
+import { hang } from './hang.ts'
 import { long } from './long.ts'
 import { loss } from './loss.ts'
 import { mail } from './mail.ts'
@@ -26,6 +27,7 @@ const crashTests: Readonly<Record<string, CrashTest>> = {
   long,
   flood,
   outage,
+  hang,
   upgrade,
   approval,
   cancel,

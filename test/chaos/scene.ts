@@ -39,6 +39,8 @@ export type SceneOptions = {
   readonly patienceMs?: number
   readonly retryMs?: number
   readonly reconcileAfterMs?: number
+  /** With it there is a second agent. */
+  readonly turns?: SubjectSettings['turns']
   readonly onMessage?: (connection: string, message: VendorMessage) => void
 }
 
@@ -105,6 +107,7 @@ export async function createScene(crashTest: CrashTestOptions, options: SceneOpt
     ...(options.port === undefined ? {} : { port: options.port }),
     ...(options.mailUrl === undefined ? {} : { mail: { port: mailPort, smtpUrl: options.mailUrl } }),
     ...(options.fediverse === undefined ? {} : { fediverse: options.fediverse }),
+    ...(options.turns === undefined ? {} : { turns: options.turns }),
     leaseMs: options.leaseMs,
     connections: options.connections.map((each) => ({ ...each, vendorUrl: vendor(each.id).origin })),
     failpoints,

@@ -12,9 +12,9 @@ export function countRows(rows: number): void {
   rowsRead += rows
 }
 
-export function crashTestAgent(toolUrl: string): Agent {
+export function crashTestAgent(toolUrl: string, slug = 'proof'): Agent {
   return defineAgent({
-    slug: 'proof',
+    slug,
     run: (_message, context) => answer(toolUrl, context),
     onSignal: (signal) => `woken ${String(signal.payload['id'])}`,
   })
@@ -24,6 +24,7 @@ async function answer(toolUrl: string, context: AgentContext): Promise<string> {
   const startedAt = Date.now()
   const parts = context.members.flatMap((member) => partsWished(member.id, wishOf(member)))
   if (parts.length > 0) return parts.join('\n\n')
+  if (context.members.some((member) => wishOf(member) === 'hang before')) await new Promise(() => {})
   for (const member of context.members) {
     const body = effectBody(member, context, startedAt)
     const options = { args: { id: member.id }, idempotent: body.wish === 'keyed' }
@@ -35,6 +36,7 @@ async function answer(toolUrl: string, context: AgentContext): Promise<string> {
 
 async function fulfil(member: NormalizedMessage, context: AgentContext): Promise<void> {
   const wish = wishOf(member)
+  if (wish === 'hang') await new Promise(() => {})
   if (wish === 'poison') throw new Error('poisoned')
   if (wish === 'flaky' && context.attempt === 1) throw new Error('fails the first time')
   if (wish === 'remind') context.schedule(`remind ${member.id}`, 100, { id: member.id })

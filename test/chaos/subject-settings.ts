@@ -48,6 +48,8 @@ export type SubjectSettings = {
   readonly leaseMs: number
   readonly connections: readonly SubjectConnection[]
   readonly failpoints: readonly FailpointPlan[]
+  /** With it there is a second agent, `second`, which does what the first does. */
+  readonly turns?: { readonly deadlineMs: number }
   /** When a call with an unknown outcome is looked up; absent: when the lease and the call are over. */
   readonly reconcileAfterMs?: number
 }
@@ -64,6 +66,11 @@ export type Wish =
   | 'flaky'
   /** Fails on every attempt. */
   | 'poison'
+  /** Never returns, and listens to nothing; after its effect, or without one. */
+  | 'hang'
+  | 'hang before'
+  /** The same as `plain`, of the second agent. */
+  | '@second plain'
   /** Its effect is declared idempotent: it may be tried again, always under the same key. */
   | 'keyed'
   /** Wants to be woken once, shortly after. */

@@ -141,6 +141,7 @@ async function main(): Promise<void> {
     agents: [
       crashTestAgent(settings.toolUrl),
       buyerAgent(settings.toolUrl),
+      ...(settings.turns === undefined ? [] : [crashTestAgent(settings.toolUrl, 'second')]),
       ...(settings.modelUrl === undefined ? [] : [stepsAgent(settings.modelUrl, settings.toolUrl)]),
       ...(settings.wordsUrl === undefined ? [] : [wordsAgent(settings.wordsUrl)]),
       ...(settings.peerUrl === undefined ? [] : [relayAgent(relay, settings.peerUrl)]),
@@ -178,7 +179,7 @@ async function main(): Promise<void> {
         ...(allow === undefined ? {} : { access: { mode: 'allow_list' as const, allow } }),
       })),
     ],
-    turns: { leaseMs: settings.leaseMs, pollMs: 200, retryFirstMs: 50 },
+    turns: { leaseMs: settings.leaseMs, pollMs: 200, retryFirstMs: 50, ...settings.turns },
     sends: {
       backoff: { firstMs: 100, maxMs: 1000 },
       unknownPauseMs: 200,

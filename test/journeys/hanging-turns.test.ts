@@ -134,7 +134,7 @@ describeOnDatabase('turns that hang', (database) => {
       await first.deliver({ id: `m${n}`, from: 'bob', text: `${n}`, conversation: `m${n}` }, here)
     await kill(first)
     start(single)
-    await until(() => texts().length === 12, 2_000)
+    await until(() => texts().length === 12, 5_000)
     // They are not forgotten either.
     await until(() => hung.length === 8)
   })
