@@ -34,12 +34,23 @@ export function slotShares(
   }
 }
 
-type Pair = Lane & { readonly startedAt: Set<{ readonly at: number }> }
+type Pair = Lane & { readonly startedAt: Set<{ readonly at: number }>; fullSince: number | undefined }
 
 export function createSlots(slots: number, shares: SlotShares, monotonicMs: () => number): Slots {
   const pairs = new Map<string, Pair>()
   let used = 0
   let fullSince: number | undefined
+  const heldBy = (isTheirs: (pair: Pair) => boolean): number =>
+    [...pairs.values()].reduce((sum, pair) => sum + (isTheirs(pair) ? pair.startedAt.size : 0), 0)
+  const isFull = ({ agent, connection, startedAt }: Pair): boolean =>
+    startedAt.size >= shares.pair ||
+    heldBy((pair) => pair.agent === agent) >= shares.agent ||
+    heldBy((pair) => pair.connection === connection) >= shares.connection
+  const noteFull = ({ agent, connection }: Lane): void => {
+    for (const pair of pairs.values())
+      if (pair.agent === agent || pair.connection === connection)
+        pair.fullSince = isFull(pair) ? (pair.fullSince ?? monotonicMs()) : undefined
+  }
   return {
     room(limit) {
       const byAgent = new Map<string, number>()
@@ -61,27 +72,30 @@ export function createSlots(slots: number, shares: SlotShares, monotonicMs: () =
     },
     take({ agent, connection }) {
       const key = pairKey(connection, agent)
-      const pair = pairs.get(key) ?? { agent, connection, startedAt: new Set() }
+      const pair = pairs.get(key) ?? { agent, connection, startedAt: new Set(), fullSince: undefined }
       pairs.set(key, pair)
       const begun = { at: monotonicMs() }
       pair.startedAt.add(begun)
       used += 1
       if (used >= slots) fullSince ??= begun.at
+      noteFull(pair)
       return () => {
         if (!pair.startedAt.delete(begun)) return
         if (pair.startedAt.size === 0) pairs.delete(key)
         used -= 1
         if (used < slots) fullSince = undefined
+        noteFull(pair)
       }
     },
     use() {
       const now = monotonicMs()
       const holders = [...pairs.values()].map(
-        ({ agent, connection, startedAt: [...begun] }): SlotHolder => ({
+        ({ agent, connection, startedAt: [...begun], fullSince: since }): SlotHolder => ({
           agent,
           connection,
           used: begun.length,
           oldestMs: now - (begun[0]?.at ?? now),
+          fullMs: since === undefined ? null : now - since,
         }),
       )
       holders.sort((a, b) => b.used - a.used)

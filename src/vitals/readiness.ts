@@ -43,6 +43,7 @@ export type SlotVitals = {
     readonly connection: string
     readonly used: number
     readonly oldest: number
+    readonly full: number | null
   }[]
 }
 
@@ -145,12 +146,25 @@ function stalledLoop(loop: string): Problem {
 
 /** Red only where something waits: a gateway that is full and has nothing else to do is ready for what comes. */
 function slotProblems(slots: SlotUse | undefined, signs: readonly VitalSign[]): readonly Problem[] {
-  if (slots === undefined || !isStandstill(slots)) return []
+  if (slots === undefined) return []
   const isDue = ({ kind, state }: VitalSign): boolean => kind === 'lane' && (state === 'due' || state === 'expired')
-  if (total(signs.filter(isDue)) === 0) return []
+  const due = signs.filter(isDue)
+  if (total(due) === 0) return []
+  if (!isStandstill(slots)) return shareProblems(slots, due)
   const [most] = slots.holders
   const holder = most === undefined ? '' : `; agent ${most.agent} on ${most.connection} has ${most.used} of them`
   const remedy = `all ${slots.slots} slots are taken since ${Math.round((slots.fullMs ?? 0) / 1000)} s and messages wait${holder}: look at what its turns wait for, or raise turns.slots`
+  return [{ code: 'slots_full', remedy }]
+}
+
+/** Others are answered; people at this agent on this connection are not. */
+function shareProblems({ slots, holders }: SlotUse, due: readonly VitalSign[]): readonly Problem[] {
+  const stuck = holders.find(
+    (holder) => isStandstill(holder) && due.some(({ connection }) => connection === holder.connection),
+  )
+  if (stuck === undefined) return []
+  const { agent, connection, used, fullMs } = stuck
+  const remedy = `agent ${agent} on ${connection} holds ${used} of ${slots} slots, all it may, since ${Math.round((fullMs ?? 0) / 1000)} s, and messages wait there: look at what its turns wait for, or raise turns.slots`
   return [{ code: 'slots_full', remedy }]
 }
 
@@ -159,7 +173,11 @@ function slotVitals({ slots, used, fullMs, holders }: SlotUse): SlotVitals {
     total: slots,
     used,
     full: seconds(fullMs),
-    holders: holders.map(({ oldestMs, ...holder }) => ({ ...holder, oldest: Math.round(oldestMs) / 1000 })),
+    holders: holders.map(({ oldestMs, fullMs: full, ...holder }) => ({
+      ...holder,
+      oldest: Math.round(oldestMs) / 1000,
+      full: seconds(full),
+    })),
   }
 }
 

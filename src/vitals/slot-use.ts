@@ -7,6 +7,8 @@ export type SlotHolder = {
   readonly used: number
   /** How long the turn that has held one longest has been running. */
   readonly oldestMs: number
+  /** How long it has held all it may, while others may have more; null: it may have more. */
+  readonly fullMs: number | null
 }
 
 export type SlotUse = {
@@ -21,7 +23,7 @@ export type SlotUse = {
 /** A slot that becomes free between two turns is work going on; so long without one is a standstill. */
 const standstillMs = 3_000
 
-export function isStandstill({ fullMs }: SlotUse): boolean {
+export function isStandstill({ fullMs }: Pick<SlotUse, 'fullMs'>): boolean {
   return fullMs !== null && fullMs > standstillMs
 }
 

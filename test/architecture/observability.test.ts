@@ -48,7 +48,7 @@ test('every metric from the rows is described with its type', () => {
 })
 
 test('every metric of the process is described with its type', async () => {
-  const holders = [{ agent: 'a', connection: 'c', used: 1, oldestMs: 1 }]
+  const holders = [{ agent: 'a', connection: 'c', used: 1, oldestMs: 1, fullMs: 1 }]
   const slots = expose(slotMetrics({ slots: 1, used: 1, fullMs: 1, holders }))
   const families = readPrometheusText((await createNodeMeter().read()) + slots)
   const exposed = [...families.values()].flatMap(({ name, type }) =>

@@ -50,8 +50,8 @@ test('are full since the last of them was taken, and no longer once one was free
     used: 2,
     fullMs: 5_000,
     holders: [
-      { agent: 'a', connection: 'x', used: 1, oldestMs: 5_100 },
-      { agent: 'b', connection: 'x', used: 1, oldestMs: 5_000 },
+      { agent: 'a', connection: 'x', used: 1, oldestMs: 5_100, fullMs: 5_000 },
+      { agent: 'b', connection: 'x', used: 1, oldestMs: 5_000, fullMs: 5_000 },
     ],
   })
   // A command beside the slots comes and goes, and frees none of them.

@@ -28,8 +28,9 @@ const full = (fullMs: number) => () => ({
   slots: 2,
   used: 2,
   fullMs,
-  holders: [{ agent: 'a', connection: 'c/default', used: 2, oldestMs: 70_000 }],
+  holders: [{ agent: 'a', connection: 'c/default', used: 2, oldestMs: 70_000, fullMs }],
 })
+const fullShare = (fullMs: number) => () => ({ ...full(fullMs)(), slots: 3, fullMs: null })
 const due = async () => [sign({ kind: 'lane', state: 'due', standing: 3 })]
 const problems = async (changes: Partial<ReadinessDeps>) =>
   (await readReadiness({ ...well, ...changes })).problems.map((problem) => problem.code)
@@ -41,6 +42,11 @@ test.each([
   ['the turns loop hangs', { loops: () => ({ ...well.loops(), turns: 15_001 }) }, ['pump_stalled']],
   ['the sends loop hangs', { loops: () => ({ ...well.loops(), sends: 60_000 }) }, ['pump_stalled']],
   ['no slot was free for 3 s and work waits', { slots: full(3_001), readSigns: due }, ['slots_full']],
+  [
+    'an agent had all slots it may for 3 s and work waits there',
+    { slots: fullShare(3_001), readSigns: due },
+    ['slots_full'],
+  ],
   ['leases are no longer renewed', { loops: () => ({ ...well.loops(), leases: 60_000 }) }, ['leases_stalled']],
 ] satisfies [string, Partial<ReadinessDeps>, string[]][])('is red when %s', async (_name, changes, codes) => {
   expect(await problems(changes)).toEqual(codes)
@@ -50,6 +56,7 @@ test.each([
   ['a channel has been silent for a year', { readSigns: async () => [sign({ lastMs: 3e10 })] }],
   ['every slot is taken and nothing waits', { slots: full(60_000) }],
   ['every slot is taken, again and again', { slots: full(2_999), readSigns: due }],
+  ['an agent has all slots it may and nothing waits', { slots: fullShare(60_000) }],
   ['only the numbers cannot be read', { readSigns: () => Promise.reject(new Error('deadline')) }],
   ['this process has no loops', { loops: () => ({ turns: null, sends: null, timers: null, leases: null }) }],
 ] satisfies [string, Partial<ReadinessDeps>][])('is green when %s', async (_name, changes) => {
