@@ -5,7 +5,7 @@ import { openAiCompatible } from './agent/providers/openai-compatible.ts'
 import { siblingProblems } from './config/agent-problems.ts'
 import { type AttachmentConfig, type AttachmentSettings, readAttachments } from './config/attachments.ts'
 import { readAttention } from './config/attention.ts'
-import { accessProblems, consentProblems } from './config/connection-problems.ts'
+import { consentProblems } from './config/connection-problems.ts'
 import { environmentSchema, type LogLevel } from './config/environment.ts'
 import { type ApiLimits, readApiSettings } from './config/limits.ts'
 import { readPostgresSettings } from './config/postgres-settings.ts'
@@ -13,6 +13,7 @@ import { sealKeysIn } from './config/seal-keys.ts'
 import { configuredTokenIssuers } from './config/token-issuers.ts'
 import {
   type AccessRule,
+  accessProblems,
   type ChannelDefinition,
   type ConnectionConfig,
   type ConsentGrant,
@@ -146,7 +147,8 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   const attachments = readAttachments(blankIsAbsent(env), file.attachments, problems)
   const api = readApiSettings(blankIsAbsent(env)['PARLEY_CORS_ORIGINS'], file.limits, problems)
   const postgresSettings = readPostgresSettings(blankIsAbsent(env)['PARLEY_POSTGRES_OPTIONS'], problems)
-  for (const agent of agents) problems.push(...accessProblems(`agent "${agent.slug}"`, agent.access))
+  for (const { slug, access } of agents)
+    if (access !== undefined) problems.push(...accessProblems(access).map((problem) => `agent "${slug}": ${problem}`))
   const retention = { ...defaultRetention, ...file.retention }
   problems.push(...retentionProblems(retention))
   if (!read.success || problems.length > 0) throw invalidConfig(problems)
@@ -228,7 +230,9 @@ function configuredConnections(
         problems.push(`connection "${each.id}": no agent "${agent}"`)
       if (each.mentionHumans !== undefined && !mentionPolicies.includes(each.mentionHumans))
         problems.push(`connection "${each.id}": mentionHumans must be one of ${mentionPolicies.join(', ')}`)
-      problems.push(...accessProblems(`connection "${each.id}"`, each.access), ...consentProblems(each))
+      if (each.access !== undefined)
+        problems.push(...accessProblems(each.access).map((problem) => `connection "${each.id}": ${problem}`))
+      problems.push(...consentProblems(each))
       resolved.push({
         id: each.id,
         agent,

@@ -136,7 +136,12 @@ async function drain(
   }
 }
 
-type Shared = Pick<Pump<unknown>, 'isStopping' | 'untilQuiet' | 'pollMs' | 'monotonicMs' | 'batch' | 'onError'>
+type Shared = Pick<Pump<unknown>, 'isStopping' | 'untilQuiet' | 'pollMs' | 'monotonicMs' | 'batch'> & {
+  readonly onError: (error: unknown, work?: Claimed) => void
+}
+
+/** What a pump holds, as far as a failure names it. */
+type Claimed = { readonly lane: { readonly connection: string; readonly conversationId?: string } }
 
 function pacing(deps: GatewayDeps): Pick<Shared, 'pollMs' | 'monotonicMs'> {
   return { pollMs: deps.turnPolicy.pollMs, monotonicMs: deps.monotonicMs }
@@ -277,6 +282,10 @@ function adapterFor(deps: GatewayDeps) {
     deps.connections.find((each) => each.key === connection && each.connection.tenant === tenant)?.adapter
 }
 
-function logError(deps: GatewayDeps): (error: unknown) => void {
-  return (error) => deps.log.error('drain_failed', failureFacts(error, 'internal'))
+function logError(deps: GatewayDeps): Shared['onError'] {
+  return (error, work) => {
+    const { connection, conversationId: conversation } = work?.lane ?? {}
+    const where = work === undefined ? {} : { connection: connection ?? null, conversation: conversation ?? null }
+    deps.log.error('drain_failed', { ...where, ...failureFacts(error, 'internal') })
+  }
 }

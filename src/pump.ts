@@ -60,7 +60,8 @@ export type Pump<Work> = {
   readonly claimUrgent?: (limit: number) => Promise<readonly Work[]>
   readonly monotonicMs: () => number
   readonly run: (work: Work) => Promise<void>
-  readonly onError: (error: unknown) => void
+  /** Without `work`: nothing could be claimed. */
+  readonly onError: (error: unknown, work?: Work) => void
   /** Called once per round, at least every `pollMs` while the pump works: silence means it hangs or has died. */
   readonly onRound?: () => void
   readonly isStopping: () => boolean
@@ -102,7 +103,7 @@ export async function runPump<Work>(pump: Pump<Work>): Promise<void> {
     pump.untilQuiet?.stir()
     const task = pump
       .run(work)
-      .catch(pump.onError)
+      .catch((error) => pump.onError(error, work))
       .finally(() => {
         running.delete(task)
         pump.untilQuiet?.stir()

@@ -1,6 +1,6 @@
 // What every agent may declare about itself, model or function, and the check that nothing else was meant (ruling 40).
 import * as z from 'zod'
-import { type AccessEntry, type AccessRule, type AgentSkill, GatewayError, type Starter } from '../contract/index.ts'
+import { type AccessRule, type AgentSkill, accessSchema, GatewayError, type Starter } from '../contract/index.ts'
 
 /** What becomes of a message that comes while the agent is busy in the same conversation. */
 export type BusyPolicy = (typeof busyPolicies)[number]
@@ -34,7 +34,6 @@ export type AgentFacts = {
 }
 
 const busyPolicies = ['queue', 'steer', 'interrupt'] as const
-const accessModes = ['public', 'allow_list', 'pairing', 'closed'] as const
 
 const factsSchema = z.object({
   slug: z.string().regex(/^[a-z0-9][a-z0-9-]*$/, 'must be lower-case letters, digits and dashes'),
@@ -52,14 +51,7 @@ const factsSchema = z.object({
     .max(10, 'must be at most ten')
     .optional(),
   busy: z.enum(busyPolicies, `must be one of ${busyPolicies.join(', ')}`).optional(),
-  access: z
-    .strictObject({
-      mode: z.enum(accessModes, `must be one of ${accessModes.join(', ')}`),
-      allow: z.array(z.string(), 'must be a list of subjects'),
-      // Judged with the rest of the configuration.
-      rules: z.array(z.custom<AccessEntry>((entry) => typeof entry === 'object' && entry !== null)).optional(),
-    })
-    .optional(),
+  access: accessSchema.optional(),
   provenance: z
     .strictObject({
       sourceType: z.string().optional(),

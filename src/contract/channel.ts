@@ -1,35 +1,14 @@
 // A channel as the configuration knows it: how its settings are read and how an adapter is made from them (before hop 1).
 import type * as z from 'zod'
+import type { AccessRule } from './access.ts'
 import type { Adapter } from './adapter.ts'
 import type { Connection } from './arrival.ts'
 import type { CallerDesk } from './caller.ts'
 import type { Carrier } from './carrier.ts'
 import type { GuardedFetch } from './guarded-fetch.ts'
 import type { JsonObject } from './json.ts'
-import type { AssuranceClass } from './mint-evidence.ts'
 import type { Records } from './records.ts'
 import type { TaskDesk } from './tasks.ts'
-
-/**
- * Who may write to a connection. `allow` lists subjects that are let in where not everybody is; `rules` say the same, and
- * no, in terms of evidence (docs/identity.md). A denial wins over everything.
- */
-export type AccessRule = {
-  readonly mode: 'public' | 'allow_list' | 'closed' | 'pairing'
-  readonly allow: readonly string[]
-  readonly rules?: readonly AccessEntry[]
-}
-
-/** One rule on evidence: all its conditions must hold. */
-export type AccessEntry = {
-  readonly effect: 'allow' | 'deny'
-  readonly id?: string
-  readonly subject?: string
-  readonly subject_prefix?: string
-  readonly issuer?: string
-  readonly method?: string
-  readonly min_assurance?: AssuranceClass
-}
 
 /** Which people a reply may notify by naming them (ruling 47). */
 export type MentionHumans = 'nobody' | 'participants' | 'anyone'

@@ -8,6 +8,8 @@
 //   call        one vendor request as data                delivery  a call on its way, with its attempts
 //   lane        a conversation's place in the turn queue  step      one journaled effect inside a turn
 
+export type { AccessEntry, AccessRule } from './access.ts'
+export { accessEntriesSchema, accessProblems, accessSchema } from './access.ts'
 export type {
   Adapter,
   AdapterDefinition,
@@ -49,8 +51,6 @@ export type {
 export { mentionRelaySchema } from './capabilities.ts'
 export type { Carrier } from './carrier.ts'
 export type {
-  AccessEntry,
-  AccessRule,
   AgentProfile,
   AgentSkill,
   AttentionMode,
@@ -158,6 +158,7 @@ export { limitsSchema, secretSchema } from './setting-schemas.ts'
 export type { Sign, SignFacts, Starter } from './sign.ts'
 export type { OpenPairing, StoredAccess, StoredGrant } from './stored-access.ts'
 export { nothingStored } from './stored-access.ts'
+export { isWithin } from './subject-prefix.ts'
 export type {
   PushConfig,
   PushDesk,
@@ -178,5 +179,6 @@ export { isFinalState } from './tasks.ts'
 export type { MessageCode, MessageValidation, ValidationScope } from './validate-message.ts'
 export { validateMessage } from './validate-message.ts'
 export { isVisible } from './visible-text.ts'
+export { delimitedPrefix, word } from './word-schemas.ts'
 export type { WorkspaceScope } from './workspace-scope.ts'
 export { readWorkspaceScope, workspaceKey } from './workspace-scope.ts'

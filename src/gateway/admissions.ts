@@ -184,7 +184,7 @@ export function isWatched({ adapter }: Pick<GatewayConnection, 'adapter'>): bool
 }
 
 /** Said to somebody who spoke to us: not into a room that happens to be overheard, and not over and over. */
-function mayTell({ message, access }: Pick<WaitingMessage, 'message' | 'access'>): boolean {
+export function mayTell({ message, access }: Pick<WaitingMessage, 'message' | 'access'>): boolean {
   return isSaidToUs(message) && access.told === 0 && access.toldAll < maxToldAll
 }
 

@@ -5,8 +5,9 @@ import type { HeldLane, TurnEnd } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import { doorEnd } from './door-turn.ts'
 import { amendmentEnd, answeredEnd, deadEnd, type FailureStep, judgeFailure } from './end-turn.ts'
+import { failLane, prepareLane } from './fail-lane.ts'
 import { followLive, type LiveMessage } from './live-message.ts'
-import { prepareTurn, type ReadyTurn } from './prepare-turn.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
 import { runAgent } from './run-turn.ts'
 import { showSigns } from './signs.ts'
 import { splitTurn } from './split-turn.ts'
@@ -29,12 +30,17 @@ export async function takeTurn(
     return
   }
   const lease = deps.leases.keep(lane, claimedAt)
+  const startedAt = deps.monotonicMs()
+  let ready: ReadyTurn | undefined
   try {
-    const ready = await prepareTurn(deps, at, lane)
+    ready = await prepareLane(deps, at, lane)
     if (ready === undefined) return
     // A run that goes on after a decision begins beside the turn that decided, whose answer comes before it in the log.
     if (ready.turn.kind === 'messages') tellProgress(deps, ready)
     await endTurn(deps, { ...ready, startedAt: deps.monotonicMs() }, lease, isStopping)
+  } catch (error) {
+    const end = (ended: ReadyTurn, how: TurnEnd) => complete(deps, { ...ended, startedAt }, how)
+    await failLane(deps, { at, lane, ready, error, complete: end })
   } finally {
     lease.end()
   }
@@ -80,7 +86,10 @@ async function end(
 async function endAtDoor(deps: GatewayDeps, ready: TimedTurn): Promise<void> {
   try {
     const end = await doorEnd(deps, ready)
-    if (end === undefined) await deps.turns.split(ready.lane, ready.turn.id, { delayMs: 0, code: 'admitted' })
+    // Of a dead turn that was tried again and could not begin: run anew its messages would do again what it has done.
+    if (end === undefined && ready.journalTurn !== ready.turn.id)
+      await complete(deps, ready, await deadEnd(deps, ready, 'internal'))
+    else if (end === undefined) await deps.turns.split(ready.lane, ready.turn.id, { delayMs: 0, code: 'admitted' })
     else await complete(deps, ready, end)
   } catch (error) {
     await fail(deps, ready, error)

@@ -122,7 +122,7 @@ function decided(message: MessageFacts, { turns }: Facts): readonly StoryLine[] 
 
 function waiting({ lane, attempts, state }: MessageFacts): readonly StoryLine[] {
   if (lane === null || state !== 'queued') return []
-  const again = attempts > 0 ? ' It has been in a turn before.' : ''
+  const again = attempts > 0 ? ' It has been tried before.' : ''
   return [line(null, lane.mode === 'active' ? 'Waiting' : 'Held', `${waitingFor(lane)}${again}`, 'wait')]
 }
 

@@ -71,6 +71,7 @@ const words: Readonly<Record<string, string>> = {
   // Hops 5 and 7: the turn.
   silent: 'the agent chose to say nothing',
   agent_failed: 'the agent failed',
+  internal: 'the gateway itself failed on it; the log says where (message_failed)',
   agent_unknown: 'no agent of that name is configured',
   turn_deadline: 'the agent took longer than a turn may take',
   fetch_timeout: 'a server was silent in the middle of a step',
@@ -93,6 +94,7 @@ const words: Readonly<Record<string, string>> = {
   unreachable: 'the platform could not be reached; nothing was sent',
   no_readable_answer: 'the call left, and no readable answer came back',
   deliver_threw: 'the adapter broke while sending',
+  send_threw: 'the gateway or the adapter broke before it was sent, or around it; the log says where (send_threw)',
   holder_died: 'the process died while it was sending',
   restored: 'it waited when the backup was made that was restored since, and may have been sent in between',
   held_too_long: 'the process had been asleep and did not dare to send',

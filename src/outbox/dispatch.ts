@@ -3,14 +3,15 @@ import {
   type Adapter,
   type Attempt,
   type DeliveryOutcome,
+  failureFacts,
   type IdSource,
+  isGatewayError,
   type Log,
   type LookupOutcome,
   type Meter,
-  type NormalizedResponse,
   textPart,
 } from '../contract/index.ts'
-import { renderCalls } from './enqueue.ts'
+import { withNotice } from './broken-reply.ts'
 import {
   type HeldSendLane,
   type OpenCall,
@@ -18,8 +19,17 @@ import {
   type QuestionOutcome,
   restoredReason,
   type Settlement,
+  type StartResult,
 } from './outbox-store.ts'
-import { type SettlePolicy, settleDead, settleEdited, settleLookup, settleOutcome, settleWithdrawn } from './settle.ts'
+import {
+  type SettlePolicy,
+  settleDead,
+  settleEdited,
+  settleLookup,
+  settleOutcome,
+  settleThrown,
+  settleWithdrawn,
+} from './settle.ts'
 import { type SettledTry, sendFacts, tellSettled } from './tell-settled.ts'
 
 export type DispatchDeps = {
@@ -37,6 +47,7 @@ export type DispatchDeps = {
   readonly failpoint?: (name: string) => void | Promise<void>
 }
 
+const passing = ['storage_unavailable', 'storage_overloaded', 'lease_lost', 'stopping']
 const untried = { outcome: undefined, tookMs: undefined } as const
 
 type Step = { readonly go: 'on' } | { readonly go: 'stop'; readonly delayMs: number } | { readonly go: 'lost' }
@@ -59,7 +70,7 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
     const call = withLive(claimed, opened)
     const ageMs = deps.monotonicMs() - claimedAt
     if (ageMs + adapter.capabilities.callTimeoutMs >= deps.leaseMs * 0.9) break
-    const step = await dispatchCall(deps, adapter, lane, call, { claimedAt, opened })
+    const step = await dispatchSafely(deps, adapter, lane, call, { claimedAt, opened })
     if (step.go === 'lost') {
       deps.log.warn('send_fenced', sendFacts(lane, call))
       deps.meter.sent(lane.connection, 'fenced', '')
@@ -83,6 +94,35 @@ type Holding = {
   readonly claimedAt: number
   /** Live messages by the client id of their row. */
   readonly opened: Map<string, string>
+  /** Calls whose try began in this hold. */
+  readonly started: Set<string>
+}
+
+/** What breaks before it is sent is tried again a few times and dead after that, so that what follows in its lane goes on. */
+async function dispatchSafely(
+  deps: DispatchDeps,
+  adapter: Adapter,
+  lane: HeldSendLane,
+  call: OpenCall,
+  holding: Omit<Holding, 'started'>,
+): Promise<Step> {
+  const begun: Holding = { ...holding, started: new Set() }
+  try {
+    return await dispatchCall(deps, adapter, lane, call, begun)
+  } catch (error) {
+    // What our own database or the order to stop interrupts says nothing about the call.
+    if (isGatewayError(error) && passing.includes(error.code)) throw error
+    deps.log.error('send_threw', { ...sendFacts(lane, call), ...failureFacts(error, 'internal') })
+    const started: StartResult = begun.started.has(call.id)
+      ? { kind: 'started' }
+      : await deps.outbox.start(lane, call, {})
+    if (started.kind === 'lease_lost') return { go: 'lost' }
+    if (started.kind !== 'started') return { go: 'stop', delayMs: 0 }
+    const settlement = settleThrown(call, begun.started.has(call.id), deps.policy, deps.random)
+    if ((await deps.outbox.settle(lane, call, settlement)) === 'lease_lost') return { go: 'lost' }
+    tellSettled(deps, sendFacts(lane, call), { ...untried, settlement })
+    return { go: 'stop', delayMs: settlement.retryInMs }
+  }
 }
 
 async function dispatchCall(
@@ -90,8 +130,9 @@ async function dispatchCall(
   adapter: Adapter,
   lane: HeldSendLane,
   claimed: OpenCall,
-  { claimedAt, opened }: Holding,
+  holding: Holding,
 ): Promise<Step> {
+  const { claimedAt, opened } = holding
   if (claimed.waitMs > 0) return { go: 'stop', delayMs: claimed.waitMs }
   const call = afterDecision(deps, adapter, lane, claimed)
   const early = await settleWithoutSending(deps, adapter, call)
@@ -103,8 +144,8 @@ async function dispatchCall(
   if (started.kind === 'lease_lost') return { go: 'lost' }
   if (started.kind === 'wait') return { go: 'stop', delayMs: started.waitMs }
   if (started.kind === 'settled') return { go: 'on' }
-  if (started.kind === 'decided')
-    return dispatchCall(deps, adapter, lane, decidedSinceClaim(claimed), { claimedAt, opened })
+  if (started.kind === 'decided') return dispatchCall(deps, adapter, lane, decidedSinceClaim(claimed), holding)
+  holding.started.add(call.id)
   const tried =
     early === undefined ? await trySending(deps, adapter, call, claimedAt) : { ...untried, settlement: early }
   const judged = isEditOfQuestion(call) ? settleEdited(tried.settlement) : tried.settlement
@@ -255,28 +296,4 @@ async function withAttempt<T>(adapter: Adapter, call: OpenCall, work: (attempt: 
   } finally {
     clearTimeout(timer)
   }
-}
-
-/** A reply that broke off in the middle says so, once, in place of the parts that can no longer follow. */
-async function withNotice(
-  deps: DispatchDeps,
-  adapter: Adapter,
-  lane: HeldSendLane,
-  call: OpenCall,
-  settlement: Settlement,
-): Promise<Settlement> {
-  const isBroken = settlement.cancelLater && call.hasLaterParts && call.purpose === 'reply' && call.replyTo !== null
-  if (!isBroken || call.replyTo === null) return settlement
-  const reply: NormalizedResponse = {
-    thread_id: lane.orderKey,
-    in_reply_to: call.id,
-    agent: '',
-    status: 'failed',
-    parts: [textPart(`The rest of this answer could not be delivered. (ref ${call.id})`)],
-  }
-  const context = { adapter, newId: deps.newId, origin: call.id, orderKey: lane.orderKey, to: call.replyTo }
-  // A notice that cannot be made must not keep the call it is about from being settled.
-  const calls = await renderCalls(context, [{ reply, purpose: 'notice' }]).catch(() => [])
-  // Others may have got the whole of it.
-  return { ...settlement, notice: calls.filter(({ orderKey }) => orderKey === lane.orderKey).slice(0, 1) }
 }

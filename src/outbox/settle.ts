@@ -82,6 +82,23 @@ export function settleDead(call: OpenCall, reason: string): Settlement {
   return failed({ ...untouched, maybeRepeat: call.maybeRepeat }, call, 'dead', reason)
 }
 
+/** How often a call that breaks before it is sent is tried. */
+const maxThrown = 3
+
+/** Something broke around it. What may have left is not sent again for that. */
+export function settleThrown(
+  call: OpenCall,
+  isStarted: boolean,
+  policy: SettlePolicy,
+  random: () => number,
+): Settlement {
+  const start = { ...untouched, maybeRepeat: call.maybeRepeat }
+  const reason = 'send_threw'
+  if (isStarted || call.state === 'sending' || call.state === 'unknown') return finalUnknown(start, reason, policy)
+  if (call.attempt + 1 >= maxThrown) return failed(start, call, 'dead', reason)
+  return retry(start, call, { kind: 'retry', reason }, policy, random)
+}
+
 /** What it asks was decided before it was sent, and it says nothing else. */
 export function settleWithdrawn({ maybeRepeat }: OpenCall): Settlement {
   return { ...untouched, state: 'cancelled', isFinal: true, reason: 'question_decided', maybeRepeat }

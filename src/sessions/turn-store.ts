@@ -314,8 +314,8 @@ export interface TurnStore {
   join(hold: Hold, turnId: string, members: readonly NewMember[], heardAt: number): Promise<boolean>
   resume(hold: Hold, turnId: string): Promise<boolean>
   split(hold: Hold, turnId: string, split: TurnSplit): Promise<boolean>
-  /** Gives the lane back with its turn still open. */
-  release(hold: Hold, delayMs: number, cause: ReleaseCause, code?: string): Promise<boolean>
+  /** Gives the lane back with its turn still open. `failedOn`: a message or signal in no turn, against which it counts. */
+  release(hold: Hold, delayMs: number, cause: ReleaseCause, code?: string, failedOn?: string): Promise<boolean>
   /** Undefined: somebody else has the lane. `isAwaited`: its task is wanted along with it. */
   complete(hold: Hold, end: TurnEnd, isAwaited?: boolean): Promise<EndedTurn | undefined>
   /** Which of these are still held, after their lease was made longer. */

@@ -17,6 +17,7 @@ import {
 } from './statements/complete-turn.ts'
 import { joinTurn, waitingMessages } from './statements/join-turn.ts'
 import {
+  deferWaiting,
   lockLane,
   openRoomTurn,
   openTurn,
@@ -72,7 +73,11 @@ export function createTurnStore(database: Database, options: LeaseOptions): Turn
       const params = [hold.conversationId, holder, hold.epoch, turnId, delayMs, code, said]
       return isHeld(await database.query<Held>(calls === undefined ? splitTurn : splitLiveTurn, params))
     },
-    async release(hold, delayMs, cause, code) {
+    async release(hold, delayMs, cause, code, failedOn) {
+      if (failedOn !== undefined) {
+        const counted = [hold.conversationId, holder, hold.epoch, failedOn, delayMs]
+        return isHeld(await database.query<Held>(deferWaiting, counted))
+      }
       const params = [hold.conversationId, holder, hold.epoch, delayMs, cause, code ?? null]
       return isHeld(await database.query<Held>(releaseLane, params))
     },

@@ -162,7 +162,7 @@ function validEvidence(
   return { valid, code }
 }
 
-function compileAccess({ mode, allow, rules = [] }: AccessRule): EvidenceAccess {
+function compileAccess({ mode, allow = [], rules = [] }: AccessRule): EvidenceAccess {
   const listed = allow.map((subject) => ({ effect: 'allow', subject, id: 'allow_list' }) as const)
   return createEvidenceAccess({ visibility: mode === 'public' ? 'public' : 'restricted', rules: [...rules, ...listed] })
 }

@@ -1,8 +1,7 @@
 // For agents that decide by themselves: is there evidence of this kind behind a message (msg 6)?
-import type { IdentityEvidence, PolicySender } from '../../contract/index.ts'
+import { type IdentityEvidence, isWithin, type PolicySender } from '../../contract/index.ts'
 import { acceptedEvidence } from './accepted-evidence.ts'
 import { atLeast } from './assurance.ts'
-import { isWithin } from './subject-prefix.ts'
 
 export type IdentityQuestion = {
   readonly method: string

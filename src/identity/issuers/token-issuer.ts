@@ -1,8 +1,7 @@
 // Who else issues tokens that callers of agents may show (a2a 9.7). Read once; an entry that is wider than it looks, or half
 // written, stops the start.
 import * as z from 'zod'
-import { isPlainSubject, type Secret, secretSchema } from '../../contract/index.ts'
-import { delimitedPrefix, word } from '../evidence/word-schemas.ts'
+import { delimitedPrefix, isPlainSubject, type Secret, secretSchema, word } from '../../contract/index.ts'
 
 /** Signatures with a key that only the issuer has. Secrets that both sides know are not among them. */
 const knownAlgorithms = ['EdDSA', 'ES256', 'RS256', 'PS256'] as const

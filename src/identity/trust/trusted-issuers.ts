@@ -1,8 +1,7 @@
 // Which other gateways this one believes, for what (msg 6). Read once, refused as a whole when an entry is wider than it looks.
 import * as z from 'zod'
-import { GatewayError, type IdentityEvidence } from '../../contract/index.ts'
+import { delimitedPrefix, GatewayError, type IdentityEvidence, word } from '../../contract/index.ts'
 import { instantOf } from '../evidence/instant.ts'
-import { delimitedPrefix, word } from '../evidence/word-schemas.ts'
 
 const exactIssuer = word.refine((issuer) => !issuer.includes('*'), 'names one issuer exactly; wildcards are not known')
 

@@ -20,7 +20,7 @@ function aboutConnection(connection: ConnectionFacts, facts: ConfigFacts): reado
         : 'everybody on this machine, and every caller with a token, may write to it',
       remedy: 'set access to pairing or allow_list, or keep it so on purpose',
     })
-  if (access.mode === 'allow_list' && access.allow.length === 0 && !hasAllowRule(access))
+  if (access.mode === 'allow_list' && (access.allow ?? []).length === 0 && !hasAllowRule(access))
     found.push({
       ...{ id: 'AC-002', severity: 'warning', where: key },
       weak: 'its allow list is empty: nobody gets in but by a stored grant',
@@ -82,7 +82,7 @@ function aboutRule(rule: AccessEntry, where: string, access: AccessRule): readon
 }
 
 /** A named subject is as strong as its evidence; a rule on many needs a minimum. */
-function isWeak({ subject, min_assurance }: AccessEntry): boolean {
+function isWeak({ subject, min_assurance }: Extract<AccessEntry, { effect: 'allow' }>): boolean {
   if (min_assurance === undefined) return subject === undefined
   return assuranceClasses.indexOf(min_assurance) < assuranceClasses.indexOf('address')
 }

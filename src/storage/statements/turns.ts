@@ -261,7 +261,7 @@ export const splitLiveTurn = statement('split_live_turn', split(liveTurnCalls(''
 
 /**
  * $4 delay in ms, $5 cause, $6 code. The turn stays open; only a failure counts against it. A holder that never began the
- * turn gives the lane back without a mark on it.
+ * turn gives the lane back without a mark on it, unless it failed on it.
  */
 export const releaseLane = statement(
   'release_lane',
@@ -272,10 +272,24 @@ marked as (
     attempt = t.attempt - case when $5 in ('outage', 'stopping') then 1 else 0 end,
     outage_since = case when $5 = 'outage' then coalesce(t.outage_since, now()) else t.outage_since end,
     history = ${remembered('t', `'what', $5::text, 'attempt', t.attempt, 'code', $6::text, 'retryInMs', $4::float8`)}
-  from lane join lanes l using (conversation_id) where t.id = l.turn_id and t.epoch = $3
+  from lane join lanes l using (conversation_id) where t.id = l.turn_id and (t.epoch = $3 or $5 = 'failed')
 ),
 freed as (
   update lanes l set lease_until = null, holder = null, next_at = now() + $4::float8 * interval '1 ms'
+  from lane where l.conversation_id = lane.conversation_id
+)
+select count(*)::int as held from lane`,
+)
+
+/** $4 a message or a signal that is in no turn, $5 delay in ms. What the gateway fails on is counted before any turn of its own. */
+export const deferWaiting = statement(
+  'defer_waiting',
+  `
+with ${lane},
+message as (update inbox x set attempts = x.attempts + 1 from lane where x.id = $4 and x.state || '' = 'queued'),
+signal as (update signals s set attempts = s.attempts + 1 from lane where s.id = $4 and s.state = 'queued'),
+freed as (
+  update lanes l set lease_until = null, holder = null, next_at = now() + $5::float8 * interval '1 ms'
   from lane where l.conversation_id = lane.conversation_id
 )
 select count(*)::int as held from lane`,

@@ -4,6 +4,7 @@ import { defineAgent } from '../../../src/agent/agent.ts'
 import { channels, telegram } from '../../../src/channels.ts'
 import { s3, supabase } from '../../../src/config/attachments.ts'
 import { loadConfig } from '../../../src/config.ts'
+import type { AccessRule } from '../../../src/contract/index.ts'
 
 const botToken = '7000001:AAE-canary-canary-canary-canary-canary'
 const webhookSecret = 'canary-webhook-secret-canary-webhook-secret'
@@ -82,6 +83,31 @@ test.each([
   ['listen_addresses=*', 'listen_addresses is set by the gateway; leave it out'],
 ])('PARLEY_POSTGRES_OPTIONS=%s is refused', (options, says) => {
   expect(problemsOf({ PARLEY_POSTGRES_OPTIONS: options })).toContain(says)
+})
+
+test('access is read by one schema, whether a connection or an agent says it: a mode alone is enough', () => {
+  const at = (access: unknown) => [telegram({ botToken, webhookSecret, access: access as AccessRule })]
+  const config = loadConfig(
+    {},
+    { connections: at({ mode: 'public' }), agents: [{ ...agent, access: { mode: 'closed' } }] },
+    channels,
+  )
+  expect(config.connections.find(({ channel }) => channel.channel === 'telegram')?.access.mode).toBe('public')
+  for (const [access, problem] of [
+    [{ mode: 'open' }, 'access.mode must be one of public, allow_list, pairing, closed'],
+    [{ mode: 'allow_list', allow: 'telegram:42' }, 'access.allow must be a list of subjects'],
+    [{ mode: 'public', alow: [] }, 'access has unknown keys: alow; known are mode, allow and rules'],
+    ['public', "access must be an object such as { mode: 'public' }"],
+    [
+      { mode: 'public', rules: [{ effect: 'allow', subject_prefix: 'space:T1' }] },
+      'access.rules.0.subject_prefix must end in',
+    ],
+  ] as const) {
+    expect(problemsOf({}, { connections: at(access) })).toContain(`connection "default": ${problem}`)
+    expect(problemsOf({}, { agents: [{ ...agent, access: access as AccessRule }] })).toContain(
+      `agent "one": ${problem}`,
+    )
+  }
 })
 
 test('receipts may not be forgotten before redeliveries end', () => {

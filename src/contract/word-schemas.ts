@@ -1,7 +1,7 @@
 // Words of a configuration that evidence is compared with: seen as they are, and no wider than they look.
 import * as z from 'zod'
-import { isVisible } from '../../contract/index.ts'
 import { isDelimited } from './subject-prefix.ts'
+import { isVisible } from './visible-text.ts'
 
 export const word = z
   .string()

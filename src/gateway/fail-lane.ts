@@ -1,0 +1,171 @@
+// A held lane that failed where no turn could judge it: what it failed on is named in the log, tried again a bounded number of times,
+// and dead after that, so that what waits behind it goes on.
+import { createStepLog } from '../agent/step-log.ts'
+import { type ErrorCode, failureFacts, isGatewayError } from '../contract/index.ts'
+import { backoffMs } from '../outbox/backoff.ts'
+import {
+  type HeldLane,
+  type NewTurn,
+  noGround,
+  type OpenTurn,
+  type TurnEnd,
+  type WaitingMessage,
+} from '../sessions/turn-store.ts'
+import { isWatched, mayTell } from './admissions.ts'
+import type { GatewayConnection, GatewayDeps } from './deps.ts'
+import { deadEnd, emptyEnd } from './end-turn.ts'
+import { begun, prepareTurn, type ReadyTurn } from './prepare-turn.ts'
+import { naturalEnd } from './run-end.ts'
+import { newTraceId } from './trace-id.ts'
+
+type Failed = {
+  readonly at: GatewayConnection
+  readonly lane: HeldLane
+  /** Undefined: it failed before its turn was opened or resumed. */
+  readonly ready: ReadyTurn | undefined
+  readonly error: unknown
+  readonly complete: (ready: ReadyTurn, end: TurnEnd) => Promise<void>
+}
+
+/** Not the fault of what waits: the database is away, the lane is another's by now, the process stops. */
+const passing: readonly ErrorCode[] = ['storage_unavailable', 'storage_overloaded', 'lease_lost', 'stopping']
+
+function isPassing(error: unknown): boolean {
+  return isGatewayError(error) && passing.includes(error.code)
+}
+
+/** One of many may be what it fails on: the first is taken alone then, and shows whether it is the one. */
+export async function prepareLane(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  lane: HeldLane,
+): Promise<ReadyTurn | undefined> {
+  try {
+    return await prepareTurn(deps, at, lane)
+  } catch (error) {
+    const messages = firstAlone(lane)
+    const isAlone = messages.length === lane.messages.length
+    if (isPassing(error) || lane.openTurn !== null || lane.signal !== null || isAlone) throw error
+    return prepareTurn(deps, at, { ...lane, messages })
+  }
+}
+
+/** Messages of a dead turn that is tried again stay together: what it has done was done for all of them. */
+function firstAlone({ messages }: HeldLane): readonly WaitingMessage[] {
+  const [first] = messages
+  if (first === undefined || !first.goesOn) return messages.slice(0, 1)
+  return messages.filter((row) => row.goesOn && row.parentTurn === first.parentTurn)
+}
+
+/** Throws what is not the lane's fault, after giving the lane back. */
+export async function failLane(deps: GatewayDeps, failed: Failed): Promise<void> {
+  const { lane, ready, error } = failed
+  if (isPassing(error)) {
+    if (ready === undefined) await deps.turns.release(lane, 500, 'untouched').catch(() => false)
+    throw error
+  }
+  const turn = ready?.turn ?? lane.openTurn
+  const waiting = turn ?? lane.signal ?? lane.messages[0]
+  if (waiting === undefined) throw error
+  const failures = ('failures' in waiting ? waiting.failures : waiting.attempts) + 1
+  const delayMs = backoffMs(failures, { firstMs: deps.turnPolicy.retryFirstMs, maxMs: 60_000 }, deps.random)
+  const ageMs =
+    lane.messages[0] === undefined ? undefined : deps.now() - Date.parse(lane.messages[0].message.received_at)
+  if (isGatewayError(error, 'provider_unavailable') && ageMs !== undefined && ageMs < deps.turnPolicy.maxOutageMs) {
+    tell(deps, failed, failures, 'outage')
+    // The longer it is away, the less often it is asked.
+    await deps.turns.release(lane, Math.max(delayMs, Math.min(ageMs / 2, 60_000)), 'untouched')
+    return
+  }
+  if (failures < deps.turnPolicy.maxFailures) {
+    tell(deps, failed, failures, 'again')
+    await deps.turns.release(lane, delayMs, 'failed', codeOf(error), turn === null ? waiting.id : undefined)
+    return
+  }
+  tell(deps, failed, failures, 'dead')
+  const last = ready ?? (turn === null ? await openLast(deps, failed, failures) : await takeUp(deps, failed, turn))
+  if (last !== undefined) await failed.complete(last, await lastEnd(deps, last, codeOf(error)))
+}
+
+/** A turn that could not even be resumed, with what it has done before: its apology says so. */
+async function takeUp(deps: GatewayDeps, { at, lane }: Failed, turn: OpenTurn): Promise<ReadyTurn> {
+  return {
+    lane,
+    at,
+    turn,
+    ...(await pastOf(deps, turn.id)),
+    members: entriesOf(lane.messages),
+    signal: lane.signal,
+    edit: null,
+  }
+}
+
+async function pastOf(deps: GatewayDeps, turnId: string): Promise<ReturnType<typeof begun>> {
+  const { steps, journalTurn } = await deps.journal.past(turnId)
+  return { joined: new Map(), steps: createStepLog(steps), journalTurn }
+}
+
+/**
+ * What is in no turn ends in one like any other, so that its story, its task and what its sender is told are stored in one commit.
+ * Without a session: nothing of it was heard by an agent. Undefined: the lane is another's by now.
+ */
+async function openLast(deps: GatewayDeps, { at, lane }: Failed, failures: number): Promise<ReadyTurn | undefined> {
+  const rows = lane.signal === null ? firstAlone(lane) : []
+  const lead = rows.at(-1)
+  const turn: NewTurn = {
+    ...{ id: deps.newId(), attempt: failures, kind: 'door', sessionId: null, isNewSession: false, keeping: null },
+    ...{ parentTurn: lead?.parentTurn ?? null, goesOn: lead?.goesOn ?? false, history: null },
+    ...{ principal: null, runId: null, resumes: null, taskId: lead?.taskId ?? lane.signal?.taskId ?? null },
+    traceId: lead?.traceId ?? newTraceId(deps),
+    deadlineMs: deps.turnPolicy.deadlineMs,
+    replyTo: lead?.replyTo ?? null,
+    members: rows.map(({ id }, ord) => ({ ...noGround, id, ord, principal: null })),
+    signalId: lane.signal?.id ?? null,
+  }
+  if (!(await deps.turns.open(lane, turn, []))) return undefined
+  const opened: OpenTurn = { ...turn, sessionId: '', failures, outageMs: null }
+  const past = turn.goesOn ? await pastOf(deps, turn.id) : begun(turn.id)
+  const own = { lane: { ...lane, replyTo: turn.replyTo ?? lane.replyTo }, at, turn: opened, ...past }
+  return { ...own, members: entriesOf(rows), signal: lane.signal, edit: null }
+}
+
+function entriesOf(rows: readonly WaitingMessage[]): ReadyTurn['members'] {
+  return rows.filter(({ event }) => event === 'new').map((row) => ({ row, message: row.message, edits: [] }))
+}
+
+/** With an apology to those who spoke to us, unless that is what cannot be written. */
+async function lastEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Promise<TurnEnd> {
+  try {
+    const end = await deadEnd(deps, ready, reason)
+    return mayApologize(ready) ? end : { ...end, calls: [] }
+  } catch (error) {
+    if (isPassing(error)) throw error
+    const events = [{ key: `${ready.lane.epoch}:dead`, event: { type: 'failed', metadata: { error: reason } } }]
+    return {
+      ...emptyEnd(ready),
+      ...{ state: 'dead', reason, leadState: 'dead', leadReason: reason, taskState: 'failed', events },
+      run: { ...naturalEnd, status: 'failed', stopReason: reason },
+    }
+  }
+}
+
+/** Nobody was let in by a turn at the door: only those who would be told there that they are not are told this. */
+function mayApologize({ turn, at, members }: ReadyTurn): boolean {
+  if (turn.kind === 'amendment') return false
+  const row = members.at(-1)?.row
+  return turn.kind !== 'door' || (row !== undefined && (isWatched(at) || mayTell(row)))
+}
+
+function tell(deps: GatewayDeps, { lane, ready, error }: Failed, attempt: number, next: string): void {
+  const row =
+    ready?.members.at(-1)?.row ?? (lane.openTurn === null && lane.signal !== null ? undefined : lane.messages[0])
+  deps.log.error('message_failed', {
+    ...{ connection: lane.connection, conversation: lane.conversationId, agent: lane.agent },
+    ...{ inbox: row?.id ?? null, trace: row?.traceId ?? null, turn: (ready?.turn ?? lane.openTurn)?.id ?? null },
+    ...{ ...failureFacts(error, 'internal'), attempt, next },
+  })
+}
+
+function codeOf(error: unknown): string {
+  return isGatewayError(error) ? error.code : 'internal'
+}
