@@ -1,16 +1,17 @@
 // Configuration: parley.config.ts and the environment in, a frozen Config out, every problem reported at once.
-import { type Agent, defineAgent } from './agent/agent.ts'
-import { demoAgent } from './agent/demo/agent.ts'
-import { openAiCompatible } from './agent/providers/openai-compatible.ts'
+import type { Agent } from './agent/agent.ts'
 import { siblingProblems } from './config/agent-problems.ts'
 import { type AttachmentConfig, type AttachmentSettings, readAttachments } from './config/attachments.ts'
 import { readAttention } from './config/attention.ts'
+import { configuredAgents } from './config/configured-agents.ts'
 import { consentProblems } from './config/connection-problems.ts'
+import { duplicates } from './config/duplicates.ts'
 import { environmentSchema, type LogLevel } from './config/environment.ts'
 import { type ApiLimits, readApiSettings } from './config/limits.ts'
 import { readPostgresSettings } from './config/postgres-settings.ts'
 import { sealKeysIn } from './config/seal-keys.ts'
 import { configuredTokenIssuers } from './config/token-issuers.ts'
+import { unknownKeys, unknownVariables } from './config/unknown-names.ts'
 import {
   type AccessRule,
   accessProblems,
@@ -63,6 +64,24 @@ export type ParleyConfig = {
   /** Parts of the identity stage a host application replaces (ruling 56). */
   readonly ports?: ReplaceablePorts
 }
+
+// A new key that is forgotten here does not compile.
+const configKeys = Object.keys({
+  agents: 1,
+  defaultAgent: 1,
+  connections: 1,
+  turns: 1,
+  sends: 1,
+  retention: 1,
+  maxBodyBytes: 1,
+  attachments: 1,
+  limits: 1,
+  tenant: 1,
+  trustedIssuers: 1,
+  tokenIssuers: 1,
+  onEvent: 1,
+  ports: 1,
+} satisfies Record<keyof ParleyConfig, 1>)
 
 export type ReplaceablePorts = {
   readonly access?: AccessPolicy
@@ -118,6 +137,8 @@ export type Config = {
   readonly logLevel: LogLevel
   /** Who may read the metrics. `local`: callers on this machine, or with the admin token. */
   readonly metrics: 'local' | 'public' | 'off'
+  /** What an operator should look at, and what does not stop the start. */
+  readonly warnings: readonly string[]
 }
 
 export type { LogLevel }
@@ -135,8 +156,9 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   const problems: string[] = []
   const read = environmentSchema.safeParse(blankIsAbsent(env))
   if (!read.success) for (const issue of read.error.issues) problems.push(`${issue.path.join('.')}: ${issue.message}`)
-  const agents = file.agents !== undefined && file.agents.length > 0 ? file.agents : [defaultAgent(env, problems)]
-  problems.push(...duplicates(agents.map((agent) => agent.slug)).map((slug) => `two agents are called "${slug}"`))
+  const unknown = unknownVariables(blankIsAbsent(env), channels)
+  problems.push(...unknownKeys(file, configKeys), ...unknown.problems)
+  const agents = configuredAgents(blankIsAbsent(env), file.agents, problems)
   if (file.defaultAgent !== undefined && !agents.some(({ slug }) => slug === file.defaultAgent))
     problems.push(`defaultAgent: no agent "${file.defaultAgent}"; name one of agents`)
   problems.push(...siblingProblems(agents))
@@ -179,6 +201,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     ports: file.ports ?? {},
     logLevel: settings.PARLEY_LOG_LEVEL,
     metrics: settings.PARLEY_METRICS,
+    warnings: unknown.warnings,
   })
 }
 
@@ -191,22 +214,6 @@ function domainAt(publicUrl: string | undefined): string {
 function invalidConfig(problems: readonly string[]): GatewayError {
   const list = problems.join('\n  - ')
   return new GatewayError('config_invalid', `the configuration has ${problems.length} problem(s):\n  - ${list}`)
-}
-
-/** The demo agent, unless the environment names a model server: then an assistant on that. */
-function defaultAgent(env: Environment, problems: string[]): Agent {
-  const { PARLEY_MODEL_URL: baseUrl, PARLEY_MODEL: model, PARLEY_MODEL_KEY: key } = blankIsAbsent(env)
-  if (baseUrl === undefined && model === undefined) return demoAgent
-  if (baseUrl === undefined || model === undefined) {
-    problems.push(`${baseUrl === undefined ? 'PARLEY_MODEL_URL' : 'PARLEY_MODEL'} is missing; a model needs both`)
-    return demoAgent
-  }
-  const apiKey = optionalSecret(key)
-  return defineAgent({
-    slug: 'assistant',
-    instructions: 'You are a helpful assistant in a chat. Answer briefly, in the language you are addressed in.',
-    model: openAiCompatible({ baseUrl, model, ...(apiKey === undefined ? {} : { apiKey }) }),
-  })
 }
 
 function configuredConnections(
@@ -285,10 +292,6 @@ function connectionsFromEnvironment(
 
 function blankIsAbsent(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''))
-}
-
-function duplicates(names: readonly string[]): readonly string[] {
-  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))]
 }
 
 function optionalSecret(value: string | undefined): Secret | undefined {

@@ -122,6 +122,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   await inTime(portsLateMs, waysIn.start()).catch(() => {})
   const { stop: stopLeases, closeTools } = assembled
   options.log.info('gateway_started', { count: config.connections.length })
+  for (const problem of config.warnings) options.log.warn('config_doubtful', { problem })
   return {
     url: addressOf(server, config),
     newAdminToken: admin.isNew ? admin.token.reveal() : undefined,

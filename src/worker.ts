@@ -45,7 +45,7 @@ export type WorkerHooks = { readonly log?: Log; readonly failpoint?: Failpoint }
 
 export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): Worker {
   const log = hooks.log ?? createLog()
-  const settingsOf = onceEach((env: WorkerEnv) => readSettings(env, file))
+  const settingsOf = onceEach((env: WorkerEnv) => tellDoubtful(readSettings(env, file), log))
   const rejections = createRejections()
   const issuerMemory = createIssuerMemory()
   let isSchemaKnown = false
@@ -110,6 +110,11 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
     },
     scheduled: (_controller, env, context) => orTell(drain(env, context, clockDeadlineMs, sweep), drainFailed(log)),
   }
+}
+
+function tellDoubtful(settings: WorkerSettings, log: Log): WorkerSettings {
+  for (const problem of settings.config.warnings) log.warn('config_doubtful', { problem })
+  return settings
 }
 
 type After = (invocation: Invocation, settings: WorkerSettings) => Promise<void>

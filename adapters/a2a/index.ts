@@ -37,6 +37,14 @@ export const a2aChannel: ChannelDefinition = {
   // Whoever may call at all has been judged at the door: by token, by being here, or by an operator who left it open.
   defaultAccess: { mode: 'public', allow: [] },
   settingsSchema: a2aSettingsSchema,
+  variables: [
+    'A2A_CHANNEL',
+    'A2A_SIGNING_KEY',
+    'A2A_PROTOCOL_VERSIONS',
+    'A2A_PUSH_ALLOW',
+    'A2A_CARDS',
+    'A2A_ANONYMOUS',
+  ],
   fromEnvironment: a2aFromEnvironment,
   create: (settings, deps) => createA2a(checkedSettings('a2a', a2aSettingsSchema, settings), deps),
 }

@@ -57,6 +57,18 @@ export const activitypubChannel: ChannelDefinition = {
   // A mention is made in public, by somebody who is proven (ruling 46).
   defaultAccess: { mode: 'public', allow: [] },
   settingsSchema: activitypubSettingsSchema,
+  variables: [
+    'ACTIVITYPUB',
+    'ACTIVITYPUB_ALLOW_BOTS',
+    'ACTIVITYPUB_LIMIT',
+    'ACTIVITYPUB_READ_PARENTS',
+    'ACTIVITYPUB_ALLOW',
+    'ACTIVITYPUB_BLOCK',
+    'ACTIVITYPUB_FOLLOW',
+    'ACTIVITYPUB_VISIBILITY',
+    'ACTIVITYPUB_HANDLE_HOST',
+    'ACTIVITYPUB_CONTACT',
+  ],
   fromEnvironment: activitypubFromEnvironment,
   create: (settings, deps) =>
     createActivityPub(checkedSettings('activitypub', activitypubSettingsSchema, settings), deps),

@@ -21,6 +21,7 @@ export const aguiChannel: ChannelDefinition = {
   defaultConnectionId: 'demo',
   defaultAccess: { mode: 'public', allow: [] },
   settingsSchema: aguiSettingsSchema,
+  variables: [],
   fromEnvironment: aguiFromEnvironment,
   create(settings, { runLog, callers, connection, publicUrl, tasks }) {
     const isKnown = aguiSettingsSchema.safeParse(settings).success

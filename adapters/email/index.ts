@@ -61,6 +61,18 @@ export const emailChannel: ChannelDefinition = {
   defaultConnectionId: 'default',
   defaultAccess: { mode: 'pairing', allow: [] },
   settingsSchema: emailSettingsSchema,
+  variables: [
+    'EMAIL_CHANNEL',
+    'EMAIL_SMTP_PORT',
+    'EMAIL_DOMAIN',
+    'EMAIL_SMTP_HOST',
+    'EMAIL_IMAP_URL',
+    'SMTP_URL',
+    'EMAIL_DKIM_KEY',
+    'EMAIL_DKIM_SELECTOR',
+    'EMAIL_WEBHOOK_SECRET',
+    'EMAIL_ALLOW',
+  ],
   fromEnvironment: emailFromEnvironment,
   create: (settings, deps) => createEmail(checkedSettings('email', emailSettingsSchema, settings), deps),
 }

@@ -46,6 +46,16 @@ export const slackChannel: ChannelDefinition = {
   defaultConnectionId: 'default',
   defaultAccess: { mode: 'pairing', allow: [] },
   settingsSchema: slackSettingsSchema,
+  variables: [
+    'SLACK_BOT_TOKEN',
+    'SLACK_SIGNING_SECRET',
+    'SLACK_APP_TOKEN',
+    'SLACK_CLIENT_ID',
+    'SLACK_CLIENT_SECRET',
+    'SLACK_REDIRECT_URL',
+    'SLACK_ALLOW',
+    'SLACK_API_URL',
+  ],
   fromEnvironment: slackFromEnvironment,
   create: (settings, deps) => createSlack(checkedSettings('slack', slackSettingsSchema, settings), deps),
 }

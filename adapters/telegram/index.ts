@@ -31,6 +31,16 @@ export const telegramChannel: ChannelDefinition = {
   defaultConnectionId: 'default',
   defaultAccess: { mode: 'pairing', allow: [] },
   settingsSchema: telegramSettingsSchema,
+  variables: [
+    'TELEGRAM_BOT_TOKEN',
+    'TELEGRAM_WEBHOOK_SECRET',
+    'TELEGRAM_MODE',
+    'TELEGRAM_STREAMING',
+    'TELEGRAM_RICH_MESSAGES',
+    'TELEGRAM_ALLOW',
+    'TELEGRAM_API_ROOT',
+    'TELEGRAM_BOT_USERNAME',
+  ],
   fromEnvironment: telegramFromEnvironment,
   create: (settings, deps) => createTelegram(checkedSettings('telegram', telegramSettingsSchema, settings), deps),
 }

@@ -1,5 +1,11 @@
 // What an agent returned, as a whole NormalizedResponse; undefined when it chose to say nothing.
-import { agentResponseSchema, GatewayError, type NormalizedResponse, textPart } from '../contract/index.ts'
+import {
+  agentResponseSchema,
+  GatewayError,
+  maxTextLength,
+  type NormalizedResponse,
+  textPart,
+} from '../contract/index.ts'
 import type { AgentReply } from './context.ts'
 import { type EffectAccount, nothingDone } from './step-log.ts'
 
@@ -8,6 +14,7 @@ export type ReplyFacts = { readonly threadId: string; readonly inReplyTo: string
 export function completeReply(reply: AgentReply, facts: ReplyFacts): NormalizedResponse | undefined {
   if (reply === undefined || reply === '') return undefined
   const given = typeof reply === 'string' ? { parts: [textPart(reply)] } : reply
+  refuseOther(given, facts.agent)
   const whole = {
     thread_id: facts.threadId,
     in_reply_to: facts.inReplyTo,
@@ -19,11 +26,33 @@ export function completeReply(reply: AgentReply, facts: ReplyFacts): NormalizedR
   if (!parsed.success) {
     const path = parsed.error.issues[0]?.path.join('.') ?? ''
     throw new GatewayError(
-      'agent_failed',
+      'reply_invalid',
       `[agent] ${facts.agent} returned no valid reply (at ${path}); return text or { parts }`,
     )
   }
   return isBlank(parsed.data) ? undefined : parsed.data
+}
+
+/** A mistake of the agent's own that would be made again: said at once, and never taken for silence. */
+function refuseOther(given: unknown, agent: string): void {
+  const isReply = typeof given === 'object' && given !== null && ('parts' in given || 'status' in given)
+  if (!isReply) {
+    const what = given === null ? 'null' : typeof given
+    const remedy = 'return text or { parts }, or undefined to say nothing'
+    throw new GatewayError('reply_invalid', `[agent] ${agent} returned no reply but ${what}; ${remedy}`)
+  }
+  const length = longestText('parts' in given ? given.parts : [])
+  if (length <= maxTextLength) return
+  const limit = `a text of ${length} characters, and at most ${maxTextLength} can be sent; shorten it, or attach a file`
+  throw new GatewayError('reply_too_long', `[agent] ${agent} returned ${limit}`, { details: { length } })
+}
+
+function longestText(parts: unknown): number {
+  if (!Array.isArray(parts)) return 0
+  return parts.reduce<number>((longest, part: unknown) => {
+    const content = typeof part === 'object' && part !== null && 'content' in part ? part.content : undefined
+    return typeof content === 'string' ? Math.max(longest, content.length) : longest
+  }, 0)
 }
 
 /** What a person is told when a turn died. It names no internals; the reference finds the whole story. */
@@ -49,6 +78,8 @@ function apologyWords(reason: string, { done, unknown }: EffectAccount): string 
     ...(done.length === 0 ? [] : [`Done: ${done.join(', ')}.`]),
     ...(unknown.length === 0 ? [] : [`I cannot tell whether this took effect: ${unknown.join(', ')}.`]),
   ]
+  if (reason === 'reply_too_long')
+    return ['Sorry, my answer was too long to be sent.', ...effects, 'Please ask for a part of it, or for a summary.'].join(' ')
   if (effects.length > 0) {
     const advice = unknown.length === 0 ? '' : ' Please check before asking again.'
     return `Sorry, I was interrupted and could not finish. ${effects.join(' ')} The rest was not done.${advice}`

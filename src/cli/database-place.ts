@@ -1,11 +1,8 @@
 // The database that `parley backup` and `parley restore` work on: opened, named, closed, and its absence told.
 import type { Config } from '../config.ts'
-import { isGatewayError } from '../contract/index.ts'
 import type { DatabasePlace, PlaceOptions } from '../node/backup/open-place.ts'
-import { CommandError, exitCodes } from './exit.ts'
+import { CommandError, exitCodes, isDatabaseAway } from './exit.ts'
 import { tell } from './load.ts'
-
-const noAnswer = /^(ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|ENOENT|CONNECT_TIMEOUT)$/
 
 export async function atDatabase<T>(
   config: Config,
@@ -16,8 +13,7 @@ export async function atDatabase<T>(
   try {
     return await work(place)
   } catch (error) {
-    const isAway = isGatewayError(error, 'storage_unavailable') && noAnswer.test(String(error.details['sqlstate']))
-    if (!isAway || config.databaseUrl === undefined) throw error
+    if (!isDatabaseAway(error) || config.databaseUrl === undefined) throw error
     const { host } = new URL(config.databaseUrl.reveal())
     throw new CommandError(
       exitCodes.unreachable,

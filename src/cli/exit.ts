@@ -1,5 +1,7 @@
 // How a command ends: the codes scripts rely on, and the error that carries one.
 
+import { isGatewayError } from '../contract/index.ts'
+
 export const exitCodes = { ok: 0, failed: 1, usage: 2, notFound: 3, unreachable: 4 } as const
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
@@ -12,6 +14,14 @@ export const exitCodeHelp = [
   '3 nothing there by that id, or nothing to do',
   '4 no gateway and no database to be reached',
 ] as const
+
+/** What the driver and the system say where no database answered at all, or none that takes anybody yet. */
+const noAnswer =
+  /^(E(CONNREFUSED|CONNRESET|HOSTUNREACH|NETUNREACH|TIMEDOUT|NOTFOUND|AI_AGAIN|NOENT)|CONNECT_TIMEOUT|CONNECTION_(CLOSED|ENDED|DESTROYED)|57P03)$/
+
+export function isDatabaseAway(error: unknown): boolean {
+  return isGatewayError(error, 'storage_unavailable') && noAnswer.test(String(error.details['sqlstate']))
+}
 
 /** `message` says what is wrong and what to do, in one line. */
 export class CommandError extends Error {

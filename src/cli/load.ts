@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { channels } from '../channels.ts'
 import { type Config, type Environment, loadConfig, type ParleyConfig } from '../config.ts'
 import { GatewayError, isGatewayError } from '../contract/index.ts'
-import { CommandError, type ExitCode, exitCodes } from './exit.ts'
+import { CommandError, type ExitCode, exitCodes, isDatabaseAway } from './exit.ts'
 
 const fileNames = ['parley.config.ts', 'parley.config.js', 'parley.config.mjs']
 
@@ -50,7 +50,10 @@ export type Problem = { readonly code: string; readonly message: string; readonl
 
 export function problemOf(error: unknown): Problem {
   if (error instanceof CommandError) return error
-  if (isGatewayError(error)) return { code: error.code, message: error.message, exitCode: exitCodes.failed }
+  if (isGatewayError(error)) {
+    const exitCode = isDatabaseAway(error) ? exitCodes.unreachable : exitCodes.failed
+    return { code: error.code, message: error.message, exitCode }
+  }
   const failed = (message: string): Problem => ({ code: 'failed', message, exitCode: exitCodes.failed })
   if (!(error instanceof Error)) return failed(String(error))
   // What the system refuses (a folder, a file, a port) it names itself, in one line.

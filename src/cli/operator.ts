@@ -84,7 +84,7 @@ async function callGateway<T>(
     reached.send({ method, path, headers, timeoutMs, ...text }),
   )
   const value = parsed(answer)
-  if (answer.status >= 400 || value === undefined) throw refusalOf(answer, value)
+  if (answer.status >= 400 || value === undefined) throw refusalOf(answer, value, reached.via)
   // The routes of this version answer with the shapes its commands name.
   return value as T
 }
@@ -97,7 +97,7 @@ const exitCodeFor: Readonly<Record<number, ExitCode>> = {
   410: exitCodes.notFound,
 }
 
-function refusalOf(answer: Answer, body: unknown): CommandError {
+function refusalOf(answer: Answer, body: unknown, via: Reached['via']): CommandError {
   const error = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined
   const field = (name: string): string => {
     const value = typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined
@@ -105,7 +105,10 @@ function refusalOf(answer: Answer, body: unknown): CommandError {
   }
   const remedy =
     field('remedy') || `the address answered ${answer.status} and is perhaps no Parley gateway; check --url`
-  return new CommandError(exitCodeFor[answer.status] ?? exitCodes.failed, field('code') || 'failed', remedy)
+  // Without a gateway it is the database that went away while it was asked.
+  const isAway = via === 'offline' && answer.status === 503
+  const exitCode = isAway ? exitCodes.unreachable : (exitCodeFor[answer.status] ?? exitCodes.failed)
+  return new CommandError(exitCode, field('code') || 'failed', remedy)
 }
 
 function parsed({ body }: Answer): unknown {

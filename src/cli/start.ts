@@ -43,6 +43,7 @@ function welcome(running: RunningGateway, config: Config): string {
       `Connection: ${key} -> ${each.agent} (${each.access.mode})${portOf(running, key)}${noticeOf(running, key)}`,
     )
   }
+  for (const warning of config.warnings) lines.push(`Warning: ${warning}`)
   if (running.newAdminToken !== undefined) lines.push(`Admin token, shown this once: ${running.newAdminToken}`)
   lines.push('', 'Say something to the agent:', tryIt(running.url), '')
   return lines.join('\n')

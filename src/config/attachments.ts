@@ -123,6 +123,7 @@ const supabaseVariables = {
   bucket: 'SUPABASE_BUCKET',
 } as const
 const optional: readonly string[] = ['PARLEY_S3_REGION']
+export const attachmentVariables = [...Object.values(s3Variables), ...Object.values(supabaseVariables)]
 
 /** The file wins over the environment. Every problem is told, and a store that is half configured is none. */
 export function readAttachments(env: Variables, file: AttachmentSettings = {}, problems: string[]): AttachmentConfig {

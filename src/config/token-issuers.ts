@@ -18,6 +18,8 @@ const introspectionVariables = {
   clientSecret: 'PARLEY_INTROSPECTION_CLIENT_SECRET',
 } as const
 
+export const tokenIssuerVariables = [...Object.values(jwtVariables), ...Object.values(introspectionVariables)]
+
 /** Where `PARLEY_PUBLIC_URL` says what tokens are made out to, no audience is needed. */
 const optional: readonly string[] = [
   ...['PARLEY_JWT_AUDIENCE', 'PARLEY_JWT_JWKS_URL', 'PARLEY_JWT_TYP'],

@@ -229,6 +229,8 @@ export interface ChannelDefinition {
   /** Used where the operator states no access rule. */
   readonly defaultAccess: AccessRule
   readonly settingsSchema: z.ZodType
+  /** Names of the variables of its own. */
+  readonly variables: readonly string[]
   /** Undefined when the environment does not mention the channel. */
   fromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentReading | undefined
   create(settings: unknown, deps: ChannelDeps): Adapter

@@ -21,6 +21,8 @@ export type ErrorCode =
   | 'provider_unavailable'
   | 'agent_failed'
   | 'agent_unknown'
+  | 'reply_invalid'
+  | 'reply_too_long'
   | 'sibling_refused'
   | 'turn_deadline'
   | 'fetch_timeout'

@@ -5,9 +5,13 @@ import type { LogFacts } from './log.ts'
 const className = /^[A-Za-z_$][\w$]{0,59}$/
 const frame = /^ {4}at (?:.{1,120} \()?((?:file:\/\/)?[^\s()]{1,300}:\d{1,7}:\d{1,7})\)?$/
 
-export function failureFacts(error: unknown, otherwise: string): Pick<LogFacts, 'code' | 'error' | 'at'> {
+export function failureFacts(error: unknown, otherwise: string): Pick<LogFacts, 'code' | 'error' | 'at' | 'length'> {
   const code = isGatewayError(error) ? error.code : otherwise
-  if (!(error instanceof Error) || isGatewayError(error)) return { code }
+  if (isGatewayError(error)) {
+    const { length } = error.details
+    return { code, ...(typeof length === 'number' ? { length } : {}) }
+  }
+  if (!(error instanceof Error)) return { code }
   const at = thrownAt(error)
   return { code, error: className.test(error.name) ? error.name : 'Error', ...(at === undefined ? {} : { at }) }
 }

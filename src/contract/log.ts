@@ -27,6 +27,7 @@ const numberFields = [
   'lanes',
   'held',
   'count',
+  'length',
   'pid',
 ] as const
 

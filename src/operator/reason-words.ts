@@ -72,6 +72,8 @@ const words: Readonly<Record<string, string>> = {
   silent: 'the agent chose to say nothing',
   agent_failed: 'the agent failed',
   internal: 'the gateway itself failed on it; the log says where (message_failed)',
+  reply_invalid: 'the agent returned something that is no reply; it must return text, { parts }, or nothing',
+  reply_too_long: 'the agent returned a text longer than can be sent (1 048 576 characters); the log says how long',
   agent_unknown: 'no agent of that name is configured',
   turn_deadline: 'the agent took longer than a turn may take',
   fetch_timeout: 'a server was silent in the middle of a step',

@@ -35,7 +35,7 @@ export function readSettings(env: WorkerEnv, file: ParleyConfig): WorkerSettings
   const turns = { ...fewAtOnce, ...file.turns }
   const known = file.connections?.filter((each) => !isLocal(each.channel)) ?? []
   const config = loadOrTell(problems, () =>
-    loadConfig(variables, { ...file, turns, connections: known }, publicChannels),
+    loadConfig({ ...variables, PARLEY_ADMIN: undefined }, { ...file, turns, connections: known }, publicChannels),
   )
   if (isAdminOn && variables['PARLEY_ADMIN_TOKEN'] === undefined)
     problems.push('PARLEY_ADMIN is on; set the secret PARLEY_ADMIN_TOKEN')

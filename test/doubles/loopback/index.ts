@@ -23,6 +23,7 @@ function loopbackChannel(sendClass: SendClass): ChannelDefinition {
     defaultConnectionId: channel,
     defaultAccess: { mode: 'public', allow: [] },
     settingsSchema: loopbackSettingsSchema,
+    variables: [],
     fromEnvironment: loopbackFromEnvironment,
     create(given, { fetch, now, hmac, files }) {
       const parsed = loopbackSettingsSchema.safeParse(given)

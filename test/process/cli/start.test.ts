@@ -44,12 +44,6 @@ async function parley(args: readonly string[], env: Record<string, string> = {})
 test.each([
   ['a port that is none', ['start'], { PARLEY_PORT: 'eighty' }, 'PARLEY_PORT: must be a port number'],
   ['half a channel', ['start'], { TELEGRAM_BOT_TOKEN: '1:x' }, 'TELEGRAM_WEBHOOK_SECRET is missing'],
-  [
-    'a database that does not answer',
-    ['start'],
-    { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/x' },
-    'check that the database is up',
-  ],
   ['a folder that cannot be', ['start'], { PARLEY_DATA_DIR: '/dev/null/x' }, 'check the path'],
   ['a configuration file that is not there', ['start', '--config', 'nowhere.ts'], {}, 'no configuration file at'],
   ['a folder below /proc', ['start'], { PARLEY_DATA_DIR: '/proc/parley/x' }, 'check the path'],

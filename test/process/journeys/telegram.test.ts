@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { namingBot } from '../../doubles/naming-bot.ts'
+import { ownEnvironment } from '../../doubles/own-environment.ts'
 import { startTelegramApi, testBotToken } from '../../doubles/telegram-api.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -37,7 +38,7 @@ describe('the gateway as a process', () => {
 
   const start = async (): Promise<Running> => {
     const env = {
-      ...process.env,
+      ...ownEnvironment(),
       PARLEY_PORT: '0',
       PARLEY_DATA_DIR: folder,
       PARLEY_ADMIN_TOKEN: adminToken,
@@ -105,7 +106,7 @@ describe('the gateway as a process', () => {
 
   test('tells the story on the command line too, and says when there is none', async () => {
     const env = {
-      ...process.env,
+      ...ownEnvironment(),
       PARLEY_PORT: new URL(gateway.url).port,
       PARLEY_DATA_DIR: folder,
       PARLEY_ADMIN_TOKEN: adminToken,
@@ -267,7 +268,7 @@ describe('the gateway as a process', () => {
 
   test('refuses a second process on the same folder, and says what to do', async () => {
     const second = spawn(process.execPath, [join(root, 'bin/parley.js'), 'start'], {
-      env: { ...process.env, PARLEY_PORT: '0', PARLEY_DATA_DIR: folder },
+      env: { ...ownEnvironment(), PARLEY_PORT: '0', PARLEY_DATA_DIR: folder },
     })
     const { code, output } = await ended(second)
     expect(code).toBe(1)

@@ -11,8 +11,8 @@ import { readPostmaster } from '../../../src/node/embedded-postgres/postmaster.t
 import { chooseRunAs, openFolders, type RunAs } from '../../../src/node/embedded-postgres/run-as.ts'
 import { startServer, stopServer } from '../../../src/node/embedded-postgres/server.ts'
 import { statement } from '../../../src/storage/database.ts'
+import { ownEnvironment } from '../../doubles/own-environment.ts'
 import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
-
 import {
   bin,
   clean,
@@ -34,7 +34,7 @@ describe('a new folder', { timeout: slow }, () => {
   test('is made anew after kill -9 in the middle of its making', async () => {
     const dataDir = await newFolder()
     const unfinished = (): readonly string[] => readdirSync(dataDir).filter((name) => name.startsWith('postgres.new-'))
-    const env = { ...process.env, PARLEY_PORT: '0', PARLEY_DATA_DIR: dataDir }
+    const env = { ...ownEnvironment(), PARLEY_PORT: '0', PARLEY_DATA_DIR: dataDir }
     const child = spawn(process.execPath, [bin, 'start'], { env, stdio: 'ignore' })
     const ended = new Promise((resolve) => child.once('exit', resolve))
     await until(() => unfinished().length > 0, 'the making of the database')

@@ -110,6 +110,42 @@ test('access is read by one schema, whether a connection or an agent says it: a 
   }
 })
 
+test.each([
+  ['conections', 'unknown key "conections"; did you mean connections?'],
+  ['Agents', 'unknown key "Agents"; did you mean agents?'],
+  ['retain', 'unknown key "retain"; known are agents, attachments, connections'],
+])('a key %s that the configuration has not stops the start', (key, problem) => {
+  expect(problemsOf({}, { [key]: [] })).toContain(problem)
+})
+
+test('a list without agents stops the start, and is not taken for the demo agent', () => {
+  expect(problemsOf({}, { agents: [] })).toContain(
+    'agents is empty; add an agent, or leave agents out for the demo agent',
+  )
+})
+
+test.each([
+  ['PARLEY_PUBLIC_ULR', 'PARLEY_PUBLIC_ULR is read by nothing; did you mean PARLEY_PUBLIC_URL?'],
+  ['PARLEY_ADMINTOKEN', 'did you mean PARLEY_ADMIN_TOKEN?'],
+  ['PARLEY_COLOUR', 'PARLEY_COLOUR is read by nothing; known are PARLEY_ADMIN_TOKEN, PARLEY_CORS_ORIGINS'],
+])('a variable %s that nothing reads stops the start', (name, problem) => {
+  expect(problemsOf({ [name]: 'canary' })).toContain(problem)
+  expect(problemsOf({ [name]: 'canary' })).not.toContain('canary')
+})
+
+test('a variable that begins like those of a channel is a warning: it may be meant for another program', () => {
+  const others = { SLACK_TOKEN: 'canary', TELEGRAM_BOT_TOKE: 'canary', HOME: '/', SLACKER: 'x', TELEGRAM_EMPTY: '' }
+  expect(loadConfig(others, {}, channels).warnings).toEqual([
+    expect.stringContaining('SLACK_TOKEN is read by nothing; '),
+    'TELEGRAM_BOT_TOKE is read by nothing; did you mean TELEGRAM_BOT_TOKEN?',
+  ])
+})
+
+test('what an orchestrator sets beside a service called parley, and our own launcher, is nothing unknown', () => {
+  const set = { PARLEY_SERVICE_HOST: '10.0.0.1', PARLEY_PORT_8787_TCP_ADDR: '10.0.0.1', PARLEY_RELAUNCHED: '1' }
+  expect(problemsOf(set)).toBe('')
+})
+
 test('receipts may not be forgotten before redeliveries end', () => {
   expect(problemsOf({}, { retention: { receiptDays: 10 } })).toContain('receiptDays')
 })

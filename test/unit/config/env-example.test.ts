@@ -24,6 +24,12 @@ function readByChannels(): readonly string[] {
   return [...asked]
 }
 
+test('every channel says which variables it reads', () => {
+  const declared = channels.flatMap(({ variables }) => variables)
+  const cores = [...readByConfig, ...readForFiles, ...readForCallers]
+  expect(sorted(declared)).toEqual(sorted(readByChannels()).filter((name) => !cores.includes(name)))
+})
+
 const readByConfig = [...read('src/config/environment.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+): z\./gm)].map(
   (match) => match[1] ?? '',
 )

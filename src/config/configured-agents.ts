@@ -1,0 +1,35 @@
+// The agents of a configuration; where it names none, the demo agent or an assistant on the model of the environment.
+import { type Agent, defineAgent } from '../agent/agent.ts'
+import { demoAgent } from '../agent/demo/agent.ts'
+import { openAiCompatible } from '../agent/providers/openai-compatible.ts'
+import { secret } from '../contract/index.ts'
+import { duplicates } from './duplicates.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export function configuredAgents(
+  env: Environment,
+  given: readonly Agent[] | undefined,
+  problems: string[],
+): readonly Agent[] {
+  const agents = given ?? [defaultAgent(env, problems)]
+  if (agents.length === 0) problems.push('agents is empty; add an agent, or leave agents out for the demo agent')
+  problems.push(...duplicates(agents.map((agent) => agent.slug)).map((slug) => `two agents are called "${slug}"`))
+  return agents
+}
+
+/** The demo agent, unless the environment names a model server: then an assistant on that. */
+function defaultAgent(env: Environment, problems: string[]): Agent {
+  const { PARLEY_MODEL_URL: baseUrl, PARLEY_MODEL: model, PARLEY_MODEL_KEY: key } = env
+  if (baseUrl === undefined && model === undefined) return demoAgent
+  if (baseUrl === undefined || model === undefined) {
+    problems.push(`${baseUrl === undefined ? 'PARLEY_MODEL_URL' : 'PARLEY_MODEL'} is missing; a model needs both`)
+    return demoAgent
+  }
+  const apiKey = key === undefined ? undefined : secret(key)
+  return defineAgent({
+    slug: 'assistant',
+    instructions: 'You are a helpful assistant in a chat. Answer briefly, in the language you are addressed in.',
+    model: openAiCompatible({ baseUrl, model, ...(apiKey === undefined ? {} : { apiKey }) }),
+  })
+}
