@@ -91,7 +91,8 @@ export const fixtures = {
       body: JSON.stringify({ ok: true, result: { message_id: 77, date: 1, chat: { id: 5, type: 'private' } } }),
     },
     rateLimit: apiError(429, 'Too Many Requests: retry after 30', { retry_after: 30 }),
-    serverFault: apiError(500, 'Internal Server Error'),
+    // Said by the front of the Bot API; of its own failures it says that nothing happened.
+    serverFault: apiError(502, 'Bad Gateway'),
     refusal: apiError(403, 'Forbidden: bot was blocked by the user'),
     ambiguous: 'unknown' as const,
   },

@@ -79,7 +79,11 @@ function apologyWords(reason: string, { done, unknown }: EffectAccount): string 
     ...(unknown.length === 0 ? [] : [`I cannot tell whether this took effect: ${unknown.join(', ')}.`]),
   ]
   if (reason === 'reply_too_long')
-    return ['Sorry, my answer was too long to be sent.', ...effects, 'Please ask for a part of it, or for a summary.'].join(' ')
+    return [
+      'Sorry, my answer was too long to be sent.',
+      ...effects,
+      'Please ask for a part of it, or for a summary.',
+    ].join(' ')
   if (effects.length > 0) {
     const advice = unknown.length === 0 ? '' : ' Please check before asking again.'
     return `Sorry, I was interrupted and could not finish. ${effects.join(' ')} The rest was not done.${advice}`

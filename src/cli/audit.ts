@@ -3,8 +3,7 @@ import type { AuditEntry, AuditPageFound } from '../identity/audit/audit-store.t
 import type { Rejection } from '../operator/rejections.ts'
 import { auditConfigCommand } from './audit-config.ts'
 import type { Group } from './command.ts'
-import { durationMs } from './duration.ts'
-import { wrongUsage } from './exit.ts'
+import { instantAt } from './duration.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
 import { instant, print, table } from './output.ts'
 import { pageArgs, pageFooter, pageQuery } from './paging.ts'
@@ -56,16 +55,9 @@ const listCommand = operatorCommand({
 })
 
 function queryOf({ principal, agent, actor, action, outcome, code, inbox, since, until }: Flags): Query {
+  const timeOf = (flag: string, text: string | undefined) => (text === undefined ? undefined : instantAt(flag, text))
   const times = { since: timeOf('since', since), until: timeOf('until', until) }
   return { principal, agent, actor, action, outcome, code, inbox, ...times }
-}
-
-function timeOf(flag: string, text: string | undefined): string | undefined {
-  if (text === undefined) return undefined
-  const spanMs = durationMs(text)
-  const at = spanMs === undefined ? Date.parse(text) : Date.now() - spanMs
-  if (Number.isNaN(at)) throw wrongUsage(`--${flag} must be a time such as 2026-01-31, or a span such as 12h`)
-  return new Date(at).toISOString()
 }
 
 const pollMs = 1_000

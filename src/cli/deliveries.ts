@@ -2,6 +2,8 @@
 import type { Delivery, DeliveryLine } from '../outbox/delivery-store.ts'
 import type { Group } from './command.ts'
 import { confirm, yesArg } from './confirm.ts'
+import { instantAt } from './duration.ts'
+import { CommandError, exitCodes, wrongUsage } from './exit.ts'
 import { operatorCommand } from './operator.ts'
 import { instant, oneLine, table } from './output.ts'
 import { pageArgs, pageFooter, pageQuery } from './paging.ts'
@@ -58,17 +60,75 @@ const showCommand = operatorCommand({
 
 const retryCommand = operatorCommand({
   name: 'retry',
-  description: 'Send a failed delivery again; one whose outcome is unknown goes out marked as possibly repeated.',
-  examples: ['parley deliveries retry 0192f1c2-7d5e-7abc-8def-0123456789ab'],
-  args: idArg,
+  description:
+    'Send a failed delivery again, or all of one state since a time; those whose outcome is unknown go out marked as possibly repeated.',
+  examples: [
+    'parley deliveries retry 0192f1c2-7d5e-7abc-8def-0123456789ab',
+    'parley deliveries retry --state unknown --since 2h --connection chat/default',
+    'parley deliveries retry --state unknown --since 2026-01-31T08:00:00Z --limit 500 --yes --json',
+  ],
+  args: {
+    id: { type: 'positional', required: false, description: 'Id of a delivery, as the list shows it' },
+    state: { type: 'string', description: 'Without an id: unknown, refused or dead', valueHint: 'state' },
+    since: {
+      type: 'string',
+      description: 'Without an id: those that ended since then: 2026-01-31T08:00:00Z, or 45m, 12h, 30d ago',
+      valueHint: 'time',
+    },
+    connection: pageArgs.connection,
+    limit: {
+      type: 'string',
+      description: 'How many at most, 1 to 500, the oldest first (default: 100)',
+      valueHint: 'number',
+    },
+    ...yesArg,
+  },
+  before: (args) => void (args.id === undefined ? manyOf(args) : oneOf(args)),
   async run({ args, callGateway, show, isOffline }) {
-    await callGateway('POST', `/admin/deliveries/${encoded(args.id)}/retry`)
-    show(
-      { ok: true, id: args.id },
-      isOffline ? 'Queued; it is sent when a gateway starts.' : 'Queued to be sent again.',
-    )
+    const when = isOffline ? 'they are sent when a gateway starts' : 'they are sent now'
+    if (args.id !== undefined) {
+      await callGateway('POST', `/admin/deliveries/${encoded(args.id)}/retry`)
+      const text = isOffline ? 'Queued; it is sent when a gateway starts.' : 'Queued to be sent again.'
+      return show({ ok: true, id: args.id }, text)
+    }
+    const body = manyOf(args)
+    const ask = (dry_run: boolean) =>
+      callGateway<Retried>('POST', '/admin/deliveries/retry', { body: { ...body, dry_run }, timeoutMs: 300_000 })
+    const { matching } = await ask(true)
+    if (matching === 0)
+      throw new CommandError(exitCodes.notFound, 'nothing_to_do', `no delivery is ${body.state} since ${body.since}`)
+    const count = Math.min(matching, body.limit)
+    await confirm(`Send ${count} of ${matching} deliveries that are ${body.state} since ${body.since} again?`, args.yes)
+    const done = await ask(false)
+    const left = Math.max(0, done.matching - done.retried)
+    const rest = left === 0 ? '' : ` ${left} are left; run it again for them.`
+    show({ ok: true, retried: done.retried, left }, `Queued ${done.retried} to be sent again; ${when}.${rest}`)
   },
 })
+
+type Retried = { readonly matching: number; readonly retried: number }
+
+type RetryFlags = {
+  readonly state?: string | undefined
+  readonly since?: string | undefined
+  readonly connection?: string | undefined
+  readonly limit?: string | undefined
+}
+
+function oneOf({ state, since, connection, limit }: RetryFlags): void {
+  const isMany = [state, since, connection, limit].some((flag) => flag !== undefined)
+  if (isMany) throw wrongUsage('give either <ID>, or --state and --since for many')
+}
+
+function manyOf({ state, since, connection, limit = '100' }: RetryFlags) {
+  if (state === undefined || since === undefined)
+    throw wrongUsage('<ID> is missing; or name many with --state and --since')
+  if (!['unknown', 'refused', 'dead'].includes(state)) throw wrongUsage('--state must be one of unknown, refused, dead')
+  if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > 500)
+    throw wrongUsage('--limit must be a whole number from 1 to 500')
+  const named = connection === undefined ? {} : { connection }
+  return { state, since: instantAt('since', since), limit: Number(limit), ...named }
+}
 
 const dropCommand = operatorCommand({
   name: 'drop',

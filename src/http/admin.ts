@@ -21,6 +21,7 @@ import { addForgetRoute } from './forget.ts'
 import { actorIn, noteAct } from './note-act.ts'
 import { idOf, limitOf, nextOf, wholeNumber } from './query.ts'
 import { noteRefusedCallers } from './refused-callers.ts'
+import { addRetryRoute } from './retry-deliveries.ts'
 import { addRunRoutes } from './runs.ts'
 import { addSessionDeskRoutes } from './session-desk.ts'
 
@@ -30,6 +31,7 @@ const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending',
 
 /** Each below a path of its own. */
 const more: readonly ((app: Hono, deps: AppDeps) => void)[] = [
+  addRetryRoute,
   addRunRoutes,
   addTokenRoutes,
   addAuditRoutes,

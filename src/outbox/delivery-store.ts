@@ -26,10 +26,23 @@ export type Delivery = DeliveryLine & {
   readonly maybeRepeat: boolean
 }
 
+/** Failed calls an operator may send again. */
+export type FailedDeliveries = {
+  readonly state: 'unknown' | 'refused' | 'dead'
+  /** Those that ended then or later. */
+  readonly since: string
+  /** Null: of all. */
+  readonly connection: string | null
+}
+
 export interface DeliveryStore {
   list(states: readonly string[], page: Page): Promise<readonly DeliveryLine[]>
   show(id: string): Promise<Delivery | undefined>
   /** Sends a failed or unknown call again, and writes down by whom; false when it is not one. */
   retry(id: string, by: string): Promise<boolean>
+  /** Counted up to 10 000. */
+  countFailed(failed: FailedDeliveries): Promise<number>
+  /** The oldest first, so that each conversation gets them in order. */
+  findFailed(failed: FailedDeliveries, limit: number): Promise<readonly string[]>
   drop(id: string, by: string): Promise<boolean>
 }

@@ -9,9 +9,15 @@ import type {
   Receipt,
   ReceiptStore,
 } from '../inbound/receipt-store.ts'
-import type { Delivery, DeliveryLine, DeliveryStore } from '../outbox/delivery-store.ts'
+import type { Delivery, DeliveryLine, DeliveryStore, FailedDeliveries } from '../outbox/delivery-store.ts'
 import type { Database, Param } from './database.ts'
-import { dropDelivery, listDeliveries, retryDelivery, showDelivery } from './statements/deliveries.ts'
+import {
+  dropDelivery,
+  findFailedDeliveries,
+  listDeliveries,
+  retryDelivery,
+  showDelivery,
+} from './statements/deliveries.ts'
 import {
   findReceipt,
   findRemains,
@@ -56,10 +62,26 @@ export function createDeliveryStore(database: Database, tenant: string): Deliver
       const [row] = await database.query<Revived>(retryDelivery, [id, tenant, by])
       return (row?.revived ?? 0) > 0
     },
+    async countFailed(failed) {
+      return (await failedIds(database, tenant, failed, maxCounted)).length
+    },
+    findFailed: (failed, limit) => failedIds(database, tenant, failed, limit),
     async drop(id, by) {
       return (await database.query(dropDelivery, [id, tenant, by])).length > 0
     },
   }
+}
+
+const maxCounted = 10_000
+
+async function failedIds(
+  database: Database,
+  tenant: string,
+  { state, since, connection }: FailedDeliveries,
+  limit: number,
+): Promise<readonly string[]> {
+  const rows = await database.query<{ id: string }>(findFailedDeliveries, [tenant, state, since, connection, limit])
+  return rows.map(({ id }) => id)
 }
 
 function pageParams({ limit, before, connection }: Page): readonly Param[] {

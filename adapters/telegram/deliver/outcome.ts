@@ -47,6 +47,8 @@ export function outcomeOf(error: unknown, { call, isEdit }: Made): DeliveryOutco
       return { kind: 'retry', reason, afterMs: retryAfterMs(error), scope: 'conversation' }
     case 'pause':
       return { kind: 'retry', reason, afterMs: pauseMs, scope: 'connection' }
+    case 'again':
+      return { kind: 'retry', reason }
     case 'unclear':
       return { kind: unclear, reason }
     case 'refused':

@@ -5,9 +5,9 @@ import type { Step } from './ladder.ts'
 
 /**
  * refused: for good. wait: after the time Telegram names. pause: nothing of this bot passes until somebody acts. done: it is as
- * it should be. unclear: it may have been carried out.
+ * it should be. again: it failed on their side, and nothing came of it. unclear: it may have been carried out.
  */
-export type Meaning = 'refused' | 'wait' | 'pause' | 'done' | 'unclear'
+export type Meaning = 'refused' | 'wait' | 'pause' | 'done' | 'again' | 'unclear'
 
 export type Refusal = {
   readonly code: number
@@ -71,10 +71,17 @@ export const refusals: readonly Refusal[] = [
   { code: 429, said: any, means: 'wait', reason: 'rate_limited' },
 ]
 
-/** A number nobody here knows: a refusal where it says that the request is at fault, else nobody can tell. */
+/** Said by what stands before the Bot API, of a call whose answer it did not get (RFC 9110 §15.6.3, §15.6.5): it may have arrived. */
+const ofTheFront: ReadonlySet<number> = new Set([502, 504])
+
+/**
+ * A number nobody here knows: a refusal where it says that the request is at fault; to be tried again where the Bot API says, in its
+ * own form, that it failed itself; else nobody can tell.
+ */
 export function refusalOf(code: number, description: string): Refusal {
   const known = refusals.find((each) => each.code === code && each.said.test(description))
   if (known !== undefined) return known
-  const means = code >= 400 && code < 500 ? 'refused' : 'unclear'
+  const isOwnFailure = code >= 500 && code < 600 && !ofTheFront.has(code) && typeof description === 'string'
+  const means = code >= 400 && code < 500 ? 'refused' : isOwnFailure ? 'again' : 'unclear'
   return { code, said: any, means, reason: Number.isInteger(code) ? `telegram_${code}` : 'no_readable_answer' }
 }

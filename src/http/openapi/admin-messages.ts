@@ -1,5 +1,6 @@
 // The operator's routes about messages and runs, described.
 import * as z from 'zod'
+import { retriedSchema, retryBody } from '../retry-deliveries.ts'
 import { cancelledSchema } from '../shapes/waits.ts'
 import { done, holding, idPage, type Line, listed, row, rows, seqPage } from './line.ts'
 
@@ -85,6 +86,13 @@ export const messageLines: readonly Line[] = [
     summary: 'Sends a failed call again',
     answers: done,
     problems: [409],
+  },
+  {
+    ...{ method: 'post', path: '/admin/deliveries/retry', id: 'retryDeliveries' },
+    summary: 'Sends failed calls of one state again, the oldest first',
+    about: 'Each as by itself: one whose outcome is unknown goes out marked as possibly repeated.',
+    body: { ...retryBody, example: { state: 'unknown', since: '2026-01-31T08:00:00Z', limit: 100 } },
+    answers: { 200: { what: 'How many there were, and how many are sent again', schema: retriedSchema } },
   },
   {
     method: 'post',

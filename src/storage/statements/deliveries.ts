@@ -27,6 +27,19 @@ select seq::float8 as seq, id, connection, state, reason, purpose, attempt, vend
 from outbox where id = $1 and tenant = $2`,
 )
 
+/** What can be sent again. A live message is finished by what follows it. */
+const isRevivable = `settled_at is not null and call <> '{"erased":true}' and purpose <> 'live'`
+
+/** $1 tenant, $2 state, $3 since, $4 which connection or null, $5 how many. */
+export const findFailedDeliveries = statement(
+  'find_failed_deliveries',
+  `
+select id from outbox
+where tenant = $1 and state = $2 and state in ('unknown', 'refused', 'dead') and settled_at >= $3::timestamptz and ($4::text is null or connection = $4)
+  and ${isRevivable}
+order by seq limit $5`,
+)
+
 const acted = (what: string) => ({
   action: `'delivery.${what}'`,
   outcome: "'done'",
@@ -44,8 +57,7 @@ with revived as (
   update outbox set settled_at = null, state = 'retry', not_before = null, created_at = now(),
     maybe_repeat = maybe_repeat or state = 'unknown', reason = 'resent_by_operator',
     history = ${remembered('outbox', `'what', 'resent_by_operator', 'attempt', attempt`)}
-  where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead', 'cancelled') and settled_at is not null
-     and call <> '{"erased":true}' and purpose <> 'live'
+  where id = $1 and tenant = $2 and state in ('unknown', 'refused', 'dead', 'cancelled') and ${isRevivable}
   returning id, tenant, connection, conversation_id, trace_id, order_key, turn_id, "primary"
 ),
 queued as (

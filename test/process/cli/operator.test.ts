@@ -142,6 +142,19 @@ function declare(kind: 'embedded' | 'server'): void {
       expect((await home.parley(['deliveries', 'drop', id, '--yes'])).code).toBe(3)
     }, 180_000)
 
+    test('deliveries retry of many counts them where nobody can be asked, then sends them again', async () => {
+      home.telegram.failNext('sendMessage', { kind: 'drop', when: 'after' })
+      await gateway.say('and that')
+      const id = await firstDelivery('unknown')
+      const many = ['deliveries', 'retry', '--state', 'unknown', '--since', '1h', '--connection', 'telegram/default']
+      const asked = await home.parley(many)
+      expect(asked).toMatchObject({ code: 2, stdout: '' })
+      expect(asked.stderr).toContain('add --yes to say: Send 1 of 1 deliveries that are unknown since')
+      expect(await home.json([...many, '--yes'])).toEqual({ ok: true, retried: 1, left: 0 })
+      await until(60_000, async () => (await inState('delivered')).find((line) => line.id === id))
+      expect((await home.parley([...many, '--yes'])).code).toBe(3)
+    }, 180_000)
+
     test('dead: listed with its reason, queued again', async () => {
       const { messages } = (await home.json(['dead', 'list'])) as Messages
       const dead = messages.find((line) => line.reason === 'agent_failed')
