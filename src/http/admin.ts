@@ -62,9 +62,11 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
       return context.json(listed(state, await deps.receipts.list(state, page), page))
     })
   }
-  app.get('/admin/dead/:id/effects', async (context) =>
-    context.json({ effects: await deps.receipts.mayRepeat(idOf(context)) }),
-  )
+  app.get('/admin/dead/:id/effects', async (context) => {
+    if ((await deps.receipts.find(idOf(context))) === undefined)
+      throw new GatewayError('not_found', 'no such message; list them with GET /admin/dead')
+    return context.json({ effects: await deps.receipts.mayRepeat(idOf(context)) })
+  })
   app.post('/admin/dead/:id/resubmit', async (context) => {
     const how = { isAnew: context.req.query('anew') === 'true' }
     return done(deps, context, 'message.resubmit', await deps.gateway.resubmit(idOf(context), actorIn(context), how))

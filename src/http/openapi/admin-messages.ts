@@ -46,6 +46,7 @@ export const messageLines: readonly Line[] = [
     id: 'listEffects',
     summary: 'What was done for a dead message, or may have been',
     answers: holding('effects', rows),
+    problems: [404],
   },
   {
     method: 'post',
