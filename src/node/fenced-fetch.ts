@@ -3,8 +3,9 @@
 // meanwhile are served before the timers that would have aborted them, and the request leaves under a lost lease.
 
 type Abort = (reason: Error) => void
+type Sent = { readonly body?: unknown }
 type Handler = { readonly onConnect?: (abort: Abort, ...rest: unknown[]) => void }
-type Dispatcher = { readonly dispatch: (options: unknown, handler: Handler) => boolean }
+type Dispatcher = { readonly dispatch: (options: Sent, handler: Handler) => boolean }
 
 /** Where Node's own fetch keeps what sends its requests; there once fetch has been used. */
 const globalDispatcher = Symbol.for('undici.globalDispatcher.1')
@@ -24,7 +25,16 @@ export function createFencedFetch(
       return fetch(input, init)
     }
     const dispatcher: Dispatcher = {
-      dispatch: (options, handler) => sender.dispatch(options, fenced(handler, isFenced, onSend)),
+      dispatch: (options, handler) => {
+        const { body } = options
+        // With a body the head is written together with its first piece, which may come long after `onConnect`.
+        if (!isAsyncIterable(body)) return sender.dispatch(options, fenced(handler, isFenced, onSend))
+        const sent = { ...options, body: fencedPieces(body, isFenced, onSend) }
+        return sender.dispatch(
+          sent,
+          fenced(handler, isFenced, () => {}),
+        )
+      },
     }
     // Node's fetch takes a dispatcher; the standard's types do not know it.
     return fetch(input, { ...init, dispatcher } as RequestInit)
@@ -36,18 +46,50 @@ export async function prepareFencedFetch(): Promise<void> {
   await fetch('data:,')
 }
 
-/** `onConnect` is called right before the first byte is written, in the same breath. */
+/** `onConnect` is called right before the first byte of a request without a body is written, in the same breath. */
 function fenced(handler: Handler, isFenced: () => boolean, onSend: () => void): Handler {
   const { onConnect } = handler
   if (onConnect === undefined) return handler
   return {
     ...handler,
     onConnect(this: Handler, abort, ...rest) {
-      if (isFenced()) return abort(new DOMException('too late to be sent', 'TimeoutError'))
+      if (isFenced()) return abort(tooLate())
       onSend()
       onConnect.call(this, abort, ...rest)
     },
   }
+}
+
+/** Read by hand: `for await` would first wait until the body, which is not needed any more, has been taken back. */
+async function* fencedPieces(
+  body: AsyncIterable<unknown>,
+  isFenced: () => boolean,
+  onSend: () => void,
+): AsyncGenerator<unknown> {
+  const pieces = body[Symbol.asyncIterator]()
+  let hasLeft = false
+  for (;;) {
+    const next = await pieces.next()
+    // What has begun to leave goes on: half a request tells the receiver nothing.
+    if (!hasLeft && isFenced()) throw tooLate()
+    const isLeaving = next.done === true || !isEmpty(next.value)
+    if (!hasLeft && isLeaving) onSend()
+    hasLeft ||= isLeaving
+    if (next.done === true) return
+    yield next.value
+  }
+}
+
+function isEmpty(piece: unknown): boolean {
+  return piece instanceof Uint8Array && piece.byteLength === 0
+}
+
+function tooLate(): DOMException {
+  return new DOMException('too late to be sent', 'TimeoutError')
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
 function isDispatcher(value: unknown): value is Dispatcher {
