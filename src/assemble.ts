@@ -9,6 +9,7 @@ import { createStores } from './assemble/stores.ts'
 import type { Config } from './config.ts'
 import {
   type Carrier,
+  copyForWatcher,
   createIdSource,
   GatewayError,
   type GuardedFetch,
@@ -259,11 +260,12 @@ function validationScope(connections: readonly GatewayConnection[]): GatewayDeps
 
 /** An observer's exceptions never matter to the journey. */
 function safeObserver(observer: Observer | undefined, log: Log): Observer {
+  if (observer === undefined) return () => {}
   return (event) => {
     const failed = (): void => log.warn('observer_failed', { hook: event.type, connection: event.connection })
     try {
       // An observer may turn out to be asynchronous; its failures come later and matter as little.
-      void Promise.resolve(observer?.(event)).catch(failed)
+      void Promise.resolve(observer(copyForWatcher(event))).catch(failed)
     } catch {
       failed()
     }

@@ -5,7 +5,7 @@ import { compactionPolicy } from './compaction/policy.ts'
 import type { AgentContext, AgentReply, Signal, SignalContext } from './context.ts'
 import { type Equipped, equip, sharedBudgets } from './equip-run.ts'
 import { fieldsOf } from './fields.ts'
-import { notifyAll } from './loop/events.ts'
+import { watchedBy } from './loop/events.ts'
 import type { Model } from './loop/model.ts'
 import type { AnsweredTurn, LoopOptions, ResumePoint } from './loop/options.ts'
 import { conversationRequest } from './loop/request.ts'
@@ -53,7 +53,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
   const form = options.output === undefined ? undefined : outputForm(options.slug, options.output)
   const base = modelOf(options)
   const converse = async (equipped: Equipped, start: Start, context: SignalContext): Promise<AgentReply> => {
-    const observe = notifyAll([context.emit, ...(onEvent === undefined ? [] : [onEvent])])
+    const observe = watchedBy(context.emit, onEvent)
     const onRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
     const model = withRetries(base, { ...options.modelRetries, onRetry })
     let point: ResumePoint | undefined

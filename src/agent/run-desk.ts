@@ -1,7 +1,7 @@
 // The tools of one run of a model agent: those it may see, executed once through the turn's journal.
 import { type Fields, isGatewayError, type Json, type NormalizedMessage } from '../contract/index.ts'
 import type { AgentContext } from './context.ts'
-import { notifyAll } from './loop/events.ts'
+import { watchedBy } from './loop/events.ts'
 import type { OfferedTools } from './mcp/offer-tools.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { resolveAction } from './policy/action-policy.ts'
@@ -65,7 +65,7 @@ export function runDesk(
     actionOf: ({ tool_name, declaration }) =>
       resolveAction({ toolName: tool_name, tool: declaration, agentActionPolicy: options.actionPolicy }),
     mediators: [gateMediator(rules), ...(own === undefined ? [] : [own])],
-    observe: notifyAll([context.emit, ...(options.onEvent === undefined ? [] : [options.onEvent])]),
+    observe: watchedBy(context.emit, options.onEvent),
   })
   return { desk, find: catalog.find, context: facts, rules }
 }

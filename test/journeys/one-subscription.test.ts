@@ -5,7 +5,8 @@ import { type Agent, defineAgent } from '../../src/agent/agent.ts'
 import { loopEventNames } from '../../src/agent/loop/events.ts'
 import type { Model } from '../../src/agent/loop/model.ts'
 import { defineTool } from '../../src/agent/tools/define-tool.ts'
-import type { GatewayEvent, Observer } from '../../src/contract/index.ts'
+import type { Envelope, GatewayEvent, Observer } from '../../src/contract/index.ts'
+import { statement } from '../../src/storage/database.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
@@ -22,6 +23,31 @@ const modelAgent = (): Agent => {
   const model: Model = async ({ turn }) =>
     turn === 1 ? { tool_calls: [{ name: 'demo/login', parameters }] } : { content: 'in' }
   return defineAgent({ slug: 'demo', model, tools: [login] })
+}
+
+const search = defineTool({
+  name: 'demo/search',
+  description: 'Searches.',
+  parameters: z.object({ words: z.array(z.string()) }),
+  execute: ({ words }) => ({ found: [{ title: `gardens of ${words.join(' ')}` }] }),
+})
+
+const searching: Model = async ({ turn }) =>
+  turn === 1 ? { tool_calls: [{ name: 'demo/search', parameters: { words: ['Kyoto'] } }] } : { content: 'found' }
+
+const lines = statement(
+  'test_lines',
+  `select m.envelope from messages m join sessions s on s.id = m.session_id join conversations c on c.id = s.conversation_id
+   where c.external_id = $1 order by m.seq`,
+)
+
+/** Writes over every text it can reach. */
+function overwrite(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, item] of Object.entries(value)) {
+    if (typeof item === 'string') Reflect.set(value, key, 'overwritten')
+    else overwrite(item)
+  }
 }
 
 describeOnDatabase('whoever watches the gateway', (database) => {
@@ -110,6 +136,30 @@ describeOnDatabase('whoever watches the gateway', (database) => {
     const hooks = gateway.logged.filter(({ event }) => event === 'observer_failed').map(({ facts }) => facts['hook'])
     expect(hooks).toContain('loop.tool_call')
     expect(JSON.stringify(gateway.logged)).not.toContain('canary-secret')
+  })
+
+  test('changes nothing when it writes over what it is shown, for the gateway or for the agent', async () => {
+    const transcripts: string[] = []
+    for (const watcher of [() => {}, overwrite]) {
+      const { model, tools } = { model: searching, tools: [search] }
+      start(defineAgent({ slug: 'demo', model, tools, onEvent: (_name, payload) => watcher(payload) }), watcher)
+      await gateway.deliver({
+        id: `m${transcripts.length}`,
+        from: 'ada',
+        text: 'hi',
+        conversation: `c${transcripts.length}`,
+      })
+      await settleUntil(gateway, () => vendor.messages.length > transcripts.length)
+      const rows = await database().query<{ envelope: Envelope }>(lines, [`c${transcripts.length}`])
+      transcripts.push(
+        JSON.stringify(
+          rows.map(({ envelope: { role, type, content, payload } }) => ({ role, type, content, payload })),
+        ),
+      )
+      gateway.stop()
+    }
+    expect(transcripts[0]).toContain('gardens of Kyoto')
+    expect(transcripts[1]).toBe(transcripts[0])
   })
 
   test('is told in words that the log takes for codes', () => {

@@ -1,5 +1,5 @@
 // The lifecycle of a run as events. Observers see them; what they throw never matters.
-import type { Fields } from '../../contract/index.ts'
+import { copyForWatcher, type Fields } from '../../contract/index.ts'
 
 export const loopEventNames = [
   'tool_declarations_rejected',
@@ -48,4 +48,10 @@ export function notifyAll(observers: readonly LoopObserver[]): LoopObserver {
       }
     }
   }
+}
+
+/** What a run tells its own log, and a copy for whoever else watches it. */
+export function watchedBy(emit: LoopObserver, watcher: LoopObserver | undefined): LoopObserver {
+  if (watcher === undefined) return notifyAll([emit])
+  return notifyAll([emit, (name, payload) => watcher(name, copyForWatcher(payload))])
 }
