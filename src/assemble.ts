@@ -22,6 +22,7 @@ import {
 } from './contract/index.ts'
 import { capabilityCheck } from './gateway/capabilities.ts'
 import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.ts'
+import { createResultKeeper } from './gateway/result-keeper.ts'
 import { createRunWatch } from './gateway/run-watch.ts'
 import { createSignDesk } from './gateway/sign-desk.ts'
 import { createGateway, type Gateway } from './gateway.ts'
@@ -39,6 +40,7 @@ import { createChainStore } from './storage/chain-store.ts'
 import type { Database, Failpoint, WakingWork } from './storage/database.ts'
 import { createInboxStore } from './storage/inbox-store.ts'
 import { createSourceStore } from './storage/source-store.ts'
+import { createTakeOver } from './storage/take-over.ts'
 import { createTurnStore } from './storage/turn-store.ts'
 import { createWatchers } from './tasks/watchers.ts'
 import { createUnpinnedFetch, sha256Hex } from './verification/index.ts'
@@ -121,9 +123,9 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
   const connections = createConnections(config, database, means, turnPolicy)
   const tools = reachableTools(config, { ...runtime, fetch })
   const { tenant } = config
-  const lease = { holder: newId(), leaseMs: turnPolicy.leaseMs, tenant }
+  const lease = { holder: newId(), leaseMs: turnPolicy.leaseMs, tenant, takeOver: createTakeOver(turnPolicy) }
   const turns = createTurnStore(database, lease)
-  const leases = createLeaseKeeper({ ...runtime, turns, leaseMs: turnPolicy.leaseMs })
+  const keepers = createKeepers(runtime, turns, turnPolicy)
   const stores = createStores(database, { ...lease, newId })
   const runWatch = createRunWatch({ runs: stores.runs, everyMs: turnPolicy.pollMs })
   const deps: GatewayDeps = {
@@ -140,7 +142,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     runWatch,
     ...identityPorts(config),
     ...elsewhereDeps(config, database, { ...runtime, newId }),
-    leases,
+    ...keepers,
     turnPolicy,
     ...scopeOf(config, turnPolicy, connections),
     ...{ bells, signs: createSignDesk() },
@@ -158,7 +160,7 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     sources: createSourceStore(database, lease),
     wake: (work) => (work === undefined ? ringAll(bells) : bells[work].ring()),
     stop() {
-      leases.stop()
+      keepers.leases.stop()
       runWatch.stop()
     },
     closeTools: async () => tools.toolServers?.close(),
@@ -169,6 +171,17 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
 function turnPolicyOf({ turns }: Config): TurnPolicy {
   const policy = { ...defaultTurnPolicy, ...turns }
   return { ...policy, reservedSlots: policy.reservedSlots ?? Math.floor(policy.slots / 8) }
+}
+
+function createKeepers(
+  runtime: Runtime,
+  turns: GatewayDeps['turns'],
+  { leaseMs }: TurnPolicy,
+): Pick<GatewayDeps, 'leases' | 'results'> {
+  return {
+    leases: createLeaseKeeper({ ...runtime, turns, leaseMs }),
+    results: createResultKeeper({ ...runtime, leaseMs }),
+  }
 }
 
 /** What we start must be on its way before anybody else may start: under a third of the lease, like the calls. */

@@ -229,6 +229,7 @@ function sendPump(
 ): Pump<{ lane: Parameters<typeof dispatchLane>[1]; claimedAt: number }> {
   const dispatch = {
     ...deps,
+    store: deps.results.store,
     policy: deps.settlePolicy,
     leaseMs: deps.turnPolicy.leaseMs,
     adapterFor: adapterFor(deps),

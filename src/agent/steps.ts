@@ -1,7 +1,7 @@
 // ctx.step: an effect that happens once (ruling 16). Started is committed before it, finished after it.
-import { GatewayError, isGatewayError, type Json } from '../contract/index.ts'
+import { GatewayError, isGatewayError, type Json, type StoreResult } from '../contract/index.ts'
 import type { AgentContext, StepContext, StepOptions } from './context.ts'
-import type { JournalStore, StepAddress, StepEnd } from './journal-store.ts'
+import type { JournalStore, StepAddress, StepEnd, StepState } from './journal-store.ts'
 import type { StepLog } from './step-log.ts'
 import { sortedJson } from './tools/canonical-json.ts'
 
@@ -11,6 +11,10 @@ export type StepDeps = {
   /** What this turn has done so far, in this try and before. */
   readonly log: StepLog
   readonly assertHeld: () => void
+  /** Waits until the lease is safely ours; rejects when it is lost. */
+  readonly untilHeld: () => Promise<void>
+  /** Waits for a database that is away: what a step came to is not thrown away. */
+  readonly store: StoreResult
   readonly isStopping: () => boolean
   readonly signal: AbortSignal
   /** `onSend` is told right before the first byte of a request leaves. */
@@ -39,8 +43,7 @@ export function createSteps(deps: StepDeps): Steps {
       const use = usesOf(name, options) + 1
       uses.set(identity(name, options.args), use)
       const address = { ...deps.turn, step: await stepName(deps, name, use, options) }
-      if (deps.isStopping())
-        throw new GatewayError('stopping', '[agent] stopped between two steps; the next holder goes on')
+      throwIfStopping(deps)
       const known = deps.log.recorded(address.step)
       // The journal holds what this very step returned; its type is the caller's.
       if (known?.state === 'finished') return sortedJson(known.result) as Awaited<ReturnType<typeof work>>
@@ -56,16 +59,16 @@ type LabelledOptions = StepOptions & { readonly label: string }
 /** It changes nothing outside, so that it began need not be known: one row with its result. */
 async function lookUp<T extends Json>(deps: StepDeps, address: StepAddress, work: Work): Promise<T> {
   await deps.failpoint?.('before:effect')
-  deps.assertHeld()
+  await deps.untilHeld()
   const startedAt = performance.now()
   const end = await worked(deps, stepContext(deps, address, watchSends(deps.fetch)), work)
   const tookMs = performance.now() - startedAt
   if ('thrown' in end) {
     const state = isUndone(end.thrown) ? 'undone' : 'failed'
-    await deps.journal.record(address, { state, error: nameOf(end.thrown) }, tookMs)
+    await stored(deps, address, { state, error: nameOf(end.thrown) }, tookMs)
     throw end.thrown
   }
-  await written(deps.journal.record(address, { state: 'finished', result: end.result }, tookMs))
+  await written(stored(deps, address, { state: 'finished', result: end.result }, tookMs))
   return end.result as T
 }
 
@@ -75,7 +78,7 @@ async function takeEffect<T extends Json>(
   work: Work,
   { label, idempotent = false }: LabelledOptions,
 ): Promise<T> {
-  const state = await deps.journal.begin(address, { isIdempotent: idempotent, label })
+  const state = await beginEffect(deps, address, { isIdempotent: idempotent, label })
   switch (state.kind) {
     case 'run':
       return runStep(deps, address, work, { label, isIdempotent: idempotent })
@@ -90,6 +93,23 @@ async function takeEffect<T extends Json>(
   }
 }
 
+/** Nothing has happened yet: while the database is away, or the lease is not renewed, the step waits. */
+function beginEffect(
+  deps: StepDeps,
+  address: StepAddress,
+  how: Parameters<JournalStore['begin']>[1],
+): Promise<StepState> {
+  return deps.store(undefined, async () => {
+    await deps.untilHeld()
+    throwIfStopping(deps)
+    return deps.journal.begin(address, how)
+  })
+}
+
+function throwIfStopping({ isStopping }: StepDeps): void {
+  if (isStopping()) throw new GatewayError('stopping', '[agent] stopped between two steps; the next holder goes on')
+}
+
 async function runStep<T extends Json>(
   deps: StepDeps,
   address: StepAddress,
@@ -100,18 +120,18 @@ async function runStep<T extends Json>(
     deps.log.note(address.step, { label, state, result })
   note('started')
   await deps.failpoint?.('before:effect')
-  deps.assertHeld()
+  await deps.untilHeld()
   const sends = watchSends(deps.fetch)
   const end = await worked(deps, stepContext(deps, address, sends), work)
   if ('thrown' in end) {
     const isSafe = isUndone(end.thrown) || sends.isUnsent()
     const state = isSafe ? 'undone' : 'failed'
-    await deps.journal.finish(address, { state, error: nameOf(end.thrown) })
+    await stored(deps, address, { state, error: nameOf(end.thrown) })
     note(state)
     throw isSafe || isIdempotent ? end.thrown : deps.log.ends(end.thrown)
   }
   await deps.failpoint?.('after:effect')
-  await written(deps.journal.finish(address, { state: 'finished', result: end.result }))
+  await written(stored(deps, address, { state: 'finished', result: end.result }))
   note('finished', end.result)
   return end.result as T
 }
@@ -127,10 +147,19 @@ async function worked(
     // arguments are made of it would be another step after a crash, and its effect would be made twice.
     return { result: sortedJson(await work(context)) }
   } catch (error) {
-    deps.assertHeld()
     if (deps.signal.aborted) throw error
     return { thrown: error }
   }
+}
+
+/**
+ * Under one epoch a step ends once: the same again changes nothing, and another epoch's row is not touched. `tookMs`: of a step
+ * without effect, which was not begun before.
+ */
+function stored({ journal, store }: StepDeps, address: StepAddress, end: StepEnd, tookMs?: number): Promise<boolean> {
+  const { turnId: turn, conversationId: conversation, epoch } = address
+  const what = { turn, conversation, epoch, reason: 'step', state: end.state }
+  return store(what, () => (tookMs === undefined ? journal.finish(address, end) : journal.record(address, end, tookMs)))
 }
 
 async function written(writing: Promise<boolean>): Promise<void> {

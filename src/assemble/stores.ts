@@ -30,7 +30,7 @@ export function createStores(
   return {
     receipts: createReceiptStore(database, tenant),
     runs: createRunStore(database, lease),
-    signals: createSignalStore(database, tenant),
+    signals: createSignalStore(database, tenant, lease.takeOver),
     journal: createJournalStore(database, lease),
     transcripts: createTranscriptStore(database, tenant),
     outbox: createOutboxStore(database, lease),

@@ -47,6 +47,7 @@ import type { TranscriptStore } from '../sessions/transcript-store.ts'
 import type { TurnStore } from '../sessions/turn-store.ts'
 import type { Watchers } from '../tasks/watchers.ts'
 import type { CapabilityCheck } from './capabilities.ts'
+import type { ResultKeeper } from './result-keeper.ts'
 import type { RunWatch } from './run-watch.ts'
 import type { SignDesk } from './sign-desk.ts'
 
@@ -141,6 +142,8 @@ export type GatewayDeps = {
   /** Over turns, sends and timers: milliseconds until something is due that nobody holds. */
   readonly nextDueMs: () => Promise<number | undefined>
   readonly leases: LeaseKeeper
+  /** Where results wait for a database that is away. */
+  readonly results: ResultKeeper
   readonly turnPolicy: TurnPolicy
   readonly settlePolicy: SettlePolicy
   readonly validation: Extract<ValidationScope, { from: 'adapter' }>

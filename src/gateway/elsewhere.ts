@@ -5,7 +5,9 @@ import { type CallerContext, type GuardedFetch, parseAddress } from '../contract
 import { nextAgentChain } from '../identity/chain/agent-chain.ts'
 import { callerHeaders, nextHop, topOfChain } from '../identity/chain/caller-context.ts'
 import { readJrd } from '../identity/discovery/jrd.ts'
+import type { Lease } from '../sessions/lease-keeper.ts'
 import type { GatewayDeps } from './deps.ts'
+import { leasedFetch } from './leased-fetch.ts'
 import type { TurnChain } from './turn-chain.ts'
 
 export type Standing = {
@@ -17,10 +19,12 @@ export type Standing = {
 
 type ElsewhereDeps = Pick<GatewayDeps, 'attestor' | 'fenceFetch' | 'guardedFetch' | 'host'>
 
-export function createElsewhere(deps: ElsewhereDeps, isHeld: () => boolean, standing: Standing): Elsewhere {
+type TurnLease = Pick<Lease, 'isHeld' | 'untilHeld'>
+
+export function createElsewhere(deps: ElsewhereDeps, lease: TurnLease, standing: Standing): Elsewhere {
   return {
-    fetch: deps.fenceFetch(isHeld),
-    guarded: fenced(deps.guardedFetch, isHeld),
+    fetch: leasedFetch(lease, deps.fenceFetch(lease.isHeld)),
+    guarded: fenced(deps.guardedFetch, lease),
     attest: deps.attestor.attest,
     next: (address) => nextOf(deps.host, standing, address),
     cardIn(document, address) {
@@ -59,6 +63,12 @@ function isCaller({ caller_agent, caller_host }: CallerContext, address: string 
   return asked.local === caller_agent && asked.domain === new URL(caller_host).hostname
 }
 
-function fenced({ pins, fetch }: GuardedFetch, isHeld: () => boolean): GuardedFetch {
-  return { pins, fetch: (url, options) => fetch(url, { ...options, mayLeave: isHeld }) }
+function fenced({ pins, fetch }: GuardedFetch, { isHeld, untilHeld }: TurnLease): GuardedFetch {
+  return {
+    pins,
+    async fetch(url, options) {
+      await untilHeld()
+      return fetch(url, { ...options, mayLeave: isHeld })
+    },
+  }
 }

@@ -61,7 +61,10 @@ function firstAlone({ messages }: HeldLane): readonly WaitingMessage[] {
 export async function failLane(deps: GatewayDeps, failed: Failed): Promise<void> {
   const { lane, ready, error } = failed
   if (isPassing(error)) {
-    if (ready === undefined) await deps.turns.release(lane, 500, 'untouched').catch(() => false)
+    // Whether its turn was opened or resumed is not known where the answer went missing: that try does not count.
+    const cause = isGatewayError(error, 'storage_unavailable') ? 'stopping' : 'untouched'
+    const release = () => deps.turns.release(lane, 500, cause, codeOf(error))
+    if (ready === undefined) await deps.results.store(undefined, release).catch(() => false)
     throw error
   }
   const turn = ready?.turn ?? lane.openTurn

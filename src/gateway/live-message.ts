@@ -57,7 +57,7 @@ export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): L
     const patience = new AbortController()
     await Promise.race([following, sleep(ready.at.adapter.capabilities.callTimeoutMs * 1.5, patience.signal)])
     patience.abort()
-    return state.mayBeOpen ? liveEndOf(deps, ready, state.text) : undefined
+    return state.mayBeOpen ? deps.results.store(undefined, () => liveEndOf(deps, ready, state.text)) : undefined
   }
   return {
     show(delta) {

@@ -1,5 +1,6 @@
 // A run that was stopped while nobody ran it: its process died before it could tell the agents elsewhere that worked for it. Whoever
 // takes the turn up tells them. A process that dies here too leaves it to the next.
+import type { Lease } from '../sessions/lease-keeper.ts'
 import type { GatewayDeps } from './deps.ts'
 import { createElsewhere } from './elsewhere.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
@@ -11,7 +12,7 @@ const patienceMs = 5_000
 export type RecallScene = {
   readonly control: RunControl
   readonly chain: TurnChain
-  readonly isHeld: () => boolean
+  readonly lease: Pick<Lease, 'isHeld' | 'untilHeld'>
   readonly signal: AbortSignal
 }
 
@@ -25,7 +26,7 @@ export async function recallRemotes(deps: GatewayDeps, ready: ReadyTurn, scene: 
       const agent = deps.agents.get(askedAgent(prefix) ?? lane.agent)
       if (agent?.recall === undefined) return
       const standing = { agent: agent.slug, chain: scene.chain, root: turn.id }
-      const elsewhere = createElsewhere(deps, scene.isHeld, standing)
+      const elsewhere = createElsewhere(deps, scene.lease, standing)
       const isTold = await agent.recall({ opened, asked }, { elsewhere, signal }).then(
         () => true,
         () => false,

@@ -4,7 +4,13 @@ import { completeReply, type ReplyFacts } from '../agent/reply.ts'
 import { stoppedReply } from '../agent/status-reply.ts'
 import { createSteps } from '../agent/steps.ts'
 import { createTimedFetch } from '../agent/timed-fetch.ts'
-import { type Envelope, GatewayError, isGatewayError, type NormalizedResponse } from '../contract/index.ts'
+import {
+  type Envelope,
+  GatewayError,
+  isGatewayError,
+  type NormalizedResponse,
+  type StoreResult,
+} from '../contract/index.ts'
 import { historyTurn, type Participant, participantOf } from '../sessions/codec.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import { mergeMessages } from '../sessions/merge.ts'
@@ -23,11 +29,13 @@ import type { GatewayDeps } from './deps.ts'
 import { createElsewhere } from './elsewhere.ts'
 import { openTurnFiles } from './files/open-turn-files.ts'
 import { keepReplyFiles, type ReplyScene } from './files/reply-files.ts'
+import { leasedFetch } from './leased-fetch.ts'
 import { type Occasion, occasionOf } from './occasion.ts'
 import { createPauses } from './pauses.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
 import { readAround } from './read-around.ts'
 import { recallRemotes } from './recall-remotes.ts'
+import { trackResults } from './result-keeper.ts'
 import { unknownAgent } from './route-arrival.ts'
 import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
 import { naturalEnd, pausedEnd, stoppedEnd, withUsage } from './run-end.ts'
@@ -108,6 +116,7 @@ type Running = Start & {
   readonly control: RunControl
   readonly pauses: ReturnType<typeof createPauses>
   readonly chain: TurnChain
+  readonly store: StoreResult
 }
 
 async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start): Promise<RunResult> {
@@ -120,9 +129,10 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
     chain,
   })
   const { signal, end } = openTurnSignal(start.lease.signal, turnDeadlineMs(deps.turnPolicy, ready.turn))
+  const { store, settled } = trackResults(deps.results.store)
   try {
     await stopIfAsked(deps, ready, { ...start, control, chain })
-    return await runUnder(deps, ready, { ...start, control, pauses, chain, signal })
+    return await runUnder(deps, ready, { ...start, control, pauses, chain, signal, store })
   } catch (error) {
     const cause = control.cause()
     if (cause === undefined || isSpines(error)) {
@@ -134,6 +144,8 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
     const { resolved } = pauses.collect()
     return { ...nothing, reply, resolved, run: stoppedEnd(cause), events: await control.recorder.rest() }
   } finally {
+    // The turn may end at its deadline while a step's result waits for the database: that is stored first.
+    await settled()
     end()
     control.end()
   }
@@ -169,7 +181,7 @@ async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): 
     isFinished,
     hear: () => control.hear(bring),
     pause: pauses.pause,
-    elsewhere: createElsewhere(deps, running.lease.isHeld, { agent: agent.slug, chain, root: ready.turn.id }),
+    elsewhere: createElsewhere(deps, running.lease, { agent: agent.slug, chain, root: ready.turn.id }),
     ...(deps.toolServers === undefined ? {} : { toolServers: deps.toolServers }),
   }
   const onUsage = (usage: RunEnd['usage']) => void made.used.push(usage)
@@ -235,7 +247,7 @@ async function stopIfAsked(
   if (isFirstTry(ready)) return
   const [news] = await deps.runs.news([ready.turn.id])
   if (news === undefined || news.stoppedBy === null) return
-  await recallRemotes(deps, ready, { control, chain, isHeld: lease.isHeld, signal: lease.signal })
+  await recallRemotes(deps, ready, { control, chain, lease, signal: lease.signal })
   throw control.onStopped(news.stoppedBy)
 }
 
@@ -249,7 +261,7 @@ function isSpines(error: unknown): boolean {
 function stepDeps(
   deps: GatewayDeps,
   ready: ReadyTurn,
-  { lease, isStopping, control, signal }: Running,
+  { lease, isStopping, control, signal, store }: Running,
 ): Parameters<typeof createSteps>[0] {
   const { lane, turn } = ready
   return {
@@ -262,9 +274,12 @@ function stepDeps(
     },
     log: ready.steps,
     assertHeld: lease.assertHeld,
+    untilHeld: lease.untilHeld,
+    store,
     isStopping,
     signal,
-    fetch: (onSend) => createTimedFetch(deps.fenceFetch(lease.isHeld, onSend), deps.turnPolicy.fetchTimeoutMs),
+    fetch: (onSend) =>
+      leasedFetch(lease, createTimedFetch(deps.fenceFetch(lease.isHeld, onSend), deps.turnPolicy.fetchTimeoutMs)),
     hash: deps.hash,
     onStopped: control.onStopped,
     ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),

@@ -79,7 +79,7 @@ async function end(
   make: (ended: TimedTurn) => Promise<TurnEnd>,
 ): Promise<void> {
   const ended = { ...ready, live: await live.end(), shown: live.words() }
-  await complete(deps, ended, await make(ended))
+  await complete(deps, ended, await deps.results.store(undefined, () => make(ended)))
 }
 
 /** Let in meanwhile: the message goes back to its place and runs like any other. */
@@ -97,7 +97,8 @@ async function endAtDoor(deps: GatewayDeps, ready: TimedTurn): Promise<void> {
 }
 
 async function complete(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd): Promise<void> {
-  const ended = await deps.turns.complete(ready.lane, end, isAwaited(deps, ready))
+  const what = { ...factsOf(ready), epoch: ready.lane.epoch, reason: 'turn', state: end.state }
+  const ended = await deps.results.store(what, () => deps.turns.complete(ready.lane, end, isAwaited(deps, ready)))
   if (ended === undefined) deps.log.warn('turn_fenced', { ...factsOf(ready), epoch: ready.lane.epoch })
   else {
     const facts = { outcome: end.state, reason: end.reason ?? end.leadReason, calls: end.calls.length }
@@ -141,14 +142,14 @@ async function fail(
       break
     case 'release':
       deps.meter.turnEnded(connection, 'again', tookMs(deps, ready))
-      await deps.turns.release(ready.lane, step.delayMs, step.cause, step.code)
+      await deps.results.store(undefined, () => deps.turns.release(ready.lane, step.delayMs, step.cause, step.code))
       break
     case 'split':
       deps.meter.turnEnded(connection, 'split', tookMs(deps, ready))
-      await splitTurn(deps, ready, step.delayMs, step.code)
+      await deps.results.store(undefined, () => splitTurn(deps, ready, step.delayMs, step.code))
       break
     case 'dead':
-      await complete(deps, ready, await deadEnd(deps, ready, step.reason))
+      await complete(deps, ready, await deps.results.store(undefined, () => deadEnd(deps, ready, step.reason)))
   }
   return step.kind
 }

@@ -24,6 +24,7 @@ export function startBackground(assembled: Assembled, database: Database, config
       const late = new Promise<void>((resolve) => setTimeout(resolve, graceMs).unref())
       // What has not reached a step by then is left to its lease: the next holder goes on from the journal.
       await Promise.race([drained, late])
+      assembled.deps.results.giveUp()
     },
   }
 }

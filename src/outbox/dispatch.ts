@@ -9,6 +9,7 @@ import {
   type Log,
   type LookupOutcome,
   type Meter,
+  type StoreResult,
   textPart,
 } from '../contract/index.ts'
 import { withNotice } from './broken-reply.ts'
@@ -34,6 +35,8 @@ import { type SettledTry, sendFacts, tellSettled } from './tell-settled.ts'
 
 export type DispatchDeps = {
   readonly outbox: OutboxStore
+  /** Waits for a database that is away: what a vendor answered is not thrown away. */
+  readonly store: StoreResult
   readonly adapterFor: (tenant: string, connection: string) => Adapter | undefined
   readonly policy: SettlePolicy
   readonly leaseMs: number
@@ -66,10 +69,11 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
   }
   let delayMs = 0
   const opened = new Map<string, string>()
-  for (const claimed of lane.calls) {
+  for (const [at, claimed] of lane.calls.entries()) {
     const call = withLive(claimed, opened)
     const ageMs = deps.monotonicMs() - claimedAt
-    if (ageMs + adapter.capabilities.callTimeoutMs >= deps.leaseMs * 0.9) break
+    // What is left of the lease when the call is over is for storing its outcome, also after a pause of the database.
+    if (ageMs + adapter.capabilities.callTimeoutMs >= deps.leaseMs * (at === 0 ? 0.9 : 0.6)) break
     const step = await dispatchSafely(deps, adapter, lane, call, { claimedAt, opened })
     if (step.go === 'lost') {
       deps.log.warn('send_fenced', sendFacts(lane, call))
@@ -81,7 +85,7 @@ export async function dispatchLane(deps: DispatchDeps, lane: HeldSendLane, claim
       break
     }
   }
-  await deps.outbox.release(lane, delayMs)
+  await deps.store(undefined, () => deps.outbox.release(lane, delayMs))
 }
 
 /** What was opened in this hold, after the rows were read, is there too. */
@@ -115,11 +119,13 @@ async function dispatchSafely(
     deps.log.error('send_threw', { ...sendFacts(lane, call), ...failureFacts(error, 'internal') })
     const started: StartResult = begun.started.has(call.id)
       ? { kind: 'started' }
-      : await deps.outbox.start(lane, call, {})
+      : await deps.store(undefined, (isRepeat) => deps.outbox.start(lane, call, {}, { isRepeat }))
     if (started.kind === 'lease_lost') return { go: 'lost' }
     if (started.kind !== 'started') return { go: 'stop', delayMs: 0 }
     const settlement = settleThrown(call, begun.started.has(call.id), deps.policy, deps.random)
-    if ((await deps.outbox.settle(lane, call, settlement)) === 'lease_lost') return { go: 'lost' }
+    const settle = (isRepeat: boolean) => deps.outbox.settle(lane, call, settlement, isRepeat)
+    const what = { ...sendFacts(lane, call), reason: 'delivery', state: settlement.state }
+    if ((await deps.store(what, settle)) === 'lease_lost') return { go: 'lost' }
     tellSettled(deps, sendFacts(lane, call), { ...untried, settlement })
     return { go: 'stop', delayMs: settlement.retryInMs }
   }
@@ -140,7 +146,9 @@ async function dispatchCall(
   const place = adapter.limitedBy(call.call)
   const limits = early === undefined ? adapter.capabilities.limits : {}
   const mustBeAsked = early === undefined && call.question !== null && call.question.outcomes === null
-  const started = await deps.outbox.start(lane, call, limits, { place, mustBeAsked })
+  const started = await deps.store(undefined, (isRepeat) =>
+    deps.outbox.start(lane, call, limits, { place, mustBeAsked, isRepeat }),
+  )
   if (started.kind === 'lease_lost') return { go: 'lost' }
   if (started.kind === 'wait') return { go: 'stop', delayMs: started.waitMs }
   if (started.kind === 'settled') return { go: 'on' }
@@ -153,7 +161,8 @@ async function dispatchCall(
     ...atPlace(await withNotice(deps, adapter, lane, call, judged), place),
     maySayOutcome: maySayOutcome(adapter, call, judged),
   }
-  const result = await deps.outbox.settle(lane, call, whole)
+  const what = { ...sendFacts(lane, call), reason: 'delivery', state: whole.state }
+  const result = await deps.store(what, (isRepeat) => deps.outbox.settle(lane, call, whole, isRepeat))
   if (result === 'lease_lost') return { go: 'lost' }
   if (result === 'late') {
     const settlement: Settlement = { ...whole, state: 'retry', isFinal: false, reason: 'decided_meanwhile' }
@@ -258,7 +267,7 @@ async function settleWithoutSending(
 async function send(deps: DispatchDeps, adapter: Adapter, call: OpenCall, claimedAt: number): Promise<DeliveryOutcome> {
   await deps.failpoint?.('before:deliver')
   // Between the commit above and this line the process may have slept: look at our own clock once more.
-  if (deps.monotonicMs() - claimedAt + adapter.capabilities.callTimeoutMs >= deps.leaseMs) {
+  if (deps.monotonicMs() - claimedAt + adapter.capabilities.callTimeoutMs >= deps.leaseMs * 0.9) {
     return { kind: 'retry', reason: 'held_too_long' }
   }
   const outcome = await withAttempt(adapter, call, (attempt) => adapter.deliver(call.call, attempt)).catch(

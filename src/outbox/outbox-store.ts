@@ -95,12 +95,15 @@ export interface OutboxStore {
     limits: { readonly connection?: RateLimit; readonly conversation?: RateLimit },
     how?: {
       /** What the conversation shares its limit with; without it: nothing. */
-      readonly place: string | undefined
+      readonly place?: string | undefined
       /** It asks what was open when it was claimed: begun only if it still is. */
-      readonly mustBeAsked: boolean
+      readonly mustBeAsked?: boolean
+      /** An earlier start of the same try may have been committed: it counts. */
+      readonly isRepeat?: boolean
     },
   ): Promise<StartResult>
-  settle(hold: SendHold, call: OpenCall, settlement: Settlement): Promise<SettleResult>
+  /** `isRepeat`: an earlier try to settle it so may have been committed, and counts. */
+  settle(hold: SendHold, call: OpenCall, settlement: Settlement, isRepeat?: boolean): Promise<SettleResult>
   release(hold: SendHold, delayMs: number): Promise<boolean>
   repair(hold: SendHold): Promise<boolean>
 }

@@ -1,14 +1,21 @@
 // Leases of the lanes this process holds: renewed together, and known by our own clock to be valid (ruling 17).
+//
+//   held      renewed a short while ago: effects may begin
+//   expired   not renewed in time, because the database was away or this process was frozen; the lane may still be ours, nothing begins
+//             until it is renewed under the same epoch, and what is in hand is kept
+//   lost      the database says that another epoch has the lane: what runs under it stops
 import { GatewayError, type Log } from '../contract/index.ts'
 import type { Hold, TurnStore } from './turn-store.ts'
 
 export type Lease = {
-  /** Aborts when the lease is lost or about to run out; effects in flight must stop then. */
+  /** Aborts when the lease is lost; effects in flight must stop then. */
   readonly signal: AbortSignal
   /** Whether the lease is safely ours, by our own clock. */
   readonly isHeld: () => boolean
   /** Throws unless it is. Called right before every effect. */
   readonly assertHeld: () => void
+  /** Resolves when it is, at once or after a renewal; rejects when it is lost or ended. Waited for before an effect begins. */
+  readonly untilHeld: () => Promise<void>
   readonly end: () => void
 }
 
@@ -31,76 +38,134 @@ type Kept = {
   readonly hold: Hold
   readonly abort: AbortController
   renewedAt: number
-  expiry: ReturnType<typeof setTimeout>
+  /** Those who wait for a renewal. */
+  waiting: PromiseWithResolvers<void>[]
 }
 
-export function createLeaseKeeper({ turns, leaseMs, monotonicMs, log }: LeaseKeeperDeps): LeaseKeeper {
-  const kept = new Map<string, Kept>()
+type Kepts = {
+  readonly all: Map<string, Kept>
+  readonly isSafe: (entry: Kept) => boolean
+}
+
+export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
+  const { leaseMs, monotonicMs } = deps
   // Stop early: what we start now must be over before anybody else may start.
   const safeMs = leaseMs * 0.6
+  const isSafe = (entry: Kept): boolean => !entry.abort.signal.aborted && monotonicMs() - entry.renewedAt < safeMs
+  const all = new Map<string, Kept>()
+  const renewals = startRenewals(deps, { all, isSafe })
+  return {
+    keep(hold, claimedAt) {
+      const entry: Kept = { hold, abort: new AbortController(), renewedAt: claimedAt, waiting: [] }
+      // Claimed anew by this very process: the hold before it is over.
+      const before = all.get(hold.conversationId)
+      if (before !== undefined) lose(all, before)
+      all.set(hold.conversationId, entry)
+      return {
+        signal: entry.abort.signal,
+        isHeld: () => isSafe(entry),
+        assertHeld() {
+          if (!isSafe(entry)) throw leaseLost()
+        },
+        async untilHeld() {
+          if (isSafe(entry)) return
+          if (all.get(hold.conversationId) !== entry) throw leaseLost()
+          const waiting = Promise.withResolvers<void>()
+          entry.waiting.push(waiting)
+          renewals.soon()
+          await waiting.promise
+        },
+        end() {
+          if (all.get(hold.conversationId) === entry) all.delete(hold.conversationId)
+          turnAway(entry)
+        },
+      }
+    },
+    ageMs: renewals.ageMs,
+    stop() {
+      renewals.stop()
+      const left = [...all.values()]
+      all.clear()
+      for (const entry of left) turnAway(entry)
+    },
+  }
+}
 
+type Renewals = Pick<LeaseKeeper, 'ageMs' | 'stop'> & {
+  /** Somebody waits: asks before the next quarter of a lease is over. */
+  readonly soon: () => void
+}
+
+/** A connection that hangs must not keep the others from renewing; more than this would only pile up. */
+const maxRounds = 4
+
+function startRenewals({ turns, leaseMs, monotonicMs, log }: LeaseKeeperDeps, { all, isSafe }: Kepts): Renewals {
   let lastRound = monotonicMs()
-
-  const lose = (entry: Kept): void => {
-    clearTimeout(entry.expiry)
-    kept.delete(entry.hold.conversationId)
-    entry.abort.abort(leaseLost())
-  }
-  const armExpiry = (entry: Kept): void => {
-    clearTimeout(entry.expiry)
-    const left = safeMs - (monotonicMs() - entry.renewedAt)
-    entry.expiry = setTimeout(() => lose(entry), Math.max(0, left))
-  }
+  let rounds = 0
+  let retry: ReturnType<typeof setTimeout> | undefined
   const renew = async (): Promise<void> => {
-    const asked = [...kept.values()]
+    const asked = [...all.values()]
     const askedAt = monotonicMs()
     const held = await turns.renew(asked.map((entry) => entry.hold))
     lastRound = monotonicMs()
     for (const entry of asked) {
-      if (kept.get(entry.hold.conversationId) !== entry) continue
-      if (!held.has(entry.hold.conversationId)) lose(entry)
+      if (all.get(entry.hold.conversationId) !== entry) continue
+      if (!held.has(entry.hold.conversationId)) lose(all, entry)
       else {
-        entry.renewedAt = askedAt
-        armExpiry(entry)
+        entry.renewedAt = Math.max(entry.renewedAt, askedAt)
+        if (isSafe(entry)) letGoOn(entry)
       }
     }
   }
-  const timer = setInterval(() => {
-    if (kept.size === 0) {
-      lastRound = monotonicMs()
-      return
+  const round = async (isRetry: boolean): Promise<void> => {
+    if (all.size === 0) lastRound = monotonicMs()
+    if (all.size === 0 || rounds >= maxRounds) return
+    rounds += 1
+    try {
+      await renew()
+    } catch {
+      if (!isRetry) log.warn('lease_renewal_failed', { held: all.size })
+    } finally {
+      rounds -= 1
     }
-    renew().catch(() => log.warn('lease_renewal_failed', { held: kept.size }))
-  }, leaseMs / 4)
-
+    if ([...all.values()].some((entry) => !isSafe(entry))) soon()
+  }
+  const soon = (): void => {
+    retry ??= setTimeout(
+      () => {
+        retry = undefined
+        void round(true)
+      },
+      Math.min(1_000, leaseMs / 16),
+    )
+  }
+  const timer = setInterval(() => void round(false), leaseMs / 4)
   return {
-    keep(hold, claimedAt) {
-      const entry: Kept = { hold, abort: new AbortController(), renewedAt: claimedAt, expiry: setTimeout(() => {}, 0) }
-      kept.set(hold.conversationId, entry)
-      armExpiry(entry)
-      const isHeld = (): boolean => {
-        if (monotonicMs() - entry.renewedAt >= safeMs) lose(entry)
-        return !entry.abort.signal.aborted
-      }
-      return {
-        signal: entry.abort.signal,
-        isHeld,
-        assertHeld() {
-          if (!isHeld()) throw leaseLost()
-        },
-        end() {
-          clearTimeout(entry.expiry)
-          if (kept.get(hold.conversationId) === entry) kept.delete(hold.conversationId)
-        },
-      }
-    },
+    soon,
     ageMs: () => monotonicMs() - lastRound,
     stop() {
       clearInterval(timer)
-      for (const entry of kept.values()) clearTimeout(entry.expiry)
-      kept.clear()
+      clearTimeout(retry)
     },
   }
+}
+
+function lose(all: Map<string, Kept>, entry: Kept): void {
+  if (all.get(entry.hold.conversationId) === entry) all.delete(entry.hold.conversationId)
+  entry.abort.abort(leaseLost())
+  turnAway(entry)
+}
+
+function letGoOn(entry: Kept): void {
+  const waiting = entry.waiting
+  entry.waiting = []
+  for (const each of waiting) each.resolve()
+}
+
+function turnAway(entry: Kept): void {
+  const waiting = entry.waiting
+  entry.waiting = []
+  for (const each of waiting) each.reject(leaseLost())
 }
 
 function leaseLost(): GatewayError {

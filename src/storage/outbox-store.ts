@@ -3,7 +3,15 @@ import type { RateLimit } from '../contract/index.ts'
 import type { HeldSendLane, OpenCall, OutboxStore, SendHold } from '../outbox/outbox-store.ts'
 import type { Database, Param } from './database.ts'
 import { readableRows } from './row-version.ts'
-import { claimSends, lockSendLane, recountSendLane, releaseSend, settleSend, startSend } from './statements/outbox.ts'
+import {
+  callUnder,
+  claimSends,
+  lockSendLane,
+  recountSendLane,
+  releaseSend,
+  settleSend,
+  startSend,
+} from './statements/outbox.ts'
 import { storableJson } from './storable-json.ts'
 import type { LeaseOptions } from './turn-store.ts'
 
@@ -19,14 +27,28 @@ type StartRow = {
 
 type ClaimedLane = HeldSendLane & { readonly calls: readonly (OpenCall & { readonly v: number })[] }
 
-export function createOutboxStore(database: Database, { holder, leaseMs, tenant }: LeaseOptions): OutboxStore {
+type StandingRow = { readonly state: string; readonly reason: string | null; readonly isSettled: boolean }
+
+export function createOutboxStore(
+  database: Database,
+  { holder, leaseMs, tenant, takeOver }: LeaseOptions,
+): OutboxStore {
+  /** Undefined: this hold has not begun it. */
+  const standing = async (hold: SendHold, { id }: OpenCall): Promise<StandingRow | undefined> => {
+    const [row] = await database.query<StandingRow>(callUnder, [hold.tenant, id, hold.epoch])
+    return row
+  }
   const fence = (hold: SendHold): Param[] => [hold.tenant, hold.connection, hold.orderKey, holder, hold.epoch]
   return {
     async claim(limit) {
-      const lanes = await database.query<ClaimedLane>(claimSends, [limit, holder, leaseMs, callsPerHold, tenant])
+      const gap = [takeOver?.lastSeen() ?? null, takeOver?.gapMs ?? 0]
+      const params = [limit, holder, leaseMs, callsPerHold, tenant, ...gap]
+      const lanes = await database.query<ClaimedLane>(claimSends, params)
       return lanes.map((lane) => ({ ...lane, calls: readableRows(lane.calls) }))
     },
-    async start(hold, call, limits, { place, mustBeAsked } = { place: undefined, mustBeAsked: false }) {
+    async start(hold, call, limits, { place, mustBeAsked = false, isRepeat = false } = {}) {
+      // A second start would be turned away by the limit that the first one used up.
+      if (isRepeat && (await standing(hold, call))?.state === 'sending') return { kind: 'started' }
       const buckets = [...bucket(limits.connection), ...bucket(limits.conversation)]
       const params = [...fence(hold), call.id, ...buckets, place ?? hold.orderKey, mustBeAsked]
       const [row] = await database.query<StartRow>(startSend, params)
@@ -36,7 +58,10 @@ export function createOutboxStore(database: Database, { holder, leaseMs, tenant 
       if (row.waitMs <= 0 && mustBeAsked) return { kind: 'decided' }
       return { kind: 'wait', waitMs: Math.max(1, Math.ceil(row.waitMs)) }
     },
-    async settle(hold, call, settlement) {
+    async settle(hold, call, settlement, isRepeat = false) {
+      const stored = isRepeat ? await standing(hold, call) : undefined
+      if (stored !== undefined && stored.state !== 'sending')
+        return !stored.isSettled && stored.reason === 'decided_meanwhile' ? 'late' : 'settled'
       const params = [...fence(hold), call.id, storableJson(settlement)]
       const [row] = await database.query<{ settled: number; isLate: boolean }>(settleSend, params)
       if (row === undefined || row.settled === 0) return 'lease_lost'

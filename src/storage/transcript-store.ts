@@ -6,6 +6,7 @@ import type { Database } from './database.ts'
 import { fireTimers } from './statements/signals.ts'
 import { appendRunEvent, transcriptWindow } from './statements/transcript.ts'
 import { storableJson } from './storable-json.ts'
+import type { TakeOver } from './take-over.ts'
 
 export function createTranscriptStore(database: Database, tenant: string): TranscriptStore {
   return {
@@ -17,10 +18,12 @@ export function createTranscriptStore(database: Database, tenant: string): Trans
   }
 }
 
-export function createSignalStore(database: Database, tenant: string): SignalStore {
+/** Asked at least every poll: its answers say that the database is there. */
+export function createSignalStore(database: Database, tenant: string, takeOver?: TakeOver): SignalStore {
   return {
     async fireDue(limit) {
-      const [row] = await database.query<{ fired: number }>(fireTimers, [limit, tenant])
+      const [row] = await database.query<{ fired: number; databaseMs: number }>(fireTimers, [limit, tenant])
+      if (row !== undefined) takeOver?.seen(row.databaseMs)
       return row?.fired ?? 0
     },
   }

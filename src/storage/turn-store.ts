@@ -29,9 +29,16 @@ import {
   splitTurn,
 } from './statements/turns.ts'
 import { storableJson } from './storable-json.ts'
+import type { TakeOver } from './take-over.ts'
 
 /** Whoever claims, for how long, and in which tenant: nobody is given another tenant's work. */
-export type LeaseOptions = { readonly holder: string; readonly leaseMs: number; readonly tenant: string }
+export type LeaseOptions = {
+  readonly holder: string
+  readonly leaseMs: number
+  readonly tenant: string
+  /** Absent: leases that have run out are always taken over. */
+  readonly takeOver?: TakeOver
+}
 
 /** Messages read per claimed lane: enough for the largest merge, so that a long queue costs no more than a short one. */
 const windowSize = 32
@@ -50,7 +57,7 @@ function isHeld(rows: readonly Held[]): boolean {
 }
 
 export function createTurnStore(database: Database, options: LeaseOptions): TurnStore {
-  const { holder, leaseMs } = options
+  const { holder, leaseMs, takeOver } = options
   return {
     ...createClaims(database, options),
     ...createJoins(database, holder),
@@ -91,7 +98,9 @@ export function createTurnStore(database: Database, options: LeaseOptions): Turn
     },
     async renew(holds) {
       if (holds.length === 0) return new Set()
-      const rows = await database.query<{ conversationId: string }>(renewLanes, [storableJson(holds), holder, leaseMs])
+      const params = [storableJson(holds), holder, leaseMs]
+      const rows = await database.query<{ conversationId: string; databaseMs: number }>(renewLanes, params)
+      if (rows[0] !== undefined) takeOver?.seen(rows[0].databaseMs)
       return new Set(rows.map((row) => row.conversationId))
     },
     repair: (hold) =>
@@ -122,10 +131,11 @@ function completionOf(end: TurnEnd, isAwaited: boolean): Statement {
 
 function createClaims(
   database: Database,
-  { holder, leaseMs, tenant }: LeaseOptions,
+  { holder, leaseMs, tenant, takeOver }: LeaseOptions,
 ): Pick<TurnStore, 'claim' | 'claimControl'> {
   const claim = async (statement: Statement, limit: number, full: readonly string[]): Promise<readonly HeldLane[]> => {
-    const params = [limit, holder, leaseMs, windowSize, tenant, ...full]
+    const gap = [takeOver?.lastSeen() ?? null, takeOver?.gapMs ?? 0]
+    const params = [limit, holder, leaseMs, windowSize, tenant, ...gap, ...full]
     let rows = await database.query<ClaimRow>(statement, params)
     // Every lane that is due may have been put at the end; each is put there once.
     while (rows.length === 1 && isRequeue(rows[0])) rows = await database.query<ClaimRow>(statement, params)

@@ -5,6 +5,8 @@ export type DatabaseProxy = {
   readonly url: string
   readonly freeze: () => void
   readonly thaw: () => void
+  /** What is asked still arrives, and no answer comes back, until `restore`: commits whose outcome is not known. */
+  readonly deafen: () => void
   /** Ends every connection and takes no new ones until `restore`. */
   readonly cut: () => void
   readonly restore: () => void
@@ -16,6 +18,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const sockets = new Set<Socket>()
   let isFrozen = false
   let isCut = false
+  let isDeaf = false
   const server = createServer((client) => {
     if (isCut) return void client.destroy()
     const upstream = connect(Number(target.port), target.hostname)
@@ -24,7 +27,9 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       [upstream, client],
     ] as const) {
       sockets.add(from)
-      from.on('data', (chunk) => to.write(chunk))
+      from.on('data', (chunk) => {
+        if (!isDeaf || from === client) to.write(chunk)
+      })
       from.on('close', () => {
         sockets.delete(from)
         to.destroy()
@@ -49,12 +54,16 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       isFrozen = false
       each((socket) => socket.resume())
     },
+    deafen() {
+      isDeaf = true
+    },
     cut() {
       isCut = true
       each((socket) => socket.destroy())
     },
     restore() {
       isCut = false
+      isDeaf = false
     },
     close() {
       each((socket) => socket.destroy())

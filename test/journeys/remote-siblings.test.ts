@@ -34,7 +34,11 @@ const nextOf = (chain: Parameters<typeof createElsewhere>[2]['chain'], address?:
     ...{ attestor, fenceFetch: () => fetch, guardedFetch: createUnpinnedFetch(fetch) },
     host: async () => 'https://here.example.org',
   }
-  return createElsewhere(deps, () => true, { agent: 'desk', chain, root: 'turn-1' }).next(address)
+  return createElsewhere(
+    deps,
+    { isHeld: () => true, untilHeld: async () => {} },
+    { agent: 'desk', chain, root: 'turn-1' },
+  ).next(address)
 }
 
 const headersOf = (depth: number, root: string) => ({

@@ -111,7 +111,10 @@ function atDoor(admission: Admission | undefined): Account {
 
 async function runToItsEnd(deps: GatewayDeps, ready: ReadyTurn, stop: AbortSignal): Promise<Account> {
   // Nobody else wants this turn: the lease only carries the stop.
-  const lease: Lease = { signal: stop, isHeld: () => true, assertHeld: () => {}, end: () => {} }
+  const lease: Lease = {
+    ...{ signal: stop, isHeld: () => true, assertHeld: () => {}, end: () => {} },
+    untilHeld: async () => {},
+  }
   try {
     const result = await runAgent(deps, ready, { lease, isStopping: () => false, show() {} })
     return accountOf(await answeredEnd(deps, ready, result, 0))

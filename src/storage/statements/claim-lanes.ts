@@ -1,9 +1,11 @@
-// Hop 5: take up to $1 free lanes of tenant $5 for $3 ms as holder $2. A lane comes with its open turn's members, or with what waits.
+// Hop 5: take up to $1 free lanes of tenant $5 for $3 ms as holder $2, and those whose lease has run out, unless the database itself was
+// away ($6 when it last answered, $7 for how long it may be silent). A lane comes with its open turn's members, or with what waits.
 // Lanes whose next work a newer release wrote are left to it: claiming them only to give them back would keep it waiting.
 // Lanes go by the time they are due since. A turn whose holder died is due since long; it is put at the end first, else what
 // hung or killed its holder would be claimed before all others after every restart.
 import { statement } from '../database.ts'
 import { isReadable } from '../row-version.ts'
+import { mayTakeOver } from '../take-over.ts'
 import { storedAccess } from './stored-access.ts'
 
 /** Signals go before messages and have one format. */
@@ -50,7 +52,7 @@ with free as materialized (
     -- What was put at the end once is due since later than its lease has run out.
     l.turn_id is not null and l.lease_until is not null and l.next_at <= l.lease_until as is_left
   from lanes l
-  where l.tenant = $5 and l.pending > 0 and l.mode = 'active' and l.next_at <= now() and (l.lease_until is null or l.lease_until < now())
+  where l.tenant = $5 and l.pending > 0 and l.mode = 'active' and l.next_at <= now() and (l.lease_until is null or (l.lease_until < now() and ${mayTakeOver('$6', '$7')}))
     and ${isReadable(nextVersion)}${andAlso}
   order by l.next_at limit $1 for update skip locked
 ),
@@ -89,10 +91,10 @@ from (select count(*)::int as requeued from requeued) r
 
 export const claimLanes = statement('claim_lanes', claim(''))
 
-const listed = (key: string): string => `(array(select json_array_elements_text($6::text::json -> '${key}')))`
+const listed = (key: string): string => `(array(select json_array_elements_text($8::text::json -> '${key}')))`
 
 /**
- * $6 agents, connections and pairs of both (JSON) that hold all the slots they may. Commands for the gateway itself, such as
+ * $8 agents, connections and pairs of both (JSON) that hold all the slots they may. Commands for the gateway itself, such as
  * the one that stops a run, do not wait for them.
  */
 export const claimOtherLanes = statement(

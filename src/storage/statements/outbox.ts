@@ -2,6 +2,7 @@
 // $4 holder, $5 epoch. One row is one vendor call.
 import { statement } from '../database.ts'
 import { isReadable, rowVersion } from '../row-version.ts'
+import { mayTakeOver } from '../take-over.ts'
 import { iso, remembered } from './history.ts'
 import { isAsked, isOver, isShownDecided, memberFate, questionDecided, questionOf } from './questions.ts'
 
@@ -15,13 +16,13 @@ const nextVersion = `(
   where o.tenant = l.tenant and o.connection = l.connection and o.order_key = l.order_key and o.settled_at is null
   order by o.seq limit 1)`
 
-/** $1 how many, $2 holder, $3 lease in ms, $4 calls per lane, $5 tenant. */
+/** $1 how many, $2 holder, $3 lease in ms, $4 calls per lane, $5 tenant, $6 and $7 as for lanes of turns. */
 export const claimSends = statement(
   'claim_sends',
   `
 with free as materialized (
   select l.tenant, l.connection, l.order_key from send_lanes l
-  where l.tenant = $5 and l.pending > 0 and l.next_at <= now() and (l.lease_until is null or l.lease_until < now())
+  where l.tenant = $5 and l.pending > 0 and l.next_at <= now() and (l.lease_until is null or (l.lease_until < now() and ${mayTakeOver('$6', '$7')}))
     and ${isReadable(nextVersion)}
   order by l.next_at limit $1 for update skip locked
 ),
@@ -197,6 +198,12 @@ members as (
   from ended e where x.turn_id = e.id and x.state = 'in_turn'
 )
 select count(*)::int as settled, coalesce(bool_or(g.reason = 'decided_meanwhile'), false) as "isLate" from settled, given g`,
+)
+
+/** $1 tenant, $2 call, $3 epoch. How a call stands that this holder began: what became of a commit whose answer went missing. */
+export const callUnder = statement(
+  'call_under',
+  `select o.state, o.reason, o.settled_at is not null as "isSettled" from outbox o where o.tenant = $1 and o.id = $2 and o.epoch = $3`,
 )
 
 /** $6 delay in ms. */

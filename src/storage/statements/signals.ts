@@ -41,5 +41,5 @@ queued as (
   on conflict (conversation_id) do update set pending = lanes.pending + excluded.pending
   returning 1
 ),${withdrawQuestions({ from: 'expired', after: 'queued' })}
-select count(*)::int as fired from fired`,
+select count(*)::int as fired, (extract(epoch from now()) * 1000)::float8 as "databaseMs" from fired`,
 )

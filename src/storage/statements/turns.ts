@@ -295,7 +295,7 @@ freed as (
 select count(*)::int as held from lane`,
 )
 
-/** $1 holds as JSON, $2 holder, $3 lease in ms. */
+/** $1 holds as JSON, $2 holder, $3 lease in ms. Counted from when it is written: it may have waited for a lock or a frozen server. */
 export const renewLanes = statement(
   'renew_lanes',
   `
@@ -304,9 +304,9 @@ locked as materialized (
   select l.conversation_id from lanes l join asked a on l.conversation_id = a."conversationId" and l.epoch = a.epoch
   where l.holder = $2 order by l.conversation_id for update of l
 )
-update lanes l set lease_until = now() + $3::float8 * interval '1 ms' from locked
+update lanes l set lease_until = clock_timestamp() + $3::float8 * interval '1 ms' from locked
 where l.conversation_id = locked.conversation_id
-returning l.conversation_id as "conversationId"`,
+returning l.conversation_id as "conversationId", (extract(epoch from now()) * 1000)::float8 as "databaseMs"`,
 )
 
 /** First half of a repair: lock; the count must be read by a later statement, whose snapshot sees what the lock waited for. */
