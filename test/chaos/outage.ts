@@ -1,9 +1,11 @@
 // outage: the database stops, freezes or locks a hot table for seconds while messages keep coming. Refused in time, red in
-// time, nothing acknowledged missing, memory bounded, and back without anybody's help.
+// time, nothing acknowledged missing, memory bounded, and back without anybody's help. The gateway lives throughout, so no result that
+// it held is thrown away: every message has its effect once and its reply once, and nothing ends unknown.
 import { startPostgresServer } from '../setup/postgres-server.ts'
 import { audit } from './audit.ts'
 import { type CrashTest, check, delay, eventually, fact, type Line, type Scale, zero } from './crash-test.ts'
 import type { GatewayProcess } from './gateway-process.ts'
+import type { Ledger } from './ledger.ts'
 import { type Outage, outagesOf } from './outages.ts'
 import { keyOf, type Platform, type Update } from './platform.ts'
 import { createScene, type Scene } from './scene.ts'
@@ -15,7 +17,7 @@ import { memoryInUse, type VitalSigns, watchVitalSigns } from './vital-signs.ts'
  * its refusals were seen, and times are judged by bars that only a hang would miss.
  */
 const sizes = {
-  ci: { outageMs: 3000, calmMs: 500, conversations: 8, heavy: 8, answerMs: 20_000, backMs: 60_000 },
+  ci: { outageMs: 4500, calmMs: 500, conversations: 8, heavy: 8, answerMs: 20_000, backMs: 60_000 },
   full: { outageMs: 5000, calmMs: 2000, conversations: 40, heavy: 250, answerMs: 2500, backMs: 5000 },
 } as const
 const maxOutageMs = { ci: 40_000, full: 5000 } as const
@@ -37,9 +39,12 @@ export const outage: CrashTest = async (options) => {
       connections: [
         { id: 'client-id', sendClass: 'client-id' },
         { id: 'lookup', sendClass: 'lookup' },
+        // Nothing that is unknown here is ever found out.
+        { id: 'none', sendClass: 'none' },
       ],
       leaseMs: 3000,
-      toolLatencyMs: 5,
+      // So that some results are always on their way when it happens.
+      toolLatencyMs: 200,
       patienceMs: 30_000,
       retryMs: 200,
       maxInFlight: 256,
@@ -61,11 +66,13 @@ export const outage: CrashTest = async (options) => {
     const isQuiet = await scene.settle(120_000)
     await signs.stop()
     const audited = await audit(scene)
+    const inHand = await resultsInHand(scene, audited.ledger)
     await gateway.stop()
     return [
       ...lines,
       check('everything came to an end', isQuiet ? 'yes' : 'no', 'yes', isQuiet),
       ...bystanders(scene.platform),
+      ...inHand,
       ...audited.lines,
     ]
   } finally {
@@ -96,7 +103,7 @@ function startLoad(scene: Scene, size: Size): Load {
 }
 
 function updateOf(conversation: string, number: number): Update {
-  const connection = number % 2 === 0 ? 'client-id' : 'lookup'
+  const connection = ['client-id', 'lookup', 'none'][number % 3] ?? 'none'
   return {
     connection,
     conversation,
@@ -210,6 +217,21 @@ function memory(outage: Outage, before: number, after: number, scale: Scale): re
   const [name, grown] = [`${outage.name}: megabytes held in addition`, after - before]
   if (scale === 'ci') return [fact(name, grown)]
   return [check(name, `${grown}, to ${before}`, `<= ${maxHeldMegabytes}`, grown <= maxHeldMegabytes)]
+}
+
+/** What the gateway was told by the tool and the vendors, and what it made of that. */
+async function resultsInHand({ platform, tool, operator }: Scene, { deadReason }: Ledger): Promise<readonly Line[]> {
+  const acted = new Set(tool.effects.map(keyOf))
+  const idle = [...platform.acknowledged].filter((key) => !acted.has(key))
+  const because = (code: string) => [...deadReason.values()].filter((reason) => reason === code).length
+  const unknown = (await operator.failedDeliveries()).filter(({ state }) => state === 'unknown')
+  return [
+    zero('results thrown away: tool_outcome_unknown', because('tool_outcome_unknown')),
+    zero('results thrown away: delivery_unknown', because('delivery_unknown')),
+    zero('results thrown away: deliveries listed as unknown', unknown.length),
+    zero('messages that ended dead', deadReason.size),
+    zero('messages without their effect', idle.length),
+  ]
 }
 
 /** Over the whole run: nothing but 2xx and 503, and always an answer. */

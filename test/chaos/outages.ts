@@ -18,6 +18,7 @@ const lockedTables = { ci: ['lanes'], full: ['inbox', 'lanes'] } as const
 export function outagesOf(server: PostgresServer, databaseUrl: string, scale: Scale): readonly Outage[] {
   return [
     { name: 'stopped', slug: 'stopped', begin: server.halt, end: server.restart, isTotal: true },
+    { name: 'killed', slug: 'killed', begin: server.crash, end: server.restart, isTotal: true },
     { name: 'frozen with SIGSTOP', slug: 'frozen', begin: server.freeze, end: server.thaw, isTotal: true },
     ...lockedTables[scale].map((table) => lockOf(databaseUrl, table)),
   ]

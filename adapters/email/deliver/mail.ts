@@ -35,7 +35,9 @@ export function deliverMail(
     try {
       // What comes back then goes to whoever carries it, not to an address of ours.
       if (way === undefined && deps.carrier !== undefined) return await sendBound(deps.carrier, mail, attempt)
-      await noteDelivery(deps.notes, attempt.clientId, call.to[0]?.address ?? '')
+      const noting = noteDelivery(deps.notes, attempt.clientId, call.to[0]?.address ?? '')
+      // Nothing has left yet: while the database is away it is tried again.
+      if (!(await noting.then(isDone, isNotDone))) return { kind: 'retry', reason: 'delivery_not_noted' }
       keys ??= dkimKeys(settings)
       const signers = await keys
       const raw = await signMail(await composeMail(mail), signers, { domain: settings.domain, at: mail.at })
@@ -51,6 +53,9 @@ export function deliverMail(
     }
   }
 }
+
+const isDone = (): boolean => true
+const isNotDone = (): boolean => false
 
 const paused = { afterMs: pauseMs, scope: 'connection' } as const
 
