@@ -6,6 +6,7 @@ import { type HeldLane, type NewTurn, noGround, type TurnStore } from '../../../
 import { statement } from '../../../src/storage/database.ts'
 import { createInboxStore } from '../../../src/storage/inbox-store.ts'
 import { createJournalStore } from '../../../src/storage/journal-store.ts'
+import { createTakeOver } from '../../../src/storage/take-over.ts'
 import { createTurnStore } from '../../../src/storage/turn-store.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { silentEnd } from '../../doubles/turn-end.ts'
@@ -101,6 +102,24 @@ describeOnDatabase('the turn queue', (database) => {
     expect(await claimedBeside({ connections: ['c/x'] })).toEqual(['stop', 'ya', 'yb'])
     expect(await claimedBeside({ agents: ['a'], connections: ['c/x'] })).toEqual(['stop', 'yb'])
     expect(await claimedBeside({})).toEqual(['stop', 'xa', 'xb', 'ya', 'yb'])
+  })
+
+  test('leaves expired lanes alone while the database was away from a worker, and gives it free ones', async () => {
+    await fill('c1.a')
+    const held = await claimOne(workerA())
+    await database().query(expire, [])
+    await fill('c2.a')
+    const takeOver = createTakeOver({ leaseMs: 60_000, pollMs: 1_000 })
+    const cutOff = createTurnStore(database(), { holder: 'b', leaseMs: 60_000, tenant: 'default', takeOver })
+    // It last heard from the database a minute ago, by the database's own time: its claim may have been frozen since.
+    takeOver.seen(Date.now() - 60_000)
+    expect((await cutOff.claim(10)).map((each) => each.messages[0]?.messageId)).toEqual(['c2.a'])
+    expect(await workerA().renew([held])).toEqual(new Set([held.conversationId]))
+    await database().query(expire, [])
+    const steady = createTakeOver({ leaseMs: 60_000, pollMs: 1_000 })
+    steady.seen(Date.now())
+    const other = createTurnStore(database(), { holder: 'c', leaseMs: 60_000, tenant: 'default', takeOver: steady })
+    expect(await other.claim(10)).toHaveLength(2)
   })
 
   test('lets a worker that lost its lane write nothing at all', async () => {
