@@ -25,6 +25,9 @@ export type InvocationOptions = {
 
 export type Invocation = Assembled & { readonly database: Database; readonly end: () => Promise<void> }
 
+/** Shortly before the platform ends an invocation: what the database has not taken by then is said. */
+const giveUpMs = 14 * 60_000
+
 export function openInvocation(config: Config, options: InvocationOptions): Invocation {
   const database = openHyperdrive(options)
   const { log, onWork, failpoint, files, carrier, issuerMemory } = options
@@ -42,13 +45,16 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
     ...(onWork === undefined ? {} : { onWork }),
     ...(failpoint === undefined ? {} : { failpoint }),
   })
+  const over = setTimeout(assembled.deps.results.giveUp, giveUpMs)
   const end = async (): Promise<void> => {
     await assembled.deps.signs.rest(2_000)
+    clearTimeout(over)
     assembled.stop()
     await database.close()
   }
   const problem = assembled.gateway.connections.map(needsToStay).find((each) => each !== undefined)
   if (problem === undefined) return { ...assembled, database, end }
+  clearTimeout(over)
   assembled.stop()
   throw new GatewayError('config_invalid', problem)
 }
