@@ -127,7 +127,9 @@ describeInWorkerd('an invocation in workerd', () => {
       expect(keys).toHaveLength(idempotent ? 2 : 1)
       expect(new Set(keys).size).toBe(1)
       const answers = await sentTo(chat)
-      expect(answers).toEqual([idempotent ? 'ordered' : expect.stringContaining('cannot tell whether this took effect')])
+      expect(answers).toEqual([
+        idempotent ? 'ordered' : expect.stringContaining('cannot tell whether this took effect'),
+      ])
     }
   })
 
