@@ -1,19 +1,29 @@
-// What may be said of an exception: a code, its class, and the line that threw it. Its message may quote anything.
-import { isGatewayError } from './errors.ts'
+// What may be said of an exception: a code, its class, and the line that threw it; of a failed statement its name and SQLSTATE. Its
+// message may quote anything.
+import { type GatewayError, isGatewayError } from './errors.ts'
 import type { LogFacts } from './log.ts'
 
 const className = /^[A-Za-z_$][\w$]{0,59}$/
 const frame = /^ {4}at (?:.{1,120} \()?((?:file:\/\/)?[^\s()]{1,300}:\d{1,7}:\d{1,7})\)?$/
 
-export function failureFacts(error: unknown, otherwise: string): Pick<LogFacts, 'code' | 'error' | 'at' | 'length'> {
-  const code = isGatewayError(error) ? error.code : otherwise
-  if (isGatewayError(error)) {
-    const { length } = error.details
-    return { code, ...(typeof length === 'number' ? { length } : {}) }
-  }
+type FailureFacts = Pick<LogFacts, 'code' | 'error' | 'at' | 'length' | 'statement' | 'sqlstate'>
+
+export function failureFacts(error: unknown, otherwise: string): FailureFacts {
+  if (isGatewayError(error)) return { code: error.code, ...failureDetails(error) }
+  const code = otherwise
   if (!(error instanceof Error)) return { code }
   const at = thrownAt(error)
   return { code, error: className.test(error.name) ? error.name : 'Error', ...(at === undefined ? {} : { at }) }
+}
+
+/** Without statement and state a full disk, a missing connection and a database that only reads look alike. */
+function failureDetails({ details }: GatewayError): Pick<LogFacts, 'length' | 'statement' | 'sqlstate'> {
+  const { length, statement, sqlstate } = details
+  return {
+    ...(typeof length === 'number' ? { length } : {}),
+    ...(typeof statement === 'string' ? { statement } : {}),
+    ...(typeof sqlstate === 'string' && sqlstate !== '' ? { sqlstate } : {}),
+  }
 }
 
 /** The topmost line of the stack, which begins after the message: a message may look like a stack itself. */

@@ -1,7 +1,18 @@
 // The log as the stages see it: an event name and facts from a closed list. Never a body, a token, a name or an address.
 
 /** Facts whose values are codes: anything that is none is not shown. */
-const codeFields = ['state', 'outcome', 'reason', 'code', 'next', 'error', 'hook', 'database'] as const
+const codeFields = [
+  'state',
+  'outcome',
+  'reason',
+  'code',
+  'next',
+  'error',
+  'hook',
+  'database',
+  'statement',
+  'sqlstate',
+] as const
 const plainFields = [
   'trace',
   'connection',

@@ -47,7 +47,7 @@ export async function receiveArrival(
 export function failure(deps: Pick<AppDeps, 'log' | 'newTrace'>, error: unknown): TransportAnswer {
   const trace = deps.newTrace()
   if (isGatewayError(error)) {
-    deps.log.warn('request_failed', { code: error.code, trace })
+    deps.log.warn('request_failed', { ...failureFacts(error, 'internal'), trace })
     return failureAnswer(error.code, error.message, trace)
   }
   deps.log.error('request_crashed', { ...failureFacts(error, 'internal'), trace })

@@ -1,7 +1,7 @@
 // Callers of the operator's routes who were turned away: counted, logged, remembered for a while, and at most one line a
 // minute and kind in the audit log, with how many they were. A write per forged request would be an invitation.
 import type { Context, Next } from 'hono'
-import { isGatewayError } from '../contract/index.ts'
+import { failureFacts, isGatewayError } from '../contract/index.ts'
 import type { AppDeps } from './deps.ts'
 import { traced } from './status.ts'
 
@@ -27,7 +27,9 @@ export async function noteRefusedCallers(deps: Deps, context: Context, next: Nex
   if (count === undefined) return
   const line = { action: 'caller.admit', outcome: 'refused', code: reason, traceId: trace, detail: { count } }
   // Whoever was refused is refused, whether or not it can be written down.
-  await deps.audit.record(line).catch(() => deps.log.warn('audit_failed', { trace, code: 'storage_unavailable' }))
+  await deps.audit
+    .record(line)
+    .catch((error) => deps.log.warn('audit_failed', { trace, ...failureFacts(error, 'internal') }))
 }
 
 /** `forbidden` also says that a valid token decided wrongly about something of its own; only the door counts here. */

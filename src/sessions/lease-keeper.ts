@@ -4,7 +4,7 @@
 //   expired   not renewed in time, because the database was away or this process was frozen; the lane may still be ours, nothing begins
 //             until it is renewed under the same epoch, and what is in hand is kept
 //   lost      the database says that another epoch has the lane: what runs under it stops
-import { GatewayError, type Log } from '../contract/index.ts'
+import { failureFacts, GatewayError, type Log } from '../contract/index.ts'
 import type { Hold, TurnStore } from './turn-store.ts'
 
 export type Lease = {
@@ -123,8 +123,8 @@ function startRenewals({ turns, leaseMs, monotonicMs, log }: LeaseKeeperDeps, { 
     rounds += 1
     try {
       await renew()
-    } catch {
-      if (!isRetry) log.warn('lease_renewal_failed', { held: all.size })
+    } catch (error) {
+      if (!isRetry) log.warn('lease_renewal_failed', { ...failureFacts(error, 'internal'), held: all.size })
     } finally {
       rounds -= 1
     }

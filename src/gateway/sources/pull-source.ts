@@ -1,5 +1,11 @@
 // One hold of one source: batches are received in order, committed, and only then is the place moved and the platform told.
-import { GatewayError, isGatewayError, type RawArrival, type TransportAnswer } from '../../contract/index.ts'
+import {
+  failureFacts,
+  GatewayError,
+  isGatewayError,
+  type RawArrival,
+  type TransportAnswer,
+} from '../../contract/index.ts'
 import type { SourceHold, SourceStore } from '../../inbound/source-store.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import type { Received } from '../receive.ts'
@@ -56,7 +62,7 @@ async function take(deps: PullDeps, at: GatewayConnection, arrival: RawArrival):
     return deps.answerOf(at, received)
   } catch (error) {
     if (!isGatewayError(error, 'storage_refused_row')) throw error
-    deps.log.error('source_skipped', { connection: at.key, code: error.code })
+    deps.log.error('source_skipped', { connection: at.key, ...failureFacts(error, 'internal') })
     return deps.refusal(error)
   }
 }
