@@ -30,6 +30,7 @@ import { nodeHmac } from './node/node-hmac.ts'
 import { openDatabase } from './node/open-database.ts'
 import { openFiles } from './node/open-files.ts'
 import { rawUrlOf } from './node/raw-url-of.ts'
+import { createProbe, nodeReadiness, type Probe, probingAfterFailure } from './node/readiness.ts'
 import { readSealKeys } from './node/seal-key.ts'
 import { createWaysIn, type WaysIn } from './node/ways-in.ts'
 import { explain } from './operator/explain.ts'
@@ -42,7 +43,6 @@ import { createDeliveryStore, createReceiptStore } from './storage/receipt-store
 import { createReplayStore } from './storage/replay-store.ts'
 import { createSessionDeskStore } from './storage/session-desk-store.ts'
 import { createSessionStore } from './storage/session-store.ts'
-import { probe } from './storage/statements/probe.ts'
 import { createThreadStore } from './storage/thread-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
 import { createVitalsStore } from './storage/vitals-store.ts'
@@ -80,8 +80,6 @@ const signsFreshMs = 1_000
 /** A little more than the statement's own deadline, for connections that hang. */
 const signsLateMs = 2_500
 const portsLateMs = 5_000
-/** A loop that says nothing for so long hangs or has died. */
-const loopPatienceMs = 15_000
 
 export async function startNode(options: StartOptions): Promise<RunningGateway> {
   const { config } = options
@@ -99,13 +97,14 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     // First of all, since the port may be ours to choose: handles of files name it. Until there is an app, callers wait.
     await listenOn(server, config)
     const files = await openFiles(config, addressOf(server, config))
+    const probe = createProbe(opened.database, config.tenant)
     assembled = assemble(config, opened.database, {
-      ...(await nodeRuntime(options)),
+      ...(await nodeRuntime(options, probe)),
       ...{ meter, files, firstToken: admin.token },
     })
     const rejections = createRejections()
     waysIn = createWaysIn(assembled, rejections)
-    const parts = { meter, rejections, signs: waysIn.signs }
+    const parts = { meter, rejections, probe, ...waysIn.signs }
     openDoors({ ...appDeps(options, assembled, opened.database, parts), adminToken: admin.token })
   } catch (error) {
     // What was begun would keep the process alive without serving anybody.
@@ -160,10 +159,11 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
   try {
     const meter = createNodeMeter()
     const files = await openFiles(config, `http://${hostIn(config)}:${config.port}`)
-    const assembled = assemble(config, opened.database, { ...(await nodeRuntime(options)), files })
+    const probe = createProbe(opened.database, config.tenant)
+    const assembled = assemble(config, opened.database, { ...(await nodeRuntime(options, probe)), files })
     // Whoever may open the database is its operator already; there is no other caller.
     const app = createApp({
-      ...appDeps(options, assembled, opened.database, { meter, rejections: createRejections(), signs: {} }),
+      ...appDeps(options, assembled, opened.database, { meter, rejections: createRejections(), probe }),
       adminToken,
       isLoopback: () => true,
     })
@@ -181,7 +181,7 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
   }
 }
 
-async function nodeRuntime({ config, log, failpoint }: StartOptions): Promise<Runtime> {
+async function nodeRuntime({ config, log, failpoint }: StartOptions, probe: Probe): Promise<Runtime> {
   const monotonicMs = (): number => performance.now()
   await prepareFencedFetch()
   return {
@@ -196,22 +196,24 @@ async function nodeRuntime({ config, log, failpoint }: StartOptions): Promise<Ru
     createToolServers: (deps) => createToolServers({ ...deps, connect: createMcpConnect(deps.fetch) }),
     // After the sockets that are ready have been read.
     committer: (store) =>
-      createGroupCommit(store, defaultLimits, () => new Promise((resolve) => setImmediate(resolve))),
+      createGroupCommit(
+        probingAfterFailure(store, probe),
+        defaultLimits,
+        () => new Promise((resolve) => setImmediate(resolve)),
+      ),
     log,
     ...(failpoint === undefined ? {} : { failpoint }),
   }
 }
 
-type AppParts = Pick<AppDeps, 'rejections'> & {
-  readonly meter: NodeMeter
-  readonly signs: Pick<ReadinessDeps, 'sources' | 'listeners'>
-}
+type AppParts = { readonly meter: NodeMeter } & Pick<AppDeps, 'rejections'> &
+  Pick<ReadinessDeps, 'probe' | 'sources' | 'listeners'>
 
 function appDeps(
   { config, log, failpoint }: StartOptions,
   assembled: Assembled,
   database: Database,
-  { meter, rejections, signs }: AppParts,
+  { meter, rejections, ...signs }: AppParts,
 ): Omit<AppDeps, 'adminToken'> {
   const agents = config.agents.map((agent) => agent.slug)
   const { deps, gateway } = assembled
@@ -219,17 +221,7 @@ function appDeps(
   const sessions = createSessionStore(database, config.tenant)
   const vitals = createVitalsStore(database, config.tenant)
   const readSigns = cached(signsFreshMs, deps.monotonicMs, () => inTime(signsLateMs, vitals.read()))
-  const readiness: ReadinessDeps = {
-    probe: () => database.accepting.query(probe, []),
-    isCommitAnswered: deps.committer.isAnswered,
-    readSigns,
-    loops: () => ({ ...gateway.pumpAges(), leases: deps.leases.ageMs() }),
-    slots: gateway.slots,
-    connections: gateway.connections.map((each) => each.key),
-    ...signs,
-    monotonicMs: deps.monotonicMs,
-    patienceMs: Math.max(loopPatienceMs, deps.turnPolicy.leaseMs),
-  }
+  const readiness = nodeReadiness(assembled, { ...signs, database, readSigns })
   return {
     gateway,
     agents: config.agents,

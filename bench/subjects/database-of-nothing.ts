@@ -12,6 +12,7 @@ export function databaseOfNothing(): Database {
   }
   return {
     isShared: true,
+    faults: () => [],
     ...sql,
     accepting: sql,
     observing: sql,

@@ -16,10 +16,12 @@ export function addHealthRoutes(app: Hono, deps: AppDeps): void {
 
 async function readyz(deps: AppDeps, context: Context): Promise<Response> {
   const { problems, detail } = await deps.readReadiness()
-  const shown = (await mayLook(deps, context)) ? detail : {}
+  const isShown = await mayLook(deps, context)
+  const shown = isShown ? detail : {}
   const [first] = problems
   if (first === undefined) return answer(json(200, { status: 'ready', ...shown }))
-  return answer(notReady(first, { status: 'not_ready', problems, ...shown }))
+  const told = isShown ? problems : problems.map(({ code, remedy }) => ({ code, remedy }))
+  return answer(notReady(first, { status: 'not_ready', problems: told, ...shown }))
 }
 
 async function metrics(deps: AppDeps, context: Context): Promise<Response> {

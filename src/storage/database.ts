@@ -1,5 +1,6 @@
 // The database as the stores see it: named statements, short transactions, a wake-up. A direct connection and Hyperdrive implement it.
 import { GatewayError } from '../contract/index.ts'
+import type { StorageFault } from '../vitals/readiness.ts'
 
 /** A statement with the name that failpoints, logs and errors use. Never contains a value. */
 export type Statement = { readonly name: string; readonly text: string }
@@ -19,6 +20,8 @@ export interface Database extends Sql {
   readonly observing: Sql
   /** Nothing but SQL may be awaited inside `work`. */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>
+  /** What keeps failing now, on the connections that accept and on those that work; empty while all is well. */
+  readonly faults: () => readonly StorageFault[]
   /** True where other processes may be listening and want a NOTIFY. */
   readonly isShared: boolean
   /** Tells what others have left to do; nothing that this process said itself, since its own bells rang already. */
@@ -42,8 +45,11 @@ export interface Driver {
   script(statement: Statement): Promise<unknown>
 }
 
+/** Told of every statement how it ended. */
+export type Outcomes = { readonly succeeded: () => void; readonly failed: (error: GatewayError) => void }
+
 /** A driver's statements as ours: named in failpoints, its errors translated, a lost race run again. */
-export function createSql(driver: Driver, failpoint: Failpoint | undefined): Sql {
+export function createSql(driver: Driver, failpoint: Failpoint | undefined, outcomes?: Outcomes): Sql {
   return {
     async script(asked) {
       try {
@@ -54,7 +60,8 @@ export function createSql(driver: Driver, failpoint: Failpoint | undefined): Sql
     },
     async query<Row>(asked: Statement, params: readonly Param[]): Promise<readonly Row[]> {
       await failpoint?.(`before:${asked.name}`)
-      const rows = await attempt<Row>(driver, asked, params, 3)
+      const rows = await attempt<Row>(driver, asked, params, { triesLeft: 3, outcomes })
+      outcomes?.succeeded()
       await failpoint?.(`after:${asked.name}`, rows.length)
       return rows
     },
@@ -65,13 +72,16 @@ async function attempt<Row>(
   driver: Driver,
   asked: Statement,
   params: readonly Param[],
-  triesLeft: number,
+  { triesLeft, outcomes }: { readonly triesLeft: number; readonly outcomes: Outcomes | undefined },
 ): Promise<readonly Row[]> {
   try {
     return await driver.run<Row>(asked, params)
   } catch (error) {
-    if (isTransientConflict(error) && triesLeft > 0) return attempt(driver, asked, params, triesLeft - 1)
-    throw storageError(asked.name, error)
+    if (isTransientConflict(error) && triesLeft > 0)
+      return attempt(driver, asked, params, { triesLeft: triesLeft - 1, outcomes })
+    const failure = storageError(asked.name, error)
+    outcomes?.failed(failure)
+    throw failure
   }
 }
 
@@ -79,13 +89,32 @@ async function attempt<Row>(
 export function storageError(name: string, error: unknown): GatewayError {
   const code = errorCode(error)
   const kind = storageErrorCode(code)
-  const advice =
-    kind === 'storage_unavailable' ? 'check that the database is up and its address is right' : 'see the database log'
+  const advice = kind === 'storage_unavailable' ? storageRemedy(code) : 'see the database log'
   return new GatewayError(kind, `[storage] ${name} failed (${code || 'no code'}); ${advice}`, {
     retryable: kind === 'storage_unavailable',
     details: { statement: name, sqlstate: code },
     cause: redactedCause(error),
   })
+}
+
+/** PostgreSQL Appendix A: error codes. Those that an operator can do something about. */
+const remedies: Readonly<Record<string, string>> = {
+  '08P01': 'a pooler refuses our session settings; list them in its ignore_startup_parameters, see docs/operating.md',
+  '25006': 'the database only reads; make it writable or point DATABASE_URL at the primary, it goes on by itself then',
+  '26000': 'a pooler in transaction mode parts statements from their session; use its session mode or a direct address',
+  '28P01': 'the database refuses the password; correct DATABASE_URL',
+  '3D000': 'there is no such database; correct DATABASE_URL or create it',
+  '42501': 'the role lacks a right; let it own the tables',
+  '53100': 'the disk of the database is full; make room, it goes on by itself then',
+  '53200': 'the database server has no memory left; give it more or lower its load',
+  '53300':
+    'the database has no connections left; end other clients or raise max_connections, it goes on by itself then',
+  '57014': 'the statement took too long; look at the locks and the load of the database',
+}
+
+/** What to do about a failure that no row is to blame for. */
+export function storageRemedy(sqlstate: string): string {
+  return remedies[sqlstate] ?? 'check that the database is up and its address is right'
 }
 
 /** Deadlock and serialization faults: the statement did nothing and may simply run again. */

@@ -21,10 +21,15 @@ export function openHyperdrive(options: HyperdriveOptions): Database {
     prepare: true,
     fetch_types: false,
   })
-  const sql = createSql(createPostgresDriver(client), options.failpoint)
+  const sql = createSql(
+    createPostgresDriver(() => client),
+    options.failpoint,
+  )
   return {
     // Gateways on Node may share the database, and they listen.
     isShared: true,
+    // An invocation is over before anything could be said to keep failing.
+    faults: () => [],
     ...sql,
     accepting: withDeadline(sql, acceptDeadlineMs),
     observing: withDeadline(sql, acceptDeadlineMs),

@@ -42,7 +42,10 @@ export async function inCopyTransaction<T>(
     return await new Promise<T>((resolve, reject) => {
       const isolation = mode === 'snapshot' ? 'isolation level repeatable read read only' : ''
       const run = async (tx: postgres.TransactionSql): Promise<void> => {
-        const sql = createSql(createPostgresDriver(tx), undefined)
+        const sql = createSql(
+          createPostgresDriver(() => tx),
+          undefined,
+        )
         const copying: CopySql = {
           ...sql,
           copyOut: (table) => copyOut(tx, table),

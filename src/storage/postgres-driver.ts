@@ -1,16 +1,17 @@
 // How postgres.js runs our statements, alike on a direct connection and through a pool.
 import type postgres from 'postgres'
 import { isGatewayError } from '../contract/index.ts'
-import { createSql, type Driver, type Failpoint, type Sql, storageError } from './database.ts'
+import { createSql, type Driver, type Failpoint, type Outcomes, type Sql, storageError } from './database.ts'
 
 export type PostgresClient = postgres.Sql<Record<string, never>>
 
-export function createPostgresDriver(client: { unsafe: PostgresClient['unsafe'] }): Driver {
+/** `client` is asked for every statement: a pool may have been made anew. */
+export function createPostgresDriver(client: () => { unsafe: PostgresClient['unsafe'] }): Driver {
   return {
     run: async (statement, params) =>
       // Rows come back as the statement's own columns; the store that wrote the statement states their type.
-      (await client.unsafe(statement.text, [...params], { prepare: true })) as unknown as never,
-    script: async (statement) => client.unsafe(statement.text).simple(),
+      (await client().unsafe(statement.text, [...params], { prepare: true })) as unknown as never,
+    script: async (statement) => client().unsafe(statement.text).simple(),
   }
 }
 
@@ -18,10 +19,23 @@ export async function runTransaction<T>(
   client: PostgresClient,
   failpoint: Failpoint | undefined,
   work: (sql: Sql) => Promise<T>,
+  outcomes?: Outcomes,
 ): Promise<T> {
   try {
-    return (await client.begin((tx) => work(createSql(createPostgresDriver(tx), failpoint)))) as T
+    return (await client.begin((tx) =>
+      work(
+        createSql(
+          createPostgresDriver(() => tx),
+          failpoint,
+          outcomes,
+        ),
+      ),
+    )) as T
   } catch (error) {
-    throw isGatewayError(error) ? error : storageError('transaction', error)
+    if (isGatewayError(error)) throw error
+    // To begin or to commit.
+    const failure = storageError('transaction', error)
+    outcomes?.failed(failure)
+    throw failure
   }
 }

@@ -1,7 +1,9 @@
 // PostgreSQL through postgres.js: the driver that replicas share.
 import postgres from 'postgres'
 import { createSql, type Database, type Failpoint, type WakingWork } from './database.ts'
+import { createFaultWatch, type FaultWatch } from './fault-watch.ts'
 import { createPostgresDriver, type PostgresClient, runTransaction } from './postgres-driver.ts'
+import { openPool, type PostgresPool } from './postgres-pool.ts'
 
 const wakeChannel = 'parley_wake'
 
@@ -16,8 +18,8 @@ const smallPlans = { ...steadyPlans, enable_hashjoin: 'off', enable_mergejoin: '
 
 const observeDeadlineMs = 2_000
 
-/** Said along with every NOTIFY, so that its sender can leave it alone; a pooler in between may drop it. */
-const senderSetting = 'parley.sender'
+/** A connection lives for minutes, not for the life of the process: settings of a role or a database reach it, and a proxy is rid of it. */
+const lifetimeSeconds = 15 * 60
 
 export type PostgresOptions = {
   /** `?host=/folder` names a folder with a unix socket, as for libpq. */
@@ -33,43 +35,54 @@ export type PostgresOptions = {
 export function openPostgres(options: PostgresOptions): Database {
   // The driver's own pause grows to twenty seconds; a database that is back should find us back within one.
   const backoff = (tries: number): number => Math.min(1, 0.05 * 2 ** tries)
-  // The driver asks for array types on every new connection and lets that question fail unheard when the connection
-  // breaks, which would end the process. Our statements return no arrays.
-  const types = { fetch_types: false } as const
   const { url, ...socket } = splitSocket(options.url)
   const common = {
-    ...types,
     ...socket,
+    // The driver asks for array types on every new connection and lets that question fail unheard when the connection
+    // breaks, which would end the process. Our statements return no arrays.
+    fetch_types: false,
     onnotice: () => {},
     connect_timeout: 5,
     idle_timeout: 0,
+    max_lifetime: lifetimeSeconds,
     prepare: true,
     backoff,
   } as const
-  const sender = crypto.randomUUID()
-  const plans = { ...smallPlans, [senderSetting]: sender }
-  const client = postgres(url, { ...common, max: options.maxConnections ?? 10, connection: plans })
-  const acceptClient = postgres(url, {
-    ...common,
-    max: options.acceptConnections ?? 2,
-    connection: { ...steadyPlans, [senderSetting]: sender, statement_timeout: options.acceptDeadlineMs ?? 2000 },
-  })
+  // Said along with every NOTIFY, so that its sender can leave it alone. Poolers know this setting, and hand it on.
+  const sender = `parley-${crypto.randomUUID()}`
+  const named = { application_name: sender }
+  const work = openPool(() =>
+    postgres(url, { ...common, max: options.maxConnections ?? 10, connection: { ...smallPlans, ...named } }),
+  )
+  const accept = openPool(() =>
+    postgres(url, {
+      ...common,
+      max: options.acceptConnections ?? 2,
+      connection: { ...steadyPlans, ...named, statement_timeout: options.acceptDeadlineMs ?? 2000 },
+    }),
+  )
   // Connects when first used, and goes when nobody looks any more.
   const observer = postgres(url, {
     ...common,
     max: 1,
     idle_timeout: 120,
-    connection: { ...steadyPlans, statement_timeout: observeDeadlineMs },
+    connection: { ...steadyPlans, ...named, statement_timeout: observeDeadlineMs },
   })
   // LISTEN needs a connection of its own: a pooled one would lose its subscription.
   let listener: PostgresClient | undefined
+  const working = watchPool(work)
+  const accepting = watchPool(accept)
 
   return {
     isShared: options.isShared ?? true,
-    ...createSql(createPostgresDriver(client), options.failpoint),
-    accepting: createSql(createPostgresDriver(acceptClient), options.failpoint),
-    observing: createSql(createPostgresDriver(observer), options.failpoint),
-    transaction: (work) => runTransaction(client, options.failpoint, work),
+    faults: () => [accepting.fault(), working.fault()].filter((fault) => fault !== undefined),
+    ...createSql(createPostgresDriver(work.client), options.failpoint, working),
+    accepting: createSql(createPostgresDriver(accept.client), options.failpoint, accepting),
+    observing: createSql(
+      createPostgresDriver(() => observer),
+      options.failpoint,
+    ),
+    transaction: (steps) => runTransaction(work.client(), options.failpoint, steps, working),
     async listen(onWake) {
       // No other process has work to announce.
       if (options.isShared === false) return async () => {}
@@ -83,9 +96,13 @@ export function openPostgres(options: PostgresOptions): Database {
       return () => subscription.unlisten()
     },
     async close() {
-      await Promise.all([client, acceptClient, observer, listener].map((each) => each?.end({ timeout: 2 })))
+      await Promise.all([work.close(), accept.close(), observer.end({ timeout: 2 }), listener?.end({ timeout: 2 })])
     },
   }
+}
+
+function watchPool({ renew }: PostgresPool): FaultWatch {
+  return createFaultWatch({ monotonicMs: () => performance.now(), renewConnections: renew })
 }
 
 /** The driver takes a socket as an option of its own, and would send `host` to the server as a setting. */

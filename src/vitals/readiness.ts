@@ -1,12 +1,19 @@
 // Whether messages can be stored and are being worked on here, with the reasons why not. Silence of a channel is shown, not judged.
-import type { PumpName } from '../contract/index.ts'
+import { isGatewayError, type PumpName } from '../contract/index.ts'
 import { inTime } from './in-time.ts'
 import { isStandstill, type SlotUse } from './slot-use.ts'
 import type { VitalSign } from './vitals-store.ts'
 
-export type ProblemCode = 'storage_unavailable' | 'storage_hangs' | 'pump_stalled' | 'leases_stalled' | 'slots_full'
+export type ProblemCode =
+  | 'storage_unavailable'
+  | 'storage_hangs'
+  | 'pump_stalled'
+  | 'leases_stalled'
+  | 'slots_full'
+  | 'connection_failing'
 
-export type Problem = { readonly code: ProblemCode; readonly remedy: string }
+/** `connection` is for those who may see names. */
+export type Problem = { readonly code: ProblemCode; readonly remedy: string; readonly connection?: string }
 
 /** Ages in seconds by the database's clock; null where there is nothing. */
 export type ConnectionVitals = {
@@ -19,11 +26,16 @@ export type ConnectionVitals = {
   readonly oldestDueCallAge: number | null
 }
 
+/** A statement that keeps failing, the SQLSTATE, and what to do about it. */
+export type StorageFault = { readonly statement: string; readonly sqlstate: string; readonly remedy: string }
+
 /** `standby`: another process pulls. `failing`: tried again, nothing lost; `code` says why. */
 export type SourceVitals = {
   readonly connection: string
   readonly state: 'standby' | 'pulling' | 'failing'
   readonly code?: string
+  /** In a row, since something was pulled or a pull went on for a while. */
+  readonly failures: number
 }
 
 /** `failing`: the port is not open, and is tried again; `code` says why. */
@@ -68,8 +80,10 @@ export type Readiness = {
 }
 
 export type ReadinessDeps = {
-  /** Asks the database on the connections that store messages. */
+  /** Writes to the database on the connections that store messages. */
   readonly probe: () => Promise<unknown>
+  /** What keeps failing in real work: accepting messages, taking turns, sending. */
+  readonly faults: () => readonly StorageFault[]
   readonly isCommitAnswered: () => boolean
   readonly readSigns: () => Promise<readonly VitalSign[]>
   /** Milliseconds since the last round; null: there is no such loop here. */
@@ -85,13 +99,12 @@ export type ReadinessDeps = {
 }
 
 const answerMs = 1_500
+/** A platform that refuses once is asked again; one that refuses so often in a row is a fault. */
+const failuresInARow = 3
 
 export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const startedAt = deps.monotonicMs()
-  const [answers, signs] = await Promise.all([
-    deps.isCommitAnswered() ? orNothing(deps.probe().then(() => true)) : false,
-    orNothing(deps.readSigns()),
-  ])
+  const [storage, signs] = await Promise.all([storageProblems(deps), orNothing(deps.readSigns())])
   const loops = deps.loops()
   const sources = deps.sources?.() ?? []
   const listeners = deps.listeners?.() ?? []
@@ -100,12 +113,13 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const lines = deps.connections.map((connection) => connectionVitals(signs ?? [], connection))
   return {
     problems: [
-      ...storageProblems(deps, answers === true),
+      ...storage,
       ...stalled.map(([loop]) => stalledLoop(loop)),
       ...slotProblems(slots, signs ?? []),
+      ...sources.filter(({ failures }) => failures >= failuresInARow).map(failingSource),
     ],
     detail: {
-      database: { answers: answers === true, ms: Math.round(deps.monotonicMs() - startedAt) },
+      database: { answers: storage.length === 0, ms: Math.round(deps.monotonicMs() - startedAt) },
       loops: inSeconds(loops),
       ...(slots === undefined ? {} : { slots: slotVitals(slots) }),
       lastInboundAge: extreme(
@@ -127,13 +141,27 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   }
 }
 
-function storageProblems(deps: ReadinessDeps, answers: boolean): readonly Problem[] {
-  if (answers) return []
-  if (deps.isCommitAnswered())
-    return [{ code: 'storage_unavailable', remedy: 'check that the database is up and DATABASE_URL is right' }]
-  return [
-    { code: 'storage_hangs', remedy: 'the database takes commits and does not answer; look at its locks and disk' },
-  ]
+/** The probe says what would become of the next message, the faults what became of the last ones. */
+async function storageProblems({ isCommitAnswered, probe, faults }: ReadinessDeps): Promise<readonly Problem[]> {
+  if (!isCommitAnswered()) {
+    const remedy = 'the database takes commits and does not answer; look at its locks and disk'
+    return [{ code: 'storage_hangs', remedy }]
+  }
+  const found = await inTime(answerMs, probe()).then(
+    () => [],
+    (error: unknown) => [
+      isGatewayError(error) ? error.message : 'check that the database is up and its address is right',
+    ],
+  )
+  const told = faults().map(
+    ({ statement, sqlstate, remedy }) => `[storage] ${statement} failed (${sqlstate || 'no code'}); ${remedy}`,
+  )
+  return [...new Set([...found, ...told])].map((remedy) => ({ code: 'storage_unavailable', remedy }))
+}
+
+function failingSource({ connection, code }: SourceVitals): Problem {
+  const remedy = `messages cannot be fetched (${code ?? 'internal'}); look for source_failed in the log, it is tried again`
+  return { code: 'connection_failing', connection, remedy }
 }
 
 function stalledLoop(loop: string): Problem {

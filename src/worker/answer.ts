@@ -16,7 +16,7 @@ import { createDeliveryStore, createReceiptStore } from '../storage/receipt-stor
 import { createReplayStore } from '../storage/replay-store.ts'
 import { createSessionDeskStore } from '../storage/session-desk-store.ts'
 import { createSessionStore } from '../storage/session-store.ts'
-import { probe } from '../storage/statements/probe.ts'
+import { probeStorage } from '../storage/storage-probe.ts'
 import { createThreadStore } from '../storage/thread-store.ts'
 import { createTokenStore } from '../storage/token-store.ts'
 import { createVitalsStore } from '../storage/vitals-store.ts'
@@ -91,10 +91,20 @@ export async function answer(
   return app.fetch(request)
 }
 
+let writtenAt = 0
+
+/** Anyone may ask for readiness: an isolate writes every two seconds at most. A failure is asked again. */
+async function probeAtTimes(database: Invocation['database'], tenant: string): Promise<void> {
+  if (Date.now() - writtenAt < 2_000) return
+  await probeStorage(database, tenant)
+  writtenAt = Date.now()
+}
+
 /** No loop stays here: the queue and the clock wake, so there is none to stall. */
 function readinessOf({ database, deps, gateway }: Invocation): ReadinessDeps {
   return {
-    probe: () => database.accepting.query(probe, []),
+    probe: () => probeAtTimes(database, deps.tenant),
+    faults: database.faults,
     isCommitAnswered: deps.committer.isAnswered,
     readSigns: createVitalsStore(database, deps.tenant).read,
     loops: () => ({ turns: null, sends: null, timers: null, leases: null }),

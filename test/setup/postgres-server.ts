@@ -32,15 +32,19 @@ export type PostgresServer = {
 export type PostgresServerOptions = {
   /** Waits for the disk at every commit, as in production; without it the server is for throw-away data. */
   readonly isDurable: boolean
+  /** Where its folder is made; without it in the temporary folder. */
+  readonly parent?: string
+  /** Over the usual ones. */
+  readonly settings?: Readonly<Record<string, string | number>>
 }
 
 const folderPrefix = 'parley-test-postgres-'
 const startTimeoutMs = 60_000
 
 /** Rejects with one line that says why, where this machine cannot run it. */
-export async function startPostgresServer({ isDurable }: PostgresServerOptions): Promise<PostgresServer> {
+export async function startPostgresServer(options: PostgresServerOptions): Promise<PostgresServer> {
   await removeLeftovers()
-  const dataDir = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`))
+  const dataDir = await mkdtemp(join(options.parent ?? tmpdir(), `${folderPrefix}${process.pid}-`))
   await chmod(dataDir, 0o711)
   const folder = join(dataDir, 'data')
   const remove = async (): Promise<void> => {
@@ -52,7 +56,7 @@ export async function startPostgresServer({ isDurable }: PostgresServerOptions):
     const { binaries, runAs } = programs
     await createCluster(programs)
     const port = await freePort()
-    const args = ['-D', folder, ...serverFlags(port, isDurable)]
+    const args = ['-D', folder, ...serverFlags(port, options)]
     const start = async (): Promise<void> => {
       await clearRemains(folder)
       await untilReady(commandAs(runAs, binaries.postgres, args, binaries.libraryPath), folder)
@@ -86,7 +90,7 @@ const throwAway = {
   jit: 'off',
 } as const
 
-function serverFlags(port: number, isDurable: boolean): readonly string[] {
+function serverFlags(port: number, { isDurable, settings: own }: PostgresServerOptions): readonly string[] {
   const settings = {
     port,
     listen_addresses: '127.0.0.1',
@@ -97,6 +101,7 @@ function serverFlags(port: number, isDurable: boolean): readonly string[] {
     max_wal_senders: 0,
     // Losing a test database to a power cut costs nothing; waiting for the disk costs every test.
     ...(isDurable ? {} : throwAway),
+    ...own,
   }
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }

@@ -12,6 +12,8 @@ export type SourceSign = {
   readonly connection: string
   readonly state: 'standby' | 'pulling' | 'failing'
   readonly code?: string
+  /** In a row, since something was pulled or a pull went on for a while. */
+  readonly failures: number
 }
 
 export type RunningSources = {
@@ -24,6 +26,8 @@ export type SourcesDeps = Pick<GatewayDeps, 'connections' | 'turnPolicy' | 'mono
   SourceHands & { readonly sources: SourceStore }
 
 const backoff = { firstMs: 500, maxMs: 30_000 } as const
+/** Longer than a connection takes to fail: a pull that goes on for so long has reached its platform, though nothing came. */
+const steadyMs = 15_000
 
 export function runSources(deps: SourcesDeps): RunningSources {
   const stopping = new AbortController()
@@ -45,22 +49,29 @@ type Watch = { readonly stop: AbortSignal; readonly tell: (sign: SourceSign) => 
 async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell }: Watch): Promise<void> {
   const connection = at.key
   let failures = 0
+  let code = 'internal'
   while (!stop.aborted) {
     const claimedAt = deps.monotonicMs()
     try {
       const held = await deps.sources.claim(connection)
       if (held === undefined) {
-        tell({ connection, state: 'standby' })
+        failures = 0
+        tell({ connection, state: 'standby', failures })
         await sleep(deps.turnPolicy.pollMs, stop)
         continue
       }
-      tell({ connection, state: 'pulling' })
+      // What failed before is not forgotten because it is tried again.
+      const before = failures === 0 ? {} : { code }
+      tell({ connection, state: 'pulling', failures, ...before })
       const onBatch = (): void => {
         failures = 0
-        tell({ connection, state: 'pulling' })
+        tell({ connection, state: 'pulling', failures })
       }
       const hold = { connection, epoch: held.epoch }
-      await pullSource(deps, at, { hold, cursor: held.cursor ?? undefined, claimedAt, stop, onBatch })
+      const steady = setTimeout(onBatch, steadyMs)
+      await pullSource(deps, at, { hold, cursor: held.cursor ?? undefined, claimedAt, stop, onBatch }).finally(() =>
+        clearTimeout(steady),
+      )
       if (!stop.aborted) await sleep(deps.turnPolicy.pollMs, stop)
     } catch (error) {
       if (stop.aborted) return
@@ -68,7 +79,8 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell 
       const facts = failureFacts(error, 'internal')
       const delayMs = backoffMs(failures, backoff, deps.random)
       deps.log.warn('source_failed', { connection, ...facts, attempt: failures, delayMs })
-      tell({ connection, state: 'failing', code: facts.code ?? 'internal' })
+      code = facts.code ?? 'internal'
+      tell({ connection, state: 'failing', code, failures })
       await sleep(delayMs, stop)
     }
   }

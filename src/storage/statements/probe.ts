@@ -1,9 +1,29 @@
-// Readiness: asks for the locks an arrival needs and stores nothing. A database that only reads, or a locked table, is not ready.
+// Readiness: whether an arrival could be stored now. A row of its own is written; the tables an arrival needs are only locked.
 import { statement } from '../database.ts'
 
+/** $1 tenant. A database that only reads, a locked table and a full disk for the log of writes are errors. */
 export const probe = statement(
   'probe',
-  `with stored as (insert into inbox (id) select gen_random_uuid() where false),
-     queued as (insert into lanes (conversation_id) select gen_random_uuid() where false)
-   select 1 as ok`,
+  `
+with stored as (insert into inbox (id) select gen_random_uuid() where false),
+queued as (insert into lanes (conversation_id) select gen_random_uuid() where false),
+before as materialized (select probed_at from storage_probes where tenant = $1),
+written as (
+  insert into storage_probes (tenant, probed_at) values ($1, now())
+  on conflict (tenant) do update set probed_at = excluded.probed_at
+)
+select greatest(0, coalesce(extract(epoch from (select probed_at from before) - now()) * 1000, 0))::float8 as "clockWentBackMs"`,
+)
+
+/**
+ * Whether there is room on the disk. A row that is written again finds room in its own page long after new rows find none; a
+ * result beyond the memory of a statement goes to a file, which needs room and leaves nothing behind. The limit is set before
+ * the rows are asked for, since how many are asked for is read from it.
+ */
+export const probeRoom = statement(
+  'probe_room',
+  `
+with small as materialized (select set_config('work_mem', '64kB', true) as limit_set)
+select count(*)::int as rows
+from small, lateral generate_series(1, case when small.limit_set = '64kB' then 20000 end) as n`,
 )

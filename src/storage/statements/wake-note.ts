@@ -2,5 +2,5 @@
 import type { WakingWork } from '../database.ts'
 
 export function wakeNote(work: WakingWork): string {
-  return `'${work} ' || coalesce(current_setting('parley.sender', true), '')`
+  return `'${work} ' || current_setting('application_name')`
 }

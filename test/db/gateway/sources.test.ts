@@ -5,6 +5,7 @@ import { GatewayError, textOf } from '../../../src/contract/index.ts'
 import type { RunningSources } from '../../../src/gateway/sources/run-sources.ts'
 import { createNodeSources } from '../../../src/node/sources.ts'
 import { type Database, statement } from '../../../src/storage/database.ts'
+import { readReadiness } from '../../../src/vitals/readiness.ts'
 import { createDoor, until } from '../../doubles/at-work.ts'
 import { createPulledPlatform, type PulledPlatform } from '../../doubles/loopback/source.ts'
 import { createTestGateway, loopbackConnections } from '../../doubles/test-gateway.ts'
@@ -89,12 +90,51 @@ describeOnDatabase('a pull source', (database) => {
     await until(() => sources.signs()[0]?.state === 'failing')
     expect(platform.acknowledged).toEqual([])
     expect(sources.signs()).toEqual([
-      { connection: 'loopback-client-id/loopback-client-id', state: 'failing', code: 'storage_unavailable' },
+      {
+        connection: 'loopback-client-id/loopback-client-id',
+        state: 'failing',
+        code: 'storage_unavailable',
+        failures: 1,
+      },
     ])
     await until(() => platform.acknowledged.at(-1)?.cursor === '3')
     expect(await ids()).toEqual(['m1', 'm2', 'm3'])
     expect(platform.askedFrom).toEqual([undefined, undefined, undefined])
     expect(sources.signs()).toMatchObject([{ state: 'pulling' }])
+  })
+
+  test('that keeps failing makes readiness red by its name, and the next batch makes it green', async () => {
+    let isBroken = true
+    const real = database()
+    const accepting: Database['accepting'] = {
+      ...real.accepting,
+      async query<Row>(...asked: Parameters<Database['query']>) {
+        if (isBroken && asked[0].name === 'accept') throw new GatewayError('storage_unavailable', 'planted')
+        return real.accepting.query<Row>(...asked)
+      },
+    }
+    const sources = start({ ...real, accepting })
+    const problems = async () =>
+      (
+        await readReadiness({
+          ...{ probe: async () => {}, faults: () => [], isCommitAnswered: () => true, readSigns: async () => [] },
+          loops: () => ({ turns: null, sends: null, timers: null, leases: null }),
+          ...{ connections: [], monotonicMs: () => performance.now(), patienceMs: 15_000, sources: sources.signs },
+        })
+      ).problems
+    sayAll('m1')
+    expect(await problems()).toEqual([])
+    // Promised in 5 s; the slack is for machines that run other tests on the same cores.
+    await expect.poll(problems, { timeout: 10_000, interval: 50 }).toEqual([
+      {
+        code: 'connection_failing',
+        connection: 'loopback-client-id/loopback-client-id',
+        remedy: expect.stringContaining('source_failed'),
+      },
+    ])
+    isBroken = false
+    await expect.poll(problems, { timeout: 20_000, interval: 50 }).toEqual([])
+    expect(await ids()).toEqual(['m1'])
   })
 
   test('comes again to the next process when the first died between the commit and the acknowledgement', async () => {

@@ -1,5 +1,6 @@
 // Readiness: what turns it red, what is merely shown, and that it answers in time when the database does not.
 import { expect, test } from 'vitest'
+import { GatewayError } from '../../../src/contract/index.ts'
 import { type ReadinessDeps, readReadiness } from '../../../src/vitals/readiness.ts'
 import type { VitalSign } from '../../../src/vitals/vitals-store.ts'
 
@@ -17,6 +18,7 @@ const sign = (changes: Partial<VitalSign>): VitalSign => ({
 })
 const well: ReadinessDeps = {
   probe: async () => {},
+  faults: () => [],
   isCommitAnswered: () => true,
   readSigns: async () => [],
   loops: () => ({ turns: 10, sends: 10, timers: 10, leases: 10 }),
@@ -38,6 +40,16 @@ const problems = async (changes: Partial<ReadinessDeps>) =>
 test.each([
   ['the database refuses', { probe: () => Promise.reject(new Error('no')) }, ['storage_unavailable']],
   ['the database hangs', { probe: never, readSigns: never }, ['storage_unavailable']],
+  [
+    'real work keeps failing though the probe passes',
+    { faults: () => [{ statement: 'accept', sqlstate: '53100', remedy: 'make room' }] },
+    ['storage_unavailable'],
+  ],
+  [
+    'a connection fails to pull three times in a row',
+    { sources: () => [{ connection: 'c/default', state: 'pulling', failures: 3 }] },
+    ['connection_failing'],
+  ],
   ['commits are taken and never answered', { isCommitAnswered: () => false }, ['storage_hangs']],
   ['the turns loop hangs', { loops: () => ({ ...well.loops(), turns: 15_001 }) }, ['pump_stalled']],
   ['the sends loop hangs', { loops: () => ({ ...well.loops(), sends: 60_000 }) }, ['pump_stalled']],
@@ -57,6 +69,10 @@ test.each([
   ['every slot is taken and nothing waits', { slots: full(60_000) }],
   ['every slot is taken, again and again', { slots: full(2_999), readSigns: due }],
   ['an agent has all slots it may and nothing waits', { slots: fullShare(60_000) }],
+  [
+    'a connection failed to pull twice and tries again',
+    { sources: () => [{ connection: 'c/default', state: 'failing', failures: 2 }] },
+  ],
   ['only the numbers cannot be read', { readSigns: () => Promise.reject(new Error('deadline')) }],
   ['this process has no loops', { loops: () => ({ turns: null, sends: null, timers: null, leases: null }) }],
 ] satisfies [string, Partial<ReadinessDeps>][])('is green when %s', async (_name, changes) => {
@@ -72,6 +88,22 @@ test('tells a remedy with every problem', async () => {
   expect(found.map((problem) => problem.remedy)).toEqual([
     expect.stringContaining('locks'),
     expect.stringContaining('the timers loop'),
+  ])
+})
+
+test('names the statement and its SQLSTATE, once where probe and work met the same', async () => {
+  const remedy = '[storage] probe failed (53100); make room'
+  const { problems: found } = await readReadiness({
+    ...well,
+    probe: () => Promise.reject(new GatewayError('storage_unavailable', remedy)),
+    faults: () => [
+      { statement: 'probe', sqlstate: '53100', remedy: 'make room' },
+      { statement: 'settle_send', sqlstate: '53300', remedy: 'end other clients' },
+    ],
+  })
+  expect(found).toEqual([
+    { code: 'storage_unavailable', remedy },
+    { code: 'storage_unavailable', remedy: '[storage] settle_send failed (53300); end other clients' },
   ])
 })
 

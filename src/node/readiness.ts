@@ -1,0 +1,56 @@
+// Readiness of a process that stays: what it writes to the database, how often, and what it asks its own loops.
+import type { Assembled } from '../assemble.ts'
+import type { InboxStore } from '../inbound/inbox-store.ts'
+import type { Database } from '../storage/database.ts'
+import { probeStorage } from '../storage/storage-probe.ts'
+import { cached } from '../vitals/cached.ts'
+import { inTime } from '../vitals/in-time.ts'
+import type { ReadinessDeps } from '../vitals/readiness.ts'
+
+export type Probe = ReadinessDeps['probe']
+
+/** Readiness may be asked by many; the database is written to no more often than this. */
+const probeFreshMs = 2_000
+/** A little more than the statements' own deadline, for connections that hang. */
+const probeLateMs = 2_500
+/** A loop that says nothing for so long hangs or has died. */
+const loopPatienceMs = 15_000
+
+export function createProbe(database: Database, tenant: string): Probe {
+  return cached(
+    probeFreshMs,
+    () => performance.now(),
+    () => inTime(probeLateMs, probeStorage(database, tenant)),
+  )
+}
+
+/** A commit that failed is looked into at once, also while no one asks for readiness. */
+export function probingAfterFailure(store: InboxStore, probe: Probe): InboxStore {
+  return {
+    async accept(drafts) {
+      try {
+        return await store.accept(drafts)
+      } catch (error) {
+        void probe().catch(() => {})
+        throw error
+      }
+    },
+  }
+}
+
+type Signs = Pick<ReadinessDeps, 'probe' | 'readSigns' | 'sources' | 'listeners'> & {
+  readonly database: Pick<Database, 'faults'>
+}
+
+export function nodeReadiness({ deps, gateway }: Assembled, { database, ...signs }: Signs): ReadinessDeps {
+  return {
+    ...signs,
+    faults: database.faults,
+    isCommitAnswered: deps.committer.isAnswered,
+    loops: () => ({ ...gateway.pumpAges(), leases: deps.leases.ageMs() }),
+    slots: gateway.slots,
+    connections: gateway.connections.map((each) => each.key),
+    monotonicMs: deps.monotonicMs,
+    patienceMs: Math.max(loopPatienceMs, deps.turnPolicy.leaseMs),
+  }
+}
