@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import type { Log } from '../contract/index.ts'
 import type { Database, Failpoint } from '../storage/database.ts'
 import { migrate } from '../storage/migrate.ts'
+import { requireOwnSessions } from '../storage/own-sessions.ts'
 import { openPostgres } from '../storage/postgres.ts'
 import { requireSchema } from '../storage/schema-version.ts'
 import { freeSources } from '../storage/statements/sources.ts'
@@ -50,7 +51,9 @@ async function freeWhatTheDeadHeld(database: Database): Promise<void> {
 async function open({ config, lockServer, failpoint, log, tell }: OpenOptions): Promise<OpenedDatabase> {
   const hook = failpoint === undefined ? {} : { failpoint }
   if (config.databaseUrl !== undefined) {
-    const database = openPostgres({ url: config.databaseUrl.reveal(), ...hook })
+    const url = config.databaseUrl.reveal()
+    await requireOwnSessions(url)
+    const database = openPostgres({ url, ...hook })
     return { database, close: () => database.close() }
   }
   const unlock = await lockDataDir(config.dataDir, lockServer)

@@ -2,8 +2,7 @@
 import type { Readable, Writable } from 'node:stream'
 import postgres from 'postgres'
 import { createSql, type Sql, storageError } from './database.ts'
-import { splitSocket } from './postgres.ts'
-import { createPostgresDriver } from './postgres-driver.ts'
+import { createPostgresDriver, splitSocket } from './postgres-driver.ts'
 
 export type CopyTable = { readonly name: string; readonly columns: readonly string[] }
 

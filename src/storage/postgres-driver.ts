@@ -39,3 +39,12 @@ export async function runTransaction<T>(
     throw failure
   }
 }
+
+/** The driver takes a socket as an option of its own, and would send `host` to the server as a setting. */
+export function splitSocket(given: string): { url: string; path?: string } {
+  const url = new URL(given)
+  const folder = url.searchParams.get('host')
+  if (folder === null) return { url: given }
+  url.searchParams.delete('host')
+  return { url: url.href, path: `${folder}/.s.PGSQL.${url.port || '5432'}` }
+}

@@ -2,7 +2,7 @@
 import postgres from 'postgres'
 import { createSql, type Database, type Failpoint, type WakingWork } from './database.ts'
 import { createFaultWatch, type FaultWatch } from './fault-watch.ts'
-import { createPostgresDriver, type PostgresClient, runTransaction } from './postgres-driver.ts'
+import { createPostgresDriver, type PostgresClient, runTransaction, splitSocket } from './postgres-driver.ts'
 import { openPool, type PostgresPool } from './postgres-pool.ts'
 
 const wakeChannel = 'parley_wake'
@@ -103,15 +103,6 @@ export function openPostgres(options: PostgresOptions): Database {
 
 function watchPool({ renew }: PostgresPool): FaultWatch {
   return createFaultWatch({ monotonicMs: () => performance.now(), renewConnections: renew })
-}
-
-/** The driver takes a socket as an option of its own, and would send `host` to the server as a setting. */
-export function splitSocket(given: string): { url: string; path?: string } {
-  const url = new URL(given)
-  const folder = url.searchParams.get('host')
-  if (folder === null) return { url: given }
-  url.searchParams.delete('host')
-  return { url: url.href, path: `${folder}/.s.PGSQL.${url.port || '5432'}` }
 }
 
 function isWakingWork(text: string): text is WakingWork {
