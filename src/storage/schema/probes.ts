@@ -1,4 +1,4 @@
-// One row per tenant that readiness writes to: whether the database takes writes is known by writing.
+// One row per tenant that is written to in order to learn something: whether the database takes writes, and whether its clock goes on.
 import { pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { instant, tenant } from './columns.ts'
 
@@ -6,8 +6,10 @@ export const storageProbes = pgTable(
   'storage_probes',
   {
     tenant: tenant(),
-    /** By the database's clock. In the future: that clock went back. */
-    probedAt: instant('probed_at').notNull(),
+    /** When readiness last wrote here. */
+    probedAt: instant('probed_at'),
+    /** The latest time of the database's clock that a gateway saw. In the future: that clock went back. */
+    seenAt: instant('seen_at'),
   },
   (t) => [primaryKey({ columns: [t.tenant] })],
 )

@@ -53,6 +53,14 @@ from held h`,
 )
 
 /**
+ * How long a bucket has to be waited for. It runs ahead of now by at most its burst and one interval, and by as long as a statement
+ * waits for it; where it is further ahead the clock went back, and it is as good as just used up.
+ */
+const bucketWait = (interval: string, burst: string): string => `(
+  select case when w.ms > ${interval}::float8 + 5000 then 0 else w.ms end
+  from (select extract(epoch from l.spent_until - now()) * 1000 - ${burst}::float8 as ms) w)`
+
+/**
  * $6 call. $7, $8: the connection's interval and burst in ms (null = no limit); $9, $10: the conversation's; $11: what it shares
  * them with, or its own order key. $12: whether it is sent now; a call whose question is over is not begun then.
  * A limit is a bucket kept as one instant: it may run ahead of now by at most the burst.
@@ -69,8 +77,8 @@ bucket as materialized (
 limited as materialized (
   select greatest(
     coalesce(max(extract(epoch from l.not_before - now()) * 1000), 0),
-    coalesce(max(case when l.scope = '' then extract(epoch from l.spent_until - now()) * 1000 - $8::float8 end), 0),
-    coalesce(max(case when l.scope = $11 then extract(epoch from l.spent_until - now()) * 1000 - $10::float8 end), 0))::float8
+    coalesce(max(case when l.scope = '' then ${bucketWait('$7', '$8')} end), 0),
+    coalesce(max(case when l.scope = $11 then ${bucketWait('$9', '$10')} end), 0))::float8
     as wait_ms
   from bucket l
 ),
@@ -81,7 +89,8 @@ spent as (
   where s.every is not null and limited.wait_ms <= 0
   order by s.scope
   on conflict (tenant, connection, scope) do update
-    set spent_until = greatest(connection_limits.spent_until, now()) + (excluded.spent_until - now())
+    set spent_until = (excluded.spent_until - now()) + greatest(now(), least(connection_limits.spent_until,
+      now() + case when excluded.scope = '' then $8::float8 else $10::float8 end * interval '1 ms'))
 ),
 begun as (
   update outbox o set state = 'sending', attempt = o.attempt + 1, epoch = $5, sending_at = now(),

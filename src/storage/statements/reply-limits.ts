@@ -26,7 +26,9 @@ held as materialized (
 stood as materialized (
   select a.*, s.n, s.is_known from asked a left join held h on h.scope = a.scope cross join lateral (
     select count(*) as n, coalesce(bool_or(e ->> 'id' = $4), false) as is_known
-    from jsonb_array_elements(coalesce(h.answered, '[]')) e where (e ->> 'until')::timestamptz > now()) s
+    from jsonb_array_elements(coalesce(h.answered, '[]')) e where (e ->> 'until')::timestamptz > now()
+      -- Longer than its window it counts only where the clock went back.
+      and (e ->> 'until')::timestamptz <= now() + a.span + interval '5 seconds') s
 ),
 over as materialized (
   select s.scope, s.per, s.count, s.span from stood s
