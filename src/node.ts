@@ -219,7 +219,7 @@ function appDeps(
   const { deps, gateway } = assembled
   const tokens = createTokenStore(database, config.tenant)
   const sessions = createSessionStore(database, config.tenant)
-  const vitals = createVitalsStore(database, config.tenant)
+  const vitals = createVitalsStore(database, config.tenant, config.retention)
   const readSigns = cached(signsFreshMs, deps.monotonicMs, () => inTime(signsLateMs, vitals.read()))
   const readiness = nodeReadiness(assembled, { ...signs, database, readSigns })
   return {

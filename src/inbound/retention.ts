@@ -9,11 +9,16 @@ export type RetentionPolicy = {
   readonly batch: number
 }
 
+/** `what`: content, transcripts, receipts, calls or turns. */
+export type Overdue = { readonly what: string; readonly ms: number }
+
 export interface SweepStore {
   /** Ends sessions nobody agreed to keep, after this silence, and erases what was said in them. */
   endUnkept(idleMs: number): Promise<number>
-  /** Removes what is due, one bounded batch per kind; returns how many rows went. */
+  /** Removes what is due, in bounded batches, until it is gone or the time for it is over; returns how many rows went. */
   sweep(policy: RetentionPolicy): Promise<number>
+  /** What is longest beyond its time; undefined where nothing is. */
+  oldestOverdue(policy: RetentionPolicy): Promise<Overdue | undefined>
   /** Pairings that have run out, and messages that need not wait for one any more; how many messages went on or ended. */
   settlePairings(): Promise<number>
   /** Lanes whose count disagreed with their rows, corrected. */
@@ -21,6 +26,9 @@ export interface SweepStore {
 }
 
 export const defaultRetention: RetentionPolicy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 500 }
+
+/** Sweeping comes every minute: what is this far beyond its time piles up. */
+const behindAfterMs = 10 * 60_000
 
 export function retentionProblems({ contentDays, receiptDays, auditDays }: RetentionPolicy): readonly string[] {
   const early =
@@ -39,6 +47,9 @@ export async function sweepOnce(
 ): Promise<void> {
   const swept = (await store.endUnkept(idleMs)) + (await store.sweep(policy))
   if (swept > 0) log.info('retention_swept', { rows: swept })
+  const overdue = await store.oldestOverdue(policy)
+  if (overdue !== undefined && overdue.ms > behindAfterMs)
+    log.warn('retention_behind', { reason: overdue.what, ms: Math.round(overdue.ms) })
   const settled = await store.settlePairings()
   if (settled > 0) log.info('held_messages_settled', { rows: settled })
   const drifted = await store.correctDrift(200)

@@ -15,10 +15,16 @@ export type Background = { readonly stop: (graceMs: number) => Promise<void> }
 export function startBackground(assembled: Assembled, database: Database, config: Config, log: Log): Background {
   const deadline = new AbortController()
   const drained = assembled.gateway.drain({ deadline: deadline.signal })
+  let isSweeping = false
   const sweeper = setInterval(() => {
-    sweepRound({ config, database, deps: assembled.deps, log }).catch((error: unknown) =>
-      log.warn('sweep_failed', failureFacts(error, 'internal')),
-    )
+    // A round that takes longer than a minute is not joined by the next.
+    if (isSweeping) return
+    isSweeping = true
+    sweepRound({ config, database, deps: assembled.deps, log })
+      .catch((error: unknown) => log.warn('sweep_failed', failureFacts(error, 'internal')))
+      .finally(() => {
+        isSweeping = false
+      })
   }, sweepEveryMs)
   const clock = startClockWatch(assembled, database, log)
   return {

@@ -1,6 +1,6 @@
 // Retention and drift on SQL.
-import type { SweepStore } from '../inbound/retention.ts'
-import type { Database } from './database.ts'
+import type { Overdue, SweepStore } from '../inbound/retention.ts'
+import type { Database, Param, Statement } from './database.ts'
 import { sweepPairings } from './pairing-store.ts'
 import { sweepForgotten } from './statements/forget-traces.ts'
 import {
@@ -25,6 +25,7 @@ import {
   forgetTombstones,
   forgetTranscripts,
   forgetTurns,
+  readOverdue,
 } from './statements/sweep.ts'
 import { endUnkeptSessions } from './statements/unkept-sessions.ts'
 import { forgetUsedTokens } from './statements/used-tokens.ts'
@@ -41,20 +42,58 @@ const sessionsPerRound = 20
 const maxRounds = 50
 const talkPerRound = 2_000
 
-/** What is promised to be gone goes at once, however much a busy hour left. */
-async function forgetTalk(database: Database, tenant: string): Promise<number> {
+const keptAsReceipts = [
+  forgetReceipts,
+  forgetCalls,
+  forgetTurns,
+  forgetTombstones,
+  forgetTimers,
+  forgetSignals,
+  forgetPairings,
+  forgetTasks,
+  forgetThreadAgents,
+]
+const keptAWhile = [forgetLimits, forgetIdleLanes, forgetReplyWindows, forgetUsedTokens, forgetNotes, sweepForgotten]
+
+/** How much of a minute goes to sweeping: `budgetMs`, of which every pass rests for as long as it took. */
+export type SweepPace = {
+  readonly budgetMs: number
+  readonly monotonicMs: () => number
+  readonly rest: (ms: number) => Promise<void>
+}
+
+const calmPace: SweepPace = {
+  budgetMs: 25_000,
+  monotonicMs: () => performance.now(),
+  rest: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+}
+
+type Sweep = { readonly sweeps: Statement; readonly params: readonly Param[]; readonly batch: number }
+
+/** Batch by batch, every kind in turn, until none is full: what is promised to be gone goes, however much a busy hour left. */
+async function sweepInRounds(database: Database, pace: SweepPace, kinds: readonly Sweep[]): Promise<number> {
+  const deadline = pace.monotonicMs() + pace.budgetMs
   let swept = 0
-  for (let round = 0; round < maxRounds; round += 1) {
-    const rows = await database.query(forgetOverheard, [talkPerRound, tenant])
-    swept += rows.length
-    if (rows.length < talkPerRound) break
+  for (let left = kinds; left.length > 0; ) {
+    const startedAt = pace.monotonicMs()
+    const full: Sweep[] = []
+    for (const kind of left) {
+      const rows = (await database.query(kind.sweeps, kind.params)).length
+      swept += rows
+      if (rows >= kind.batch) full.push(kind)
+    }
+    left = full
+    const now = pace.monotonicMs()
+    if (now >= deadline) break
+    // Messages that arrive meanwhile have the database to themselves for as long again.
+    if (left.length > 0) await pace.rest(now - startedAt)
   }
   return swept
 }
 
 type Drift = { readonly conversationId: string; readonly pending: number; readonly actual: number }
 
-export function createSweepStore(database: Database, tenant: string): SweepStore {
+export function createSweepStore(database: Database, tenant: string, pace = calmPace): SweepStore {
   return {
     async endUnkept(idleMs) {
       let ended = 0
@@ -65,31 +104,23 @@ export function createSweepStore(database: Database, tenant: string): SweepStore
       }
       return ended
     },
-    async sweep({ contentDays, receiptDays, auditDays, batch }) {
-      let swept = 0
-      for (const each of [forgetContent, forgetTranscripts, forgetAttachments])
-        swept += (await database.query(each, [contentDays, batch, tenant])).length
-      for (const each of [
-        forgetReceipts,
-        forgetCalls,
-        forgetTurns,
-        forgetTombstones,
-        forgetTimers,
-        forgetSignals,
-        forgetPairings,
-        forgetTasks,
-        forgetThreadAgents,
-      ]) {
-        swept += (await database.query(each, [receiptDays, batch, tenant])).length
-      }
-      swept += (await database.query(forgetAudit, [auditDays, batch, tenant])).length
-      swept += await forgetTalk(database, tenant)
-      for (const each of [forgetLimits, forgetIdleLanes, forgetReplyWindows, forgetUsedTokens, forgetNotes])
-        swept += (await database.query(each, [batch, tenant])).length
-      swept += (await database.query(forgetChains, [chainDays, batch, tenant])).length
-      swept += (await database.query(sweepForgotten, [batch, tenant])).length
+    async sweep(policy) {
+      const { contentDays, receiptDays, auditDays, batch } = policy
+      const aged = (days: number) => (sweeps: Statement) => ({ sweeps, params: [days, batch, tenant], batch })
+      const swept = await sweepInRounds(database, pace, [
+        ...[forgetContent, forgetTranscripts, forgetAttachments].map(aged(contentDays)),
+        { sweeps: forgetOverheard, params: [talkPerRound, tenant], batch: talkPerRound },
+        ...keptAsReceipts.map(aged(receiptDays)),
+        aged(auditDays)(forgetAudit),
+        ...keptAWhile.map((sweeps) => ({ sweeps, params: [batch, tenant], batch })),
+        aged(chainDays)(forgetChains),
+      ])
       await database.query(foldTallies, [changesPerFold])
       return swept
+    },
+    async oldestOverdue({ contentDays, receiptDays }) {
+      const [oldest] = await database.query<Overdue>(readOverdue, [tenant, contentDays, receiptDays])
+      return oldest
     },
     settlePairings: () => sweepPairings(database, tenant),
     async correctDrift(limit) {

@@ -5,6 +5,7 @@ import type { VitalSign } from './vitals-store.ts'
 const messageStates = ['queued', 'in_turn', 'held', 'answered', 'merged', 'refused', 'dead', 'ignored']
 const callStates = ['queued', 'sending', 'retry', 'reconciling', 'delivered', 'unknown', 'refused', 'dead', 'cancelled']
 const laneStates = ['due', 'held', 'delayed', 'expired']
+const retained = ['content', 'receipts', 'calls', 'turns']
 const sayCode = /^[\w.:-]{1,80}$/
 
 /** `connections` are shown from the start, with zeros; undefined signs mean that the database did not answer. */
@@ -83,6 +84,11 @@ function ages(signs: readonly VitalSign[]): readonly Family[] {
       'parley_oldest_overdue_timer_seconds',
       'How late the latest timer is.',
       oldest(of('timer')).map(({ value }) => ({ labels: {}, value })),
+    ),
+    gauge(
+      'parley_oldest_overdue_erasure_seconds',
+      'How long the oldest row is beyond the time it is kept for.',
+      retained.map((kept) => ({ labels: { kept }, value: Math.round(of('retention', kept)[0]?.oldestMs ?? 0) / 1000 })),
     ),
     gauge('parley_last_inbound_age_seconds', 'Time since the last message was stored.', last(of('message'))),
     gauge('parley_last_outbound_age_seconds', 'Time since the last call was delivered.', last(of('call', 'delivered'))),

@@ -53,6 +53,7 @@ export async function answer(
   const { config, isAdminOn } = settings
   const agents = config.agents.map((agent) => agent.slug)
   const sessions = createSessionStore(database, config.tenant)
+  const { read: readSigns } = createVitalsStore(database, config.tenant, config.retention)
   const app = createApp({
     gateway,
     agents: config.agents,
@@ -77,8 +78,8 @@ export async function answer(
     tokens: createTokenStore(database, config.tenant),
     forget: createForgetStore(database, config.tenant),
     replay: (id, wanted) => replay(invocation.deps, createReplayStore(database, config.tenant), id, wanted),
-    readReadiness: () => readReadiness(readinessOf(invocation)),
-    metrics: { access: config.metrics, readSigns: createVitalsStore(database, config.tenant).read },
+    readReadiness: () => readReadiness(readinessOf(invocation, readSigns)),
+    metrics: { access: config.metrics, readSigns },
     isLoopback: () => false,
     mayOperate: () => isAdminOn,
     keepOpen,
@@ -101,12 +102,12 @@ async function probeAtTimes(database: Invocation['database'], tenant: string): P
 }
 
 /** No loop stays here: the queue and the clock wake, so there is none to stall. */
-function readinessOf({ database, deps, gateway }: Invocation): ReadinessDeps {
+function readinessOf({ database, deps, gateway }: Invocation, readSigns: ReadinessDeps['readSigns']): ReadinessDeps {
   return {
     probe: () => probeAtTimes(database, deps.tenant),
     faults: database.faults,
     isCommitAnswered: deps.committer.isAnswered,
-    readSigns: createVitalsStore(database, deps.tenant).read,
+    readSigns,
     loops: () => ({ turns: null, sends: null, timers: null, leases: null }),
     connections: gateway.connections.map((each) => each.key),
     monotonicMs: deps.monotonicMs,

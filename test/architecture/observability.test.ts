@@ -33,7 +33,7 @@ test('every event is written out where it is logged, so that it can be found', (
 })
 
 test('every metric from the rows is described with its type', () => {
-  const kinds = ['message', 'call', 'lane', 'send_lane', 'timer', 'drift'] as const
+  const kinds = ['message', 'call', 'lane', 'send_lane', 'timer', 'drift', 'retention'] as const
   const signs = kinds.flatMap((kind) =>
     ['queued', 'in_turn', 'delivered'].map((state) => ({
       ...{ kind, state, connection: 'c', reason: '', standing: 1, ever: 1, oldestMs: 1, lastMs: 1 },

@@ -77,7 +77,11 @@ export const inbox = pgTable(
     index('inbox_message_id').on(t.tenant, t.connection, t.messageId),
     index('inbox_edits').on(t.tenant, t.connection, t.editOf).where(sql`edit_of is not null`),
     index('inbox_state').on(t.tenant, t.state, t.seq).where(sql`state in ('dead', 'ignored')`),
-    index('inbox_ended').on(t.tenant, t.endedAt).where(sql`ended_at is not null`),
+    // A message is in the one until its content is forgotten, and in the other until its receipt is: the sweeper reads past neither.
+    index('inbox_content')
+      .on(t.tenant, t.endedAt)
+      .where(sql`ended_at is not null and (message is not null or raw is not null)`),
+    index('inbox_bare').on(t.tenant, t.endedAt).where(sql`ended_at is not null and message is null and raw is null`),
     // Whoever is in no conversation, and left something all the same.
     index('inbox_stray')
       .on(t.tenant, t.connection, t.subject)

@@ -1,4 +1,5 @@
-// Retention (ruling 11) and lane drift (ruling 27). Every statement works on a bounded batch, so that sweeping never blocks.
+// Retention (ruling 11) and lane drift (ruling 27). Every statement works on a bounded batch and passes by what another replica sweeps, so
+// that sweeping never blocks.
 // A gateway sweeps its own tenant ($3): how long something is kept is that tenant's configuration.
 import { statement } from '../database.ts'
 
@@ -8,7 +9,7 @@ export const forgetContent = statement(
   `
 with old as (
   select id from inbox where tenant = $3 and ended_at < now() - $1::float8 * interval '1 day' and (message is not null or raw is not null)
-  order by ended_at limit $2)
+  order by ended_at limit $2 for update skip locked)
 update inbox x set message = null, raw = null, reply_to = null from old where x.id = old.id returning 1 as swept`,
 )
 
@@ -18,7 +19,7 @@ export const forgetTranscripts = statement(
   `
 with old as (
   select m.session_id, m.seq from messages m join sessions s on s.id = m.session_id
-  where s.tenant = $3 and s.last_activity_at < now() - $1::float8 * interval '1 day' limit $2)
+  where s.tenant = $3 and s.last_activity_at < now() - $1::float8 * interval '1 day' limit $2 for update of m skip locked)
 delete from messages m using old where m.session_id = old.session_id and m.seq = old.seq returning 1 as swept`,
 )
 
@@ -33,16 +34,17 @@ with old as materialized (
   select a.id from attachments a left join sessions s on s.id = a.session_id
   where a.tenant = $3 and a.session_id is not null and a.used_at < now() - $1::float8 * interval '1 day'
     and (s.id is null or s.status = 'deleted' or s.last_activity_at < now() - $1::float8 * interval '1 day')
-  order by a.used_at limit $2)
+  order by a.used_at limit $2 for update of a skip locked)
 delete from attachments a using old where a.tenant = $3 and a.id = old.id returning 1 as swept`,
 )
 
-/** Receipts with the count of their redeliveries. */
+/** Receipts with the count of their redeliveries. Their content went before. */
 export const forgetReceipts = statement(
   'forget_receipts',
   `
 with old as (
-  select id from inbox where tenant = $3 and ended_at < now() - $1::float8 * interval '1 day' order by ended_at limit $2),
+  select id from inbox where tenant = $3 and ended_at < now() - $1::float8 * interval '1 day' and message is null and raw is null
+  order by ended_at limit $2 for update skip locked),
 counts as (delete from duplicates d using old where d.inbox_id = old.id)
 delete from inbox x using old where x.id = old.id returning 1 as swept`,
 )
@@ -52,7 +54,8 @@ const forgetRows = (name: string, table: string, column: string) =>
     name,
     `
 with old as (
-  select ctid from ${table} where tenant = $3 and ${column} < now() - $1::float8 * interval '1 day' order by ${column} limit $2)
+  select ctid from ${table} where tenant = $3 and ${column} < now() - $1::float8 * interval '1 day'
+  order by ${column} limit $2 for update skip locked)
 delete from ${table} t using old where t.ctid = old.ctid returning 1 as swept`,
   )
 
@@ -70,7 +73,7 @@ export const forgetTasks = statement(
   `
 with old as (
   select id from tasks where tenant = $3 and state_at < now() - $1::float8 * interval '1 day'
-    and state not in ('submitted', 'working') order by state_at limit $2),
+    and state not in ('submitted', 'working') order by state_at limit $2 for update skip locked),
 untold as (delete from push_configs p using old where p.tenant = $3 and p.task_id = old.id)
 delete from tasks t using old where t.id = old.id returning 1 as swept`,
 )
@@ -80,7 +83,8 @@ export const forgetTurns = statement(
   'forget_turns',
   `
 with old as (
-  select id from turns where tenant = $3 and ended_at < now() - $1::float8 * interval '1 day' order by ended_at limit $2),
+  select id from turns where tenant = $3 and ended_at < now() - $1::float8 * interval '1 day'
+  order by ended_at limit $2 for update skip locked),
 steps as (delete from journal j using old where j.turn_id = old.id),
 events as (delete from run_events e using old where e.run_id = old.id),
 ran as (delete from runs r using old where r.id = old.id),
@@ -98,7 +102,7 @@ export const forgetAudit = statement(
   `
 with permitted as materialized (select set_config('parley.retention', 'on', true) as word),
 old as materialized (
-  select o.seq from (select seq, at from audit_log where tenant = $3 order by seq limit $2) o, permitted
+  select o.seq from (select seq, at from audit_log where tenant = $3 order by seq limit $2 for update skip locked) o, permitted
   where permitted.word = 'on' and o.at < now() - $1::float8 * interval '1 day')
 delete from audit_log l using old where l.seq = old.seq returning 1 as swept`,
 )
@@ -118,7 +122,8 @@ export const forgetLimits = statement(
   `
 with old as (
   select ctid from connection_limits
-  where tenant = $2 and spent_until < now() - interval '1 hour' and coalesce(not_before, 'epoch') < now() - interval '1 hour' limit $1)
+  where tenant = $2 and spent_until < now() - interval '1 hour' and coalesce(not_before, 'epoch') < now() - interval '1 hour'
+  limit $1 for update skip locked)
 delete from connection_limits l using old where l.ctid = old.ctid returning 1 as swept`,
 )
 
@@ -138,7 +143,8 @@ delete from send_lanes l using old where l.ctid = old.ctid returning 1 as swept`
 export const forgetReplyWindows = statement(
   'forget_reply_windows',
   `
-with old as (select ctid from reply_windows where tenant = $2 and expires_at < now() order by expires_at limit $1)
+with old as (
+  select ctid from reply_windows where tenant = $2 and expires_at < now() order by expires_at limit $1 for update skip locked)
 delete from reply_windows w using old where w.ctid = old.ctid returning 1 as swept`,
 )
 
@@ -146,8 +152,42 @@ delete from reply_windows w using old where w.ctid = old.ctid returning 1 as swe
 export const forgetNotes = statement(
   'forget_notes',
   `
-with old as (select ctid from connection_notes where tenant = $2 and expires_at < now() order by expires_at limit $1)
+with old as (
+  select ctid from connection_notes where tenant = $2 and expires_at < now() order by expires_at limit $1 for update skip locked)
 delete from connection_notes n using old where n.ctid = old.ctid returning 1 as swept`,
+)
+
+const since = (column: string, days: string): string =>
+  `(extract(epoch from now() - ${column}) * 1000 - ${days}::float8 * 86400000)::float8`
+
+/**
+ * Heads of the indexes that the sweeper reads: how long each is beyond its time, negative where it is not. Placeholders for the
+ * tenant, the days of content and the days of receipts.
+ */
+export const overdueHeads = (tenant: string, contentDays: string, receiptDays: string): string => `
+  (select 'content' as what, ${since('ended_at', contentDays)} as ms from inbox
+   where tenant = ${tenant} and ended_at is not null and (message is not null or raw is not null) order by ended_at limit 1)
+  union all
+  (select 'receipts', ${since('ended_at', receiptDays)} from inbox
+   where tenant = ${tenant} and ended_at is not null and message is null and raw is null order by ended_at limit 1)
+  union all
+  (select 'calls', ${since('settled_at', receiptDays)} from outbox
+   where tenant = ${tenant} and settled_at is not null order by settled_at limit 1)
+  union all
+  (select 'turns', ${since('ended_at', receiptDays)} from turns
+   where tenant = ${tenant} and ended_at is not null order by ended_at limit 1)`
+
+/** $1 tenant, $2 days of content, $3 days of receipts. Transcripts too, whose sessions have no index by age: once a minute. */
+export const readOverdue = statement(
+  'read_overdue',
+  `
+select what, ms from (${overdueHeads('$1', '$2', '$3')}
+  union all
+  (select 'transcripts', ${since('s.last_activity_at', '$2')} from sessions s
+   where s.tenant = $1 and s.last_activity_at < now() - $2::float8 * interval '1 day'
+     and exists (select 1 from messages m where m.session_id = s.id)
+   order by s.last_activity_at limit 1)) heads
+where ms > 0 order by ms desc limit 1`,
 )
 
 /** $1 how many, $2 tenant. Lanes that disagree with their rows though nobody holds them and nothing moved for a while: a fault, to be reported. */

@@ -1,10 +1,12 @@
 // How the gateway is, in one statement: what is on its way by index, what has ended by its tally. It never counts a table.
-// $1 tenant: what others have here is their own business.
+// $1 tenant: what others have here is their own business. $2, $3 days that content and receipts are kept.
 //
 //   tallied   ends of messages and calls, and drift found: folded tallies and what changed since, in one snapshot
 //   flying    messages that wait or are in a turn            calls    vendor calls that are not settled yet
+//   heads     the oldest of what retention removes
 //   lanes     conversations with work, and send lanes alike  timers   those that should have fired, at most 10 000 of them
 import { statement } from '../database.ts'
+import { overdueHeads } from './sweep.ts'
 
 const laneState = `case when lease_until > now() then 'held' when lease_until is not null then 'expired'
   when next_at > now() then 'delayed' else 'due' end`
@@ -35,7 +37,9 @@ select 'send_lane', connection, ${laneState} as lane_state, '', count(*), 0, nul
 from send_lanes where tenant = $1 and pending > 0 group by connection, lane_state
 union all
 select 'timer', '', 'overdue', '', count(*), 0, ${ageMs('min(due_at)')}, null
-from (select due_at from timers where tenant = $1 and fired_at is null and due_at <= now() order by due_at limit 10000) overdue`,
+from (select due_at from timers where tenant = $1 and fired_at is null and due_at <= now() order by due_at limit 10000) overdue
+union all
+select 'retention', '', what, '', 0, 0, ms, null from (${overdueHeads('$1', '$2', '$3')}) heads where ms > 0`,
 )
 
 /** $1 how many changes. Two replicas may fold at once: each takes what the other has not. */

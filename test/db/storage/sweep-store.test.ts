@@ -4,6 +4,8 @@ import { sweepOnce } from '../../../src/inbound/retention.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { createInboxStore } from '../../../src/storage/inbox-store.ts'
 import { createSweepStore } from '../../../src/storage/sweep-store.ts'
+import { createVitalsStore } from '../../../src/storage/vitals-store.ts'
+import { vitalMetrics } from '../../../src/vitals/vital-metrics.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
@@ -46,6 +48,70 @@ describeOnDatabase('the sweeper', (database) => {
     await sweep()
     const left = await database().query(statement('test_left', 'select external_id as name from thread_agents'), [])
     expect(left).toEqual([{ name: 'new' }])
+  })
+
+  /** So many messages that ended so many days ago. */
+  const pile = async (count: number, days: number) => {
+    const drafts = Array.from({ length: count }, (_, n) => {
+      const own = `pile-${n}`
+      return aDraft({ messageId: own, dedupe: own, content: own, state: 'ignored', reason: 'nothing_said' })
+    })
+    for (let at = 0; at < count; at += 500) await createInboxStore(database()).accept(drafts.slice(at, at + 500))
+    await database().query(age(days), [])
+  }
+  const withContent = async () => {
+    const asked = `select count(*)::int as count from inbox where ended_at is not null and message is not null`
+    return (await database().query<{ count: number }>(statement('test_content', asked), []))[0]?.count
+  }
+  const overdue = async () => {
+    const signs = await createVitalsStore(database(), 'default', policy).read()
+    const family = vitalMetrics(signs, []).find(({ name }) => name === 'parley_oldest_overdue_erasure_seconds')
+    return family?.samples.find(({ labels }) => labels['kept'] === 'content')?.value
+  }
+  const usual = { ...policy, batch: 500 }
+
+  test('forgets 5 000 overdue messages in one run, and the metric tells before and after', async () => {
+    await pile(5_000, 91)
+    expect(await overdue()).toBeGreaterThanOrEqual(86_400)
+    await createSweepStore(database(), 'default').sweep(usual)
+    expect(await withContent()).toBe(0)
+    expect(await overdue()).toBe(0)
+  })
+
+  test('of two replicas sweeps each its own part, and neither waits', async () => {
+    await pile(5_000, 91)
+    const both = await Promise.all([1, 2].map(() => createSweepStore(database(), 'default').sweep(usual)))
+    expect(both.reduce((sum, each) => sum + each, 0)).toBe(5_000)
+    expect(Math.min(...both)).toBeGreaterThan(0)
+    expect(await withContent()).toBe(0)
+  })
+
+  test('is passed by what another sweeper holds, instead of waiting for it', async () => {
+    await pile(20, 91)
+    await database().transaction(async (other) => {
+      await other.query(
+        statement('test_hold', `select id from inbox where ended_at is not null limit 7 for update`),
+        [],
+      )
+      expect(await createSweepStore(database(), 'default').sweep(usual)).toBe(13)
+    })
+    expect(await createSweepStore(database(), 'default').sweep(usual)).toBe(7)
+  })
+
+  test('stops when its share of the minute is over, and warns of what is left beyond its time', async () => {
+    await pile(50, 91)
+    const warnings: unknown[] = []
+    const quiet = () => {}
+    const pace = { budgetMs: 0, monotonicMs: () => 0, rest: async () => {} }
+    await sweepOnce(
+      createSweepStore(database(), 'default', pace),
+      { ...policy, idleMs: 60_000 },
+      { info: quiet, warn: (event, facts) => warnings.push({ event, facts }), error: quiet },
+    )
+    expect(await withContent()).toBe(40)
+    expect(warnings).toEqual([
+      { event: 'retention_behind', facts: { reason: 'content', ms: expect.closeTo(86_400_000, -6) } },
+    ])
   })
 
   test('corrects a lane that miscounts, and says so as a fault', async () => {

@@ -89,7 +89,7 @@ describeOnDatabase('two tenants in one database', (database) => {
     await accept('acme', { state: 'ignored' })
     await accept('globex', { state: 'ignored' })
     await database().query(statement('test_age', "update inbox set ended_at = now() - interval '1 hour'"), [])
-    const signs = await createVitalsStore(database(), 'acme').read()
+    const signs = await createVitalsStore(database(), 'acme', policy).read()
     expect(signs.filter(({ kind }) => kind === 'message')).toMatchObject([{ ever: 1 }])
     expect(await createSweepStore(database(), 'acme').sweep(policy)).toBeGreaterThan(0)
     expect(await createReceiptStore(database(), 'acme').books()).toEqual([])
