@@ -7,12 +7,11 @@ import { sweepOnce } from '../inbound/retention.ts'
 import type { Database } from '../storage/database.ts'
 import { createFarewellStore } from '../storage/farewell-store.ts'
 import { createSweepStore } from '../storage/sweep-store.ts'
-import { followClock } from './follow-clock.ts'
 
 export type SweepDeps = {
   readonly config: Pick<Config, 'retention' | 'tenant'>
   readonly database: Database
-  readonly deps: Pick<GatewayDeps, 'attachments' | 'monotonicMs' | 'tenant' | 'turnPolicy'>
+  readonly deps: Pick<GatewayDeps, 'attachments' | 'monotonicMs' | 'turnPolicy'>
   readonly log: Log
 }
 
@@ -20,7 +19,6 @@ export type SweepDeps = {
 const farewellMs = 10_000
 
 export async function sweepRound({ config, database, deps, log }: SweepDeps): Promise<void> {
-  await followClock({ database, deps, log })
   const policy = { ...config.retention, idleMs: deps.turnPolicy.rotateAfterIdleMs }
   await sweepOnce(createSweepStore(database, config.tenant), policy, log)
   const store = createFarewellStore(database, config.tenant)

@@ -1,14 +1,12 @@
 // What a process that stays does besides answering: it drains, it sweeps once a minute, and it follows the database's clock.
-import { followClock } from '../assemble/follow-clock.ts'
 import { sweepRound } from '../assemble/sweep-round.ts'
 import type { Assembled } from '../assemble.ts'
 import type { Config } from '../config.ts'
 import { failureFacts, type Log } from '../contract/index.ts'
 import type { Database } from '../storage/database.ts'
+import { startClockWatch } from './clock-watch.ts'
 
 const sweepEveryMs = 60_000
-/** Times that are written in between are moved by so much too little. */
-const clockEveryMs = 2_000
 
 export type Background = { readonly stop: (graceMs: number) => Promise<void> }
 
@@ -38,20 +36,4 @@ export function startBackground(assembled: Assembled, database: Database, config
       assembled.deps.results.giveUp()
     },
   }
-}
-
-/** The first look is now: the clock may have gone back while no gateway ran. */
-function startClockWatch({ deps, wake }: Assembled, database: Database, log: Log): { readonly stop: () => void } {
-  let isLooking = false
-  const look = async (): Promise<void> => {
-    if (isLooking) return
-    isLooking = true
-    // A database that is away is told of by those who need it.
-    const wentBack = await followClock({ database, deps, log }).catch(() => false)
-    isLooking = false
-    if (wentBack) wake()
-  }
-  void look()
-  const timer = setInterval(() => void look(), clockEveryMs)
-  return { stop: () => clearInterval(timer) }
 }
