@@ -3,8 +3,10 @@ import { fieldsOf } from './fields.ts'
 import type { RecordedStep } from './journal-store.ts'
 
 export type StepLog = {
-  /** What an earlier try wrote down under this name. */
-  readonly recorded: (step: string) => RecordedStep | undefined
+  /** What an earlier try wrote down under this name. This try has come as far as that now. */
+  readonly reach: (step: string) => RecordedStep | undefined
+  /** An earlier try has come further: what this one has not yet asked for was begun without whatever is new. */
+  readonly isCatchingUp: () => boolean
   readonly isFinished: (step: string) => boolean
   readonly note: (step: string, now: Pick<RecordedStep, 'state' | 'result'> & { readonly label: string }) => void
   /** A tool call or a step was begun, whatever became of it. */
@@ -25,11 +27,16 @@ export function createStepLog(past: readonly RecordedStep[] = []): StepLog {
   const recorded = new Map(past.map((row) => [row.step, row]))
   const effects = new Map<string, Effect>()
   for (const row of past) if (row.isEffect) effects.set(row.step, { label: row.label ?? row.step, fate: fateOf(row) })
+  const ahead = new Set(past.filter(({ state }) => state !== 'undone').map(({ step }) => step))
   const final = new Set<unknown>()
   const labelled = (wanted: Fate): readonly string[] =>
     counted([...effects.values()].filter(({ fate }) => fate === wanted).map(({ label }) => label))
   return {
-    recorded: (step) => recorded.get(step),
+    reach(step) {
+      ahead.delete(step)
+      return recorded.get(step)
+    },
+    isCatchingUp: () => ahead.size > 0,
     isFinished: (step) => recorded.get(step)?.state === 'finished',
     note: (step, { label, ...now }) => void effects.set(step, { label, fate: fateOf(now) }),
     hasEffect: () => effects.size > 0,

@@ -44,7 +44,7 @@ export function createSteps(deps: StepDeps): Steps {
       uses.set(identity(name, options.args), use)
       const address = { ...deps.turn, step: await stepName(deps, name, use, options) }
       throwIfStopping(deps)
-      const known = deps.log.recorded(address.step)
+      const known = deps.log.reach(address.step)
       // The journal holds what this very step returned; its type is the caller's.
       if (known?.state === 'finished') return sortedJson(known.result) as Awaited<ReturnType<typeof work>>
       if (options.effect === false) return lookUp(deps, address, work)

@@ -23,7 +23,9 @@ export async function steer(
   bring: (entries: readonly Absorbed[]) => Promise<readonly Absorbed[]>,
 ): Promise<Envelope | undefined> {
   const { members } = ready
-  const joining = ready.joined.get(question) ?? (ready.joined.size > 0 ? [] : await join(deps, ready, question))
+  // What comes after this question in the journal was done and said without them: they would be answered by nothing.
+  const isPast = ready.joined.size > 0 || ready.steps.isCatchingUp()
+  const joining = ready.joined.get(question) ?? (isPast ? [] : await join(deps, ready, question))
   ready.joined.delete(question)
   if (joining.length === 0) return undefined
   const at = members.push(...joining) - joining.length

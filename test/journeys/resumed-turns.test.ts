@@ -102,6 +102,28 @@ describeOnDatabase('a turn of several messages', (database) => {
     await die(first)
   }
 
+  test('whose last try had heard its answer takes nothing in before it: what came meanwhile is answered for itself', async () => {
+    const listening = defineAgent({
+      slug: 'demo',
+      busy: 'steer',
+      async run(message, { step, hear }) {
+        const text = textOf(message.parts)
+        await step('order', async () => effects.push(text))
+        const heard = await hear()
+        const answer = async () => [text, heard?.content ?? 'nothing more'].join(', ').replaceAll('\n', ' and ')
+        const said = await step('answer', answer, { effect: false })
+        if (isDying) await never()
+        return said
+      },
+    })
+    await dieAfterOrder(listening)
+    const second = start([listening])
+    await deliver(second, 'three')
+    await settleUntil(second, settled)
+    expect(texts()).toEqual(['one and two, nothing more', 'three, nothing more'])
+    expect(await fate()).toEqual({ one: 'merged', two: 'answered', three: 'answered' })
+  })
+
   test('whose process died after its effect answers them together, and acts once', async () => {
     await dieAfterOrder()
     await settleUntil(start([ordering]), () => texts().length > 0)

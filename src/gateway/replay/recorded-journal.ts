@@ -34,7 +34,7 @@ export function createRecordedJournal(
   const log: StepLog = {
     ...createStepLog(steps),
     /** Asked for every step that is about to run: what is not there ends the replay, before anything begins. */
-    recorded(step) {
+    reach(step) {
       const found = steps.find((each) => each.step === step)
       if (found === undefined || found.state === 'undone' || (!found.isEffect && found.state !== 'finished'))
         return wouldBegin(step)
