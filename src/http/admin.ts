@@ -29,6 +29,11 @@ import { addSessionDeskRoutes } from './session-desk.ts'
 const failedStates = ['unknown', 'refused', 'dead', 'bounced'] as const
 const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending', 'retry', 'delivered', 'cancelled']
 
+const nothingToDo: Readonly<Record<string, string>> = {
+  'message.resubmit':
+    'nothing to do: it does not exist, it is not in a failed state, or a message of its turn is gone or was run anew; then anew=true runs this one alone',
+}
+
 /** Each below a path of its own. */
 const more: readonly ((app: Hono, deps: AppDeps) => void)[] = [
   addRetryRoute,
@@ -105,7 +110,10 @@ export function addAdminRoutes(app: Hono, deps: AppDeps): void {
 async function done(deps: AppDeps, context: Context, action: string, isDone: boolean): Promise<Response> {
   if (!isDone) {
     await noteAct(deps, context, { action, outcome: 'refused', code: 'nothing_to_do', objectId: idOf(context) })
-    throw new GatewayError('conflict', 'nothing to do: it does not exist, or it is not in a failed state')
+    throw new GatewayError(
+      'conflict',
+      nothingToDo[action] ?? 'nothing to do: it does not exist, or it is not in a failed state',
+    )
   }
   deps.wake()
   return context.json({ ok: true })

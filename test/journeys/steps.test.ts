@@ -229,6 +229,32 @@ describeOnDatabase('a step', (database) => {
     await settleUntil(gateway, settled)
     expect({ charges, fate: await fate() }).toEqual({ charges: 2, fate: { m1: 'answered' } })
   })
+
+  test('is not made again for the others when one message of its dead turn was run anew', async () => {
+    const effects: string[] = []
+    let isBroken = true
+    start(async (message, { step }) => {
+      const text = textOf(message.parts)
+      await step('order', async () => effects.push(text), { args: text })
+      if (isBroken) throw new Error('broken')
+      return `ordered ${text}`
+    })
+    await deliver('one', 'two')
+    await settleUntil(gateway, settled)
+    isBroken = false
+    const dead = await gateway.deps.receipts.list('dead', { limit: 10 })
+    const [one, two] = ['one', 'two'].map((text) => dead.find(({ messageId }) => messageId === text)?.id ?? '')
+    expect(await gateway.deps.receipts.resubmit(one ?? '', 'operator:test', { isAnew: true })).toBe(true)
+    await settleUntil(gateway, settled)
+    // What was done for both is done; alone the other one would be another order.
+    expect(await gateway.deps.receipts.resubmit(two ?? '', 'operator:test')).toBe(false)
+    await settleUntil(gateway, settled)
+    expect(effects).toEqual(['one\ntwo', 'one'])
+    expect(await gateway.deps.receipts.resubmit(two ?? '', 'operator:test', { isAnew: true })).toBe(true)
+    await settleUntil(gateway, settled)
+    expect(effects).toEqual(['one\ntwo', 'one', 'two'])
+    expect(await fate()).toEqual({ one: 'answered', two: 'answered' })
+  })
 })
 
 /** A shop on loopback that may be closed, or cut the line as soon as an order has arrived. */

@@ -42,7 +42,8 @@ const resubmitted = {
 
 /**
  * $3 by whom, $4 anew. The whole turn with its journal, so that what it has done is not done again: all of its messages can be
- * read, or none is queued. Anew: this message alone, as if nothing had been done for it.
+ * read and none was run anew, or none is queued: with fewer of them it would be asked to do something else. Anew: this message
+ * alone, as if nothing had been done for it.
  */
 export const resubmitMessage = statement(
   'resubmit_message',
@@ -61,7 +62,8 @@ revived as (
     heard_at = case when $4::boolean then null else x.heard_at end, solo = $4::boolean or x.turn_id is null,
     goes_on = not $4::boolean and x.turn_id is not null, parent_turn = coalesce(x.turn_id, x.parent_turn)
   where x.id in (select id from whole) and not exists (select 1 from whole where not is_readable)
-    and ($4::boolean or x.turn_id is null or exists (select 1 from turns t where t.id = x.turn_id))
+    and ($4::boolean or x.turn_id is null
+      or exists (select 1 from turns t where t.id = x.turn_id and not t.history @> '[{"what": "anew"}]'))
   returning x.id, x.conversation_id, x.tenant, x.connection, x.parent_turn, x.agent, x.subject, x.trace_id
 ),
 told as (
