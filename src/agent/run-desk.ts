@@ -83,22 +83,39 @@ function callArgs({ tool_name, prepared }: Runnable): Json {
   return { tool: tool_name, parameters: JSON.parse(JSON.stringify(prepared.parameters)) }
 }
 
+/**
+ * A call that is made again because nobody knows whether it happened is the same call to the other side: it keeps its key, where
+ * its tool takes keys at all.
+ */
 function onceBy({ step }: Pick<AgentContext, 'step'>): DeskDeps['once'] {
+  const settled = new Map<string, number>()
   return async (call, effect) => {
     const { declaration } = call
+    const args = callArgs(call)
+    const alike = JSON.stringify(args)
+    const idempotent = declaration.idempotent === true
+    const use = (settled.get(alike) ?? 0) + 1
     try {
-      // Results are JSON by construction, and a step makes them so.
-      return await step('tool', async (ctx) => (await effect(ctx)) as ToolResult & Json, {
-        args: callArgs(call),
-        idempotent: declaration.idempotent === true,
-        label: labelOf(declaration),
-      })
+      const result = await step(
+        'tool',
+        // Results are JSON by construction, and a step makes them so.
+        async (ctx) => (await effect(idempotent ? { ...ctx, key: keyOfUse(ctx.key, use) } : ctx)) as ToolResult & Json,
+        { args, idempotent, label: labelOf(declaration) },
+      )
+      if (result.metadata['outcome'] !== 'unknown') settled.set(alike, use)
+      return result
     } catch (error) {
       // Told to the model and by it to the person (ruling 16); the turn goes on.
       if (isGatewayError(error, 'tool_outcome_unknown')) return unknownOutcome(declaration)
       throw error
     }
   }
+}
+
+/** The key of the how-manieth call alike, made of that of another. */
+function keyOfUse(key: string, use: number): string {
+  const first = key.replace(/#\d+$/, '')
+  return use === 1 ? first : `${first}#${use}`
 }
 
 function labelOf({ name, ...declaration }: ToolDeclaration): string {

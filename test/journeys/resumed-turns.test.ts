@@ -1,6 +1,7 @@
 // Turns of several messages that are taken up again after a crash or a stop: what they did is done once, and what happened to
 // their messages, people and tools meanwhile is minded.
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import * as z from 'zod'
 import { type Agent, defineAgent } from '../../src/agent/agent.ts'
 import type { AgentContext } from '../../src/agent/context.ts'
 import type { Model } from '../../src/agent/loop/model.ts'
@@ -122,6 +123,34 @@ describeOnDatabase('a turn of several messages', (database) => {
     await settleUntil(second, settled)
     expect(texts()).toEqual(['one and two, nothing more', 'three, nothing more'])
     expect(await fate()).toEqual({ one: 'merged', two: 'answered', three: 'answered' })
+  })
+
+  test('keeps the key of a call whose outcome is unknown when its model makes it again, also after a crash', async () => {
+    const called: string[] = []
+    const buy = defineTool({
+      name: 'shop/buy',
+      description: 'Buys.',
+      label: 'buy tea',
+      parameters: z.object({ what: z.string() }),
+      idempotent: true,
+      execute(_args, { key }) {
+        called.push(key.replace(/^[^:]+:/, ''))
+        if (called.length === 1) throw new Error('the connection was cut')
+        return 'bought'
+      },
+    })
+    const model: Model = async ({ messages }) => {
+      const results = messages.filter(({ type }) => type === 'tool_result')
+      if (results.length === 1 && isDying) await never()
+      if (results.at(-1)?.payload['success'] === true) return { content: 'bought' }
+      return { tool_calls: [{ name: 'shop/buy', id: `call-${results.length}`, parameters: { what: 'tea' } }] }
+    }
+    const buyer = defineAgent({ slug: 'demo', model, tools: [buy] })
+    await dieAfterOrder(buyer)
+    await settleUntil(start([buyer]), () => texts().length > 0)
+    expect(texts()).toEqual(['bought'])
+    expect(called).toHaveLength(2)
+    expect(new Set(called).size).toBe(1)
   })
 
   test('whose process died after its effect answers them together, and acts once', async () => {

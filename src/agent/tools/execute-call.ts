@@ -58,10 +58,12 @@ export async function executeCall(deps: ExecutionDeps, ready: Executable, contex
 function timedOut(declaration: ToolDeclaration, timeoutMs: number): ToolResult {
   const seconds = Math.max(1, Math.round(timeoutMs / 1000))
   if (declaration.idempotent !== true) return unknownOutcome(declaration)
-  const error = `${declaration.name} did not answer within ${seconds} s. It may be called again.`
-  return failedResult(declaration, 'tool_timeout', error)
+  const error = `${declaration.name} did not answer within ${seconds} s. ${repeatAdvice}`
+  return failedResult(declaration, 'tool_timeout', error, { outcome: 'unknown' })
 }
 
+/** With the same arguments it has the same key, so that the other side can tell. */
+const repeatAdvice = 'It may be called again with the same arguments.'
 const unknownAdvice = 'it may or may not have happened. Do not call it again; tell the person and ask them to check.'
 
 /** For a call that was started and whose end nobody saw; also what a resumed turn says of such a call (ruling 16). */
@@ -81,7 +83,9 @@ function exceptionResult(
   quietly(() => deps.onException?.(error, declaration.name))
   // Exceptions carry addresses, queries and tokens; the model, and with it the chat, learns only that it failed.
   const failure = `${declaration.name} failed because of an internal error`
-  if (declaration.idempotent === true || isUnsent) return failedResult(declaration, 'executor_exception', `${failure}.`)
+  if (isUnsent) return failedResult(declaration, 'executor_exception', `${failure}.`)
+  if (declaration.idempotent === true)
+    return failedResult(declaration, 'executor_exception', `${failure}. ${repeatAdvice}`, { outcome: 'unknown' })
   // It broke off, perhaps after it had acted: a model that believes in a failure would try again.
   return failedResult(declaration, 'executor_exception', `${failure}: ${unknownAdvice}`, { outcome: 'unknown' })
 }

@@ -19,8 +19,8 @@ test('an exception reaches the operator whole and the model as one safe sentence
   expect(result).toEqual({
     success: false,
     tool_name: 'demo/act',
-    metadata: { error_type: 'executor_exception' },
-    error: 'demo/act failed because of an internal error.',
+    metadata: { error_type: 'executor_exception', outcome: 'unknown' },
+    error: 'demo/act failed because of an internal error. It may be called again with the same arguments.',
   })
   expect(seen).toEqual([[error, 'demo/act']])
 })
