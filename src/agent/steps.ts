@@ -25,7 +25,16 @@ export type StepDeps = {
   readonly failpoint?: (name: string) => void | Promise<void>
 }
 
-export type Steps = Pick<AgentContext, 'step' | 'isFinished'>
+export type Steps = Pick<AgentContext, 'step' | 'isFinished'> & {
+  /**
+   * The run is over: no step begins any more, and those under way come to their end, unless the turn is broken off. Without it a
+   * branch that nobody waits for would act after the turn has said what it did.
+   */
+  readonly close: () => Promise<void>
+}
+
+/** Whether the run goes on, and what of it is under way. */
+type Running = { isOver: boolean; readonly steps: Set<Promise<unknown>> }
 
 /**
  * Steps are told apart by their name and arguments; steps alike in both by how often they came before: the order of a
@@ -33,6 +42,7 @@ export type Steps = Pick<AgentContext, 'step' | 'isFinished'>
  */
 export function createSteps(deps: StepDeps): Steps {
   const uses = new Map<string, number>()
+  const running: Running = { isOver: false, steps: new Set() }
   const usesOf = (name: string, { args }: StepOptions): number => uses.get(identity(name, args)) ?? 0
   return {
     async isFinished(name, options = {}) {
@@ -47,14 +57,34 @@ export function createSteps(deps: StepDeps): Steps {
       const known = deps.log.reach(address.step)
       // The journal holds what this very step returned; its type is the caller's.
       if (known?.state === 'finished') return sortedJson(known.result) as Awaited<ReturnType<typeof work>>
+      if (running.isOver) throw runIsOver()
       if (options.effect === false) return lookUp(deps, address, work)
-      return takeEffect(deps, address, work, { ...options, label: options.label ?? name })
+      const mayHaveActed = known !== undefined && known.state !== 'undone'
+      const label = options.label ?? name
+      const effect = takeEffect(deps, address, work, { ...options, label, mayHaveActed, running })
+      running.steps.add(effect)
+      // Whoever asked for it hears of its failure.
+      const done = (): void => void running.steps.delete(effect)
+      effect.then(done, done)
+      return effect as ReturnType<typeof work>
+    },
+    async close() {
+      running.isOver = true
+      const { signal } = deps
+      if (signal.aborted || running.steps.size === 0) return
+      const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      await Promise.race([Promise.allSettled(running.steps), aborted])
     },
   }
 }
 
 type Work = Parameters<AgentContext['step']>[1]
-type LabelledOptions = StepOptions & { readonly label: string }
+type EffectOptions = StepOptions & {
+  readonly label: string
+  /** An earlier try began it: that this one does nothing does not undo it. */
+  readonly mayHaveActed: boolean
+  readonly running: Running
+}
 
 /** It changes nothing outside, so that it began need not be known: one row with its result. */
 async function lookUp<T extends Json>(deps: StepDeps, address: StepAddress, work: Work): Promise<T> {
@@ -76,12 +106,16 @@ async function takeEffect<T extends Json>(
   deps: StepDeps,
   address: StepAddress,
   work: Work,
-  { label, idempotent = false }: LabelledOptions,
+  { label, idempotent = false, mayHaveActed, running }: EffectOptions,
 ): Promise<T> {
   const state = await beginEffect(deps, address, { isIdempotent: idempotent, label })
   switch (state.kind) {
     case 'run':
-      return runStep(deps, address, work, { label, isIdempotent: idempotent })
+      if (running.isOver) {
+        await stored(deps, address, { state: mayHaveActed ? 'failed' : 'undone', error: 'run_is_over' })
+        throw runIsOver()
+      }
+      return runStep(deps, address, work, { label, isIdempotent: idempotent, mayHaveActed })
     case 'finished':
       return sortedJson(state.result) as T
     case 'unknown':
@@ -114,7 +148,7 @@ async function runStep<T extends Json>(
   deps: StepDeps,
   address: StepAddress,
   work: Work,
-  { label, isIdempotent }: { readonly label: string; readonly isIdempotent: boolean },
+  { label, isIdempotent, mayHaveActed }: Pick<EffectOptions, 'label' | 'mayHaveActed'> & { isIdempotent: boolean },
 ): Promise<T> {
   const note = (state: 'started' | StepEnd['state'], result: Json = null): void =>
     deps.log.note(address.step, { label, state, result })
@@ -125,7 +159,7 @@ async function runStep<T extends Json>(
   const end = await worked(deps, stepContext(deps, address, sends), work)
   if ('thrown' in end) {
     const isSafe = isUndone(end.thrown) || sends.isUnsent()
-    const state = isSafe ? 'undone' : 'failed'
+    const state = isSafe && !mayHaveActed ? 'undone' : 'failed'
     await stored(deps, address, { state, error: nameOf(end.thrown) })
     note(state)
     throw isSafe || isIdempotent ? end.thrown : deps.log.ends(end.thrown)
@@ -182,6 +216,10 @@ function isUndone(error: unknown): boolean {
 
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'error'
+}
+
+function runIsOver(): GatewayError {
+  return new GatewayError('stopping', '[agent] its run is over; no step begins any more')
 }
 
 function unknownOutcome(label: string, error: string | null): GatewayError {

@@ -2,7 +2,7 @@
 import type { Agent, AgentContext, AgentReply } from '../agent/agent.ts'
 import { completeReply, type ReplyFacts } from '../agent/reply.ts'
 import { stoppedReply } from '../agent/status-reply.ts'
-import { createSteps } from '../agent/steps.ts'
+import { createSteps, type Steps } from '../agent/steps.ts'
 import { createTimedFetch } from '../agent/timed-fetch.ts'
 import {
   type Envelope,
@@ -152,9 +152,22 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
 }
 
 async function runUnder(deps: GatewayDeps, ready: ReadyTurn, running: Running): Promise<RunResult> {
+  const steps = createSteps(stepDeps(deps, ready, running))
+  try {
+    return await runWith(deps, ready, running, steps)
+  } finally {
+    await steps.close()
+  }
+}
+
+async function runWith(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  running: Running,
+  { step, isFinished }: Pick<Steps, 'step' | 'isFinished'>,
+): Promise<RunResult> {
   const { agent, control, facts, pauses, occasion, chain, signal } = running
   const remembered = await transcriptOf(deps, ready)
-  const { step, isFinished } = createSteps(stepDeps(deps, ready, running))
   const bringing = {
     ...{ deps, ready, step },
     // Made for those who bring something: most turns have no files.

@@ -255,6 +255,55 @@ describeOnDatabase('a step', (database) => {
     expect(effects).toEqual(['one\ntwo', 'one', 'two'])
     expect(await fate()).toEqual({ one: 'answered', two: 'answered' })
   })
+
+  test('of a branch that nobody waits for any more ends before its turn does, and none begins after it', async () => {
+    const effects: string[] = []
+    const { promise: isCut, resolve: cut } = Promise.withResolvers<void>()
+    start(async (_message, { step }) => {
+      const pack = async () => {
+        await step('pack', async () => {
+          cut()
+          await new Promise((resolve) => setTimeout(resolve, 50))
+          return effects.push('pack')
+        })
+        await step('seal', async () => effects.push('seal'))
+      }
+      const bill = () =>
+        step('bill', async () => {
+          await isCut
+          throw new Error('cut')
+        })
+      await Promise.all([pack(), bill()])
+      return 'done'
+    })
+    await deliver('m1')
+    await settleUntil(gateway, settled)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(effects).toEqual(['pack'])
+    expect(vendor.messages[0]?.text).toContain(
+      'Done: pack. I cannot tell whether this took effect: bill. The rest was not done.',
+    )
+  })
+
+  test('that may have happened stays unknown when a later try cannot send it', async () => {
+    const shop = await startShop({ isCutting: true })
+    start(async (_message, { step }) =>
+      step(
+        'charge',
+        async ({ fetch }) => {
+          const response = fetch(shop.url, { method: 'POST', body: 'tea' })
+          await response.catch(() => undefined)
+          if (shop.orders.length === 1) await shop.close().catch(() => undefined)
+          return (await response).text()
+        },
+        { idempotent: true },
+      ),
+    )
+    await deliver('m1')
+    await settleUntil(gateway, settled)
+    expect(shop.orders).toEqual(['tea'])
+    expect(vendor.messages[0]?.text).toContain('I cannot tell whether this took effect: charge.')
+  })
 })
 
 /** A shop on loopback that may be closed, or cut the line as soon as an order has arrived. */
