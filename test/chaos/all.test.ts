@@ -4,11 +4,13 @@ import { describeCrashTests, knownCrashTests } from './describe-crash-tests.ts'
 
 const others = [
   'loss',
+  'shapes',
   'burst',
   'replicas',
   'embedded',
   'long',
   'flood',
+  'hang',
   'outage',
   'upgrade',
   'approval',

@@ -15,12 +15,14 @@ import { loss } from './loss.ts'
 import { mail } from './mail.ts'
 import { outage } from './outage.ts'
 import { replicas } from './replicas.ts'
+import { shapes } from './shapes.ts'
 import { steps } from './steps.ts'
 import { upgrade } from './upgrade.ts'
 
 const crashTests: Readonly<Record<string, CrashTest>> = {
   loss,
   steps,
+  shapes,
   burst,
   replicas,
   embedded,

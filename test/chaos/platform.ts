@@ -13,6 +13,8 @@ export type Update = {
   readonly isAlone?: boolean
   /** How many bytes it carries beside its wish. */
   readonly ballast?: number
+  /** It changes or takes back an earlier message. */
+  readonly amends?: { readonly event: 'edit' | 'delete'; readonly target: string; readonly version: string }
 }
 
 /** One try: when it began by the monotonic clock, how long it took, and the status it met; none: no answer at all. */
@@ -149,13 +151,14 @@ async function deliver(url: string, request: SignedRequest, timeoutMs: number): 
 }
 
 async function sign(update: Update): Promise<SignedRequest> {
-  const { id, from, conversation, wish, isAlone = false, ballast = 0 } = update
+  const { id, from, conversation, wish, isAlone = false, ballast = 0, amends } = update
   const event = {
     id,
     from,
     conversation,
     text: wish + ' '.repeat(ballast),
     ...(isAlone ? { obligation: 'answer' } : {}),
+    ...amends,
   }
   const body = new TextEncoder().encode(JSON.stringify(event))
   return { body, headers: await signLoopback(body, loopbackSecret) }

@@ -15,6 +15,7 @@ import { type GatewayProcess, type Release, startGateway } from './gateway-proce
 import { createOperator, type Operator } from './operator.ts'
 import { createPlatform, type Platform } from './platform.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
+import type { ShopAddress } from './shapes-shop.ts'
 import type { FailpointPlan, SubjectConnection, SubjectSettings } from './subject-settings.ts'
 import { startToolStub, type ToolStub } from './tool-stub.ts'
 
@@ -32,6 +33,8 @@ export type SceneOptions = {
   readonly mailUrl?: string
   /** A server of the fediverse, by its origin; with it there is an account at `port`. */
   readonly fediverse?: string
+  /** Where the agents of the natural shapes act. */
+  readonly shop?: ShopAddress
   /** The gateway starts PostgreSQL itself, in its data folder; without it all gateways share a database on a server. */
   readonly isEmbedded?: boolean
   readonly maxInFlight?: number
@@ -108,6 +111,7 @@ export async function createScene(crashTest: CrashTestOptions, options: SceneOpt
     ...(options.mailUrl === undefined ? {} : { mail: { port: mailPort, smtpUrl: options.mailUrl } }),
     ...(options.fediverse === undefined ? {} : { fediverse: options.fediverse }),
     ...(options.turns === undefined ? {} : { turns: options.turns }),
+    ...(options.shop === undefined ? {} : { shop: { url: options.shop.url, closedUrl: options.shop.closedUrl } }),
     leaseMs: options.leaseMs,
     connections: options.connections.map((each) => ({ ...each, vendorUrl: vendor(each.id).origin })),
     failpoints,

@@ -1,5 +1,7 @@
 // What the driver tells the process under test, as JSON in one environment variable.
 import type { SendClass } from '../doubles/loopback/deliver.ts'
+import type { OrderText } from './shapes-order.ts'
+import type { ShopAddress } from './shapes-shop.ts'
 
 export const settingsVariable = 'CRASH_TEST_SUBJECT'
 export const adminToken = 'admin-token-of-the-crash-tests'
@@ -43,6 +45,8 @@ export type SubjectSettings = {
   readonly mail?: { readonly port: number; readonly smtpUrl: string }
   /** A server of other people, by its origin; with it the agent `garden` is an account at the port. */
   readonly fediverse?: string
+  /** With it there are the agents of the natural shapes, which act there. */
+  readonly shop?: ShopAddress
   /** Absent: any. */
   readonly port?: number
   readonly leaseMs: number
@@ -86,3 +90,5 @@ export type Wish =
   /** Of the buyer: something that needs consent, and something that does not. */
   | `buy ${string}`
   | 'hello'
+  /** Of the agents of the natural shapes: something they do at the shop. */
+  | OrderText

@@ -16,6 +16,7 @@ import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '..
 import { buyerAgent } from './approval-agent.ts'
 import { gardenAgent } from './fediverse-agent.ts'
 import { mailAgent } from './mail-agent.ts'
+import { shapeAgents } from './shapes-agents.ts'
 import { relayAgent, stepsAgent, wordsAgent } from './steps-agent.ts'
 import { countRows, crashTestAgent } from './subject-agent.ts'
 import {
@@ -147,6 +148,7 @@ async function main(): Promise<void> {
       ...(settings.peerUrl === undefined ? [] : [relayAgent(relay, settings.peerUrl)]),
       ...(settings.mail === undefined ? [] : [mailAgent]),
       ...(settings.fediverse === undefined ? [] : [gardenAgent]),
+      ...(settings.shop === undefined ? [] : shapeAgents(settings.shop)),
     ],
     connections: [
       ...(settings.wordsUrl === undefined ? [] : [a2a({ agent: 'words' })]),
