@@ -22,6 +22,7 @@ import {
 } from './contract/index.ts'
 import { capabilityCheck } from './gateway/capabilities.ts'
 import type { GatewayConnection, GatewayDeps, TurnPolicy } from './gateway/deps.ts'
+import type { Isolation } from './gateway/isolation.ts'
 import { createResultKeeper } from './gateway/result-keeper.ts'
 import { createRunWatch } from './gateway/run-watch.ts'
 import { createSignDesk } from './gateway/sign-desk.ts'
@@ -67,6 +68,9 @@ export type Runtime = {
   readonly createToolServers?: (deps: Pick<Runtime, 'fetch' | 'log' | 'monotonicMs'>) => ToolServers
   /** Counts what the hops come to; without one nobody counts. */
   readonly meter?: Meter
+  /** The name this process holds leases in. Without it: one of its own. */
+  readonly holder?: string
+  readonly isolation?: Isolation
   /** Where bytes are kept. Without it files are refused, and told so. */
   readonly files?: RuntimeFiles
   /** What is known of token issuers, where it outlives what is assembled here. */
@@ -100,7 +104,7 @@ const defaultTurnPolicy: Omit<TurnPolicy, 'reservedSlots'> = {
   deadlineMs: 10 * 60_000,
   fetchTimeoutMs: 60_000,
   maxFailures: 3,
-  maxAttempts: 12,
+  maxDeaths: 4,
   retryFirstMs: 250,
   maxOutageMs: 60 * 60_000,
   rotateAfterIdleMs: 7 * 24 * 60 * 60_000,
@@ -123,7 +127,12 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
   const connections = createConnections(config, database, means, turnPolicy)
   const tools = reachableTools(config, { ...runtime, fetch })
   const { tenant } = config
-  const lease = { holder: newId(), leaseMs: turnPolicy.leaseMs, tenant, takeOver: createTakeOver(turnPolicy) }
+  const lease = {
+    holder: runtime.holder ?? newId(),
+    leaseMs: turnPolicy.leaseMs,
+    tenant,
+    takeOver: createTakeOver(turnPolicy),
+  }
   const turns = createTurnStore(database, lease)
   const keepers = createKeepers(runtime, turns, turnPolicy)
   const stores = createStores(database, { ...lease, newId })

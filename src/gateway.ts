@@ -19,10 +19,12 @@ import {
 } from './contract/index.ts'
 import { type Entry, enter } from './gateway/arrivals/entry.ts'
 import type { GatewayConnection, GatewayDeps, People } from './gateway/deps.ts'
+import type { SuspectShare } from './gateway/isolation.ts'
 import { type Asked, type Done, operate } from './gateway/operate.ts'
 import { type Received, receive, take, turnAway } from './gateway/receive.ts'
 import { resubmit } from './gateway/resubmit.ts'
 import { createSlots, type Slots, slotShares } from './gateway/slots.ts'
+import { createShare, type Share } from './gateway/suspects.ts'
 import { takeTurn } from './gateway/take-turn.ts'
 import { watch } from './gateway/watch.ts'
 import type { Resubmission } from './inbound/receipt-store.ts'
@@ -74,7 +76,12 @@ export type Waits = {
 }
 
 /** Once `deadline` is aborted nothing new is claimed, and turns stop at their next journal step (ruling 32). */
-export type DrainOptions = { readonly deadline: AbortSignal; readonly untilIdle?: boolean }
+export type DrainOptions = {
+  readonly deadline: AbortSignal
+  readonly untilIdle?: boolean
+  /** Nothing but turns on which a process died. */
+  readonly suspects?: SuspectShare
+}
 
 export function createGateway(deps: GatewayDeps): Gateway {
   const shares = slotShares(deps.turnPolicy, { agents: deps.agents.size, connections: deps.connections.length })
@@ -112,22 +119,27 @@ const signPatienceMs = 2_000
 async function drain(
   deps: GatewayDeps,
   slots: Slots,
-  { deadline, untilIdle = false }: DrainOptions,
+  { deadline, untilIdle = false, suspects }: DrainOptions,
   onRound: (pump: PumpName) => () => void,
 ): Promise<void> {
   const isStopping = (): boolean => deadline.aborted
   const shared = { isStopping, ...pacing(deps), batch: 32, onError: logError(deps) }
-  const pumps = untilIdle ? { ...shared, untilQuiet: createQuiet(3) } : shared
+  const pumps = untilIdle ? { ...shared, untilQuiet: createQuiet(suspects === undefined ? 3 : 1) } : shared
   const ringAll = (): void => {
     for (const bell of Object.values(deps.bells)) bell.ring()
   }
   deadline.addEventListener('abort', ringAll)
   try {
-    const running = [
-      runPump({ ...timerPump(deps, pumps), onRound: onRound('timers') }),
-      runPump({ ...turnPump(deps, slots, pumps), onRound: watchSlots(deps, slots, onRound('turns')) }),
-      runPump({ ...sendPump(deps, pumps), onRound: onRound('sends') }),
-    ]
+    const onTurns = watchSlots(deps, slots, onRound('turns'))
+    const turns = runPump({ ...turnPump(deps, slots, pumps, suspects), onRound: onTurns })
+    const running =
+      suspects === undefined
+        ? [
+            runPump({ ...timerPump(deps, pumps), onRound: onRound('timers') }),
+            turns,
+            runPump({ ...sendPump(deps, pumps), onRound: onRound('sends') }),
+          ]
+        : [turns]
     // The first to find everything quiet ends; the others wake and find the same.
     await Promise.all(running.map((each) => each.finally(ringAll)))
     await deps.signs.rest(signPatienceMs)
@@ -149,16 +161,23 @@ function pacing(deps: GatewayDeps): Pick<Shared, 'pollMs' | 'monotonicMs'> {
 
 type SlottedTurn = Parameters<typeof takeTurn>[1] & { readonly leaveSlot: () => void }
 
-function turnPump(deps: GatewayDeps, slots: Slots, shared: Shared): Pump<SlottedTurn> {
+function turnPump(
+  deps: GatewayDeps,
+  slots: Slots,
+  shared: Shared,
+  suspects: SuspectShare | undefined,
+): Pump<SlottedTurn> {
+  const share = createShare(deps, suspects)
   const claimControl = timed(deps, 'turns', deps.turns.claimControl)
+  const claimUrgent = async (limit: number) => (await claimControl(limit)).map((claimed) => withSlot(slots, claimed))
   return {
     ...shared,
-    slots: deps.turnPolicy.slots,
+    slots: suspects === 'alone' ? 1 : deps.turnPolicy.slots,
     bell: deps.bells.turns,
-    claim: createTurnClaim(deps, slots),
+    claim: createTurnClaim(deps, slots, share.claim),
     // A gateway full of long runs is where somebody wants to say stop.
-    claimUrgent: async (limit) => (await claimControl(limit)).map((claimed) => withSlot(slots, claimed)),
-    run: ({ leaveSlot, ...claimed }) => takeTurn(deps, claimed, shared.isStopping).finally(leaveSlot),
+    ...(suspects === undefined ? { claimUrgent } : {}),
+    run: ({ leaveSlot, ...claimed }) => share.run(() => takeTurn(deps, claimed, shared.isStopping)).finally(leaveSlot),
   }
 }
 
@@ -169,7 +188,7 @@ const restFactor = 4
  * More than one claim only where an agent or a connection comes close to its share: nothing is claimed that has no slot. The
  * more waits for those who are full, the longer it takes to look past it: at most a fifth of the time is spent on that.
  */
-function createTurnClaim(deps: GatewayDeps, slots: Slots): Pump<SlottedTurn>['claim'] {
+function createTurnClaim(deps: GatewayDeps, slots: Slots, claim: Share['claim']): Pump<SlottedTurn>['claim'] {
   let restUntil = 0
   let isRingDue = false
   const ringAfter = (ms: number): void => {
@@ -190,7 +209,7 @@ function createTurnClaim(deps: GatewayDeps, slots: Slots): Pump<SlottedTurn>['cl
         ringAfter(restUntil - claimedAt)
         break
       }
-      const lanes = await deps.turns.claim(asked, full).catch((error: unknown) => {
+      const lanes = await claim(asked, full).catch((error: unknown) => {
         // What is held already has to run.
         if (turns.length === 0) throw error
         return []

@@ -1,9 +1,8 @@
 // The Node edge: one HTTP server, the drain loop, the sweeper, and a stop that ends turns at their next step.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createToolServers } from './agent/mcp/tool-servers.ts'
 import { callerTerms } from './assemble/caller-terms.ts'
-import { type Assembled, assemble, type Runtime } from './assemble.ts'
+import { type Assembled, assemble } from './assemble.ts'
 import type { Config } from './config.ts'
 import { GatewayError, type Log, type Secret } from './contract/index.ts'
 import type { ListenerSign } from './gateway/listeners/run-listeners.ts'
@@ -13,25 +12,21 @@ import { newTraceId } from './gateway/trace-id.ts'
 import { createApiCallers } from './http/api-callers.ts'
 import { createApp } from './http/app.ts'
 import type { AppDeps } from './http/deps.ts'
-import { createGroupCommit, defaultLimits } from './inbound/group-commit.ts'
 import { readAdminToken } from './node/admin-token.ts'
 import { startBackground } from './node/background.ts'
 import { createBusyServer } from './node/busy.ts'
 import { readConfigFindings } from './node/config-findings.ts'
 import { offerControl } from './node/data-dir-lock.ts'
 import { createEdgeListener } from './node/edge-listener.ts'
-import { createFencedFetch, prepareFencedFetch } from './node/fenced-fetch.ts'
-import { createPinnedFetch } from './node/guarded-fetch.ts'
 import { headersOf } from './node/headers-of.ts'
+import { createIsolation, type ForkSuspects } from './node/isolation.ts'
 import { isLoopback } from './node/loopback.ts'
-import { createMcpConnect } from './node/mcp/connect.ts'
 import { createNodeMeter, type NodeMeter } from './node/meter.ts'
-import { nodeHmac } from './node/node-hmac.ts'
 import { openDatabase } from './node/open-database.ts'
 import { openFiles } from './node/open-files.ts'
 import { rawUrlOf } from './node/raw-url-of.ts'
-import { createProbe, nodeReadiness, type Probe, probingAfterFailure } from './node/readiness.ts'
-import { readSealKeys } from './node/seal-key.ts'
+import { createProbe, nodeReadiness } from './node/readiness.ts'
+import { nodeRuntime } from './node/runtime.ts'
 import { createWaysIn, type WaysIn } from './node/ways-in.ts'
 import { explain } from './operator/explain.ts'
 import { createRejections } from './operator/rejections.ts'
@@ -61,6 +56,8 @@ export type StartOptions = {
   readonly openDatabase?: typeof openDatabase
   /** Told to a person who waits for the start. */
   readonly tell?: (line: string) => void
+  /** Starts a process for turns on which one died. Without it they run in this one, one at a time and nothing beside them. */
+  readonly forkSuspects?: ForkSuspects
 }
 
 export type RunningGateway = {
@@ -87,9 +84,9 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   // The folder's socket listens before there is an app: being able to listen is the lock.
   const { listener, open: openDoors } = createEdgeListener()
   const lockServer = createServer(listener)
-  const open = options.openDatabase ?? openDatabase
-  const opened = await open({ ...options, lockServer })
+  const opened = await (options.openDatabase ?? openDatabase)({ ...options, lockServer })
   const server = createServer(listener)
+  const isolation = createIsolation(options.forkSuspects)
   let assembled: Assembled | undefined
   let waysIn: WaysIn
   try {
@@ -100,7 +97,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     const probe = createProbe(opened.database, config.tenant)
     assembled = assemble(config, opened.database, {
       ...(await nodeRuntime(options, probe)),
-      ...{ meter, files, firstToken: admin.token },
+      ...{ meter, files, firstToken: admin.token, isolation },
     })
     const rejections = createRejections()
     waysIn = createWaysIn(assembled, rejections)
@@ -116,7 +113,8 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   // Without a lock to hold, the command line still finds us through a socket in the folder.
   const closeControl = config.databaseUrl === undefined ? undefined : await offerControl(config.dataDir, lockServer)
   const unlisten = await opened.database.listen(assembled.wake)
-  const background = startBackground(assembled, opened.database, config, options.log)
+  const children = isolation.start({ ...assembled.deps, url: addressOf(server, config), wake: assembled.wake })
+  const background = startBackground(assembled, opened.database, config, children)
   // Whoever is told that we are up may use every port; one that takes its time is shown later, and keeps nobody waiting.
   await inTime(portsLateMs, waysIn.start()).catch(() => {})
   const { stop: stopLeases, closeTools } = assembled
@@ -178,31 +176,6 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
   } catch (error) {
     await opened.close()
     throw error
-  }
-}
-
-async function nodeRuntime({ config, log, failpoint }: StartOptions, probe: Probe): Promise<Runtime> {
-  const monotonicMs = (): number => performance.now()
-  await prepareFencedFetch()
-  return {
-    fetch,
-    fenceFetch: (mayLeave, onSend) => createFencedFetch(mayLeave, monotonicMs, onSend),
-    guardedFetch: createPinnedFetch(),
-    now: Date.now,
-    monotonicMs,
-    hmac: nodeHmac(),
-    sealKeys: () => readSealKeys(config.sealKeys, config.dataDir),
-    random: Math.random,
-    createToolServers: (deps) => createToolServers({ ...deps, connect: createMcpConnect(deps.fetch) }),
-    // After the sockets that are ready have been read.
-    committer: (store) =>
-      createGroupCommit(
-        probingAfterFailure(store, probe),
-        defaultLimits,
-        () => new Promise((resolve) => setImmediate(resolve)),
-      ),
-    log,
-    ...(failpoint === undefined ? {} : { failpoint }),
   }
 }
 

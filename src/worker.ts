@@ -4,6 +4,8 @@ import type { ExecutionContext, MessageBatch } from '@cloudflare/workers-types'
 import { sweepRound } from './assemble/sweep-round.ts'
 import type { Config, ParleyConfig } from './config.ts'
 import { isGatewayError, type Log } from './contract/index.ts'
+import { shareOf } from './gateway/isolation.ts'
+import type { DrainOptions } from './gateway.ts'
 import { createIssuerMemory } from './identity/issuers/issuer-memory.ts'
 import { createRejections } from './operator/rejections.ts'
 import type { Failpoint } from './storage/database.ts'
@@ -15,7 +17,7 @@ import { type Invocation, type InvocationOptions, openInvocation } from './worke
 import { createLog } from './worker/log.ts'
 import { readSettings, type WorkerEnv, type WorkerSettings } from './worker/settings.ts'
 import { type Handed, takeHanded } from './worker/take-handed.ts'
-import { createWaker, wakeMessage } from './worker/waker.ts'
+import { createWaker, isForSuspects, suspectsMessage, wakeMessage } from './worker/waker.ts'
 
 /** What Cloudflare calls. */
 export type Worker = {
@@ -84,16 +86,13 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
       context.waitUntil(invocation.end())
     }
   }
-  const drain = async (env: WorkerEnv, context: Waiting, deadlineMs: number, after?: After): Promise<void> => {
+  const drain = async (env: WorkerEnv, context: Waiting, deadlineMs: number, means: Means = {}): Promise<void> => {
     const invocation = open(env, databaseConnections)
     try {
       await requireKnownSchema(invocation)
-      await invocation.gateway.drain({ deadline: AbortSignal.timeout(deadlineMs), untilIdle: true })
-      await after?.(invocation, settingsOf(env))
-      const dueInMs = await invocation.gateway.nextDueMs()
-      // At least a second: what is due and yet was not taken must not be asked for in a circle.
-      if (dueInMs !== undefined && dueInMs < roundMs)
-        await env.WAKE.send(wakeMessage, { delaySeconds: Math.max(1, Math.ceil(dueInMs / 1000)) })
+      await invocation.gateway.drain({ deadline: AbortSignal.timeout(deadlineMs), untilIdle: true, ...means.share })
+      await means.after?.(invocation, settingsOf(env))
+      await wakeForRest(invocation, env)
     } finally {
       context.waitUntil(invocation.end())
     }
@@ -104,11 +103,13 @@ export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): 
     fetch: (request, env, context) => respond(request, env, context).catch((error) => failedAnswer(error, log)),
     email: (message, env, context) => orTell(take(message, env, context), mailNotTaken(log)),
     async queue(batch, env, context) {
-      if (!deadLetters.test(batch.queue)) return orTell(drain(env, context, queueDeadlineMs), drainFailed(log))
+      const work = async () => drain(env, context, queueDeadlineMs, await meansFor(batch, env))
+      if (!deadLetters.test(batch.queue)) return orTell(work(), drainFailed(log))
       log.error('wakes_dead', { count: batch.messages.length })
       batch.ackAll()
     },
-    scheduled: (_controller, env, context) => orTell(drain(env, context, clockDeadlineMs, sweep), drainFailed(log)),
+    scheduled: (_controller, env, context) =>
+      orTell(drain(env, context, clockDeadlineMs, { after: sweep }), drainFailed(log)),
   }
 }
 
@@ -118,6 +119,25 @@ function tellDoubtful(settings: WorkerSettings, log: Log): WorkerSettings {
 }
 
 type After = (invocation: Invocation, settings: WorkerSettings) => Promise<void>
+type Means = { readonly after?: After; readonly share?: Pick<DrainOptions, 'suspects'> }
+
+/** A turn on which processes died has an invocation to itself: what woke it along with others is said again. */
+async function meansFor({ messages }: Wakes, env: WorkerEnv): Promise<Means> {
+  const suspects = messages.filter(({ body }) => isForSuspects(body))
+  if (suspects.length === 0) return {}
+  if (suspects.length < messages.length) await env.WAKE.send(wakeMessage)
+  return { share: { suspects: 'alone' } }
+}
+
+async function wakeForRest({ deps, gateway }: Invocation, env: WorkerEnv): Promise<void> {
+  const found = await deps.suspects.find()
+  if (found.some(({ deaths }) => shareOf(deaths, deps.turnPolicy.maxDeaths) === 'alone'))
+    await env.WAKE.send(suspectsMessage)
+  const dueInMs = await gateway.nextDueMs()
+  // At least a second: what is due and yet was not taken must not be asked for in a circle.
+  if (dueInMs !== undefined && dueInMs < roundMs)
+    await env.WAKE.send(wakeMessage, { delaySeconds: Math.max(1, Math.ceil(dueInMs / 1000)) })
+}
 
 const drainFailed =
   (log: Log) =>

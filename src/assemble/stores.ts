@@ -14,12 +14,13 @@ import { createPrincipalStore } from '../storage/principal-store.ts'
 import { createReceiptStore } from '../storage/receipt-store.ts'
 import { createReplyLimitStore } from '../storage/reply-limit-store.ts'
 import { createRunStore } from '../storage/run-store.ts'
+import { createSuspectStore } from '../storage/suspect-store.ts'
 import { createToolRequestStore } from '../storage/tool-request-store.ts'
 import { createSignalStore, createTranscriptStore } from '../storage/transcript-store.ts'
 import type { LeaseOptions } from '../storage/turn-store.ts'
 
 type Stores =
-  | ('receipts' | 'runs' | 'signals' | 'journal' | 'transcripts' | 'outbox' | 'live')
+  | ('receipts' | 'suspects' | 'runs' | 'signals' | 'journal' | 'transcripts' | 'outbox' | 'live')
   | ('pendingActions' | 'toolRequests' | 'people' | 'nextDueMs' | 'consents' | 'audit' | 'replyLimits')
 
 export function createStores(
@@ -29,6 +30,7 @@ export function createStores(
   const { tenant } = lease
   return {
     receipts: createReceiptStore(database, tenant),
+    suspects: createSuspectStore(database, lease),
     runs: createRunStore(database, lease),
     signals: createSignalStore(database, tenant, lease.takeOver),
     journal: createJournalStore(database, lease),

@@ -5,6 +5,7 @@ import { createLog } from '../node/log.ts'
 import { type RunningGateway, startNode } from '../node.ts'
 import { command } from './command.ts'
 import { configArg, loadFromDisk, migrationsFolder, tell } from './load.ts'
+import { forkSuspects } from './suspects.ts'
 
 const graceMs = 10_000
 
@@ -26,7 +27,14 @@ export const startCommand = command({
     })
     const log = createLog(config.logLevel)
     logLastWords(log)
-    const running = await startNode({ config, migrationsFolder, log, tell })
+    const given = { config: args.config, logLevel: args['log-level'] }
+    const running = await startNode({
+      config,
+      migrationsFolder,
+      log,
+      tell,
+      forkSuspects: () => forkSuspects(given),
+    })
     // Standard output is the log's.
     process.stderr.write(welcome(running, config))
     stopOnSignal(running)

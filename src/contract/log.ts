@@ -31,6 +31,7 @@ const numberFields = [
   'ms',
   'delayMs',
   'attempt',
+  'deaths',
   'epoch',
   'members',
   'calls',

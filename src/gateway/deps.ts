@@ -43,10 +43,12 @@ import type { LeaseKeeper } from '../sessions/lease-keeper.ts'
 import type { MergeLimits } from '../sessions/plan-turn.ts'
 import type { RunStore } from '../sessions/run-store.ts'
 import type { SignalStore } from '../sessions/signal-store.ts'
+import type { SuspectStore } from '../sessions/suspect-store.ts'
 import type { TranscriptStore } from '../sessions/transcript-store.ts'
 import type { TurnStore } from '../sessions/turn-store.ts'
 import type { Watchers } from '../tasks/watchers.ts'
 import type { CapabilityCheck } from './capabilities.ts'
+import type { Isolation } from './isolation.ts'
 import type { ResultKeeper } from './result-keeper.ts'
 import type { RunWatch } from './run-watch.ts'
 import type { SignDesk } from './sign-desk.ts'
@@ -83,9 +85,10 @@ export type TurnPolicy = {
   readonly deadlineMs: number
   /** How long a server may be silent in the middle of a step's `fetch`. */
   readonly fetchTimeoutMs: number
-  /** Exceptions before a turn is dead; killed processes are counted apart and more patiently. */
+  /** Exceptions before a turn is dead. */
   readonly maxFailures: number
-  readonly maxAttempts: number
+  /** Processes that died on it before a turn is dead: killed, crashed or out of memory; not stopped, and not frozen. */
+  readonly maxDeaths: number
   readonly retryFirstMs: number
   /** Outages of what the agent depends on are retried by time, not by count. */
   readonly maxOutageMs: number
@@ -113,6 +116,7 @@ export type GatewayDeps = {
   readonly committer: Committer
   readonly receipts: ReceiptStore
   readonly turns: TurnStore
+  readonly suspects: SuspectStore
   readonly runs: RunStore
   readonly runWatch: RunWatch
   readonly signals: SignalStore
@@ -144,6 +148,8 @@ export type GatewayDeps = {
   readonly leases: LeaseKeeper
   /** Where results wait for a database that is away. */
   readonly results: ResultKeeper
+  /** Where turns run on which a process died; without it here, one at a time, and nothing beside them. */
+  readonly isolation?: Isolation
   readonly turnPolicy: TurnPolicy
   readonly settlePolicy: SettlePolicy
   readonly validation: Extract<ValidationScope, { from: 'adapter' }>

@@ -126,7 +126,7 @@ async function openLast(deps: GatewayDeps, { at, lane }: Failed, failures: numbe
     signalId: lane.signal?.id ?? null,
   }
   if (!(await deps.turns.open(lane, turn, []))) return undefined
-  const opened: OpenTurn = { ...turn, sessionId: '', failures, outageMs: null }
+  const opened: OpenTurn = { ...turn, sessionId: '', failures, deaths: 0, outageMs: null }
   const past = turn.goesOn ? await pastOf(deps, turn.id) : begun(turn.id)
   const own = { lane: { ...lane, replyTo: turn.replyTo ?? lane.replyTo }, at, turn: opened, ...past }
   return { ...own, members: entriesOf(rows), signal: lane.signal, edit: null }

@@ -346,7 +346,7 @@ function historyOf(
 
 function opened(turn: NewTurn): OpenTurn {
   // Only a turn at the door has no session, and it looks for none.
-  return { ...turn, sessionId: turn.sessionId ?? '', failures: 0, outageMs: null }
+  return { ...turn, sessionId: turn.sessionId ?? '', failures: 0, deaths: 0, outageMs: null }
 }
 
 function withReplyTo(lane: HeldLane, turn: NewTurn): HeldLane {

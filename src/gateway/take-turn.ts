@@ -11,6 +11,7 @@ import type { ReadyTurn } from './prepare-turn.ts'
 import { runAgent } from './run-turn.ts'
 import { showSigns } from './signs.ts'
 import { splitTurn } from './split-turn.ts'
+import { comeBack } from './suspects.ts'
 import { isAwaited, tellProgress, tellTask } from './task-end.ts'
 import { runIdOf } from './turn-facts.ts'
 
@@ -53,7 +54,7 @@ async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStop
   const live = followLive(deps, ready, lease)
   const { deadBecause } = ready
   if (deadBecause !== undefined) return end(deps, ready, live, (ended) => deadEnd(deps, ended, deadBecause))
-  if (ready.turn.attempt > deps.turnPolicy.maxAttempts)
+  if (ready.turn.deaths >= deps.turnPolicy.maxDeaths)
     return end(deps, ready, live, (ended) => deadEnd(deps, ended, 'interrupted_too_often'))
   notify(deps, ready, 'channel.processing_started')
   const signs = showSigns(deps, ready, { lease, live })
@@ -99,8 +100,10 @@ async function endAtDoor(deps: GatewayDeps, ready: TimedTurn): Promise<void> {
 async function complete(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd): Promise<void> {
   const what = { ...factsOf(ready), epoch: ready.lane.epoch, reason: 'turn', state: end.state }
   const ended = await deps.results.store(what, () => deps.turns.complete(ready.lane, end, isAwaited(deps, ready)))
-  if (ended === undefined) deps.log.warn('turn_fenced', { ...factsOf(ready), epoch: ready.lane.epoch })
-  else {
+  if (ended === undefined) {
+    deps.log.warn('turn_fenced', { ...factsOf(ready), epoch: ready.lane.epoch })
+    comeBack(deps, ready)
+  } else {
     const facts = { outcome: end.state, reason: end.reason ?? end.leadReason, calls: end.calls.length }
     deps.log.info('turn_ended', { ...factsOf(ready), ...facts, ms: Math.round(tookMs(deps, ready)) })
     notify(deps, ready, 'channel.completed')
@@ -138,6 +141,7 @@ async function fail(
   switch (step.kind) {
     case 'abandon':
       deps.log.warn('turn_fenced', told)
+      comeBack(deps, ready)
       deps.meter.turnEnded(connection, 'fenced', tookMs(deps, ready))
       break
     case 'release':

@@ -8,9 +8,10 @@ import { requireOwnSessions } from '../storage/own-sessions.ts'
 import { openPostgres } from '../storage/postgres.ts'
 import { requireSchema } from '../storage/schema-version.ts'
 import { freeSources } from '../storage/statements/sources.ts'
-import { freeLanes, freeSendLanes } from '../storage/statements/turns.ts'
+import { expireLanes, freeSendLanes } from '../storage/statements/turns.ts'
 import { lockDataDir } from './data-dir-lock.ts'
-import { startEmbeddedPostgres } from './embedded-postgres.ts'
+import { embeddedUrl, startEmbeddedPostgres } from './embedded-postgres.ts'
+import { childPrefix } from './suspect-message.ts'
 
 export type OpenedDatabase = { readonly database: Database; readonly close: () => Promise<void> }
 
@@ -43,9 +44,26 @@ export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase
   return opened
 }
 
+/** For a process that works for a gateway: the database that this one has opened, which it neither starts nor migrates. */
+export async function joinDatabase(config: OpenOptions['config'], failpoint?: Failpoint): Promise<Database> {
+  const hook = failpoint === undefined ? {} : { failpoint }
+  const database =
+    config.databaseUrl === undefined
+      ? openPostgres({ url: await embeddedUrl(config.dataDir), isShared: false, ...embeddedConnections, ...hook })
+      : openPostgres({ url: config.databaseUrl.reveal(), ...embeddedConnections, ...hook })
+  try {
+    await requireSchema(database)
+    return database
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
 /** The folder's lock says that the gateway that worked here before is dead: what it held goes on at once. */
 async function freeWhatTheDeadHeld(database: Database): Promise<void> {
-  for (const free of [freeLanes, freeSendLanes, freeSources]) await database.query(free, [])
+  await database.query(expireLanes, [childPrefix])
+  for (const free of [freeSendLanes, freeSources]) await database.query(free, [])
 }
 
 async function open({ config, lockServer, failpoint, log, tell }: OpenOptions): Promise<OpenedDatabase> {

@@ -133,6 +133,8 @@ export type TurnEvent = {
   readonly attempt?: number
   readonly code?: string
   readonly retryInMs?: number
+  /** How often its process had died by then. */
+  readonly deaths?: number
   readonly members?: readonly string[]
 }
 

@@ -81,7 +81,7 @@ const words: Readonly<Record<string, string>> = {
   tool_outcome_unknown: 'a step was interrupted or failed, and whether it took effect is unknown; it is not run again',
   provider_unavailable: 'something the agent depends on was unavailable',
   render_failed: 'the reply could not be written for this channel',
-  interrupted_too_often: 'the processes running it died too often',
+  interrupted_too_often: 'every process that ran it died',
   interrupted: 'the process that ran it was gone',
   edited: 'a message of it was changed or taken back before it had any effect',
   access_lost: 'its sender lost access between two tries; nothing more was begun',

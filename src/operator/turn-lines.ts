@@ -80,6 +80,17 @@ function happened(
       return [line(event.at, 'Outage', `attempt ${event.attempt}: ${why}. Not counted as a failure.${again}`, 'wait')]
     case 'stopping':
       return [line(event.at, 'Put back', `attempt ${event.attempt}: ${why}. Nothing counts against the turn.`, 'wait')]
+    case 'died':
+      return [
+        line(
+          event.at,
+          'Died',
+          `its process died ${times(event.deaths ?? 1)}: attempt ${event.attempt} ended without a word, by a kill, a crash or for want of memory. A turn that this happens to is kept apart from others.`,
+          'bad',
+        ),
+      ]
+    case 'returned':
+      return [line(event.at, 'Came back', 'a process that had seemed dead was alive. Nothing counts against the turn.')]
     case 'resumed':
       return [resumed(event, before)]
     case 'split':
@@ -122,6 +133,10 @@ function gaveUp(event: TurnEvent, deliveries: readonly DeliveryFacts[]): readonl
     : ' No apology could be written.'
   const text = `after attempt ${event.attempt}: ${reasonWords(event.code ?? 'dead')}.${apology}`
   return [line(event.at, 'Given up', text, 'bad')]
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : `${count} times`
 }
 
 function calls(deliveries: readonly DeliveryFacts[], purpose: string): string {

@@ -12,6 +12,7 @@ import type {
 } from '../contract/index.ts'
 import type { EndedTurn } from './ended-turn.ts'
 import type { FullSlots } from './full-slots.ts'
+import type { NewPairing } from './new-pairing.ts'
 import type { Overheard, Recall } from './overheard.ts'
 
 /** What every later write must carry: it fails once somebody else holds the lane. */
@@ -78,6 +79,8 @@ export type OpenTurn = {
   readonly failures: number
   /** An earlier try, of this turn or of the one it was split from, reached the deadline. */
   readonly isHung?: boolean | null
+  /** How often a process died while it ran this. */
+  readonly deaths: number
   readonly sessionId: string
   readonly parentTurn: string | null
   readonly principal: string | null
@@ -137,20 +140,6 @@ export type NewMember = Ground & {
   readonly id: string
   readonly ord: number
   readonly principal: string | null
-}
-
-/** Somebody unknown asks to be let in. `knownId`: the pairing that is open already. */
-export type NewPairing = {
-  readonly id: string
-  readonly knownId: string | null
-  /** `*`: with the connection; else with this agent. */
-  readonly agent: string
-  readonly subject: string
-  readonly code: string
-  /** For the operator's eyes; proves nothing. */
-  readonly shownName: string | null
-  readonly evidence: JsonObject
-  readonly expiresInMs: number
 }
 
 /** Whether a session that begins may be kept: the decision, stored beside it (ruling 42). */
@@ -301,9 +290,10 @@ export type ReleaseCause = 'failed' | 'outage' | 'stopping' | 'untouched'
 export interface TurnStore {
   /**
    * Free lanes, the longest due first, apart from those whose next work only a newer release can read (ruling 26). A turn
-   * that its holder left behind queues up again, so that it is not the first of all after every restart.
+   * that its holder left behind queues up again, so that it is not the first of all after every restart. `deaths`: only those
+   * on whose turn a process died so often, as a multirange; a lane whose holder vanished may come with one more than that.
    */
-  claim(limit: number, full?: FullSlots): Promise<readonly HeldLane[]>
+  claim(limit: number, full?: FullSlots, deaths?: string): Promise<readonly HeldLane[]>
   /** The same among conversations that hold commands for the gateway itself. */
   claimControl(limit: number): Promise<readonly HeldLane[]>
   /** Opens a turn (or none, when nothing is left to do) and settles what does not belong to it. False: lease lost. */

@@ -43,6 +43,8 @@ export type LeaseOptions = {
 /** Messages read per claimed lane: enough for the largest merge, so that a long queue costs no more than a short one. */
 const windowSize = 32
 
+const anyDeaths = '{[0,)}'
+
 type Rows = {
   readonly messages: readonly (Omit<WaitingMessage, 'access'> & { readonly v: number })[]
   readonly access: LaneAccess
@@ -133,9 +135,14 @@ function createClaims(
   database: Database,
   { holder, leaseMs, tenant, takeOver }: LeaseOptions,
 ): Pick<TurnStore, 'claim' | 'claimControl'> {
-  const claim = async (statement: Statement, limit: number, full: readonly string[]): Promise<readonly HeldLane[]> => {
+  const claim = async (
+    statement: Statement,
+    limit: number,
+    deaths: string,
+    ...full: readonly string[]
+  ): Promise<readonly HeldLane[]> => {
     const gap = [takeOver?.lastSeen() ?? null, takeOver?.gapMs ?? 0]
-    const params = [limit, holder, leaseMs, windowSize, tenant, ...gap, ...full]
+    const params = [limit, holder, leaseMs, windowSize, tenant, ...gap, deaths, ...full]
     let rows = await database.query<ClaimRow>(statement, params)
     // Every lane that is due may have been put at the end; each is put there once.
     while (rows.length === 1 && isRequeue(rows[0])) rows = await database.query<ClaimRow>(statement, params)
@@ -146,11 +153,12 @@ function createClaims(
     })
   }
   return {
-    claim: (limit, full) =>
+    claim: (limit, full, deaths = anyDeaths) =>
       full === undefined || isEmpty(full)
-        ? claim(claimLanes, limit, [])
-        : claim(claimOtherLanes, limit, [storableJson(full)]),
-    claimControl: (limit) => claim(claimControlLanes, limit, []),
+        ? claim(claimLanes, limit, deaths)
+        : claim(claimOtherLanes, limit, deaths, storableJson(full)),
+    // No agent runs in these.
+    claimControl: (limit) => claim(claimControlLanes, limit, anyDeaths),
   }
 }
 

@@ -27,6 +27,12 @@ function standing(signs: readonly VitalSign[], connections: readonly string[]): 
     const ours = signs.filter((sign) => sign.kind === kind)
     return summed([...zeros, ...ours.map((sign) => ({ labels: byState(sign), value: sign.standing }))])
   }
+  const byConnection = (kind: VitalSign['kind']): readonly Sample[] => [
+    ...connections.map((connection) => ({ labels: { connection }, value: 0 })),
+    ...signs
+      .filter((sign) => sign.kind === kind)
+      .map(({ connection, standing: value }) => ({ labels: { connection }, value })),
+  ]
   const timers = signs.filter((sign) => sign.kind === 'timer').map((sign) => ({ labels: {}, value: sign.standing }))
   return [
     gauge(
@@ -41,6 +47,7 @@ function standing(signs: readonly VitalSign[], connections: readonly string[]): 
       'Order keys with calls to send; held ones are sending.',
       counted('send_lane', laneStates),
     ),
+    gauge('parley_suspects', 'Turns on which a process died, until they end.', summed(byConnection('suspect'))),
     gauge('parley_timers_overdue', 'Timers that should have fired, 10000 at most.', summed(timers)),
   ]
 }
@@ -51,10 +58,14 @@ function ended(signs: readonly VitalSign[]): readonly Family[] {
     const ours = signs.filter((sign) => sign.kind === kind && sign.ever > 0)
     return summed(ours.map((sign) => ({ labels: { ...byState(sign), reason: codeOf(sign.reason) }, value: sign.ever })))
   }
+  const deaths = signs
+    .filter((sign) => sign.kind === 'death')
+    .map(({ connection, ever }) => ({ labels: { connection }, value: ever }))
   const drift = signs.filter((sign) => sign.kind === 'drift').map(driftSample)
   return [
     counter('parley_messages_ended_total', 'Messages that came to an end, by state and reason.', counted('message')),
     counter('parley_calls_ended_total', 'Vendor calls that were settled, by state and reason.', counted('call')),
+    counter('parley_deaths_total', 'Times a process died on a turn: killed, crashed, out of memory.', summed(deaths)),
     counter('parley_drift_total', 'Lanes found to disagree with their rows, and corrected. A fault.', summed(drift)),
   ]
 }

@@ -34,6 +34,8 @@ export function openInvocation(config: Config, options: InvocationOptions): Invo
   const assembled = assemble(config, database, {
     fetch: (input, init) => fetch(input, init),
     fenceFetch,
+    // Who drains looks for them when it is done.
+    isolation: { from: 2, isOffered: () => true, wake: () => {} },
     now: Date.now,
     monotonicMs: () => performance.now(),
     random: Math.random,

@@ -2,9 +2,15 @@
 import type { Queue } from '@cloudflare/workers-types'
 import type { Log } from '../contract/index.ts'
 
-export type WakeMessage = { readonly v: 1 }
+export type WakeMessage = { readonly v: 1; readonly suspects?: true }
 
 export const wakeMessage: WakeMessage = { v: 1 }
+/** For an invocation of their own: turns on which others died. */
+export const suspectsMessage: WakeMessage = { v: 1, suspects: true }
+
+export function isForSuspects(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && 'suspects' in body && body.suspects === true
+}
 
 export type WakerDeps = {
   readonly queue: Pick<Queue<WakeMessage>, 'send'>

@@ -159,13 +159,14 @@ function laneOf(deps: GatewayDeps, stored: Stored, messages: readonly WaitingMes
 
 /** The turn it had, or the one it would have had. */
 function turnOf(deps: GatewayDeps, { turn, members }: Stored, lane: HeldLane, principal: string | null): OpenTurn {
-  if (turn !== null) return { ...turn, principal, outageMs: null, taskId: null }
+  if (turn !== null) return { ...turn, principal, deaths: 0, outageMs: null, taskId: null }
   const lead = members.at(-1)
   return {
     id: deps.newId(),
     kind: 'messages',
     attempt: 1,
     failures: 0,
+    deaths: 0,
     sessionId: lane.sessionId ?? deps.newId(),
     parentTurn: lead?.parentTurn ?? null,
     principal,

@@ -4,7 +4,7 @@ import { bigint, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { connection, instant, tenant } from './columns.ts'
 
 const what = () => ({
-  /** `message`, `call` or `drift`. */
+  /** `message`, `call`, `drift` or `death`. */
   kind: text('kind').notNull(),
   tenant: tenant(),
   connection: connection(),

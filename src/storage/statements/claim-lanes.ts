@@ -1,5 +1,7 @@
 // Hop 5: take up to $1 free lanes of tenant $5 for $3 ms as holder $2, and those whose lease has run out, unless the database itself was
 // away ($6 when it last answered, $7 for how long it may be silent). A lane comes with its open turn's members, or with what waits.
+// $8: turns of which kind, by how often a process died on them (a multirange). A lane whose holder vanished is taken by those
+// who take it before or after that death is counted.
 // Lanes whose next work a newer release wrote are left to it: claiming them only to give them back would keep it waiting.
 // Lanes go by the time they are due since. A turn whose holder died is due since long; it is put at the end first, else what
 // hung or killed its holder would be claimed before all others after every restart.
@@ -7,6 +9,7 @@ import { statement } from '../database.ts'
 import { isReadable } from '../row-version.ts'
 import { mayTakeOver } from '../take-over.ts'
 import { storedAccess } from './stored-access.ts'
+import { countedDeaths, deathsOfNext, isVanished } from './suspects.ts'
 
 /** Signals go before messages and have one format. */
 const nextVersion = `case
@@ -48,16 +51,19 @@ const accessOf = (rows: string): string =>
 
 const claim = (andAlso: string): string => `
 with free as materialized (
-  select l.conversation_id,
+  select l.conversation_id, l.turn_id, l.epoch, ${isVanished('$2')} as vanished,
     -- What was put at the end once is due since later than its lease has run out.
     l.turn_id is not null and l.lease_until is not null and l.next_at <= l.lease_until as is_left
-  from lanes l
+  from lanes l cross join lateral (select ${deathsOfNext} as deaths) s
   where l.tenant = $5 and l.pending > 0 and l.mode = 'active' and l.next_at <= now() and (l.lease_until is null or (l.lease_until < now() and ${mayTakeOver('$6', '$7')}))
     and ${isReadable(nextVersion)}${andAlso}
-  order by l.next_at limit $1 for update skip locked
+    and (s.deaths <@ $8::text::int4multirange or ${isVanished('$2')} and s.deaths + 1 <@ $8::text::int4multirange)
+  order by l.next_at limit $1 for update of l skip locked
 ),
+${countedDeaths},
 requeued as (
-  update lanes l set next_at = now() from free where l.conversation_id = free.conversation_id and free.is_left
+  -- In no name any more: its death is counted.
+  update lanes l set next_at = now(), holder = null from free where l.conversation_id = free.conversation_id and free.is_left
   returning 1
 ),
 held as (
@@ -72,6 +78,7 @@ select r.requeued, h.conversation_id as "conversationId", h.tenant, h.connection
   (select json_build_object('id', t.id, 'kind', t.kind, 'attempt', t.attempt, 'failures', t.failures, 'isHung',
       t.history @> '[{"what": "failed", "code": "turn_deadline"}]' or exists (
         select 1 from turns p where p.id = t.parent_turn and ${wasHung('p')}),
+      'deaths', coalesce((select d.deaths from died d where d.id = t.id), cardinality(t.deaths)),
       'sessionId', t.session_id,
       'parentTurn', t.parent_turn, 'principal', t.principal, 'runId', t.run_id, 'traceId', t.trace_id, 'taskId', t.task_id,
       'outageMs', (extract(epoch from now() - t.outage_since) * 1000)::float8)
@@ -91,10 +98,10 @@ from (select count(*)::int as requeued from requeued) r
 
 export const claimLanes = statement('claim_lanes', claim(''))
 
-const listed = (key: string): string => `(array(select json_array_elements_text($8::text::json -> '${key}')))`
+const listed = (key: string): string => `(array(select json_array_elements_text($9::text::json -> '${key}')))`
 
 /**
- * $8 agents, connections and pairs of both (JSON) that hold all the slots they may. Commands for the gateway itself, such as
+ * $9 agents, connections and pairs of both (JSON) that hold all the slots they may. Commands for the gateway itself, such as
  * the one that stops a run, do not wait for them.
  */
 export const claimOtherLanes = statement(

@@ -8,6 +8,7 @@ import { remembered } from './history.ts'
 import { instantNow } from './iso-time.ts'
 import { overhears } from './overhear.ts'
 import { turnedBy, turnedThread } from './own-thread.ts'
+import { inheritedDeaths } from './suspects.ts'
 import { liveTurnCalls, turnCalls } from './turn-calls.ts'
 
 const lane = `lane as materialized (
@@ -143,10 +144,11 @@ shown as materialized (
 ),
 turn as (
   insert into turns (id, tenant, connection, conversation_id, session_id, agent, kind, state, attempt, epoch, v,
-    parent_turn, journal_turn, view, principal, run_id, deadline_at, trace_id, task_id, task_order)
+    parent_turn, journal_turn, view, principal, run_id, deadline_at, trace_id, task_id, task_order, deaths)
   select g.id, c.tenant, c.connection, c.id, g."sessionId", c.agent, g.kind, 'running', g.attempt, $3, ${rowVersion},
     g."parentTurn", b.journal_turn, coalesce(b.view, (select view from shown)), g.principal, g."runId",
-    now() + g."deadlineMs" * interval '1 ms', g."traceId", k.id, k.place
+    now() + g."deadlineMs" * interval '1 ms', g."traceId", k.id, k.place,
+    ${inheritedDeaths('g."parentTurn"')}
   from given g join conversations c on c.id = $1 left join task k on true left join before b on true where g.id is not null
 ),
 begun as (
@@ -332,14 +334,19 @@ told as (
 select pending from counted`,
 )
 
-/**
- * For a database only one process can open: whoever held these leases is dead, so nobody need wait for them to run out. Turns
- * that were left behind queue up again.
- */
+/** For rows of another time: no process that is named in them lives. Turns that were left behind queue up again. */
 export const freeLanes = statement(
   'free_lanes',
   `update lanes set lease_until = null, holder = null, next_at = case when turn_id is null then next_at else greatest(next_at, now()) end
-   where holder is not null`,
+   where holder is not null or lease_until is not null`,
+)
+/**
+ * For a database only one gateway can open: the one before is dead, so nobody need wait for its leases to run out. Its name
+ * stays: the next claim counts its death. A process that ran suspects for it may still be about to leave: $1 begins its name.
+ */
+export const expireLanes = statement(
+  'expire_lanes',
+  "update lanes set lease_until = now() where lease_until > now() and not starts_with(coalesce(holder, ''), $1)",
 )
 export const freeSendLanes = statement(
   'free_send_lanes',

@@ -4,6 +4,7 @@
 //   tallied   ends of messages and calls, and drift found: folded tallies and what changed since, in one snapshot
 //   flying    messages that wait or are in a turn            calls    vendor calls that are not settled yet
 //   heads     the oldest of what retention removes
+//   suspects  turns on which a process died, and that have not ended
 //   lanes     conversations with work, and send lanes alike  timers   those that should have fired, at most 10 000 of them
 import { statement } from '../database.ts'
 import { overdueHeads } from './sweep.ts'
@@ -35,6 +36,9 @@ from lanes where tenant = $1 and pending > 0 group by connection, lane_state
 union all
 select 'send_lane', connection, ${laneState} as lane_state, '', count(*), 0, null, null
 from send_lanes where tenant = $1 and pending > 0 group by connection, lane_state
+union all
+select 'suspect', connection, 'turn', '', count(*), 0, null, null
+from turns where tenant = $1 and deaths <> '{}' and state = 'running' group by connection
 union all
 select 'timer', '', 'overdue', '', count(*), 0, ${ageMs('min(due_at)')}, null
 from (select due_at from timers where tenant = $1 and fired_at is null and due_at <= now() order by due_at limit 10000) overdue

@@ -169,6 +169,7 @@ describeOnDatabase('vital signs', (database) => {
       'tallies_kind_tenant_connection_state_reason_pk',
       'timers_due',
       'turns_ended',
+      'turns_suspected',
     ])
   })
 })

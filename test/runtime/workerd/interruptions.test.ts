@@ -8,6 +8,7 @@ import {
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AgentDefinition, defineAgent } from '../../../src/agent/agent.ts'
+import { textOf } from '../../../src/contract/index.ts'
 import { type Database, type Failpoint, statement } from '../../../src/storage/database.ts'
 import { openHyperdrive } from '../../../src/storage/hyperdrive.ts'
 import type { WorkerEnv } from '../../../src/worker/settings.ts'
@@ -54,7 +55,7 @@ describeInWorkerd('an invocation in workerd', () => {
     ...env,
     HYPERDRIVE: env.SECOND,
     WAKE: {
-      send: async (_body: unknown, options: unknown = {}) => void wakes.push(options),
+      send: async (body: object, options: unknown) => void wakes.push(options ?? body),
     } as unknown as WorkerEnv['WAKE'],
   }
 
@@ -70,11 +71,14 @@ describeInWorkerd('an invocation in workerd', () => {
     await waitOnExecutionContext(context)
     return response
   }
-  const wake = async (worker: Worker) => {
+  const wake = async (worker: Worker, ...bodies: readonly object[]) => {
     const context = createExecutionContext()
-    const body = { v: 1 }
+    const all = bodies.length === 0 ? [{ v: 1 }] : bodies
     await worker.queue(
-      createMessageBatch('parley-wake', [{ id: '1', timestamp: new Date(), attempts: 1, body }]),
+      createMessageBatch(
+        'parley-wake',
+        all.map((body, index) => ({ id: String(index), timestamp: new Date(), attempts: 1, body })),
+      ),
       recording,
       context,
     )
@@ -150,6 +154,65 @@ describeInWorkerd('an invocation in workerd', () => {
     expect(await database.query(sends, [subject(chat)])).toEqual([{ state: 'unknown' }])
   })
 
+  test('that died twice on a turn is followed by one for that turn alone; what it dies of again is dead after four', async () => {
+    const [guilty, other] = [newChat(), newChat()]
+    const running = new Set<string>()
+    const seen: string[][] = []
+    const run =
+      (how?: Promise<never>): AgentDefinition['run'] =>
+      async (message) => {
+        const text = textOf(message.parts)
+        running.add(text)
+        seen.push([...running])
+        if (text === 'poison') await how
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        running.delete(text)
+        return `saw ${text}`
+      }
+    // The invocation never comes to an end, and renews nothing any more: it is dead.
+    const dieOnce = async (...bodies: object[]) => {
+      const death = Promise.withResolvers<void>()
+      let isDead = false
+      const how = new Promise<never>(() => {})
+      const worker = workerWith(
+        async (message, context) => {
+          if (textOf(message.parts) === 'poison') {
+            isDead = true
+            death.resolve()
+          }
+          return run(how)(message, context)
+        },
+        () => (isDead ? new Promise<void>(() => {}) : undefined),
+      )
+      void wake(worker, ...bodies).catch(() => {})
+      await death.promise
+      running.clear()
+      await database.query(expireTurns, [])
+      await database.query(expireSends, [])
+    }
+    const suspects = { v: 1, suspects: true }
+    await say(workerWith(run()), guilty, 'poison')
+    await dieOnce()
+    await dieOnce()
+    await say(workerWith(run()), other, 'tea')
+    wakes.length = 0
+    seen.length = 0
+    await wake(workerWith(run()))
+    expect(seen).toEqual([['tea']])
+    expect(await sentTo(other)).toEqual(['saw tea'])
+    expect(wakes).toContainEqual(suspects)
+    // Woken along with others, it still has an invocation to itself, and the others are woken again.
+    wakes.length = 0
+    await dieOnce(suspects, { v: 1 })
+    expect(wakes).toEqual([{ v: 1 }])
+    await dieOnce(suspects)
+    await wake(workerWith(run()))
+    expect(await sentTo(guilty)).toHaveLength(1)
+    expect(await database.query(turns, [subject(guilty)])).toMatchObject([
+      { state: 'dead', reason: 'interrupted_too_often' },
+    ])
+  })
+
   test('whose wake is lost is made good by the clock', async () => {
     const chat = newChat()
     const broken = async () => {
@@ -183,11 +246,11 @@ describeInWorkerd('an invocation in workerd', () => {
     })
     wakes.length = 0
     await say(worker, chat, 'hello')
-    expect(wakes).toEqual([{}])
+    expect(wakes).toEqual([{ v: 1 }])
     const refused = new Request('https://parley.example/hooks/telegram/default', webhook({}, 'x'.repeat(40)))
     expect((await worker.fetch(refused, recording, createExecutionContext())).status).toBe(401)
     expect(wakes).toHaveLength(1)
     await wake(worker)
-    expect(wakes).toEqual([{}, { delaySeconds: 1 }])
+    expect(wakes).toEqual([{ v: 1 }, { delaySeconds: 1 }])
   })
 })

@@ -1,0 +1,104 @@
+// Suspects: turns on which a process died. One of them may kill every process that runs it, so they are kept away from the
+// others: first together in a process of their own, then each alone, then dead. Those that only ran beside the guilty one end well.
+import type { FullSlots } from '../sessions/full-slots.ts'
+import type { HeldLane } from '../sessions/turn-store.ts'
+import type { GatewayDeps } from './deps.ts'
+import { aloneFrom, ordinaryRange, type Range, rangeOf, type SuspectShare } from './isolation.ts'
+import type { ReadyTurn } from './prepare-turn.ts'
+
+export type Share = {
+  readonly claim: (limit: number, full: FullSlots) => Promise<readonly HeldLane[]>
+  readonly run: (work: () => Promise<void>) => Promise<void>
+}
+
+/** What one drain takes: what is not suspected, or its share of the suspects. */
+export function createShare(deps: GatewayDeps, suspects: SuspectShare | undefined): Share {
+  const { maxDeaths } = deps.turnPolicy
+  if (suspects !== undefined) {
+    const range = rangeOf(suspects, maxDeaths)
+    return { claim: (limit, full) => claimIn(deps, range, limit, full), run: (work) => work() }
+  }
+  const alone = createAlone(deps)
+  return {
+    run: alone.run,
+    async claim(limit, full) {
+      const { isolation } = deps
+      if (isolation?.isOffered() === true) return claimIn(deps, ordinaryRange(isolation.from, maxDeaths), limit, full)
+      // Nothing begins beside a suspect but what the gateway answers itself: to stop it, for instance.
+      const suspect = await alone.claim()
+      if (suspect !== undefined) return suspect.length > 0 ? suspect : deps.turns.claimControl(limit)
+      return claimIn(deps, ordinaryRange(aloneFrom, maxDeaths), limit, full)
+    },
+  }
+}
+
+/** A lane that turns out to be another share's is given back, untouched. */
+async function claimIn(deps: GatewayDeps, range: Range, limit: number, full?: FullSlots): Promise<readonly HeldLane[]> {
+  const lanes = await deps.turns.claim(limit, full, range.text)
+  const isOurs = ({ openTurn }: HeldLane): boolean => openTurn === null || range.has(openTurn.deaths)
+  const ours = lanes.filter(isOurs)
+  for (const { openTurn, connection, agent } of ours) {
+    if (openTurn === null || openTurn.deaths === 0) continue
+    const { id: turn, traceId: trace, deaths, attempt } = openTurn
+    deps.log.warn('turn_suspected', { connection, trace, turn, agent, attempt, deaths })
+  }
+  const others = lanes.filter((lane) => !isOurs(lane))
+  await Promise.all(others.map((lane) => deps.turns.release(lane, 0, 'untouched')))
+  if (others.length > 0) deps.isolation?.wake()
+  return ours
+}
+
+type Alone = {
+  /** The suspect that runs now; none yet: what runs is waited for. Undefined: there is no suspect. */
+  readonly claim: () => Promise<readonly HeldLane[] | undefined>
+  readonly run: Share['run']
+}
+
+/** Where there is no other process: what runs comes to its end first, then the suspect has this one to itself. */
+function createAlone(deps: GatewayDeps): Alone {
+  const { maxDeaths, pollMs } = deps.turnPolicy
+  const range = rangeOf('alone', maxDeaths)
+  let running = 0
+  let isTaken = false
+  let lookAt = 0
+  return {
+    async claim() {
+      if (isTaken) return []
+      if (deps.monotonicMs() < lookAt) return undefined
+      const found = await deps.suspects.find()
+      if (!found.some(({ deaths }) => range.has(deaths))) {
+        lookAt = deps.monotonicMs() + pollMs
+        return undefined
+      }
+      if (running > 0) return []
+      const lanes = await claimIn(deps, range, 1)
+      isTaken = lanes.length > 0
+      return isTaken ? lanes : undefined
+    },
+    async run(work) {
+      running += 1
+      const startedAt = deps.monotonicMs()
+      try {
+        await work()
+      } finally {
+        running -= 1
+        if (isTaken && running === 0) {
+          isTaken = false
+          // As long as this took, it is the others' turn.
+          lookAt = deps.monotonicMs() + Math.max(pollMs, deps.monotonicMs() - startedAt)
+        }
+      }
+    },
+  }
+}
+
+const patienceMs = 10_000
+const maxTries = 60
+
+/** The turn went on elsewhere while this process was frozen, or cut off from the database: it lives, so nobody died. */
+export function comeBack(deps: GatewayDeps, ready: Pick<ReadyTurn, 'lane' | 'turn'>, tries = 1): void {
+  deps.suspects.comeBack(ready.lane, ready.turn.id).catch(() => {
+    // Told when the database is back; until then no other process can have counted it either.
+    if (tries < maxTries) setTimeout(() => comeBack(deps, ready, tries + 1), Math.min(patienceMs, tries * 500))
+  })
+}

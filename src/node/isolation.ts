@@ -1,0 +1,144 @@
+// Where a gateway on Node runs its suspects: in child processes, one for those on which a process died once, one for those that
+// must be alone. A child that dies takes nothing with it that was not its own, and its death is known at once.
+import type { ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import type { GatewayDeps } from '../gateway/deps.ts'
+import { type Isolation, type SuspectShare, shareOf } from '../gateway/isolation.ts'
+import { beatMs, childPrefix, type FromSuspects, type ToSuspects } from './suspect-message.ts'
+
+/** Starts this program again, as a process that calls `runSuspects`. */
+export type ForkSuspects = () => ChildProcess
+
+export type ChildrenDeps = Pick<GatewayDeps, 'suspects' | 'turnPolicy' | 'log'> & {
+  /** Where the gateway is reached. */
+  readonly url: string
+  /** Something may have been stored for other loops of the gateway. */
+  readonly wake: () => void
+}
+
+export type SuspectChildren = { readonly stop: (graceMs: number) => Promise<void> }
+
+/** What the gateway's drain is told. Children can be started once the gateway is there; without a way to, suspects run in it. */
+export type NodeIsolation = Isolation & { readonly start: (deps: ChildrenDeps) => SuspectChildren | undefined }
+
+/** Suspects are looked for so often, beside being told; by an index that is almost always empty. */
+const lookMs = 1_000
+/** After a child that could not start suspects run in the gateway for so long. */
+const pauseMs = 60_000
+
+export function createIsolation(fork: ForkSuspects | undefined): NodeIsolation {
+  let pausedUntil = 0
+  let look = (): void => {}
+  const isOffered = (): boolean => fork !== undefined && performance.now() >= pausedUntil
+  const pause = (): void => {
+    pausedUntil = performance.now() + pauseMs
+  }
+  return {
+    from: 1,
+    isOffered,
+    wake: () => look(),
+    start(deps) {
+      if (fork === undefined) return undefined
+      const children = runChildren({ ...deps, fork, isOffered, pause })
+      look = children.look
+      return children
+    },
+  }
+}
+
+type Means = ChildrenDeps & {
+  readonly fork: ForkSuspects
+  readonly isOffered: () => boolean
+  readonly pause: () => void
+}
+
+function runChildren(means: Means): SuspectChildren & { readonly look: () => void } {
+  const children = new Map<SuspectShare, Child>()
+  let isStopping = false
+  let looking: Promise<void> | undefined
+
+  const begin = (share: SuspectShare): void => {
+    const child = startChild(means, share)
+    const ended = child.gone.then(async (isReady) => {
+      // Without the database its leases run out by themselves, and count as a death.
+      await means.suspects.bury(child.holder, isStopping ? 'ended' : 'died').catch(() => {})
+      children.delete(share)
+      if (!isReady && !isStopping) {
+        means.log.error('suspects_not_started', { pid: child.process.pid ?? 0 })
+        means.pause()
+      }
+      means.wake()
+      look()
+    })
+    children.set(share, { ...child, ended })
+  }
+  const find = async (): Promise<void> => {
+    if (isStopping || !means.isOffered()) return
+    for (const { deaths } of await means.suspects.find()) {
+      const share = shareOf(deaths, means.turnPolicy.maxDeaths)
+      if (share !== undefined && !children.has(share) && !isStopping) begin(share)
+    }
+  }
+  const look = (): void => {
+    looking ??= find()
+      // The database is away; the next look finds the same.
+      .catch(() => {})
+      .finally(() => {
+        looking = undefined
+      })
+  }
+  const timer = setInterval(look, lookMs)
+  look()
+  return {
+    look,
+    async stop(graceMs) {
+      isStopping = true
+      clearInterval(timer)
+      await looking
+      await Promise.all([...children.values()].map((child) => stopChild(child, graceMs)))
+    },
+  }
+}
+
+type Started = {
+  readonly holder: string
+  readonly process: ChildProcess
+  /** Whether it had begun its work. */
+  readonly gone: Promise<boolean>
+}
+type Child = Started & { readonly ended: Promise<void> }
+
+function startChild({ fork, url, wake, turnPolicy }: Means, share: SuspectShare): Started {
+  const holder = `${childPrefix}${randomUUID()}`
+  const child = fork()
+  let isReady = false
+  let silentBeats = 0
+  const watch = setInterval(() => {
+    silentBeats += 1
+    // Stuck: its leases have run out. Counted and not timed: while this process was frozen itself, none could be heard.
+    if (silentBeats * beatMs > turnPolicy.leaseMs + beatMs) child.kill('SIGKILL')
+  }, beatMs)
+  child.on('message', ({ type }: FromSuspects) => {
+    silentBeats = 0
+    isReady ||= type === 'ready'
+    wake()
+  })
+  const gone = new Promise<boolean>((resolve) => {
+    child.once('exit', () => resolve(isReady))
+    // One that could not be started has no exit.
+    child.on('error', () => child.pid === undefined && resolve(false))
+  }).finally(() => clearInterval(watch))
+  tell(child, { type: 'run', share, holder, url })
+  return { holder, process: child, gone }
+}
+
+async function stopChild({ process: child, ended }: Child, graceMs: number): Promise<void> {
+  tell(child, { type: 'stop' })
+  const late = setTimeout(() => child.kill('SIGKILL'), graceMs)
+  await ended
+  clearTimeout(late)
+}
+
+function tell(child: ChildProcess, message: ToSuspects): void {
+  if (child.connected) child.send(message, () => {})
+}

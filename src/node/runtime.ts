@@ -1,0 +1,40 @@
+// What a gateway finds on Node: fetch with a fence and with pinned addresses, clocks, keys, programs that are MCP servers.
+import { createToolServers } from '../agent/mcp/tool-servers.ts'
+import type { Runtime } from '../assemble.ts'
+import type { Config } from '../config.ts'
+import type { Log } from '../contract/index.ts'
+import { createGroupCommit, defaultLimits } from '../inbound/group-commit.ts'
+import type { Failpoint } from '../storage/database.ts'
+import { createFencedFetch, prepareFencedFetch } from './fenced-fetch.ts'
+import { createPinnedFetch } from './guarded-fetch.ts'
+import { createMcpConnect } from './mcp/connect.ts'
+import { nodeHmac } from './node-hmac.ts'
+import { type Probe, probingAfterFailure } from './readiness.ts'
+import { readSealKeys } from './seal-key.ts'
+
+export type RuntimeOptions = { readonly config: Config; readonly log: Log; readonly failpoint?: Failpoint }
+
+export async function nodeRuntime({ config, log, failpoint }: RuntimeOptions, probe: Probe): Promise<Runtime> {
+  const monotonicMs = (): number => performance.now()
+  await prepareFencedFetch()
+  return {
+    fetch,
+    fenceFetch: (mayLeave, onSend) => createFencedFetch(mayLeave, monotonicMs, onSend),
+    guardedFetch: createPinnedFetch(),
+    now: Date.now,
+    monotonicMs,
+    hmac: nodeHmac(),
+    sealKeys: () => readSealKeys(config.sealKeys, config.dataDir),
+    random: Math.random,
+    createToolServers: (deps) => createToolServers({ ...deps, connect: createMcpConnect(deps.fetch) }),
+    // After the sockets that are ready have been read.
+    committer: (store) =>
+      createGroupCommit(
+        probingAfterFailure(store, probe),
+        defaultLimits,
+        () => new Promise((resolve) => setImmediate(resolve)),
+      ),
+    log,
+    ...(failpoint === undefined ? {} : { failpoint }),
+  }
+}

@@ -1,0 +1,16 @@
+// A pairing as the end of a turn at the door stores it.
+import type { JsonObject } from '../contract/index.ts'
+
+/** Somebody unknown asks to be let in. `knownId`: the pairing that is open already. */
+export type NewPairing = {
+  readonly id: string
+  readonly knownId: string | null
+  /** `*`: with the connection; else with this agent. */
+  readonly agent: string
+  readonly subject: string
+  readonly code: string
+  /** For the operator's eyes; proves nothing. */
+  readonly shownName: string | null
+  readonly evidence: JsonObject
+  readonly expiresInMs: number
+}
