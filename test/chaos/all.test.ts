@@ -12,6 +12,7 @@ const others = [
   'flood',
   'hang',
   'outage',
+  'poison',
   'upgrade',
   'approval',
   'cancel',

@@ -47,7 +47,8 @@ const bundles: Readonly<Record<Release, string>> = {
 
 export async function startGateway(settings: SubjectSettings, release: Release): Promise<GatewayProcess> {
   const bundle = fileURLToPath(new URL(bundles[release], import.meta.url))
-  const child = spawn(process.execPath, ['--enable-source-maps', '--expose-gc', bundle], {
+  const memory = settings.heapMegabytes === undefined ? [] : [`--max-old-space-size=${settings.heapMegabytes}`]
+  const child = spawn(process.execPath, ['--enable-source-maps', '--expose-gc', ...memory, bundle], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'] ?? '',

@@ -38,7 +38,8 @@ export const loss: CrashTest = async (options) => {
   const server = await startPostgresServer({ isDurable: true })
   const scene = await createScene(
     { ...options, postgresUrl: server.url },
-    { connections, leaseMs: size.leaseMs, toolLatencyMs: 15 },
+    // Where a turn goes on it has to meet the failpoints of this process.
+    { connections, leaseMs: size.leaseMs, toolLatencyMs: 15, isForking: false },
   )
   try {
     const traffic = createTraffic(scene, size)

@@ -14,6 +14,7 @@ import { long } from './long.ts'
 import { loss } from './loss.ts'
 import { mail } from './mail.ts'
 import { outage } from './outage.ts'
+import { poison } from './poison.ts'
 import { replicas } from './replicas.ts'
 import { shapes } from './shapes.ts'
 import { steps } from './steps.ts'
@@ -30,6 +31,7 @@ const crashTests: Readonly<Record<string, CrashTest>> = {
   flood,
   outage,
   hang,
+  poison,
   upgrade,
   approval,
   cancel,

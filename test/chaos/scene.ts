@@ -44,6 +44,9 @@ export type SceneOptions = {
   readonly reconcileAfterMs?: number
   /** With it there is a second agent. */
   readonly turns?: SubjectSettings['turns']
+  readonly heapMegabytes?: number
+  /** False: turns on which a process died go on in the gateway itself; else in processes of their own, without failpoints. */
+  readonly isForking?: boolean
   readonly onMessage?: (connection: string, message: VendorMessage) => void
 }
 
@@ -115,6 +118,8 @@ export async function createScene(crashTest: CrashTestOptions, options: SceneOpt
     leaseMs: options.leaseMs,
     connections: options.connections.map((each) => ({ ...each, vendorUrl: vendor(each.id).origin })),
     failpoints,
+    ...(options.heapMegabytes === undefined ? {} : { heapMegabytes: options.heapMegabytes }),
+    isForking: options.isForking ?? true,
     ...(options.reconcileAfterMs === undefined ? {} : { reconcileAfterMs: options.reconcileAfterMs }),
   })
   const operator = createOperator(() => up()[0]?.url ?? '')

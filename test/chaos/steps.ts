@@ -90,10 +90,10 @@ async function tell(scene: Scene, story: Told, options: CrashTestOptions): Promi
   return killed
 }
 
-/** Its holder is dead, and we know it. */
+/** Its holder is dead, and we know it; it was not the turn that killed it. */
 export async function dropLeases({ databaseUrl }: Scene): Promise<void> {
   const database = openPostgres({ url: await databaseUrl() })
-  await database.query(statement('crash_test_drop_leases', 'update lanes set lease_until = null'), [])
+  await database.query(statement('crash_test_drop_leases', 'update lanes set lease_until = null, holder = null'), [])
   await database.close()
 }
 

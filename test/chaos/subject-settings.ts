@@ -54,12 +54,19 @@ export type SubjectSettings = {
   readonly failpoints: readonly FailpointPlan[]
   /** With it there is a second agent, `second`, which does what the first does. */
   readonly turns?: { readonly deadlineMs: number }
+  /** With it there is an agent `poison`, whose messages may end its process; that has so little memory. */
+  readonly heapMegabytes?: number
+  /** Turns on which a process died run in processes of their own, as the product does it; without it, in this one. */
+  readonly isForking?: boolean
   /** When a call with an unknown outcome is looked up; absent: when the lease and the call are over. */
   readonly reconcileAfterMs?: number
 }
 
 /** What the driver may ask of the process, a line each: to count failpoints from now on, or to say how much memory is in use. */
 export type SubjectCommand = 'arm' | 'memory'
+
+export const deaths = ['kill', 'heap', 'exit', 'spin'] as const
+export type Death = (typeof deaths)[number]
 
 /** What a message asks of the agent under test. It is the message's text. */
 export type Wish =
@@ -83,6 +90,10 @@ export type Wish =
   | 'gate'
   /** For the agent that is a model: so many steps with a tool of this kind, for a message of this id. */
   | `steps ${'keyed' | 'plain' | 'asked'} ${string}`
+  /** For the agent `poison`: ends its process, this way. */
+  | Death
+  /** For the same: so many steps, a second each. */
+  | `long ${number}`
   /** A command. */
   | `/${string}`
   /** Wants a reply of so many parts, without any effect. */

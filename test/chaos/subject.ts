@@ -1,5 +1,6 @@
 // The process under test: a whole gateway on Node with loopback channels, which can be told where to die or to freeze.
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { type ChildProcess, fork } from 'node:child_process'
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -7,15 +8,17 @@ import { a2a, a2aChannel } from '../../adapters/a2a/index.ts'
 import { activitypub, activitypubChannel } from '../../adapters/activitypub/index.ts'
 import { aguiChannel } from '../../adapters/agui/index.ts'
 import { email, emailChannel } from '../../adapters/email/index.ts'
-import { loadConfig } from '../../src/config.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
 import type { Attempt, ChannelDefinition, ConnectionConfig, JsonObject, Log } from '../../src/contract/index.ts'
 import { isGatewayError } from '../../src/contract/index.ts'
+import { runSuspects } from '../../src/node/run-suspects.ts'
 import { startNode } from '../../src/node.ts'
 import type { Failpoint } from '../../src/storage/database.ts'
 import { loopbackClientId, loopbackEdit, loopbackLookup, loopbackNone } from '../doubles/loopback/index.ts'
 import { buyerAgent } from './approval-agent.ts'
 import { gardenAgent } from './fediverse-agent.ts'
 import { mailAgent } from './mail-agent.ts'
+import { poisonAgent } from './poison-agent.ts'
 import { shapeAgents } from './shapes-agents.ts'
 import { relayAgent, stepsAgent, wordsAgent } from './steps-agent.ts'
 import { countRows, crashTestAgent } from './subject-agent.ts'
@@ -116,7 +119,7 @@ function fediverseConnection(origin: string): ConnectionConfig {
   })
 }
 
-async function main(): Promise<void> {
+function readConfig(): Config {
   // Two on one machine must not take each other for themselves.
   const relay = `relay-${settings.port}`
   const channels = [
@@ -149,6 +152,7 @@ async function main(): Promise<void> {
       ...(settings.mail === undefined ? [] : [mailAgent]),
       ...(settings.fediverse === undefined ? [] : [gardenAgent]),
       ...(settings.shop === undefined ? [] : shapeAgents(settings.shop)),
+      ...(settings.heapMegabytes === undefined ? [] : [poisonAgent(settings.toolUrl)]),
     ],
     connections: [
       ...(settings.wordsUrl === undefined ? [] : [a2a({ agent: 'words' })]),
@@ -188,12 +192,17 @@ async function main(): Promise<void> {
       ...(settings.reconcileAfterMs === undefined ? {} : { reconcileAfterMs: settings.reconcileAfterMs }),
     },
   }
+  return loadConfig(environment, file, channels)
+}
+
+async function main(): Promise<void> {
   const running = await startNode({
-    config: loadConfig(environment, file, channels),
+    config: readConfig(),
     // The bundle lies in dist, beside the folder of the migrations.
     migrationsFolder: fileURLToPath(new URL('../drizzle', import.meta.url)),
     log,
     failpoint: createFailpoint(settings.failpoints),
+    ...(settings.isForking === true ? { forkSuspects } : {}),
   })
   const end = (): void => void running.stop(3000).finally(() => process.exit(0))
   process.on('SIGTERM', end)
@@ -203,7 +212,20 @@ async function main(): Promise<void> {
   tell({ level: 'info', event: 'ready', url: running.url })
 }
 
-main().catch((error: unknown) => {
+const suspectsWord = 'suspects'
+
+function forkSuspects(): ChildProcess {
+  return fork(fileURLToPath(import.meta.url), [suspectsWord], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+}
+
+/** Its failpoints are the gateway's: what is killed here is killed by its message. */
+async function mainOfSuspects(): Promise<void> {
+  await runSuspects(async () => ({ config: readConfig(), log }))
+  process.exit(0)
+}
+
+const begun = process.argv[2] === suspectsWord ? mainOfSuspects() : main()
+begun.catch((error: unknown) => {
   const code = isGatewayError(error) ? error.code : 'crashed'
   tell({ level: 'error', event: 'refused_to_start', code, text: error instanceof Error ? error.message : 'unknown' })
   process.exit(1)
