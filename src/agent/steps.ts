@@ -98,7 +98,9 @@ async function lookUp<T extends Json>(deps: StepDeps, address: StepAddress, work
     await stored(deps, address, { state, error: nameOf(end.thrown) }, tookMs)
     throw end.thrown
   }
+  await deps.failpoint?.('after:effect')
   await written(stored(deps, address, { state: 'finished', result: end.result }, tookMs))
+  await deps.failpoint?.('after:step')
   return end.result as T
 }
 
@@ -167,6 +169,7 @@ async function runStep<T extends Json>(
   await deps.failpoint?.('after:effect')
   await written(stored(deps, address, { state: 'finished', result: end.result }))
   note('finished', end.result)
+  await deps.failpoint?.('after:step')
   return end.result as T
 }
 

@@ -23,7 +23,7 @@ const tools = Array.from({ length: stepCount }, (_, index) => 2 * (index + 1))
 const answers = [...tools.map((step) => step - 1), 2 * stepCount + 1]
 const answerMs = 60_000
 
-type Place = 'after:finish_step' | 'after:effect' | 'before:effect'
+type Place = 'after:step' | 'after:effect' | 'before:effect'
 
 type Story = {
   readonly name: string
@@ -36,8 +36,8 @@ type Story = {
 function stories(isFull: boolean): readonly Told[] {
   const some = (steps: readonly number[]): readonly number[] => (isFull ? steps : [steps[0] ?? 0, steps.at(-1) ?? 0])
   const all: readonly Story[] = [
-    { name: 'killed after each tool call', kind: 'plain', place: 'after:finish_step', kills: some(tools) },
-    { name: 'killed after each answer of the model', kind: 'plain', place: 'after:finish_step', kills: some(answers) },
+    { name: 'killed after each tool call', kind: 'plain', place: 'after:step', kills: some(tools) },
+    { name: 'killed after each answer of the model', kind: 'plain', place: 'after:step', kills: some(answers) },
     { name: 'killed before a keyed call was finished', kind: 'keyed', place: 'after:effect', kills: some(tools) },
     { name: 'killed before a plain call was finished', kind: 'plain', place: 'after:effect', kills: some(tools) },
     { name: 'killed before a plain call left', kind: 'plain', place: 'before:effect', kills: some(tools) },
@@ -109,7 +109,7 @@ function saidIn(scene: Scene, { id }: Told): readonly string[] {
  * repeated; else it is unknown and passed over.
  */
 function plansOf({ kind, place, kills }: Story): readonly FailpointPlan[] {
-  const isRepeated = (step: number): boolean => place !== 'after:finish_step' && (step % 2 === 1 || kind === 'keyed')
+  const isRepeated = (step: number): boolean => place !== 'after:step' && (step % 2 === 1 || kind === 'keyed')
   return kills.map((step, index) => {
     const previous = kills[index - 1]
     const done = previous === undefined ? 0 : isRepeated(previous) ? previous - 1 : previous
@@ -122,7 +122,7 @@ function judge(scene: Scene, model: ScriptedModelServer, story: Told, killed: nu
   const { id, kind, place, kills } = story
   const effects = tool.effects.filter((effect) => effect.id.startsWith(`${id} `))
   const calls = tool.calls.filter((call) => call.id.startsWith(`${id} `))
-  const isBetween = place !== 'after:finish_step'
+  const isBetween = place !== 'after:step'
   const unfinished = isBetween ? kills.length : 0
   const isOfModel = kills.every((step) => step % 2 === 1)
   const askedAgain = isOfModel ? unfinished : 0

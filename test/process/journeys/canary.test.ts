@@ -180,12 +180,14 @@ describeOnPostgres('canaries', (adminUrl) => {
     expect(list.attachments).not.toHaveLength(0)
     return (await Promise.all(list.attachments.map(({ id }) => asOperator(`/admin/attachments/${id}`)))).join('\n')
   }
-  const everyStory = async () => {
+  const ofEveryMessage = async (path: (id: string) => string) => {
     const sql = postgres(clone.url, { max: 1, onnotice: () => {} })
     const inbox = await sql<{ id: string }[]>`select id from inbox`
     await sql.end()
-    return (await Promise.all(inbox.map(({ id }) => asOperator(`/admin/explain/${id}`)))).join('\n')
+    return (await Promise.all(inbox.map(({ id }) => asOperator(path(id))))).join('\n')
   }
+  const everyStory = () => ofEveryMessage((id) => `/admin/explain/${id}`)
+  const everyEffect = () => ofEveryMessage((id) => `/admin/dead/${id}/effects`)
   const runApi = (body: string) =>
     request('/api/v1/agent/run', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
 
@@ -212,6 +214,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /admin/sessions', read: () => asOperator('/admin/sessions') },
     { name: 'GET /admin/sessions/:id', showsText: true, read: everySession },
     { name: 'GET /admin/dead', read: () => asOperator('/admin/dead') },
+    { name: 'GET /admin/dead/:id/effects', read: everyEffect },
     { name: 'GET /admin/refused', read: () => asOperator('/admin/refused') },
     { name: 'GET /admin/ignored', read: () => asOperator('/admin/ignored') },
     { name: 'GET /admin/deliveries', read: () => asOperator(`/admin/deliveries?state=${deliveryStates}`) },
