@@ -82,8 +82,10 @@ async function judgeTwenty(scene: Scene, said: readonly Update[]): Promise<reado
   )
   const mixed = effects.filter((effect) => effect.members.some((id) => author.get(id) !== author.get(effect.id)))
   const dead = (await scene.operator.dead()).map((line) => keyOf({ ...line, id: line.messageId }))
-  const poison = said.filter((update) => update.wish === 'poison').map(keyOf)
   const sharing = effects.filter((effect) => effect.members.length > 2 && said.some(isPoisonIn(effect.members)))
+  // The agent had acted for all of them when it failed: they end together, and nobody else with them.
+  const company = new Set(sharing.flatMap((effect) => effect.members.map((id) => keyOf({ connection: room, id }))))
+  const expectedDead = [...company].toSorted().join(' ')
   const order = effects.map((effect) => effect.id).join(' ')
   const isInOrder = order === admitted.map((update) => update.id).join(' ')
   return [
@@ -100,7 +102,12 @@ async function judgeTwenty(scene: Scene, said: readonly Update[]): Promise<reado
       hasMerged(effects),
     ),
     check('burst: effects of the turn that held the poison and others', sharing.length, '> 2', sharing.length > 2),
-    check('burst: dead', dead.join(' '), poison.join(' '), dead.join(' ') === poison.join(' ')),
+    check(
+      'burst: dead',
+      dead.toSorted().join(' '),
+      `the turn that held the poison: ${expectedDead}`,
+      dead.toSorted().join(' ') === expectedDead,
+    ),
   ]
 }
 
