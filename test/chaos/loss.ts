@@ -71,7 +71,7 @@ export const loss: CrashTest = async (options) => {
 
 type Traffic = { readonly wave: (name?: string) => void }
 
-const wishes: readonly Wish[] = ['slow', 'flaky', 'remind', 'keyed', 'plain', 'plain', 'keyed', 'plain']
+const wishes: readonly Wish[] = ['slow', 'flaky', 'remind', 'keyed', 'flaky early', 'plain', 'keyed', 'plain', 'plain']
 
 /** A wave: three messages each for some conversations, so that some are merged, and now and then a lost answer. */
 function createTraffic(scene: Scene, size: Size): Traffic {

@@ -25,6 +25,8 @@ async function answer(toolUrl: string, context: AgentContext): Promise<string> {
   const parts = context.members.flatMap((member) => partsWished(member.id, wishOf(member)))
   if (parts.length > 0) return parts.join('\n\n')
   if (context.members.some((member) => wishOf(member) === 'hang before')) await new Promise(() => {})
+  if (context.attempt === 1 && context.members.some((member) => wishOf(member) === 'flaky early'))
+    throw new Error('fails the first time, before it has acted')
   for (const member of context.members) {
     const body = effectBody(member, context, startedAt)
     const options = { args: { id: member.id }, idempotent: body.wish === 'keyed' }

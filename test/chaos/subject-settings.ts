@@ -75,6 +75,8 @@ export type Wish =
   | 'slow'
   /** Fails on its first attempt, after its effect. */
   | 'flaky'
+  /** Fails on its first attempt, before any effect: messages that share its turn run one by one after that. */
+  | 'flaky early'
   /** Fails on every attempt. */
   | 'poison'
   /** Never returns, and listens to nothing; after its effect, or without one. */
