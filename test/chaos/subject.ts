@@ -39,8 +39,17 @@ function write(level: string) {
   return (event: string, facts: JsonObject = {}): void => tell({ level, event, ...facts })
 }
 
+/** At once, also right before a kill. A pipe that is full takes nothing until its reader has read. */
 function tell(line: JsonObject): void {
-  writeSync(1, `${JSON.stringify(line)}\n`)
+  let rest = Buffer.from(`${JSON.stringify(line)}\n`)
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(1, rest))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
+    }
+  }
 }
 
 let isArmed = false
