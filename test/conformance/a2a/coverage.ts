@@ -10,7 +10,7 @@ export const coverage: readonly Coverage[] = [
   ...covered(`${here}/card-cases.ts`, `${numbered('CD', 1, 9)} ${numbered('CD', 11, 16)}`),
   ...covered(`${here}/envelope-cases.ts`, `${numbered('EN', 1, 20)} ${numbered('VE', 1, 9)}`),
   ...covered(`${here}/send-cases.ts`, numbered('SE', 1, 23)),
-  ...covered('process/journeys/a2a-killed.test.ts', 'SE-24'),
+  ...covered('process/journeys/a2a-killed.long.test.ts', 'SE-24'),
   ...covered(`${here}/stream-cases.ts`, `${numbered('ST', 1, 5)} ${numbered('ST', 7, 16)} ${numbered('ST', 18, 21)}`),
   ...covered('unit/adapters/a2a.test.ts', 'ST-06 A2-07'),
   ...covered('journeys/a2a.test.ts', 'ST-17'),
