@@ -30,7 +30,7 @@ export type StepEnd =
   | { readonly state: 'finished'; readonly result: Json }
   /** It threw: what it did until then was done, so it is not tried again unless it is idempotent. */
   | { readonly state: 'failed'; readonly error: string }
-  /** Nothing happened: a later attempt runs it again (ruling 15). */
+  /** Nothing happened: a later attempt runs it again. */
   | { readonly state: 'undone'; readonly error: string }
 
 export type RecordedStep = {

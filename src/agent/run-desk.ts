@@ -84,7 +84,7 @@ function callArgs({ tool_name, prepared }: Runnable): Json {
 }
 
 /**
- * A call that is made again because nobody knows whether it happened is the same call to the other side: it keeps its key, where
+ * A call that is made again because its outcome is unknown is the same call to the other side: it keeps its key, where
  * its tool takes keys at all.
  */
 function onceBy({ step }: Pick<AgentContext, 'step'>): DeskDeps['once'] {

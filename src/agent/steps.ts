@@ -28,7 +28,7 @@ export type StepDeps = {
 export type Steps = Pick<AgentContext, 'step' | 'isFinished'> & {
   /**
    * The run is over: no step begins any more, and those under way come to their end, unless the turn is broken off. Without it a
-   * branch that nobody waits for would act after the turn has said what it did.
+   * branch that the agent did not wait for would act after the turn has said what it did.
    */
   readonly close: () => Promise<void>
 }
@@ -63,7 +63,7 @@ export function createSteps(deps: StepDeps): Steps {
       const label = options.label ?? name
       const effect = takeEffect(deps, address, work, { ...options, label, mayHaveActed, running })
       running.steps.add(effect)
-      // Whoever asked for it hears of its failure.
+      // The caller of the step hears of its failure.
       const done = (): void => void running.steps.delete(effect)
       effect.then(done, done)
       return effect as ReturnType<typeof work>

@@ -158,7 +158,7 @@ async function changed(deps: GatewayDeps, ready: ReadyTurn, past: TurnPast): Pro
   const decided = await admissions({ ...deps, chains }, at, { messages, agent: lane.agent, takesPart: true })
   if (messages.some(({ id }) => decided.get(id)?.kind !== 'admitted')) return 'access_lost'
   if (ready.steps.hasEffect()) return undefined
-  // A holder that stopped in peace gave the attempt back: nobody is under suspicion.
+  // A holder that stopped in peace gave the attempt back: no member is under suspicion.
   if (members.length + joined.size > 1 && turn.attempt > 0) return 'interrupted'
   const taken = new Set(messages.map(({ messageId }) => messageId))
   const waiting = await deps.turns.waiting(lane)

@@ -1,4 +1,4 @@
-// Many failed calls sent again at once: after an outage of a platform nobody wants to name them one by one.
+// Many failed calls sent again at once: after an outage of a platform there are too many to name one by one.
 import type { Hono } from 'hono'
 import * as z from 'zod'
 import type { AppDeps } from './deps.ts'
@@ -29,7 +29,7 @@ export function addRetryRoute(app: Hono, { deliveries, wake }: Pick<AppDeps, 'de
     const failed = { ...asked, connection: asked.connection ?? null }
     const matching = await deliveries.countFailed(failed)
     let retried = 0
-    // Each in a commit of its own, as one by one: whoever is interrupted asks again, and finds the rest.
+    // Each in a commit of its own, as one by one: an operator who is interrupted asks again, and finds the rest.
     for (const id of dry_run ? [] : await deliveries.findFailed(failed, limit))
       if (await deliveries.retry(id, actorIn(context))) retried += 1
     if (retried > 0) wake()

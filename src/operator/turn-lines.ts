@@ -8,7 +8,7 @@ import { line, type StoryLine } from './story.ts'
 export function turnLines(turn: TurnFacts, { message, deliveries }: Facts): readonly StoryLine[] {
   if (turn.kind === 'amendment') return amendment(turn)
   const own = deliveries.filter((delivery) => delivery.turnId === turn.id)
-  // Unless it failed, its only event is that somebody was told something, and that stands with the message.
+  // Unless it failed, its only event is that the sender was told something, and that stands with the message.
   if (turn.kind === 'door')
     return turn.history.filter(({ what }) => what === 'dead').flatMap((each) => gaveUp(each, own))
   return [

@@ -92,7 +92,7 @@ export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
 }
 
 type Renewals = Pick<LeaseKeeper, 'ageMs' | 'stop'> & {
-  /** Somebody waits: asks before the next quarter of a lease is over. */
+  /** A step waits: asks before the next quarter of a lease is over. */
   readonly soon: () => void
 }
 

@@ -1,7 +1,7 @@
 // A pairing as the end of a turn at the door stores it.
 import type { JsonObject } from '../contract/index.ts'
 
-/** Somebody unknown asks to be let in. `knownId`: the pairing that is open already. */
+/** An unknown sender asks to be let in. `knownId`: the pairing that is open already. */
 export type NewPairing = {
   readonly id: string
   readonly knownId: string | null

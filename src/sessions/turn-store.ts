@@ -289,7 +289,7 @@ export type ReleaseCause = 'failed' | 'outage' | 'stopping' | 'untouched'
 
 export interface TurnStore {
   /**
-   * Free lanes, the longest due first, apart from those whose next work only a newer release can read (ruling 26). A turn
+   * Free lanes, the longest due first, apart from those whose next work only a newer release can read. A turn
    * that its holder left behind queues up again, so that it is not the first of all after every restart. `deaths`: only those
    * on whose turn a process died so often, as a multirange; a lane whose holder vanished may come with one more than that.
    */

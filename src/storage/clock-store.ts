@@ -14,7 +14,7 @@ import {
 
 export type ClockStep = { readonly wentBackMs: number; readonly rows: number }
 
-/** Undefined while the clock goes on. All is moved, or nothing: whoever asks next finds the clock still wrong then. */
+/** Undefined while the clock goes on. All is moved, or nothing: the next look finds the clock still wrong then. */
 export async function moveWithClock(
   database: Database,
   tenant: string,

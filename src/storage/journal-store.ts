@@ -44,7 +44,7 @@ function stepState(row: BeginRow | undefined, isIdempotent: boolean): StepState 
   if (row === undefined || row.held === 0) return { kind: 'lease_lost' }
   if (row.begun > 0) return { kind: 'run' }
   if (row.state === 'finished') return { kind: 'finished', result: row.result }
-  // It would have run, had nobody stopped the run.
+  // It would have run, had the run not been stopped.
   const isOurs = row.state === null || row.state === 'undone' || isIdempotent
   if (row.stoppedBy !== null && isOurs) return { kind: 'stopped', by: row.stoppedBy }
   return { kind: 'unknown', error: row.error }

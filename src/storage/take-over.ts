@@ -9,7 +9,7 @@ export type TakeOver = {
    * The claim itself compares it with the database's time when it runs: it may have waited in a frozen connection.
    */
   readonly lastSeen: () => number | null
-  /** Without an answer for longer than this, leases may have run out that nobody could renew. */
+  /** Without an answer for longer than this, leases may have run out that no holder could renew. */
   readonly gapMs: number
 }
 

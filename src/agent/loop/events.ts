@@ -50,7 +50,7 @@ export function notifyAll(observers: readonly LoopObserver[]): LoopObserver {
   }
 }
 
-/** What a run tells its own log, and a copy for whoever else watches it. */
+/** What a run tells its own log, and a copy for each watcher. */
 export function watchedBy(emit: LoopObserver, watcher: LoopObserver | undefined): LoopObserver {
   if (watcher === undefined) return notifyAll([emit])
   return notifyAll([emit, (name, payload) => watcher(name, copyForWatcher(payload))])

@@ -40,7 +40,7 @@ export type TranscriptLock = {
   readonly release: (sessionId: string, token: string) => Promise<void>
 }
 
-/** What a model turn is asked with, where somebody else has a say in it. */
+/** What a model turn is asked with, where the caller of the loop has a say in it. */
 export type AskMeans = {
   readonly signal: AbortSignal
   readonly readFile: NonNullable<ModelRequest['readFile']>

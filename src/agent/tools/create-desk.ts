@@ -41,7 +41,7 @@ export type DeskDeps = ExecutionDeps & {
   readonly catalog: ToolCatalog
   /** Makes the effect once, also when the process dies in the middle: the journal. */
   readonly once: (call: Runnable, effect: (context: EffectContext) => Promise<ToolResult>) => Promise<ToolResult>
-  /** The journal holds the result of this call: it is read back, and whoever could forbid it is not asked again. */
+  /** The journal holds the result of this call: it is read back, and no policy is asked again. */
   readonly isFinished?: (call: Runnable) => Promise<boolean>
   readonly mediators?: readonly PreToolMediator[]
   readonly mediationTimeoutMs?: number

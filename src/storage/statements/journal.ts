@@ -1,4 +1,4 @@
-// The journal (ruling 16). $1 conversation, $2 holder, $3 epoch fence the write; $4 the turn whose journal it is, $5 step.
+// The journal. $1 conversation, $2 holder, $3 epoch fence the write; $4 the turn whose journal it is, $5 step.
 import { statement } from '../database.ts'
 
 /**

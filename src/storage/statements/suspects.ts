@@ -47,7 +47,7 @@ update turns t set deaths = array_remove(t.deaths, $3::bigint), history = ${reme
 from told where t.id = $4 and t.tenant = $5 and $3::bigint = any(t.deaths)`,
 )
 
-/** $1 holder, $2 tenant. It stops: whoever comes next waits for its leases, and counts no death. */
+/** $1 holder, $2 tenant. It stops: the next holder waits for its leases, and counts no death. */
 export const leaveLanes = statement('leave_lanes', 'update lanes set holder = null where holder = $1 and tenant = $2')
 
 /** The same for a process that is gone and was ended by us: there is nothing to wait for. */

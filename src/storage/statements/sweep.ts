@@ -1,4 +1,4 @@
-// Retention (ruling 11) and lane drift (ruling 27). Every statement works on a bounded batch and passes by what another replica sweeps, so
+// Retention and lane drift. Every statement works on a bounded batch and passes by what another replica sweeps, so
 // that sweeping never blocks.
 // A gateway sweeps its own tenant ($3): how long something is kept is that tenant's configuration.
 import { statement } from '../database.ts'

@@ -341,7 +341,7 @@ export const freeLanes = statement(
    where holder is not null or lease_until is not null`,
 )
 /**
- * For a database only one gateway can open: the one before is dead, so nobody need wait for its leases to run out. Its name
+ * For a database only one gateway can open: the one before is dead, so no holder need wait for its leases to run out. Its name
  * stays: the next claim counts its death. A process that ran suspects for it may still be about to leave: $1 begins its name.
  */
 export const expireLanes = statement(

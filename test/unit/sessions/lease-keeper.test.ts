@@ -1,4 +1,4 @@
-// Leases: valid by our own clock, renewed together, and gone for good once another epoch has the lane (ruling 17).
+// Leases: valid by our own clock, renewed together, and gone for good once another epoch has the lane.
 import { afterEach, expect, test } from 'vitest'
 import { createLeaseKeeper, type Lease, type LeaseKeeper } from '../../../src/sessions/lease-keeper.ts'
 import type { Hold } from '../../../src/sessions/turn-store.ts'
