@@ -104,7 +104,7 @@ const onLinux = test.skipIf(process.platform !== 'linux')
 
 onLinux('25 MB go up and come down with hardly any extra memory', { timeout: 120_000 }, async () => {
   process.kill(parley.pid, 'SIGUSR2')
-  for (const seed of [1, 2, 3, 4]) await download((await upload(mebibyte, seed)).body.url ?? '')
+  for (const seed of [1, 2, 3, 4]) await download((await upload(4 * mebibyte, seed)).body.url ?? '')
   const before = residentKb()
   let sent: Awaited<ReturnType<typeof upload>> | undefined
   let sha256 = ''
