@@ -1,8 +1,8 @@
 // The commit replaced by nothing: every statement succeeds at once, and nothing is kept. What is left is our own code.
 import type { Database, Param, Sql } from '../../src/storage/database.ts'
-import { accept, acceptWithMore } from '../../src/storage/statements/accept.ts'
+import { accept, acceptOnce, acceptWithMore } from '../../src/storage/statements/accept.ts'
 
-const accepting: readonly string[] = [accept.name, acceptWithMore.name]
+const accepting: readonly string[] = [accept.name, acceptOnce.name, acceptWithMore.name]
 
 export function databaseOfNothing(): Database {
   const sql: Sql = {

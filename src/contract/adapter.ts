@@ -1,6 +1,6 @@
 // The adapter: four verbs in the order of the journey, optional verbs declared as capabilities (ruling 33).
 import type { AroundRequest, AroundWords } from './around.ts'
-import type { Arrived, Connection, KeptFacts, RawArrival } from './arrival.ts'
+import type { Arrived, Connection, KeptFacts, OnceClaim, RawArrival } from './arrival.ts'
 import type { Capabilities, OptionalVerb } from './capabilities.ts'
 import type { CallQuestion } from './delivery.ts'
 import type { DiscoveryVerbs } from './discovery.ts'
@@ -193,6 +193,8 @@ export type UnreadableFacts = {
   readonly subject?: string
   /** The sender's own id for it, by which it can be asked for. */
   readonly deliveryId?: string
+  /** What proves it, where that counts once. */
+  readonly once?: readonly OnceClaim[]
   /** What to correct, where it is not the body. Nothing of what was sent. */
   readonly remedy?: string
   /** Refused for what came beside the body: nothing is kept to be read again. */

@@ -41,6 +41,15 @@ export type ThreadClaim = {
   readonly also?: readonly string[]
 }
 
+/**
+ * A proof that counts once: a signature, a nonce. It is claimed by the commit that stores what it came with, and for so long after it
+ * by the database's clock; what comes with it again, under whatever id, is a duplicate.
+ *
+ * `key` begins with the name of the channel and names the proof whatever way it is written: `slack:v0=…`. Of the whole tenant: a
+ * proof that counts once for each agent has the agent in its key.
+ */
+export type OnceClaim = { readonly key: string; readonly forMs: number }
+
 /** A message with what accept needs to claim it once and queue it in its conversation (rulings 11, 12). */
 export type ArrivedMessage = {
   readonly kind: 'message'
@@ -58,6 +67,8 @@ export type ArrivedMessage = {
   /** The id counts whichever agent it is for: with another one it is the same message. */
   readonly isIdForAllAgents?: boolean
   readonly deliveryId?: string
+  /** What proves it, where that counts once. */
+  readonly once?: readonly OnceClaim[]
   readonly subject?: string
   /** Evidence another gateway attached, as it came. The sender names how that gateway was recognised, not `none`. */
   readonly forwarded?: unknown
@@ -91,6 +102,8 @@ export type ArrivedNothing = {
   readonly reason: string
   readonly isNoise: boolean
   readonly deliveryId: string
+  /** What proves it, where that counts once. Noise claims nothing. */
+  readonly once?: readonly OnceClaim[]
   /** Whose it is, where its delivery proves that: so that it can be forgotten with them. */
   readonly subject?: string | undefined
   /** The platform says that a thread goes by another name from now on: what comes under it joins the same conversation. */

@@ -30,6 +30,7 @@ export type {
   Bounce,
   Connection,
   KeptFacts,
+  OnceClaim,
   PlaceChange,
   RawArrival,
   ThreadClaim,

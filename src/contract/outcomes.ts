@@ -65,7 +65,8 @@ export type Acceptance =
       /** The task that it began, as it was stored. */
       readonly task?: Task
     }
-  | { readonly kind: 'duplicate'; readonly inboxId: string }
+  /** `isReplay`: its proof was used before, by a message of another id. */
+  | { readonly kind: 'duplicate'; readonly inboxId: string; readonly isReplay?: boolean }
   | { readonly kind: 'stale'; readonly inboxId: string }
   | { readonly kind: 'refused'; readonly reason: string }
 

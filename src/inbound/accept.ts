@@ -7,6 +7,7 @@ import type {
   Connection,
   JsonObject,
   NormalizedMessage,
+  OnceClaim,
   TaskClaim,
 } from '../contract/index.ts'
 import { cleanText, isGatewayError, recipientLane } from '../contract/index.ts'
@@ -45,8 +46,9 @@ export type Route = Pick<DraftRouting, 'isSticky' | 'isAddressed' | 'agents'> & 
  */
 export async function acceptDrafts(
   deps: Pick<AcceptDeps, 'committer'>,
-  drafts: readonly InboxDraft[],
+  given: readonly InboxDraft[],
 ): Promise<readonly Acceptance[]> {
+  const drafts = asOneArrival(given)
   try {
     return (await commit(deps, drafts)).map(acceptance)
   } catch (error) {
@@ -54,6 +56,12 @@ export async function acceptDrafts(
     // The database cannot hold this content. Keep the receipt without it: nothing authenticated vanishes.
     return (await commitRefused(deps, drafts)).map(acceptance)
   }
+}
+
+/** What came together shares the proofs that count once: none of it is the replay of another. */
+function asOneArrival(drafts: readonly InboxDraft[]): readonly InboxDraft[] {
+  const arrivalId = drafts[0]?.id ?? ''
+  return drafts.length === 1 ? drafts : drafts.map((draft) => ({ ...draft, arrivalId }))
 }
 
 /** All that it changes, or nothing: whoever asks for it is there to be told. */
@@ -81,7 +89,7 @@ async function commitRefused(
 }
 
 /** What is left of an arrival; `content` tells apart what has no delivery id of its own. */
-export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw' | 'renamed' | 'bounce'> &
+export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw' | 'renamed' | 'bounce' | 'once'> &
   ArrivalChanges & {
     readonly state: 'ignored' | 'dead'
     readonly content: string
@@ -110,6 +118,7 @@ export function remainsDraft(deps: Pick<AcceptDeps, 'newId'>, remains: Remains, 
     sends: (remains.sends ?? []).map((send) => ({ ...send, id: deps.newId(), orderKey: recipientLane(send.orderKey) })),
     cancels: remains.cancels === undefined ? null : recipientLane(remains.cancels.orderKeyPrefix),
     isFarewell: remains.isFarewell === true,
+    once: storableClaims(remains.once),
     bytes: JSON.stringify([remains.raw, remains.effects, remains.sends]).length,
   }
 }
@@ -135,8 +144,9 @@ function acceptance(outcome: InboxOutcome): Acceptance {
         ...(outcome.task === undefined ? {} : { task: outcome.task }),
       }
     case 'duplicate':
+      return { kind: 'duplicate', inboxId: outcome.inboxId, ...(outcome.isReplay === true ? { isReplay: true } : {}) }
     case 'stale':
-      return { kind: outcome.kind, inboxId: outcome.inboxId }
+      return { kind: 'stale', inboxId: outcome.inboxId }
     case 'busy':
       return { kind: 'refused', reason: 'conversation_busy' }
     case 'shut':
@@ -191,7 +201,16 @@ export function messageDraft(
     also: isControl ? [] : (thread.also ?? []),
     originals: (arrived.originals ?? []).filter((ref) => uuid.test(ref)),
     effects: arrived.effects ?? [],
+    once: storableClaims(arrived.once),
   }
+}
+
+/** A claim outlives no receipt: a replay is told as the duplicate of a message that is there. */
+const maxClaimMs = 28 * 24 * 60 * 60 * 1000
+const maxClaims = 32
+
+function storableClaims(once: readonly OnceClaim[] = []): readonly OnceClaim[] {
+  return once.slice(0, maxClaims).map(({ key, forMs }) => ({ key, forMs: Math.min(forMs, maxClaimMs) }))
 }
 
 /** What a task was asked with goes where the message goes, and is erased with it. */
@@ -225,8 +244,9 @@ function emptyDraft(
   deps: Pick<AcceptDeps, 'newId'>,
   { connection, connectionKey, horizonMs, traceId }: AcceptContext,
 ): InboxDraft {
+  const id = deps.newId()
   return {
-    id: deps.newId(),
+    id,
     tenant: connection.tenant,
     connection: connectionKey,
     agent: connection.agent,
@@ -267,6 +287,8 @@ function emptyDraft(
     sends: [],
     cancels: null,
     isFarewell: false,
+    once: [],
+    arrivalId: id,
   }
 }
 

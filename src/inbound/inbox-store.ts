@@ -1,5 +1,5 @@
 // The port of hop 4: claims messages once, stores them and queues them, all in one commit.
-import type { Bounce, Effect, JsonObject, ProtocolSend, Task } from '../contract/index.ts'
+import type { Bounce, Effect, JsonObject, OnceClaim, ProtocolSend, Task } from '../contract/index.ts'
 
 /** One arrival on its way into the inbox. Only `queued` rows enter a lane. */
 export type InboxDraft = {
@@ -58,6 +58,10 @@ export type InboxDraft = {
   readonly cancels: string | null
   /** Its sender has left: what they said until now is to be erased. */
   readonly isFarewell: boolean
+  /** Proofs that count once, claimed with it. */
+  readonly once: readonly OnceClaim[]
+  /** The arrival that claims them: what came together shares its proofs. */
+  readonly arrivalId: string
 }
 
 /** A task the message asks for, or with `known` goes on with; a new one gets the id of the message. */
@@ -88,6 +92,8 @@ export type InboxOutcome =
       readonly kind: 'accepted' | 'duplicate' | 'stale'
       readonly inboxId: string
       readonly flagged: boolean
+      /** Of a duplicate: it came under another id, with a proof that was used before. */
+      readonly isReplay?: boolean
       readonly taskId?: string
       /** The task that it began. */
       readonly task?: Task

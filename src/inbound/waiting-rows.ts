@@ -85,9 +85,11 @@ function weightOf(drafts: readonly InboxDraft[]): Pick<Weight, 'rows' | 'bytes'>
   return { rows: drafts.length, bytes }
 }
 
-/** A JSON text and the rest: where one ends the next begins, so no content can imitate another key. */
-function keyOf({ dedupe, content }: InboxDraft): string {
-  return `${JSON.stringify(dedupe)}${content}`
+/** JSON texts and the rest: where one ends the next begins, so no content can imitate another key. */
+function keyOf({ dedupe, content, once }: InboxDraft): string {
+  // A copy that is proven otherwise is stored on its own: what it is proven by is used up, too.
+  const proofs = once.length === 0 ? '' : JSON.stringify(once.map(({ key }) => key))
+  return `${JSON.stringify(dedupe)}${proofs}${content}`
 }
 
 /** The first asker learns the outcomes; the others learn that theirs were copies. */

@@ -3,7 +3,7 @@ import type { Task } from '../contract/index.ts'
 import type { InboxDraft, InboxOutcome, InboxStore } from '../inbound/inbox-store.ts'
 import type { Database } from './database.ts'
 import { rowVersion } from './row-version.ts'
-import { accept, acceptWithMore } from './statements/accept.ts'
+import { accept, acceptOnce, acceptWithMore } from './statements/accept.ts'
 import { storableJson } from './storable-json.ts'
 
 type AcceptRow = {
@@ -11,6 +11,7 @@ type AcceptRow = {
   readonly insertedId: string | null
   readonly knownId: string | null
   readonly flagged: boolean
+  readonly isReplay: boolean
   readonly taskId: string | null
   readonly task: Task | null
   readonly state: string | null
@@ -21,7 +22,7 @@ type AcceptRow = {
 export function createInboxStore(database: Database): InboxStore {
   return {
     async accept(drafts) {
-      const statement = drafts.some(hasMore) ? acceptWithMore : accept
+      const statement = drafts.some(hasMore) ? acceptWithMore : drafts.some(countsOnce) ? acceptOnce : accept
       const rows = await database.accepting.query<AcceptRow>(statement, [numbered(drafts), database.isShared])
       const byOrdinal = new Map(rows.map((row) => [row.ord, row]))
       return drafts.map((_, ord) => outcome(byOrdinal.get(ord)))
@@ -32,6 +33,10 @@ export function createInboxStore(database: Database): InboxStore {
 function hasMore({ task, also, originals, bounce, effects, sends, cancels, isFarewell }: InboxDraft): boolean {
   const lists = [also, originals, effects, sends]
   return task !== null || bounce !== null || cancels !== null || isFarewell || lists.some(({ length }) => length > 0)
+}
+
+function countsOnce({ once }: InboxDraft): boolean {
+  return once.length > 0
 }
 
 function numbered(drafts: readonly InboxDraft[]): string {
@@ -80,6 +85,8 @@ function rowOf(draft: InboxDraft, ord: number): Readonly<Record<keyof InboxDraft
     sends: draft.sends.length === 0 ? undefined : draft.sends,
     cancels: draft.cancels ?? undefined,
     isFarewell: draft.isFarewell || undefined,
+    once: draft.once.length === 0 ? undefined : draft.once,
+    arrivalId: draft.once.length === 0 ? undefined : draft.arrivalId,
     copies: draft.copies,
     conversationId: draft.conversationId,
     ord,
@@ -95,7 +102,10 @@ function outcome(row: AcceptRow | undefined): InboxOutcome {
     const began = row.task === null ? {} : { task: row.task }
     return { kind, inboxId: row.insertedId, flagged: row.flagged, ...of, ...began }
   }
-  if (row.knownId !== null) return { kind: 'duplicate', inboxId: row.knownId, flagged: false }
+  if (row.knownId !== null) {
+    const again = { kind: 'duplicate', inboxId: row.knownId, flagged: false } as const
+    return row.isReplay ? { ...again, isReplay: true } : again
+  }
   if (row.refusal !== null) return { kind: 'shut', reason: row.refusal }
   return row.isBusy ? { kind: 'busy' } : { kind: 'again' }
 }

@@ -2,6 +2,7 @@
 import type { Overdue, SweepStore } from '../inbound/retention.ts'
 import type { Database, Param, Statement } from './database.ts'
 import { sweepPairings } from './pairing-store.ts'
+import { forgetArrivalClaims } from './statements/accept-claims.ts'
 import { sweepForgotten } from './statements/forget-traces.ts'
 import {
   correctDrift,
@@ -53,7 +54,10 @@ const keptAsReceipts = [
   forgetTasks,
   forgetThreadAgents,
 ]
-const keptAWhile = [forgetLimits, forgetIdleLanes, forgetReplyWindows, forgetUsedTokens, forgetNotes, sweepForgotten]
+const keptAWhile = [
+  ...[forgetLimits, forgetIdleLanes, forgetReplyWindows, forgetUsedTokens, forgetArrivalClaims, forgetNotes],
+  sweepForgotten,
+]
 
 /** How much of a minute goes to sweeping: `budgetMs`, of which every pass rests for as long as it took. */
 export type SweepPace = {

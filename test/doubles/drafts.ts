@@ -38,8 +38,11 @@ export function aMessage(
 export function aDraft(changes: Partial<InboxDraft> = {}): InboxDraft {
   const subject = changes.subject === undefined ? 'test:alice' : changes.subject
   const { raw: _raw, ...message } = aMessage({ id: changes.messageId ?? 'm1', subject: subject ?? '' })
+  const id = changes.id ?? randomUUID()
   return {
-    id: randomUUID(),
+    id,
+    arrivalId: id,
+    once: [],
     tenant: 'default',
     connection: 'test',
     agent: 'demo',

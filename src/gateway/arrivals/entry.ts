@@ -28,7 +28,8 @@ type Tell = (outcome: ArrivalOutcome, reason: string, acceptance: Acceptance) =>
 /** One line and one count per arrival, once it is committed. What was there before is a duplicate, whatever it holds. */
 export function arrivalTeller(deps: GatewayDeps, context: AcceptContext, { startedAt }: Entry): Tell {
   const { connectionKey: connection, traceId: trace } = context
-  return (meant, reason, acceptance) => {
+  return (meant, given, acceptance) => {
+    const reason = acceptance.kind === 'duplicate' && acceptance.isReplay === true ? 'replayed' : given
     const outcome = acceptance.kind === 'accepted' ? meant : acceptance.kind
     const ms = Math.round(deps.monotonicMs() - startedAt)
     const inbox = 'inboxId' in acceptance ? acceptance.inboxId : null

@@ -46,10 +46,10 @@ export async function keepUnreadable(
   { reception, entry }: { readonly reception: Unreadable; readonly entry: Entry },
 ): Promise<Acceptance> {
   const text = keptText(arrival)
-  const { reason, subject = null, deliveryId = 'unreadable', isFinal = false } = reception
+  const { reason, subject = null, deliveryId = 'unreadable', isFinal = false, once = [] } = reception
   // Told apart by what they say and who said it: a name its sender chose must not hide another's.
   const content = subject === null ? text : JSON.stringify([subject, reason, text])
   const raw = isFinal ? null : { text }
-  const remains = { state: 'dead', reason, deliveryId, key: 'unreadable', raw, content, subject } as const
+  const remains = { state: 'dead', reason, deliveryId, key: 'unreadable', raw, content, subject, once } as const
   return keepRemains(deps, at, { remains, outcome: 'unreadable', entry })
 }

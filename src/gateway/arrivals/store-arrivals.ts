@@ -94,11 +94,11 @@ async function nothingOf(
 /** Half of what it asks for is not done: it is kept as dead, for a release that can. */
 function unstorableOf(
   deps: GatewayDeps,
-  { raw, deliveryId, subject }: ArrivedNothing,
+  { raw, deliveryId, subject, once = [] }: ArrivedNothing,
   context: AcceptContext,
 ): Prepared {
   const reason = 'effect_invalid'
-  const remains = { raw, deliveryId, subject: subject ?? null, reason, state: 'dead', content: '' } as const
+  const remains = { raw, deliveryId, subject: subject ?? null, reason, state: 'dead', content: '', once } as const
   return { draft: remainsDraft(deps, remains, context), outcome: 'unreadable', reason, onStored: () => {} }
 }
 
@@ -132,10 +132,10 @@ function messageOf(
   const { state, reason, path } = checked
   if (path !== undefined)
     deps.log.warn('message_invalid', { connection: at.key, trace: context.traceId, code: reason, path })
-  const { semanticId: deliveryId, subject = null } = arrived
+  const { semanticId: deliveryId, subject = null, once = [] } = arrived
   // The chain it named stands beside its original, which read again would be the beginning of one.
   const raw = arrived.message.channel?.caller === undefined ? arrived.message.raw : null
-  const remains = { state, reason, deliveryId, raw, content: '', subject }
+  const remains = { state, reason, deliveryId, raw, content: '', subject, once }
   const outcome = state === 'dead' ? 'unreadable' : 'ignored'
   return { draft: remainsDraft(deps, remains, context), outcome, reason, onStored: () => {} }
 }

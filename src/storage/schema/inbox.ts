@@ -103,6 +103,22 @@ export const duplicates = pgTable('duplicates', {
   lastDeliveryId: text('last_delivery_id'),
 })
 
+/**
+ * Proofs that count once (signatures, nonces), by a hash, for as long as they could be shown again. `arrivalId`: what came together
+ * shares its proofs.
+ */
+export const arrivalClaims = pgTable(
+  'arrival_claims',
+  {
+    tenant: tenant(),
+    key: text('key').notNull(),
+    arrivalId: uuid('arrival_id').notNull(),
+    inboxId: uuid('inbox_id').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.key] }), index('arrival_claims_expiry').on(t.tenant, t.expiresAt)],
+)
+
 export const tombstones = pgTable(
   'tombstones',
   {

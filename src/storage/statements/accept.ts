@@ -1,7 +1,7 @@
 // Hop 4 as one statement, one commit for a whole batch (rulings 11-13). $1: drafts as JSON, $2: whether to NOTIFY.
 //
 //   inp       the drafts, with their keys hashed; keys outlive the content they stand for
-//   known     drafts whose key and content are already there: redeliveries
+//   known     drafts whose key and content are already there: redeliveries; and those whose proof was used before
 //   wanting   what is left, each with its taker: of several agents that of the amended message or of the thread, else its own
 //   joined    the first thread a draft may join: vouched for by the platform, or its sender already takes part
 //   opened    conversations that had to be opened; a stranger's thread id opens his own, never somebody else's
@@ -16,12 +16,13 @@
 // Look-ups are lateral with a limit, or scalar: so that a plan made for an empty table does not become a scan of a full
 // one. An `exists` under an `or` may be turned into a hash of the whole other table.
 import { statement } from '../database.ts'
+import { type ClaimParts, withClaims, withoutClaims } from './accept-claims.ts'
 import { type MoreParts, withMore, withoutMore } from './accept-more.ts'
 import { type TaskParts, withoutTasks, withTasks } from './accept-tasks.ts'
 import { ownThreads } from './own-thread.ts'
 import { wakeNote } from './wake-note.ts'
 
-const acceptance = (tasks: TaskParts, more: MoreParts): string => `
+const acceptance = (tasks: TaskParts, more: MoreParts, once: ClaimParts): string => `
 with inp as materialized (
   select r.*,
     encode(sha256(convert_to(json_build_array(r.tenant, r.connection, r.dedupe)::text, 'UTF8')), 'hex') as dedupe_key,
@@ -32,13 +33,13 @@ with inp as materialized (
     content text, recipient text, subject text, obligation text, "messageId" text, "deliveryId" text, event text,
     "editOf" text, message jsonb, raw jsonb, "replyTo" jsonb, bytes int, "platformAt" timestamptz, "horizonMs" float8,
     "traceId" text, candidates json, "isVouched" boolean, fresh text, "replyToken" text, "isExclusive" boolean,
-    "isControl" boolean, "settleMs" float8, routing jsonb, "conversationId" uuid, v int, copies int, task json${more.columns})
-),
+    "isControl" boolean, "settleMs" float8, routing jsonb, "conversationId" uuid, v int, copies int, task json${more.columns}${once.columns})
+),${once.proofs}
 known as materialized (
-  select i.ord, x.id, x.is_forgotten from inp i cross join lateral (
-    select x.id, x.trace_id = '' as is_forgotten from inbox x
-    where x.dedupe_key = i.dedupe_key and x.content_hash = i.content_hash limit 1) x
-),${tasks.claims}
+  select i.ord, x.id, x.is_forgotten, x.is_replay from inp i cross join lateral (
+    (select x.id, x.trace_id = '' as is_forgotten, false as is_replay from inbox x
+      where x.dedupe_key = i.dedupe_key and x.content_hash = i.content_hash limit 1)${once.spent}) x
+),${once.outdone}${tasks.claims}
 wanting as materialized (
   select i.*, case when i.routing is null then i.agent else coalesce(
     case when i."editOf" is not null then coalesce((
@@ -68,7 +69,7 @@ wanting as materialized (
       order by t.updated_at desc limit 1)) end,
     i.agent) end as taker
   from inp i
-  where i.state = 'queued' and not i.is_stale and not exists (select 1 from known k where k.ord = i.ord)${tasks.isOpen}
+  where i.state = 'queued' and not i.is_stale and not exists (select 1 from known k where k.ord = i.ord)${tasks.isOpen}${once.isFirst}
 ),
 joined as materialized (
   select w.ord, f.conversation_id from wanting w cross join lateral (
@@ -119,7 +120,7 @@ busy as materialized (
   join wanting w on w.ord = p.ord
   where case when w."isExclusive" then
     p.place > 1 or (select l.pending > 0 from lanes l where l.conversation_id = p.conversation_id) end
-),
+),${once.claimed(`${tasks.isOpen}${once.isFirst}`)}
 inserted as (
   insert into inbox (id, tenant, connection, dedupe_key, content_hash, flagged, v, kind, agent, recipient, subject,
     conversation_id, state, reason, obligation, message_id, delivery_id, event, edit_of, message, raw, reply_to, bytes,
@@ -131,7 +132,7 @@ inserted as (
     i.obligation, i."messageId", i."deliveryId", i.event, i."editOf", i.message, i.raw, i."replyTo", i.bytes,
     i."platformAt", case when i.is_stale or i.state <> 'queued' then now() end, i."traceId"${tasks.value}
   from inp i left join placed p on p.ord = i.ord
-  where not exists (select 1 from known k where k.ord = i.ord) and not exists (select 1 from busy b where b.ord = i.ord)${tasks.isOpen}
+  where not exists (select 1 from known k where k.ord = i.ord) and not exists (select 1 from busy b where b.ord = i.ord)${tasks.isOpen}${once.isFirst}${once.isClaimed}
   order by i.ord
   on conflict (dedupe_key, content_hash) do nothing
   returning id, tenant, connection, conversation_id, subject, state, flagged, task_id
@@ -192,7 +193,7 @@ repeated as (
 woken as (
   select case when $2::boolean and exists (select 1 from queued) then pg_notify('parley_wake', ${wakeNote('turns')}) end as done${more.wakes}
 )
-select i.ord, n.id as "insertedId", k.id as "knownId", coalesce(n.flagged, false) as flagged, n.state, n.task_id as "taskId",
+select i.ord, n.id as "insertedId", k.id as "knownId", coalesce(k.is_replay, false) as "isReplay", coalesce(n.flagged, false) as flagged, n.state, n.task_id as "taskId",
   exists (select 1 from busy b where b.ord = i.ord) as "isBusy", ${tasks.refusal} as refusal,
   ${tasks.shown} as task
 from inp i
@@ -201,6 +202,8 @@ left join known k on k.ord = i.ord
 cross join woken
 order by i.ord`
 
-export const accept = statement('accept', acceptance(withoutTasks, withoutMore))
+export const accept = statement('accept', acceptance(withoutTasks, withoutMore, withoutClaims))
+/** For batches in which something is proven by what counts once. */
+export const acceptOnce = statement('accept_once', acceptance(withoutTasks, withoutMore, withClaims))
 /** For batches in which somebody asks for a task or goes on with one, or that have what only some channels have. */
-export const acceptWithMore = statement('accept_with_more', acceptance(withTasks, withMore))
+export const acceptWithMore = statement('accept_with_more', acceptance(withTasks, withMore, withClaims))

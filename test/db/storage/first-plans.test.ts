@@ -1,7 +1,7 @@
 // Plans that are made while the tables are empty are kept while they fill. Whatever looks for one row must find it by its key.
 import { beforeAll, expect, test } from 'vitest'
 import { type Statement, statement } from '../../../src/storage/database.ts'
-import { acceptWithMore } from '../../../src/storage/statements/accept.ts'
+import { acceptOnce, acceptWithMore } from '../../../src/storage/statements/accept.ts'
 import { claimFarewell } from '../../../src/storage/statements/farewells.ts'
 import { strayStatements } from '../../../src/storage/statements/forget-receipts.ts'
 import { settleSend, startSend } from '../../../src/storage/statements/outbox.ts'
@@ -22,7 +22,7 @@ import { openRoomTurn, openTurn } from '../../../src/storage/statements/turns.ts
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const hot: readonly Statement[] = [
-  ...[acceptWithMore, openTurn, openRoomTurn, cancelRun, listRunEvents, findReceipt, findPush, savePush],
+  ...[acceptOnce, acceptWithMore, openTurn, openRoomTurn, cancelRun, listRunEvents, findReceipt, findPush, savePush],
   ...[resolveAction, fireTimers, startSend, settleSend],
   ...[cancelTask, findTask, readTask, taskNews, taskOfMessage, waitsOf, claimFarewell],
 ]

@@ -8,6 +8,7 @@ import {
   formatAddress,
   isGatewayError,
   isPlainSubject,
+  type OnceClaim,
   parseAddress,
   type RawArrival,
   type Reception,
@@ -205,6 +206,19 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
     expect(await keys(1)).toHaveLength(1)
     expect(await keys(0)).not.toEqual(await keys(1))
   })
+  clause('normalize: a proof that counts once is named after the channel and the same in every delivery', async () => {
+    for (const { name, payload } of captured) {
+      const arrival = await fixtures.sign(bytesOf(payload))
+      const once = async () => claimsOf(await receive(fixtures, arrival))
+      const claims = await once()
+      expect(await once(), name).toEqual(claims)
+      for (const { key, forMs } of claims) {
+        expect(key.startsWith(`${fixtures.definition.channel}:`), key).toBe(true)
+        // A receipt is kept for a month, and a replay is told as the duplicate of one.
+        expect(forMs > 0 && forMs <= 28 * 86_400_000, key).toBe(true)
+      }
+    }
+  })
   clause('address: decode(encode(x)) equals x', async () => {
     for (const { name, payload } of captured) {
       for (const { replyTo, message } of messagesOf(await read(fixtures, payload))) {
@@ -216,6 +230,11 @@ function declareNormalizeClauses(fixtures: AdapterFixtures, clause: DeclareClaus
       }
     }
   })
+}
+
+function claimsOf(reception: Reception): readonly OnceClaim[] {
+  if (reception.kind === 'unreadable') return reception.once ?? []
+  return reception.kind === 'read' ? reception.arrivals.flatMap(({ once = [] }) => once) : []
 }
 
 function declareEvidenceClauses(fixtures: AdapterFixtures, clause: DeclareClause): void {

@@ -32,6 +32,7 @@ export const clauses = [
   'normalize: the agent’s own messages vanish',
   'normalize: arbitrary JSON never crashes',
   'normalize: a redelivery yields the same key, two messages yield two',
+  'normalize: a proof that counts once is named after the channel and the same in every delivery',
   'evidence: is valid for its recipient, made here, and in the channel’s own namespace',
   'evidence: no name a sender chose is part of it',
   'address: decode(encode(x)) equals x',
