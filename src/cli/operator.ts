@@ -9,7 +9,14 @@ import { type Answer, type Reached, reach } from './reach.ts'
 const operatorArgs = {
   ...jsonArg,
   url: { type: 'string', description: 'Address of a gateway (default: the one on this data folder)', valueHint: 'url' },
-  token: { type: 'string', description: 'Admin token (better: PARLEY_ADMIN_TOKEN)', valueHint: 'token' },
+  token: {
+    type: 'string',
+    description:
+      'Token for this call; other users may see it in the list of processes (better: the next, or PARLEY_TOKEN)',
+    valueHint: 'token',
+  },
+  'token-file': { type: 'string', description: 'File that holds the token for this call', valueHint: 'file' },
+  'allow-http': { type: 'boolean', description: 'Send it unencrypted to an address of another machine' },
   ...configArg,
 } as const
 
@@ -52,7 +59,13 @@ export function operatorCommand<const Args extends ArgsDef>(given: OperatorComma
       const all = parsed as unknown as ParsedArgs<Args & typeof operatorArgs> & ParsedArgs<typeof operatorArgs>
       await before?.(all)
       if ((await withoutGateway?.(all)) === true) return
-      const where = { url: all.url, token: all.token, config: all.config }
+      const where = {
+        url: all.url,
+        token: all.token,
+        tokenFile: all['token-file'],
+        allowHttp: all['allow-http'],
+        config: all.config,
+      }
       const reached = await withProgress('looking for the gateway', () => reach(where))
       try {
         await run({

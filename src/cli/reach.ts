@@ -4,13 +4,13 @@ import { stat } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { isGatewayError, type Secret, secret } from '../contract/index.ts'
-import { storedAdminToken } from '../node/admin-token.ts'
 import { busyCode } from '../node/busy.ts'
 import { type SocketKind, socketPathFor } from '../node/data-dir-lock.ts'
 import { embeddedFolder } from '../node/embedded-postgres.ts'
 import { createLog } from '../node/log.ts'
 import { openOffline } from '../node.ts'
 import { CommandError, exitCodes } from './exit.ts'
+import { givenToken, ownToken, ownTokenFor, parseGatewayUrl, type TokenSources } from './gateway-token.ts'
 import { loadFromDisk, migrationsFolder } from './load.ts'
 
 export type Question = {
@@ -35,17 +35,20 @@ export type Reached = {
   readonly close: () => Promise<void>
 }
 
-export type Whereabouts = {
+export type Whereabouts = TokenSources & {
   readonly url: string | undefined
-  readonly token: string | undefined
+  readonly allowHttp: boolean | undefined
   readonly config: string | undefined
 }
 
 export async function reach(where: Whereabouts): Promise<Reached> {
   const dataDir = process.env['PARLEY_DATA_DIR']?.trim() || '.parley'
-  const given = where.token ?? process.env['PARLEY_ADMIN_TOKEN']?.trim()
-  const token = given === undefined || given === '' ? await storedAdminToken(dataDir) : secret(given)
-  if (where.url !== undefined) return byUrl(where.url, token)
+  const given = await givenToken(where)
+  if (where.url !== undefined) {
+    const url = parseGatewayUrl(where.url, where.allowHttp === true)
+    return byUrl(url, given ?? (await ownTokenFor(url, dataDir)))
+  }
+  const token = given ?? (await ownToken(dataDir))
   const until = Date.now() + busyMs
   for (;;) {
     const reached = await look(where.config, dataDir, token)
@@ -77,20 +80,20 @@ async function look(
   }
 }
 
-function byUrl(url: string, token: Secret | undefined): Reached {
-  const base = url.replace(/\/+$/, '')
-  if (!/^https?:\/\//.test(base) || !URL.canParse(base))
-    throw new CommandError(exitCodes.usage, 'usage', '--url must be an address such as http://127.0.0.1:8787')
+function byUrl(url: URL, token: Secret): Reached {
+  const base = url.href.replace(/\/+$/, '')
   return {
     via: 'url',
     token,
     async send({ path, timeoutMs, ...init }) {
-      try {
-        const response = await fetch(`${base}${path}`, { ...init, signal: AbortSignal.timeout(timeoutMs) })
-        return { status: response.status, body: await response.text() }
-      } catch {
+      const signal = AbortSignal.timeout(timeoutMs)
+      // Never followed: the token is meant for this address alone.
+      const response = await fetch(`${base}${path}`, { ...init, signal, redirect: 'manual' }).catch(() => {
         throw unreachable(`no gateway answers at ${base}; correct --url, or start one with parley start`)
-      }
+      })
+      if (response.status >= 300 && response.status < 400)
+        throw unreachable(`${base} answers with a redirect, which is not followed; give --url the final address`)
+      return { status: response.status, body: await response.text() }
     },
     close: async () => {},
   }

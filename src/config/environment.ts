@@ -11,6 +11,8 @@ export const environmentSchema = z.object({
   PARLEY_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   PARLEY_DATA_DIR: z.string().min(1).default('.parley'),
   PARLEY_ADMIN_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
+  /** Read by the command line alone: the token for one call, of a gateway that may be another. */
+  PARLEY_TOKEN: z.string().optional(),
   PARLEY_SEAL_KEY: z.string().regex(sealKeyForm, sealKeyAdvice).optional(),
   PARLEY_TENANT: z.string().optional(),
   PARLEY_POSTGRES_OPTIONS: z.string().optional(),

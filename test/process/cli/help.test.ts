@@ -9,8 +9,12 @@ const introduction = `# The command line
 
 \`start\`, \`migrate\`, \`backup\` and \`restore\` work on the database themselves. Every other command asks a running gateway: the
 one whose socket lies in the data folder (\`PARLEY_DATA_DIR\`, \`.parley\` unless set), or the one at \`--url\`. When none runs, the
-command opens the database itself, the embedded one or that of \`DATABASE_URL\`, and does the same there; it never migrates. The
-token is \`--token\`, else \`PARLEY_ADMIN_TOKEN\`, else the file \`admin-token\` in the data folder.
+command opens the database itself, the embedded one or that of \`DATABASE_URL\`, and does the same there; it never migrates.
+
+The token is \`--token\`, \`--token-file\` or \`PARLEY_TOKEN\`; through the socket else \`PARLEY_ADMIN_TOKEN\`, else the file
+\`admin-token\` in the data folder. These two belong to the gateway of this folder: with \`--url\` they are sent to no address but
+its own \`PARLEY_PUBLIC_URL\` over https, and any other address needs a token that is named for it. Plain http to another machine
+needs \`--allow-http\`, and redirects are never followed.
 
 With \`--json\` standard output holds one JSON value (\`--follow\`: one per line) and nothing else, also when the command fails:
 \`{"error":{"code":"…","remedy":"…"}}\`. Remarks and progress go to standard error. Where there is no terminal nothing is

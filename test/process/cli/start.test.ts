@@ -95,7 +95,7 @@ test.each([
 
 test.each([
   ['no gateway and no database', ['books']],
-  ['no gateway at the address', ['books', '--url', 'http://127.0.0.1:1']],
+  ['no gateway at the address', ['books', '--url', 'http://127.0.0.1:1', '--token', 'a-token-of-this-test']],
 ])(
   '%s: ends with 4, and makes nothing',
   async (_name, args) => {
