@@ -93,7 +93,7 @@ const deleteCommand = operatorCommand({
 })
 
 function decidedWords({ action, duplicate }: Resolved, isOffline: boolean): string {
-  const words = `${action.status}: ${oneLine(action.summary)}`
+  const words = oneLine(`${action.status}: ${action.summary}`)
   if (duplicate) return `${words} (decided before; nothing happens a second time)`
   return isOffline ? `${words}; a gateway goes on with it when it starts` : words
 }

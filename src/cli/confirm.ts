@@ -1,6 +1,7 @@
 // The question before something that cannot be undone. Without a terminal nobody is asked: --yes says it beforehand.
 import process from 'node:process'
 import { CommandError, exitCodes, wrongUsage } from './exit.ts'
+import { oneLine } from './output.ts'
 
 export const yesArg = {
   yes: { type: 'boolean', description: 'Do not ask; needed where there is no terminal' },
@@ -11,6 +12,6 @@ export async function confirm(question: string, isAgreed: boolean | undefined): 
   if (process.stdin.isTTY !== true || process.stderr.isTTY !== true)
     throw wrongUsage(`there is no terminal to ask on; add --yes to say: ${question.replace(/\?$/, '')}`)
   const prompts = await import('@clack/prompts')
-  const answer = await prompts.confirm({ message: question, initialValue: false, output: process.stderr })
+  const answer = await prompts.confirm({ message: oneLine(question), initialValue: false, output: process.stderr })
   if (answer !== true) throw new CommandError(exitCodes.failed, 'declined', 'nothing was changed')
 }

@@ -2,14 +2,14 @@
 import type { Config } from '../config.ts'
 import type { DatabasePlace, PlaceOptions } from '../node/backup/open-place.ts'
 import { CommandError, exitCodes, isDatabaseAway } from './exit.ts'
-import { tell } from './load.ts'
+import { remark } from './output.ts'
 
 export async function atDatabase<T>(
   config: Config,
   open: (options: PlaceOptions) => Promise<DatabasePlace>,
   work: (place: DatabasePlace) => Promise<T>,
 ): Promise<T> {
-  const place = await open({ config, tell })
+  const place = await open({ config, tell: remark })
   try {
     return await work(place)
   } catch (error) {

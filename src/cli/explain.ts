@@ -3,6 +3,7 @@ import type { Explanation } from '../operator/explain.ts'
 import type { Hit } from '../operator/explain-store.ts'
 import { exitCodes } from './exit.ts'
 import { operatorCommand } from './operator.ts'
+import { printPainted } from './output.ts'
 import { renderCandidates, renderStory, type StoryLook } from './render-story.ts'
 
 /** What the route answers: the story, or what the id may mean. */
@@ -26,7 +27,8 @@ export const explainCommand = operatorCommand({
   },
   async run({ args, callGateway, show }) {
     const answer = await callGateway<ExplainAnswer>('GET', explainPath(args.id, args.connection))
-    show(answer, explainText(args.id, answer, terminalLook()).trimEnd())
+    if (args.json === true) show(answer, '')
+    else printPainted(`${explainText(args.id, answer, terminalLook()).trimEnd()}\n`)
     // Several things go by the id: it is for the operator to choose.
     if ('candidates' in answer) process.exitCode = exitCodes.failed
   },

@@ -3,6 +3,7 @@ import { addRemoved, type Forgotten, nothingRemoved } from '../identity/forget/f
 import type { Removed } from '../identity/forget/forget-store.ts'
 import { confirm, yesArg } from './confirm.ts'
 import { type CallGateway, operatorCommand } from './operator.ts'
+import { remark } from './output.ts'
 
 export const forgetCommand = operatorCommand({
   name: 'forget',
@@ -45,7 +46,7 @@ async function forgetAll(callGateway: CallGateway, principal: string): Promise<R
     const piece: Forgotten = await callGateway('POST', '/admin/forget', { body, timeoutMs: 120_000 })
     removed = addRemoved(removed, piece.removed)
     from = piece.next
-    if (from !== null) process.stderr.write(`${removed.receipts} messages, ${removed.lines} lines so far …\n`)
+    if (from !== null) remark(`${removed.receipts} messages, ${removed.lines} lines so far …`)
   } while (from !== null)
   return removed
 }

@@ -69,7 +69,7 @@ const addCommand = operatorCommand({
     const added = await callGateway<Added>('POST', '/admin/grants', { body })
     show(
       added,
-      `Granted: ${grantWords(added.grant)}.${heldWords(added.messages)} Revoke it with: parley grants revoke ${added.grant.id}`,
+      `Granted: ${grantWords(added.grant)}.${heldWords(added.messages)} Revoke it with: parley grants revoke ${oneLine(added.grant.id)}`,
     )
   },
 })

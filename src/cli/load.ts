@@ -31,11 +31,6 @@ export async function loadFromDisk(given: string | undefined, flags: Environment
   return loadConfig(environment, loaded.default, channels)
 }
 
-/** What is going on, for a person who waits. */
-export function tell(line: string): void {
-  process.stderr.write(`${line}\n`)
-}
-
 async function importConfig(path: string): Promise<{ default?: ParleyConfig }> {
   try {
     return (await import(pathToFileURL(path).href)) as { default?: ParleyConfig }

@@ -2,8 +2,8 @@
 import { createBusyServer } from '../node/busy.ts'
 import { openDatabase } from '../node/open-database.ts'
 import { command } from './command.ts'
-import { configArg, loadFromDisk, migrationsFolder, tell } from './load.ts'
-import { jsonArg, print, withProgress } from './output.ts'
+import { configArg, loadFromDisk, migrationsFolder } from './load.ts'
+import { jsonArg, print, remark, withProgress } from './output.ts'
 
 export const migrateCommand = command({
   name: 'migrate',
@@ -13,7 +13,7 @@ export const migrateCommand = command({
   async run(args) {
     const config = await loadFromDisk(args.config)
     await withProgress('migrating', async () => {
-      const opened = await openDatabase({ config, migrationsFolder, lockServer: createBusyServer(), tell })
+      const opened = await openDatabase({ config, migrationsFolder, lockServer: createBusyServer(), tell: remark })
       await opened.close()
     })
     print(args.json, { ok: true }, 'The database is up to date.')

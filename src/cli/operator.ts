@@ -3,7 +3,7 @@ import type { ArgsDef, ParsedArgs } from 'citty'
 import { command, type Node } from './command.ts'
 import { CommandError, type ExitCode, exitCodes } from './exit.ts'
 import { configArg } from './load.ts'
-import { jsonArg, print, withProgress } from './output.ts'
+import { jsonArg, oneLine, print, withProgress } from './output.ts'
 import { type Answer, type Reached, reach } from './reach.ts'
 
 const operatorArgs = {
@@ -121,7 +121,8 @@ function refusalOf(answer: Answer, body: unknown, via: Reached['via']): CommandE
   // Without a gateway it is the database that went away while it was asked.
   const isAway = via === 'offline' && answer.status === 503
   const exitCode = isAway ? exitCodes.unreachable : (exitCodeFor[answer.status] ?? exitCodes.failed)
-  return new CommandError(exitCode, field('code') || 'failed', remedy)
+  // It may quote what people sent.
+  return new CommandError(exitCode, field('code') || 'failed', oneLine(remedy))
 }
 
 function parsed({ body }: Answer): unknown {

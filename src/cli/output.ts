@@ -1,4 +1,8 @@
-// What commands write: tables and sentences for people, JSON for programs, and a sign of life when it takes long.
+// What commands write: tables and sentences for people, JSON for programs, and a sign of life when it takes long. Nothing in
+// this folder writes to a stream but through here, so that no value from outside reaches a terminal unescaped.
+import { oneLine, printable, printableJson } from '../node/printable.ts'
+
+export { oneLine }
 
 export const jsonArg = {
   json: { type: 'boolean', description: 'Print JSON on standard output and nothing else there' },
@@ -7,13 +11,22 @@ export const jsonArg = {
 const quietMs = 2_000
 const againMs = 10_000
 
+/** Our own colours, as `paint` and the help write them; whatever else a text holds is escaped. */
+const colour = /(\u001b\[[0-9]{1,3}m)/
+
 /** stdout is for the answer alone; everything else goes to stderr. */
 export function print(isJson: boolean | undefined, value: unknown, text: string): void {
-  process.stdout.write(isJson === true ? `${JSON.stringify(value)}\n` : `${text}\n`)
+  process.stdout.write(isJson === true ? `${printableJson(JSON.stringify(value))}\n` : `${printable(text)}\n`)
 }
 
-function remark(text: string): void {
-  process.stderr.write(`${text}\n`)
+/** For a text that was painted for a terminal, of values that went through `oneLine`. */
+export function printPainted(text: string): void {
+  const pieces = text.split(colour).map((piece, at) => (at % 2 === 1 ? piece : printable(piece)))
+  process.stdout.write(pieces.join(''))
+}
+
+export function remark(text: string): void {
+  process.stderr.write(`${printable(text)}\n`)
 }
 
 export type Column<Row> = { readonly title: string; readonly cell: (row: Row) => string | number | null }
@@ -28,11 +41,6 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
     line.map((cell, at) => (isNumber[at] ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0))),
   )
   return aligned.map((line) => line.join('  ').trimEnd()).join('\n')
-}
-
-/** Values come from outside: nothing in them may move the cursor or forge a line. */
-export function oneLine(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ')
 }
 
 /** To the second, in UTC, as it can be compared with the log. */

@@ -1,4 +1,6 @@
 // A story as a person reads it in a terminal: headline, timeline, ids, what to do next.
+
+import { oneLine } from '../node/printable.ts'
 import type { Explanation } from '../operator/explain.ts'
 import type { Hit } from '../operator/explain-store.ts'
 import { spanWords } from '../operator/span-words.ts'
@@ -19,13 +21,13 @@ const indent = 2
 
 export function renderStory({ asked, matched, facts, story }: Explanation, look: StoryLook): string {
   const start = facts.message?.receivedAt ?? facts.turns[0]?.startedAt ?? facts.deliveries[0]?.createdAt
-  const titleWidth = Math.max(...story.lines.map((each) => each.title.length), 0) + 2
+  const titleWidth = Math.max(...story.lines.map((each) => oneLine(each.title).length), 0) + 2
   const head = [
-    paint(look, 'bold', safe(story.headline)),
+    paint(look, 'bold', oneLine(story.headline)),
     paint(
       look,
       'dim',
-      `${safe(asked)} (${matched})${start === undefined ? '' : `, ${ago(start, look.now)}: ${start}`}`,
+      `${oneLine(asked)} (${oneLine(matched)})${start === undefined ? '' : `, ${ago(start, look.now)}: ${start}`}`,
     ),
   ]
   const timeline = story.lines.flatMap((each) => timelineRows(each, start, titleWidth, look))
@@ -37,7 +39,7 @@ export function renderStory({ asked, matched, facts, story }: Explanation, look:
   ]
   const next = story.next.flatMap(({ text, command }) => [
     ...wrapped(`- ${text}`, look.columns - indent).map((row, index) => pad(index === 0 ? row : `  ${row}`)),
-    ...(command === null ? [] : [pad(`    ${paint(look, 'bold', command)}`)]),
+    ...(command === null ? [] : [pad(`    ${paint(look, 'bold', oneLine(command))}`)]),
   ])
   return [
     ...head,
@@ -45,7 +47,7 @@ export function renderStory({ asked, matched, facts, story }: Explanation, look:
     ...timeline,
     '',
     'Ids',
-    ...ids.map(pad),
+    ...ids.map(oneLine).map(pad),
     '',
     'What you can do',
     ...(next.length === 0 ? [pad('- nothing needs to be done')] : next),
@@ -60,9 +62,9 @@ export function renderCandidates(asked: string, candidates: readonly Hit[], look
       `${id}  ${kind} on ${connection}, ${state}, ${ago(at, look.now)} (${matched}${messageId === null || messageId === asked ? '' : `, message ${messageId}`})`,
   )
   return [
-    `Several things go by ${safe(asked)}. Ask again with one of these ids:`,
+    `Several things go by ${oneLine(asked)}. Ask again with one of these ids:`,
     '',
-    ...rows.map(safe).map(pad),
+    ...rows.map(oneLine).map(pad),
     '',
   ].join('\n')
 }
@@ -74,7 +76,7 @@ function timelineRows(
   look: StoryLook,
 ): readonly string[] {
   const time = clock(each.at, start).padStart(timeWidth)
-  const title = paint(look, each.tone, each.title.padEnd(titleWidth))
+  const title = paint(look, each.tone, oneLine(each.title).padEnd(titleWidth))
   const offset = indent + timeWidth + 2 + titleWidth
   const [first = '', ...rest] = wrapped(each.text, Math.max(30, look.columns - offset))
   return [pad(`${paint(look, 'dim', time)}  ${title}${first}`), ...rest.map((row) => `${' '.repeat(offset)}${row}`)]
@@ -95,7 +97,7 @@ function ago(at: string, now: number): string {
 function wrapped(text: string, width: number): readonly string[] {
   const rows: string[] = []
   let row = ''
-  for (const word of safe(text).split(' ')) {
+  for (const word of oneLine(text).split(' ')) {
     const longer = row === '' ? word : `${row} ${word}`
     if (longer.length > width && row !== '') {
       rows.push(row)
@@ -103,11 +105,6 @@ function wrapped(text: string, width: number): readonly string[] {
     } else row = longer
   }
   return [...rows, row]
-}
-
-/** Ids and codes come from outside: nothing in them may move the cursor or forge a line. */
-function safe(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ')
 }
 
 function paint({ isColourful }: StoryLook, tone: Tone | 'bold' | 'dim', text: string): string {

@@ -4,17 +4,18 @@ import { parseArgs } from 'citty'
 import { argsOf, type Command, type Group, helpText, type Node } from './command.ts'
 import { type CommandError, exitCodes, wrongUsage } from './exit.ts'
 import { problemOf } from './load.ts'
+import { print, printPainted, remark } from './output.ts'
 
 export async function runCli(root: Group, version: string, words: readonly string[]): Promise<number> {
   try {
     if (words.length === 1 && (words[0] === '--version' || words[0] === '-v')) {
-      process.stdout.write(`${version}\n`)
+      print(false, undefined, version)
       return exitCodes.ok
     }
     const { node, path, rest } = find(root, words)
     const ours = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
     if (ours.includes('--help') || ours.includes('-h')) {
-      process.stdout.write(await helpText(node, path, process.stdout.isTTY === true))
+      printPainted(await helpText(node, path, process.stdout.isTTY === true))
       return exitCodes.ok
     }
     if ('commands' in node) throw incomplete(node, path, rest)
@@ -96,7 +97,8 @@ function strictly<T>(name: string, parse: () => T): T {
 /** Errors for people: what is wrong and what to do, without a stack; the same as JSON where JSON was asked for. */
 function complain(error: unknown, isJson: boolean): number {
   const { code, message, exitCode } = problemOf(error)
-  if (isJson) process.stdout.write(`${JSON.stringify({ error: { code, remedy: message } })}\n`)
-  process.stderr.write(`parley: ${message}\n`)
+  if (isJson) print(true, { error: { code, remedy: message } }, '')
+  // The configuration's problems stand one a line; they are ours.
+  remark(`parley: ${message}`)
   return exitCode
 }

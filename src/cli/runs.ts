@@ -115,7 +115,7 @@ const cancelCommand = operatorCommand({
     const words = {
       stopping: 'Stopping; it ends before its next step.',
       cancelled: 'Cancelled.',
-      over: `It was already over: ${answer.status}.`,
+      over: `It was already over: ${oneLine(answer.status)}.`,
     } as const
     show(answer, words[answer.outcome])
   },

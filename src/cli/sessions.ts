@@ -81,7 +81,7 @@ const showCommand = operatorCommand({
     const about = Object.entries(facts).map(([name, value]) => `${name.padEnd(14)} ${oneLine(String(value ?? '-'))}`)
     const lines = shown.messages.map(({ seq, role, type, content }) => {
       const text = typeof content === 'string' ? content : JSON.stringify(content)
-      return `${String(seq).padStart(5)}  ${role}${type === 'text' ? '' : ` (${type})`}: ${oneLine(text)}`
+      return oneLine(`${String(seq).padStart(5)}  ${role}${type === 'text' ? '' : ` (${type})`}: ${text}`)
     })
     const more = shown.next === null ? [] : ['', `Earlier: parley sessions show ${args.id} --before ${shown.next}`]
     show(shown, [...about, '', ...lines, ...more].join('\n'))

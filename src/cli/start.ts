@@ -4,7 +4,8 @@ import { logLastWords } from '../node/last-words.ts'
 import { createLog } from '../node/log.ts'
 import { type RunningGateway, startNode } from '../node.ts'
 import { command } from './command.ts'
-import { configArg, loadFromDisk, migrationsFolder, tell } from './load.ts'
+import { configArg, loadFromDisk, migrationsFolder } from './load.ts'
+import { remark } from './output.ts'
 import { forkSuspects } from './suspects.ts'
 
 const graceMs = 10_000
@@ -32,11 +33,11 @@ export const startCommand = command({
       config,
       migrationsFolder,
       log,
-      tell,
+      tell: remark,
       forkSuspects: () => forkSuspects(given),
     })
     // Standard output is the log's.
-    process.stderr.write(welcome(running, config))
+    remark(welcome(running, config))
     stopOnSignal(running)
   },
 })
@@ -53,7 +54,7 @@ function welcome(running: RunningGateway, config: Config): string {
   }
   for (const warning of config.warnings) lines.push(`Warning: ${warning}`)
   if (running.newAdminToken !== undefined) lines.push(`Admin token, shown this once: ${running.newAdminToken}`)
-  lines.push('', 'Say something to the agent:', tryIt(running.url), '')
+  lines.push('', 'Say something to the agent:', tryIt(running.url))
   return lines.join('\n')
 }
 
@@ -83,7 +84,7 @@ function stopOnSignal(running: RunningGateway): void {
   const stop = (): void => {
     if (isStopping) process.exit(1)
     isStopping = true
-    process.stderr.write('Stopping: turns go on to their next step, the rest is resumed at the next start.\n')
+    remark('Stopping: turns go on to their next step, the rest is resumed at the next start.')
     running.stop(graceMs).then(
       () => process.exit(0),
       () => process.exit(1),

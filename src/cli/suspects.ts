@@ -4,7 +4,8 @@ import { logLastWords } from '../node/last-words.ts'
 import { createLog } from '../node/log.ts'
 import { runSuspects } from '../node/run-suspects.ts'
 import { exitCodes } from './exit.ts'
-import { loadFromDisk, problemOf, tell } from './load.ts'
+import { loadFromDisk, problemOf } from './load.ts'
+import { remark } from './output.ts'
 
 /** No command of its own: people have no use for it. */
 const word = 'internal:suspects'
@@ -39,7 +40,7 @@ export async function runSuspectProcess([, given = '{}']: readonly string[]): Pr
     })
     return exitCodes.ok
   } catch (error) {
-    tell(problemOf(error).message)
+    remark(problemOf(error).message)
     return exitCodes.failed
   }
 }

@@ -6,7 +6,7 @@ import { confirm, yesArg } from './confirm.ts'
 import { lifeOf } from './duration.ts'
 import { wrongUsage } from './exit.ts'
 import { operatorCommand } from './operator.ts'
-import { instant, table } from './output.ts'
+import { instant, oneLine, table } from './output.ts'
 
 const firstToken = 'Besides these the first token is valid: PARLEY_ADMIN_TOKEN, or admin-token in the data folder.'
 
@@ -72,7 +72,10 @@ const createCommand = operatorCommand({
   async run({ args, callGateway, show }) {
     const made = await callGateway<TokenLine & { token: string }>('POST', '/admin/tokens', { body: wishOf(args) })
     const until = made.expiresAt === null ? 'until it is revoked' : `until ${instant(made.expiresAt)}`
-    show(made, `${made.token}\n\nShown this once; valid ${until}. Revoke it with: parley tokens revoke ${made.prefix}`)
+    show(
+      made,
+      `${made.token}\n\nShown this once; valid ${until}. Revoke it with: parley tokens revoke ${oneLine(made.prefix)}`,
+    )
   },
 })
 

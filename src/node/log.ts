@@ -2,6 +2,7 @@
 // words where a person looks at a terminal.
 import pino from 'pino'
 import { type Log, type LogFacts, safeFacts } from '../contract/index.ts'
+import { oneLine, printableJson } from './printable.ts'
 
 /** `destination` is where lines go; without one, to the standard output, as words if that is a terminal. */
 export function createLog(level: string, destination?: pino.DestinationStream): Log {
@@ -10,6 +11,8 @@ export function createLog(level: string, destination?: pino.DestinationStream): 
     base: null,
     messageKey: 'event',
     timestamp: pino.stdTimeFunctions.isoTime,
+    // A log is read in a terminal too; the escapes parse to the same values.
+    hooks: { streamWrite: printableJson },
     formatters: { level: (label) => ({ level: label }) },
   }
   const target = destination ?? (process.stdout.isTTY ? inWords(process.stdout) : undefined)
@@ -29,7 +32,7 @@ export function inWords(stream: { write: (text: string) => unknown }): pino.Dest
     write(line: string) {
       // Our own logger wrote it, from known facts.
       const { level, time, event, ...facts } = JSON.parse(line) as Record<string, string | number>
-      const pairs = Object.entries(facts).map(([name, value]) => ` ${name}=${value}`)
+      const pairs = Object.entries(facts).map(([name, value]) => ` ${name}=${oneLine(String(value))}`)
       stream.write(`${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${event}${pairs.join('')}\n`)
     },
   }

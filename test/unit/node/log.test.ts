@@ -84,3 +84,13 @@ test('on a terminal a line is words: time, level, event and facts', () => {
   createLog('info', inWords(terminal)).warn('delivery_failed', { connection: 'slack/default', attempt: 2 })
   expect(shown).toMatch(/^\d\d:\d\d:\d\d warn {2}delivery_failed connection=slack\/default attempt=2\n$/)
 })
+
+test('characters that turn or hide text are escaped, as JSON and in words', () => {
+  const told = { conversation: 'a\u202eb\u009b31m\u{e0041}\u200b' }
+  const lines: string[] = []
+  createLog('info', { write: (line: string) => void lines.push(line) }).info('x', told)
+  createLog('info', inWords({ write: (line: string) => void lines.push(line) })).info('x', told)
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject(told)
+  expect(lines[1]).toContain('conversation=a\\u202eb\\u009b31m\\u{e0041}\\u200b')
+  expect(lines.join('')).not.toMatch(/[\p{Cf}\u0080-\u009f]/u)
+})
