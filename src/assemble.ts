@@ -5,6 +5,7 @@ import { createConnections } from './assemble/connections.ts'
 import { createOwnAttestor } from './assemble/own-attestor.ts'
 import { createOwnHost } from './assemble/own-host.ts'
 import type { SealKeys } from './assemble/seal.ts'
+import { createSpeakerMarks } from './assemble/speaker-marks.ts'
 import { createStores } from './assemble/stores.ts'
 import type { Config } from './config.ts'
 import {
@@ -240,11 +241,12 @@ function elsewhereDeps(
   config: Config,
   database: Database,
   means: Parameters<typeof createOwnAttestor>[2],
-): Pick<GatewayDeps, 'attestor' | 'chains' | 'host'> {
+): Pick<GatewayDeps, 'attestor' | 'chains' | 'host' | 'speakerMarks'> {
   return {
     attestor: createOwnAttestor(config, database, means),
     chains: createChainStore(database, config.tenant),
     host: createOwnHost(config, database),
+    speakerMarks: createSpeakerMarks(config, database, means),
   }
 }
 

@@ -70,6 +70,8 @@ export type AgentContext = {
   /** Parts name them and carry a handle that is good for a minute; these are good for as long as the turn runs. */
   readonly attachments: AgentFiles
   readonly sessionId: string
+  /** What marks the speakers' lines that a model is shown in this session. For a model alone: no person may see it. */
+  readonly speakerMark: () => Promise<string>
   /** The messages of this turn as they arrived, each with its own sender and evidence. */
   readonly members: readonly NormalizedMessage[]
   readonly runId: string

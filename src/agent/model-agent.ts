@@ -1,6 +1,6 @@
 // An agent that is a model with tools: what a developer declares, and the run that comes of it.
 import type { Envelope, Fields, Json, NormalizedMessage } from '../contract/index.ts'
-import { compact } from './compaction/compact.ts'
+import { compact, type Summarizer } from './compaction/compact.ts'
 import { compactionPolicy } from './compaction/policy.ts'
 import type { AgentContext, AgentReply, Signal, SignalContext } from './context.ts'
 import { type Equipped, equip, sharedBudgets } from './equip-run.ts'
@@ -12,14 +12,15 @@ import { conversationRequest } from './loop/request.ts'
 import type { ConversationResult } from './loop/result.ts'
 import { runLoop } from './loop/run-loop.ts'
 import type { McpServer } from './mcp/mcp-server.ts'
-import type { NamedLines } from './messages/name-speakers.ts'
+import { hasSeveralSpeakers, jsonWithoutMark, nameSpeakers, withoutMark } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
-import { linesBefore, namedLines, spokenLine } from './model-view.ts'
+import { isRoom, linesBefore, spokenLine } from './model-view.ts'
 import { outputForm } from './output-schema.ts'
 import { picturePayload } from './pictures.ts'
 import { aiSdkModel } from './providers/ai-sdk.ts'
 import { withOutputForm } from './providers/structured-output.ts'
 import { type RetryPolicy, withRetries } from './providers/with-retries.ts'
+import { type Speakers, withSpeakers } from './providers/with-speakers.ts'
 import { resumed, type Suspended, settlePause, suspended } from './resume-run.ts'
 import { type RunDesk, runDesk, turnFacts } from './run-desk.ts'
 import { steeredType, stopCause } from './run-stop.ts'
@@ -31,7 +32,9 @@ import { createFailureGuard } from './tools/failure-guard.ts'
 import { createSpinGuard } from './tools/spin-guard.ts'
 
 /** What a run begins with: what was heard, or what a paused run had waited for. */
-type Start = NamedLines & {
+type Start = {
+  readonly lines: readonly Envelope[]
+  readonly isRoom: boolean
   /** How many of the lines the transcript holds already, or gets with the turn itself. */
   readonly known: number
   readonly facts: Fields
@@ -55,7 +58,8 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
   const converse = async (equipped: Equipped, start: Start, context: SignalContext): Promise<AgentReply> => {
     const observe = watchedBy(context.emit, onEvent)
     const onRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
-    const model = withRetries(base, { ...options.modelRetries, onRetry })
+    const speakers = speakersOf(start, context)
+    const model = withRetries(withSpeakers(base, speakers), { ...options.modelRetries, onRetry })
     let point: ResumePoint | undefined
     const resume = () => () => (point === undefined ? {} : suspended(point, start))
     // A form takes no tools, also none that a caller offers.
@@ -68,10 +72,10 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       runId: context.runId,
       sessionId: context.sessionId,
       maxTurns: request.max_turns,
-      ...declared(options),
+      ...declared(options, speakers),
       ...mediated(desk),
       ...sharedBudgets(context, equipped),
-      ...systemOf(options, start, context),
+      ...systemOf(options, context),
       context: request.runtime_context,
       ...(start.resumed === undefined ? {} : { resumeFrom: start.resumed.from }),
       onPause: (at) => {
@@ -96,7 +100,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       const lines = [...linesBefore(options, sender, context), heardLine(options, message)]
       const facts = turnFacts(message, context)
       const given = { known: lines.length, facts, sender, clientTools: channel?.client_tools ?? [] }
-      const start = { ...namedLines(lines, channel?.room_kind), ...given }
+      const start = { lines, isRoom: isRoom(channel?.room_kind), ...given }
       return converse(await equip(options, servers, context), start, context)
     },
     // Other signals say nothing to a model.
@@ -105,7 +109,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       const equipped = await equip(options, servers, context)
       const start = resumed(equipped, pause, context)
       const room = fieldsOf(start.facts['client_context'])['room_kind']
-      return converse(equipped, { ...start, ...namedLines(start.lines, room) }, context)
+      return converse(equipped, { ...start, isRoom: isRoom(room) }, context)
     },
   }
 }
@@ -116,13 +120,21 @@ function heardLine({ files }: ModelAgentOptions, { sender, parts }: NormalizedMe
   return files === true ? { ...spoken, payload: picturePayload(parts) } : spoken
 }
 
-/** What it was told by its developer, of a room with several people, and of its place in a chain of agents. */
-function systemOf(
-  { instructions }: ModelAgentOptions,
-  { note }: Start,
-  { agents }: SignalContext,
-): Pick<LoopOptions, 'system'> {
-  const system = [instructions, note, agents.cue].filter((text) => text !== undefined).join('\n\n')
+/** Asked for in rooms only, and once in a run. */
+function speakersOf({ isRoom }: Start, { speakerMark }: SignalContext): Speakers {
+  let mark: Promise<string> | undefined
+  return {
+    isRoom,
+    mark: () => {
+      mark ??= speakerMark()
+      return mark
+    },
+  }
+}
+
+/** What it was told by its developer, and of its place in a chain of agents. */
+function systemOf({ instructions }: ModelAgentOptions, { agents }: SignalContext): Pick<LoopOptions, 'system'> {
+  const system = [instructions, agents.cue].filter((text) => text !== undefined).join('\n\n')
   return system === '' ? {} : { system }
 }
 
@@ -132,14 +144,26 @@ function requestOf({ maxTurns }: ModelAgentOptions, { lines }: Start, desk: RunD
 }
 
 /** What the developer declared for the loop itself. */
-function declared(options: ModelAgentOptions): Partial<LoopOptions> {
+function declared(options: ModelAgentOptions, speakers: Speakers): Partial<LoopOptions> {
   const { budgets, completionPolicy, shouldContinue, compaction } = options
   const policy = compactionPolicy({ enabled: true, ...compaction?.policy })
   return {
     ...(budgets === undefined ? {} : { budgets }),
     ...(completionPolicy === undefined ? {} : { completionPolicy }),
     ...(shouldContinue === undefined ? {} : { shouldContinue }),
-    ...(compaction === undefined ? {} : { compact: (lines) => compact(lines, policy, compaction.summarize) }),
+    ...(compaction === undefined
+      ? {}
+      : { compact: (lines) => compact(lines, policy, namedSummaries(compaction.summarize, speakers)) }),
+  }
+}
+
+/** Who makes the summary is told who said what, as the model itself is. */
+function namedSummaries(summarize: Summarizer, { isRoom, mark: readMark }: Speakers): Summarizer {
+  return async (lines, facts) => {
+    if (!hasSeveralSpeakers(lines, isRoom)) return summarize(lines, facts)
+    const mark = await readMark()
+    const summary = await summarize(nameSpeakers(lines, { isRoom, mark }).lines, facts)
+    return typeof summary === 'string' ? withoutMark(summary, mark) : jsonWithoutMark(summary, mark)
   }
 }
 

@@ -5,7 +5,6 @@ import type { SignalContext } from './context.ts'
 import { fieldsOf } from './fields.ts'
 import type { HistoryInput } from './history/sliding-window.ts'
 import { textLine } from './messages/create.ts'
-import { type NamedLines, nameSpeakers } from './messages/name-speakers.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { isRemoteLine } from './remote/remember.ts'
 
@@ -27,8 +26,8 @@ export function spokenLine({ role, sender, parts, overheard }: Spoken): Envelope
   return textLine(role, partsText(parts), { sender: { address, display_name }, ...how })
 }
 
-export function namedLines(lines: readonly Envelope[], roomKind: unknown): NamedLines {
-  return nameSpeakers(lines, { isRoom: roomKind === 'group' || roomKind === 'channel' })
+export function isRoom(kind: unknown): boolean {
+  return kind === 'group' || kind === 'channel'
 }
 
 /**

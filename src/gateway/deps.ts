@@ -139,6 +139,8 @@ export type GatewayDeps = {
   readonly chains: ChainStore
   /** Our own origin, as other gateways are told it. */
   readonly host: () => Promise<string>
+  /** What marks the lines that tell a model of a session who speaks. */
+  readonly speakerMarks: (sessionId: string) => Promise<string>
   /** Signs what we say about people to agents elsewhere. */
   readonly attestor: Attestor
   readonly consent: ConsentPolicy

@@ -184,6 +184,7 @@ async function runWith(
     ...takenFrom(deps, ready, running, made),
     members,
     attachments: files,
+    speakerMark: () => deps.speakerMarks(ready.turn.sessionId),
     who: await whoSpeaks(deps, ready),
     capabilities: deps.capabilities,
     history,

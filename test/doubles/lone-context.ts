@@ -16,6 +16,7 @@ export function loneContext(agent: string, transcript: readonly Envelope[] = [])
     transcript,
     attachments: { open: async () => undefined, bytes: async () => undefined },
     sessionId: 's1',
+    speakerMark: async () => '0123456789abcdef0123',
     members: [],
     runId: 'r1',
     attempt: 1,
