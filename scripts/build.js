@@ -6,9 +6,10 @@ import { bundle, MissingBundler, root } from './bundle.js'
 
 const isQuiet = process.argv.includes('--quiet')
 // The command line program, the library a configuration imports as 'parley', the client of the API,
-// 'parley/client', and the Worker it imports as 'parley/worker'.
+// 'parley/client', the Worker it imports as 'parley/worker', and what the program runs in threads.
 const outputs = [
   { entry: 'src/cli/main.ts', outfile: 'dist/parley.js' },
+  { entry: 'adapters/email/offload/thread.ts', outfile: 'dist/email-thread.js' },
   { entry: 'src/index.ts', outfile: 'dist/index.js', runtime: 'portable' },
   { entry: 'src/client.ts', outfile: 'dist/client.js', runtime: 'portable' },
   { entry: 'src/worker.ts', outfile: 'dist/worker.js', runtime: 'workerd' },

@@ -19,6 +19,7 @@ import {
   type Meter,
   noMeter,
   type Observer,
+  type Offload,
   type Secret,
 } from './contract/index.ts'
 import { capabilityCheck } from './gateway/capabilities.ts'
@@ -59,6 +60,8 @@ export type Runtime = {
   readonly hmac?: Hmac
   /** Sends for channels whose protocol this runtime speaks itself. */
   readonly carrier?: Carrier
+  /** Computes for channels away from the event loop. Without it: in this thread. */
+  readonly offload?: Offload
   readonly random: () => number
   readonly log: Log
   /** How rows are committed. Without it: in groups, shared by whatever arrives at the same time. */

@@ -28,6 +28,7 @@ import { rawUrlOf } from './node/raw-url-of.ts'
 import { createProbe, nodeReadiness } from './node/readiness.ts'
 import { nodeRuntime } from './node/runtime.ts'
 import { createWaysIn, type WaysIn } from './node/ways-in.ts'
+import { createWorkerPool, type WorkerPool } from './node/worker-pool.ts'
 import { explain } from './operator/explain.ts'
 import { createRejections } from './operator/rejections.ts'
 import { createCallerAccess } from './storage/caller-access.ts'
@@ -44,6 +45,7 @@ import { createVitalsStore } from './storage/vitals-store.ts'
 import { cached } from './vitals/cached.ts'
 import { expose } from './vitals/exposition.ts'
 import { inTime } from './vitals/in-time.ts'
+import { jobMetrics } from './vitals/job-use.ts'
 import { type ReadinessDeps, readReadiness } from './vitals/readiness.ts'
 import { slotMetrics } from './vitals/slot-use.ts'
 
@@ -87,6 +89,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const opened = await (options.openDatabase ?? openDatabase)({ ...options, lockServer })
   const server = createServer(listener)
   const isolation = createIsolation(options.forkSuspects)
+  const pool = createWorkerPool(options)
   let assembled: Assembled | undefined
   let waysIn: WaysIn
   try {
@@ -97,15 +100,16 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     const probe = createProbe(opened.database, config.tenant)
     assembled = assemble(config, opened.database, {
       ...(await nodeRuntime(options, probe)),
-      ...{ meter, files, firstToken: admin.token, isolation },
+      ...{ meter, files, firstToken: admin.token, isolation, offload: pool.offload },
     })
     const rejections = createRejections()
     waysIn = createWaysIn(assembled, rejections)
-    const parts = { meter, rejections, probe, ...waysIn.signs }
+    const parts = { meter, pool, rejections, probe, ...waysIn.signs }
     openDoors({ ...appDeps(options, assembled, opened.database, parts), adminToken: admin.token })
   } catch (error) {
     // What was begun would keep the process alive without serving anybody.
     assembled?.stop()
+    pool.close()
     server.close()
     await opened.close()
     throw error
@@ -130,6 +134,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
       server.closeIdleConnections()
       // While turns still end: whoever is at a port has their answer, and what they brought is stored.
       await inTime(graceMs, waysIn.stop()).catch(() => {})
+      pool.close()
       await background.stop(graceMs)
       server.closeAllConnections()
       await closed
@@ -179,14 +184,14 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
   }
 }
 
-type AppParts = { readonly meter: NodeMeter } & Pick<AppDeps, 'rejections'> &
+type AppParts = { readonly meter: NodeMeter; readonly pool?: WorkerPool } & Pick<AppDeps, 'rejections'> &
   Pick<ReadinessDeps, 'probe' | 'sources' | 'listeners'>
 
 function appDeps(
   { config, log, failpoint }: StartOptions,
   assembled: Assembled,
   database: Database,
-  { meter, rejections, ...signs }: AppParts,
+  { meter, pool, rejections, ...signs }: AppParts,
 ): Omit<AppDeps, 'adminToken'> {
   const agents = config.agents.map((agent) => agent.slug)
   const { deps, gateway } = assembled
@@ -219,7 +224,7 @@ function appDeps(
     tokenIssuers: config.tokenIssuers,
     publicUrl: config.publicUrl,
     readReadiness: () => readReadiness(readiness),
-    metrics: { access: config.metrics, readSigns, readProcess: processMetrics(meter, gateway) },
+    metrics: { access: config.metrics, readSigns, readProcess: processMetrics(meter, gateway, pool) },
     isLoopback,
     headersOf,
     rawUrlOf,
@@ -232,8 +237,13 @@ function appDeps(
   }
 }
 
-function processMetrics(meter: NodeMeter, { slots }: Assembled['gateway']): () => Promise<string> {
-  return async () => (await meter.read()) + expose(slotMetrics(slots()))
+function processMetrics(
+  meter: NodeMeter,
+  { slots }: Assembled['gateway'],
+  pool: WorkerPool | undefined,
+): () => Promise<string> {
+  const jobs = () => (pool === undefined ? [] : jobMetrics(pool.use()))
+  return async () => (await meter.read()) + expose([...slotMetrics(slots()), ...jobs()])
 }
 
 function listenOn(server: Server, { port, host }: Config): Promise<void> {

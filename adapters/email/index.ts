@@ -25,6 +25,7 @@ import { readHop } from './manners/hop.ts'
 import { normalizeMail } from './normalize/mail.ts'
 import { maxRawBytes } from './normalize/raw.ts'
 import { type Addresses, recipientOf } from './normalize/recipients.ts'
+import { offloadLibrary, offloadReadBody } from './offload/offload.ts'
 import { readBody } from './parse/read-body.ts'
 import { proveMail } from './prove/prove-mail.ts'
 import { selfTest } from './prove/self-test.ts'
@@ -106,15 +107,19 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
   const lookup =
     settings.dnsOverHttps === undefined ? nodeLookup(settings.dnsServers) : dohLookup(deps.fetch, settings.dnsOverHttps)
   const resolver = createResolver({ lookup, now })
-  const tested = onceTrue(() => selfTest())
+  const { offload } = deps
+  const library = offload === undefined ? undefined : offloadLibrary(offload)
+  const tested = onceTrue(() => selfTest(library))
   const verifying = {
     hopOf: createHopOf(waysSettings(settings), { ...deps, own }),
     scanHead,
     async proveMail(mail: ReceivedMail, head: MailHead) {
       await tested()
-      return proveMail(mail, head, { resolver, settings: proofSettings(settings) })
+      const proving = { resolver, settings: proofSettings(settings) }
+      return proveMail(mail, head, library === undefined ? proving : { ...proving, library })
     },
-    readBody,
+    readBody: async (raw: Uint8Array, head: MailHead) =>
+      offload === undefined ? readBody(raw, head) : offloadReadBody(offload, raw, head),
     keepOriginal: async (raw: Uint8Array, digest: string) =>
       originals?.keep(raw, { id: digest, mime: 'message/rfc822' }),
     addresses,

@@ -3,6 +3,7 @@
 import type { RawArrival, Verdict } from '../../src/contract/index.ts'
 import { hopHeader } from './manners/hop.ts'
 import { type Addresses, recipientOf } from './normalize/recipients.ts'
+import { busyReason } from './offload/refusal.ts'
 import { resolveThread } from './threads/resolve.ts'
 import type { Tokens } from './threads/token.ts'
 import { digestOf } from './ways/hooks/once.ts'
@@ -49,7 +50,7 @@ export async function verifyMail(deps: VerifyDeps, arrival: RawArrival): Promise
   if ('kind' in proof) return refused(proof)
   if (proof.standing === 'spoofed') return refused(spoofed)
   const body = await deps.readBody(mail.raw, head)
-  if ('kind' in body) return refused(body)
+  if ('kind' in body) return refused(isGivenUp(mail, body) ? unreadable : body)
   return { kind: 'genuine', payload: await complete(deps, { ...mail, head, proof, body }) }
 }
 
@@ -62,6 +63,11 @@ const spoofed: MailRefusal = {
   kind: 'refused',
   reason: 'spoofed_sender',
   remedy: 'send it through a server that signs for the domain in From',
+}
+const unreadable: MailRefusal = {
+  kind: 'refused',
+  reason: 'unreadable_body',
+  remedy: 'send it as plain text',
 }
 const nothingProven: MailProof = {
   ...{ standing: 'none', method: 'none', author: undefined, keyId: undefined, signatureHash: undefined },
@@ -90,9 +96,12 @@ async function judge(
       ...{ standing: 'verified', method: 'email-loopback', author: head.from, reasons: ['submitted_on_this_machine'] },
     }
   const proof = await deps.proveMail(mail, head)
-  const isGivenUp = 'kind' in proof && proof.kind === 'later' && mail.isLastTry === true
-  return isGivenUp ? { ...nothingProven, reasons: [proof.reason] } : proof
+  return 'kind' in proof && isGivenUp(mail, proof) ? { ...nothingProven, reasons: [proof.reason] } : proof
 }
+
+/** It was waited for once; that there was no thread for it is not the mail's doing, and is waited for as long as it takes. */
+const isGivenUp = (mail: ReceivedMail, { kind, reason }: MailRefusal): boolean =>
+  kind === 'later' && mail.isLastTry === true && reason !== busyReason
 
 type Judged = ReceivedMail & { readonly head: MailHead; readonly proof: MailProof; readonly body: MailBody }
 

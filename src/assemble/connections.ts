@@ -1,7 +1,14 @@
 // Connections as configured: each with its adapter, and every adapter with the ports it may use.
 import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
-import { type AgentProfile, type CallerDesk, type Carrier, GatewayError, type Hmac } from '../contract/index.ts'
+import {
+  type AgentProfile,
+  type CallerDesk,
+  type Carrier,
+  GatewayError,
+  type Hmac,
+  type Offload,
+} from '../contract/index.ts'
 import type { GatewayConnection, TurnPolicy } from '../gateway/deps.ts'
 import type { Database } from '../storage/database.ts'
 import { createInstallations, type Seal } from '../storage/installation-store.ts'
@@ -27,6 +34,8 @@ type Means = CallerMeans &
     readonly hmac?: Hmac
     /** Without it: nothing is sent but by fetch and by sockets. */
     readonly carrier?: Carrier
+    /** Without it: channels compute in this thread. */
+    readonly offload?: Offload
     /** Without it: as configured. */
     readonly sealKeys?: SealKeys
     readonly newId: () => string
@@ -78,6 +87,7 @@ function createConnection(
     ...{ connection, fetch, guardedFetch, now, hmac, runLog, callers, files, ...stores },
     ...(means.originalsOf === undefined ? {} : { originals: means.originalsOf(key) }),
     ...(means.carrier === undefined ? {} : { carrier: means.carrier }),
+    ...(means.offload === undefined ? {} : { offload: means.offload }),
     newId: means.newId,
     maxCallMs: means.maxCallMs,
     agents: () => profilesFor(config, each),

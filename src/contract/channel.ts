@@ -7,6 +7,7 @@ import type { CallerDesk } from './caller.ts'
 import type { Carrier } from './carrier.ts'
 import type { GuardedFetch } from './guarded-fetch.ts'
 import type { JsonObject } from './json.ts'
+import type { Offload } from './offload.ts'
 import type { Records } from './records.ts'
 import type { TaskDesk } from './tasks.ts'
 
@@ -214,6 +215,8 @@ export type ChannelDeps = {
   readonly carrier?: Carrier
   /** For channels that sign something of their own. */
   readonly ownKeys?: ChannelKeys
+  /** For channels that compute much over what strangers send. */
+  readonly offload?: Offload
 }
 
 /** What the environment says about a channel: settings to be checked by its schema, or the variables still missing. */

@@ -125,6 +125,8 @@ export type { ArrivalOutcome, Meter, PumpName, SendOutcome, TurnOutcome } from '
 export { noMeter } from './meter.ts'
 export type { AssuranceClass, ProvenFacts } from './mint-evidence.ts'
 export { assuranceClasses, isPlainSubject, mintEvidence } from './mint-evidence.ts'
+export type { Offload, OffloadCall, OffloadFailure } from './offload.ts'
+export { OffloadError } from './offload.ts'
 export type { OpenedFile } from './opened-file.ts'
 export type { Operated, Operation, OperationChange, OperationFacts, Operations } from './operate.ts'
 export type {

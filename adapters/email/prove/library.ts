@@ -1,95 +1,120 @@
-// mailauth, loaded when the first mail is proven, behind the few of its answers that are read.
+// Signatures of a mail, checked in the order of what they cost: what the mail's head alone can refute is never hashed.
 import type { Resolve } from '../dns/resolver.ts'
+import { findHeadEnd } from '../parse/part-head.ts'
+import { type BodyForm, hashBody, withLineEnds } from './body-hash.ts'
+import {
+  type ArcSet,
+  type CheckedArc,
+  type CheckedDmarc,
+  type CheckedSignature,
+  type CheckedSpf,
+  type Checks,
+  type DmarcQuestion,
+  type HeadSignature,
+  loadChecks,
+  type SpfQuestion,
+} from './checks.ts'
 
-/** One signature as the library found it; of a signature that is not readable little more than its result is there. */
-export type CheckedSignature = {
-  /** SHA-256 of `b=`. */
-  readonly id?: string
-  readonly signingDomain?: string
-  readonly selector?: string
-  readonly signTime?: string | null
-  readonly modulusLength?: number
-  readonly canonBodyLengthLimited?: boolean
-  readonly signingHeaders?: { readonly keys: string }
-  readonly status: {
-    readonly result: string
-    readonly comment?: string
-    /** The signing domain, where it shares its registered domain with the author. */
-    readonly aligned?: string | false
-    readonly testing?: boolean
-    readonly policy?: Readonly<Record<string, string>>
-  }
-}
+export type { ArcTag, CheckedArc, CheckedDmarc, CheckedSignature } from './checks.ts'
 
 export type CheckedMail = {
   readonly headerFrom: readonly string[]
   readonly fromFields: number
   readonly results: readonly CheckedSignature[]
-  readonly arc?: { readonly chain?: false | readonly ArcSet[] }
+  readonly arc?: CheckedChain
+}
+
+export type CheckedChain = {
+  readonly chain: false | readonly ArcSet[]
+  readonly check: (options: Options) => Promise<CheckedArc>
 }
 
 type Options = { readonly resolver: Resolve; readonly strict: boolean }
 type DkimOptions = Options & { readonly minBitLength: number; readonly curTime: Date }
-type SpfOptions = Options & {
-  readonly ip: string
-  readonly helo: string
-  readonly sender: string
-  readonly mta: string
-}
-
-export type CheckedSpf = { readonly domain?: string; readonly status: { readonly result: string } }
-
-export type DmarcQuestion = Options & {
-  readonly headerFrom: readonly string[]
-  readonly fromFields: number
-  readonly spfDomains: readonly string[]
-  readonly dkimDomains: readonly { readonly id: string; readonly domain: string; readonly underSized: number }[]
-}
-
-export type CheckedDmarc = {
-  readonly response:
-    | false
-    | {
-        readonly status: { readonly result: string; readonly header: { readonly from: string } }
-        readonly policy?: 'none' | 'quarantine' | 'reject'
-      }
-  readonly dkimAligned?: ReadonlySet<string>
-  readonly reason?: string
-}
-
-/** The three fields of one relay, by their names, as tags. */
-export type ArcSet = Readonly<
-  Record<string, { readonly parsed?: Readonly<Record<string, ArcTag | undefined>> } | undefined>
->
-export type ArcTag = { readonly value?: unknown; readonly header?: { readonly from?: unknown } }
-
-export type CheckedArc = {
-  readonly status: { readonly result: string; readonly comment?: string }
-  readonly signature?: CheckedSignature | false
-}
 
 export type Library = {
   readonly checkSignatures: (raw: Uint8Array, options: DkimOptions) => Promise<CheckedMail>
-  readonly checkSpf: (options: SpfOptions) => Promise<CheckedSpf>
-  readonly checkDmarc: (question: DmarcQuestion) => Promise<CheckedDmarc>
+  readonly checkSpf: (options: SpfQuestion & { readonly resolver: Resolve }) => Promise<CheckedSpf>
+  readonly checkDmarc: (question: DmarcQuestion & { readonly resolver: Resolve }) => Promise<CheckedDmarc>
   readonly checkArc: (arc: CheckedMail['arc'], options: Options) => Promise<CheckedArc>
 }
 
-let loaded: Promise<Library> | undefined
+/** Where the bytes of a body are hashed. */
+export type HashBody = (raw: Uint8Array, bodyStart: number, forms: readonly BodyForm[]) => Promise<readonly string[]>
 
-// On Workers it is bundled with names for RSA's digests that workerd knows (scripts/worker-crypto.js); self-test.ts finds out.
-export function loadLibrary(): Promise<Library> {
-  loaded ??= load()
-  return loaded
+/** Bytes of one mail that are hashed, all forms of its body together. Twice the largest mail: one signature in each form. */
+const maxHashedBytes = 64 * 1024 * 1024
+/** A larger body is hashed for signatures only that could speak for its author. */
+const smallBytes = 1024 * 1024
+
+/** In this thread. */
+export async function loadLibrary(): Promise<Library> {
+  return createLibrary(await loadChecks(), (raw, bodyStart, forms) => hashBody(raw.subarray(bodyStart), forms))
 }
 
-async function load(): Promise<Library> {
-  const mailauth = await import('./mailauth.ts')
-  // The library's own types say more than it keeps, and less than it answers: the shapes above are what the tests hold it to.
+export function createLibrary(checks: Checks, hash: HashBody): Library {
   return {
-    checkSignatures: mailauth.dkimVerify as unknown as Library['checkSignatures'],
-    checkSpf: mailauth.spf as unknown as Library['checkSpf'],
-    checkDmarc: mailauth.evaluateDmarc as unknown as Library['checkDmarc'],
-    checkArc: mailauth.arc as unknown as Library['checkArc'],
+    async checkSignatures(raw, { resolver, minBitLength, curTime }) {
+      const { bodyStart } = findHeadEnd(raw, 0, raw.length)
+      const head = withLineEnds(raw.subarray(0, bodyStart))
+      const question = { head, minRsaBits: minBitLength, now: curTime.getTime() }
+      const { chain, results, ...from } = await checks.checkHead(question, resolver)
+      const confirm = createConfirm(raw, bodyStart, hash)
+      return {
+        ...from,
+        results: await confirm(results),
+        arc: {
+          chain,
+          async check({ resolver: asked }) {
+            const { status, signature } = await checks.checkArc(question, asked)
+            if (status.result !== 'pass' || signature === undefined || signature === false) return { status }
+            // A relay is believed because it is trusted, and not because it is the author's.
+            const [confirmed] = await confirm([{ ...signature, status: { ...signature.status, aligned: 'relay' } }])
+            return confirmed?.status.result === 'pass'
+              ? { status, signature }
+              : { status: { result: 'fail', comment: 'body hash did not verify' } }
+          },
+        },
+      }
+    },
+    checkArc: async (arc, options) => (await arc?.check(options)) ?? { status: { result: 'none' } },
+    checkSpf: ({ resolver, ...question }) => checks.checkSpf(question, resolver),
+    checkDmarc: ({ resolver, ...question }) => checks.checkDmarc(question, resolver),
   }
+}
+
+/** Signatures that hold over the head, held against the body: those that could be the author's first. */
+function createConfirm(raw: Uint8Array, bodyStart: number, hash: HashBody) {
+  const known = new Map<string, string>()
+  const bodyBytes = raw.length - bodyStart
+  let hashedBytes = 0
+  const mayHash = ({ status }: HeadSignature): boolean => {
+    if (bodyBytes > smallBytes && typeof status.aligned !== 'string') return false
+    hashedBytes += bodyBytes
+    return hashedBytes <= maxHashedBytes
+  }
+  return async (results: readonly HeadSignature[]): Promise<readonly CheckedSignature[]> => {
+    const holding = results.filter(({ status, body }) => status.result === 'pass' && body !== undefined)
+    const kinFirst = holding.toSorted((one, other) => Number(isKin(other)) - Number(isKin(one)))
+    const wanted = new Map<string, BodyForm>()
+    for (const signature of kinFirst) {
+      const { body } = signature
+      if (body === undefined || known.has(keyOf(body)) || wanted.has(keyOf(body)) || !mayHash(signature)) continue
+      wanted.set(keyOf(body), { canonicalization: body.canonicalization, length: body.length })
+    }
+    const hashes = wanted.size === 0 ? [] : await hash(raw, bodyStart, [...wanted.values()])
+    for (const [at, key] of [...wanted.keys()].entries()) known.set(key, hashes[at] ?? '')
+    return results.map((signature) => (holding.includes(signature) ? judged(signature, known) : signature))
+  }
+}
+
+const isKin = ({ status }: HeadSignature): boolean => typeof status.aligned === 'string'
+const keyOf = ({ canonicalization, length }: BodyForm): string => `${canonicalization} ${length ?? ''}`
+
+function judged(signature: HeadSignature, known: ReadonlyMap<string, string>): CheckedSignature {
+  const { body, status } = signature
+  const hash = body === undefined ? undefined : known.get(keyOf(body))
+  if (hash !== undefined && hash === body?.hash) return signature
+  const comment = hash === undefined ? 'body not hashed' : 'body hash did not verify'
+  return { ...signature, status: { ...status, result: 'fail', comment } }
 }

@@ -1,32 +1,49 @@
 // Hop 2, the question of mail: who wrote it. Asked of the raw bytes and the name system, never of what the mail says of itself.
 // The table of mail 4.2: only a signature of the author's domain over the whole body makes an author; what the domain itself
 // disowns is spoofed; all else is somebody's mail, and nobody's word.
+import { OffloadError } from '../../../src/contract/index.ts'
 import type { Resolver } from '../dns/resolver.ts'
-import type { MailHead, MailProof, MailRefusal } from '../wire/judged.ts'
+import { offloadRefusal } from '../offload/refusal.ts'
+import type { HeaderField, MailHead, MailProof, MailRefusal } from '../wire/judged.ts'
 import type { ReceivedMail } from '../wire/mail.ts'
 import { type Judging, judge } from './judge.ts'
-import { loadLibrary } from './library.ts'
-import { withLineEnds } from './line-ends.ts'
+import { type Library, loadLibrary } from './library.ts'
 import { type ProofSettings, usualProof } from './settings.ts'
 
-export type ProofDeps = { readonly resolver: Resolver; readonly settings?: Partial<ProofSettings> }
+export type ProofDeps = {
+  readonly resolver: Resolver
+  readonly settings?: Partial<ProofSettings>
+  /** Without it: checks are computed in this thread. */
+  readonly library?: Library
+}
 
-/** Each signature hashes the body once more, and each field of them is read by the library in more than one pass. */
+/** Each signature is canonicalized with the fields it names, and each field of them is read by the library in more than one pass. */
 const maxSignatures = 10
 const maxSignatureLength = 8192
+/** Names of fields that one signature covers, by the colons between them: each of them is looked for among all fields. */
+const maxSignedNames = 300
+/** Each seal is over all that stand before it. */
+const maxSeals = 20
 const signatureFields = /^(?:dkim-signature|arc-seal|arc-message-signature|arc-authentication-results)$/
 
 export async function proveMail(mail: ReceivedMail, head: MailHead, deps: ProofDeps): Promise<MailProof | MailRefusal> {
   const settings = { ...usualProof, ...deps.settings }
   const { from } = head
   if (head.faults.length > 0 || from === undefined) return unproven(head.faults)
-  const fields = head.fields.filter(({ name }) => signatureFields.test(name))
-  if (fields.filter(({ name }) => name === 'dkim-signature').length > maxSignatures)
-    return unproven(['too_many_signatures'])
-  if (fields.some(({ value }) => value.length > maxSignatureLength)) return unproven(['signature_too_long'])
+  const excess = findExcess(head.fields.filter(({ name }) => signatureFields.test(name)))
+  if (excess !== undefined) return unproven([excess])
   const judging: Judging = { mail, head, from, settings, dns: deps.resolver.forMail() }
-  const library = await loadLibrary()
-  return inTime(settings.deadlineMs, () => judge(judging, withLineEnds(mail.raw), library))
+  return inTime(settings.deadlineMs, async () => judge(judging, mail.raw, deps.library ?? (await loadLibrary())))
+}
+
+/** What no server writes, and what would only cost time to check. */
+function findExcess(fields: readonly HeaderField[]): string | undefined {
+  const count = (wanted: string): number => fields.filter(({ name }) => name === wanted).length
+  if (count('dkim-signature') > maxSignatures) return 'too_many_signatures'
+  if (count('arc-seal') > maxSeals || count('arc-message-signature') > maxSeals) return 'too_many_seals'
+  if (fields.some(({ value }) => value.length > maxSignatureLength)) return 'signature_too_long'
+  const isWide = ({ value }: HeaderField): boolean => value.split(':').length > maxSignedNames
+  return fields.some(isWide) ? 'too_many_signed_fields' : undefined
 }
 
 function unproven(reasons: readonly string[]): MailProof {
@@ -52,7 +69,8 @@ async function inTime(
   )
   try {
     return await Promise.race([work(), late.promise])
-  } catch {
+  } catch (error) {
+    if (error instanceof OffloadError) return offloadRefusal(error)
     // What makes the library fail once makes it fail again; nothing is believed of such a mail.
     return unproven(['not_checkable'])
   } finally {

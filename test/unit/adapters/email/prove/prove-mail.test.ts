@@ -1,9 +1,9 @@
 // Who wrote a mail: what it costs, what is asked, and what is said of it.
 import { describe, expect, test } from 'vitest'
 import { createResolver } from '../../../../../adapters/email/dns/resolver.ts'
+import { withLineEnds } from '../../../../../adapters/email/prove/body-hash.ts'
 import { judge } from '../../../../../adapters/email/prove/judge.ts'
 import { loadLibrary } from '../../../../../adapters/email/prove/library.ts'
-import { withLineEnds } from '../../../../../adapters/email/prove/line-ends.ts'
 import { usualProof } from '../../../../../adapters/email/prove/settings.ts'
 import { scanHead } from '../../../../../adapters/email/scan/scan-head.ts'
 import { cpuMs } from '../../../../doubles/linear-time.ts'

@@ -1,0 +1,45 @@
+// What of a mail is computed in a thread: its exported functions are called by name (offload.ts), with data that was copied there.
+import { readBody } from '../parse/read-body.ts'
+import { type BodyForm, hashBody } from '../prove/body-hash.ts'
+import { type Checks, loadChecks } from '../prove/checks.ts'
+import { type KnownAnswer, playRound, type Round } from '../prove/rounds.ts'
+import type { MailBody, MailRefusal } from '../wire/judged.ts'
+
+type Asked<Name extends keyof Checks> = {
+  readonly question: Parameters<Checks[Name]>[0]
+  readonly known: readonly KnownAnswer[]
+}
+
+export async function checkHead({ question, known }: Asked<'checkHead'>): Promise<Round<unknown>> {
+  const checks = await loadChecks()
+  return playRound(known, (resolver) => checks.checkHead(question, resolver))
+}
+
+export async function checkArc({ question, known }: Asked<'checkArc'>): Promise<Round<unknown>> {
+  const checks = await loadChecks()
+  return playRound(known, (resolver) => checks.checkArc(question, resolver))
+}
+
+export async function checkSpf({ question, known }: Asked<'checkSpf'>): Promise<Round<unknown>> {
+  const checks = await loadChecks()
+  return playRound(known, (resolver) => checks.checkSpf(question, resolver))
+}
+
+export async function checkDmarc({ question, known }: Asked<'checkDmarc'>): Promise<Round<unknown>> {
+  const checks = await loadChecks()
+  return playRound(known, (resolver) => checks.checkDmarc(question, resolver))
+}
+
+export function hashMailBody(input: {
+  readonly body: Uint8Array
+  readonly forms: readonly BodyForm[]
+}): Promise<readonly string[]> {
+  return hashBody(input.body, input.forms)
+}
+
+export function readMailBody(input: {
+  readonly raw: Uint8Array
+  readonly bodyStart: number
+}): Promise<MailBody | MailRefusal> {
+  return readBody(input.raw, { bodyStart: input.bodyStart })
+}
