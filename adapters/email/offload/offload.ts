@@ -1,9 +1,10 @@
 // The parts of hop 2 whose work grows with what strangers send, handed to the runtime's threads.
 import { type Offload, OffloadError } from '../../../src/contract/index.ts'
 import type { Resolve } from '../dns/resolver.ts'
-import type { Checks } from '../prove/checks.ts'
+import { hashBody } from '../prove/body-hash.ts'
+import type { Checks, DmarcQuestion } from '../prove/checks.ts'
 import { createLibrary, type Library } from '../prove/library.ts'
-import { type KnownAnswer, playRounds, type Round } from '../prove/rounds.ts'
+import { type KnownAnswer, type Need, playRounds, type Round } from '../prove/rounds.ts'
 import type { MailBody, MailHead, MailRefusal } from '../wire/judged.ts'
 import { offloadRefusal } from './refusal.ts'
 
@@ -11,31 +12,41 @@ import { offloadRefusal } from './refusal.ts'
 const module = (): URL =>
   new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './email-thread.js', import.meta.url)
 
+/** To hand over a smaller body costs more than to hash it. */
+const smallBytes = 64 * 1024
+
 export function offloadLibrary(offload: Offload): Library {
-  const check =
-    <Question, Answer>(name: keyof Checks, bytesOf: (question: Question) => number) =>
-    (question: Question, resolve: Resolve): Promise<Answer> =>
-      playRounds(resolve, async (known: readonly KnownAnswer[]) => {
+  const check = <Answer>(name: keyof Checks, question: object, resolve: Resolve, likely?: readonly Need[]) =>
+    playRounds(
+      resolve,
+      async (known: readonly KnownAnswer[]) => {
         const input = () => ({ value: { question, known } })
-        return (await offload({ module: module(), name, input, bytes: bytesOf(question) })) as Round<Answer>
-      })
-  const few = (): number => 0
-  return createLibrary(
-    {
-      checkHead: check('checkHead', ({ head }) => head.length),
-      checkArc: check('checkArc', ({ head }) => head.length),
-      checkSpf: check('checkSpf', few),
-      checkDmarc: check('checkDmarc', few),
-    },
-    async (raw, bodyStart, forms) => {
-      const input = () => {
-        const body = copyOf(raw.subarray(bodyStart))
-        return { value: { body, forms }, transfer: [body.buffer] }
-      }
-      const bytes = raw.length - bodyStart
-      return (await offload({ module: module(), name: 'hashMailBody', input, bytes })) as readonly string[]
-    },
-  )
+        return (await offload({ module: module(), name, input, bytes: 0 })) as Round<Answer>
+      },
+      likely,
+    )
+  const checks: Checks = {
+    checkHead: (question, resolve) => check('checkHead', question, resolve),
+    checkArc: (question, resolve) => check('checkArc', question, resolve),
+    checkSpf: (question, resolve) => check('checkSpf', question, resolve),
+    checkDmarc: (question, resolve) => check('checkDmarc', question, resolve, policyNames(question)),
+  }
+  return createLibrary(checks, async (raw, bodyStart, forms) => {
+    const bytes = raw.length - bodyStart
+    if (bytes <= smallBytes) return hashBody(raw.subarray(bodyStart), forms)
+    const input = () => {
+      const body = copyOf(raw.subarray(bodyStart))
+      return { value: { body, forms }, transfer: [body.buffer] }
+    }
+    return (await offload({ module: module(), name: 'hashMailBody', input, bytes })) as readonly string[]
+  })
+}
+
+/** Where policies for a domain stand: with itself, and with the one above it. */
+function policyNames({ headerFrom: [address = ''] }: DmarcQuestion): readonly Need[] {
+  const labels = address.slice(address.lastIndexOf('@') + 1).split('.')
+  const domains = [labels, labels.slice(1)].filter(({ length }) => length > 0)
+  return domains.map((domain) => ({ name: `_dmarc.${domain.join('.')}`, type: 'TXT' }))
 }
 
 export async function offloadReadBody(

@@ -22,6 +22,10 @@ const maxSignatures = 10
 const maxSignatureLength = 8192
 /** Names of fields that one signature covers, by the colons between them: each of them is looked for among all fields. */
 const maxSignedNames = 300
+/** Whatever looks for the end of a value tries again at each of them. */
+const manyBlanks = /[ \t]{64}/
+/** Read by the library once for each signature. */
+const maxContentType = 8192
 /** Each seal is over all that stand before it. */
 const maxSeals = 20
 const signatureFields = /^(?:dkim-signature|arc-seal|arc-message-signature|arc-authentication-results)$/
@@ -30,18 +34,22 @@ export async function proveMail(mail: ReceivedMail, head: MailHead, deps: ProofD
   const settings = { ...usualProof, ...deps.settings }
   const { from } = head
   if (head.faults.length > 0 || from === undefined) return unproven(head.faults)
-  const excess = findExcess(head.fields.filter(({ name }) => signatureFields.test(name)))
+  const excess = findExcess(head.fields)
   if (excess !== undefined) return unproven([excess])
   const judging: Judging = { mail, head, from, settings, dns: deps.resolver.forMail() }
   return inTime(settings.deadlineMs, async () => judge(judging, mail.raw, deps.library ?? (await loadLibrary())))
 }
 
 /** What no server writes, and what would only cost time to check. */
-function findExcess(fields: readonly HeaderField[]): string | undefined {
+function findExcess(all: readonly HeaderField[]): string | undefined {
+  const fields = all.filter(({ name }) => signatureFields.test(name))
   const count = (wanted: string): number => fields.filter(({ name }) => name === wanted).length
   if (count('dkim-signature') > maxSignatures) return 'too_many_signatures'
   if (count('arc-seal') > maxSeals || count('arc-message-signature') > maxSeals) return 'too_many_seals'
-  if (fields.some(({ value }) => value.length > maxSignatureLength)) return 'signature_too_long'
+  if (fields.some(({ value }) => value.length > maxSignatureLength || manyBlanks.test(value)))
+    return 'signature_too_long'
+  if (all.some(({ name, value }) => name === 'content-type' && value.length > maxContentType))
+    return 'content_type_too_long'
   const isWide = ({ value }: HeaderField): boolean => value.split(':').length > maxSignedNames
   return fields.some(isWide) ? 'too_many_signed_fields' : undefined
 }

@@ -3,7 +3,7 @@
 import type { DnsRecord } from '../dns/lookup.ts'
 import type { Resolve } from '../dns/resolver.ts'
 
-type Need = { readonly name: string; readonly type: string }
+export type Need = { readonly name: string; readonly type: string }
 /** Records, or the code of the error in their place. */
 export type KnownAnswer = Need & ({ readonly records: readonly DnsRecord[] } | { readonly code: string })
 export type Round<Value> =
@@ -36,12 +36,13 @@ export async function playRound<Value>(
   return { kind: 'done', value: outcome.value }
 }
 
-/** Where waiting costs nothing: rounds until there is a result. */
+/** Where waiting costs nothing: rounds until there is a result. `likely`: what the first would ask for anyway. */
 export async function playRounds<Value>(
   resolve: Resolve,
   play: (known: readonly KnownAnswer[]) => Promise<Round<Value>>,
+  likely: readonly Need[] = [],
 ): Promise<Value> {
-  const known: KnownAnswer[] = []
+  const known: KnownAnswer[] = await Promise.all(likely.map((need) => answerTo(resolve, need)))
   for (let round = 0; round < maxRounds; round += 1) {
     const outcome = await play(known)
     if (outcome.kind === 'done') return outcome.value
