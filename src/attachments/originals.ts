@@ -57,11 +57,19 @@ async function refOf(tenant: string, connection: string, id: string): Promise<st
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
+/** Hashed piece by piece, and others are served between two of them. */
+const pieceBytes = 256 * 1024
+
 function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    start(controller) {
-      controller.enqueue(bytes)
-      controller.close()
+  let at = 0
+  return new ReadableStream(
+    {
+      pull(controller) {
+        if (at < bytes.length) controller.enqueue(bytes.subarray(at, at + pieceBytes))
+        at += pieceBytes
+        if (at >= bytes.length) controller.close()
+      },
     },
-  })
+    { highWaterMark: 0 },
+  )
 }
