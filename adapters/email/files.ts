@@ -1,13 +1,16 @@
 // The files of a mail, taken out of the mail as it was kept.
 import type { Adapter, Originals } from '../../src/contract/index.ts'
-import { openPart } from './parse/open-part.ts'
+import { type FindPart, openPart } from './parse/open-part.ts'
 
-export function openMailFile(originals: Originals | undefined): NonNullable<Adapter['openFile']> {
+export function openMailFile(
+  originals: Originals | undefined,
+  find: FindPart | undefined = undefined,
+): NonNullable<Adapter['openFile']> {
   return async ({ original, index }) => {
     if (typeof original !== 'string' || typeof index !== 'number') return { kind: 'refused', reason: 'gone' }
     try {
       const mail = await originals?.open(original)
-      const part = mail === undefined ? undefined : await openPart(mail, index)
+      const part = mail === undefined ? undefined : await openPart(mail, index, find)
       return part === undefined ? { kind: 'refused', reason: 'gone' } : { kind: 'opened', ...part }
     } catch {
       return { kind: 'retry', reason: 'original_not_readable' }

@@ -25,7 +25,7 @@ import { readHop } from './manners/hop.ts'
 import { normalizeMail } from './normalize/mail.ts'
 import { maxRawBytes } from './normalize/raw.ts'
 import { type Addresses, recipientOf } from './normalize/recipients.ts'
-import { offloadLibrary, offloadReadBody } from './offload/offload.ts'
+import { offloadFindPart, offloadLibrary, offloadReadBody } from './offload/offload.ts'
 import { readBody } from './parse/read-body.ts'
 import { proveMail } from './prove/prove-mail.ts'
 import { selfTest } from './prove/self-test.ts'
@@ -149,7 +149,7 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
       normalizeMail({ addresses: addresses(), addressDomains: settings.addressDomains }, mail, arrival, at),
     render: (reply, to, mayNotify) => renderMail(reply, to, mayNotify),
     deliver: deliverMail(deliverySettings(settings, deps.carrier), { ...deps, tokens: async () => tokens, secret }),
-    openFile: openMailFile(originals),
+    openFile: openMailFile(originals, offload === undefined ? undefined : offloadFindPart(offload)),
     ...(smtp === undefined ? {} : { listen: afterTest(tested, listenSmtp(smtp, incoming)) }),
     ...(imap === undefined ? {} : { source: imapSource(imap, incoming) }),
     takeHanded: takeHandedMail({ ...incoming, requireSecret: secret }),

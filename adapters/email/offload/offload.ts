@@ -1,6 +1,7 @@
 // The parts of hop 2 whose work grows with what strangers send, handed to the runtime's threads.
 import { type Offload, OffloadError } from '../../../src/contract/index.ts'
 import type { Resolve } from '../dns/resolver.ts'
+import type { FindPart, FoundPart } from '../parse/open-part.ts'
 import { hashBody } from '../prove/body-hash.ts'
 import type { Checks, DmarcQuestion } from '../prove/checks.ts'
 import { createLibrary, type Library } from '../prove/library.ts'
@@ -64,6 +65,17 @@ export async function offloadReadBody(
   } catch (error) {
     if (error instanceof OffloadError) return offloadRefusal(error)
     throw error
+  }
+}
+
+export function offloadFindPart(offload: Offload): FindPart {
+  return async (raw, index) => {
+    const input = () => {
+      const copy = copyOf(raw)
+      return { value: { raw: copy, index }, transfer: [copy.buffer] }
+    }
+    const call = { module: module(), name: 'findMailPart', input, bytes: raw.length }
+    return (await offload(call)) as FoundPart | undefined
   }
 }
 

@@ -1,4 +1,5 @@
 // What of a mail is computed in a thread: its exported functions are called by name (offload.ts), with data that was copied there.
+import { type FoundPart, findPart } from '../parse/open-part.ts'
 import { readBody } from '../parse/read-body.ts'
 import { type BodyForm, hashBody } from '../prove/body-hash.ts'
 import { type Checks, loadChecks } from '../prove/checks.ts'
@@ -42,4 +43,11 @@ export function readMailBody(input: {
   readonly bodyStart: number
 }): Promise<MailBody | MailRefusal> {
   return readBody(input.raw, { bodyStart: input.bodyStart })
+}
+
+export function findMailPart(input: {
+  readonly raw: Uint8Array
+  readonly index: number
+}): Promise<FoundPart | undefined> {
+  return findPart(input.raw, input.index)
 }

@@ -4,7 +4,7 @@ import { decodePart } from './decode-part.ts'
 import { decodedSize } from './decoded-size.ts'
 import { fileNameOf } from './file-name.ts'
 import { bodyLimits } from './limits.ts'
-import { findHeadEnd } from './part-head.ts'
+import { type Encoding, findHeadEnd } from './part-head.ts'
 import { scanParts } from './scan-parts.ts'
 
 export type OpenedPart = {
@@ -15,18 +15,38 @@ export type OpenedPart = {
   readonly size?: number
 }
 
+/** Where a part stands in its mail, and what its head says of it. */
+export type FoundPart = {
+  readonly start: number
+  readonly end: number
+  readonly encoding: Encoding
+  readonly mime: string
+  readonly name: string
+  readonly size?: number
+}
+
+export type FindPart = (bytes: Uint8Array, index: number) => Promise<FoundPart | undefined>
+
 /** Undefined: there is no such part, or these bytes are no mail that was ever taken. */
 export async function openPart(
   raw: ReadableStream<Uint8Array> | Uint8Array,
   index: number,
+  find: FindPart = findPart,
 ): Promise<OpenedPart | undefined> {
   const bytes = raw instanceof Uint8Array ? raw : await readStream(raw, bodyLimits.maxBytes)
-  if (bytes === undefined) return undefined
+  const found = bytes === undefined ? undefined : await find(bytes, index)
+  if (bytes === undefined || found === undefined) return undefined
+  const { start, end, encoding, ...told } = found
+  return { body: await decodePart(bytes.subarray(start, end), encoding), ...told }
+}
+
+/** Passes over the whole mail. */
+export const findPart: FindPart = async (bytes, index) => {
   const scanned = scanParts(bytes, findHeadEnd(bytes, 0, bytes.length).bodyStart, bodyLimits)
   const leaf = scanned.kind === 'scanned' ? scanned.leaves[index] : undefined
   if (leaf === undefined) return undefined
-  const body = await decodePart(bytes.subarray(leaf.start, leaf.end), leaf.head.encoding)
-  const { name } = await fileNameOf(leaf.head)
-  const size = leaf.head.encoding === 'quoted-printable' ? {} : { size: decodedSize(bytes, leaf) }
-  return { body, mime: leaf.head.type.value, name, ...size }
+  const { start, end, head } = leaf
+  const { name } = await fileNameOf(head)
+  const size = head.encoding === 'quoted-printable' ? {} : { size: decodedSize(bytes, leaf) }
+  return { start, end, encoding: head.encoding, mime: head.type.value, name, ...size }
 }

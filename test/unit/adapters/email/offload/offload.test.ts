@@ -1,7 +1,8 @@
 // Proofs in threads: they come to what they come to without threads, and a thread that fails a mail makes it come again.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createResolver } from '../../../../../adapters/email/dns/resolver.ts'
-import { offloadLibrary, offloadReadBody } from '../../../../../adapters/email/offload/offload.ts'
+import { offloadFindPart, offloadLibrary, offloadReadBody } from '../../../../../adapters/email/offload/offload.ts'
+import { findPart, openPart } from '../../../../../adapters/email/parse/open-part.ts'
 import { readBody } from '../../../../../adapters/email/parse/read-body.ts'
 import type { Library } from '../../../../../adapters/email/prove/library.ts'
 import { proveMail } from '../../../../../adapters/email/prove/prove-mail.ts'
@@ -120,6 +121,21 @@ describe('a body read in a thread', () => {
     const head = scanHead(raw)
     expect(await offloadReadBody(pool.offload, raw, head)).toEqual(await readBody(raw, head))
     expect(raw.byteLength).toBeGreaterThan(0)
+  })
+})
+
+describe('a file found in a thread', () => {
+  test('is the one that is found here', async () => {
+    const head = ['Content-Type: multipart/mixed; boundary=b']
+    const body =
+      '--b\n\nSee.\n--b\nContent-Type: image/png; name=a.png\nContent-Transfer-Encoding: base64\n\nQUJD\n--b--\n'
+    const { raw } = receivedMail(draftMail({ head, body }))
+    const find = offloadFindPart(pool.offload)
+    expect(await find(raw, 1)).toEqual(await findPart(raw, 1))
+    expect(await find(raw, 1)).toMatchObject({ mime: 'image/png', name: 'a.png', size: 3 })
+    expect(await find(raw, 2)).toBeUndefined()
+    const opened = await openPart(raw, 1, find)
+    expect(await new Response(opened?.body as BodyInit).text()).toBe('ABC')
   })
 })
 

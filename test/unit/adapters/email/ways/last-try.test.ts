@@ -2,21 +2,45 @@
 import { expect, test } from 'vitest'
 import { readBody } from '../../../../../adapters/email/parse/read-body.ts'
 import { scanHead } from '../../../../../adapters/email/scan/scan-head.ts'
-import { verifyMail } from '../../../../../adapters/email/verify.ts'
+import { type VerifyDeps, verifyMail } from '../../../../../adapters/email/verify.ts'
 import { arrivalOf, type ReceivedMail } from '../../../../../adapters/email/wire/mail.ts'
 import { bytesOf, mime } from './hook-scene.ts'
+
+const later = (reason: string) => ({ kind: 'later', reason, remedy: 'try again' }) as const
 
 test.each([
   [{}, { kind: 'later', reason: 'name_system_silent' }],
   [{ isLastTry: true }, { kind: 'genuine', payload: { proof: { standing: 'none', reasons: ['name_system_silent'] } } }],
 ])('%j', async (tries, expected) => {
+  expect(await verify(tries, { proveMail: async () => later('name_system_silent') })).toMatchObject(expected)
+})
+
+test('a mail that there was no thread for waits on, however long it has waited: that says nothing of it', async () => {
+  const busy = async () => later('mail_checks_busy')
+  expect(await verify({ isLastTry: true }, { proveMail: busy })).toMatchObject({ kind: 'later' })
+  expect(await verify({ isLastTry: true }, { readBody: busy })).toMatchObject({ kind: 'later' })
+})
+
+test('a mail that no thread could read is turned away in the end, and keeps no other out', async () => {
+  const crashed = async () => later('mail_check_crashed')
+  expect(await verify({}, { readBody: crashed })).toEqual({ kind: 'later', reason: 'mail_check_crashed' })
+  expect(await verify({ isLastTry: true }, { readBody: crashed })).toMatchObject({
+    kind: 'turned_away',
+    reason: 'unreadable_body',
+  })
+})
+
+async function verify(tries: Partial<ReceivedMail>, deps: Partial<VerifyDeps>) {
   const envelope = { mailFrom: undefined, rcptTo: ['helper@agents.example'] }
   const mail: ReceivedMail = { way: 'imap', raw: bytesOf(mime), envelope, receivedAt: '', ...tries }
-  const verdict = await verifyMail(
+  return verifyMail(
     {
       hopOf: async () => ({ kind: 'mail', mail }),
       scanHead,
-      proveMail: async () => ({ kind: 'later', reason: 'name_system_silent', remedy: 'try again' }),
+      proveMail: async () => ({
+        ...{ standing: 'none', method: 'none', author: undefined, keyId: undefined, signatureHash: undefined },
+        ...{ signedHeaders: [], reasons: [] },
+      }),
       readBody,
       keepOriginal: async () => undefined,
       addresses: () => ({ domains: ['agents.example'], agents: ['helper'], aliases: {} }),
@@ -26,8 +50,8 @@ test.each([
       mailboxAgent: 'helper',
       trustLoopback: false,
       maxRowBytes: 1000,
+      ...deps,
     },
     arrivalOf(mail),
   )
-  expect(verdict).toMatchObject(expected)
-})
+}
