@@ -8,7 +8,7 @@ const optional = ['discovery', 'live', 'files', 'around', 'source', 'install', '
 const own: Readonly<Record<string, readonly string[]>> = {
   // Where others are servers like ours, who must be judged, read, asked, told of ourselves, and treated well.
   activitypub: ['gate', 'read', 'remote', 'documents', 'manners'],
-  email: ['ways', 'scan', 'dns', 'prove', 'parse', 'trim', 'threads', 'manners', 'confirm'],
+  email: ['ways', 'scan', 'dns', 'prove', 'parse', 'trim', 'threads', 'manners', 'confirm', 'offload'],
 }
 
 /** What is wrong with the shape of the adapters, given every file path below `adapters/`. */

@@ -22,7 +22,7 @@ const filesThatNeedNode: readonly string[] = []
 const nodePattern = /^src\/(node\.ts$|node\/|cli\/|storage\/postgres)/
 const httpPattern = /^src\/(http|console|node)\/|^src\/(node|worker)\.ts$/
 
-// The schema is the entry point of the migration generator.
+// The schema is the entry point of the migration generator; what runs in a thread is loaded there by its address.
 const entryPoints = [
   'src/cli/main.ts',
   'src/node.ts',
@@ -30,6 +30,7 @@ const entryPoints = [
   'src/client.ts',
   'src/worker.ts',
   'src/storage/schema.ts',
+  'adapters/email/offload/thread.ts',
 ]
 
 const isFile = (edge: ImportEdge) => edge.kind === 'file'

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createNodeMeter } from '../../src/node/meter.ts'
 import { expose } from '../../src/vitals/exposition.ts'
+import { jobMetrics } from '../../src/vitals/job-use.ts'
 import { slotMetrics } from '../../src/vitals/slot-use.ts'
 import { vitalMetrics } from '../../src/vitals/vital-metrics.ts'
 import { readPrometheusText } from '../doubles/prometheus-text.ts'
@@ -50,7 +51,10 @@ test('every metric from the rows is described with its type', () => {
 test('every metric of the process is described with its type', async () => {
   const holders = [{ agent: 'a', connection: 'c', used: 1, oldestMs: 1, fullMs: 1 }]
   const slots = expose(slotMetrics({ slots: 1, used: 1, fullMs: 1, holders }))
-  const families = readPrometheusText((await createNodeMeter().read()) + slots)
+  const jobs = expose(
+    jobMetrics({ running: 1, waiting: 1, waitedMs: 1, ended: [{ job: 'a', outcome: 'done', count: 1 }] }),
+  )
+  const families = readPrometheusText((await createNodeMeter().read()) + slots + jobs)
   const exposed = [...families.values()].flatMap(({ name, type }) =>
     name.startsWith('parley_') ? [`${name} ${type}`] : [],
   )

@@ -1,8 +1,8 @@
 // The four questions that mailauth answers, each as data in and data out but for the name system. Of a mail it reads the head only:
 // a signature says which hash the body should have, and whether it does is asked afterwards, of signatures that hold (library.ts).
-import type { SignatureHeader } from 'mailauth/lib/dkim/dkim-verifier.js'
 import type { Resolve } from '../dns/resolver.ts'
 import type { BodyForm } from './body-hash.ts'
+import type { SignatureHeader } from './mailauth.ts'
 
 /** One signature as the library found it; of a signature that is not readable little more than its result is there. */
 export type CheckedSignature = {

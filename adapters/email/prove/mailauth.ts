@@ -1,7 +1,30 @@
-/// <reference path="./dkim-verifier.d.ts" />
-// The parts of mailauth that are used, in one piece; library.ts loads it when the first mail is proven. Its root would bring BIMI
+// The parts of mailauth that are used, in one piece; checks.ts loads it when the first mail is proven. Its root would bring BIMI
 // and an HTTP client along.
+
+// @ts-expect-error The library has no types for it; what is used of it stands below.
+import { DkimVerifier as Verifier } from 'mailauth/lib/dkim/dkim-verifier.js'
+
 export { arc } from 'mailauth/lib/arc/index.js'
-export { DkimVerifier } from 'mailauth/lib/dkim/dkim-verifier.js'
 export { evaluateDmarc } from 'mailauth/lib/dmarc/index.js'
 export { spf } from 'mailauth/lib/spf/index.js'
+
+export type SignatureHeader = {
+  readonly type: 'DKIM' | 'ARC'
+  readonly bodyHashKey?: string
+  readonly bodyCanon: 'simple' | 'relaxed'
+  /** `l=`; empty where there is none. */
+  readonly maxBodyLength: number | ''
+  readonly parsed?: { readonly bh?: { readonly value?: string } }
+}
+
+/** A stream that takes a mail and ends with what it found. */
+type DkimVerifier = {
+  readonly bodyHashes: Map<string, object>
+  addBodyHash(canonicalization: string, algorithm: string, length: number | ''): string
+  verifySignature(header: SignatureHeader): Promise<{ readonly status: object }>
+  on(event: 'finish', listener: () => void): void
+  on(event: 'error', listener: (error: Error) => void): void
+  end(bytes: Uint8Array): void
+}
+
+export const DkimVerifier: new (options: object) => DkimVerifier = Verifier
