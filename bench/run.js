@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import process from 'node:process'
 import { onModernNode } from '../bin/modern-node.js'
-import { bundle, root } from '../scripts/bundle.js'
+import { bundle, emailThread, root } from '../scripts/bundle.js'
 import { installWorkspace } from '../scripts/install-workspace.js'
 
 await onModernNode(async () => {
@@ -20,6 +20,7 @@ await onModernNode(async () => {
   const outfile = 'dist/bench.js'
   try {
     await bundle({ entry: 'bench/subject.ts', outfile: 'dist/bench-subject.js' })
+    await bundle(emailThread)
     await bundle({ entry: 'bench/main.ts', outfile })
   } catch (error) {
     console.error(`build of the bench failed: ${error instanceof Error ? error.message : String(error)}`)

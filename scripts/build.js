@@ -2,14 +2,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { bundle, MissingBundler, root } from './bundle.js'
+import { bundle, emailThread, MissingBundler, root } from './bundle.js'
 
 const isQuiet = process.argv.includes('--quiet')
 // The command line program, the library a configuration imports as 'parley', the client of the API,
 // 'parley/client', the Worker it imports as 'parley/worker', and what the program runs in threads.
 const outputs = [
   { entry: 'src/cli/main.ts', outfile: 'dist/parley.js' },
-  { entry: 'adapters/email/offload/thread.ts', outfile: 'dist/email-thread.js' },
+  emailThread,
   { entry: 'src/index.ts', outfile: 'dist/index.js', runtime: 'portable' },
   { entry: 'src/client.ts', outfile: 'dist/client.js', runtime: 'portable' },
   { entry: 'src/worker.ts', outfile: 'dist/worker.js', runtime: 'workerd' },

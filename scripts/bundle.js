@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url'
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
+/** What a gateway loads in threads, from beside its own bundle (adapters/email/offload/offload.ts). */
+export const emailThread = { entry: 'adapters/email/offload/thread.ts', outfile: 'dist/email-thread.js' }
+
 // Files that are no input and still decide what the bundle contains.
 const steering = ['package-lock.json', 'package.json', 'tsconfig.json', 'scripts/bundle.js']
 

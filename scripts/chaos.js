@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import process from 'node:process'
 import { onModernNode } from '../bin/modern-node.js'
-import { bundle, root } from './bundle.js'
+import { bundle, emailThread, root } from './bundle.js'
 
 await onModernNode(async () => {
   const outfile = 'dist/chaos.js'
@@ -12,6 +12,7 @@ await onModernNode(async () => {
     await bundle({ entry, outfile: 'dist/subject.js' })
     await bundle({ entry, outfile: 'dist/subject-older.js', rowVersionBy: -1 })
     await bundle({ entry, outfile: 'dist/subject-newer.js', rowVersionBy: 1 })
+    await bundle(emailThread)
     await bundle({ entry: 'test/chaos/main.ts', outfile })
   } catch (error) {
     console.error(`build of the crash tests failed: ${error instanceof Error ? error.message : String(error)}`)
