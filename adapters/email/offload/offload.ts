@@ -3,7 +3,7 @@ import { type Offload, OffloadError } from '../../../src/contract/index.ts'
 import type { Resolve } from '../dns/resolver.ts'
 import type { FindPart, FoundPart } from '../parse/open-part.ts'
 import { hashBody } from '../prove/body-hash.ts'
-import type { Checks, DmarcQuestion } from '../prove/checks.ts'
+import type { Checks, DmarcQuestion, HeadQuestion } from '../prove/checks.ts'
 import { createLibrary, type Library } from '../prove/library.ts'
 import { type KnownAnswer, type Need, playRounds, type Round } from '../prove/rounds.ts'
 import type { MailBody, MailHead, MailRefusal } from '../wire/judged.ts'
@@ -27,7 +27,7 @@ export function offloadLibrary(offload: Offload): Library {
       likely,
     )
   const checks: Checks = {
-    checkHead: (question, resolve) => check('checkHead', question, resolve),
+    checkHead: (question, resolve) => check('checkHead', question, resolve, keyNames(question)),
     checkArc: (question, resolve) => check('checkArc', question, resolve),
     checkSpf: (question, resolve) => check('checkSpf', question, resolve),
     checkDmarc: (question, resolve) => check('checkDmarc', question, resolve, policyNames(question)),
@@ -40,6 +40,17 @@ export function offloadLibrary(offload: Offload): Library {
       return { value: { body, forms }, transfer: [body.buffer] }
     }
     return (await offload({ module: module(), name: 'hashMailBody', input, bytes })) as readonly string[]
+  })
+}
+
+/** Where the keys of its signatures stand, read loosely: what is missed is asked for in the next round. */
+function keyNames({ head }: HeadQuestion): readonly Need[] {
+  const fields = new TextDecoder().decode(head).split(/\r\n(?![ \t])/)
+  const signatures = fields.filter((field) => /^dkim-signature[ \t]*:/i.test(field)).map((field) => field.slice(14))
+  return signatures.flatMap((field) => {
+    const [domain, selector] = ['d', 's'].map((tag) => new RegExp(`[:;]\\s*${tag}=\\s*([^;\\s]+)`).exec(field)?.[1])
+    if (domain === undefined || selector === undefined) return []
+    return [{ name: `${selector}._domainkey.${domain}`, type: 'TXT' }]
   })
 }
 

@@ -206,6 +206,7 @@ function readSet(set: ArcSet): ArcSet {
   const [seal, results] = [set['arc-seal']?.parsed?.['d'], set['arc-authentication-results']?.parsed?.['dmarc']]
   return {
     'arc-seal': { parsed: { d: { value: seal?.value } } },
+    'arc-message-signature': { parsed: { b: { value: set['arc-message-signature']?.parsed?.['b']?.value } } },
     'arc-authentication-results': {
       parsed: { dmarc: results && { value: results.value, header: { from: results.header?.from } } },
     },
