@@ -4,7 +4,7 @@ import { siblingProblems } from './config/agent-problems.ts'
 import { type AttachmentConfig, type AttachmentSettings, readAttachments } from './config/attachments.ts'
 import { readAttention } from './config/attention.ts'
 import { configuredAgents } from './config/configured-agents.ts'
-import { consentProblems } from './config/connection-problems.ts'
+import { consentProblems, limitProblems } from './config/connection-problems.ts'
 import { duplicates } from './config/duplicates.ts'
 import { environmentSchema, type LogLevel } from './config/environment.ts'
 import { type ApiLimits, readApiSettings } from './config/limits.ts'
@@ -23,7 +23,9 @@ import {
   type Observer,
   parseAddress,
   type Secret,
+  type StrangerLimits,
   secret,
+  strangerLimits,
 } from './contract/index.ts'
 import type { TurnPolicy } from './gateway/deps.ts'
 import type { AccessPolicy } from './identity/access/access-policy.ts'
@@ -100,6 +102,8 @@ export type ConfiguredConnection = {
   /** Several agents answer here, and each message says whom it is for. */
   readonly isShared: boolean
   readonly access: AccessRule
+  readonly strangers: StrangerLimits
+  readonly replyParts: number | undefined
   readonly mentionHumans: MentionHumans
   readonly attention: Attention
   readonly consent: ConsentGrant | undefined
@@ -239,13 +243,16 @@ function configuredConnections(
         problems.push(`connection "${each.id}": mentionHumans must be one of ${mentionPolicies.join(', ')}`)
       if (each.access !== undefined)
         problems.push(...accessProblems(each.access).map((problem) => `connection "${each.id}": ${problem}`))
-      problems.push(...consentProblems(each))
+      problems.push(...consentProblems(each), ...limitProblems(each))
+      const access = each.access ?? channel.defaultAccess
       resolved.push({
         id: each.id,
         agent,
         // With one agent there is nothing to choose, and nothing is looked at.
         isShared: each.agent === undefined && agents.length > 1,
-        access: each.access ?? channel.defaultAccess,
+        access,
+        strangers: strangerLimits(each.strangers, access),
+        replyParts: each.replyParts,
         mentionHumans: each.mentionHumans ?? 'participants',
         attention: readAttention(each, problems),
         consent: each.consent,

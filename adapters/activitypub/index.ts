@@ -104,7 +104,8 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const blocks = createBlocks({ records, now, listed: settings.block })
   const mayWrite = createMayWrite(manners, blocks)
   const knowing = { remote, records, home, mayWrite, now }
-  const pace = createPace(now, settings.hostLimit)
+  const isKnown = deps.people?.isAdmitted ?? (async () => false)
+  const pace = { strangers: createPace(now, settings.hostLimit), known: createPace(now, settings.hostLimit), isKnown }
   const gate = createGate({
     ...{ keys: remote.keys, now, origin, acceptsProofs, knows: deps.people?.knows },
     ...{ maxBytes: settings.maxBodyBytes, screen: screenWith(mayWrite, pace, deps.people?.knows) },

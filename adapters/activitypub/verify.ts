@@ -1,5 +1,12 @@
 // Hop 2: the gate with this connection's manners before it, and what the channel knows about whoever came through it.
-import type { KeptFacts, RawArrival, Records, TransportAnswer, Verdict } from '../../src/contract/index.ts'
+import {
+  type KeptFacts,
+  type RawArrival,
+  type Records,
+  registrableDomain,
+  type TransportAnswer,
+  type Verdict,
+} from '../../src/contract/index.ts'
 import { type KeptDeps, keptActivity } from './gate/kept-activity.ts'
 import { type Gate, type GateDeps, verdictOf } from './gate/open-gate.ts'
 import { type PassedOn, passedOn } from './gate/passed-on.ts'
@@ -23,7 +30,14 @@ export type KnowDeps = {
 
 export type VerifyDeps = KnowDeps & {
   readonly gate: Gate
-  readonly pace: Pace
+  readonly pace: ServerPace
+}
+
+/** How much one server may send; what strangers there use up is not taken from people who are known. */
+export type ServerPace = {
+  readonly strangers: Pace
+  readonly known: Pace
+  readonly isKnown: (actor: string) => Promise<boolean>
 }
 
 /** As others understand it: there is nothing to deliver again. */
@@ -37,7 +51,9 @@ export async function verifyActivity(deps: VerifyDeps, arrival: RawArrival): Pro
   }
   const verdict = verdictOf(opened)
   if (verdict.kind !== 'genuine') return verdict
-  const seconds = deps.pace.take(new URL(verdict.payload.signer.id).host)
+  const { pace } = deps
+  const actor = verdict.payload.signer.id
+  const seconds = (await pace.isKnown(actor)) ? pace.known.take(actor) : pace.strangers.take(serverOf(actor))
   if (seconds !== undefined) return { kind: 'handshake', answer: tooMany(seconds) }
   const passed = await passedOn(deps, verdict.payload)
   if (passed?.kind === 'later') return { kind: 'handshake', answer: notYet(passed.seconds) }
@@ -111,15 +127,23 @@ const takesBack: ReadonlySet<string> = new Set(['Delete', 'Undo'])
 /** Who may come in at all and how often, by what they say they are: asked before anybody's server is. */
 export function screenWith(
   mayWrite: MayWrite,
-  pace: Pace,
+  pace: ServerPace,
   knows: GateDeps['knows'] = async () => false,
 ): NonNullable<GateDeps['screen']> {
   return async ({ actor, type }) => {
     if (!(await mayWrite(actor)) && !(takesBack.has(type) && (await knows(actor))))
       return refusal(403, 'not_federating', 'this server does not federate with yours; ask its operator')
-    const seconds = pace.ask(new URL(actor).host)
-    return seconds === undefined ? undefined : tooMany(seconds)
+    const seconds = pace.strangers.ask(serverOf(actor))
+    if (seconds === undefined) return undefined
+    // Only a name so far: whose it is, the signature says.
+    return (await pace.isKnown(actor)) && pace.known.ask(actor) === undefined ? undefined : tooMany(seconds)
   }
+}
+
+/** Who has a domain makes as many servers below it as they like. */
+function serverOf(actor: string): string {
+  const { hostname, port } = new URL(actor)
+  return `${registrableDomain(hostname)}:${port}`
 }
 
 function tooMany(seconds: number): TransportAnswer {

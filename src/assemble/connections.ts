@@ -101,6 +101,8 @@ function createConnection(
     notePlace: places.note,
     tasks,
     access: each.access,
+    strangers: each.strangers,
+    ...(each.replyParts === undefined ? {} : { replyParts: each.replyParts }),
     mentionHumans: each.mentionHumans,
     attention: each.attention,
     ...(each.consent === undefined ? {} : { transcriptBasis: each.consent.storeTranscript.trim() }),

@@ -1,11 +1,15 @@
 // `parley pairings`: people the gateway does not know, who were given a code and wait.
-import type { PairingLine } from '../identity/pairing/pairing-store.ts'
+import type { PairingGroup, PairingLine } from '../identity/pairing/pairing-store.ts'
 import type { Group } from './command.ts'
 import { operatorCommand } from './operator.ts'
 import { instant, oneLine, table } from './output.ts'
 import { idPageArgs, idPageQuery, pageFooter } from './paging.ts'
 
-type PairingPage = { readonly pairings: readonly PairingLine[]; readonly next: string | null }
+type PairingPage = {
+  readonly pairings: readonly PairingLine[]
+  readonly next: string | null
+  readonly groups: readonly PairingGroup[]
+}
 type Decided = { readonly pairing: PairingLine; readonly messages: number }
 
 const example = 'BCDF-2345'
@@ -42,7 +46,8 @@ const listCommand = operatorCommand({
       { title: 'DECIDED BY', cell: (line) => line.decidedBy },
     ])
     const more = pageFooter(page.next, `parley pairings list --status ${args.status ?? 'pending'}`)
-    show(page, page.pairings.length === 0 ? 'Nobody there.' : `${lines}${more}`)
+    const digest = page.groups.map((group) => `${groupWords(group)}\n`).join('')
+    show(page, page.pairings.length === 0 ? `${digest}Nobody there.` : `${digest}${lines}${more}`)
   },
 })
 
@@ -74,6 +79,14 @@ const rejectCommand = operatorCommand({
     show(answer, `Turned away: ${whoOf(answer)}. ${messageWords(answer.messages)} refused.${blocked}`)
   },
 })
+
+/** A flood is one line, however many came. */
+function groupWords({ connection, group, people, notTaken }: PairingGroup): string {
+  const who = `${people} ${people === 1 ? 'person' : 'people'}${group === null ? '' : ` of ${group}`}`
+  const wait = `${who} ${people === 1 ? 'waits' : 'wait'} on ${connection}`
+  const more = notTaken === 0 ? '' : `; ${notTaken} more ${notTaken === 1 ? 'message was' : 'messages were'} not taken`
+  return oneLine(`${wait}${more}.`)
+}
 
 function whoOf({ pairing }: Decided): string {
   const { subject, shownName, connection } = pairing

@@ -9,6 +9,7 @@ import type { GuardedFetch } from './guarded-fetch.ts'
 import type { JsonObject } from './json.ts'
 import type { Offload } from './offload.ts'
 import type { Records } from './records.ts'
+import type { StrangerSettings } from './strangers.ts'
 import type { TaskDesk } from './tasks.ts'
 
 /** Which people a reply may notify by naming them (ruling 47). */
@@ -48,6 +49,10 @@ export type ConnectionConfig = {
   readonly mentionHumans?: MentionHumans
   readonly attention?: AttentionSettings
   readonly consent?: ConsentGrant
+  /** What people may use whom nobody knows yet. */
+  readonly strangers?: StrangerSettings
+  /** Into how many messages a reply is split at most; the rest is in a file or behind a link. Without it: as its channel has it. */
+  readonly replyParts?: number
   readonly settings: unknown
 }
 
@@ -112,6 +117,8 @@ export interface Places {
 export interface People {
   /** False: nothing is stored that they said here, or that is known of them. One look-up. */
   knows(subject: string): Promise<boolean>
+  /** An operator admitted them, or they were answered here before: what strangers use up is not theirs. */
+  isAdmitted(subject: string): Promise<boolean>
 }
 
 /** Store port: texts that a channel makes for itself once: a key, a secret. */

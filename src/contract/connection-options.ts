@@ -6,7 +6,17 @@ export type ConnectionOptions = Partial<Omit<ConnectionConfig, 'channel' | 'sett
 
 /** What is not said of the connection is said of its channel. */
 export function connectionConfig(channel: string, options: ConnectionOptions): ConnectionConfig {
-  const { id = 'default', agent, access, mentionHumans, attention, consent, ...settings } = options
+  const {
+    id = 'default',
+    agent,
+    access,
+    mentionHumans,
+    attention,
+    consent,
+    strangers,
+    replyParts,
+    ...settings
+  } = options
   return {
     channel,
     id,
@@ -15,6 +25,8 @@ export function connectionConfig(channel: string, options: ConnectionOptions): C
     ...(mentionHumans === undefined ? {} : { mentionHumans }),
     ...(attention === undefined ? {} : { attention }),
     ...(consent === undefined ? {} : { consent }),
+    ...(strangers === undefined ? {} : { strangers }),
+    ...(replyParts === undefined ? {} : { replyParts }),
     settings,
   }
 }

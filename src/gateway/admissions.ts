@@ -1,14 +1,16 @@
 // Hop 6: each waiting message on its own: evidence -> access decision -> principal (ruling 14).
-import type {
-  Fields,
-  IdentityEvidence,
-  JsonObject,
-  NormalizedMessage,
-  OpenPairing,
-  StoredGrant,
+import {
+  type Fields,
+  type IdentityEvidence,
+  type JsonObject,
+  type NormalizedMessage,
+  type OpenPairing,
+  type StoredGrant,
+  senderGroup,
 } from '../contract/index.ts'
 import { type AccessDecision, type AccessScene, roleGrants, roleHere } from '../identity/access/access-policy.ts'
 import { refusalWords } from '../identity/pairing/door-words.ts'
+import type { PairingAsk } from '../identity/pairing/pairing-store.ts'
 import { isForOtherAgent } from '../identity/principal/bearer-principal.ts'
 import type { ResolvedPrincipal } from '../identity/principal/resolver.ts'
 import { isAddressed } from '../identity/routing/attention.ts'
@@ -19,7 +21,9 @@ import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { inattention } from './inattention.ts'
 
 type AdmissionDeps = Pick<GatewayDeps, 'access' | 'principals' | 'agents' | 'chains' | 'host'>
-type Waiting = Pick<HeldLane, 'messages' | 'agent' | 'takesPart'>
+type RoomDeps = AdmissionDeps & Pick<GatewayDeps, 'people' | 'log'>
+/** Without `conversationId` a decision is only looked at: none begins to wait by it. */
+type Waiting = Pick<HeldLane, 'messages' | 'agent' | 'takesPart'> & { readonly conversationId?: string }
 
 /** In one conversation nobody is told more than once an hour, and so many strangers not at all. */
 const maxToldAll = 20
@@ -27,7 +31,7 @@ const maxToldAll = 20
 const maxHeld = 20
 
 export async function admissions(
-  deps: AdmissionDeps,
+  deps: RoomDeps,
   at: GatewayConnection,
   lane: Waiting,
 ): Promise<ReadonlyMap<string, Admission>> {
@@ -35,7 +39,7 @@ export async function admissions(
   const held = new Map<string, number>()
   let { takesPart } = lane
   for (const row of lane.messages) {
-    const allowed = await admit(deps, at, withHeld(row, held), lane.agent)
+    const allowed = await admitOrHold(deps, at, withHeld(row, held), lane)
     const { principal } = allowed.kind === 'admitted' ? allowed : { principal: undefined }
     const unheeded = principal === undefined ? undefined : inattention(deps, at, row, { takesPart, principal })
     const admission = unheeded ?? allowed
@@ -51,6 +55,35 @@ export async function admissions(
 function withHeld(row: WaitingMessage, held: ReadonlyMap<string, number>): WaitingMessage {
   const pairings = row.access.pairings.map((each) => ({ ...each, held: each.held + (held.get(each.id) ?? 0) }))
   return { ...row, access: { ...row.access, pairings } }
+}
+
+/** Only so many strangers may wait at once, of one group and on the connection; beyond them nothing is kept and nothing is sent. */
+export async function admitOrHold(
+  deps: RoomDeps,
+  at: GatewayConnection,
+  row: WaitingMessage,
+  { agent, conversationId }: Pick<Waiting, 'agent' | 'conversationId'>,
+): Promise<Admission> {
+  const admission = await admit(deps, at, row, agent)
+  if (conversationId === undefined || admission.kind !== 'held' || admission.pairing !== null) return admission
+  const { subject, accessRule, evidence } = admission
+  const room = await deps.people.pairings.findRoom({
+    ...{ connection: at.key, agent, conversationId, inboxId: row.id, traceId: row.traceId },
+    ...pairingPlace(at, subject),
+  })
+  if (room.kind === 'free') return admission
+  if (room.isNews)
+    deps.log.warn('pairings_full', { connection: at.key, trace: row.traceId, reason: room.group ?? 'connection' })
+  return { subject, accessRule, evidence, kind: 'refused', reason: 'pairings_full', mustTell: false }
+}
+
+/** Among whom a stranger waits, and how many of them may. */
+export function pairingPlace(
+  { strangers }: GatewayConnection,
+  subject: string | null,
+): Pick<PairingAsk, 'group' | 'perConnection' | 'perGroup'> {
+  const { pairings: perConnection, pairingsPerGroup: perGroup } = strangers
+  return { group: (subject === null ? undefined : senderGroup(subject)) ?? null, perConnection, perGroup }
 }
 
 export async function admit(

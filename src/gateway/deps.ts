@@ -16,6 +16,7 @@ import type {
   Meter,
   Observer,
   PlaceChange,
+  StrangerLimits,
   TaskDesk,
   ValidationScope,
 } from '../contract/index.ts'
@@ -66,6 +67,9 @@ export type GatewayConnection = {
   /** What its callers asked for and come back to. */
   readonly tasks: TaskDesk
   readonly access: AccessRule
+  readonly strangers: StrangerLimits
+  /** Into how many messages a reply is split at most; without it: as the channel has it. */
+  readonly replyParts?: number
   readonly mentionHumans: MentionHumans
   readonly attention: Attention
   /** The operator's ground for keeping transcripts, if there is one. */

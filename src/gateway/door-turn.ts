@@ -6,10 +6,11 @@ import { newPairingCode } from '../identity/pairing/pairing-code.ts'
 import type { NewPairing } from '../sessions/new-pairing.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
 import type { TurnEnd, WaitingMessage } from '../sessions/turn-store.ts'
-import { admit, isWatched } from './admissions.ts'
-import type { GatewayDeps } from './deps.ts'
+import { admitOrHold, isWatched, pairingPlace } from './admissions.ts'
+import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { emptyEnd, render } from './end-turn.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import { mayTellStranger } from './reply-limits.ts'
 import { replyFacts } from './turn-facts.ts'
 
 const pairingDays = 7
@@ -18,7 +19,7 @@ const pairingDays = 7
 export async function doorEnd(deps: GatewayDeps, ready: ReadyTurn): Promise<TurnEnd | undefined> {
   const row = ready.members.at(-1)?.row
   if (row === undefined) return emptyEnd(ready)
-  const admission = await admit(deps, ready.at, row, ready.lane.agent)
+  const admission = await admitOrHold(deps, ready.at, row, ready.lane)
   const { accessRule, subject, evidence } = admission
   const ground = { accessRule, subject, evidence }
   switch (admission.kind) {
@@ -26,7 +27,7 @@ export async function doorEnd(deps: GatewayDeps, ready: ReadyTurn): Promise<Turn
       return undefined
     case 'refused': {
       const words = refusalWords(admission.reason, admission.subject)
-      const calls = await noticeCalls(deps, ready, words)
+      const calls = await noticeCalls(deps, ready, row, words)
       const end = { leadState: 'refused', leadReason: admission.reason, taskState: 'rejected' } as const
       const told =
         row.taskId === null || words === undefined ? undefined : refusedNotice(ready, words, admission.reason)
@@ -43,7 +44,7 @@ async function heldEnd(
   row: WaitingMessage,
   admission: Extract<Admission, { kind: 'held' }>,
 ): Promise<TurnEnd> {
-  const pairing = newPairing(deps, row, admission)
+  const pairing = newPairing(deps, ready.at, row, admission)
   const words = pairingWords(pairing.code)
   // A request that waits for its answer is given the code as one.
   return {
@@ -54,12 +55,13 @@ async function heldEnd(
     pairing,
     ...(isWatched(ready.at)
       ? { response: notice(ready, words) ?? null }
-      : { calls: await noticeCalls(deps, ready, words) }),
+      : { calls: await noticeCalls(deps, ready, row, words) }),
   }
 }
 
 function newPairing(
   deps: Pick<GatewayDeps, 'newId' | 'fillRandom'>,
+  at: GatewayConnection,
   { message }: WaitingMessage,
   { pairing, pairedWith, subject, evidence }: Extract<Admission, { kind: 'held' }>,
 ): NewPairing {
@@ -73,6 +75,7 @@ function newPairing(
     shownName: name === '' ? null : name,
     evidence: evidence ?? {},
     expiresInMs: pairingDays * 24 * 60 * 60_000,
+    ...pairingPlace(at, subject),
   }
 }
 
@@ -88,7 +91,13 @@ function refusedNotice(ready: ReadyTurn, words: string, reason: string): Normali
   return { ...told, error: { code: reason, message: words, retryable: false } }
 }
 
-async function noticeCalls(deps: GatewayDeps, ready: ReadyTurn, words: string | undefined): Promise<TurnEnd['calls']> {
+async function noticeCalls(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  row: WaitingMessage,
+  words: string | undefined,
+): Promise<TurnEnd['calls']> {
   const reply = words === undefined ? undefined : notice(ready, words)
-  return reply === undefined ? [] : render(deps, ready, [{ reply, purpose: 'notice' }])
+  if (reply === undefined || !(await mayTellStranger(deps, ready.at, ready.lane, row))) return []
+  return render(deps, ready, [{ reply, purpose: 'notice' }])
 }

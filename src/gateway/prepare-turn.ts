@@ -22,7 +22,7 @@ import { isControl } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { recallFor, unheardBy } from './inattention.ts'
 import { decideKeeping } from './keeping.ts'
-import { mayAnswer, replyLimit } from './reply-limits.ts'
+import { reachedLimit, replyLimit } from './reply-limits.ts'
 import { newTraceId } from './trace-id.ts'
 import { turnDeadlineMs } from './turn-signal.ts'
 
@@ -75,10 +75,12 @@ export async function prepareTurn(
       return undefined
     case 'settle':
       return settle(deps, lane, plan.dispositions)
-    case 'run':
-      return (await mayAnswer(deps, at, lane, plan.members))
+    case 'run': {
+      const reached = await reachedLimit(deps, at, lane, plan.members, decided)
+      return reached === undefined
         ? openForMessages(deps, at, lane, plan, decided)
-        : settle(deps, lane, [...plan.dispositions, ...unanswered(plan.members, decided)])
+        : settle(deps, lane, [...plan.dispositions, ...unanswered(plan.members, decided, reached.rule)])
+    }
     case 'amend':
       return openForMessages(deps, at, lane, plan, decided)
     case 'door':
@@ -92,11 +94,11 @@ async function settle(deps: GatewayDeps, lane: HeldLane, dispositions: readonly 
 }
 
 /** Silence is all that ends an exchange of machines: nobody is told but the operator. */
-function unanswered(members: readonly Absorbed[], decided: Decided): readonly Disposition[] {
+function unanswered(members: readonly Absorbed[], decided: Decided, rule: string): readonly Disposition[] {
   return members.flatMap(({ row, edits }) =>
     [row, ...edits].map(({ id }): Disposition => {
-      const { accessRule, subject, evidence } = decided.get(id) ?? noGround
-      const ground = { accessRule, subject, evidence }
+      const { subject, evidence } = decided.get(id) ?? noGround
+      const ground = { accessRule: `limit ${rule}`, subject, evidence }
       return { ...ground, id, state: 'refused', reason: replyLimit, tombstone: false, pairingId: null }
     }),
   )

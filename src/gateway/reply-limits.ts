@@ -1,9 +1,9 @@
 // Between hops 6 and 7: whether a turn may still answer, where a channel limits its answers. Counted before the turn is opened and by
 // its first message: a turn that is tried again, or prepared again after a crash, is the same answer.
-import { type NormalizedMessage, type ReplyLimit, textOf } from '../contract/index.ts'
-import type { CountedReply } from '../identity/limits/reply-limit-store.ts'
+import { type NormalizedMessage, type ReplyLimit, senderGroup, textOf } from '../contract/index.ts'
+import type { CountedReply, ReachedLimit, ReplyShare } from '../identity/limits/reply-limit-store.ts'
 import type { Absorbed } from '../sessions/absorb-edits.ts'
-import type { HeldLane } from '../sessions/turn-store.ts'
+import type { Ground, HeldLane, WaitingMessage } from '../sessions/turn-store.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 
 type LimitDeps = Pick<GatewayDeps, 'replyLimits' | 'hash' | 'log'>
@@ -11,32 +11,98 @@ type LimitDeps = Pick<GatewayDeps, 'replyLimits' | 'hash' | 'log'>
 /** What messages end with that are not answered any more. */
 export const replyLimit = 'reply_limit'
 
-export async function mayAnswer(
+/** Undefined: it may be answered. */
+export async function reachedLimit(
   deps: LimitDeps,
   { adapter, key }: GatewayConnection,
   lane: HeldLane,
   members: readonly Absorbed[],
-): Promise<boolean> {
+  decided: ReadonlyMap<string, Ground>,
+): Promise<ReachedLimit | undefined> {
   const { replyLimits = [] } = adapter.capabilities
   const [first] = members
   const lead = members.at(-1)
-  if (replyLimits.length === 0 || first === undefined || lead === undefined) return true
+  if (replyLimits.length === 0 || first === undefined || lead === undefined) return undefined
   const { conversationId, agent } = lane
   const { subject, traceId } = lead.row
-  const counted = await Promise.all(
-    replyLimits.map(async (limit): Promise<CountedReply | undefined> => {
-      const common = commonOf(limit.per, lane, lead)
-      if (common === undefined) return undefined
-      // A hash: nobody is named by a row that only counts.
-      return { ...limit, scope: await deps.hash(JSON.stringify([limit.per, limit.perMs, common])) }
+  const limits = (await Promise.all(replyLimits.map((limit) => countedFor(deps, limit, lane, lead)))).flat()
+  if (limits.length === 0) return undefined
+  const reached = await deps.replyLimits.spend({
+    ...{ connection: key, agent, conversationId, inboxId: first.row.id, subject, traceId, limits },
+    isAdmitted: isAdmitted(lead.row, decided.get(lead.row.id)),
+  })
+  for (const { rule, isNews } of reached)
+    if (isNews) deps.log.warn('reply_limit_reached', { connection: key, trace: traceId, agent, reason: rule })
+  return reached[0]
+}
+
+const noticeScope = 'notices'
+
+/** Another stranger got the last place in the same instant: this one is told nothing, and what was counted for it is free again. */
+export async function giveBackNotice(deps: LimitDeps, connection: string, inboxId: string): Promise<void> {
+  await deps.replyLimits.giveBack({ connection, scope: noticeScope, inboxId })
+}
+
+/**
+ * What strangers are told at the door goes to addresses that a machine may have made up or borrowed: only so much of it leaves in an
+ * hour. A code that is not sent is still there for the operator to see, and is told when they write again.
+ */
+export async function mayTellStranger(
+  deps: LimitDeps,
+  { key, strangers }: GatewayConnection,
+  { conversationId, agent }: HeldLane,
+  { id: inboxId, subject, traceId }: WaitingMessage,
+): Promise<boolean> {
+  const notices = { per: 'notices', count: strangers.noticesPerHour, perMs: 3_600_000, share: 'strangers' } as const
+  const limits = [{ ...notices, group: null, scope: noticeScope }]
+  const ask = { connection: key, agent, conversationId, inboxId, subject, traceId, isAdmitted: false, limits }
+  const [reached] = await deps.replyLimits.spend(ask)
+  if (reached?.isNews === true)
+    deps.log.warn('reply_limit_reached', { connection: key, trace: traceId, agent, reason: reached.rule })
+  return reached === undefined
+}
+
+/** A rule, a grant or a pairing let them in, and not merely a door that is open to everybody. */
+function isAdmitted({ access }: WaitingMessage, ground: Ground | undefined): boolean {
+  return (ground?.accessRule ?? 'public') !== 'public' || access.grants.some(({ effect }) => effect === 'allow')
+}
+
+/**
+ * Every answer counts in its sender's own share; that of a stranger also in the share that all strangers have together. Who is known
+ * has the first alone, which nobody else can use up.
+ */
+async function countedFor(
+  { hash }: LimitDeps,
+  limit: ReplyLimit,
+  lane: HeldLane,
+  lead: Absorbed,
+): Promise<readonly CountedReply[]> {
+  const { subject } = lead.row
+  const common = commonOf(limit.per, lane, lead)
+  if (common === undefined) return []
+  const group = limit.per === 'domain' ? common : null
+  const isOwn = subject === null || (limit.per === 'words' && isGreeting(common))
+  const shares = isOwn ? (['own'] as const) : sharesOf[limit.per]
+  return Promise.all(
+    shares.map(async (share) => {
+      const whose = share === 'own' ? subject : null
+      // A hash: a row that only counts names nobody.
+      return {
+        ...limit,
+        share,
+        group,
+        scope: await hash(JSON.stringify([limit.per, limit.perMs, common, share, whose])),
+      }
     }),
   )
-  const limits = counted.filter((each) => each !== undefined)
-  const ask = { connection: key, agent, conversationId, inboxId: first.row.id, subject, traceId, limits }
-  const reached = limits.length === 0 ? [] : await deps.replyLimits.spend(ask)
-  for (const { per, isNews } of reached)
-    if (isNews) deps.log.warn('reply_limit_reached', { connection: key, trace: traceId, agent, reason: per })
-  return reached.length === 0
+}
+
+/** How many of a domain are answered says nothing of one person there: `sender` does. */
+const sharesOf: Readonly<Record<ReplyLimit['per'], readonly ReplyShare[]>> = {
+  sender: ['own'],
+  thread: ['own', 'strangers'],
+  domain: ['strangers'],
+  words: ['own', 'strangers'],
 }
 
 /** What answers have in common under a limit; undefined where there is no such thing. */
@@ -47,16 +113,15 @@ function commonOf(per: ReplyLimit['per'], lane: HeldLane, { row, message }: Abso
     case 'sender':
       return row.subject ?? undefined
     case 'domain':
-      return row.subject === null ? undefined : domainOf(row.subject)
+      return row.subject === null ? undefined : senderGroup(row.subject)
     case 'words':
       return wordsOf(message)
   }
 }
 
-/** The part after the @ of a mail address, or the host of a URL. */
-export function domainOf(subject: string): string | undefined {
-  if (subject.startsWith('mailto:')) return subject.slice(subject.lastIndexOf('@') + 1).toLowerCase()
-  return URL.parse(subject)?.hostname || undefined
+/** What many people say by themselves: that strangers said it before must not keep the next one from being answered. */
+function isGreeting(words: string): boolean {
+  return words.split(' ').length <= 3
 }
 
 /** As a person would call two texts the same; white space and case are a machine's doing. */

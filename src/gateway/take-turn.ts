@@ -8,6 +8,7 @@ import { amendmentEnd, answeredEnd, deadEnd, type FailureStep, judgeFailure } fr
 import { failLane, prepareLane } from './fail-lane.ts'
 import { followLive, type LiveMessage } from './live-message.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
+import { giveBackNotice } from './reply-limits.ts'
 import { runAgent } from './run-turn.ts'
 import { showSigns } from './signs.ts'
 import { splitTurn } from './split-turn.ts'
@@ -40,7 +41,7 @@ export async function takeTurn(
     if (ready.turn.kind === 'messages') tellProgress(deps, ready)
     await endTurn(deps, { ...ready, startedAt: deps.monotonicMs() }, lease, isStopping)
   } catch (error) {
-    const end = (ended: ReadyTurn, how: TurnEnd) => complete(deps, { ...ended, startedAt }, how)
+    const end = async (ended: ReadyTurn, how: TurnEnd) => void (await complete(deps, { ...ended, startedAt }, how))
     await failLane(deps, { at, lane, ready, error, complete: end })
   } finally {
     lease.end()
@@ -49,7 +50,7 @@ export async function takeTurn(
 
 async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStopping: () => boolean): Promise<void> {
   if (ready.splitBecause !== undefined) return void (await splitTurn(deps, ready, 0, ready.splitBecause))
-  if (ready.turn.kind === 'amendment') return complete(deps, ready, amendmentEnd(ready))
+  if (ready.turn.kind === 'amendment') return void (await complete(deps, ready, amendmentEnd(ready)))
   if (ready.turn.kind === 'door') return endAtDoor(deps, ready)
   const live = followLive(deps, ready, lease)
   const { deadBecause } = ready
@@ -91,13 +92,18 @@ async function endAtDoor(deps: GatewayDeps, ready: TimedTurn): Promise<void> {
     if (end === undefined && ready.journalTurn !== ready.turn.id)
       await complete(deps, ready, await deadEnd(deps, ready, 'internal'))
     else if (end === undefined) await deps.turns.split(ready.lane, ready.turn.id, { delayMs: 0, code: 'admitted' })
-    else await complete(deps, ready, end)
+    else {
+      const hasSent = await complete(deps, ready, end)
+      if (end.pairing !== null && end.leadId !== null && end.calls.length > 0 && !hasSent)
+        await giveBackNotice(deps, ready.at.key, end.leadId)
+    }
   } catch (error) {
     await fail(deps, ready, error)
   }
 }
 
-async function complete(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd): Promise<void> {
+/** Whether anything leaves by it, as far as is known. */
+async function complete(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd): Promise<boolean> {
   const what = { ...factsOf(ready), epoch: ready.lane.epoch, reason: 'turn', state: end.state }
   const ended = await deps.results.store(what, () => deps.turns.complete(ready.lane, end, isAwaited(deps, ready)))
   if (ended === undefined) {
@@ -113,6 +119,7 @@ async function complete(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd): Prom
   deps.bells.events.ring()
   tellTask(deps, ready, ended?.task)
   if (end.state !== 'replied') deps.bells.ends.ring()
+  return ended?.hasSends !== false
 }
 
 /** Undefined: somebody else had the lane. What was appended to a log of ours was delivered by this commit. */

@@ -19,7 +19,8 @@ export function addPairingRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, 'ga
   app.get('/admin/pairings', async (context) => {
     const page = idPageOf(context)
     const found = await gateway.people.pairings.list({ ...page, status: choiceOf(context, 'status', pairingStatuses) })
-    return context.json({ pairings: found.map(shown), next: nextOf(found, page.limit, (each) => each.id) })
+    const groups = await gateway.people.pairings.groups()
+    return context.json({ pairings: found.map(shown), next: nextOf(found, page.limit, (each) => each.id), groups })
   })
   app.post('/admin/pairings/:code/approve', async (context) =>
     answer(context, await gateway.people.pairings.approve(codeOf(context), decider(context)), wake),

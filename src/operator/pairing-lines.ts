@@ -42,6 +42,7 @@ const shutOut: ReadonlySet<string> = new Set([
   'not_on_allow_list',
   'not_paired',
   'too_many_held',
+  'pairings_full',
   'pairing_rejected',
   'pairing_expired',
 ])

@@ -29,6 +29,7 @@ const words: Readonly<Record<string, string>> = {
   not_on_allow_list: 'the sender is not on the allow list of this connection',
   not_paired: 'the sender is not paired with this connection, and was told so or not asked',
   pairing_required: 'the sender is not known here yet, and waits to be let in',
+  pairings_full: 'as many strangers wait to be let in as may wait at once, of that group or on the connection',
   too_many_held: 'more messages wait for the pairing of this sender than are kept',
   pairing_rejected: 'an operator decided not to let the sender in',
   pairing_expired: 'nobody let the sender in within the time a pairing is kept',
@@ -154,6 +155,7 @@ const rules: Readonly<Record<string, string>> = {
 }
 
 export function ruleWords(rule: string): string {
+  if (rule.startsWith('limit ')) return `the ${rule}`
   if (rule.startsWith('grant ')) return `${rule}: what an operator wrote down about the sender`
   return `${rule}: ${rules[rule] ?? 'a rule of the configuration'}`
 }

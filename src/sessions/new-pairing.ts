@@ -13,4 +13,9 @@ export type NewPairing = {
   readonly shownName: string | null
   readonly evidence: JsonObject
   readonly expiresInMs: number
+  /** Of the sender: a domain, a workspace, an issuer. */
+  readonly group: string | null
+  /** How many may wait at once. */
+  readonly perConnection: number
+  readonly perGroup: number
 }

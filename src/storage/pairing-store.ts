@@ -1,8 +1,9 @@
 // Pairings on SQL. A decision is committed before the messages it frees are touched; both halves may be repeated.
 import type { IdSource } from '../contract/index.ts'
-import type { PairingDecision, PairingLine, PairingStore } from '../identity/pairing/pairing-store.ts'
+import type { PairingDecision, PairingGroup, PairingLine, PairingStore } from '../identity/pairing/pairing-store.ts'
 import type { Database, Param } from './database.ts'
 import { settleHeldMessages, settlePairedMessages } from './statements/held-messages.ts'
+import { askPairingRoom, forgetPairingOverflows, listPairingGroups } from './statements/pairing-room.ts'
 import { decideKnownPairings, decidePairing, expirePairings, findPairing, listPairings } from './statements/pairings.ts'
 
 /** More than any pairing holds. */
@@ -26,6 +27,15 @@ export function createPairingStore(database: Database, { tenant, newId }: People
   return {
     list: ({ status, limit, before }) => database.query<PairingLine>(listPairings, [tenant, status, limit, before]),
     find,
+    groups: () => database.query<PairingGroup>(listPairingGroups, [tenant]),
+    async findRoom({ connection, group, perConnection, perGroup, agent, conversationId, inboxId, traceId }) {
+      const about = [agent, conversationId, inboxId, traceId]
+      const params = [tenant, connection, group, perConnection, perGroup, ...about]
+      const [full] = await database.query<{ fullGroup: string; isNews: boolean }>(askPairingRoom, params)
+      return full === undefined
+        ? { kind: 'free' }
+        : { kind: 'full', group: full.fullGroup || null, isNews: full.isNews }
+    },
     approve: (code, { name, subject }, onlyAgent) =>
       decide(code, ['approved', name, subject, 'allow', onlyAgent ?? null]),
     reject: (code, { name, subject }, isBlocked) =>
@@ -45,6 +55,7 @@ export async function settleKnown(database: Database, tenant: string, subject: s
 export async function sweepPairings(database: Database, tenant: string): Promise<number> {
   await database.query(expirePairings, [perRound, tenant])
   await database.query(decideKnownPairings, [tenant, null, perRound])
+  await database.query(forgetPairingOverflows, [tenant])
   return counted(await database.query<Settled>(settleHeldMessages, [maxMessages, database.isShared, tenant]))
 }
 

@@ -2,6 +2,7 @@
 import type { People } from '../contract/index.ts'
 import type { Database } from './database.ts'
 import { knowsSubject } from './statements/farewells.ts'
+import { isKnownPerson } from './statements/known-people.ts'
 
 export function createPeople(
   database: Database,
@@ -10,6 +11,10 @@ export function createPeople(
   return {
     async knows(subject) {
       const [row] = await database.query<{ isKnown: boolean }>(knowsSubject, [tenant, connection, subject])
+      return row?.isKnown === true
+    },
+    async isAdmitted(subject) {
+      const [row] = await database.query<{ isKnown: boolean }>(isKnownPerson, [tenant, connection, subject])
       return row?.isKnown === true
     },
   }

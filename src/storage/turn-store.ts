@@ -1,4 +1,6 @@
 // Hop 5's port on SQL. The holder is this process; the lease length is the store's.
+
+import { isGatewayError } from '../contract/index.ts'
 import type { EndedTurn } from '../sessions/ended-turn.ts'
 import type { FullSlots } from '../sessions/full-slots.ts'
 import type { Disposition, HeldLane, NewTurn, TurnEnd, TurnStore, WaitingMessage } from '../sessions/turn-store.ts'
@@ -92,7 +94,9 @@ export function createTurnStore(database: Database, options: LeaseOptions): Turn
     },
     async complete(hold, end, isAwaited = false) {
       const params = [hold.conversationId, holder, hold.epoch, storableJson(end), database.isShared]
-      const [row] = await database.query<EndedTurn & { ended: number }>(completionOf(end, isAwaited), params)
+      const statement = completionOf(end, isAwaited)
+      const complete = () => database.query<EndedTurn & { ended: number }>(statement, params)
+      const [row] = end.pairing === null ? await complete() : await retryTakenSlot(complete)
       if (row !== undefined && row.ended > 0) return { hasSends: row.hasSends, task: row.task ?? null }
       // Nothing to end: either the lease is lost, or an earlier try of ours was committed and its answer went missing.
       const [ours] = await database.query<{ ended: number }>(endedUnder, [end.turnId, hold.epoch])
@@ -113,6 +117,16 @@ export function createTurnStore(database: Database, options: LeaseOptions): Turn
         const [counted] = await sql.query<{ pending: number }>(recountLane, [hold.conversationId])
         return counted?.pending !== lane.pending
       }),
+  }
+}
+
+/** Another replica took the place of a pairing in the same instant: nothing was stored, and there may be others. */
+async function retryTakenSlot<T>(work: () => Promise<T>, tries = 8): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (tries <= 1 || !isGatewayError(error, 'storage_refused_row')) throw error
+    return retryTakenSlot(work, tries - 1)
   }
 }
 

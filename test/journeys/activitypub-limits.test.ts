@@ -6,7 +6,7 @@ import { createNote, ourOrigin, type Peer, peerNow, post, signCavage } from '../
 import { type Fediverse, startFediverse } from '../doubles/fediverse.ts'
 import { type FediverseGateway, startFediverseGateway } from '../doubles/fediverse-gateway.ts'
 import { behindTls, settlePeer } from '../doubles/fediverse-peers.ts'
-import { aMention, settlePerson } from '../doubles/fediverse-person.ts'
+import { aMention, type Person, personKeys, settlePerson } from '../doubles/fediverse-person.ts'
 import { knock } from '../doubles/knock.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
@@ -56,9 +56,36 @@ describeOnDatabase('the limits of the fediverse', (database) => {
     await settleUntil(gateway, () => robot.received.length >= 10)
     expect(robot.received).toHaveLength(10)
     const { lines } = await gateway.deps.audit.list({ action: 'reply.limit' }, { limit: 10 })
-    expect(lines).toMatchObject([{ outcome: 'refused', rule: 'thread 10 in 3600 s', person: robot.id }])
+    expect(lines).toMatchObject([
+      { outcome: 'refused', rule: 'thread 10 in 3600 s, a share of their own', person: robot.id },
+    ])
     expect(gateway.logged.filter(({ event }) => event === 'reply_limit_reached')).toHaveLength(1)
     expect(await gateway.deps.receipts.books()).toMatchObject([{ received: 12, answered: 10, refused: 2, inFlight: 0 }])
+  })
+
+  test('ten accounts that post six times each silence neither a person known before nor the next newcomer of their server', async () => {
+    const keys = personKeys()
+    const [known, newcomer] = ['ada', 'bob'].map((name) => settlePerson(fediverse, social, name, {}, keys))
+    const crowd = Array.from({ length: 10 }, (_, at) => settlePerson(fediverse, social, `c${at}`, {}, keys))
+    if (known === undefined || newcomer === undefined) throw new Error('no people')
+    bot = await startFediverseGateway(database(), fediverse, { hosts: [social] })
+    const { gateway, inbox, actor } = bot
+    const say = async (person: Person, text: string): Promise<void> => {
+      expect(await person.post(inbox('demo'), aMention(person, actor('demo'), text))).toBe(202)
+    }
+    const settled = () =>
+      settleUntil(gateway, async () => (await database().query<{ n: number }>(open, []))[0]?.n === 0)
+    await say(known, 'good morning to you')
+    await settled()
+    for (const round of [1, 2, 3, 4, 5, 6]) {
+      for (const person of crowd) await say(person, `post ${round} of ${person.id}`)
+      await settled()
+    }
+    await say(known, 'are you still there for me')
+    await say(newcomer, 'this is my first post')
+    await settled()
+    const all = await database().query<{ fate: string }>(fates, [])
+    expect(all.map(({ fate }) => fate).slice(-2)).toEqual(['answered', 'answered'])
   })
 
   test('AP-067 the 61st activity of a server within ten minutes is told when to come again, and is not asked about', async () => {

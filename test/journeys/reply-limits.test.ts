@@ -1,8 +1,7 @@
 // Two machines do not answer each other for ever: beyond a channel's limits there is silence, and the operator hears of it once.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
-import { type Adapter, type Arrived, GatewayError, type ReplyLimit } from '../../src/contract/index.ts'
-import { domainOf } from '../../src/gateway/reply-limits.ts'
+import { type Adapter, type Arrived, GatewayError, type ReplyLimit, senderGroup } from '../../src/contract/index.ts'
 import { explain } from '../../src/operator/explain.ts'
 import { createRejections } from '../../src/operator/rejections.ts'
 import { type Database, statement } from '../../src/storage/database.ts'
@@ -97,7 +96,12 @@ describeOnDatabase('an answer', (database) => {
     expect(await say(gateway, 'm5', { conversation: 'c2' })).toBe('answered')
     expect(vendor.messages).toHaveLength(3)
     expect(await audited(gateway)).toMatchObject([
-      { outcome: 'refused', code: 'reply_limit', rule: 'thread 2 in 3600 s', person: 'mailto:ada@mail.test' },
+      {
+        outcome: 'refused',
+        code: 'reply_limit',
+        rule: 'thread 2 in 3600 s, a share of their own',
+        person: 'mailto:ada@mail.test',
+      },
     ])
     expect(gateway.logged.filter(({ event }) => event === 'reply_limit_reached')).toHaveLength(1)
     expect(await createReceiptStore(database(), 'default').books()).toMatchObject([
@@ -140,9 +144,15 @@ describeOnDatabase('an answer', (database) => {
       ['a3', 'ada-at-one'],
       ['b1', 'bob-at-ONE'],
       ['b2', 'bob-at-ONE'],
+      ['c1', 'cid-at-one'],
+      ['d1', 'dan-at-one'],
     ] as const)
       said.push(await say(gateway, id, { from, conversation: id }))
-    expect(said).toEqual(['answered', 'answered', 'refused(reply_limit)', 'answered', 'refused(reply_limit)'])
+    // Those who were answered before have a share of their own; only strangers share that of their domain.
+    expect(said).toEqual([
+      ...['answered', 'answered', 'refused(reply_limit)', 'answered', 'answered'],
+      ...['answered', 'refused(reply_limit)'],
+    ])
     const alike: string[] = []
     for (const n of [1, 2, 3, 4, 5, 6]) {
       const text = n % 2 ? 'I am  out of office' : 'I am out\nof OFFICE '
@@ -150,12 +160,55 @@ describeOnDatabase('an answer', (database) => {
     }
     expect(alike).toEqual([...Array.from({ length: 5 }, () => 'answered'), 'refused(reply_limit)'])
     expect((await audited(gateway)).map(({ rule }) => rule)).toEqual([
-      'words 5 in 3600 s',
-      'domain 3 in 3600 s',
-      'sender 2 in 3600 s',
+      'words 5 in 3600 s, shared by strangers',
+      'domain 3 in 3600 s, shared by strangers of one.test',
+      'sender 2 in 3600 s, a share of their own',
     ])
     // A row that only counts names nobody.
     expect(JSON.stringify(await database().query(windows, []))).not.toMatch(/mailto|@|office/)
+  })
+
+  test('is given to people known before, however many strangers of their domain, of their thread or with their words came', async () => {
+    const gateway = start([
+      { per: 'thread', count: 4, perMs: hour },
+      { per: 'sender', count: 6, perMs: hour },
+      { per: 'domain', count: 5, perMs: hour },
+      { per: 'words', count: 3, perMs: hour },
+    ])
+    const text = 'please tell me all about it'
+    expect(await say(gateway, 'k1', { from: 'ada-at-big', conversation: 'room' })).toBe('answered')
+    const said: string[] = []
+    for (let at = 0; at < 8; at += 1)
+      said.push(
+        await say(gateway, `s${at}`, { from: `s${at}-at-big`, conversation: 'room', ...(at < 3 ? { text } : {}) }),
+      )
+    expect(said).toContain('refused(reply_limit)')
+    expect(said.at(-1)).toBe('refused(reply_limit)')
+    expect(await say(gateway, 'k2', { from: 'ada-at-big', conversation: 'room', text })).toBe('answered')
+    // A greeting is nobody's own.
+    for (let at = 0; at < 4; at += 1)
+      await say(gateway, `h${at}`, { from: `h-at-small${at}`, conversation: `h${at}`, text: 'Hello' })
+    expect(await say(gateway, 'n1', { from: 'new-at-else', conversation: 'n1', text: 'hello' })).toBe('answered')
+    const facts = { store: createExplainStore(database(), 'default'), agents: ['demo'], rejections: createRejections() }
+    expect(JSON.stringify(await explain(facts, 's7'))).toMatch(/the limit \w+ \d in 3600 s, shared by strangers/)
+  })
+
+  test('is never counted among strangers for those whom an operator admitted', async () => {
+    const gateway = start([{ per: 'domain', count: 1, perMs: hour }])
+    await gateway.deps.people.grants.add({
+      ...{
+        subject: 'loopback:ada-at-big',
+        effect: 'allow',
+        role: null,
+        connection: null,
+        agent: null,
+        workspaceId: null,
+      },
+      ...{ expiresInMs: null, createdBy: 'operator:test' },
+    })
+    expect(await say(gateway, 's1', { from: 'eve-at-big', conversation: 's1' })).toBe('answered')
+    expect(await say(gateway, 's2', { from: 'eva-at-big', conversation: 's2' })).toBe('refused(reply_limit)')
+    expect(await say(gateway, 'k1', { from: 'ada-at-big', conversation: 'k1' })).toBe('answered')
   })
 
   test('is counted once for all replicas that answer at the same moment', async () => {
@@ -200,8 +253,13 @@ test.each([
   ['mailto:ada@Mail.Test', 'mail.test'],
   ['mailto:"a@b"@mail.test', 'mail.test'],
   ['https://social.test/users/ada', 'social.test'],
+  ['https://a.b.social.test/users/ada', 'social.test'],
+  ['mailto:ada@x.y.shop.co.uk', 'shop.co.uk'],
+  ['mailto:ada@sub.abc.de', 'abc.de'],
+  ['https://192.0.2.7:8080/users/ada', '192.0.2.7'],
+  ['slack:T1/U2', 'slack:T1'],
   ['telegram:42', undefined],
   ['', undefined],
-])('the domain of %j is %j', (subject, domain) => {
-  expect(domainOf(subject)).toBe(domain)
+])('the group of %j is %j', (subject, group) => {
+  expect(senderGroup(subject)).toBe(group)
 })

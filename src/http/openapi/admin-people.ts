@@ -63,7 +63,7 @@ export const peopleLines: readonly Line[] = [
   {
     ...{ method: 'get', path: '/admin/pairings', id: 'listPairings', summary: 'Lists people who wait to be let in' },
     query: idPage.extend({ status: z.enum(['pending', 'approved', 'rejected', 'expired']).optional() }),
-    answers: listed('pairings'),
+    answers: listed('pairings', { groups: rows }),
   },
   ...(['approve', 'reject'] as const).map(
     (verb): Line => ({

@@ -13,10 +13,10 @@ export const seqPage = z.object({
 export const idPage = pageQuery(500)
 export const done: Operation['answers'] = { 200: { what: 'Done', schema: doneSchema, example: { ok: true } } }
 
-export const listed = (name: string): Operation['answers'] => ({
+export const listed = (name: string, more: Readonly<Record<string, z.ZodType>> = {}): Operation['answers'] => ({
   200: {
     what: 'A page, and where the next one begins',
-    schema: z.object({ [name]: rows, next: z.union([z.string(), z.number()]).nullable() }),
+    schema: z.object({ [name]: rows, next: z.union([z.string(), z.number()]).nullable(), ...more }),
   },
 })
 export const holding = (name: string, schema: z.ZodType = row): Operation['answers'] => ({

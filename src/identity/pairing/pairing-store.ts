@@ -41,7 +41,36 @@ export type PairingDecision =
   | { readonly kind: 'late'; readonly pairing: PairingLine }
   | { readonly kind: 'unknown' }
 
+/** A stranger who would wait: where, of which group, and about which message. */
+export type PairingAsk = {
+  readonly connection: string
+  readonly group: string | null
+  readonly perConnection: number
+  readonly perGroup: number
+  readonly agent: string
+  readonly conversationId: string
+  readonly inboxId: string
+  readonly traceId: string
+}
+
+/** `group`: what is full; null: the connection. `isNews`: the operator has not heard of it within the hour. */
+export type PairingRoom =
+  | { readonly kind: 'free' }
+  | { readonly kind: 'full'; readonly group: string | null; readonly isNews: boolean }
+
+/** People of one group who wait, and messages of others whose senders were not taken. `group` null: all of the connection. */
+export type PairingGroup = {
+  readonly connection: string
+  readonly group: string | null
+  readonly people: number
+  readonly notTaken: number
+}
+
 export interface PairingStore {
+  /** Whether one more may wait; where not, the message is counted. The commit that makes the pairing has the last word. */
+  findRoom(asked: PairingAsk): Promise<PairingRoom>
+  /** Groups of which many wait, or some were not taken. */
+  groups(): Promise<readonly PairingGroup[]>
   /** Those that wait first, then the newest. */
   list(filter: PairingFilter): Promise<readonly PairingLine[]>
   /** `code` as it is stored. One that waits goes before one that was decided. */

@@ -81,6 +81,11 @@ export const pairings = pgTable(
     /** How the person calls themselves, for the operator's eyes. Proves nothing. */
     shownName: text('shown_name'),
     evidence: jsonb('evidence'),
+    /** Their domain, workspace or issuer; null where there is none. */
+    senderGroup: text('sender_group'),
+    /** Places among those that may wait at once. No two have the same, so that racing replicas cannot exceed the number. */
+    groupSlot: integer('group_slot'),
+    connectionSlot: integer('connection_slot'),
     createdAt: createdAt(),
     expiresAt: instant('expires_at').notNull(),
     decidedAt: instant('decided_at'),
@@ -88,10 +93,30 @@ export const pairings = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.tenant, t.id] }),
+    uniqueIndex('pairings_connection_slot').on(t.tenant, t.connection, t.connectionSlot).where(sql`status = 'pending'`),
+    uniqueIndex('pairings_group_slot')
+      .on(t.tenant, t.connection, t.senderGroup, t.groupSlot)
+      .where(sql`status = 'pending'`),
     uniqueIndex('pairings_person').on(t.tenant, t.connection, t.agent, t.subject).where(sql`status = 'pending'`),
     uniqueIndex('pairings_code').on(t.tenant, t.code).where(sql`status = 'pending'`),
     index('pairings_expiry').on(t.expiresAt).where(sql`status = 'pending'`),
   ],
+)
+
+/** Messages of strangers for whose pairing there was no place, by what was full: a group of senders, or '' for the connection. */
+export const pairingOverflows = pgTable(
+  'pairing_overflows',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    senderGroup: text('sender_group').notNull(),
+    messages: bigint('messages', { mode: 'number' }).notNull(),
+    since: instant('since').notNull(),
+    lastAt: instant('last_at').notNull(),
+    /** Until then the operator need not hear of it again. */
+    toldUntil: instant('told_until').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.senderGroup] })],
 )
 
 /** Tokens are stored as hashes; the clear text is shown once and never again. */

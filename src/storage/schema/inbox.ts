@@ -86,6 +86,10 @@ export const inbox = pgTable(
     index('inbox_stray')
       .on(t.tenant, t.connection, t.subject)
       .where(sql`conversation_id is null and subject is not null`),
+    // Whom strangers cannot silence: people who were answered before.
+    index('inbox_answered')
+      .on(t.tenant, t.connection, t.subject)
+      .where(sql`state = 'answered' and subject is not null`),
     index('inbox_in_flight').on(t.tenant, t.connection, t.state, t.receivedAt).where(sql`ended_at is null`),
   ],
 )

@@ -5,6 +5,7 @@ import { auditedMessages } from './audit-lines.ts'
 import { emptyLine } from './empty-line.ts'
 import { remembered } from './history.ts'
 import { instantNow } from './iso-time.ts'
+import { freeSlot } from './pairing-room.ts'
 import { endedDossier } from './task-dossier.ts'
 import { liveTurnCalls, turnCalls } from './turn-calls.ts'
 import { wakeNote } from './wake-note.ts'
@@ -56,17 +57,27 @@ const atDoor = `
 asking as materialized (
   select turn.tenant, turn.connection, turn.conversation_id, p.* from turn, given g,
     json_to_record(coalesce(g.pairing, '{}')) as p(id uuid, "knownId" uuid, agent text, subject text, code text,
-      "shownName" text, evidence jsonb, "expiresInMs" float8)
+      "shownName" text, evidence jsonb, "expiresInMs" float8, "group" text, "perConnection" int, "perGroup" int)
+),
+-- Without a place nobody waits: the message goes back to the queue and is decided about anew, when it is seen that all are taken.
+slots as materialized (
+  select ${freeSlot({ tenant: 'a.tenant', connection: 'a.connection', limit: 'a."perConnection"' })} as on_connection,
+    ${freeSlot({ tenant: 'a.tenant', connection: 'a.connection', limit: 'a."perGroup"', group: 'a."group"' })} as in_group,
+    exists (select 1 from pairings p where p.tenant = a.tenant and p.connection = a.connection and p.agent = a.agent
+      and p.subject = a.subject and p.status = 'pending') as is_there
+  from asking a where a.id is not null and a."knownId" is null
 ),
 known_pairing as materialized (
   select p.id from pairings p join asking a on p.tenant = a.tenant and p.id = a."knownId" where p.status = 'pending'
   for update of p
 ),
 new_pairing as (
-  insert into pairings (tenant, id, connection, agent, subject, code, status, conversation_id, shown_name, evidence, expires_at)
+  insert into pairings (tenant, id, connection, agent, subject, code, status, conversation_id, shown_name, evidence, expires_at,
+    sender_group, group_slot, connection_slot)
   select a.tenant, a.id, a.connection, a.agent, a.subject, a.code, 'pending', a.conversation_id, a."shownName", a.evidence,
-    now() + a."expiresInMs" * interval '1 ms'
-  from asking a where a.id is not null and a."knownId" is null
+    now() + a."expiresInMs" * interval '1 ms', a."group", case when a."group" is not null then s.in_group end, s.on_connection
+  from asking a, slots s
+  where s.is_there or (s.on_connection is not null and (a."group" is null or s.in_group is not null))
   -- One that has run out and was not swept yet begins anew, with what it holds, under the code that is told now.
   on conflict (tenant, connection, agent, subject) where status = 'pending'
   do update set code = excluded.code, conversation_id = excluded.conversation_id, shown_name = excluded.shown_name,

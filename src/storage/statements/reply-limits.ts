@@ -1,10 +1,13 @@
 // How often was answered of late. A window slides: each answer counts until its own time is over.
 import { statement } from '../database.ts'
 import { auditLines } from './audit-lines.ts'
+import { wasAnswered } from './known-people.ts'
 
 /**
- * $1 tenant, $2 connection, $3 what is counted as JSON, $4 the message, $5 whose it is, $6 agent, $7 conversation, $8 trace.
+ * $1 tenant, $2 connection, $3 what is counted as JSON, $4 the message, $5 whose it is, $6 agent, $7 conversation, $8 trace, $9 whether
+ * an operator admitted them.
  *
+ *   person  whether they are known: admitted, or answered here before; then the share of strangers is not theirs
  *   held    the windows there are, locked in a fixed order before they are read
  *   stood   how each stands; a message that was counted before may be answered again
  *   over    those that are full: then nothing is counted at all
@@ -15,9 +18,15 @@ import { auditLines } from './audit-lines.ts'
 export const spendReplies = statement(
   'spend_replies',
   `
-with asked as materialized (
-  select l.scope, l.per, l.count, l."perMs" * interval '1 ms' as span
-  from json_to_recordset($3::text::json) as l(scope text, per text, count int, "perMs" float8)
+with person as materialized (
+  select $9::boolean or ${wasAnswered('$1', '$2', '$5')} as is_known
+),
+asked as materialized (
+  select l.scope, l.per, l.count, l."perMs" * interval '1 ms' as span,
+    l.per || ' ' || l.count || ' in ' || (l."perMs" / 1000)::int || ' s, ' || case when l.share = 'own' then 'a share of their own'
+      else 'shared by strangers' || coalesce(' of ' || l."group", '') end as rule
+  from json_to_recordset($3::text::json) as l(scope text, per text, count int, "perMs" float8, share text, "group" text), person p
+  where l.share = 'own' or not p.is_known
 ),
 held as materialized (
   select w.scope, w.answered from reply_windows w
@@ -31,7 +40,7 @@ stood as materialized (
       and (e ->> 'until')::timestamptz <= now() + a.span + interval '5 seconds') s
 ),
 over as materialized (
-  select s.scope, s.per, s.count, s.span from stood s
+  select s.scope, s.per, s.rule, s.span from stood s
   where s.n >= s.count and not exists (select 1 from stood k where k.is_known)
 ),
 missing as materialized (
@@ -50,7 +59,7 @@ told as (
   update reply_windows w set told_until = now() + o.span, expires_at = greatest(w.expires_at, now() + o.span)
   from over o
   where w.tenant = $1 and w.connection = $2 and w.scope = o.scope and coalesce(w.told_until <= now(), true)
-  returning w.tenant, w.connection, o.scope, o.per, o.count, extract(epoch from o.span)::int as seconds
+  returning w.tenant, w.connection, o.scope, o.rule
 ),${auditLines({
     from: 'told',
     subject: '$5::text',
@@ -59,27 +68,37 @@ told as (
       outcome: "'refused'",
       code: "'reply_limit'",
       actor: "'gateway'",
-      rule: "d.per || ' ' || d.count || ' in ' || d.seconds || ' s'",
+      rule: 'd.rule',
       connection: 'd.connection',
       agent: '$6::text',
       conversation_id: '$7::uuid',
       inbox_id: '$4::uuid',
       trace_id: '$8::text',
     },
-    order: 'd.per',
+    order: 'd.rule',
   })}
-select o.per, exists (select 1 from told t where t.scope = o.scope) as "isNews", false as "isMissing" from over o
+select o.per, o.rule, exists (select 1 from told t where t.scope = o.scope) as "isNews", false as "isMissing" from over o
 union all
-select '', false, true where exists (select 1 from missing) and not exists (select 1 from over)
-order by 1`,
+select '', '', false, true where exists (select 1 from missing) and not exists (select 1 from over)
+order by 2`,
 )
 
-/** $1 tenant, $2 connection, $3 what is counted as JSON. Empty windows, for spend_replies to lock. */
+/** $1 tenant, $2 connection, $3 scope, $4 the message. What was counted and did not leave after all. */
+export const returnReply = statement(
+  'return_reply',
+  `
+update reply_windows w set answered = coalesce((
+  select jsonb_agg(e) from jsonb_array_elements(w.answered) e where e ->> 'id' <> $4), '[]')
+where w.tenant = $1 and w.connection = $2 and w.scope = $3`,
+)
+
+/** $1 tenant, $2 connection, $3 what is counted as JSON, $4 whose it is, $5 whether they were admitted. Empty windows, for spend_replies to lock. */
 export const makeReplyWindows = statement(
   'make_reply_windows',
   `
 insert into reply_windows (tenant, connection, scope, answered, expires_at)
 select $1, $2, l.scope, '[]', now() + l."perMs" * interval '1 ms'
-from json_to_recordset($3::text::json) as l(scope text, "perMs" float8) order by l.scope
+from json_to_recordset($3::text::json) as l(scope text, "perMs" float8, share text)
+where l.share = 'own' or not ($5::boolean or ${wasAnswered('$1', '$2', '$4')}) order by l.scope
 on conflict (tenant, connection, scope) do nothing`,
 )

@@ -6,9 +6,11 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 describeOnDatabase('limits of answers', (database) => {
   test('let no more through than they say when two replicas count for the first time at once', async () => {
-    const limits = [{ per: 'sender' as const, count: 1, perMs: 60_000, scope: 'sender' }]
+    const limits = [
+      { per: 'sender' as const, count: 1, perMs: 60_000, scope: 'sender', share: 'own' as const, group: null },
+    ]
     const ask = () => ({
-      ...{ connection: 'loopback/default', agent: 'demo', subject: null, traceId: 'trace', limits },
+      ...{ connection: 'loopback/default', agent: 'demo', subject: null, traceId: 'trace', isAdmitted: false, limits },
       ...{ inboxId: crypto.randomUUID(), conversationId: crypto.randomUUID() },
     })
     let other: Promise<readonly unknown[]> = Promise.resolve([])

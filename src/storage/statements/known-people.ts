@@ -1,0 +1,22 @@
+// Who is known on a connection: people whom an operator admitted, and people who were answered there before. What strangers use up
+// is never theirs.
+import { statement } from '../database.ts'
+
+/** SQL: whether a message of the subject was answered. By the index that holds nothing else. */
+export const wasAnswered = (tenant: string, connection: string, subject: string): string => `exists (
+    select 1 from inbox a
+    where a.tenant = ${tenant} and a.connection = ${connection} and a.subject = ${subject} and a.state = 'answered')`
+
+/** SQL: whether a grant or a pairing lets the subject in, by itself or as the person it is linked to. */
+const isGranted = (tenant: string, connection: string, subject: string): string => `exists (
+    select 1 from grants g
+    where g.tenant = ${tenant} and g.revoked_at is null and g.effect = 'allow' and (g.expires_at is null or g.expires_at > now())
+      and (g.connection is null or g.connection = ${connection})
+      and g.subject in (${subject}, (
+        select l.principal from identity_links l where l.tenant = ${tenant} and l.subject = ${subject} limit 1)))`
+
+/** $1 tenant, $2 connection, $3 subject. */
+export const isKnownPerson = statement(
+  'is_known_person',
+  `select ${isGranted('$1', '$2', '$3')} or ${wasAnswered('$1', '$2', '$3')} as "isKnown"`,
+)

@@ -1,0 +1,122 @@
+// Strangers wait in a list that has an end: however many come, few are kept, few are written to, and other people find their place.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { defineAgent } from '../../src/agent/agent.ts'
+import type { StrangerSettings } from '../../src/contract/index.ts'
+import { sweepOnce } from '../../src/inbound/retention.ts'
+import { statement } from '../../src/storage/database.ts'
+import { createSweepStore } from '../../src/storage/sweep-store.ts'
+import { draftMail } from '../doubles/mail-maker.ts'
+import { localDomain, openMailScene } from '../doubles/mail-scene.ts'
+import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
+import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
+import { describeOnDatabase } from '../setup/describe-on-database.ts'
+
+const open = statement('test_open', "select count(*)::int as n from inbox where state in ('queued', 'in_turn')")
+const fates = statement(
+  'test_fates',
+  'select coalesce(reason, state) as fate, count(*)::int as n from inbox group by 1 order by 1',
+)
+const waiting = statement('test_waiting', "select subject from pairings where status = 'pending' order by subject")
+const pastExpiry = statement('test_past', "update pairings set expires_at = now() - interval '1 second'")
+const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 500, idleMs: 7 * 86_400_000 }
+
+describeOnDatabase('strangers', (database) => {
+  const isDone = async () => (await database().query<{ n: number }>(open, []))[0]?.n === 0
+  const fate = async () =>
+    Object.fromEntries(
+      (await database().query<{ fate: string; n: number }>(fates, [])).map((each) => [each.fate, each.n]),
+    )
+  const subjects = async () => (await database().query<{ subject: string }>(waiting, [])).map(({ subject }) => subject)
+
+  test('of one mail domain fill their part of the list and no more, and a person of another domain is given a code', async () => {
+    const scene = await openMailScene(database(), {
+      settings: { access: { mode: 'pairing' }, smtp: { port: 0, limits: { mailsPerMinute: 1000 } } },
+    })
+    try {
+      const write = (from: string) => {
+        const to = `demo@${localDomain}`
+        const head = [`Message-ID: <${from}>`, `Date: ${new Date().toUTCString()}`]
+        return scene.send(draftMail({ from: `<${from}>`, to, head, body: 'Hello, it is me.' }), { from, to: [to] })
+      }
+      const addresses = Array.from({ length: 150 }, (_, at) => `p${at}@${at % 2 === 0 ? '' : `m${at}.`}flood.example`)
+      const lane = async (): Promise<void> => {
+        for (let from = addresses.shift(); from !== undefined; from = addresses.shift())
+          expect(await write(from)).toMatch(/^250 /)
+      }
+      await Promise.all(Array.from({ length: 10 }, lane))
+      await settleUntil(scene.gateway, isDone)
+      expect(await write('ada@people.example')).toMatch(/^250 /)
+      await settleUntil(scene.gateway, isDone)
+      const toAda = async () => (await scene.sent()).filter(({ to }) => to.includes('ada@people.example'))
+      // What is written is paced.
+      await settleUntil(scene.gateway, async () => (await toAda()).length > 0)
+      expect(await fate()).toEqual({ pairing_required: 26, pairings_full: 125 })
+      expect(await subjects()).toContain('mailto:ada@people.example')
+      expect(await toAda()).toHaveLength(1)
+      const sent = (await scene.sent()).length
+      expect(sent).toBeLessThanOrEqual(26)
+      expect(sent).toBeGreaterThan(1)
+      expect(await scene.gateway.deps.people.pairings.groups()).toEqual([
+        { connection: 'email/default', group: 'flood.example', people: 25, notTaken: 125 },
+      ])
+      const { lines } = await scene.gateway.deps.audit.list({ action: 'pairing.full' }, { limit: 10 })
+      expect(lines).toMatchObject([{ outcome: 'refused', code: 'pairings_full', rule: 'flood.example' }])
+      expect(scene.gateway.logged.filter(({ event }) => event === 'pairings_full')).toHaveLength(1)
+    } finally {
+      await scene.close()
+    }
+  }, 60_000)
+
+  let vendor: VendorStub
+  const gateways: TestGateway[] = []
+  const start = (strangers: StrangerSettings): TestGateway => {
+    const agents = [defineAgent({ slug: 'demo', run: () => 'yes' })]
+    const access = { mode: 'pairing', allow: ['loopback:ada'] } as const
+    const connections = loopbackConnections(vendor.origin, { access, strangers })
+    const gateway = createTestGateway(database(), { agents, connections })
+    gateways.push(gateway)
+    return gateway
+  }
+  beforeEach(async () => {
+    vendor = await startVendorStub()
+  })
+  afterEach(async () => {
+    for (const gateway of gateways.splice(0)) gateway.stop()
+    await vendor.close()
+  })
+
+  test('are as many as may wait also where two replicas take them in at once; who waits already stays', async () => {
+    const [one, other] = [start({ pairings: 5 }), start({ pairings: 5 })]
+    await one.deliver({ id: 'first', from: 'eve', conversation: 'eve', text: 'one' })
+    await settleUntil(one, isDone)
+    const people = Array.from({ length: 24 }, (_, at) => `s${at}`)
+    for (const from of people) await one.deliver({ id: from, from, conversation: from, text: 'let me in' })
+    await Promise.all([settleUntil(one, isDone), settleUntil(other, isDone)])
+    expect(await fate()).toEqual({ pairing_required: 5, pairings_full: 20 })
+    expect(await subjects()).toContain('loopback:eve')
+    expect(vendor.messages).toHaveLength(5)
+    // Their list is full; they themselves may go on.
+    await one.deliver({ id: 'second', from: 'eve', conversation: 'eve', text: 'two' })
+    await one.deliver({ id: 'admitted', from: 'ada', conversation: 'ada', text: 'hello' })
+    await settleUntil(one, isDone)
+    await one.settle()
+    expect(await fate()).toMatchObject({ pairing_required: 6, answered: 1 })
+    await database().query(pastExpiry, [])
+    await sweepOnce(createSweepStore(database(), 'default'), policy, one.deps.log)
+    await one.deliver({ id: 'late', from: 'late', conversation: 'late', text: 'room again?' })
+    await settleUntil(one, isDone)
+    expect(await subjects()).toEqual(['loopback:late'])
+  })
+
+  test('are sent no more codes in an hour than the connection sends; the operator sees all who wait', async () => {
+    const gateway = start({ noticesPerHour: 2 })
+    for (const from of ['s1', 's2', 's3', 's4'])
+      await gateway.deliver({ id: from, from, conversation: from, text: 'let me in' })
+    await settleUntil(gateway, isDone)
+    await gateway.settle()
+    expect(await subjects()).toHaveLength(4)
+    expect(vendor.messages).toHaveLength(2)
+    const { lines } = await gateway.deps.audit.list({ action: 'reply.limit' }, { limit: 10 })
+    expect(lines).toMatchObject([{ rule: 'notices 2 in 3600 s, shared by strangers' }])
+  })
+})
