@@ -162,6 +162,7 @@ function capabilitiesOf(settings: SlackSettings, isInstalled: boolean): Capabili
     callTimeoutMs: settings.callTimeoutMs,
     horizonMs,
     limits: settings.limits,
+    ...{ maxParts: 10, wholeReply: 'file' },
     receivedVia: 'slack',
     authMethods: ['slack-signature'],
     mentionRelay: { kind: Object.keys(settings.names).length > 0 ? 'inline' : 'none' },

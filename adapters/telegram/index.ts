@@ -84,6 +84,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       callTimeoutMs: settings.callTimeoutMs,
       horizonMs,
       limits: settings.limits,
+      ...{ maxParts: 10, wholeReply: 'file' as const },
       receivedVia: 'telegram',
       authMethods: ['telegram-secret-token'],
       mentionRelay: { kind: 'none' },

@@ -60,6 +60,10 @@ export type Capabilities = {
   readonly limits: { readonly connection?: RateLimit; readonly conversation?: RateLimit }
   /** Where machines may answer machines: what is beyond these gets no answer, and the operator is told once per window. */
   readonly replyLimits?: readonly ReplyLimit[]
+  /** Into how many messages one reply is split at most, unless the operator says otherwise; as many as it takes where it is left out. */
+  readonly maxParts?: number
+  /** How the rest of a longer one is given: a file beside the words, or a link in them. Nothing where it is left out. */
+  readonly wholeReply?: 'file' | 'link'
   /** The values this channel writes into received_via and auth_method. */
   readonly receivedVia: string
   readonly authMethods: readonly string[]

@@ -9,6 +9,7 @@ import { amendmentEnvelope, assistantEnvelope, participantIn, userEnvelope } fro
 import { endsPause } from '../sessions/signal-store.ts'
 import type { ReleaseCause, TurnEnd, WaitingSignal } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
+import { keepWholeReply } from './files/whole-reply.ts'
 import { type MentionScene, mentionable } from './mention-policy.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { naturalEnd } from './run-end.ts'
@@ -251,6 +252,8 @@ export function render(
     orderKey: lane.conversationId,
     to: lane.replyTo,
     live: ready.live,
+    maxParts: at.replyParts,
+    keepWhole: (text: string, place: number) => keepWholeReply(deps, ready, text, place),
   }
   return renderCalls(context, outgoing)
 }

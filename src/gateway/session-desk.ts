@@ -87,7 +87,8 @@ async function spokenIn(deps: GatewayDeps, place: SessionPlace, text: string): P
     status: 'completed',
     parts: [textPart(text)],
   }
-  const context = { adapter: at.adapter, newId: deps.newId, origin: turnId, orderKey: place.conversationId }
+  const own = { adapter: at.adapter, maxParts: at.replyParts }
+  const context = { ...own, newId: deps.newId, origin: turnId, orderKey: place.conversationId }
   const calls = await renderCalls({ ...context, to: place.replyTo }, [{ reply: response, purpose: 'reply' }])
   return { turnId, traceId: newTraceId(deps), envelope: spokenLine(deps, place, at, response, turnId), response, calls }
 }

@@ -10,9 +10,11 @@ import {
   type QueuedCall,
   type RenderedCall,
   recipientLane,
+  textOf,
   textPart,
 } from '../contract/index.ts'
 import { markQuestions } from './ask-calls.ts'
+import { cutReply, type KeepWhole } from './cut-reply.ts'
 
 export type Outgoing = {
   readonly reply: NormalizedResponse
@@ -32,6 +34,10 @@ export type EnqueueContext = {
   readonly to: JsonObject
   /** The live message of the turn: the answer, the apology or the notice finishes it. */
   readonly live?: LiveEnd | undefined
+  /** Into how many messages a reply is split at most; without it: as its channel has it. */
+  readonly maxParts?: number | undefined
+  /** Keeps all of a reply that is cut. */
+  readonly keepWhole?: KeepWhole
 }
 
 /** A live message, whatever became of it, when its turn ends. */
@@ -52,9 +58,9 @@ export async function renderCalls(
   // Ordinal 0 is the live message.
   const first = live === undefined ? 0 : 1
   const rendered: Omit<QueuedCall, 'id' | 'ordinal' | 'clientId' | 'notBefore' | 'expiresAt'>[] = []
-  for (const { purpose, ...said } of outgoing) {
+  for (const [place, { purpose, ...said }] of outgoing.entries()) {
     const finishes = purpose === 'message' ? undefined : live?.clientId
-    const calls = await expand(context, renderAsking(context, said, finishes !== undefined))
+    const calls = await expand(context, await renderBounded(context, said, finishes !== undefined, place))
     for (const [part, { call, primary, orderKey, question }] of calls.entries())
       rendered.push({
         ...{ call, primary: primary && purpose === 'reply', purpose },
@@ -71,6 +77,30 @@ export async function renderCalls(
     }),
   )
   return [...calls, ...saidAgain(context, calls)]
+}
+
+/** However long a reply is, it becomes no more messages than a person would want to receive. */
+async function renderBounded(
+  context: EnqueueContext,
+  said: Omit<Outgoing, 'purpose'>,
+  hasLive: boolean,
+  place: number,
+): Promise<readonly RenderedCall[]> {
+  const calls = renderAsking(context, said, hasLive)
+  const { appends, maxParts: usual } = context.adapter.capabilities
+  const maxParts = context.maxParts ?? usual
+  if (maxParts === undefined || calls.length <= maxParts || appends === true) return calls
+  const cut = (reply: NormalizedResponse): Promise<NormalizedResponse> =>
+    cutReply(reply, {
+      ...{ maxParts, count: calls.length },
+      render: (shorter) => render(context, { ...said, reply: shorter }, hasLive),
+      whole: async () => context.keepWhole?.(textOf(said.reply.parts), place),
+    })
+  const reply = await cut(said.reply)
+  const { unasked } = said
+  // What is left of it once its question is decided is as long as it was.
+  const shorter = unasked === undefined ? {} : { unasked: { ...unasked, reply: await cut(unasked.reply) } }
+  return renderAsking(context, { ...said, reply, ...shorter }, hasLive)
 }
 
 function renderAsking(
