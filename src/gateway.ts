@@ -17,6 +17,7 @@ import {
   type RejectReason,
   type WatchResult,
 } from './contract/index.ts'
+import { createArrivalLimits } from './gateway/arrival-limits.ts'
 import { type Entry, enter } from './gateway/arrivals/entry.ts'
 import type { GatewayConnection, GatewayDeps, People } from './gateway/deps.ts'
 import type { SuspectShare } from './gateway/isolation.ts'
@@ -35,7 +36,8 @@ import { isStandstill, type SlotUse } from './vitals/slot-use.ts'
 
 export type Gateway = {
   readonly connections: readonly GatewayConnection[]
-  readonly receive: (at: GatewayConnection, arrival: RawArrival) => Promise<Received>
+  /** `isPulled`: the gateway fetched it itself. */
+  readonly receive: (at: GatewayConnection, arrival: RawArrival, isPulled?: boolean) => Promise<Received>
   /** The same in pieces, for channels that answer their own requests. */
   readonly enter: (traceparent: string | undefined) => Entry
   readonly take: (
@@ -87,6 +89,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const shares = slotShares(deps.turnPolicy, { agents: deps.agents.size, connections: deps.connections.length })
   const slots = createSlots(deps.turnPolicy.slots, shares, deps.monotonicMs)
   const rounds = new Map<PumpName, number>()
+  const receiving = { ...deps, arrivals: createArrivalLimits(deps) }
   const onRound = (pump: PumpName) => () => void rounds.set(pump, deps.monotonicMs())
   const ageOf = (pump: PumpName): number | null => {
     const at = rounds.get(pump)
@@ -94,9 +97,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
   }
   return {
     connections: deps.connections,
-    receive: (at, arrival) => receive(deps, at, arrival),
+    receive: (at, arrival, isPulled) => receive(receiving, at, arrival, isPulled),
     enter: (traceparent) => enter(deps, traceparent),
-    take: (at, messages, entry) => take(deps, at, messages, entry),
+    take: (at, messages, entry) => take(receiving, at, messages, entry),
     turnAway: (at, reason, entry) => turnAway(deps, at, reason, entry),
     watch: (inboxId, timeoutMs) => watch(deps, inboxId, timeoutMs),
     runs: deps.runs,

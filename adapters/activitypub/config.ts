@@ -130,7 +130,7 @@ export function capabilitiesOf(callTimeoutMs: number, readsParents: boolean): Ca
     horizonMs: 7 * 24 * hours,
     // For each server that we write to.
     limits: { conversation: { count: 5, perMs: 1000 } },
-    ...{ maxParts: 15, wholeReply: 'link' },
+    ...{ maxParts: 15, wholeReply: 'link', redelivers: true },
     // mail 3.9: nobody is answered without end, least of all by a machine.
     replyLimits: [
       { per: 'thread', count: 10, perMs: hours },

@@ -7,6 +7,7 @@ import {
   type ConnectionOptions,
   checkedSettings,
   connectionConfig,
+  createPace,
   defineAdapter,
   GatewayError,
   type GuardedFetch,
@@ -37,7 +38,6 @@ import { createGate } from './gate/open-gate.ts'
 import { createBlocks } from './manners/blocks.ts'
 import type { Manners } from './manners/manners.ts'
 import { createMayWrite } from './manners/may-write.ts'
-import { createPace } from './manners/pace.ts'
 import { normalizeActivity } from './normalize/activity.ts'
 import type { Home } from './normalize/scene.ts'
 import { createOperations } from './operate/index.ts'

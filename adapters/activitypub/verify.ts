@@ -1,6 +1,7 @@
 // Hop 2: the gate with this connection's manners before it, and what the channel knows about whoever came through it.
 import {
   type KeptFacts,
+  type Pace,
   type RawArrival,
   type Records,
   registrableDomain,
@@ -11,7 +12,6 @@ import { type KeptDeps, keptActivity } from './gate/kept-activity.ts'
 import { type Gate, type GateDeps, verdictOf } from './gate/open-gate.ts'
 import { type PassedOn, passedOn } from './gate/passed-on.ts'
 import type { MayWrite } from './manners/may-write.ts'
-import type { Pace } from './manners/pace.ts'
 import { agentsNamed } from './normalize/audience.ts'
 import type { Home } from './normalize/scene.ts'
 import type { Remote } from './remote/remote.ts'

@@ -170,6 +170,7 @@ function capabilitiesOf(
     horizonMs,
     limits: settings.limits,
     replyLimits,
+    redelivers: true,
     receivedVia: 'email',
     authMethods: ['email-dmarc', 'email-dkim', 'email-loopback', 'email-link'],
     mentionRelay: { kind: 'recipient-field', fields: ['to', 'cc'] },

@@ -10,6 +10,7 @@ import { createLiveStore } from '../storage/live-store.ts'
 import { createOutboxStore } from '../storage/outbox-store.ts'
 import { createPairingStore, type PeopleOptions } from '../storage/pairing-store.ts'
 import { createPendingActionStore } from '../storage/pending-action-store.ts'
+import { createPeople } from '../storage/people-reader.ts'
 import { createPrincipalStore } from '../storage/principal-store.ts'
 import { createReceiptStore } from '../storage/receipt-store.ts'
 import { createReplyLimitStore } from '../storage/reply-limit-store.ts'
@@ -46,6 +47,7 @@ export function createStores(
       pairings: createPairingStore(database, { tenant, newId }),
       grants: createGrantStore(database, { tenant, newId }),
       principals: createPrincipalStore(database, tenant),
+      isAdmitted: (connection, subject) => createPeople(database, { tenant, connection }).isAdmitted(subject),
     },
     ...createDueStore(database, tenant),
   }

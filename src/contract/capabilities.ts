@@ -64,6 +64,11 @@ export type Capabilities = {
   readonly maxParts?: number
   /** How the rest of a longer one is given: a file beside the words, or a link in them. Nothing where it is left out. */
   readonly wholeReply?: 'file' | 'link'
+  /**
+   * Whoever is told to come later comes again by themselves, and keeps nothing else waiting. Where it is left out the platform delivers
+   * in order, tries only a few times or turns itself off: what is too much is acknowledged and dropped.
+   */
+  readonly redelivers?: boolean
   /** The values this channel writes into received_via and auth_method. */
   readonly receivedVia: string
   readonly authMethods: readonly string[]

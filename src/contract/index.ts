@@ -138,6 +138,7 @@ export type {
   TurnedAwayFacts,
   Verdict,
 } from './outcomes.ts'
+export { createPace, type Pace } from './pace.ts'
 export type { Page } from './page.ts'
 export type { AttachmentRef, BytesRef, KnownPart, Part } from './parts.ts'
 export {

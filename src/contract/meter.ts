@@ -1,6 +1,6 @@
 // What the hops tell whoever counts. Labels are connections and codes; never a subject, an id or text.
 
-/** Hops 2-4. `failed` and `later`: not stored and not acknowledged, the platform will deliver again. */
+/** Hops 2-4. `failed` and `later`: not stored and not acknowledged, the platform will deliver again. `limited`: more than strangers may send. */
 export type ArrivalOutcome =
   | 'accepted'
   | 'duplicate'
@@ -12,6 +12,7 @@ export type ArrivalOutcome =
   | 'handshake'
   | 'failed'
   | 'later'
+  | 'limited'
 
 /** Hops 5-7. `again`: given back to its lane, to be tried later; `fenced`: somebody else had taken over. */
 export type TurnOutcome = 'replied' | 'silent' | 'dead' | 'again' | 'split' | 'fenced'

@@ -4,6 +4,7 @@ import {
   type IdentityEvidence,
   type JsonObject,
   type NormalizedMessage,
+  nothingStored,
   type OpenPairing,
   type StoredGrant,
   senderGroup,
@@ -110,6 +111,18 @@ export async function admit(
       return { ...ground, kind: 'admitted', principal: person.id, subject: person.id, speaker }
     }
   }
+}
+
+/** Whether the configuration admits a sender by name, whatever is stored about them. An open door names nobody. */
+export async function acceptedRule(
+  deps: Pick<AdmissionDeps, 'access' | 'agents'>,
+  at: GatewayConnection,
+  { sender, recipient, received_at: receivedAt }: NormalizedMessage,
+  agent: string,
+): Promise<boolean> {
+  const place = { connection: at.key, agent, rule: at.access, own: deps.agents.get(agent)?.access }
+  const decision = await deps.access.decide(sender, { ...place, recipient, receivedAt, stored: nothingStored })
+  return decision.kind === 'admitted' && decision.rule !== 'public'
 }
 
 async function resolvePerson(

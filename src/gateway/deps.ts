@@ -110,6 +110,8 @@ export type People = {
   readonly pairings: PairingStore
   readonly grants: GrantStore
   readonly principals: PrincipalStore
+  /** An operator admitted them on the connection, or they were answered there before. */
+  readonly isAdmitted: (connection: string, subject: string) => Promise<boolean>
 }
 
 export type GatewayDeps = {

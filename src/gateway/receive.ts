@@ -8,6 +8,8 @@ import {
   type RejectReason,
   type TransportAnswer,
 } from '../contract/index.ts'
+import { isWatched } from './admissions.ts'
+import { type ArrivalLimits, tooManyMessages } from './arrival-limits.ts'
 import { type Entry, enter } from './arrivals/entry.ts'
 import { keepTurnedAway, keepUnreadable, type Unreadable } from './arrivals/keep-remains.ts'
 import { storeArrivals } from './arrivals/store-arrivals.ts'
@@ -18,6 +20,14 @@ export type Received =
   /** `trace`: what whoever was turned away can ask by. */
   | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly challenge?: string; readonly trace: string }
   | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
+  /** More than strangers may send at once. `isDropped`: it was acknowledged, since its platform would hold up or stop the others. */
+  | {
+      readonly kind: 'limited'
+      readonly reason: string
+      readonly seconds: number
+      readonly isDropped: boolean
+      readonly trace: string
+    }
   /** Nothing was kept: it has to come again. */
   | { readonly kind: 'later'; readonly reason: string; readonly trace: string }
   /** Kept as ignored, with why; coming again would change nothing. */
@@ -35,19 +45,31 @@ export type Received =
     }
   | { readonly kind: 'stored'; readonly acceptances: readonly Acceptance[] }
 
-export async function receive(deps: GatewayDeps, at: GatewayConnection, arrival: RawArrival): Promise<Received> {
+export type ReceiveDeps = GatewayDeps & { readonly arrivals: ArrivalLimits }
+
+/** `isPulled`: we fetched it ourselves, and nobody can be told to bring it later. */
+export async function receive(
+  deps: ReceiveDeps,
+  at: GatewayConnection,
+  arrival: RawArrival,
+  isPulled = false,
+): Promise<Received> {
   const entry = enter(deps, arrival.headers['traceparent'])
-  return observed(deps, at, entry, () => judge(deps, at, arrival, entry))
+  return observed(deps, at, entry, () => judge(deps, at, arrival, { entry, isPulled }))
 }
 
 /** Hop 4 for channels that answer their own requests: the adapter has verified and read what is taken here. */
 export function take(
-  deps: GatewayDeps,
+  deps: ReceiveDeps,
   at: GatewayConnection,
   messages: readonly ArrivedMessage[],
   entry: Entry,
 ): Promise<readonly Acceptance[]> {
   return observed(deps, at, entry, async () => {
+    if ((await deps.arrivals.ask(at, messages)) !== undefined) {
+      deps.meter.arrived(at.key, 'limited', tooManyMessages)
+      return [{ kind: 'refused', reason: tooManyMessages }]
+    }
     const claimed = await claimFiles(deps, at, messages)
     if (claimed.kind !== 'claimed') return [{ kind: 'refused', reason: claimed.code }]
     return storeArrivals(deps, at, claimed.arrivals, entry)
@@ -71,7 +93,12 @@ async function observed<T>(deps: GatewayDeps, at: GatewayConnection, entry: Entr
   }
 }
 
-async function judge(deps: GatewayDeps, at: GatewayConnection, arrival: RawArrival, entry: Entry): Promise<Received> {
+async function judge(
+  deps: ReceiveDeps,
+  at: GatewayConnection,
+  arrival: RawArrival,
+  { entry, isPulled }: { readonly entry: Entry; readonly isPulled: boolean },
+): Promise<Received> {
   const reception = await at.adapter.receive(arrival, at.connection)
   switch (reception.kind) {
     case 'rejected':
@@ -95,8 +122,28 @@ async function judge(deps: GatewayDeps, at: GatewayConnection, arrival: RawArriv
       return { kind: 'unreadable', reason, ...(remedy === undefined ? {} : { remedy }), acceptances: [acceptance] }
     }
     case 'read':
-      return takeIn(deps, at, arrival, { arrivals: reception.arrivals, entry })
+      return (
+        (await limited(deps, at, reception.arrivals, { entry, isPulled })) ??
+        takeIn(deps, at, arrival, { arrivals: reception.arrivals, entry })
+      )
   }
+}
+
+/** Undefined: it is taken. */
+async function limited(
+  deps: ReceiveDeps,
+  at: GatewayConnection,
+  arrivals: readonly Arrived[],
+  { entry, isPulled }: { readonly entry: Entry; readonly isPulled: boolean },
+): Promise<Received | undefined> {
+  const mayComeLater = at.adapter.capabilities.redelivers === true || isWatched(at)
+  // What comes again by itself waits where it is fetched from: it is fetched no faster than it is taken.
+  if (isPulled && mayComeLater) return undefined
+  const messages = arrivals.filter((each) => each.kind === 'message')
+  const seconds = await deps.arrivals.ask(at, messages)
+  if (seconds === undefined) return undefined
+  deps.meter.arrived(at.key, 'limited', tooManyMessages)
+  return { kind: 'limited', reason: tooManyMessages, seconds, isDropped: !mayComeLater, trace: entry.trace }
 }
 
 /** What refers to files that are not the sender's is not taken, and nothing of it is kept. */

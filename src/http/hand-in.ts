@@ -5,6 +5,7 @@ import type { GatewayConnection } from '../gateway/deps.ts'
 import type { Received } from '../gateway/receive.ts'
 import type { AppDeps } from './deps.ts'
 import { receiveArrival } from './hook.ts'
+import { hookAnswer } from './status.ts'
 
 /** The gateway has written down what failed; whoever called is told to come again, unless that could never help. */
 export async function handIn(
@@ -27,6 +28,10 @@ function answerOf(received: Received): ListenAnswer {
     case 'handshake':
       // Whoever handed it in may have somebody to answer it to.
       return { kind: 'rejected', reason: 'malformed_request', answer: received.answer }
+    case 'limited': {
+      const { reason, trace } = received
+      return { kind: 'later', reason, trace, answer: hookAnswer(received) }
+    }
     case 'rejected':
     case 'later':
       return { kind: received.kind, reason: received.reason, trace: received.trace }

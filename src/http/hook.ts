@@ -34,7 +34,7 @@ export async function receiveArrival(
   arrival: RawArrival,
 ): Promise<Received> {
   const received = await deps.gateway.receive(at, arrival)
-  if (received.kind === 'rejected') {
+  if (received.kind === 'rejected' || received.kind === 'limited') {
     const { reason, trace } = received
     const { receivedAt, isLoopback, bytes } = arrival
     const rejection = { at: receivedAt, connection: at.key, isLocal: isLoopback, bytes: bytes.byteLength }

@@ -129,6 +129,10 @@ export function hookAnswer(received: Received): TransportAnswer {
       const later = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
       return { ...answer, headers: { ...answer.headers, ...why, ...later } }
     }
+    case 'limited':
+      return received.isDropped
+        ? json(200, { ok: true, outcomes: ['limited'], reason: received.reason })
+        : limited(received.seconds, {})
     case 'later': {
       const remedy = 'it cannot be judged right now; send the same again in a while'
       const answer = problemAnswer(503, { code: received.reason, remedy, trace: received.trace })

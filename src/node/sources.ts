@@ -17,7 +17,7 @@ export function createNodeSources({ gateway, deps, sources }: Assembled): NodeSo
       running ??= runSources({
         ...deps,
         sources,
-        receive: gateway.receive,
+        receive: (at, arrival) => gateway.receive(at, arrival, true),
         answerOf: arrivalAnswer,
         refusal: (error) => failureAnswer(error.code, error.message),
       })

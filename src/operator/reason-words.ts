@@ -18,6 +18,8 @@ const words: Readonly<Record<string, string>> = {
   spoofed_sender: 'the domain that it claims to be from disowns it',
   too_many_recipients: 'it names more recipients than are taken at once',
   // Hop 4: at the door.
+  too_many_messages:
+    'strangers had sent as many messages to this connection as they may at once; nothing of it was kept',
   stale: 'it was older than this channel accepts when it arrived',
   unstorable: 'the database cannot hold what it says; only its receipt is kept',
   empty_message: 'it says nothing: no text, no file',

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import type { StrangerSettings } from '../../src/contract/index.ts'
+import { hookAnswer } from '../../src/http/status.ts'
 import { sweepOnce } from '../../src/inbound/retention.ts'
 import { statement } from '../../src/storage/database.ts'
 import { createSweepStore } from '../../src/storage/sweep-store.ts'
@@ -118,5 +119,66 @@ describeOnDatabase('strangers', (database) => {
     expect(vendor.messages).toHaveLength(2)
     const { lines } = await gateway.deps.audit.list({ action: 'reply.limit' }, { limit: 10 })
     expect(lines).toMatchObject([{ rule: 'notices 2 in 3600 s, shared by strangers' }])
+  })
+
+  test('who flood a connection are told to come later or dropped; admitted people and people answered before go on', async () => {
+    const gateway = start({
+      ...{ messages: { count: 10, perMs: 60_000 }, messagesPerSender: { count: 3, perMs: 60_000 } },
+      pairings: 2,
+    })
+    const taken = async (id: string, from: string) =>
+      (await gateway.deliver({ id, from, conversation: `${from}-${id}`, text: 'hello there' })).kind
+    const eve = await Promise.all([1, 2, 3, 4, 5].map((at) => taken(`e${at}`, 'eve')))
+    expect(eve.filter((kind) => kind === 'limited')).toHaveLength(2)
+    const crowd: string[] = []
+    for (let at = 0; at < 40; at += 1) crowd.push(await taken(`c${at}`, `c${at}`))
+    expect(crowd.filter((kind) => kind === 'stored')).toHaveLength(7)
+    // By the allow list, and by a grant that was made meanwhile.
+    for (let at = 0; at < 8; at += 1) expect(await taken(`a${at}`, 'ada')).toBe('stored')
+    expect(await taken('b0', 'bob')).toBe('limited')
+    await gateway.deps.people.grants.add({
+      ...{ subject: 'loopback:cid', effect: 'allow', role: null, connection: null, agent: null, workspaceId: null },
+      ...{ expiresInMs: null, createdBy: 'operator:test' },
+    })
+    for (let at = 0; at < 8; at += 1) expect(await taken(`g${at}`, 'cid')).toBe('stored')
+    await settleUntil(gateway, isDone)
+    await gateway.settle()
+    expect(await fate()).toMatchObject({ answered: 16 })
+    expect(gateway.logged.filter(({ event }) => event === 'arrivals_limited')).toHaveLength(1)
+    // Nothing is kept of what was too much.
+    expect(Object.values(await fate()).reduce((sum, n) => sum + n, 0)).toBe(3 + 7 + 16)
+  })
+
+  test('by mail and by HTTP are told when to come again, and their sender keeps what they sent', async () => {
+    const strangers = { messages: { count: 2, perMs: 60_000 } } as const
+    const scene = await openMailScene(database(), { settings: { access: { mode: 'pairing' }, strangers } })
+    try {
+      const to = `demo@${localDomain}`
+      const write = (from: string) => {
+        const head = [`Message-ID: <${from}>`, `Date: ${new Date().toUTCString()}`]
+        return scene.send(draftMail({ from: `<${from}>`, to, head, body: 'Hello.' }), { from, to: [to] })
+      }
+      const answers: string[] = []
+      for (const at of [1, 2, 3]) answers.push(await write(`p${at}@people.example`))
+      expect(answers.map((answer) => answer.slice(0, 3))).toEqual(['250', '250', '451'])
+    } finally {
+      await scene.close()
+    }
+    const answer = hookAnswer({
+      kind: 'limited',
+      reason: 'too_many_messages',
+      seconds: 7,
+      isDropped: false,
+      trace: 't',
+    })
+    expect([answer.status, answer.headers?.['retry-after']]).toEqual([429, '7'])
+    const dropped = hookAnswer({
+      kind: 'limited',
+      reason: 'too_many_messages',
+      seconds: 7,
+      isDropped: true,
+      trace: 't',
+    })
+    expect(dropped.status).toBe(200)
   })
 })

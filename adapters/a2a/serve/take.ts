@@ -170,6 +170,7 @@ function refused(reason: string): Fault {
   if (reason === 'task_over')
     return fault('unsupported_operation', 'the task is over; send a message without taskId to begin another')
   if (reason === 'id_taken') return reusedId()
+  if (reason === 'too_many_messages') return fault('unavailable', 'too many messages at once; try again in a minute')
   if (reason.startsWith('SU_'))
     return invalidParams([
       { field: 'message.parts', description: `refer to a file that is not yours to send (${reason})` },

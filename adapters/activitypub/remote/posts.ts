@@ -1,7 +1,7 @@
 // One post of somebody's, as its own server shows it. For who it is from it is asked before anything is believed, so it is
 // bounded: 256 KiB, 10 seconds, so many of one server, half of them for one that speaks of it, and what was not there is not asked
 // for again within five minutes.
-import type { Pace } from '../manners/pace.ts'
+import type { Pace } from '../../../src/contract/index.ts'
 import type { RemoteCache } from './cache.ts'
 import type { FetchDocument } from './fetch-document.ts'
 import type { Fields } from './fields.ts'

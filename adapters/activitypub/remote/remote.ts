@@ -1,6 +1,5 @@
 // Others as their own servers describe them: actors, keys, handles, posts. Every address is judged before it is asked.
-import type { GuardedFetch, Notes } from '../../../src/contract/index.ts'
-import { createPace } from '../manners/pace.ts'
+import { createPace, type GuardedFetch, type Notes } from '../../../src/contract/index.ts'
 import type { RemoteActor } from '../wire/actor.ts'
 import { createActors, singly } from './actors.ts'
 import { createRemoteCache } from './cache.ts'

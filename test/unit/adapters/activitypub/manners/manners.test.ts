@@ -1,7 +1,7 @@
 // Whom a rule of the operator is about, and how much one server may send.
 import { describe, expect, test } from 'vitest'
 import { isListed } from '../../../../../adapters/activitypub/manners/manners.ts'
-import { createPace } from '../../../../../adapters/activitypub/manners/pace.ts'
+import { createPace } from '../../../../../src/contract/index.ts'
 
 const mallory = 'https://sub.bad.example/users/mallory'
 

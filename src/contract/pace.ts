@@ -1,7 +1,6 @@
-// How much one server may send at once, counted by this process: what is beyond it is told to come later, before anybody is asked
-// about its signature (mail 2.4, step 6). Only what was proven counts: nobody uses up what is somebody else's by naming them.
-
-export type PaceLimit = { readonly count: number; readonly perMs: number }
+// How much one sender, server or connection may send at once, counted by this process: what is beyond it is told to come later (mail
+// 2.4, step 6). Only what was proven counts: nobody uses up what is somebody else's by naming them.
+import type { RateLimit } from './capabilities.ts'
 
 export interface Pace {
   /** Undefined: it may come in. Else the seconds after which it may be tried again. Counts nothing. */
@@ -16,7 +15,7 @@ const maxHosts = 10_000
 /** Two halves of a window are counted; the older fades as the newer grows. */
 type Count = { start: number; now: number; before: number }
 
-export function createPace(now: () => number, { count, perMs }: PaceLimit): Pace {
+export function createPace(now: () => number, { count, perMs }: RateLimit): Pace {
   const hosts = new Map<string, Count>()
   const secondsFor = ({ now: taken, before }: Count, start: number): number | undefined => {
     const share = 1 - (now() - start) / perMs
