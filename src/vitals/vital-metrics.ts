@@ -48,6 +48,7 @@ function standing(signs: readonly VitalSign[], connections: readonly string[]): 
       counted('send_lane', laneStates),
     ),
     gauge('parley_suspects', 'Turns on which a process died, until they end.', summed(byConnection('suspect'))),
+    gauge('parley_pairings', 'Strangers who wait to be let in.', summed(byConnection('pairing'))),
     gauge('parley_timers_overdue', 'Timers that should have fired, 10000 at most.', summed(timers)),
   ]
 }

@@ -2,7 +2,17 @@
 
 /** One count. Ages are the database's; absent where there is none. */
 export type VitalSign = {
-  readonly kind: 'message' | 'call' | 'lane' | 'send_lane' | 'timer' | 'drift' | 'retention' | 'suspect' | 'death'
+  readonly kind:
+    | 'message'
+    | 'call'
+    | 'lane'
+    | 'send_lane'
+    | 'timer'
+    | 'drift'
+    | 'retention'
+    | 'suspect'
+    | 'death'
+    | 'pairing'
   readonly connection: string
   readonly state: string
   readonly reason: string

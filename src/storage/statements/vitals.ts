@@ -40,6 +40,9 @@ union all
 select 'suspect', connection, 'turn', '', count(*), 0, null, null
 from turns where tenant = $1 and deaths <> '{}' and state = 'running' group by connection
 union all
+select 'pairing', connection, 'pending', '', count(*), 0, null, null
+from pairings where tenant = $1 and status = 'pending' group by connection
+union all
 select 'timer', '', 'overdue', '', count(*), 0, ${ageMs('min(due_at)')}, null
 from (select due_at from timers where tenant = $1 and fired_at is null and due_at <= now() order by due_at limit 10000) overdue
 union all
