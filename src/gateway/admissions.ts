@@ -66,7 +66,10 @@ export async function admitOrHold(
   { agent, conversationId }: Pick<Waiting, 'agent' | 'conversationId'>,
 ): Promise<Admission> {
   const admission = await admit(deps, at, row, agent)
-  if (conversationId === undefined || admission.kind !== 'held' || admission.pairing !== null) return admission
+  // Also who lost a race for the last place just now, which looks as if they had been told something.
+  const isLate = admission.kind === 'refused' && admission.reason === 'not_paired' && row.access.told > 0
+  const wouldWait = admission.kind === 'held' && admission.pairing === null
+  if (conversationId === undefined || !(wouldWait || isLate)) return admission
   const { subject, accessRule, evidence } = admission
   const room = await deps.people.pairings.findRoom({
     ...{ connection: at.key, agent, conversationId, inboxId: row.id, traceId: row.traceId },

@@ -20,10 +20,9 @@ export type AccessPlace = {
 
 /** SQL: JSON that `withAccess` spreads over the messages. A linked subject counts together with the person it is linked to. */
 export function storedAccess({ tenant, connection, conversation, rows }: AccessPlace): string {
-  // A turn that is open has told nobody yet: whoever resumes it must not take itself for somebody who did. One that gave its message
-  // back, because the pairing was decided or the last place taken meanwhile, has told nobody either.
+  // A turn that is open has told nobody yet: whoever resumes it must not take itself for somebody who did.
   const door = `turns t where t.conversation_id = ${conversation} and t.kind = 'door' and t.state not in ('running', 'split')
-      and t.started_at > now() - interval '1 hour' and exists (select 1 from inbox x where x.turn_id = t.id)`
+      and t.started_at > now() - interval '1 hour'`
   return `(select json_build_object(
     'grants', (select coalesce(json_agg(json_build_object('id', g.id, 'subject', g.subject, 'effect', g.effect,
         'role', g.role, 'connection', g.connection, 'agent', g.agent, 'workspaceId', g.workspace_id)), '[]')

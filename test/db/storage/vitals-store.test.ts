@@ -165,6 +165,7 @@ describeOnDatabase('vital signs', (database) => {
       'lanes_due',
       'outbox_open',
       'outbox_settled',
+      'pairings_group_slot',
       'send_lanes_due',
       'tallies_kind_tenant_connection_state_reason_pk',
       'timers_due',
