@@ -20,12 +20,12 @@ import { offerControl } from './node/data-dir-lock.ts'
 import { createEdgeListener } from './node/edge-listener.ts'
 import { headersOf } from './node/headers-of.ts'
 import { createIsolation, type ForkSuspects } from './node/isolation.ts'
-import { isLoopback } from './node/loopback.ts'
 import { createNodeMeter, type NodeMeter } from './node/meter.ts'
 import { openDatabase } from './node/open-database.ts'
 import { openFiles } from './node/open-files.ts'
 import { rawUrlOf } from './node/raw-url-of.ts'
 import { createProbe, nodeReadiness } from './node/readiness.ts'
+import { createSourceOf, incomingOf, looksNear, trustSocketsOf } from './node/request-source.ts'
 import { nodeRuntime } from './node/runtime.ts'
 import { createWaysIn, type WaysIn } from './node/ways-in.ts'
 import { createWorkerPool, type WorkerPool } from './node/worker-pool.ts'
@@ -84,8 +84,9 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const { config } = options
   const admin = await readAdminToken(config.adminToken, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
-  const { listener, open: openDoors } = createEdgeListener()
+  const { listener, open: openDoors } = createEdgeListener(createSourceOf(config))
   const lockServer = createServer(listener)
+  trustSocketsOf(lockServer)
   const opened = await (options.openDatabase ?? openDatabase)({ ...options, lockServer })
   const server = createServer(listener)
   const isolation = createIsolation(options.forkSuspects)
@@ -168,7 +169,8 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
     const app = createApp({
       ...appDeps(options, assembled, opened.database, { meter, rejections: createRejections(), probe }),
       adminToken,
-      isLoopback: () => true,
+      sourceOf: () => 'local',
+      mayOperate: () => true,
     })
     return {
       fetch: async (request) => app.fetch(request),
@@ -200,6 +202,7 @@ function appDeps(
   const vitals = createVitalsStore(database, config.tenant, config.retention)
   const readSigns = cached(signsFreshMs, deps.monotonicMs, () => inTime(signsLateMs, vitals.read()))
   const readiness = nodeReadiness(assembled, { ...signs, database, readSigns })
+  const sourceOf = createSourceOf(config)
   return {
     gateway,
     agents: config.agents,
@@ -225,7 +228,14 @@ function appDeps(
     publicUrl: config.publicUrl,
     readReadiness: () => readReadiness(readiness),
     metrics: { access: config.metrics, readSigns, readProcess: processMetrics(meter, gateway, pool) },
-    isLoopback,
+    sourceOf: (context) => {
+      const incoming = incomingOf(context)
+      return incoming === undefined ? 'remote' : sourceOf(incoming)
+    },
+    mayOperate: (context) => {
+      const incoming = incomingOf(context)
+      return incoming !== undefined && looksNear(incoming)
+    },
     headersOf,
     rawUrlOf,
     now: Date.now,

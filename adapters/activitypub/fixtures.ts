@@ -48,7 +48,7 @@ async function sign(
       signature: `keyId="${signer}#main-key",algorithm="rsa-sha256",headers="(request-target) host date digest",signature="${signature}"`,
     },
     receivedAt: new Date(now).toISOString(),
-    isLoopback: false,
+    from: 'remote',
   }
 }
 

@@ -17,7 +17,7 @@ function sign(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawArriv
     bytes,
     headers: { 'content-type': 'application/json' },
     receivedAt: new Date(now).toISOString(),
-    isLoopback: how.key !== 'wrong',
+    from: how.key === 'wrong' ? 'remote' : 'local',
   }
 }
 
@@ -80,7 +80,7 @@ const [asBearer] = bearer.arrived
 function signWithToken(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawArrival {
   const authorization = how.key === 'wrong' ? `${token.slice(0, -1)}1` : token
   const headers = { 'content-type': 'application/json', authorization }
-  return { bytes, headers, receivedAt: new Date(now).toISOString(), isLoopback: false }
+  return { bytes, headers, receivedAt: new Date(now).toISOString(), from: 'remote' }
 }
 
 /** One token, and a chain that comes with it; what the real desk makes of headers is tested where it is. */

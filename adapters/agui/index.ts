@@ -47,7 +47,7 @@ function createAgui(runLog: RunLog, deps: VerifyDeps): Adapter {
       horizonMs: 24 * 60 * 60 * 1000,
       limits: {},
       receivedVia: 'agui',
-      authMethods: ['agui-session', 'bearer-token', 'bearer-jwt', 'bearer-oauth'],
+      authMethods: ['agui-session', 'agui-guest', 'bearer-token', 'bearer-jwt', 'bearer-oauth'],
       mentionRelay: { kind: 'none' },
       notifiesByName: false,
       takesFileUrls: 'own',

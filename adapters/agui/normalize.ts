@@ -1,7 +1,6 @@
 // Hop 3: a run request to one message. Only the trailing user messages count; our transcript is the history (msg 13.3).
 import {
   type Arrived,
-  type Bearer,
   bearerFacts,
   type Connection,
   formatAddress,
@@ -21,22 +20,24 @@ import { parseBoundedJson } from '../../src/verification/index.ts'
 import { partsOf, unique } from './files.ts'
 import {
   type AguiPayload,
-  localSubject,
+  guestPrefix,
   type Resume,
   type RunRequest,
   runIdSchema,
   runRequestSchema,
+  subjectOf,
   type ToolMessage,
   toolMessageSchema,
   type UserMessage,
   userMessageSchema,
 } from './wire.ts'
 
-/** What is kept of a request says nothing about tokens, and nobody but this machine's own user needs none. */
+/** What is kept of a request says nothing about tokens; this machine's user and its guests need none. */
 export function keptPayload({ bytes }: RawArrival, kept: KeptFacts): AguiPayload | undefined {
   const { subject, caller, agentChain } = kept
-  if (subject !== localSubject) return undefined
-  return { bytes, bearer: undefined, chain: { kind: 'read', caller, agentChain } }
+  const payload: AguiPayload = { bytes, bearer: undefined, chain: { kind: 'read', caller, agentChain } }
+  if (subject === subjectOf(payload)) return payload
+  return subject?.startsWith(guestPrefix) === true ? { ...payload, guest: subject } : undefined
 }
 
 export function normalizeAgui(payload: AguiPayload, arrival: RawArrival, connection: Connection): readonly Arrived[] {
@@ -86,7 +87,7 @@ function arrivedSaying({ payload, request, raw, arrival, connection, chain }: Sc
     message: {
       id,
       thread_id: threadId,
-      sender: senderOf(bearer, arrival, connection),
+      sender: senderOf(payload, arrival, connection),
       recipient: recipientOf(connection),
       parts: [...parts],
       recipient_capabilities: {
@@ -97,7 +98,7 @@ function arrivedSaying({ payload, request, raw, arrival, connection, chain }: Sc
       received_at: arrival.receivedAt,
       raw,
       channel: {
-        ...channelOf(connection, request, { ...said, sender: nameOf(bearer) }),
+        ...channelOf(connection, request, { ...said, sender: nameOf(payload) }),
         ...(caller === undefined ? {} : { caller }),
       },
     },
@@ -108,7 +109,7 @@ function arrivedSaying({ payload, request, raw, arrival, connection, chain }: Sc
     version: '0',
     isSenderChosenId: true,
     deliveryId: runId,
-    subject: bearer?.subject ?? localSubject,
+    subject: subjectOf(payload),
     // Whoever calls picks the id of the thread: it leads back to what is theirs and to nothing else.
     thread: { candidates: [threadId], vouched: false, fresh: threadId },
     replyTo: { threadId, runId },
@@ -125,11 +126,12 @@ function taskOf({ threadId, protocolVersion }: RunRequest, known: string | undef
 }
 
 /** Headers are not kept: a request that named a chain cannot be read again without losing it. */
-function factsOf({ bearer, chain }: AguiPayload, value: unknown): UnreadableArrival['facts'] {
+function factsOf(payload: AguiPayload, value: unknown): UnreadableArrival['facts'] {
+  const { chain } = payload
   const runId = runIdSchema.safeParse(value).data?.runId
   const isChained = chain.kind === 'unreadable' || chain.caller !== undefined
   return {
-    subject: bearer?.subject ?? localSubject,
+    subject: subjectOf(payload),
     ...(runId === undefined ? {} : { deliveryId: runId }),
     ...(isChained ? { isFinal: true } : {}),
   }
@@ -199,14 +201,19 @@ function trailingUserMessages({ messages }: RunRequest): readonly UserMessage[] 
   })
 }
 
-function senderOf(bearer: Bearer | undefined, arrival: RawArrival, connection: Connection): VerifiedSender {
+function senderOf(payload: AguiPayload, arrival: RawArrival, connection: Connection): VerifiedSender {
+  const { bearer, guest } = payload
   const { domain } = connection
   const recipient = recipientOf(connection)
-  const address = formatAddress({ local: nameOf(bearer), domain: `agui.${domain}` })
+  const address = formatAddress({ local: nameOf(payload), domain: `agui.${domain}` })
   if (bearer === undefined) {
-    const method = 'urn:gw:auth:agui-session:v0.1'
-    const bound = { issuer: domain, recipient, issuedAt: arrival.receivedAt }
-    const evidence = mintEvidence({ ...bound, subject: localSubject, method, assurance: 'platform' })
+    const bound = { issuer: domain, recipient, issuedAt: arrival.receivedAt, subject: subjectOf(payload) }
+    if (guest !== undefined) {
+      // What is proven is no more than that the thread was known: the weakest class there is.
+      const evidence = mintEvidence({ ...bound, method: 'urn:gw:auth:agui-guest:v0.1', assurance: 'delegated' })
+      return verifiedSender([evidence], { address, auth_method: 'agui-guest' })
+    }
+    const evidence = mintEvidence({ ...bound, method: 'urn:gw:auth:agui-session:v0.1', assurance: 'platform' })
     return verifiedSender([evidence], { address, auth_method: 'agui-session' })
   }
   const auth_method = `bearer-${bearer.vouched?.kind ?? 'token'}`
@@ -216,8 +223,9 @@ function senderOf(bearer: Bearer | undefined, arrival: RawArrival, connection: C
   return verifiedSender([evidence], { address, auth_method, key_id: bearer.tokenId })
 }
 
-function nameOf(bearer: Bearer | undefined): string {
-  return bearer === undefined ? 'local' : (bearer.name ?? `token-${bearer.tokenId}`)
+function nameOf({ bearer, guest }: Pick<AguiPayload, 'bearer' | 'guest'>): string {
+  if (bearer !== undefined) return bearer.name ?? `token-${bearer.tokenId}`
+  return guest === undefined ? 'local' : 'guest'
 }
 
 function channelOf(

@@ -1,4 +1,4 @@
-// Hop 2: a token is believed from anywhere, its absence on this machine only. The body is not read before that is settled.
+// Hop 2: a token is believed from anywhere; without one there is this machine's user, and guests in threads of their own.
 import {
   type CallerDesk,
   type CallerVerdict,
@@ -7,11 +7,11 @@ import {
   type TaskDesk,
   type Verdict,
 } from '../../src/contract/index.ts'
+import { parseBoundedJson, sha256Hex } from '../../src/verification/index.ts'
 import { passageOf } from './live/interrupts.ts'
-import { type AguiPayload, localSubject } from './wire.ts'
+import { type AguiPayload, guestPrefix, subjectOf, threadIdSchema } from './wire.ts'
 
 const jsonType = /^application\/json(?:\s*;|\s*$)/i
-const localOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 
 export type VerifyDeps = {
   readonly callers: CallerDesk
@@ -28,30 +28,30 @@ export async function verifyAgui(
   const audiences = url === undefined ? [] : [url]
   const from = await callers.identify(arrival.headers, agent, { scope: runScope, audiences })
   if (from.kind === 'rejected') return from
-  if (from.bearer === undefined && !isLocal(arrival)) return stranger(callers, arrival, url)
+  if (from.bearer === undefined && arrival.from === 'remote') return stranger(callers, url)
   // A page can send any other type without asking, so this is a guard and not pedantry.
   if (!jsonType.test(arrival.headers['content-type'] ?? '')) return { kind: 'rejected', reason: 'malformed_request' }
-  const payload = payloadFrom(arrival, from)
+  const guest = from.bearer === undefined && arrival.from === 'guest' ? await guestSubject(arrival.bytes) : undefined
+  const payload = { ...payloadFrom(arrival, from), ...(guest === undefined ? {} : { guest }) }
   const { bytes, headers } = arrival
-  const subject = from.bearer?.subject ?? localSubject
+  const subject = subjectOf(payload)
   const asked = { agent: from.bearer?.agent ?? agent, subject, bytes, accept: headers['accept'] ?? '' }
   const passage = await passageOf(tasks, asked)
   if (passage.kind === 'blocked') return { kind: 'handshake', answer: passage.answer }
   return { kind: 'genuine', payload: passage.kind === 'free' ? payload : { ...payload, goesOnWith: passage.taskId } }
 }
 
-/** Whoever comes from elsewhere is told what to bring; a page that borrows this machine's place is told nothing. */
-function stranger(callers: CallerDesk, { isLoopback }: RawArrival, resource: string | undefined): Verdict<never> {
-  if (isLoopback) return { kind: 'rejected', reason: 'not_allowed_here' }
+function stranger(callers: CallerDesk, resource: string | undefined): Verdict<never> {
   const reason = 'missing_credential'
   const challenge = callers.challenge(reason, resource === undefined ? {} : { resource })
   return { kind: 'rejected', reason, challenge }
 }
 
-/** A web page open on this machine also arrives by loopback; its browser says where the page came from. */
-function isLocal({ isLoopback, headers }: RawArrival): boolean {
-  const origin = headers['origin']
-  return isLoopback && (origin === undefined || localOrigin.test(origin))
+/** Nothing is known of a guest but the thread it names: knowing that name is what leads back to it, and to no other thread. */
+async function guestSubject(bytes: Uint8Array): Promise<string> {
+  const json = parseBoundedJson(bytes)
+  const threadId = json.ok ? threadIdSchema.safeParse(json.value).data?.threadId : undefined
+  return `${guestPrefix}${(await sha256Hex(`guest ${threadId ?? ''}`)).slice(0, 32)}`
 }
 
 function payloadFrom({ bytes }: RawArrival, from: Exclude<CallerVerdict, { kind: 'rejected' }>): AguiPayload {

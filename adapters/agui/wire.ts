@@ -8,8 +8,10 @@ import type {
   RecipientCapabilities,
 } from '../../src/contract/index.ts'
 
-/** Whoever sits at this machine. */
-export const localSubject = 'gw:user/local'
+/** Whoever can open the socket of the data folder. */
+const localSubject = 'gw:user/local'
+/** Callers on a port of this machine, each named after the thread it chose. */
+export const guestPrefix = 'gw:guest/'
 
 const textBlockSchema = z.object({ type: z.literal('text'), text: z.string() })
 const binaryBlockSchema = z.object({
@@ -49,6 +51,9 @@ export const toolMessageSchema = z.object({
 const clientToolSchema = z.looseObject({ name: z.string().min(1), description: z.string().nullish() })
 
 const runId = z.string().trim().min(1).max(256)
+
+/** As much of a request as is needed to name the thread of a guest. */
+export const threadIdSchema = z.looseObject({ threadId: z.string().trim().min(1).max(512) })
 
 /** As much of a request as is needed to name it. */
 export const runIdSchema = z.looseObject({ runId })
@@ -111,10 +116,12 @@ function binaryOf(block: z.infer<typeof mediaBlockSchema> | undefined): ContentB
   }
 }
 
-/** A request whose sender is settled: the holder of a token, or this machine. */
+/** A request whose sender is settled: the holder of a token, a guest, or this machine's user. */
 export type AguiPayload = {
   readonly bytes: Uint8Array
   readonly bearer: Bearer | undefined
+  /** The subject of a guest. */
+  readonly guest?: string
   /** What its headers say about the agents that called before. */
   readonly chain:
     | {
@@ -125,6 +132,10 @@ export type AguiPayload = {
     | { readonly kind: 'unreadable'; readonly remedy: string }
   /** The paused task that the request goes on with. */
   readonly goesOnWith?: string
+}
+
+export function subjectOf({ bearer, guest }: Pick<AguiPayload, 'bearer' | 'guest'>): string {
+  return bearer?.subject ?? guest ?? localSubject
 }
 
 /** The one thing this channel sends: the reply, as the last event of its run. */

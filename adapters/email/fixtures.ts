@@ -52,7 +52,7 @@ async function sign(
     bytes: raw,
     headers: { ...unsigned, [webhookHeaders.signature]: `sha256=${hexOf(mac)}` },
     receivedAt: new Date(now).toISOString(),
-    isLoopback: false,
+    from: 'remote',
   }
 }
 

@@ -87,7 +87,7 @@ async function judge(
   if (
     deps.trustLoopback &&
     mail.way === 'smtp' &&
-    arrival.isLoopback &&
+    arrival.from !== 'remote' &&
     head.from !== undefined &&
     head.faults.length === 0
   )

@@ -35,7 +35,7 @@ async function sign(bytes: Uint8Array, how: SignOptions = {}): Promise<RawArriva
       'x-slack-signature': `v0=${await hmacHex(key, time, bytes)}`,
     },
     receivedAt: new Date(now).toISOString(),
-    isLoopback: false,
+    from: 'remote',
   }
 }
 

@@ -22,7 +22,7 @@ function sign(bytes: Uint8Array, how: { readonly key?: 'wrong' } = {}): RawArriv
     bytes,
     headers: { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': given },
     receivedAt: new Date(now).toISOString(),
-    isLoopback: false,
+    from: 'remote',
   }
 }
 

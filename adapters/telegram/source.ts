@@ -45,7 +45,7 @@ export function pollTelegram(
 
 function arrivalOf(update: unknown, { now, headers }: SourceDeps): RawArrival {
   const bytes = new TextEncoder().encode(JSON.stringify(update))
-  return { bytes, headers, receivedAt: new Date(now()).toISOString(), isLoopback: false }
+  return { bytes, headers, receivedAt: new Date(now()).toISOString(), from: 'remote' }
 }
 
 /** What no waiting cures is thrown. Nothing of the client's error is: it carries the token. */

@@ -6,12 +6,18 @@ import type { NormalizedMessage } from './message.ts'
 import type { Effect, ProtocolSend } from './records.ts'
 import type { TaskClaim } from './tasks.ts'
 
+/**
+ * Where a request came from. `local`: the socket of the data folder, which this machine's user alone can open. `guest`: a port of this
+ * machine, on a gateway that has no other address; it may speak where speaking is public. `remote`: anywhere else, or not known.
+ */
+export type RequestSource = 'local' | 'guest' | 'remote'
+
 /** What came in, before anybody judged it. */
 export type RawArrival = {
   readonly bytes: Uint8Array
   readonly headers: Readonly<Record<string, string>>
   readonly receivedAt: string
-  readonly isLoopback: boolean
+  readonly from: RequestSource
 }
 
 /** What a row knows about an earlier arrival and its body does not say. */

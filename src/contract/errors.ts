@@ -31,6 +31,7 @@ export type ErrorCode =
   | 'unauthorized'
   | 'forbidden'
   | 'bad_request'
+  | 'unsupported_media_type'
   | 'conflict'
   | 'content_erased'
   | 'consent_missing'

@@ -33,6 +33,7 @@ export type {
   OnceClaim,
   PlaceChange,
   RawArrival,
+  RequestSource,
   ThreadClaim,
 } from './arrival.ts'
 export { autonomousSources } from './autonomous-sources.ts'

@@ -34,6 +34,8 @@ export type RejectReason =
   | 'future_timestamp'
   | 'replayed'
   | 'not_allowed_here'
+  /** A web page had a browser send it, and the page is not the gateway's own. */
+  | 'foreign_page'
   | 'malformed_request'
 
 /** Hop 2: whether an arrival is what it claims to be. Nothing else is read before this is `genuine`. */

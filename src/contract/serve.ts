@@ -1,6 +1,6 @@
 // Requests that an adapter answers itself (ruling 33): where they come in, and what it is given with them.
 import type * as z from 'zod'
-import type { ArrivedMessage, RawArrival } from './arrival.ts'
+import type { ArrivedMessage, RawArrival, RequestSource } from './arrival.ts'
 import type { ListenAnswer } from './listen.ts'
 import type { Acceptance, RejectReason } from './outcomes.ts'
 
@@ -42,7 +42,7 @@ export type DescribedRequest = {
 
 /** What an adapter is given with a request that it answers itself. */
 export interface ServeDoor {
-  readonly isLoopback: boolean
+  readonly from: RequestSource
   readonly receivedAt: string
   /** Hop 4 for what the adapter has verified and read: stored in one commit when this resolves. */
   take(messages: readonly ArrivedMessage[]): Promise<readonly Acceptance[]>

@@ -35,6 +35,6 @@ export function arrivalOf(raw: Readonly<Record<string, unknown>>, now: number): 
     bytes: new TextEncoder().encode(text),
     headers: {},
     receivedAt: new Date(now).toISOString(),
-    isLoopback: false,
+    from: 'remote',
   }
 }

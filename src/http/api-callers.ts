@@ -34,7 +34,7 @@ export type CallerVerdict =
   /** Nobody answers the API here. */
   | { readonly kind: 'absent' }
 
-export type CallerRequest = Pick<RawArrival, 'headers' | 'receivedAt' | 'isLoopback'>
+export type CallerRequest = Pick<RawArrival, 'headers' | 'receivedAt' | 'from'>
 
 /** What somebody says through another route than the run route, read as if it had come there. Nothing is stored. */
 export type Introduced =
@@ -82,7 +82,8 @@ async function readBy(
   said: Pick<RawArrival, 'headers' | 'bytes'>,
 ): Promise<Introduced> {
   const rejected = (reason: RejectReason): Introduced => ({ kind: 'rejected', reason, connection: at.key })
-  if (isForeignPage(request.headers)) return rejected('not_allowed_here')
+  // Guests speak on the run route and nowhere else: what is listed, kept or read back belongs to somebody who can be known again.
+  if (request.from === 'guest' && request.headers['authorization'] === undefined) return rejected('missing_credential')
   const reception = await at.adapter.receive({ ...request, ...said }, at.connection)
   if (reception.kind === 'rejected') return { ...reception, connection: at.key }
   if (reception.kind === 'unreadable') return { kind: 'unreadable', reason: reception.reason, remedy: reception.remedy }
@@ -121,18 +122,6 @@ async function admitted(
 }
 
 /** Not the chain of agents: it counts a visit, and asking for a file is none. */
-function headersThatCount({
-  authorization,
-  origin,
-}: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return {
-    'content-type': 'application/json',
-    ...(authorization === undefined ? {} : { authorization }),
-    ...(origin === undefined ? {} : { origin }),
-  }
-}
-
-/** A page elsewhere can make a browser on this machine ask without saying from where; browsers tell it in this header. */
-function isForeignPage({ authorization, ...headers }: Readonly<Record<string, string>>): boolean {
-  return authorization === undefined && headers['sec-fetch-site'] === 'cross-site'
+function headersThatCount({ authorization }: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return { 'content-type': 'application/json', ...(authorization === undefined ? {} : { authorization }) }
 }

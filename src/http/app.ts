@@ -11,6 +11,7 @@ import type { AppDeps } from './deps.ts'
 import { addHealthRoutes } from './health.ts'
 import { addHistoryRoute } from './history.ts'
 import { answerHook, failure, findConnection, receiveArrival } from './hook.ts'
+import { judgedSource, refuseForeignPages } from './judge-page.ts'
 import { addOpenApiRoutes } from './openapi/routes.ts'
 import { addOwnRoutes } from './own-things.ts'
 import { addResourceRoute } from './protected-resource.ts'
@@ -29,9 +30,11 @@ Try: curl -s <this address>/api/v1/agent/run -H 'content-type: application/json'
   -d '{"threadId":"t1","runId":"r1","messages":[{"id":"m1","role":"user","content":"hello"}]}'
 `
 
-export function createApp(deps: AppDeps): Hono {
+export function createApp(given: AppDeps): Hono {
   const app = new Hono()
+  const deps = { ...given, sourceOf: judgedSource(given) }
   if ((deps.corsOrigins ?? []).length > 0) app.use('*', createCors(deps.corsOrigins ?? []))
+  app.use('*', refuseForeignPages(deps))
   const limit = createRateLimit(deps)
   if (limit !== undefined) app.use('/api/v1/*', limit)
   app.post('/hooks/:channel/:connection', async (context) => {
@@ -106,7 +109,7 @@ async function readArrival(deps: AppDeps, context: Context): Promise<RawArrival 
     bytes,
     headers: deps.headersOf?.(context) ?? context.req.header(),
     receivedAt: new Date(deps.now()).toISOString(),
-    isLoopback: deps.isLoopback(context),
+    from: deps.sourceOf(context),
   }
 }
 

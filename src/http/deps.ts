@@ -4,7 +4,7 @@ import type { AgentFacts } from '../agent/agent-facts.ts'
 import type { AssembledFiles } from '../assemble/attachments.ts'
 import type { ApiLimits } from '../config/limits.ts'
 import type { Config } from '../config.ts'
-import type { Log, Meter, Secret } from '../contract/index.ts'
+import type { Log, Meter, RequestSource, Secret } from '../contract/index.ts'
 import type { ReplayReport, ReplayRequest } from '../gateway/replay.ts'
 import type { SessionDesk } from '../gateway/session-desk.ts'
 import type { Gateway } from '../gateway.ts'
@@ -60,9 +60,9 @@ export type AppDeps = {
     /** What this process counted, in the same text format; absent where a process says nothing about the whole. */
     readonly readProcess?: () => Promise<string>
   }
-  /** What the edge knows and a Request does not say: whether the caller sits on this machine. */
-  readonly isLoopback: (context: Context) => boolean
-  /** Whether the operator's routes may be asked from there. Without it: from this machine only. */
+  /** What the edge knows and a Request does not say: where it came from. */
+  readonly sourceOf: (context: Context) => RequestSource
+  /** Whether the operator's routes may be asked from there. Without it: from the local user only. */
   readonly mayOperate?: (context: Context) => boolean
   /** Where the edge can read them cheaper than from the Request. */
   readonly headersOf?: (context: Context) => Readonly<Record<string, string>>

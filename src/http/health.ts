@@ -1,5 +1,5 @@
 // Health for machines: /healthz, /readyz and /metrics. Numbers and names of connections are for whoever may see them:
-// callers on this machine, and callers with an operator's token, which may be one for reading.
+// callers through the socket of the data folder, and callers with an operator's token, which may be one for reading.
 import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import { expose, expositionType } from '../vitals/exposition.ts'
@@ -30,7 +30,7 @@ async function metrics(deps: AppDeps, context: Context): Promise<Response> {
   if (access !== 'public' && !(await mayLook(deps, context))) {
     throw new GatewayError(
       'unauthorized',
-      'scrape from the gateway machine, or send Authorization: Bearer with an operator token (parley tokens create --scope read), or set PARLEY_METRICS=public',
+      'send Authorization: Bearer with an operator token (parley tokens create --scope read), or scrape through the socket in the data folder, or set PARLEY_METRICS=public',
     )
   }
   const connections = deps.gateway.connections.map((each) => each.key)
@@ -41,7 +41,7 @@ async function metrics(deps: AppDeps, context: Context): Promise<Response> {
 }
 
 async function mayLook(deps: AppDeps, context: Context): Promise<boolean> {
-  return deps.isLoopback(context) || holdsOperatorToken(deps, context)
+  return deps.sourceOf(context) === 'local' || holdsOperatorToken(deps, context)
 }
 
 function answer({ status, headers, body }: ReturnType<typeof json>): Response {

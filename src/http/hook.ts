@@ -36,8 +36,8 @@ export async function receiveArrival(
   const received = await deps.gateway.receive(at, arrival)
   if (received.kind === 'rejected' || received.kind === 'limited') {
     const { reason, trace } = received
-    const { receivedAt, isLoopback, bytes } = arrival
-    const rejection = { at: receivedAt, connection: at.key, isLocal: isLoopback, bytes: bytes.byteLength }
+    const { receivedAt, from, bytes } = arrival
+    const rejection = { at: receivedAt, connection: at.key, isLocal: from !== 'remote', bytes: bytes.byteLength }
     deps.rejections.add({ ...rejection, reason, trace })
   }
   return received

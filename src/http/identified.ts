@@ -5,7 +5,7 @@ import type { ApiCaller, CallerRequest, CallerVerdict } from './api-callers.ts'
 import type { AppDeps } from './deps.ts'
 import { hookAnswer, respond } from './status.ts'
 
-type Deps = Pick<AppDeps, 'callers' | 'headersOf' | 'isLoopback' | 'log' | 'newTrace' | 'now' | 'rejections'>
+type Deps = Pick<AppDeps, 'callers' | 'headersOf' | 'sourceOf' | 'log' | 'newTrace' | 'now' | 'rejections'>
 
 export async function identified(deps: Deps, context: Context): Promise<ApiCaller | Response> {
   const verdict = await verdictOn(deps, context)
@@ -25,7 +25,7 @@ const verdictKey = 'api-caller'
 
 /** Asked once per request, however many look at it. */
 export async function verdictOn(
-  deps: Pick<Deps, 'callers' | 'headersOf' | 'isLoopback' | 'now'>,
+  deps: Pick<Deps, 'callers' | 'headersOf' | 'sourceOf' | 'now'>,
   context: Context,
 ): Promise<CallerVerdict> {
   const known = context.get(verdictKey) as CallerVerdict | undefined
@@ -44,7 +44,7 @@ export function turnedAway(
   const trace = deps.newTrace()
   const at = new Date(deps.now()).toISOString()
   deps.log.warn('caller_refused', { trace, reason, connection })
-  deps.rejections.add({ at, connection, isLocal: deps.isLoopback(context), bytes: null, reason, trace })
+  deps.rejections.add({ at, connection, isLocal: deps.sourceOf(context) !== 'remote', bytes: null, reason, trace })
   return respond(hookAnswer({ ...rejected, trace }))
 }
 
@@ -53,10 +53,10 @@ export function noApi(): GatewayError {
   return new GatewayError('not_found', 'see the README for the routes there are')
 }
 
-export function callerRequest(deps: Pick<Deps, 'headersOf' | 'isLoopback' | 'now'>, context: Context): CallerRequest {
+export function callerRequest(deps: Pick<Deps, 'headersOf' | 'sourceOf' | 'now'>, context: Context): CallerRequest {
   return {
     headers: deps.headersOf?.(context) ?? context.req.header(),
-    isLoopback: deps.isLoopback(context),
+    from: deps.sourceOf(context),
     receivedAt: new Date(deps.now()).toISOString(),
   }
 }

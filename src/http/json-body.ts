@@ -11,12 +11,21 @@ export type BodyShape<Schema extends z.ZodType> = {
   readonly remedy: string
 }
 
+const jsonType = /^application\/(?:[\w.-]+\+)?json(?:\s*;|\s*$)/i
+
+/** A page can have a browser send any other type without asking first, so this is a guard and not pedantry. */
+export function isJsonType(contentType: string | undefined): boolean {
+  return jsonType.test(contentType?.trim() ?? '')
+}
+
 export async function jsonBody<Schema extends z.ZodType>(
   context: Context,
   { schema, maxBytes, remedy }: BodyShape<Schema>,
 ): Promise<z.output<Schema>> {
   const bytes = await readBody(context.req.raw, maxBytes)
   if (bytes === undefined) throw new GatewayError('bad_request', `send at most ${maxBytes} bytes`)
+  if (bytes.length > 0 && !isJsonType(context.req.header('content-type')))
+    throw new GatewayError('unsupported_media_type', `send Content-Type: application/json; ${remedy}`)
   let given: unknown
   try {
     given = JSON.parse(new TextDecoder().decode(bytes))

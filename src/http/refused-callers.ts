@@ -5,7 +5,7 @@ import { failureFacts, isGatewayError } from '../contract/index.ts'
 import type { AppDeps } from './deps.ts'
 import { traced } from './status.ts'
 
-type Deps = Pick<AppDeps, 'audit' | 'log' | 'meter' | 'newTrace' | 'now' | 'rejections' | 'isLoopback'>
+type Deps = Pick<AppDeps, 'audit' | 'log' | 'meter' | 'newTrace' | 'now' | 'rejections' | 'sourceOf'>
 
 /** Around the check of the token: an error it threw has been made an answer by now. */
 export async function noteRefusedCallers(deps: Deps, context: Context, next: Next): Promise<void> {
@@ -17,7 +17,7 @@ export async function noteRefusedCallers(deps: Deps, context: Context, next: Nex
   deps.log.warn('caller_refused', { trace, reason })
   deps.rejections.add({
     at: new Date(deps.now()).toISOString(),
-    ...{ trace, reason, connection: 'admin', bytes: null, isLocal: deps.isLoopback(context) },
+    ...{ trace, reason, connection: 'admin', bytes: null, isLocal: deps.sourceOf(context) !== 'remote' },
   })
   const told = await traced(context.res, trace)
   // Headers of an answer that is there already would win over those of the one that takes its place.

@@ -8,9 +8,9 @@ import { handIn } from './hand-in.ts'
 export function serveDoor(deps: AppDeps, at: GatewayConnection, context: Context): ServeDoor {
   const entry = deps.gateway.enter(context.req.header('traceparent'))
   const receivedAt = new Date(deps.now()).toISOString()
-  const isLoopback = deps.isLoopback(context)
+  const from = deps.sourceOf(context)
   return {
-    isLoopback,
+    from,
     receivedAt,
     take: (messages) => deps.gateway.take(at, messages, entry),
     async receive(arrival) {
@@ -21,7 +21,7 @@ export function serveDoor(deps: AppDeps, at: GatewayConnection, context: Context
     turnAway(reason) {
       deps.gateway.turnAway(at, reason, entry)
       const { trace } = entry
-      deps.rejections.add({ at: receivedAt, connection: at.key, isLocal: isLoopback, bytes: 0, reason, trace })
+      deps.rejections.add({ at: receivedAt, connection: at.key, isLocal: from !== 'remote', bytes: 0, reason, trace })
       return trace
     },
     fail(error) {

@@ -11,7 +11,11 @@ import type { Received } from '../gateway/receive.ts'
 import { asProblem, problemAnswer, traceHeader } from './problem.ts'
 
 const rejected: Readonly<Record<RejectReason, { status: number; remedy: string; retryAfterSeconds?: number }>> = {
-  missing_credential: { status: 401, remedy: 'send the credential this connection was configured with' },
+  missing_credential: {
+    status: 401,
+    remedy:
+      'send Authorization: Bearer with a token (parley tokens create --scope run), or ask through the socket in the data folder (curl --unix-socket); for a webhook, the credential this connection was configured with',
+  },
   wrong_credential: { status: 401, remedy: 'compare the credential with the one this connection was configured with' },
   invalid_token: {
     status: 401,
@@ -54,6 +58,10 @@ const rejected: Readonly<Record<RejectReason, { status: number; remedy: string; 
   future_timestamp: { status: 401, remedy: 'check the clock of the sender' },
   replayed: { status: 401, remedy: 'sign every request anew' },
   not_allowed_here: { status: 403, remedy: 'call this from the machine the gateway runs on, or send a token' },
+  foreign_page: {
+    status: 403,
+    remedy: 'a web page elsewhere sent this; send Authorization: Bearer with a token, or open the page of this gateway',
+  },
   malformed_request: { status: 415, remedy: 'send Content-Type: application/json' },
 }
 
@@ -70,6 +78,7 @@ const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSec
   forbidden: { status: 403 },
   not_found: { status: 404 },
   bad_request: { status: 400 },
+  unsupported_media_type: { status: 415 },
   conflict: { status: 409 },
   content_erased: { status: 410 },
   consent_missing: { status: 403 },

@@ -1,6 +1,7 @@
 // The one listener of the Node edge: asks to wait until there is an app, then hands it everything but plain webhooks.
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
+import type { RequestSource } from '../contract/index.ts'
 import { createApp } from '../http/app.ts'
 import type { AppDeps } from '../http/deps.ts'
 import { busyResponse } from './busy.ts'
@@ -14,7 +15,7 @@ export type EdgeListener = {
 
 type Handle = (request: Request, env: object) => Response | Promise<Response>
 
-export function createEdgeListener(): EdgeListener {
+export function createEdgeListener(sourceOf: (incoming: IncomingMessage) => RequestSource): EdgeListener {
   let handle: Handle = busyResponse
   const answer = getRequestListener((request, env) => handle(request, env))
   // It answers every failure itself; its promise only tells when it is done.
@@ -24,7 +25,7 @@ export function createEdgeListener(): EdgeListener {
     listener: (incoming, outgoing) => listen(incoming, outgoing),
     open(deps) {
       handle = createApp(deps).fetch
-      listen = createHookListener(deps, serve)
+      listen = createHookListener({ ...deps, sourceOf }, serve)
     },
   }
 }

@@ -1,15 +1,16 @@
 // Webhooks as Node hands them over, past the app: making a web Request and Response of each costs more than the signature and
 // the JSON together. Only the plain case is taken; whatever is unusual goes to the app, which answers the same.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { TransportAnswer } from '../contract/index.ts'
+import type { RequestSource, TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { AppDeps } from '../http/deps.ts'
 import { answerHook, failure, findConnection } from '../http/hook.ts'
 import { asProblem } from '../http/problem.ts'
 import { joinedHeaders } from './headers-of.ts'
-import { isFromHere } from './loopback.ts'
 
-type HookDeps = Pick<AppDeps, 'gateway' | 'rejections' | 'failpoint' | 'log' | 'maxBodyBytes' | 'newTrace' | 'now'>
+type HookDeps = Pick<AppDeps, 'gateway' | 'rejections' | 'failpoint' | 'log' | 'maxBodyBytes' | 'newTrace' | 'now'> & {
+  readonly sourceOf: (incoming: IncomingMessage) => RequestSource
+}
 
 /** Nothing escaped, nothing asked for behind it: what is read here is what the app's router would read. */
 const hookPath = /^\/hooks\/([\w-]+)\/([\w-]+)$/
@@ -56,8 +57,8 @@ async function take(deps: HookDeps, at: GatewayConnection, exchange: Exchange): 
   const { bytes, headers, incoming, outgoing } = exchange
   try {
     const receivedAt = new Date(deps.now()).toISOString()
-    const isLoopback = isFromHere(incoming, (name) => headers[name])
-    send(outgoing, asProblem(await answerHook(deps, at, { bytes, headers, receivedAt, isLoopback })))
+    const from = deps.sourceOf(incoming)
+    send(outgoing, asProblem(await answerHook(deps, at, { bytes, headers, receivedAt, from })))
   } catch (error) {
     send(outgoing, failure(deps, error))
   }

@@ -24,6 +24,10 @@ const words: Readonly<Record<string, Words>> = {
     why: 'this connection answers callers on its own machine only',
     remedy: 'call it from there, or set up a connection for callers elsewhere',
   },
+  foreign_page: {
+    why: 'a web page that is not ours had a browser send it, without a token',
+    remedy: 'if the page is yours, have it send a token and list its origin in PARLEY_CORS_ORIGINS',
+  },
   malformed_request: { why: 'it is not the kind of request this endpoint takes', remedy: 'send JSON, and say so' },
   invalid_token: {
     why: 'its token is unknown, expired or revoked, or none at all',
@@ -88,10 +92,12 @@ const words: Readonly<Record<string, Words>> = {
   wrong_scope: { why: 'its token is not for that route', remedy: 'use a token whose scopes cover it' },
 }
 
+const places: Readonly<Record<string, string>> = { admin: "the operator's routes", http: 'some route' }
+
 export function tellRejection({ at, connection, reason, isLocal, bytes }: Rejection): Story {
   const { why, remedy } = words[reason] ?? { why: 'it did not prove its origin', remedy: 'look at the reason' }
   const size = bytes === null ? '' : `, ${bytes} bytes`
-  const where = connection === 'admin' ? "the operator's routes" : connection
+  const where = places[connection] ?? connection
   const from = isLocal ? 'from this machine' : 'from elsewhere'
   return {
     fate: 'rejected',

@@ -5,7 +5,7 @@ export type Rejection = {
   readonly at: string
   /** What the answer named it by. */
   readonly trace: string
-  /** A connection as the books name it, or `admin` for the operator's routes. */
+  /** A connection as the books name it, `admin` for the operator's routes, `http` before any route was looked at. */
   readonly connection: string
   readonly reason: string
   /** Whether the caller sat on the gateway's machine. */

@@ -80,7 +80,7 @@ export async function answer(
     replay: (id, wanted) => replay(invocation.deps, createReplayStore(database, config.tenant), id, wanted),
     readReadiness: () => readReadiness(readinessOf(invocation, readSigns)),
     metrics: { access: config.metrics, readSigns },
-    isLoopback: () => false,
+    sourceOf: () => 'remote',
     mayOperate: () => isAdminOn,
     keepOpen,
     now: Date.now,

@@ -164,10 +164,10 @@ function readConfig(): Config {
       ...(settings.heapMegabytes === undefined ? [] : [poisonAgent(settings.toolUrl)]),
     ],
     connections: [
-      ...(settings.wordsUrl === undefined ? [] : [a2a({ agent: 'words' })]),
+      ...(settings.wordsUrl === undefined ? [] : [a2a({ agent: 'words', anonymous: true })]),
       ...(settings.peerUrl === undefined
         ? []
-        : [a2a({ agent: relay }), { channel: 'agui', id: 'demo', agent: relay, settings: {} }]),
+        : [a2a({ agent: relay, anonymous: true }), { channel: 'agui', id: 'demo', agent: relay, settings: {} }]),
       ...(settings.mail === undefined
         ? []
         : [

@@ -85,7 +85,7 @@ export function startA2a(database: Database, options: StartOptions = {}) {
     [a2aChannel],
   )
   const app = createTestApp(gateway, database, {
-    isLoopback: (context) => context.req.header('x-test-elsewhere') === undefined,
+    sourceOf: (context) => (context.req.header('x-test-elsewhere') === undefined ? 'local' : 'remote'),
   })
   const work = putToWork(gateway)
   const request = async (path: string, init: RequestInit = {}, how: Asking = {}): Promise<Response> => {

@@ -123,7 +123,7 @@ export function arrivalOf({ path, bytes, headers }: Post, more: Record<string, s
     bytes,
     headers: { ...headers, ...more, ...pseudo },
     receivedAt: new Date(peerNow).toISOString(),
-    isLoopback: false,
+    from: 'remote',
   }
 }
 

@@ -60,7 +60,7 @@ export function startApi(
   const app = createTestApp(gateway, database, {
     watchMs,
     agents: [...gateway.deps.agents.values()],
-    isLoopback: (context) => context.req.header('x-test-here') === 'yes',
+    sourceOf: (context) => (context.req.header('x-test-here') === 'yes' ? 'local' : 'remote'),
     ...http,
   })
   const work = putToWork(gateway)
@@ -95,7 +95,7 @@ export function startApi(
       return app.request(path, { ...init, headers })
     },
     async operate(method, path, body, token = operatorToken) {
-      const headers = { ...here, authorization: `Bearer ${token}` }
+      const headers = { ...here, authorization: `Bearer ${token}`, 'content-type': 'application/json' }
       const sent = body === undefined ? {} : { body: JSON.stringify(body) }
       return answered(await app.request(path, { method, headers, ...sent }))
     },

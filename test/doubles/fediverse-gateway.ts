@@ -58,7 +58,7 @@ export async function startFediverseGateway(
     { PARLEY_PUBLIC_URL: origin },
   )
   const app = createTestApp(gateway, database, {
-    isLoopback: () => false,
+    sourceOf: () => 'remote',
     maxBodyBytes: 1024 * 1024,
     ...(runtime.now === undefined ? {} : { now: runtime.now }),
   })

@@ -2,8 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bridgeToSocket } from './socket-bridge.ts'
 
 export type GatewayChild = {
+  /** The socket of its data folder, where callers are the local user. */
   readonly url: string
   /** Both streams, in the order they came. */
   readonly output: () => string
@@ -25,9 +27,12 @@ export async function startGatewayChild({ cwd, env, args = [] }: ChildSettings):
   const { child, output, ended } = run({ cwd, env, args: ['start', ...args] })
   const until = Date.now() + startMs
   for (;;) {
-    const url = /Parley is up at (\S+)/.exec(output())?.[1]
-    if (url !== undefined)
+    if (/Parley is up at (\S+)/.test(output())) {
+      const kind = 'DATABASE_URL' in env ? 'control' : 'lock'
+      const { url, close } = await bridgeToSocket(env['PARLEY_DATA_DIR'] ?? '', kind)
+      void ended.then(close)
       return { url, output, isRunning: () => child.exitCode === null, stop: () => stop(child, ended) }
+    }
     if (child.exitCode !== null || Date.now() > until) throw new Error(`the gateway did not come up: ${output()}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }

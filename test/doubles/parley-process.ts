@@ -4,12 +4,16 @@ import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
 import type { TestDatabase } from '../setup/databases.ts'
 import { takeDatabase } from '../setup/pooled-database.ts'
+import { bridgeToSocket } from './socket-bridge.ts'
 
 const checkoutBin = fileURLToPath(new URL('../../bin/parley.js', import.meta.url))
 const startMs = 60_000
 
 export type ParleyProcess = {
+  /** The socket of its data folder, where callers are the local user. */
   readonly url: string
+  /** Its port, where callers are strangers or guests. */
+  readonly tcp: string
   readonly pid: number
   /** What it has printed so far, both streams. */
   readonly output: () => string
@@ -84,7 +88,7 @@ export async function startParley({
   child.stdout.on('data', keep)
   child.stderr.on('data', keep)
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
-  const url = await firstMatch(
+  const tcp = await firstMatch(
     patienceMs,
     () => /is up at (\S+)/.exec(output)?.[1],
     ended,
@@ -93,8 +97,12 @@ export async function startParley({
     child.kill('SIGKILL')
     throw error
   })
+  const kind = 'DATABASE_URL' in { ...server, ...env } ? 'control' : 'lock'
+  const bridge = await bridgeToSocket(dataDir, kind)
+  void ended.then(bridge.close)
+  const { url } = bridge
   return {
-    url,
+    ...{ url, tcp },
     pid: child.pid ?? 0,
     output: () => output,
     ask: (runId, content, threadId = 't1') => ask(url, { runId, content, threadId }),

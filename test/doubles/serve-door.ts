@@ -2,7 +2,7 @@
 import type { ServeDoor } from '../../src/contract/index.ts'
 
 export const idleDoor: ServeDoor = {
-  isLoopback: true,
+  from: 'local',
   receivedAt: '2026-11-17T12:00:00.000Z',
   take: () => Promise.reject(new Error('nothing was to be taken in')),
   receive: async () => ({ kind: 'rejected', reason: 'missing_credential', trace: 'trace' }),

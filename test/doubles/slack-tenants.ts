@@ -49,7 +49,7 @@ export function signed(body: object | string): RawArrival {
       'x-slack-signature': `v0=${hex}`,
     },
     receivedAt: new Date().toISOString(),
-    isLoopback: false,
+    from: 'remote',
   }
 }
 

@@ -54,7 +54,7 @@ export function createTestApp(
       explain({ store: createExplainStore(database, 'default'), agents: ['demo'], rejections }, id, connection),
     readReadiness: () => Promise.reject(new Error('not asked here')),
     metrics: { access: 'off', readSigns: async () => [] },
-    isLoopback: () => true,
+    sourceOf: () => 'local',
     now: Date.now,
     maxBodyBytes: 65_536,
     watchMs: 1_000,

@@ -61,7 +61,7 @@ describeOnDatabase('attention on Telegram', (database) => {
       bytes: new TextEncoder().encode(JSON.stringify({ update_id: 1_000 + id, [kind]: message })),
       headers: { 'x-telegram-bot-api-secret-token': secret },
       receivedAt: new Date().toISOString(),
-      isLoopback: true,
+      from: 'local',
     })
     await gateway.settle()
     return `seen ${id}`

@@ -320,7 +320,7 @@ describeOnDatabase('files', (database) => {
       bytes: new TextEncoder().encode(JSON.stringify({ update_id: 1, message })),
       headers: { 'x-telegram-bot-api-secret-token': settings.webhookSecret },
       receivedAt: new Date().toISOString(),
-      isLoopback: false,
+      from: 'remote',
     })
     await settleUntil(gateway, () => api.sent.length === 1)
     expect(read).toEqual([Buffer.from(png).toString('latin1')])

@@ -22,6 +22,7 @@ const expire = statement(
   'test_expire',
   "update lanes set lease_until = now() - interval '1 ms' where lease_until is not null",
 )
+const operator = { headers: { authorization: 'Bearer admin-token-of-this-test' } }
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 const [here, elsewhere] = ['loopback-client-id', 'loopback-lookup']
 
@@ -276,7 +277,7 @@ describeOnPostgres('slots that are all taken', (adminUrl) => {
     expect((await fetch(url, { method: 'POST', headers, body: Buffer.from(bytes) })).status).toBe(200)
   }
   const ready = async () => {
-    const answer = await fetch(`${gateway?.url}/readyz`)
+    const answer = await fetch(`${gateway?.url}/readyz`, operator)
     return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
   }
 
@@ -306,7 +307,7 @@ describeOnPostgres('slots that are all taken', (adminUrl) => {
         ],
       },
     })
-    const metrics = readPrometheusText(await (await fetch(`${gateway?.url}/metrics`)).text())
+    const metrics = readPrometheusText(await (await fetch(`${gateway?.url}/metrics`, operator)).text())
     const valuesOf = (name: string) => metrics.get(name)?.samples.map(({ value }) => value)
     expect(valuesOf('parley_slots')).toEqual([8])
     expect(valuesOf('parley_slots_used')).toEqual([7, 1])

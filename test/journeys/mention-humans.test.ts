@@ -50,7 +50,7 @@ describeOnDatabase('a name in a reply', (database) => {
       bytes: new TextEncoder().encode(JSON.stringify({ update_id: 1_000 + id, message })),
       headers: { 'x-telegram-bot-api-secret-token': secret },
       receivedAt: new Date().toISOString(),
-      isLoopback: true,
+      from: 'local',
     })
     await settleUntil(gateway, () => sent().length > before)
   }

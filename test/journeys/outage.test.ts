@@ -14,6 +14,7 @@ import { describeOnPostgres, type TestDatabase } from '../setup/databases.ts'
 import { takeDatabase } from '../setup/pooled-database.ts'
 
 const ids = statement('test_ids', 'select message_id as id from inbox')
+const operator = { headers: { authorization: 'Bearer admin-token-of-this-test' } }
 const quiet = { info: () => {}, warn: () => {}, error: () => {} }
 
 // The promise is 2.5 s; the slack is for machines that run other tests on the same cores.
@@ -85,7 +86,7 @@ describeOnPostgres('a database outage', (adminUrl) => {
     async (how) => {
       const acknowledged = [(await deliver('before')).id]
       // So that every connection there is stands when it happens.
-      expect((await fetch(`${gateway.url}/metrics`)).status).toBe(200)
+      expect((await fetch(`${gateway.url}/metrics`, operator)).status).toBe(200)
       proxy[how]()
       const during = await Promise.all(Array.from({ length: 40 }, (_, index) => deliver(`during-${index}`)))
       expect(new Set(during.map((answer) => answer.status))).toEqual(new Set([503]))
@@ -94,7 +95,7 @@ describeOnPostgres('a database outage', (adminUrl) => {
       const red = (await (await fetch(`${gateway.url}/readyz`)).json()) as { error: { code: string; remedy: string } }
       expect(red.error.code).toMatch(/^storage_/)
       // The process still tells what it counted, and that the database is away.
-      const metrics = async () => (await fetch(`${gateway.url}/metrics`)).text()
+      const metrics = async () => (await fetch(`${gateway.url}/metrics`, operator)).text()
       await expect.poll(metrics, { timeout: 10_000, interval: 200 }).toContain('parley_database_up 0')
       expect(await metrics()).toMatch(/parley_arrivals_total\{[^}]*outcome="failed"[^}]*\} 40/)
       const later = await deliver('later')

@@ -50,7 +50,7 @@ describeOnDatabase('Telegram', (database) => {
     const message = { message_id: updates, date: Math.floor(Date.now() / 1000), chat, from, ...fields }
     const bytes = new TextEncoder().encode(JSON.stringify({ update_id: updates, message }))
     const headers = { 'x-telegram-bot-api-secret-token': webhookSecret }
-    await gateway.gateway.receive(at, { bytes, headers, receivedAt: new Date().toISOString(), isLoopback: false })
+    await gateway.gateway.receive(at, { bytes, headers, receivedAt: new Date().toISOString(), from: 'remote' })
   }
   const photo = (id: string, fields: object = {}) =>
     receive({ media_group_id: 'g1', photo: [{ file_id: id, file_size: 1 }], ...fields })

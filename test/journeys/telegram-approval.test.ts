@@ -72,7 +72,7 @@ describeOnDatabase('an approval on Telegram', (database) => {
     updates += 1
     const bytes = new TextEncoder().encode(JSON.stringify({ update_id: updates, ...update }))
     const headers = { 'x-telegram-bot-api-secret-token': webhookSecret }
-    await gateway.gateway.receive(at, { bytes, headers, receivedAt: new Date().toISOString(), isLoopback: false })
+    await gateway.gateway.receive(at, { bytes, headers, receivedAt: new Date().toISOString(), from: 'remote' })
   }
   const person = (id: number) => ({ id, is_bot: false, first_name: `P${id}` })
   const press = async (data: string, from: number, id: string) => {

@@ -59,7 +59,7 @@ describeOnDatabase('Telegram', (database) => {
     updates += 1
     const bytes = new TextEncoder().encode(JSON.stringify({ update_id: updates, ...fields }))
     const headers = { 'x-telegram-bot-api-secret-token': webhookSecret }
-    await gateway.gateway.receive(at, { bytes, headers, receivedAt: new Date().toISOString(), isLoopback: false })
+    await gateway.gateway.receive(at, { bytes, headers, receivedAt: new Date().toISOString(), from: 'remote' })
   }
   const say = (text: string, id = updates + 1) =>
     receive({ message: { message_id: id, date: now(), chat, from: ada, text } })

@@ -20,7 +20,7 @@ export async function identify(
   const headers = Object.fromEntries(request.headers)
   const verdict = await judgeCaller(
     deps.callers,
-    { headers, isLoopback: door.isLoopback },
+    { headers, from: door.from },
     {
       agent: mount ?? firstAgent(deps),
       isNamed: mount !== undefined,

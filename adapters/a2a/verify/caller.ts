@@ -23,11 +23,9 @@ export type CallerVerdict =
   | { readonly kind: 'known'; readonly caller: A2aCaller }
   | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly challenge: string }
 
-const localOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
-
 export async function judgeCaller(
   callers: CallerDesk,
-  { headers: given, isLoopback }: Pick<RawArrival, 'headers' | 'isLoopback'>,
+  { headers: given, from: place }: Pick<RawArrival, 'headers' | 'from'>,
   { agent, isNamed, urls, anonymous, keyHeader }: Called,
 ): Promise<CallerVerdict> {
   const [resource] = urls
@@ -45,8 +43,7 @@ export async function judgeCaller(
       ? ({ kind: 'unreadable', remedy: from.remedy } as const)
       : ({ kind: 'read', caller: from.caller, agentChain: from.agentChain } as const)
   if (bearer !== undefined) return { kind: 'known', caller: { kind: 'token', bearer, subject: bearer.subject, chain } }
-  if (isLocal(headers, isLoopback))
-    return { kind: 'known', caller: { kind: 'local', bearer, subject: localSubject, chain } }
+  if (place === 'local') return { kind: 'known', caller: { kind: 'local', bearer, subject: localSubject, chain } }
   if (anonymous) return { kind: 'known', caller: { kind: 'anonymous', bearer, subject: anonymousSubject, chain } }
   return rejected('missing_credential')
 }
@@ -63,12 +60,6 @@ function withKey(
   if (key === undefined) return headers
   if (headers['authorization'] !== undefined || !ownToken.test(key)) return undefined
   return { ...headers, authorization: `Bearer ${key}` }
-}
-
-/** A web page open on this machine also arrives by loopback; its browser says where the page came from. */
-function isLocal(headers: Readonly<Record<string, string>>, isLoopback: boolean): boolean {
-  const origin = headers['origin']
-  return isLoopback && (origin === undefined || localOrigin.test(origin))
 }
 
 /** A token that may have agents run may do all of it; others what they name. */

@@ -28,7 +28,7 @@ function arrivalOf(request: Request, door: ServeDoor, bytes: Uint8Array): RawArr
     bytes,
     headers: { ...headers, ':path': `${pathname}${search}`, ':authority': headers['host'] ?? host },
     receivedAt: door.receivedAt,
-    isLoopback: door.isLoopback,
+    from: door.from,
   }
 }
 

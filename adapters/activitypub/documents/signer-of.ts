@@ -37,7 +37,7 @@ export function createSignerOf({ keys, now, origin }: SignerDeps): DocumentDeps[
     if (!request.headers.has('signature')) return undefined
     const headers: Record<string, string> = Object.fromEntries(request.headers)
     headers[':path'] = `${pathname}${search}`
-    const arrival = { bytes: new Uint8Array(), headers, receivedAt: '', isLoopback: false }
+    const arrival = { bytes: new Uint8Array(), headers, receivedAt: '', from: 'remote' as const }
     const signed = signedRequestOf(arrival, origin, request.method)
     const claims = request.headers.has('signature-input')
       ? readMessageSignatures(signed, now())

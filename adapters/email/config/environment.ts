@@ -66,7 +66,8 @@ function development(env: Environment): EnvironmentReading {
     settings: {
       domain: developmentDomain,
       smtp: { host: '127.0.0.1', port: Number(port) },
-      trustLoopback: true,
+      // Behind a public address a connection from this machine may be anybody's that was passed on.
+      trustLoopback: !env['PARLEY_PUBLIC_URL'],
       mailFolder: folderIn(env),
     },
     // As the run API: whoever is on this machine may speak.

@@ -34,11 +34,6 @@ const pages = {
     title: 'That could not be read',
     words: 'Nothing was decided. Open the link in the mail again and press one of the buttons.',
   },
-  foreign: {
-    status: 403,
-    title: 'That did not come from this page',
-    words: 'Nothing was decided. Open the link in the mail and press one of the buttons there.',
-  },
   refused: {
     status: 409,
     title: 'That decision cannot be taken here',
@@ -81,7 +76,6 @@ function show(link: FoundLink, token: string): Response {
 }
 
 async function decide(deps: DecisionDeps, door: ServeDoor, request: Request, token: string): Promise<Response> {
-  if (!isFromHere(request)) return saidPage(pages.foreign)
   const decision = await pressed(request, token)
   if (decision === undefined) return saidPage(pages.malformed)
   const link = await findLink(deps.notes, token, deps.now())
@@ -95,12 +89,6 @@ async function decide(deps: DecisionDeps, door: ServeDoor, request: Request, tok
   // Stored first: if the process ends here, pressing again finds the same message and decides nothing else.
   if (acceptance.kind === 'accepted') await markUsed(deps.notes, key, decision, note.address)
   return saidPage(acceptance.kind === 'accepted' ? taken(decision, note.by) : used('taken'))
-}
-
-/** A browser says where a form comes from; a page that may not refer to itself says `null` (RFC 6454, 7.3). */
-function isFromHere(request: Request): boolean {
-  const site = request.headers.get('sec-fetch-site')
-  return site === null || site === 'same-origin'
 }
 
 async function pressed(request: Request, token: string): Promise<Decision | undefined> {

@@ -20,7 +20,8 @@ export function createOwnArrivals(): OwnArrivals {
   const own = new WeakMap<Uint8Array, OwnMail>()
   const keep = (mail: ReceivedMail, known: OwnMail): RawArrival => {
     own.set(mail.raw, known)
-    return { ...arrivalOf(mail), isLoopback: mail.way === 'smtp' && isLoopback(mail.envelope.clientIp) }
+    const isHere = mail.way === 'smtp' && isLoopback(mail.envelope.clientIp)
+    return { ...arrivalOf(mail), from: isHere ? 'guest' : 'remote' }
   }
   return {
     add: (mail) => keep(mail, { kind: 'mail', mail }),

@@ -46,5 +46,5 @@ export function arrivalOf({ way, raw, envelope, receivedAt }: ReceivedMail): Raw
     ...(clientIp === undefined ? {} : { [envelopeHeaders.clientIp]: clientIp }),
     ...(helo === undefined ? {} : { [envelopeHeaders.helo]: helo }),
   }
-  return { bytes: raw, headers, receivedAt, isLoopback: false }
+  return { bytes: raw, headers, receivedAt, from: 'remote' }
 }

@@ -49,7 +49,7 @@ export function socketSource(settings: SocketSettings, deps: SocketSourceDeps): 
 function batchOf(taken: readonly Taken[], { own, now }: SocketSourceDeps): SourceBatch {
   const receivedAt = new Date(now()).toISOString()
   return {
-    arrivals: taken.map(({ envelope }) => own.add({ ...requestOf(envelope), receivedAt, isLoopback: false })),
+    arrivals: taken.map(({ envelope }) => own.add({ ...requestOf(envelope), receivedAt, from: 'remote' })),
     // Slack keeps the place itself: what is not acknowledged comes again.
     cursor: '',
     async acknowledge(answers) {

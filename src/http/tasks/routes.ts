@@ -2,7 +2,7 @@
 // is a message of its caller to an agent, its run is that agent's run, and what is shown of it is what is stored.
 import type { Context, Hono } from 'hono'
 import type { ArrivedMessage, JsonObject, Task, TaskSnapshot } from '../../contract/index.ts'
-import { isFinalState } from '../../contract/index.ts'
+import { GatewayError, isFinalState } from '../../contract/index.ts'
 import { isForOtherAgent } from '../../identity/principal/bearer-principal.ts'
 import type { ApiCaller } from '../api-callers.ts'
 import type { AppDeps } from '../deps.ts'
@@ -66,7 +66,9 @@ async function runTask(deps: Deps, context: Context): Promise<Response> {
   const body = await readTaskBody(context, deps.maxBodyBytes)
   if (body.kind === 'too_large')
     return respond(errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`))
-  const wish = readTaskWish(body.value, () => crypto.randomUUID().replaceAll('-', ''))
+  const wish = readTaskWish(body.kind === 'read' ? body.value : undefined, () =>
+    crypto.randomUUID().replaceAll('-', ''),
+  )
   // Who asks is judged before what is asked: a stranger learns nothing about either.
   const introduced = await deps.callers.introduce(
     callerRequest(deps, context),
@@ -74,6 +76,8 @@ async function runTask(deps: Deps, context: Context): Promise<Response> {
   )
   if (introduced.kind === 'rejected') return turnedAway(deps, context, introduced)
   if (introduced.kind === 'absent') throw noApi()
+  if (body.kind === 'other_type')
+    throw new GatewayError('unsupported_media_type', 'send the task as Content-Type: application/json')
   if ('problem' in wish) return respond(taskRefused('agents_task_invalid_input', wish.problem))
   if (introduced.kind === 'unreadable')
     return respond(

@@ -110,7 +110,7 @@ export function readAs(
     agents: agents ?? ['demo', 'helper'],
     manners: { allow: [], bots: [], follow: 'accept', ...manners },
   }
-  const arrival = { bytes: new Uint8Array(), headers: {}, receivedAt, isLoopback: false }
+  const arrival = { bytes: new Uint8Array(), headers: {}, receivedAt, from: 'remote' as const }
   const connection = { tenant: 'default', id: 'default', agent: 'demo', domain: 'bot.example' }
   return normalizeActivity(home, { kind: 'activity', gated, facts: { ...nothingKnown, ...facts } }, arrival, connection)
 }

@@ -80,7 +80,7 @@ function mutated(random: SeededRandom): string {
 async function faultsOf(text: string): Promise<{ readonly messages: number; readonly faults: readonly string[] }> {
   const envelope = { mailFrom: 'alice@sender.example', rcptTo, clientIp: '127.0.0.1' }
   const mail: ReceivedMail = { way: 'smtp', raw: Buffer.from(text, 'latin1'), envelope, receivedAt: mailTime }
-  const arrival = { ...arrivalOf(mail), isLoopback: true }
+  const arrival = { ...arrivalOf(mail), from: 'local' as const }
   const verdict = await verifyMail({ ...deps, hopOf: async () => ({ kind: 'mail', mail }) }, arrival)
   if (verdict.kind !== 'genuine') return { messages: 0, faults: verdict.kind === 'turned_away' ? [] : [verdict.kind] }
   const connection = { tenant: 'default', channel: 'email', id: 'default', domain: 'agents.example', agent: 'demo' }

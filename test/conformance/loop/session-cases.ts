@@ -42,7 +42,7 @@ async function asking(database: Database, principal?: string) {
     meter: noMeter,
     newTrace: () => '00',
     adminToken: secret(operator),
-    isLoopback: () => true,
+    sourceOf: () => 'local',
     now: Date.now,
     log: { info() {}, warn() {}, error() {} },
   } as unknown as AppDeps)

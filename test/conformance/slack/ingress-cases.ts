@@ -12,7 +12,7 @@ const check = (body: string) =>
       bytes: bytesOf(body),
       headers: { 'content-type': form },
       receivedAt: new Date(now).toISOString(),
-      isLoopback: false,
+      from: 'remote',
     },
     kit.connection,
   )

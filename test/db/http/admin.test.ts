@@ -48,7 +48,7 @@ describeOnDatabase('the operator routes', (database) => {
     app = createTestApp(gateway, database(), {
       agents: [...gateway.deps.agents.values()],
       adminToken: secret(firstToken),
-      isLoopback: () => isHere,
+      sourceOf: () => (isHere ? 'local' : 'remote'),
     })
   })
   afterEach(async () => {
@@ -57,7 +57,7 @@ describeOnDatabase('the operator routes', (database) => {
   })
 
   const ask = async (method: string, path: string, body?: unknown, token = firstToken): Promise<Answer> => {
-    const headers = { authorization: `Bearer ${token}` }
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const response = await app.request(path, { method, headers, ...(body === undefined ? {} : { body: text }) })
     return { status: response.status, body: await response.json() }

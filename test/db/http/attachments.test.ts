@@ -123,10 +123,7 @@ describeOnDatabase('files over the API', (database) => {
     expect(await codeOf(await send(body(), {}))).toEqual([401, 'missing_credential'])
     expect(await codeOf(await send(body(), { token: 'prl_wrong' }))).toEqual([401, 'invalid_token'])
     expect(await codeOf(await send(body(), { token: reader }))).toEqual([403, 'insufficient_scope'])
-    expect(await codeOf(await send(body(), here, { origin: 'https://evil.example' }))).toEqual([
-      403,
-      'not_allowed_here',
-    ])
+    expect(await codeOf(await send(body(), here, { origin: 'https://evil.example' }))).toEqual([403, 'foreign_page'])
     expect(await codeOf(await asked({}))).toEqual([401, 'missing_credential'])
   })
 
@@ -136,8 +133,8 @@ describeOnDatabase('files over the API', (database) => {
     const query = `?bucket=${bucket}&path=${encodeURIComponent(path)}`
     const from = { headers: { 'sec-fetch-site': 'cross-site' } }
     expect(await codeOf(await api.request(`${uploads}/signed-url${query}`, from, here))).toEqual([
-      403,
-      'not_allowed_here',
+      401,
+      'missing_credential',
     ])
   })
 

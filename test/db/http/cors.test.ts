@@ -34,7 +34,7 @@ describeOnDatabase('a page elsewhere', (database) => {
       const { status, headers } = await api.run('r1', { token: clear, headers: { origin: app } })
       expect([status, headers.get('access-control-allow-origin')]).toEqual([200, app])
       const refused = await api.run('r2', { headers: { origin: app } })
-      expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([401, app])
+      expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([403, app])
       expect(headers.get('access-control-expose-headers')).toContain('x-parley-trace')
     })
   })

@@ -92,7 +92,7 @@ describeOnDatabase('what an operator asks of a channel', (database) => {
   const ask = async (name: string, input: unknown, at = key, token = operatorToken) => {
     const response = await app.request(`/admin/connections/${at}/operations/${name}`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: typeof input === 'string' ? input : JSON.stringify(input),
     })
     return { status: response.status, body: (await response.json()) as Record<string, unknown> }

@@ -20,8 +20,8 @@ const receiving: ChannelDefinition = {
     async serve(request, door) {
       if (request.method !== 'POST') return Response.json({ links: [] })
       const bytes = new Uint8Array(await request.arrayBuffer())
-      const { receivedAt, isLoopback } = door
-      const answer = await door.receive({ bytes, headers: Object.fromEntries(request.headers), receivedAt, isLoopback })
+      const { receivedAt, from } = door
+      const answer = await door.receive({ bytes, headers: Object.fromEntries(request.headers), receivedAt, from })
       return Response.json(answer, { status: answer.kind === 'stored' ? 202 : 401 })
     },
   }),

@@ -46,9 +46,10 @@ describeOnPostgres('health', (adminUrl) => {
     cleanUp = []
   })
 
-  test('metrics are for this machine and for the admin token', async () => {
+  test('metrics are for an operator token, also on this machine', async () => {
     await start()
-    expect((await get('/metrics')).status).toBe(200)
+    expect((await get('/metrics')).status).toBe(401)
+    expect((await get('/metrics', operator)).status).toBe(200)
     const refused = await get('/metrics', elsewhere)
     expect(refused.status).toBe(401)
     expect(JSON.parse(refused.text)).toMatchObject({
@@ -70,7 +71,7 @@ describeOnPostgres('health', (adminUrl) => {
     await start()
     await say('m1')
     const count = async (name: string, labels: Record<string, string>) => {
-      const { text, type } = await get('/metrics')
+      const { text, type } = await get('/metrics', operator)
       expect(type).toBe('text/plain; version=0.0.4; charset=utf-8')
       const samples = readPrometheusText(text).get(name)?.samples ?? []
       return samples.find((each) => Object.entries(labels).every(([key, value]) => each.labels[key] === value))?.value
@@ -91,7 +92,7 @@ describeOnPostgres('health', (adminUrl) => {
     await start()
     await say('m1')
     const shown = async (headers: Record<string, string>) => JSON.parse((await get('/readyz', headers)).text) as object
-    expect(await shown(elsewhere)).toEqual({ status: 'ready' })
+    for (const stranger of [elsewhere, {}]) expect(await shown(stranger)).toEqual({ status: 'ready' })
     await expect
       .poll(() => shown({ ...elsewhere, ...operator }), { timeout: 15_000, interval: 200 })
       .toMatchObject({

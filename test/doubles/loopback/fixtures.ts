@@ -20,7 +20,7 @@ export async function loopbackArrival(
     bytes,
     headers: await signLoopback(bytes, options.secret ?? loopbackSecret),
     receivedAt: options.receivedAt ?? new Date().toISOString(),
-    isLoopback: true,
+    from: 'local',
   }
 }
 
@@ -30,7 +30,7 @@ async function sign(
 ): Promise<RawArrival> {
   const secret = how.key === 'wrong' ? 'another-secret-altogether' : loopbackSecret
   const headers = await signLoopback(bytes, secret, how.at ?? now)
-  return { bytes, headers, receivedAt: new Date(now).toISOString(), isLoopback: true }
+  return { bytes, headers, receivedAt: new Date(now).toISOString(), from: 'local' }
 }
 
 const variants = [loopbackClientId, loopbackLookup, loopbackEdit, loopbackNone]

@@ -71,7 +71,7 @@ describeBeside('Slack as emulated', emulate, (module) => {
         bytes: new Uint8Array(bytes),
         headers: given,
         receivedAt: new Date().toISOString(),
-        isLoopback: true,
+        from: 'local' as const,
       }
       taken.push((await gateway.gateway.receive(at, arrival)).kind)
     }

@@ -54,7 +54,7 @@ const cases: Readonly<Record<string, { request: Signed; ours: boolean; bolt: boo
 
 async function isOurs(request: Signed): Promise<boolean> {
   const headers = { 'content-type': 'application/json', ...headersOf(request) }
-  const arrival = { bytes: new TextEncoder().encode(request.body), headers, receivedAt: '', isLoopback: false }
+  const arrival = { bytes: new TextEncoder().encode(request.body), headers, receivedAt: '', from: 'remote' as const }
   const verdict = await verifySlack({ hmac: webHmac(), now: () => nowMs }, [secret(key)], arrival)
   return verdict.kind === 'genuine'
 }

@@ -72,7 +72,7 @@ async function ours(update: object): Promise<Reading | undefined> {
   const deps = { connection, fetch, now: () => 1763300000_000, hmac: webHmac() }
   const settings = { botToken: testBotToken, webhookSecret: secret, botUsername: 'gw_bot' }
   const bytes = new TextEncoder().encode(JSON.stringify(update))
-  const arrival = { bytes, headers, receivedAt: '2025-11-16T13:33:20.000Z', isLoopback: true }
+  const arrival = { bytes, headers, receivedAt: '2025-11-16T13:33:20.000Z', from: 'local' as const }
   const reception = await telegramChannel.create(settings, deps).receive(arrival, connection)
   const arrived: Arrived | undefined = reception.kind === 'read' ? reception.arrivals[0] : undefined
   if (arrived?.kind !== 'message') return undefined

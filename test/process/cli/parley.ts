@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { inject } from 'vitest'
 import { readPostmaster } from '../../../src/node/embedded-postgres/postmaster.ts'
 import { stopServer } from '../../../src/node/embedded-postgres/server.ts'
+import { bridgeToSocket } from '../../doubles/socket-bridge.ts'
 import { startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import { takeDatabase } from '../../setup/pooled-database.ts'
 import { type Ended, runInProcess } from './run-in-process.ts'
@@ -30,6 +31,7 @@ export type Home = {
 }
 
 export type Running = {
+  /** The socket of its data folder, where callers are the local user. */
   readonly url: string
   readonly output: () => string
   /** A Telegram update with this text from user 42; resolves when it is stored. */
@@ -80,12 +82,10 @@ export async function createHome(
     program,
     json: async (words, more) => JSON.parse((await parley([...words, '--json'], more)).stdout),
     async start(more = {}) {
-      const child = spawn(process.execPath, [bin, 'start', '--log-level', 'warn'], {
-        cwd: folder,
-        env: { ...shared, ...more },
-      })
+      const env: Record<string, string> = { ...shared, ...more }
+      const child = spawn(process.execPath, [bin, 'start', '--log-level', 'warn'], { cwd: folder, env })
       children.add(child)
-      return running(child, join(folder, 'data', 'admin-token'))
+      return running(child, env, join(folder, 'data', 'admin-token'))
     },
     async close() {
       for (const child of children) await ended(child, 'SIGKILL')
@@ -116,17 +116,20 @@ function inherited(): Record<string, string> {
   return { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' }
 }
 
-async function running(child: ChildProcess, tokenPath: string): Promise<Running> {
+async function running(child: ChildProcess, env: Record<string, string>, tokenPath: string): Promise<Running> {
   let output = ''
   const keep = (chunk: Buffer): void => {
     output += chunk.toString()
   }
   child.stdout?.on('data', keep)
   child.stderr?.on('data', keep)
-  const url = await until(90_000, () => {
+  await until(90_000, () => {
     if (child.exitCode !== null) throw new Error(`the gateway ended: ${output}`)
     return /Parley is up at (\S+)/.exec(output)?.[1]
   })
+  const kind = 'DATABASE_URL' in env ? 'control' : 'lock'
+  const { url, close } = await bridgeToSocket(env['PARLEY_DATA_DIR'] ?? '', kind)
+  child.once('exit', close)
   let updates = 0
   return {
     url,

@@ -304,7 +304,7 @@ describeOnDatabase('an attacker', (database) => {
       if (at === undefined) throw new Error('no connection')
       const { bytes } = await loopbackArrival({ id: 'm1', from: 'ada', text: 'pay 5' })
       const headers = await signLoopback(bytes, loopbackSecret, Date.now() + seconds * 1000)
-      const arrival = { bytes, headers, receivedAt: new Date().toISOString(), isLoopback: true }
+      const arrival = { bytes, headers, receivedAt: new Date().toISOString(), from: 'local' as const }
       expect(await gateway.gateway.receive(at, arrival)).toMatchObject({ kind: 'rejected' })
       await gateway.settle()
       expect(ran).toEqual([])

@@ -78,7 +78,7 @@ describeOnDatabase('what belongs to Alice', (database) => {
     bytes: new TextEncoder().encode(JSON.stringify(body)),
     headers: { 'content-type': 'application/json', ...headers },
     receivedAt: new Date().toISOString(),
-    isLoopback: true,
+    from: 'local' as const,
   })
   /** An update as Telegram sends it: in the private chat of the writer, unless it says otherwise. */
   const write = (

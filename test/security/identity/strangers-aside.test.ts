@@ -133,7 +133,7 @@ describeOnDatabase('whom a room talks with', (database) => {
         'x-telegram-bot-api-secret-token': webhookSecret,
       }
       const bytes = new TextEncoder().encode(JSON.stringify(update))
-      await gateway.gateway.receive(at, { bytes, headers, receivedAt: new Date().toISOString(), isLoopback: true })
+      await gateway.gateway.receive(at, { bytes, headers, receivedAt: new Date().toISOString(), from: 'local' })
     }
     expect(await tablesWith(database(), 'ada-canary')).toEqual(['inbox'])
     const store = createForgetStore(database(), 'default')

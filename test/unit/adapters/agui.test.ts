@@ -31,18 +31,8 @@ describe('who may run', () => {
   const rejected = (reason: string) => ({ kind: 'rejected', reason })
   test.each<[string, Partial<RawArrival>, object]>([
     ['this machine', { headers: { 'content-type': 'application/json; charset=utf-8' } }, { kind: 'read' }],
-    ['a page served from this machine', { headers: { ...json, origin: 'http://localhost:8787' } }, { kind: 'read' }],
-    ['another machine', { isLoopback: false }, rejected('missing_credential')],
-    [
-      'a web page from elsewhere',
-      { headers: { ...json, origin: 'https://evil.example' } },
-      rejected('not_allowed_here'),
-    ],
-    [
-      'a page that only looks local',
-      { headers: { ...json, origin: 'http://localhost.evil.example' } },
-      rejected('not_allowed_here'),
-    ],
+    ['a guest', { headers: json, from: 'guest' }, { kind: 'read' }],
+    ['another machine', { from: 'remote' }, rejected('missing_credential')],
     ['a form', { headers: { 'content-type': 'text/plain' } }, rejected('malformed_request')],
     ['no content type', { headers: {} }, rejected('malformed_request')],
     ['a type that starts alike', { headers: { 'content-type': 'application/jsonp' } }, rejected('malformed_request')],

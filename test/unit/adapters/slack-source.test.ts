@@ -91,7 +91,7 @@ describe('an envelope', () => {
       'x-slack-retry-num': '2',
       'x-slack-retry-reason': 'timeout',
     })
-    expect(arrival?.isLoopback).toBe(false)
+    expect(arrival?.from).toBe('remote')
   })
 
   test('of a click becomes a form whose payload is JSON', async () => {

@@ -31,7 +31,7 @@ async function judged(request: Request, more: Partial<GateDeps> = {}) {
     bytes: new Uint8Array(await request.arrayBuffer()),
     headers: { ...Object.fromEntries(request.headers), ':path': pathname + search },
     receivedAt: new Date().toISOString(),
-    isLoopback: false,
+    from: 'remote',
   })
   return verdict.kind === 'genuine' ? [verdict.payload.method, verdict.payload.keyId] : verdict
 }

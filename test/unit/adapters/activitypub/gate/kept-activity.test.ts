@@ -20,7 +20,7 @@ const kept = (more: object = {}) => ({
   ),
   headers: {},
   receivedAt: '2026-11-17T12:00:00Z',
-  isLoopback: false,
+  from: 'remote' as const,
 })
 const read = (more?: object, subject: string | null = alice, acceptsProofs = false) =>
   keptActivity({ remote: scene.replica, acceptsProofs }, kept(more), { subject })

@@ -10,7 +10,7 @@ const mailbox = (address: string) => ({ address, domain: address.split('@')[1] ?
 
 async function normalized(given: Given = {}) {
   const mail = await readMail(given)
-  const arrival = { bytes: mail.raw, headers: {}, receivedAt: mail.receivedAt, isLoopback: false }
+  const arrival = { bytes: mail.raw, headers: {}, receivedAt: mail.receivedAt, from: 'remote' as const }
   return normalizeMail(scene, mail, arrival, connection)
 }
 async function message(given: Given = {}): Promise<ArrivedMessage> {

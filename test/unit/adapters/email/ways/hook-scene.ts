@@ -57,7 +57,7 @@ async function noFetch(): Promise<Response> {
 }
 
 function arrival(headers: Readonly<Record<string, string>>, bytes: Uint8Array): RawArrival {
-  return { bytes, headers, receivedAt: new Date(now).toISOString(), isLoopback: false }
+  return { bytes, headers, receivedAt: new Date(now).toISOString(), from: 'remote' }
 }
 
 export type WebhookChanges = {

@@ -22,7 +22,7 @@ test('hands in the bytes as they came, with the envelope and whoever handed them
       helo: 'client.example',
     },
   })
-  expect(scene.arrivals.map(({ isLoopback }) => isLoopback)).toEqual([true])
+  expect(scene.arrivals.map(({ from }) => from)).toEqual(['guest'])
   client.close()
 })
 
