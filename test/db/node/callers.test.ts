@@ -1,59 +1,16 @@
 // Who is who at the one listener: the local user on the socket of the data folder, guests on its port, strangers and pages everywhere else.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { a2aChannel } from '../../../adapters/a2a/index.ts'
-import { aguiChannel } from '../../../adapters/agui/index.ts'
-import { emailChannel } from '../../../adapters/email/index.ts'
-import { defineAgent } from '../../../src/agent/agent.ts'
-import { loadConfig } from '../../../src/config.ts'
-import { socketPathFor } from '../../../src/node/data-dir-lock.ts'
-import { type RunningGateway, startNode } from '../../../src/node.ts'
+import { type CallerScene, operator, startCallerScene } from '../../doubles/caller-scene.ts'
 import { nameDoor, ownedDoors, runRequest } from '../../doubles/doors.ts'
 import { type PlainRequest, sendPlain } from '../../doubles/plain-request.ts'
-import { migrationsFolder } from '../../setup/cloned-database.ts'
 import { describeOnPostgres } from '../../setup/databases.ts'
-import { takeDatabase } from '../../setup/pooled-database.ts'
 
-const quiet = { info: () => {}, warn: () => {}, error: () => {} }
-const adminToken = 'admin-token-of-this-test'
-const operator = { authorization: `Bearer ${adminToken}` }
 const json = { 'content-type': 'application/json' }
 
-type Scene = { readonly gateway: RunningGateway; readonly socket: string; readonly close: () => Promise<void> }
-
-async function start(adminUrl: string, env: Record<string, string> = {}): Promise<Scene> {
-  const clone = await takeDatabase(adminUrl)
-  const dataDir = await mkdtemp(join(tmpdir(), 'parley-callers-'))
-  const demo = defineAgent({
-    slug: 'demo',
-    run: (message, context) => `${context.principal} said ${message.history?.length ?? 0} lines before`,
-  })
-  const config = loadConfig(
-    {
-      ...{ PARLEY_PORT: '0', DATABASE_URL: clone.url, PARLEY_ADMIN_TOKEN: adminToken, PARLEY_DATA_DIR: dataDir },
-      ...{ EMAIL_DOMAIN: 'agents.example', ...env },
-    },
-    { agents: [demo] },
-    [aguiChannel, a2aChannel, emailChannel],
-  )
-  const gateway = await startNode({ config, migrationsFolder, log: quiet })
-  return {
-    gateway,
-    socket: await socketPathFor(dataDir, 'control'),
-    async close() {
-      await gateway.stop(2_000)
-      await clone.drop()
-      await rm(dataDir, { recursive: true, force: true })
-    },
-  }
-}
-
 describeOnPostgres('a fresh gateway', (adminUrl) => {
-  let scene: Scene
+  let scene: CallerScene
   beforeAll(async () => {
-    scene = await start(adminUrl)
+    scene = await startCallerScene(adminUrl)
   }, 60_000)
   afterAll(() => scene.close())
   const onPort = (request: PlainRequest) => sendPlain(scene.gateway.url, request)
@@ -205,9 +162,9 @@ describeOnPostgres('a fresh gateway', (adminUrl) => {
 })
 
 describeOnPostgres('a gateway with a public URL', (adminUrl) => {
-  let scene: Scene
+  let scene: CallerScene
   beforeAll(async () => {
-    scene = await start(adminUrl, { PARLEY_PUBLIC_URL: 'https://bot.invalid' })
+    scene = await startCallerScene(adminUrl, { PARLEY_PUBLIC_URL: 'https://bot.invalid' })
   }, 60_000)
   afterAll(() => scene.close())
 
