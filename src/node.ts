@@ -23,6 +23,7 @@ import { createIsolation, type ForkSuspects } from './node/isolation.ts'
 import { createNodeMeter, type NodeMeter } from './node/meter.ts'
 import { openDatabase } from './node/open-database.ts'
 import { openFiles } from './node/open-files.ts'
+import { createPublicUrlCheck } from './node/public-url-check.ts'
 import { rawUrlOf } from './node/raw-url-of.ts'
 import { createProbe, nodeReadiness } from './node/readiness.ts'
 import { createSourceOf, incomingOf, looksNear, trustSocketsOf } from './node/request-source.ts'
@@ -84,7 +85,13 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const { config } = options
   const admin = await readAdminToken(config.adminToken, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
-  const { listener, open: openDoors } = createEdgeListener(createSourceOf(config))
+  const address = createPublicUrlCheck({
+    ...options,
+    publicUrl: config.publicUrl,
+    fetch,
+    monotonicMs: () => performance.now(),
+  })
+  const { listener, open: openDoors } = createEdgeListener(createSourceOf(config), address.answer)
   const lockServer = createServer(listener)
   trustSocketsOf(lockServer)
   const opened = await (options.openDatabase ?? openDatabase)({ ...options, lockServer })
@@ -105,7 +112,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     })
     const rejections = createRejections()
     waysIn = createWaysIn(assembled, rejections)
-    const parts = { meter, pool, rejections, probe, ...waysIn.signs }
+    const parts = { meter, pool, rejections, probe, ...waysIn.signs, publicUrl: address.read }
     openDoors({ ...appDeps(options, assembled, opened.database, parts), adminToken: admin.token })
   } catch (error) {
     // What was begun would keep the process alive without serving anybody.
@@ -120,6 +127,8 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const unlisten = await opened.database.listen(assembled.wake)
   const children = isolation.start({ ...assembled.deps, url: addressOf(server, config), wake: assembled.wake })
   const background = startBackground(assembled, opened.database, config, children)
+  // In the background: whatever stands between us and the public address, the start does not wait for it.
+  address.read()
   // Whoever is told that we are up may use every port; one that takes its time is shown later, and keeps nobody waiting.
   await inTime(portsLateMs, waysIn.start()).catch(() => {})
   const { stop: stopLeases, closeTools } = assembled
@@ -131,6 +140,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     listeners: waysIn.signs.listeners,
     notices: waysIn.notices,
     async stop(graceMs) {
+      address.stop()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
       // While turns still end: whoever is at a port has their answer, and what they brought is stored.
@@ -187,7 +197,7 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
 }
 
 type AppParts = { readonly meter: NodeMeter; readonly pool?: WorkerPool } & Pick<AppDeps, 'rejections'> &
-  Pick<ReadinessDeps, 'probe' | 'sources' | 'listeners'>
+  Pick<ReadinessDeps, 'probe' | 'sources' | 'listeners' | 'publicUrl'>
 
 function appDeps(
   { config, log, failpoint }: StartOptions,
@@ -216,7 +226,7 @@ function appDeps(
     meter: deps.meter,
     newTrace: () => newTraceId(deps),
     tokens,
-    findWeakSettings: async () => readConfigFindings(config, await tokens.list()),
+    findWeakSettings: async () => readConfigFindings(config, await tokens.list(), signs.publicUrl?.()),
     audit: deps.audit,
     forget: createForgetStore(database, config.tenant),
     replay: (id, wanted) => replay(assembled.deps, createReplayStore(database, config.tenant), id, wanted),

@@ -20,6 +20,7 @@ export const aguiChannel: ChannelDefinition = {
   channel: 'agui',
   defaultConnectionId: 'demo',
   defaultAccess: { mode: 'public', allow: [] },
+  takesGuests: true,
   settingsSchema: aguiSettingsSchema,
   variables: [],
   fromEnvironment: aguiFromEnvironment,

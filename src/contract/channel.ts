@@ -238,6 +238,8 @@ export interface ChannelDefinition {
   readonly defaultConnectionId: string
   /** Used where the operator states no access rule. */
   readonly defaultAccess: AccessRule
+  /** Callers on a port of this machine may speak there without a credential, where the gateway has no other address. */
+  readonly takesGuests?: true
   readonly settingsSchema: z.ZodType
   /** Names of the variables of its own. */
   readonly variables: readonly string[]

@@ -14,14 +14,21 @@ export function addHealthRoutes(app: Hono, deps: AppDeps): void {
   app.get('/metrics', (context) => metrics(deps, context))
 }
 
+/** Reasons name connections and statements: strangers learn the colour. */
+const untold = {
+  code: 'not_ready',
+  remedy:
+    'ask with Authorization: Bearer and an operator token for the reasons, or through the socket in the data folder',
+} as const
+
 async function readyz(deps: AppDeps, context: Context): Promise<Response> {
   const { problems, detail } = await deps.readReadiness()
   const isShown = await mayLook(deps, context)
   const shown = isShown ? detail : {}
   const [first] = problems
   if (first === undefined) return answer(json(200, { status: 'ready', ...shown }))
-  const told = isShown ? problems : problems.map(({ code, remedy }) => ({ code, remedy }))
-  return answer(notReady(first, { status: 'not_ready', problems: told, ...shown }))
+  if (!isShown) return answer(notReady(untold, { status: 'not_ready' }))
+  return answer(notReady(first, { status: 'not_ready', problems, ...shown }))
 }
 
 async function metrics(deps: AppDeps, context: Context): Promise<Response> {

@@ -5,14 +5,16 @@ import type { TokenLine } from '../identity/tokens/token-store.ts'
 import { auditConfig } from '../operator/audit-config/audit-config.ts'
 import { configFacts } from '../operator/audit-config/config-facts.ts'
 import type { Finding } from '../operator/audit-config/finding.ts'
+import type { PublicUrlVitals } from '../vitals/readiness.ts'
 
-/** `tokens` undefined: nobody could look, so nothing is said about them. */
+/** `tokens`, `publicUrlFound` undefined: no gateway runs that could look, so nothing is said about them. */
 export async function readConfigFindings(
   config: Config,
   tokens: readonly TokenLine[] | undefined,
+  publicUrlFound?: PublicUrlVitals,
 ): Promise<readonly Finding[]> {
   const folder = await stat(config.dataDir).catch(() => undefined)
   // The first token is made at the first start, whatever else is set.
-  const around = { now: Date.now(), tokens, dataDirMode: folder?.mode, hasFirstToken: true }
+  const around = { now: Date.now(), tokens, dataDirMode: folder?.mode, hasFirstToken: true, publicUrlFound }
   return auditConfig(configFacts(config, around))
 }

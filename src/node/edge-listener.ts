@@ -6,6 +6,7 @@ import { createApp } from '../http/app.ts'
 import type { AppDeps } from '../http/deps.ts'
 import { busyResponse } from './busy.ts'
 import { createHookListener } from './hook-listener.ts'
+import type { PublicUrlCheck } from './public-url-check.ts'
 
 export type EdgeListener = {
   readonly listener: RequestListener
@@ -15,14 +16,20 @@ export type EdgeListener = {
 
 type Handle = (request: Request, env: object) => Response | Promise<Response>
 
-export function createEdgeListener(sourceOf: (incoming: IncomingMessage) => RequestSource): EdgeListener {
+/** `answerCheck`: true where a request was for the check of the public URL, which is told before there is an app. */
+export function createEdgeListener(
+  sourceOf: (incoming: IncomingMessage) => RequestSource,
+  answerCheck: PublicUrlCheck['answer'],
+): EdgeListener {
   let handle: Handle = busyResponse
   const answer = getRequestListener((request, env) => handle(request, env))
   // It answers every failure itself; its promise only tells when it is done.
   const serve: RequestListener = (incoming, outgoing) => void answer(incoming, outgoing)
   let listen = serve
   return {
-    listener: (incoming, outgoing) => listen(incoming, outgoing),
+    listener: (incoming, outgoing) => {
+      if (!answerCheck(incoming, outgoing)) listen(incoming, outgoing)
+    },
     open(deps) {
       handle = createApp(deps).fetch
       listen = createHookListener({ ...deps, sourceOf }, serve)

@@ -59,6 +59,18 @@ export type SlotVitals = {
   }[]
 }
 
+/** Where the public URL leads. `looks_local`: here, and what comes that way cannot be told from this machine. */
+export type PublicUrlState = 'checking' | 'reached' | 'looks_local' | 'another_gateway' | 'other_server' | 'unreachable'
+
+export type PublicUrlVitals = {
+  readonly state: PublicUrlState
+  readonly remedy?: string
+  /** Names of headers by which a request tells that it was passed on. */
+  readonly forwardedBy?: readonly string[]
+  /** Whether the name it was called by is the one that arrives. */
+  readonly host?: 'passed_on' | 'replaced'
+}
+
 export type Readiness = {
   readonly problems: readonly Problem[]
   readonly detail: {
@@ -76,6 +88,8 @@ export type Readiness = {
     readonly sources?: readonly SourceVitals[]
     /** Connections with a port of their own, as this process sees them. */
     readonly listeners?: readonly ListenerVitals[]
+    /** Where the public URL leads, as this process found. */
+    readonly publicUrl?: PublicUrlVitals
   }
 }
 
@@ -93,6 +107,7 @@ export type ReadinessDeps = {
   readonly connections: readonly string[]
   readonly sources?: () => readonly SourceVitals[]
   readonly listeners?: () => readonly ListenerVitals[]
+  readonly publicUrl?: () => PublicUrlVitals | undefined
   readonly monotonicMs: () => number
   /** Longest silence of a loop that still counts as work. */
   readonly patienceMs: number
@@ -110,6 +125,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const listeners = deps.listeners?.() ?? []
   const stalled = Object.entries(loops).filter(([, age]) => age !== null && age > deps.patienceMs)
   const slots = deps.slots?.()
+  const publicUrl = deps.publicUrl?.()
   const lines = deps.connections.map((connection) => connectionVitals(signs ?? [], connection))
   return {
     problems: [
@@ -137,6 +153,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
       connections: lines,
       ...(sources.length === 0 ? {} : { sources }),
       ...(listeners.length === 0 ? {} : { listeners }),
+      ...(publicUrl === undefined ? {} : { publicUrl }),
     },
   }
 }

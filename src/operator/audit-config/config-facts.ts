@@ -4,7 +4,7 @@ import type { Secret } from '../../contract/index.ts'
 import type { ConfigFacts, SecretFacts } from './facts.ts'
 
 /** What the configuration does not say by itself. */
-export type Surroundings = Pick<ConfigFacts, 'now' | 'tokens' | 'dataDirMode' | 'hasFirstToken'>
+export type Surroundings = Pick<ConfigFacts, 'now' | 'tokens' | 'dataDirMode' | 'hasFirstToken' | 'publicUrlFound'>
 
 export function configFacts(config: Config, around: Surroundings): ConfigFacts {
   const { host, publicUrl, metrics, retention, adminToken } = config
@@ -15,8 +15,9 @@ export function configFacts(config: Config, around: Surroundings): ConfigFacts {
     connections: config.connections.map(({ channel, id, agent, isShared, access, mentionHumans, settings }) => ({
       ...{ key: `${channel.channel}/${id}`, agent, isShared, access, mentionHumans },
       webhookSecrets: secretsIn(settings),
-      isAnonymous:
-        typeof settings === 'object' && settings !== null && 'anonymous' in settings && settings.anonymous === true,
+      isAnonymous: isOn(settings, 'anonymous'),
+      takesGuests: channel.takesGuests === true,
+      trustsLoopback: isOn(settings, 'trustLoopback'),
     })),
     agents: config.agents.map(({ slug, access, writingTools = [], mcpServers = [] }) => ({
       ...{ slug, access, writingTools },
@@ -26,6 +27,10 @@ export function configFacts(config: Config, around: Surroundings): ConfigFacts {
     tokenIssuers: issuerFacts(config.tokenIssuers),
     adminToken: adminToken === undefined ? undefined : measured('PARLEY_ADMIN_TOKEN', adminToken.reveal()),
   }
+}
+
+function isOn(settings: unknown, name: string): boolean {
+  return typeof settings === 'object' && settings !== null && Reflect.get(settings, name) === true
 }
 
 function issuerFacts({ jwt, introspected }: Config['tokenIssuers']): ConfigFacts['tokenIssuers'] {

@@ -3,6 +3,7 @@ import type { AccessRule } from '../../contract/index.ts'
 import type { TokenLine } from '../../identity/tokens/token-store.ts'
 import type { TrustedIssuer } from '../../identity/trust/trusted-issuers.ts'
 import type { RetentionPolicy } from '../../inbound/retention.ts'
+import type { PublicUrlVitals } from '../../vitals/readiness.ts'
 
 export type SecretFacts = { readonly name: string; readonly length: number; readonly differentCharacters: number }
 
@@ -18,6 +19,10 @@ export type ConnectionFacts = {
   readonly webhookSecrets: readonly SecretFacts[]
   /** Callers need no credential. */
   readonly isAnonymous: boolean
+  /** Callers on a port of this machine may speak there without a credential. */
+  readonly takesGuests: boolean
+  /** Connections from this machine may name any author. */
+  readonly trustsLoopback: boolean
 }
 
 export type AgentAuditFacts = {
@@ -44,6 +49,8 @@ export type ConfigFacts = {
   readonly now: number
   readonly host: string
   readonly publicUrl: string | undefined
+  /** Where it leads, as a running gateway found; undefined: none runs. */
+  readonly publicUrlFound: PublicUrlVitals | undefined
   readonly metrics: string
   /** Its host and sslmode, where it is a server of its own. */
   readonly databaseServer: { readonly host: string; readonly sslMode: string | undefined } | undefined

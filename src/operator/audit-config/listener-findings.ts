@@ -1,6 +1,8 @@
 // How the gateway is reached, and what proves those who reach it.
+
+import type { PublicUrlState } from '../../vitals/readiness.ts'
 import { type ConfigFacts, isLoopbackHost, type SecretFacts } from './facts.ts'
-import type { Finding } from './finding.ts'
+import type { Finding, Severity } from './finding.ts'
 
 /** 128 bits as hexadecimal digits. */
 const longEnough = 32
@@ -16,6 +18,7 @@ export function listenerFindings(facts: ConfigFacts): readonly Finding[] {
       weak: 'messages and tokens cross the network unencrypted',
       remedy: 'listen on 127.0.0.1 behind a proxy with TLS, and set PARLEY_PUBLIC_URL to its https address',
     })
+  found.push(...strangerFindings(facts), ...addressFindings(facts))
   if (metrics === 'public')
     found.push({
       ...{ id: 'AC-102', severity: 'warning', where: 'PARLEY_METRICS=public' },
@@ -44,6 +47,50 @@ export function listenerFindings(facts: ConfigFacts): readonly Finding[] {
       remedy: 'take a random one: openssl rand -hex 32',
     })
   return found
+}
+
+/** Settings by which a stranger can pass for a caller of this machine. */
+function strangerFindings({ host, publicUrl, connections }: ConfigFacts): readonly Finding[] {
+  const found: Finding[] = []
+  const hooked = connections.filter((each) => each.webhookSecrets.length > 0)
+  const guests = connections.filter(({ takesGuests, access }) => takesGuests && access.mode === 'public')
+  if (publicUrl === undefined && isLoopbackHost(host) && hooked.length > 0 && guests.length > 0)
+    found.push({
+      ...{ id: 'AC-106', severity: 'critical', where: guests.map(({ key }) => key).join(', ') },
+      weak: `platforms reach this gateway from outside (${hooked.map(({ key }) => key).join(', ')}), so a proxy or tunnel leads to it; strangers who come that way without a header that tells are guests, and talk to its agent without a token`,
+      remedy: 'set PARLEY_PUBLIC_URL: then there are no guests',
+    })
+  for (const { key } of connections.filter((each) => each.trustsLoopback && publicUrl !== undefined))
+    found.push({
+      ...{ id: 'AC-108', severity: 'critical', where: `${key}, trustLoopback` },
+      weak: 'what a proxy or tunnel passes on comes from this machine, too, and may name any author',
+      remedy: 'remove trustLoopback where PARLEY_PUBLIC_URL is set',
+    })
+  return found
+}
+
+function addressFindings({ publicUrl, publicUrlFound }: ConfigFacts): readonly Finding[] {
+  if (publicUrl === undefined || publicUrlFound?.remedy === undefined) return []
+  const { state, remedy, forwardedBy = [], host } = publicUrlFound
+  const told = host === undefined ? '' : ` (Host ${host}, forwarding headers: ${forwardedBy.join(', ') || 'none'})`
+  const severity = addressSeverity[state] ?? 'info'
+  return [{ id: 'AC-107', severity, where: 'PARLEY_PUBLIC_URL', weak: `${addressWords[state]}${told}`, remedy }]
+}
+
+/** Links with which people decide are sent with this address: it must not lead to another server. */
+const addressSeverity: Readonly<Partial<Record<PublicUrlState, Severity>>> = {
+  other_server: 'critical',
+  looks_local: 'warning',
+  unreachable: 'warning',
+}
+
+const addressWords: Readonly<Record<PublicUrlState, string>> = {
+  checking: 'it is being asked',
+  reached: 'it leads here',
+  looks_local: 'it leads here, and what comes that way looks as if it came from this machine',
+  another_gateway: 'another Parley process answers there',
+  other_server: 'another server answers there',
+  unreachable: 'it could not be reached',
 }
 
 function isWeak({ length, differentCharacters }: SecretFacts): boolean {

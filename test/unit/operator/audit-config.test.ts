@@ -21,6 +21,7 @@ const goodSecret = { name: 'secret', length: 64, differentCharacters: 16 }
 /** Nothing in it is weak. */
 const sound: ConfigFacts = {
   ...{ now, host: '127.0.0.1', publicUrl: 'https://gateway.example', metrics: 'local' },
+  publicUrlFound: { state: 'reached', forwardedBy: ['x-forwarded-for'], host: 'passed_on' },
   ...{ database: 'postgres', databaseServer: { host: 'db.example', sslMode: 'verify-full' } },
   ...{ retention: defaultRetention, trustedIssuers: [], tokenIssuers: [], adminToken: goodSecret, hasFirstToken: true },
   ...{ dataDirMode: 0o40700, tokens: [], agents: [] },
@@ -33,6 +34,8 @@ const sound: ConfigFacts = {
         mentionHumans: 'participants',
         webhookSecrets: [goodSecret],
         isAnonymous: false,
+        takesGuests: false,
+        trustsLoopback: false,
       },
       access: listed(),
     },
@@ -176,6 +179,22 @@ const cases: Readonly<Record<FindingId, readonly Weak[]>> = {
     { weak: { adminToken: { ...goodSecret, length: 16 } }, fine: { adminToken: undefined } },
     { weak: { adminToken: { ...goodSecret, differentCharacters: 1 } }, fine: {} },
   ],
+  'AC-106': [
+    {
+      weak: { publicUrl: undefined, ...at({ takesGuests: true, access: open }) },
+      fine: at({ takesGuests: true, access: open }),
+    },
+    {
+      weak: { publicUrl: undefined, ...at({ takesGuests: true, access: open }) },
+      fine: { publicUrl: undefined, ...at({ takesGuests: true, access: open, webhookSecrets: [] }) },
+    },
+  ],
+  'AC-107': [
+    { weak: { publicUrlFound: { state: 'looks_local', remedy: 'do' } }, fine: { publicUrlFound: undefined } },
+    { weak: { publicUrlFound: { state: 'other_server', remedy: 'do' } }, fine: {} },
+    { weak: { publicUrlFound: { state: 'unreachable', remedy: 'do' } }, fine: {} },
+  ],
+  'AC-108': [{ weak: at({ trustsLoopback: true }), fine: { publicUrl: undefined, ...at({ trustsLoopback: true }) } }],
   'AC-201': [
     {
       weak: { tokens: [{ ...token, expiresAt: null }] },
@@ -284,7 +303,7 @@ describe('the facts of a configuration', () => {
       },
       loopbackChannels,
     ),
-    { now, tokens: undefined, dataDirMode: undefined, hasFirstToken: true },
+    { now, tokens: undefined, dataDirMode: undefined, hasFirstToken: true, publicUrlFound: undefined },
   )
 
   test('are what is in effect, down to the tools that write without asking', () => {

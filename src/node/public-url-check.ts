@@ -1,0 +1,132 @@
+// The gateway asks its own public URL for a nonce, the way a stranger would come, and says what it found: whether that leads here,
+// and what the proxies on the way make of a request. It decides nothing: who is local does not depend on it.
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Log } from '../contract/index.ts'
+import type { PublicUrlState, PublicUrlVitals } from '../vitals/readiness.ts'
+import { isForwardingHeader, looksNear } from './request-source.ts'
+
+export type PublicUrlCheck = {
+  /** True where the request was for the check, and is answered. */
+  readonly answer: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean
+  /** What is known; asks again in the background where that is old. Undefined: there is no public URL. */
+  readonly read: () => PublicUrlVitals | undefined
+  readonly stop: () => void
+}
+
+const checkPath = '/.well-known/parley-check/'
+const timeoutMs = 5_000
+/** A good answer holds for longer than a bad one, which somebody is perhaps mending just now. */
+const freshMs: Readonly<Record<PublicUrlState, number>> = {
+  checking: timeoutMs,
+  reached: 600_000,
+  looks_local: 60_000,
+  another_gateway: 600_000,
+  other_server: 60_000,
+  unreachable: 60_000,
+}
+const otherProcess = 'parley: another process'
+const maxAnswerBytes = 256
+const maxHeaders = 8
+
+const remedies: Readonly<Partial<Record<PublicUrlState, string>>> = {
+  looks_local:
+    'what comes through the public URL cannot be told from this machine; nothing is open by it while PARLEY_PUBLIC_URL is set; have the proxy send Host and X-Forwarded-For',
+  another_gateway:
+    'another Parley process answered there; with replicas behind a balancer that is as it should be, else correct PARLEY_PUBLIC_URL',
+  other_server:
+    'something else than this gateway answers at PARLEY_PUBLIC_URL, and links that are sent to people lead there; correct the variable, or the proxy',
+  unreachable:
+    'PARLEY_PUBLIC_URL could not be reached from here; check its name, its certificate and the proxy (some networks do not lead back to themselves)',
+}
+
+type Deps = {
+  readonly publicUrl: string | undefined
+  readonly log: Log
+  readonly fetch: typeof fetch
+  readonly monotonicMs: () => number
+}
+type Seen = Pick<PublicUrlVitals, 'forwardedBy' | 'host'> & { readonly looksNear: boolean }
+type Asked = { readonly proof: string; seen: Seen | undefined }
+
+export function createPublicUrlCheck({ publicUrl, log, fetch: ask, monotonicMs }: Deps): PublicUrlCheck {
+  const open = new Map<string, Asked>()
+  const stopping = new AbortController()
+  let found: PublicUrlVitals = { state: 'checking' }
+  let isAsking = false
+  let askedAt = Number.NEGATIVE_INFINITY
+
+  const check = async (url: string): Promise<void> => {
+    isAsking = true
+    askedAt = monotonicMs()
+    const nonce = randomBytes(16).toString('hex')
+    const asked: Asked = { proof: randomBytes(16).toString('hex'), seen: undefined }
+    open.set(nonce, asked)
+    const now = await askFor(`${url}${checkPath}${nonce}`, asked, ask, stopping.signal).catch(
+      (): PublicUrlVitals => ({ state: 'unreachable' }),
+    )
+    open.delete(nonce)
+    isAsking = false
+    if (stopping.signal.aborted) return
+    const isNews = now.state !== found.state
+    const remedy = remedies[now.state]
+    found = remedy === undefined ? now : { ...now, remedy }
+    if (!isNews) return
+    const isFine = now.state === 'reached' || now.state === 'another_gateway'
+    log[isFine ? 'info' : 'warn']('public_url_checked', {
+      reason: now.state,
+      ...(remedy === undefined ? {} : { remedy }),
+    })
+  }
+  const refresh = (): void => {
+    if (publicUrl === undefined || isAsking || stopping.signal.aborted) return
+    if (monotonicMs() - askedAt >= freshMs[found.state]) void check(publicUrl)
+  }
+  return {
+    answer(incoming, outgoing) {
+      const path = incoming.url ?? ''
+      const at = path.indexOf(checkPath)
+      // A proxy may leave a part of its own in front.
+      if (publicUrl === undefined || incoming.method !== 'GET' || at === -1 || path.length > 512) return false
+      const asked = open.get(path.slice(at + checkPath.length))
+      if (asked !== undefined) asked.seen = seenIn(incoming, publicUrl)
+      const status = asked === undefined ? 404 : 200
+      outgoing.writeHead(status, { 'content-type': 'text/plain', 'cache-control': 'no-store' })
+      outgoing.end(asked?.proof ?? otherProcess)
+      return true
+    },
+    read() {
+      refresh()
+      return publicUrl === undefined ? undefined : found
+    },
+    stop: () => stopping.abort(),
+  }
+}
+
+async function askFor(url: string, asked: Asked, ask: typeof fetch, stopping: AbortSignal): Promise<PublicUrlVitals> {
+  const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), stopping])
+  const response = await ask(url, { redirect: 'manual', signal, headers: { connection: 'close' } })
+  const said = await firstBytes(response)
+  if (said === otherProcess) return { state: 'another_gateway' }
+  if (said !== asked.proof || asked.seen === undefined) return { state: 'other_server' }
+  const { looksNear: isNear, ...seen } = asked.seen
+  return { state: isNear ? 'looks_local' : 'reached', ...seen }
+}
+
+/** Never more than was asked for, whatever is there. */
+async function firstBytes({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  let said = ''
+  for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+    said += Buffer.from(part.value).toString('latin1')
+    if (said.length > maxAnswerBytes) break
+  }
+  await reader?.cancel()
+  return said
+}
+
+function seenIn(incoming: IncomingMessage, publicUrl: string): Seen {
+  const names = Object.keys(incoming.headers).filter(isForwardingHeader).slice(0, maxHeaders)
+  const isPassedOn = incoming.headers.host === new URL(publicUrl).host
+  return { looksNear: looksNear(incoming), forwardedBy: names, host: isPassedOn ? 'passed_on' : 'replaced' }
+}

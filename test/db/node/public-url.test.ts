@@ -1,0 +1,127 @@
+// The gateway asks its own public URL at the start, over the network as a stranger would, and says where it leads.
+import { createServer as createHttpServer, type RequestListener, request } from 'node:http'
+import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { type CallerScene, operator, startCallerScene } from '../../doubles/caller-scene.ts'
+import { freePort } from '../../doubles/free-port.ts'
+import { sendPlain } from '../../doubles/plain-request.ts'
+import { describeOnPostgres } from '../../setup/databases.ts'
+
+type Found = {
+  readonly state: string
+  readonly forwardedBy?: readonly string[]
+  readonly host?: string
+  readonly remedy?: string
+}
+type Weak = { readonly id: string; readonly severity: string; readonly weak: string }
+
+describeOnPostgres('the public URL', (adminUrl) => {
+  let scene: CallerScene | undefined
+  let front: Server | undefined
+  afterEach(async () => {
+    await scene?.close()
+    front?.close()
+  })
+  const listenAt = async (server: Server): Promise<string> => {
+    front = server
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+  const behind = () => Number(new URL(scene?.gateway.url ?? '').port)
+  const start = async (publicUrl: string) => {
+    scene = await startCallerScene(adminUrl, { PARLEY_PUBLIC_URL: publicUrl })
+    return scene
+  }
+  const ask = async (path: string) =>
+    JSON.parse((await sendPlain(scene?.gateway.url ?? '', { path, headers: operator })).body) as Record<string, unknown>
+  const found = async (): Promise<Found> => (await ask('/readyz'))['publicUrl'] as Found
+  const settled = () => expect.poll(async () => (await found()).state, { timeout: 10_000 }).not.toBe('checking')
+  const audited = async () =>
+    ((await ask('/admin/audit/config'))['findings'] as readonly Weak[]).filter(({ id }) => id === 'AC-107')
+
+  test('that leads here through a proxy is reached as a stranger, with the headers the proxy adds', async () => {
+    const passOn: RequestListener = (incoming, outgoing) => {
+      const headers = { ...incoming.headers, 'x-forwarded-for': '203.0.113.7' }
+      const options = { host: '127.0.0.1', port: behind(), path: incoming.url, method: incoming.method, headers }
+      incoming.pipe(
+        request(options, (answer) => {
+          outgoing.writeHead(answer.statusCode ?? 500)
+          answer.pipe(outgoing)
+        }),
+      )
+    }
+    const { logged } = await start(await listenAt(createHttpServer(passOn)))
+    await settled()
+    expect(await found()).toEqual({ state: 'reached', forwardedBy: ['x-forwarded-for'], host: 'passed_on' })
+    expect(await audited()).toEqual([])
+    expect(logged.filter(({ event }) => event === 'public_url_checked')).toMatchObject([
+      { level: 'info', facts: { reason: 'reached' } },
+    ])
+  })
+
+  test('that leads here through a tunnel looks local, which is told and opens nothing', async () => {
+    const { logged } = await start(
+      await listenAt(
+        createServer((near) => {
+          const far = connect(behind(), '127.0.0.1')
+          near.pipe(far).pipe(near)
+          for (const each of [near, far]) each.on('error', () => {})
+        }),
+      ),
+    )
+    await settled()
+    expect(await found()).toMatchObject({ state: 'looks_local', remedy: expect.stringContaining('X-Forwarded-For') })
+    expect(await audited()).toMatchObject([
+      { severity: 'warning', weak: expect.stringContaining('forwarding headers: none') },
+    ])
+    expect(logged).toContainEqual({
+      level: 'warn',
+      event: 'public_url_checked',
+      facts: expect.objectContaining({ reason: 'looks_local' }),
+    })
+  })
+
+  test('that leads to another server is a critical finding, however much that one says', async () => {
+    const flood: RequestListener = (_, outgoing) => {
+      outgoing.writeHead(200)
+      const timer = setInterval(() => outgoing.write('x'.repeat(65_536)), 1)
+      outgoing.on('close', () => clearInterval(timer))
+    }
+    await start(await listenAt(createHttpServer(flood)))
+    await settled()
+    expect(await found()).toMatchObject({ state: 'other_server' })
+    expect(await audited()).toMatchObject([{ severity: 'critical' }])
+  })
+
+  test('that redirects is not followed', async () => {
+    let followed = 0
+    const redirect: RequestListener = ({ url = '' }, outgoing) => {
+      if (url === '/elsewhere') followed += 1
+      outgoing.writeHead(302, { location: '/elsewhere' }).end()
+    }
+    await start(await listenAt(createHttpServer(redirect)))
+    await settled()
+    expect([(await found()).state, followed]).toEqual(['other_server', 0])
+  })
+
+  test('that nothing answers at, or that hangs, keeps neither the start nor the stop waiting', async () => {
+    await start(`http://127.0.0.1:${await freePort()}`)
+    await settled()
+    expect(await found()).toMatchObject({ state: 'unreachable' })
+    await scene?.close()
+    const begun = performance.now()
+    await start(await listenAt(createServer(() => {})))
+    expect(await found()).toEqual({ state: 'checking' })
+    await scene?.close()
+    scene = undefined
+    expect(performance.now() - begun).toBeLessThan(4_500)
+  })
+
+  test('is asked of this process: what another one asks is answered without a proof', async () => {
+    await start('http://127.0.0.1:9')
+    const { status, body } = await sendPlain(scene?.gateway.url ?? '', {
+      path: `/.well-known/parley-check/${'0'.repeat(32)}`,
+    })
+    expect([status, body]).toEqual([404, 'parley: another process'])
+  })
+})
