@@ -26,7 +26,7 @@ const welcome = `Parley is running. Its guide is README.md in the checkout.
 
 What it can be asked: <this address>/docs/api, for programs /openapi.json.
 
-Try: curl -s <this address>/api/v1/agent/run -H 'content-type: application/json' \\
+Try, on its machine or with a token: curl -s <this address>/api/v1/agent/run -H 'content-type: application/json' \\
   -d '{"threadId":"t1","runId":"r1","messages":[{"id":"m1","role":"user","content":"hello"}]}'
 `
 

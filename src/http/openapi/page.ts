@@ -65,7 +65,7 @@ ${description === undefined ? '' : `<p>${text(description)}</p>`}${parametersOf(
 function whoOf(security: readonly Schema[]): string {
   const scopes = security.flatMap((each) => (Array.isArray(each['token']) ? each['token'] : []))
   if (scopes.length === 0) return 'no token'
-  return `token: ${scopes.join(' or ')}${security.some((each) => Object.keys(each).length === 0) ? ', or this machine' : ''}`
+  return `token: ${scopes.join(' or ')}${security.some((each) => Object.keys(each).length === 0) ? ', or the local user' : ''}`
 }
 
 function parametersOf(parameters: readonly Parameter[]): string {

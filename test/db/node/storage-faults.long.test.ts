@@ -49,7 +49,9 @@ const deliver = async (gateway: RunningGateway, id: string) => {
   return (await fetch(url, { method: 'POST', headers, body: Buffer.from(bytes) })).status
 }
 const ready = async (gateway: RunningGateway) => {
-  const response = await fetch(`${gateway.url}/readyz`)
+  const response = await fetch(`${gateway.url}/readyz`, {
+    headers: { authorization: 'Bearer admin-token-of-this-test' },
+  })
   const body = (await response.json()) as Readyz
   const { code = '', remedy = '' } = body.problems?.[0] ?? {}
   return `${response.status} ${code} ${remedy}`.trim()
