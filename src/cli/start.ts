@@ -1,7 +1,10 @@
 // `parley start`: run the gateway until it is told to stop.
+import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { socketNames } from '../node/data-dir-lock.ts'
 import { logLastWords } from '../node/last-words.ts'
 import { createLog } from '../node/log.ts'
+import { takesGuests } from '../node/request-source.ts'
 import { type RunningGateway, startNode } from '../node.ts'
 import { command } from './command.ts'
 import { configArg, loadFromDisk, migrationsFolder } from './load.ts'
@@ -54,7 +57,7 @@ function welcome(running: RunningGateway, config: Config): string {
   }
   for (const warning of config.warnings) lines.push(`Warning: ${warning}`)
   if (running.newAdminToken !== undefined) lines.push(`Admin token, shown this once: ${running.newAdminToken}`)
-  lines.push('', 'Say something to the agent:', tryIt(running.url))
+  lines.push('', 'Say something to the agent:', tryIt(running.url, config))
   return lines.join('\n')
 }
 
@@ -74,9 +77,12 @@ function databaseLine({ databaseUrl, dataDir }: Config): string {
   return databaseUrl === undefined ? `PostgreSQL in ${dataDir}, run by Parley` : 'PostgreSQL (DATABASE_URL)'
 }
 
-function tryIt(url: string): string {
+/** On the port, where it takes guests; else as the local user. */
+function tryIt(url: string, config: Config): string {
+  const socket = join(config.dataDir, socketNames[config.databaseUrl === undefined ? 'lock' : 'control'])
+  const to = takesGuests(config) ? url : `--unix-socket ${socket} http://localhost`
   const body = `'{"threadId":"t1","runId":"r1","messages":[{"id":"m1","role":"user","content":"hello"}]}'`
-  return `  curl -s ${url}/api/v1/agent/run -H 'content-type: application/json' -d ${body}\n`
+  return `  curl -s ${to}/api/v1/agent/run -H 'content-type: application/json' -d ${body}\n`
 }
 
 function stopOnSignal(running: RunningGateway): void {

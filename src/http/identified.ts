@@ -5,7 +5,7 @@ import type { ApiCaller, CallerRequest, CallerVerdict } from './api-callers.ts'
 import type { AppDeps } from './deps.ts'
 import { hookAnswer, respond } from './status.ts'
 
-type Deps = Pick<AppDeps, 'callers' | 'headersOf' | 'sourceOf' | 'log' | 'newTrace' | 'now' | 'rejections'>
+type Deps = Pick<AppDeps, 'callers' | 'headersOf' | 'sourceOf' | 'log' | 'meter' | 'newTrace' | 'now' | 'rejections'>
 
 export async function identified(deps: Deps, context: Context): Promise<ApiCaller | Response> {
   const verdict = await verdictOn(deps, context)
@@ -43,6 +43,7 @@ export function turnedAway(
   const { reason } = rejected
   const trace = deps.newTrace()
   const at = new Date(deps.now()).toISOString()
+  deps.meter.callerRefused(reason)
   deps.log.warn('caller_refused', { trace, reason, connection })
   deps.rejections.add({ at, connection, isLocal: deps.sourceOf(context) !== 'remote', bytes: null, reason, trace })
   return respond(hookAnswer({ ...rejected, trace }))

@@ -11,7 +11,8 @@ import { shortFolder } from './socket-path.ts'
 /** `lock`: the embedded database's folder is in use. `control`: a gateway on a database server, reachable from here. */
 export type SocketKind = 'lock' | 'control'
 
-const socketNames: Readonly<Record<SocketKind, string>> = { lock: 'parley.sock', control: 'parley-control.sock' }
+/** What its socket is called in the data folder. */
+export const socketNames: Readonly<Record<SocketKind, string>> = { lock: 'parley.sock', control: 'parley-control.sock' }
 
 const takeoverStaleMs = 10_000
 

@@ -62,8 +62,12 @@ export function looksNear({ socket, rawHeaders, httpVersion }: Arrived): boolean
 /** How this gateway is reached decides whether there are guests: behind a public address every TCP caller may be a stranger. */
 export type Reachability = { readonly host: string; readonly publicUrl: string | undefined }
 
-export function createSourceOf({ host, publicUrl }: Reachability): (incoming: Arrived) => RequestSource {
-  const hasGuests = publicUrl === undefined && isLoopbackHost(host)
+export function takesGuests({ host, publicUrl }: Reachability): boolean {
+  return publicUrl === undefined && isLoopbackHost(host)
+}
+
+export function createSourceOf(reach: Reachability): (incoming: Arrived) => RequestSource {
+  const hasGuests = takesGuests(reach)
   return (incoming) => {
     if (!looksNear(incoming)) return 'remote'
     if (localSockets.has(incoming.socket)) return 'local'

@@ -316,7 +316,7 @@ describeOnDatabase('the audit log of a journey', (database) => {
     test('wrong tokens are all remembered, and leave one line a minute and kind with their number', async () => {
       start()
       let now = Date.parse('2026-01-01T00:00:00Z')
-      app = createTestApp(gateway, database(), { now: () => now })
+      app = createTestApp(gateway, database(), { now: () => now, sourceOf: () => 'remote', mayOperate: () => true })
       for (let count = 0; count < 5; count += 1) {
         const { status, headers, body } = await ask('GET', '/admin/books', undefined, 'canary-wrong')
         expect(status).toBe(401)

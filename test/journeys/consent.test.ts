@@ -83,7 +83,7 @@ describeOnDatabase('consent', (database) => {
   const sweep = (idleMs = weekMs) => createSweepStore(database(), 'default').endUnkept(idleMs)
   const session = async (at = 0) => (await database().query<{ id: string }>(sessionIds, []))[at]?.id ?? ''
   const act = async (id: string, what: string, body?: object) => {
-    const headers = { authorization: `Bearer ${operatorToken}` }
+    const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const sent = body === undefined ? {} : { body: JSON.stringify(body) }
     const path = `/admin/sessions/${id}/${what}`
     const response = await createTestApp(gateway, database()).request(path, { method: 'POST', headers, ...sent })

@@ -91,7 +91,7 @@ describeOnDatabase('a forgotten person', (database) => {
     return gateway.deliver(event, connection)
   }
   const post = async (body: object): Promise<Forgotten> => {
-    const headers = { authorization: `Bearer ${operatorToken}` }
+    const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const request = { method: 'POST', headers, body: JSON.stringify(body) }
     const response = await createTestApp(gateway, database()).request('/admin/forget', request)
     expect(response.status).toBe(200)

@@ -92,7 +92,9 @@ describeOnPostgres('a database outage', (adminUrl) => {
       expect(new Set(during.map((answer) => answer.status))).toEqual(new Set([503]))
       expect(Math.max(...during.map((answer) => answer.ms))).toBeLessThan(promisedMs + slackMs)
       expect(await ready()).toBe(503)
-      const red = (await (await fetch(`${gateway.url}/readyz`, operator)).json()) as { error: { code: string; remedy: string } }
+      const red = (await (await fetch(`${gateway.url}/readyz`, operator)).json()) as {
+        error: { code: string; remedy: string }
+      }
       expect(red.error.code).toMatch(/^storage_/)
       // The process still tells what it counted, and that the database is away.
       const metrics = async () => (await fetch(`${gateway.url}/metrics`, operator)).text()

@@ -338,7 +338,7 @@ describeOnDatabase('a turn of several messages', (database) => {
     await first.deliver(said('one', 'ada'))
     await die(first)
     const second = start([ordering], open)
-    const headers = { authorization: `Bearer ${operatorToken}` }
+    const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ principal: 'loopback:bob', confirm: true })
     const forgotten = await createTestApp(second, database()).request('/admin/forget', {
       method: 'POST',

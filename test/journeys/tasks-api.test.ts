@@ -43,7 +43,11 @@ describeOnDatabase('a task over the API', (database) => {
   const caller = async () => ({ token: (await madeToken(database(), { scopes: ['run'] })).clear })
   const ask = async (api: Api, path: string, from: { token?: string }, body?: object, headers: object = {}) => {
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
-    const response = await api.request(`/api/v1/tasks/${path}`, { ...init, headers: { ...headers } }, from)
+    const response = await api.request(
+      `/api/v1/tasks/${path}`,
+      { ...init, headers: { 'content-type': 'application/json', ...headers } },
+      from,
+    )
     return { status: response.status, body: await response.json() }
   }
   const task = (changes: object = {}) => ({ task: { id: 'order-7', instructions: 'say hello' }, ...changes })

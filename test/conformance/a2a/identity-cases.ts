@@ -40,7 +40,7 @@ export const identityCases: readonly A2aCase[] = [
       if (reader !== undefined)
         expect((await scene.call(binding, 'SendMessage', { message }, { token: reader })).status).toBe(403)
       const page = { origin: 'https://evil.example' }
-      expect((await scene.call(binding, 'SendMessage', { message }, { headers: page })).status).toBe(401)
+      expect((await scene.call(binding, 'SendMessage', { message }, { headers: page })).status).toBe(403)
     },
   },
   {

@@ -49,7 +49,11 @@ async function asking(database: Database, principal?: string) {
   const authorization = `Bearer ${principal === undefined ? operator : clear}`
   return async (method: string, path: string, body?: object): Promise<Answer> => {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) }
-    const response = await app.request(path, { method, headers: { authorization }, ...sent })
+    const response = await app.request(path, {
+      method,
+      headers: { authorization, 'content-type': 'application/json' },
+      ...sent,
+    })
     const answer = await response.json()
     return { status: response.status, code: answer.error?.code, body: answer }
   }

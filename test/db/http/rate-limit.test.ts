@@ -26,6 +26,16 @@ describeOnDatabase('a limit of the API', (database) => {
   })
   const look = (api: Api, from: { token: string }) => api.request('/api/v1/agent/sessions', {}, from)
 
+  test('counts guests together, whichever thread each of them names', async () => {
+    const store = createLimitStore(database(), 'default')
+    const limits = { rules: { runsPerDay: 2 }, store }
+    const api = startApi(database(), undefined, 30_000, {}, {}, { limits, sourceOf: () => 'guest' })
+    started.push(api)
+    const statuses = []
+    for (const threadId of ['a', 'b', 'c']) statuses.push((await api.run(`r-${threadId}`, { threadId })).status)
+    expect(statuses).toEqual([200, 200, 429])
+  })
+
   test('lets so many through, counts for all replicas, and says when to come back', async () => {
     const rules = { perToken: { count: 3, perMs: hour } }
     const [one, other] = [start(rules), start(rules)]
