@@ -7,6 +7,7 @@ import { configuredAgents } from './config/configured-agents.ts'
 import { consentProblems, limitProblems } from './config/connection-problems.ts'
 import { duplicates } from './config/duplicates.ts'
 import { environmentSchema, type LogLevel } from './config/environment.ts'
+import { type HttpLimits, readHttpLimits } from './config/http-limits.ts'
 import { type ApiLimits, readApiSettings } from './config/limits.ts'
 import { readPostgresSettings } from './config/postgres-settings.ts'
 import { sealKeysIn } from './config/seal-keys.ts'
@@ -51,6 +52,8 @@ export type ParleyConfig = {
   readonly sends?: Partial<SettlePolicy>
   readonly retention?: Partial<RetentionPolicy>
   readonly maxBodyBytes?: number
+  /** What callers may make the listener hold and keep open. */
+  readonly http?: Partial<HttpLimits>
   /** Where files are kept, and how large they may be. */
   readonly attachments?: AttachmentSettings
   /** How often callers of the API may ask; shared by all replicas. Without it nobody is counted in the database. */
@@ -76,6 +79,7 @@ const configKeys = Object.keys({
   sends: 1,
   retention: 1,
   maxBodyBytes: 1,
+  http: 1,
   attachments: 1,
   limits: 1,
   tenant: 1,
@@ -132,6 +136,7 @@ export type Config = {
   readonly sends: Partial<SettlePolicy>
   readonly retention: RetentionPolicy
   readonly maxBodyBytes: number
+  readonly http: HttpLimits
   readonly attachments: AttachmentConfig
   readonly limits: ApiLimits
   /** Web pages that may call the API, by origin; `*`: all. */
@@ -172,6 +177,8 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
   const tokenIssuers = configuredTokenIssuers(blankIsAbsent(env), file.tokenIssuers, problems)
   const attachments = readAttachments(blankIsAbsent(env), file.attachments, problems)
   const api = readApiSettings(blankIsAbsent(env)['PARLEY_CORS_ORIGINS'], file.limits, problems)
+  const maxBodyBytes = file.maxBodyBytes ?? 1024 * 1024
+  const http = readHttpLimits(file.http, maxBodyBytes, problems)
   const postgresSettings = readPostgresSettings(blankIsAbsent(env)['PARLEY_POSTGRES_OPTIONS'], problems)
   for (const { slug, access } of agents)
     if (access !== undefined) problems.push(...accessProblems(access).map((problem) => `agent "${slug}": ${problem}`))
@@ -198,7 +205,8 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     turns: file.turns ?? {},
     sends: file.sends ?? {},
     retention,
-    maxBodyBytes: file.maxBodyBytes ?? 1024 * 1024,
+    maxBodyBytes,
+    http,
     attachments,
     ...api,
     onEvent: file.onEvent,

@@ -18,6 +18,7 @@ import { createBusyServer } from './node/busy.ts'
 import { readConfigFindings } from './node/config-findings.ts'
 import { offerControl } from './node/data-dir-lock.ts'
 import { createEdgeListener } from './node/edge-listener.ts'
+import { createEdgeServer, type EdgeServer } from './node/edge-server.ts'
 import { headersOf } from './node/headers-of.ts'
 import { createIsolation, type ForkSuspects } from './node/isolation.ts'
 import { createNodeMeter, type NodeMeter } from './node/meter.ts'
@@ -28,6 +29,7 @@ import { rawUrlOf } from './node/raw-url-of.ts'
 import { createProbe, nodeReadiness } from './node/readiness.ts'
 import { createSourceOf, incomingOf, looksNear, trustSocketsOf } from './node/request-source.ts'
 import { nodeRuntime } from './node/runtime.ts'
+import { bodyTaken } from './node/tracked-message.ts'
 import { createWaysIn, type WaysIn } from './node/ways-in.ts'
 import { createWorkerPool, type WorkerPool } from './node/worker-pool.ts'
 import { explain } from './operator/explain.ts'
@@ -44,6 +46,7 @@ import { createThreadStore } from './storage/thread-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
 import { createVitalsStore } from './storage/vitals-store.ts'
 import { cached } from './vitals/cached.ts'
+import { edgeMetrics } from './vitals/edge-use.ts'
 import { expose } from './vitals/exposition.ts'
 import { inTime } from './vitals/in-time.ts'
 import { jobMetrics } from './vitals/job-use.ts'
@@ -95,7 +98,8 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const lockServer = createServer(listener)
   trustSocketsOf(lockServer)
   const opened = await (options.openDatabase ?? openDatabase)({ ...options, lockServer })
-  const server = createServer(listener)
+  const edge = createEdgeServer(listener, config.http, { monotonicMs: () => performance.now(), log: options.log })
+  const { server } = edge
   const isolation = createIsolation(options.forkSuspects)
   const pool = createWorkerPool(options)
   let assembled: Assembled | undefined
@@ -112,7 +116,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     })
     const rejections = createRejections()
     waysIn = createWaysIn(assembled, rejections)
-    const parts = { meter, pool, rejections, probe, ...waysIn.signs, publicUrl: address.read }
+    const parts = { meter, pool, rejections, probe, edge, ...waysIn.signs, publicUrl: address.read }
     openDoors({ ...appDeps(options, assembled, opened.database, parts), adminToken: admin.token })
   } catch (error) {
     // What was begun would keep the process alive without serving anybody.
@@ -196,14 +200,18 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
   }
 }
 
-type AppParts = { readonly meter: NodeMeter; readonly pool?: WorkerPool } & Pick<AppDeps, 'rejections'> &
+type AppParts = {
+  readonly meter: NodeMeter
+  readonly pool?: WorkerPool | undefined
+  readonly edge?: EdgeServer | undefined
+} & Pick<AppDeps, 'rejections'> &
   Pick<ReadinessDeps, 'probe' | 'sources' | 'listeners' | 'publicUrl'>
 
 function appDeps(
   { config, log, failpoint }: StartOptions,
   assembled: Assembled,
   database: Database,
-  { meter, pool, rejections, ...signs }: AppParts,
+  { meter, pool, edge, rejections, ...signs }: AppParts,
 ): Omit<AppDeps, 'adminToken'> {
   const agents = config.agents.map((agent) => agent.slug)
   const { deps, gateway } = assembled
@@ -237,7 +245,7 @@ function appDeps(
     tokenIssuers: config.tokenIssuers,
     publicUrl: config.publicUrl,
     readReadiness: () => readReadiness(readiness),
-    metrics: { access: config.metrics, readSigns, readProcess: processMetrics(meter, gateway, pool) },
+    metrics: { access: config.metrics, readSigns, readProcess: processMetrics(meter, gateway, { pool, edge }) },
     sourceOf: (context) => {
       const incoming = incomingOf(context)
       return incoming === undefined ? 'remote' : sourceOf(incoming)
@@ -248,6 +256,7 @@ function appDeps(
     },
     headersOf,
     rawUrlOf,
+    bodyTaken,
     now: Date.now,
     ...callerTerms(config, database),
     maxBodyBytes: config.maxBodyBytes,
@@ -260,10 +269,11 @@ function appDeps(
 function processMetrics(
   meter: NodeMeter,
   { slots }: Assembled['gateway'],
-  pool: WorkerPool | undefined,
+  { pool, edge }: Pick<AppParts, 'pool' | 'edge'>,
 ): () => Promise<string> {
   const jobs = () => (pool === undefined ? [] : jobMetrics(pool.use()))
-  return async () => (await meter.read()) + expose([...slotMetrics(slots()), ...jobs()])
+  const ofEdge = () => (edge === undefined ? [] : edgeMetrics(edge.use()))
+  return async () => (await meter.read()) + expose([...slotMetrics(slots()), ...jobs(), ...ofEdge()])
 }
 
 function listenOn(server: Server, { port, host }: Config): Promise<void> {

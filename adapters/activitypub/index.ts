@@ -112,7 +112,16 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   })
   const documents = {
     settings: shownOf(settings),
-    ...{ places, agents, keys, records, files: deps.files, version, maxBodyBytes: settings.maxBodyBytes },
+    ...{
+      places,
+      agents,
+      keys,
+      records,
+      files: deps.files,
+      version,
+      maxBodyBytes: settings.maxBodyBytes,
+      acceptsProofs,
+    },
     ...{ notes: createOwnNotes(records, places), signerOf: createSignerOf({ keys: remote.keys, now, origin }) },
   }
   const servesFiles = deps.files?.answer !== undefined

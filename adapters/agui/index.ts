@@ -11,7 +11,7 @@ import { deliverAgui } from './deliver.ts'
 import { followRequest } from './live/follow.ts'
 import { keptPayload, normalizeAgui } from './normalize.ts'
 import { renderAgui, renderAnswer } from './render.ts'
-import { type VerifyDeps, verifyAgui } from './verify.ts'
+import { screenAgui, type VerifyDeps, verifyAgui } from './verify.ts'
 import { type AguiCall, type AguiPayload, describedRun } from './wire.ts'
 
 const runPath = '/api/v1/agent/run'
@@ -60,6 +60,7 @@ function createAgui(runLog: RunLog, deps: VerifyDeps): Adapter {
       { path: runPath, answer: 'watch', describe: [describedRun] },
       { path: `${runPath}s`, answer: 'watch', describe: [{ ...describedRun, id: 'runAgentByOtherName' }] },
     ],
+    screenHeaders: (head) => screenAgui(deps, head),
     verify: (arrival) => verifyAgui(deps, arrival),
     payloadOf: keptPayload,
     normalize: normalizeAgui,

@@ -1,5 +1,6 @@
 // Hop 2: a token is believed from anywhere; without one there is this machine's user, and guests in threads of their own.
 import {
+  type ArrivalHead,
   type CallerDesk,
   type CallerVerdict,
   type RawArrival,
@@ -41,7 +42,14 @@ export async function verifyAgui(
   return { kind: 'genuine', payload: passage.kind === 'free' ? payload : { ...payload, goesOnWith: passage.taskId } }
 }
 
-function stranger(callers: CallerDesk, resource: string | undefined): Verdict<never> {
+/** What the headers alone rule out: no token from elsewhere, a body that is not JSON. */
+export function screenAgui({ callers, url }: Pick<VerifyDeps, 'callers' | 'url'>, { headers, from }: ArrivalHead) {
+  if (headers['authorization'] === undefined && from === 'remote') return stranger(callers, url)
+  const isJson = headers['content-type'] === undefined || jsonType.test(headers['content-type'])
+  return isJson ? undefined : ({ kind: 'rejected', reason: 'malformed_request' } as const)
+}
+
+function stranger(callers: CallerDesk, resource: string | undefined): Extract<Verdict<never>, { kind: 'rejected' }> {
   const reason = 'missing_credential'
   const challenge = callers.challenge(reason, resource === undefined ? {} : { resource })
   return { kind: 'rejected', reason, challenge }

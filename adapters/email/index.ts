@@ -35,7 +35,7 @@ import { secretOf } from './threads/secret.ts'
 import { createTokens } from './threads/token.ts'
 import { verifyMail } from './verify.ts'
 import { takeHandedMail } from './ways/handed.ts'
-import { createHopOf } from './ways/hop-of.ts'
+import { createHopOf, screenHop } from './ways/hop-of.ts'
 import { imapSource } from './ways/imap/source.ts'
 import { createOwnArrivals } from './ways/own-arrivals.ts'
 import { listenSmtp } from './ways/smtp/listen.ts'
@@ -144,6 +144,7 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
     capabilities: capabilitiesOf(settings, deps, deciding !== undefined),
     ...startNotice(settings, deps.carrier),
     ...(deciding === undefined ? {} : { endpoints: decisionEndpoints(deciding), serve: serveDecision(deciding) }),
+    screenHeaders: (head) => screenHop(waysSettings(settings), head),
     verify: (arrival) => verifyMail(verifying, arrival),
     normalize: (mail, arrival, at) =>
       normalizeMail({ addresses: addresses(), addressDomains: settings.addressDomains }, mail, arrival, at),

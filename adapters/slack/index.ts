@@ -34,7 +34,7 @@ import type { AppFacts } from './normalize/scene.ts'
 import { renderSlack } from './render.ts'
 import { createOwnArrivals } from './source/own-arrivals.ts'
 import { socketSource } from './source/socket-source.ts'
-import { payloadOfKept, type SlackPayload, verifySlack } from './verify.ts'
+import { readBytes, type SlackPayload, screenSlack, verifySlack } from './verify.ts'
 import { maxTextLength, type SlackCall } from './wire/call.ts'
 import { readEnvelope } from './wire/event.ts'
 
@@ -123,6 +123,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
   return defineAdapter<Judged, SlackCall>({
     channel: 'slack',
     capabilities: capabilitiesOf(settings, accounts.serve !== undefined),
+    screenHeaders: (head) => screenSlack(deps.now, head),
     async verify(arrival) {
       const verdict = own.has(arrival) ? genuine(arrival) : await verifySlack(deps, settings.signingSecret, arrival)
       if (isRead(verdict)) await accounts.note(app, verdict.payload.value)
@@ -131,7 +132,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
         ...(isRead(verdict) ? await learnt(deps.notes, app, origins, verdict) : {}),
       })
     },
-    payloadOf: (arrival: RawArrival) => ({ payload: payloadOfKept(arrival.bytes), botUserId: undefined }),
+    payloadOf: (arrival: RawArrival) => ({ payload: readBytes(arrival.bytes), botUserId: undefined }),
     normalize({ payload, botUserId, ...told }, arrival, connection) {
       if (payload.kind === 'unreadable') throw new UnreadableArrival(payload.reason)
       const known = botUserId === undefined ? app : { ...app, botUserId }
@@ -184,7 +185,7 @@ function appFacts({ botUserId, appId, allowBots, botHops, slashCommand, names }:
 
 /** Came over the socket that our own token opened: what is in it needs no signature. */
 function genuine({ bytes }: RawArrival): Verdict<SlackPayload> {
-  return { kind: 'genuine', payload: payloadOfKept(bytes) }
+  return { kind: 'genuine', payload: readBytes(bytes) }
 }
 
 type Read = { readonly kind: 'genuine'; readonly payload: Extract<SlackPayload, { kind: 'read' }> }

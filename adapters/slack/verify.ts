@@ -1,5 +1,5 @@
 // Hop 2: Slack signs the raw bytes with the app's signing secret and a time. Nothing of the body is believed before that holds.
-import type { Hmac, RawArrival, Secret, Verdict } from '../../src/contract/index.ts'
+import type { ArrivalHead, Hmac, RawArrival, Secret, Verdict } from '../../src/contract/index.ts'
 import { judgeClockSkew, parseBoundedJson, verifyHmacSha256 } from '../../src/verification/index.ts'
 
 /** What the bytes hold, once they are known to be Slack's. */
@@ -15,6 +15,13 @@ const jsonType = 'application/json'
 const formType = 'application/x-www-form-urlencoded'
 /** A certificate check is a few words; nothing longer is looked at without a signature. */
 const maxCheckBytes = 4096
+/** What a slash command consists of (docs.slack.dev/interactivity/implementing-slash-commands). */
+const commandFields = new Set([
+  ...['token', 'team_id', 'team_domain', 'context_team_id', 'enterprise_id', 'enterprise_name', 'channel_id'],
+  ...['channel_name', 'user_id', 'user_name', 'command', 'text', 'api_app_id', 'is_enterprise_install'],
+  ...['response_url', 'trigger_id', 'thread_ts', 'message_ts'],
+])
+const braceByte = 0x7b
 
 type VerifyDeps = { readonly hmac: Hmac; readonly now: () => number }
 
@@ -28,18 +35,28 @@ export async function verifySlack(
   const refusal = await judgeSignature(deps, secrets, arrival)
   if (refusal !== undefined) return refusal
   if (type !== jsonType && type !== formType) return { kind: 'rejected', reason: 'malformed_request' }
-  const payload = type === jsonType ? readJson(arrival.bytes) : readForm(arrival.bytes)
+  const payload = readBytes(arrival.bytes)
   if (payload.kind === 'read' && payload.value['type'] === 'url_verification') return handshake(payload.value)
   return { kind: 'genuine', payload }
 }
 
-/** Reads what was judged genuine when it came: JSON as it was kept, or the form it came as. */
-export function payloadOfKept(bytes: Uint8Array): SlackPayload {
-  const json = readJson(bytes)
-  return json.kind === 'read' ? json : readForm(bytes)
+/** What the headers alone rule out: without a signature only a short certificate check is worth reading. */
+export function screenSlack(now: () => number, head: ArrivalHead): Rejected | undefined {
+  const { headers } = head
+  const length = Number(headers['content-length'] ?? Number.NaN)
+  const isCheck = mediaType(head) === formType && length <= maxCheckBytes && !headers['x-slack-signature']
+  return isCheck ? undefined : judgeTime(now, headers)
 }
 
-function mediaType({ headers }: RawArrival): string {
+/**
+ * The bytes say what they are: they are signed, and the content type is not. Whoever sends a signed event again as another type would
+ * have it read as something that nobody said.
+ */
+export function readBytes(bytes: Uint8Array): SlackPayload {
+  return bytes[0] === braceByte ? readJson(bytes) : readForm(bytes)
+}
+
+function mediaType({ headers }: ArrivalHead): string {
   return (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
@@ -56,15 +73,9 @@ async function judgeSignature(
   secrets: readonly Secret[],
   { bytes, headers }: RawArrival,
 ): Promise<Rejected | undefined> {
-  const time = headers['x-slack-request-timestamp']
-  const signature = headers['x-slack-signature']
-  if (time === undefined || signature === undefined || time === '' || signature === '') {
-    return { kind: 'rejected', reason: 'missing_credential' }
-  }
-  // Other forms would be signed as they stand and then mean no time at all.
-  if (!timePattern.test(time) || !signaturePattern.test(signature)) return { kind: 'rejected', reason: 'bad_signature' }
-  const skew = judgeClockSkew(Number(time) * 1000, now(), tolerance)
-  if (skew !== 'fresh') return { kind: 'rejected', reason: skew }
+  const refusal = judgeTime(now, headers)
+  if (refusal !== undefined) return refusal
+  const { 'x-slack-request-timestamp': time = '', 'x-slack-signature': signature = '' } = headers
   const signed = signedBytes(time, bytes)
   let isRight = false
   // Every secret is tried, so that the time does not tell which of two was right.
@@ -72,6 +83,15 @@ async function judgeSignature(
     isRight = (await verifyHmacSha256(hmac, signed, signature, secret.reveal(), { expectedPrefix: 'v0=' })) || isRight
   }
   return isRight ? undefined : { kind: 'rejected', reason: 'bad_signature' }
+}
+
+function judgeTime(now: () => number, headers: RawArrival['headers']): Rejected | undefined {
+  const { 'x-slack-request-timestamp': time = '', 'x-slack-signature': signature = '' } = headers
+  if (time === '' || signature === '') return { kind: 'rejected', reason: 'missing_credential' }
+  // Other forms would be signed as they stand and then mean no time at all.
+  if (!timePattern.test(time) || !signaturePattern.test(signature)) return { kind: 'rejected', reason: 'bad_signature' }
+  const skew = judgeClockSkew(Number(time) * 1000, now(), tolerance)
+  return skew === 'fresh' ? undefined : { kind: 'rejected', reason: skew }
 }
 
 function signedBytes(time: string, body: Uint8Array): Uint8Array {
@@ -94,11 +114,16 @@ function readJson(bytes: Uint8Array): SlackPayload {
   return json.ok ? { kind: 'read', value: json.value } : { kind: 'unreadable', reason: json.reason }
 }
 
-/** An interaction is JSON in the field `payload`; a slash command is the form itself. */
+/**
+ * An interaction is JSON in the one field `payload`; a slash command is the form itself. Anything else is kept unread: a field that
+ * stands there twice or that no command has was not put there by Slack's form.
+ */
 function readForm(bytes: Uint8Array): SlackPayload {
-  const fields = new URLSearchParams(new TextDecoder().decode(bytes))
-  const payload = fields.get('payload')
-  if (payload !== null) return readJson(utf8.encode(payload))
+  const fields = [...new URLSearchParams(new TextDecoder().decode(bytes))]
   const value = Object.fromEntries(fields)
-  return 'command' in value ? { kind: 'read', value } : { kind: 'unreadable', reason: 'unknown_form' }
+  if (Object.keys(value).length !== fields.length) return { kind: 'unreadable', reason: 'repeated_field' }
+  const { payload } = value
+  if (payload !== undefined && fields.length === 1) return readJson(utf8.encode(payload))
+  const isCommand = value['command'] !== undefined && fields.every(([name]) => commandFields.has(name))
+  return isCommand ? { kind: 'read', value } : { kind: 'unreadable', reason: 'unknown_form' }
 }

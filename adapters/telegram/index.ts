@@ -20,7 +20,7 @@ import { liveTelegram } from './live/frames.ts'
 import { normalizeTelegram } from './normalize/update.ts'
 import { renderTelegram } from './render/reply.ts'
 import { pollTelegram } from './source.ts'
-import { secretHeader, verifyTelegram } from './verify.ts'
+import { screenTelegram, secretHeader, verifyTelegram } from './verify.ts'
 import { maxTextLength, type TelegramCall } from './wire/call.ts'
 
 // Telegram drops an update 24 hours after its date; the hour more is for clocks and slow tries.
@@ -96,6 +96,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
         ...(isPolling ? (['source'] as const) : []),
       ],
     },
+    screenHeaders: (head) => screenTelegram(secrets, head),
     verify: async (arrival) => verifyTelegram(secrets, arrival),
     payloadOf: (arrival) => arrival.bytes,
     normalize: (payload, arrival, connection) => normalizeTelegram(bot, payload, arrival, connection),

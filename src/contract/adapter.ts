@@ -1,6 +1,6 @@
 // The adapter: four verbs in the order of the journey, optional verbs declared as capabilities (ruling 33).
 import type { AroundRequest, AroundWords } from './around.ts'
-import type { Arrived, Connection, KeptFacts, OnceClaim, RawArrival } from './arrival.ts'
+import type { ArrivalHead, Arrived, Connection, KeptFacts, OnceClaim, RawArrival } from './arrival.ts'
 import type { Capabilities, OptionalVerb } from './capabilities.ts'
 import type { CallQuestion } from './delivery.ts'
 import type { DiscoveryVerbs } from './discovery.ts'
@@ -97,6 +97,12 @@ export type SourceBatch = {
 /** Looked up where the adapter has to: who somebody is may be known only to its store. */
 type Kept<Payload> = Payload | undefined | Promise<Payload | undefined>
 
+/**
+ * What headers alone rule out, asked before a byte of a webhook's body is read: no credential at all, one that cannot be right. It asks
+ * nobody, and rejects nothing that `verify` would take.
+ */
+export type ScreenHeaders = (head: ArrivalHead) => Extract<Verdict<never>, { kind: 'rejected' }> | undefined
+
 /** What an adapter author writes. */
 export interface AdapterDefinition<Payload, Call extends JsonObject> extends OptionalVerbs {
   readonly channel: string
@@ -104,6 +110,7 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
   readonly endpoints?: readonly Endpoint[]
   /** What whoever starts the gateway should know of this connection: the end of a line, in plain words. */
   readonly notice?: string
+  readonly screenHeaders?: ScreenHeaders
   verify(arrival: RawArrival): Promise<Verdict<Payload>>
   /**
    * The payload of an arrival that was judged genuine when it came; without it remains cannot be driven again. Undefined where
@@ -130,6 +137,7 @@ export interface Adapter extends OptionalVerbs {
   readonly capabilities: Capabilities
   readonly endpoints: readonly Endpoint[]
   readonly notice?: string
+  readonly screenHeaders?: ScreenHeaders
   receive(arrival: RawArrival, connection: Connection): Promise<Reception>
   /** Reads what was kept of an earlier, genuine arrival. Never called with anything from outside. */
   readonly reread:

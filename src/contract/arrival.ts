@@ -20,6 +20,9 @@ export type RawArrival = {
   readonly from: RequestSource
 }
 
+/** The same before its body is read. */
+export type ArrivalHead = Omit<RawArrival, 'bytes'>
+
 /** What a row knows about an earlier arrival and its body does not say. */
 export type KeptFacts = {
   readonly subject: string | null

@@ -24,6 +24,7 @@ export type { Address } from './address.ts'
 export { formatAddress, isCanonicalAddress, isHostedAddress, parseAddress } from './address.ts'
 export type { AroundRequest, AroundWords } from './around.ts'
 export type {
+  ArrivalHead,
   Arrived,
   ArrivedMessage,
   ArrivedNothing,

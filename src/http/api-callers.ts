@@ -43,6 +43,8 @@ export type Introduced =
   | Extract<CallerVerdict, { kind: 'rejected' | 'absent' }>
 
 export interface ApiCallers {
+  /** Turned away by its headers alone, before anything of a body is read. */
+  screen(request: CallerRequest): Extract<CallerVerdict, { kind: 'rejected' }> | undefined
   identify(request: CallerRequest): Promise<CallerVerdict>
   introduce(request: CallerRequest, body: JsonObject): Promise<Introduced>
 }
@@ -59,6 +61,11 @@ const nothingSaid = new TextEncoder().encode(
 export function createApiCallers(deps: Deps): ApiCallers {
   const at = deps.connections.find(({ adapter }) => adapter.endpoints.some(({ path }) => path === runPath))
   return {
+    screen(request) {
+      const headers = { ...request.headers, 'content-type': 'application/json' }
+      const screened = at?.adapter.screenHeaders?.({ ...request, headers })
+      return screened === undefined || at === undefined ? undefined : { ...screened, connection: at.key }
+    },
     async identify(request) {
       if (at === undefined) return { kind: 'absent' }
       const read = await readBy(at, request, { headers: headersThatCount(request.headers), bytes: nothingSaid })

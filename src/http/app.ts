@@ -1,6 +1,6 @@
 // Hop 1 and the gateway's HTTP surface: webhooks, the channels' own endpoints, health, and the operator's routes.
 import { type Context, Hono } from 'hono'
-import type { RawArrival, TransportAnswer } from '../contract/index.ts'
+import type { ArrivalHead, RawArrival, TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import { readBody } from '../verification/index.ts'
 import { addAdminRoutes } from './admin.ts'
@@ -10,7 +10,7 @@ import { createCors } from './cors.ts'
 import type { AppDeps } from './deps.ts'
 import { addHealthRoutes } from './health.ts'
 import { addHistoryRoute } from './history.ts'
-import { answerHook, failure, findConnection, receiveArrival } from './hook.ts'
+import { answerHook, failure, findConnection, receiveArrival, screenHook } from './hook.ts'
 import { judgedSource, refuseForeignPages } from './judge-page.ts'
 import { addOpenApiRoutes } from './openapi/routes.ts'
 import { addOwnRoutes } from './own-things.ts'
@@ -75,17 +75,15 @@ export function createApp(given: AppDeps): Hono {
 }
 
 async function hook(deps: AppDeps, at: GatewayConnection, context: Context): Promise<TransportAnswer> {
-  const arrival = await readArrival(deps, context)
-  if (arrival === undefined)
-    return errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`)
-  return answerHook(deps, at, arrival)
+  const arrival = await readArrival(deps, at, context)
+  return 'status' in arrival ? arrival : answerHook(deps, at, arrival)
 }
 
 async function watched(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {
-  const arrival = await readArrival(deps, context)
-  if (arrival === undefined)
-    return respond(errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`))
+  const arrival = await readArrival(deps, at, context)
+  if ('status' in arrival) return respond(arrival)
   const received = await receiveArrival(deps, at, arrival)
+  deps.bodyTaken?.(context)
   const refusal = watchRefusal(received)
   if (refusal !== undefined || received.kind !== 'stored') return respond(refusal ?? hookAnswer(received))
   const first = received.acceptances[0]
@@ -102,15 +100,23 @@ async function served(deps: AppDeps, at: GatewayConnection, context: Context): P
   return (await at.adapter.serve?.(context.req.raw, serveDoor(deps, at, context))) ?? respond(unknownHook())
 }
 
-async function readArrival(deps: AppDeps, context: Context): Promise<RawArrival | undefined> {
-  const bytes = await readBody(context.req.raw, deps.maxBodyBytes)
-  if (bytes === undefined) return undefined
-  return {
-    bytes,
+/** The arrival, or the answer to one that is refused by its headers or its size. */
+async function readArrival(
+  deps: AppDeps,
+  at: GatewayConnection,
+  context: Context,
+): Promise<RawArrival | TransportAnswer> {
+  const head: ArrivalHead = {
     headers: deps.headersOf?.(context) ?? context.req.header(),
     receivedAt: new Date(deps.now()).toISOString(),
     from: deps.sourceOf(context),
   }
+  const screened = screenHook(deps, at, head)
+  if (screened !== undefined) return screened
+  const bytes = await readBody(context.req.raw, deps.maxBodyBytes)
+  return bytes === undefined
+    ? errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`)
+    : { ...head, bytes }
 }
 
 function unknownHook(): TransportAnswer {

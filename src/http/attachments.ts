@@ -44,6 +44,8 @@ async function take(
   if (boundary === undefined || reader === undefined) return respond(unsupportedType())
   if (Number(context.req.header('content-length') ?? 0) > desk.maxBytes + formBytes)
     return respond(fileRefused({ code: 'SU_TOO_LARGE', remedy: '' }, desk.maxBytes))
+  // It is known whose it is, and it flows into the store: nothing of it is held.
+  deps.bodyTaken?.(context)
   const { receivedVia } = at.adapter.capabilities
   const { outcome, isInOrder } = await receiveUpload(
     { store: desk.store, principal: subject, receivedVia },

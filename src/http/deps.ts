@@ -68,6 +68,8 @@ export type AppDeps = {
   readonly headersOf?: (context: Context) => Readonly<Record<string, string>>
   /** The address as it was received, where the edge knows it: nothing resolved, nothing decoded. */
   readonly rawUrlOf?: (context: Context) => string
+  /** Where the edge counts the bodies it holds for strangers: this one counts no more. */
+  readonly bodyTaken?: (context: Context) => void
   /** Where a request's means end with its answer: keeps them for a stream, until it is closed. */
   readonly keepOpen?: (until: Promise<void>) => void
   /** How often callers of the API may ask, and where that is counted. Without it: as often as they like. */

@@ -1,5 +1,11 @@
 // A webhook once its bytes are here: handed to the gateway, and what became of it as an answer. One for every way in.
-import { failureFacts, isGatewayError, type RawArrival, type TransportAnswer } from '../contract/index.ts'
+import {
+  type ArrivalHead,
+  failureFacts,
+  isGatewayError,
+  type RawArrival,
+  type TransportAnswer,
+} from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { Received } from '../gateway/receive.ts'
 import type { AppDeps } from './deps.ts'
@@ -13,6 +19,29 @@ export function findConnection(
   id: string,
 ): GatewayConnection | undefined {
   return gateway.connections.find((each) => each.connection.id === id && each.adapter.channel === channel)
+}
+
+/** Turned away by its headers, and nothing of the body was read. Undefined: the body is worth reading. */
+export function screenHook(
+  deps: Pick<AppDeps, 'gateway' | 'rejections'>,
+  at: GatewayConnection,
+  head: ArrivalHead,
+): TransportAnswer | undefined {
+  const screened = at.adapter.screenHeaders?.(head)
+  if (screened === undefined) return undefined
+  const entry = deps.gateway.enter(head.headers['traceparent'])
+  const { reason } = screened
+  const { trace } = entry
+  deps.gateway.turnAway(at, reason, entry)
+  deps.rejections.add({
+    at: head.receivedAt,
+    connection: at.key,
+    isLocal: head.from !== 'remote',
+    bytes: null,
+    reason,
+    trace,
+  })
+  return hookAnswer({ ...screened, trace })
 }
 
 export async function answerHook(deps: HookDeps, at: GatewayConnection, arrival: RawArrival): Promise<TransportAnswer> {

@@ -12,9 +12,14 @@ export function serveDoor(deps: AppDeps, at: GatewayConnection, context: Context
   return {
     from,
     receivedAt,
-    take: (messages) => deps.gateway.take(at, messages, entry),
+    async take(messages) {
+      const acceptances = await deps.gateway.take(at, messages, entry)
+      deps.bodyTaken?.(context)
+      return acceptances
+    },
     async receive(arrival) {
       const answer = await handIn(deps, at, arrival)
+      deps.bodyTaken?.(context)
       if (deps.failpoint !== undefined) await deps.failpoint('before:answer')
       return answer
     },

@@ -117,6 +117,23 @@ const refusedTasks = {
 
 export type TaskRefusal = keyof typeof refusedTasks
 
+/** What is refused by its head, size or pace, before anything of it is judged. */
+const refusedRequests = {
+  bodies_full: {
+    status: 503,
+    remedy: 'too much is being received at once; send the same again in a moment',
+    seconds: 2,
+  },
+  body_timeout: { status: 408, remedy: 'the body did not arrive in time; send it again, and faster' },
+  body_fragmented: { status: 400, remedy: 'the body came in too many tiny pieces; send it in larger ones' },
+  too_many_headers: { status: 431, remedy: 'send fewer header fields' },
+  headers_too_large: { status: 431, remedy: 'send shorter header fields' },
+  headers_timeout: { status: 408, remedy: 'the request did not arrive in time; send it again, and faster' },
+  malformed_http: { status: 400, remedy: 'this is not a request that HTTP/1.1 knows' },
+} as const
+
+export type RequestRefusal = keyof typeof refusedRequests
+
 export const tooLarge = { status: 413, code: 'body_too_large' } as const
 export const notFound = { status: 404, code: 'not_found' } as const
 
@@ -176,6 +193,12 @@ export function limited(seconds: number, headers: Readonly<Record<string, string
   const remedy = `wait ${seconds} s, then go on more slowly; whoever runs this gateway sets the limits`
   const answer = problemAnswer(429, { code: 'rate_limited', message: 'too many requests', remedy })
   return { ...answer, headers: { ...answer.headers, ...headers, 'retry-after': String(seconds) } }
+}
+
+export function requestRefused(code: RequestRefusal): TransportAnswer {
+  const { status, remedy, ...more } = refusedRequests[code]
+  const answer = problemAnswer(status, { code, remedy })
+  return 'seconds' in more ? { ...answer, headers: { ...answer.headers, 'retry-after': String(more.seconds) } } : answer
 }
 
 export const noContent = 204
@@ -252,6 +275,9 @@ export function knownProblems(): readonly (readonly [code: string, status: numbe
   const failures = Object.entries(failed).map(([code, { status }]) => [code, status, told] as const)
   const files = Object.entries(refusedFiles).map(([code, status]) => [code, status, told] as const)
   const tasks = Object.entries(refusedTasks).map(([code, status]) => [code, status, told] as const)
+  const requests = Object.entries(refusedRequests).map(([code, { status, remedy }]) => [code, status, remedy] as const)
   const others = [['rate_limited', 429, told] as const, [tooLarge.code, tooLarge.status, told] as const]
-  return [...remedies, ...failures, ...files, ...tasks, ...others].sort(([one], [other]) => (one < other ? -1 : 1))
+  return [...remedies, ...failures, ...files, ...tasks, ...requests, ...others].sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  )
 }

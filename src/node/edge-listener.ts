@@ -1,6 +1,7 @@
 // The one listener of the Node edge: asks to wait until there is an app, then hands it everything but plain webhooks.
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { RequestSource } from '../contract/index.ts'
 import { createApp } from '../http/app.ts'
 import type { AppDeps } from '../http/deps.ts'
@@ -16,13 +17,24 @@ export type EdgeListener = {
 
 type Handle = (request: Request, env: object) => Response | Promise<Response>
 
+/** A request may have been refused while its body came in: what the app says afterwards comes too late. */
+function inTime(
+  response: Response,
+  { outgoing }: { readonly outgoing: Pick<ServerResponse, 'headersSent'> },
+): Response {
+  return outgoing.headersSent ? RESPONSE_ALREADY_SENT : response
+}
+
 /** `answerCheck`: true where a request was for the check of the public URL, which is told before there is an app. */
 export function createEdgeListener(
   sourceOf: (incoming: IncomingMessage) => RequestSource,
   answerCheck: PublicUrlCheck['answer'],
 ): EdgeListener {
   let handle: Handle = busyResponse
-  const answer = getRequestListener((request, env) => handle(request, env))
+  const answer = getRequestListener((request, env) => {
+    const response = handle(request, env)
+    return response instanceof Promise ? response.then((late) => inTime(late, env)) : inTime(response, env)
+  })
   // It answers every failure itself; its promise only tells when it is done.
   const serve: RequestListener = (incoming, outgoing) => void answer(incoming, outgoing)
   let listen = serve

@@ -1,10 +1,10 @@
 // Webhooks as Node hands them over, past the app: making a web Request and Response of each costs more than the signature and
 // the JSON together. Only the plain case is taken; whatever is unusual goes to the app, which answers the same.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { RequestSource, TransportAnswer } from '../contract/index.ts'
+import type { ArrivalHead, RequestSource, TransportAnswer } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 import type { AppDeps } from '../http/deps.ts'
-import { answerHook, failure, findConnection } from '../http/hook.ts'
+import { answerHook, failure, findConnection, screenHook } from '../http/hook.ts'
 import { asProblem } from '../http/problem.ts'
 import { joinedHeaders } from './headers-of.ts'
 
@@ -29,8 +29,12 @@ export function createHookListener(deps: HookDeps, rest: RequestListener): Reque
     const at = incoming.method === 'POST' ? known.get(incoming.url ?? '') : undefined
     const headers = at === undefined ? {} : joinedHeaders(incoming.rawHeaders)
     if (at === undefined || !isPlain(headers, deps.maxBodyBytes)) return rest(incoming, outgoing)
+    const receivedAt = new Date(deps.now()).toISOString()
+    const head: ArrivalHead = { headers, receivedAt, from: deps.sourceOf(incoming) }
+    const screened = screenHook(deps, at, head)
+    if (screened !== undefined) return send(outgoing, asProblem(screened))
     // Whoever breaks off is not heard to the end: nothing of it is taken, and nobody waits for an answer.
-    return collect(incoming, (bytes) => void take(deps, at, { bytes, headers, incoming, outgoing }))
+    return collect(incoming, (bytes) => void take(deps, at, { bytes, head, outgoing }))
   }
 }
 
@@ -48,17 +52,14 @@ function collect(incoming: IncomingMessage, done: (bytes: Uint8Array) => void): 
 
 type Exchange = {
   readonly bytes: Uint8Array
-  readonly headers: Readonly<Record<string, string>>
-  readonly incoming: IncomingMessage
+  readonly head: ArrivalHead
   readonly outgoing: ServerResponse
 }
 
 async function take(deps: HookDeps, at: GatewayConnection, exchange: Exchange): Promise<void> {
-  const { bytes, headers, incoming, outgoing } = exchange
+  const { bytes, head, outgoing } = exchange
   try {
-    const receivedAt = new Date(deps.now()).toISOString()
-    const from = deps.sourceOf(incoming)
-    send(outgoing, asProblem(await answerHook(deps, at, { bytes, headers, receivedAt, from })))
+    send(outgoing, asProblem(await answerHook(deps, at, { ...head, bytes })))
   } catch (error) {
     send(outgoing, failure(deps, error))
   }

@@ -6,15 +6,21 @@ import { problem } from './answers.ts'
 
 export type Inbox = {
   readonly maxBodyBytes: number
+  /** Whether an activity may stand by a proof of its own, without a signature of the request. */
+  readonly acceptsProofs: boolean
 }
 
 /** `agent`: whose inbox it is; undefined: everybody's. */
 export type Delivered = { readonly request: Request; readonly door: ServeDoor; readonly agent: string | undefined }
 
-export async function serveInbox({ maxBodyBytes }: Inbox, { request, door }: Delivered): Promise<Response> {
+export async function serveInbox(inbox: Inbox, { request, door }: Delivered): Promise<Response> {
+  const { maxBodyBytes, acceptsProofs } = inbox
   if (request.method !== 'POST') return problem(405, 'activities are delivered here by POST', { allow: 'POST' })
   if (!isActivityType(request.headers.get('content-type') ?? undefined))
     return problem(415, 'send application/activity+json, or application/ld+json with its profile')
+  // Nothing is read for whoever brings no signature at all.
+  if (!acceptsProofs && (request.headers.get('signature') ?? '') === '')
+    return answerOf({ kind: 'rejected', reason: 'missing_credential', trace: door.turnAway('missing_credential') })
   const bytes = await readBody(request, maxBodyBytes)
   if (bytes === undefined) return problem(413, `send at most ${maxBodyBytes} bytes`)
   return answerOf(await door.receive(arrivalOf(request, door, bytes)))

@@ -1,10 +1,10 @@
 // Which way an arrival came, and whether that hop is genuine: from here on there is one pipeline for all of them (hop 2).
-import type { ChannelDeps, RawArrival } from '../../../src/contract/index.ts'
+import type { ArrivalHead, ChannelDeps, RawArrival, Verdict } from '../../../src/contract/index.ts'
 import { type Hop, rejected } from './hooks/hop.ts'
 import { mailgunHop } from './hooks/mailgun.ts'
 import { sesHop } from './hooks/ses.ts'
 import type { SnsDeps } from './hooks/sns.ts'
-import { webhookHop } from './hooks/webhook.ts'
+import { webhookHeaders, webhookHop } from './hooks/webhook.ts'
 import type { OwnArrivals } from './own-arrivals.ts'
 import type { WaysSettings } from './settings.ts'
 
@@ -27,17 +27,41 @@ export function createHopOf(settings: WaysSettings, deps: HopDeps): (arrival: Ra
   }
 }
 
+type Rejected = Extract<Verdict<never>, { kind: 'rejected' }>
+
+/** What the headers of a request alone rule out: a way that is closed, a mail that nobody signed. */
+export function screenHop({ webhook, ses, mailgun }: WaysSettings, { headers }: ArrivalHead): Rejected | undefined {
+  const rejectedFor = (reason: Rejected['reason']): Rejected => ({ kind: 'rejected', reason })
+  const type = mediaType(headers)
+  if (headers['x-amz-sns-message-type'] !== undefined)
+    return ses === undefined ? rejectedFor('not_allowed_here') : undefined
+  if (isForm(type)) return mailgun === undefined ? rejectedFor('not_allowed_here') : undefined
+  if (webhook === undefined) return rejectedFor('not_allowed_here')
+  if (type !== 'message/rfc822') return rejectedFor('malformed_request')
+  const { signature, nonce } = webhookHeaders
+  return headers[signature] === undefined || headers[nonce] === undefined
+    ? rejectedFor('missing_credential')
+    : undefined
+}
+
+function mediaType(headers: RawArrival['headers']): string | undefined {
+  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+}
+
+function isForm(type: string | undefined): boolean {
+  return type === 'multipart/form-data' || type === 'application/x-www-form-urlencoded'
+}
+
 function judge(
   { webhook, ses, mailgun }: WaysSettings,
   deps: HopDeps & SnsDeps & { readonly maxBytes: number },
   arrival: RawArrival,
 ): Promise<Hop> {
-  const type = arrival.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+  const type = mediaType(arrival.headers)
   const closed = Promise.resolve(rejected('not_allowed_here'))
   if (arrival.headers['x-amz-sns-message-type'] !== undefined)
     return ses === undefined ? closed : sesHop(ses, deps, arrival)
-  if (type === 'multipart/form-data' || type === 'application/x-www-form-urlencoded')
-    return mailgun === undefined ? closed : mailgunHop(mailgun.signingKeys, deps, arrival)
+  if (isForm(type)) return mailgun === undefined ? closed : mailgunHop(mailgun.signingKeys, deps, arrival)
   if (webhook === undefined) return closed
   if (type !== 'message/rfc822') return Promise.resolve(rejected('malformed_request'))
   return webhookHop(webhook.secrets, deps, arrival)

@@ -38,7 +38,9 @@ export async function keepWholeReply(
     const { descriptor } = stored
     await deps.attachments.use([descriptor.id], { inboxId: null, sessionId: turn.sessionId || null })
     if (wholeReply === 'link')
-      return { url: (await deps.attachments.handle(descriptor, { principal, kind: 'person', seconds: linkSeconds })).url }
+      return {
+        url: (await deps.attachments.handle(descriptor, { principal, kind: 'person', seconds: linkSeconds })).url,
+      }
     const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: descriptor.sha256 } as const
     return { file: storedPart({ kind: 'file', bytes_ref, mime, name }, descriptor) }
   } catch (error) {

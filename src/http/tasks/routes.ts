@@ -63,6 +63,8 @@ export function addTaskRoutes(app: Hono, deps: Deps): void {
 }
 
 async function runTask(deps: Deps, context: Context): Promise<Response> {
+  const screened = deps.callers.screen(callerRequest(deps, context))
+  if (screened !== undefined) return turnedAway(deps, context, screened)
   const body = await readTaskBody(context, deps.maxBodyBytes)
   if (body.kind === 'too_large')
     return respond(errorAnswer(tooLarge.status, tooLarge.code, `send at most ${deps.maxBodyBytes} bytes`))

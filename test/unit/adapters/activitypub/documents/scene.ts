@@ -83,6 +83,7 @@ export function openDocuments(
     files,
     version: '0.1.0',
     maxBodyBytes: 256 * 1024,
+    acceptsProofs: false,
     signerOf: async (request) => request.headers.get('x-test-signer') ?? undefined,
   })
   const door = {

@@ -1,0 +1,156 @@
+// The server that strangers reach: how many connections, how long a head and a body may take, and how many bytes are held meanwhile.
+// What goes beyond is answered in words where an answer can still be heard, closed, and counted.
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { HttpLimits } from '../config/http-limits.ts'
+import type { Log, TransportAnswer } from '../contract/index.ts'
+import { type RequestRefusal, requestRefused } from '../http/status.ts'
+import type { EdgeUse } from '../vitals/edge-use.ts'
+import { createBodyBudget } from './body-budget.ts'
+import { createConnectionBounds, sharedAddress } from './connection-bounds.ts'
+import { TrackedMessage } from './tracked-message.ts'
+
+export type EdgeServer = { readonly server: Server; readonly use: () => EdgeUse }
+
+type EdgeDeps = { readonly monotonicMs: () => number; readonly log: Log }
+
+const sweepMs = 500
+/** So long a caller that is still sending has to hear its answer. */
+const lingerMs = 500
+/** An answer that waits behind others on the same connection gets no longer than this. */
+const maxRefusalMs = 2_000
+const logEveryMs = 60_000
+
+export function createEdgeServer(listener: RequestListener, limits: HttpLimits, deps: EdgeDeps): EdgeServer {
+  const refusals = countRefusals(deps)
+  const budget = createBodyBudget(limits, deps.monotonicMs)
+  const bounds = createConnectionBounds(limits, refusals.add)
+  const answering = new WeakMap<Socket, ServerResponse>()
+
+  const refuse = (incoming: TrackedMessage, outgoing: ServerResponse, reason: RequestRefusal): void => {
+    refusals.add(reason)
+    incoming.isRefused = true
+    const { socket } = incoming
+    if (outgoing.headersSent) {
+      socket.destroy()
+      return
+    }
+    send(outgoing, requestRefused(reason))
+    setTimeout(() => socket.destroy(), maxRefusalMs).unref()
+  }
+  const track = (incoming: TrackedMessage, outgoing: ServerResponse): boolean => {
+    const { headers, socket, url = '' } = incoming
+    const declared = headers['content-length']
+    if (headers['transfer-encoding'] === undefined && Number(declared ?? 0) === 0) return true
+    const body = budget.begin({
+      address: sharedAddress(socket.remoteAddress),
+      declaredBytes: declared === undefined ? undefined : Number(declared),
+      isWebhook: url.startsWith('/hooks/'),
+      refuse: (reason) => refuse(incoming, outgoing, reason),
+    })
+    incoming.tracked = body
+    // Closed once it is answered or the caller is gone: by then nothing holds the bytes.
+    outgoing.once('close', () => {
+      body?.end()
+      // What was not read would keep the connection for as long as the rest takes.
+      if (!incoming.complete && !socket.destroyed) setTimeout(() => closeUnread(incoming), lingerMs).unref()
+    })
+    return body !== undefined
+  }
+  const handle = (incoming: TrackedMessage, outgoing: ServerResponse, isAsked: boolean): void => {
+    const { socket } = incoming
+    if (!bounds.begin(socket)) return
+    answering.set(socket, outgoing)
+    outgoing.once('close', () => bounds.finish(socket))
+    const hasRoom = track(incoming, outgoing)
+    const reason = incoming.rawHeaders.length > limits.maxHeaders * 2 ? 'too_many_headers' : 'bodies_full'
+    if (!hasRoom || reason === 'too_many_headers') {
+      refuse(incoming, outgoing, reason)
+      return
+    }
+    // Not before somebody wants the body: whoever is refused by their headers never sends it.
+    if (isAsked)
+      incoming.onWanted = () => {
+        if (!outgoing.headersSent) outgoing.writeContinue()
+      }
+    listener(incoming, outgoing)
+  }
+
+  const server = createServer(
+    {
+      IncomingMessage: TrackedMessage,
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: Math.max(limits.requestTimeoutMs, limits.headersTimeoutMs),
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      maxHeaderSize: limits.maxHeaderBytes,
+      connectionsCheckingInterval: sweepMs,
+    },
+    (incoming, outgoing) => handle(incoming, outgoing, false),
+  )
+  server.on('checkContinue', (incoming: TrackedMessage, outgoing) => handle(incoming, outgoing, true))
+  server.on('connection', bounds.admit)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const reason = refusalOf(error)
+    if (reason !== undefined) refusals.add(reason)
+    const isAnswering = bounds.isBusy(socket) && answering.get(socket)?.headersSent === true
+    if (reason === undefined || !socket.writable || isAnswering) {
+      socket.destroy()
+      return
+    }
+    socket.end(asText(requestRefused(reason)))
+    setTimeout(() => socket.destroy(), lingerMs).unref()
+  })
+  const sweeping = setInterval(() => {
+    budget.sweep()
+    refusals.tell()
+  }, sweepMs).unref()
+  server.once('close', () => clearInterval(sweeping))
+  return { server, use: () => ({ bodies: budget.use(), connections: bounds.use(), refused: refusals.counts() }) }
+}
+
+function closeUnread({ complete, socket }: TrackedMessage): void {
+  if (!complete) socket.destroy()
+}
+
+/** The connection ends a moment after the answer: closed while the caller still sends, it would take the answer with it. */
+function send(outgoing: ServerResponse, { status, headers, body = '' }: TransportAnswer): void {
+  outgoing.writeHead(status, { ...headers, connection: 'close', 'content-length': Buffer.byteLength(body) })
+  outgoing.write(body)
+  setTimeout(() => outgoing.end(), lingerMs).unref()
+}
+
+/** Where there is no response object: what was said was no request. */
+function asText({ status, headers, body = '' }: TransportAnswer): string {
+  const fields = { ...headers, connection: 'close', 'content-length': Buffer.byteLength(body) }
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} Refused\r\n${lines.join('')}\r\n${body}`
+}
+
+/** Undefined: the caller broke off, which is nobody's fault. */
+function refusalOf({ code = '' }: NodeJS.ErrnoException): RequestRefusal | undefined {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'headers_timeout'
+  return code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE' ? 'malformed_http' : undefined
+}
+
+function countRefusals({ monotonicMs, log }: EdgeDeps) {
+  const counts = new Map<string, number>()
+  let untold = 0
+  let last = ''
+  let toldAt = Number.NEGATIVE_INFINITY
+  return {
+    add(reason: string): void {
+      counts.set(reason, (counts.get(reason) ?? 0) + 1)
+      untold += 1
+      last = reason
+    },
+    /** One line a minute, however many there were: strangers do not fill the log. */
+    tell(): void {
+      if (untold === 0 || monotonicMs() - toldAt < logEveryMs) return
+      log.warn('requests_refused', { count: untold, reason: last })
+      untold = 0
+      toldAt = monotonicMs()
+    },
+    counts: (): ReadonlyMap<string, number> => counts,
+  }
+}
