@@ -116,13 +116,23 @@ describe('a post', () => {
 })
 
 describe('an inbox', () => {
-  const init = { method: 'POST', body: '{}', headers: { 'content-type': activityJson } } as const
+  const init = {
+    method: 'POST',
+    body: '{}',
+    headers: { 'content-type': activityJson, signature: 'keyId="k"' },
+  } as const
 
   test.each(['/ap/demo/inbox?a=1', '/ap/inbox'])('hands %s in with its path', async (path) => {
     expect((await scene.ask(path, { init })).status).toBe(202)
     expect(scene.arrived.map(({ headers, bytes }) => [headers[':path'], headers[':authority'], bytes.length])).toEqual([
       [path, 'agents.example.com', 2],
     ])
+  })
+
+  test('reads nothing of what brings no signature', async () => {
+    const unsigned = { ...init, headers: { 'content-type': activityJson } }
+    expect((await scene.ask('/ap/demo/inbox', { init: unsigned })).status).toBe(401)
+    expect(scene.arrived).toEqual([])
   })
 
   test('takes only activities of a size, by POST, for whom there is', async () => {
