@@ -1,9 +1,11 @@
 // The Slack channel: what it can do, and its verbs bound to one app's settings.
 import {
   type Adapter,
+  type Arrived,
   type Capabilities,
   type ChannelDefinition,
   type ChannelDeps,
+  type Connection,
   type ConnectionConfig,
   type ConnectionOptions,
   checkedSettings,
@@ -40,6 +42,8 @@ import { readEnvelope } from './wire/event.ts'
 
 // Slack tries an event again within the hour, and delayed ones for a day; the hour more is for clocks.
 const horizonMs = 25 * 60 * 60 * 1000
+/** It counts from five minutes before its time to five after it; the minute more is for clocks. */
+const signatureLifeMs = 11 * 60_000
 
 export const slackChannel: ChannelDefinition = {
   channel: 'slack',
@@ -103,6 +107,8 @@ type Judged = {
   readonly viewed?: Viewed | undefined
   readonly isBeyondHops?: boolean
   readonly response?: string | undefined
+  /** The signature it came with; undefined where it came over a socket of our own. */
+  readonly signature?: string | undefined
 }
 
 function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
@@ -125,19 +131,22 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
     capabilities: capabilitiesOf(settings, accounts.serve !== undefined),
     screenHeaders: (head) => screenSlack(deps.now, head),
     async verify(arrival) {
-      const verdict = own.has(arrival) ? genuine(arrival) : await verifySlack(deps, settings.signingSecret, arrival)
+      const isOwn = own.has(arrival)
+      const verdict = isOwn ? genuine(arrival) : await verifySlack(deps, settings.signingSecret, arrival)
       if (isRead(verdict)) await accounts.note(app, verdict.payload.value)
       return judged(verdict, settings, {
         learn,
+        ...(isOwn ? {} : { signature: arrival.headers['x-slack-signature'] }),
         ...(isRead(verdict) ? await learnt(deps.notes, app, origins, verdict) : {}),
       })
     },
     payloadOf: (arrival: RawArrival) => ({ payload: readBytes(arrival.bytes), botUserId: undefined }),
-    normalize({ payload, botUserId, ...told }, arrival, connection) {
-      if (payload.kind === 'unreadable') throw new UnreadableArrival(payload.reason)
-      const known = botUserId === undefined ? app : { ...app, botUserId }
-      return normalizeSlack({ app: known, arrival, connection, ...told }, payload.value)
-    },
+    normalize: ({ payload, botUserId, signature, ...told }, arrival, connection) =>
+      countOnce(connection, signature, () => {
+        if (payload.kind === 'unreadable') throw new UnreadableArrival(payload.reason)
+        const known = botUserId === undefined ? app : { ...app, botUserId }
+        return normalizeSlack({ app: known, arrival, connection, ...told }, payload.value)
+      }),
     // A body would be shown to whoever gave a command.
     acknowledge: () => ({ status: 200 }),
     render: (reply, to, mayNotify, hasLive) => renderSlack(facts, reply, to, { mayNotify, hasLive }),
@@ -186,6 +195,24 @@ function appFacts({ botUserId, appId, allowBots, botHops, slashCommand, names }:
 /** Came over the socket that our own token opened: what is in it needs no signature. */
 function genuine({ bytes }: RawArrival): Verdict<SlackPayload> {
   return { kind: 'genuine', payload: readBytes(bytes) }
+}
+
+/**
+ * A signature brings in one request, whatever became of it: whoever saw it go by cannot use it again while it is fresh. Slack signs its
+ * own retries anew, or repeats what was never stored.
+ */
+function countOnce(
+  { id }: Connection,
+  signature: string | undefined,
+  read: () => readonly Arrived[],
+): readonly Arrived[] {
+  if (signature === undefined) return read()
+  const once = [{ key: `slack:${id}:${signature}`, forMs: signatureLifeMs }]
+  try {
+    return read().map((arrived) => ({ ...arrived, once }))
+  } catch (error) {
+    throw error instanceof UnreadableArrival ? new UnreadableArrival(error.reason, { ...error.facts, once }) : error
+  }
 }
 
 type Read = { readonly kind: 'genuine'; readonly payload: Extract<SlackPayload, { kind: 'read' }> }

@@ -311,7 +311,8 @@ function keyOf({ agent, semanticId, version, isSenderChosenId, subject, message 
   return [agent, message.channel?.event, semanticId, version, isSenderChosenId ? subject : null]
 }
 
-function withoutRaw(arrived: ArrivalsRead[number]): unknown {
+/** What a proof counts for is a clause of its own. */
+function withoutRaw({ once: _once, ...arrived }: ArrivalsRead[number]): unknown {
   const copy = structuredClone(arrived)
   if (copy.kind === 'ignored') return { ...copy, raw: undefined }
   return { ...copy, message: { ...copy.message, raw: undefined } }
