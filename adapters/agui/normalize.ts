@@ -1,4 +1,5 @@
 // Hop 3: a run request to one message. Only the trailing user messages count; our transcript is the history (msg 13.3).
+import type { ZodError } from 'zod'
 import {
   type Arrived,
   bearerFacts,
@@ -8,6 +9,7 @@ import {
   mintEvidence,
   type NormalizedMessage,
   type Part,
+  plainIdRemedy,
   type RawArrival,
   type TaskClaim,
   textOf,
@@ -62,7 +64,7 @@ function arrivedFrom(
   if (chain.kind === 'unreadable')
     throw new UnreadableArrival('invalid_agent_caller_context', { remedy: chain.remedy, isFinal: true })
   const parsed = runRequestSchema.safeParse(value)
-  if (!parsed.success) throw new UnreadableArrival(requestProblem(parsed.error.issues[0]?.path[0]))
+  if (!parsed.success) throw refusalOf(parsed.error, requestProblem(parsed.error.issues[0]?.path[0]))
   const scene = { payload, request: parsed.data, raw: value, arrival, connection, chain }
   const decisions = decisionsIn(parsed.data)
   return (decisions.length === 0 ? [saidIn(parsed.data)] : decisions).map((said) => arrivedSaying(scene, said))
@@ -137,6 +139,12 @@ function factsOf(payload: AguiPayload, value: unknown): UnreadableArrival['facts
   }
 }
 
+/** An id that cannot be one is told apart from what is missing. */
+function refusalOf({ issues: [issue] }: ZodError, reason: string): UnreadableArrival {
+  if (issue?.message !== plainIdRemedy) return new UnreadableArrival(reason)
+  return new UnreadableArrival('invalid_id', { remedy: `${issue.path.join('.')} is no id; ${plainIdRemedy}` })
+}
+
 function requestProblem(field: PropertyKey | undefined): string {
   switch (field) {
     case 'threadId':
@@ -165,7 +173,7 @@ function saidIn(request: RunRequest): Said {
   const last = request.messages.at(-1)
   if (last?.role === 'tool') {
     const parsed = toolMessageSchema.safeParse(last)
-    if (!parsed.success) throw new UnreadableArrival('invalid_tool_message')
+    if (!parsed.success) throw refusalOf(parsed.error, 'invalid_tool_message')
     // Nothing was said: the result goes to the call that waits for it and not into the conversation.
     return { id: parsed.data.id, parts: [{ kind: 'agui:tool_result' }], result: parsed.data }
   }
@@ -196,7 +204,7 @@ function trailingUserMessages({ messages }: RunRequest): readonly UserMessage[] 
   const start = messages.findLastIndex((message) => message.role !== 'user') + 1
   return messages.slice(start).map((message) => {
     const parsed = userMessageSchema.safeParse(message)
-    if (!parsed.success) throw new UnreadableArrival('invalid_user_message')
+    if (!parsed.success) throw refusalOf(parsed.error, 'invalid_user_message')
     return parsed.data
   })
 }

@@ -1,11 +1,12 @@
 // The run request of seed 002, which is AG-UI's RunAgentInput in its 0.x form (msg 13.1), as far as Parley reads it.
 import * as z from 'zod'
-import type {
-  Bearer,
-  CallerContext,
-  DescribedRequest,
-  JsonObject,
-  RecipientCapabilities,
+import {
+  type Bearer,
+  type CallerContext,
+  callerId,
+  type DescribedRequest,
+  type JsonObject,
+  type RecipientCapabilities,
 } from '../../src/contract/index.ts'
 
 /** Whoever can open the socket of the data folder. */
@@ -34,23 +35,23 @@ const mediaBlockSchema = z.object({
 const otherBlockSchema = z.looseObject({ type: z.string().min(1) })
 
 export const userMessageSchema = z.object({
-  id: z.string().min(1).max(512),
+  id: callerId(),
   role: z.literal('user'),
   content: z.union([z.string(), z.array(z.unknown()).min(1)]),
 })
 
 /** The result of a tool that the client ran. */
 export const toolMessageSchema = z.object({
-  id: z.string().min(1).max(512),
+  id: callerId(),
   role: z.literal('tool'),
-  toolCallId: z.string().min(1).max(512),
+  toolCallId: callerId(),
   content: z.string(),
   error: z.string().nullish(),
 })
 
 const clientToolSchema = z.looseObject({ name: z.string().min(1), description: z.string().nullish() })
 
-const runId = z.string().trim().min(1).max(256)
+const runId = callerId(256)
 
 /** As much of a request as is needed to name the thread of a guest. */
 export const threadIdSchema = z.looseObject({ threadId: z.string().trim().min(1).max(512) })
@@ -60,7 +61,7 @@ export const runIdSchema = z.looseObject({ runId })
 
 /** What somebody decided about an interrupt. `cancelled`: they gave it up. */
 const resumeSchema = z.object({
-  interruptId: z.string().min(1).max(256),
+  interruptId: callerId(200),
   status: z.enum(['resolved', 'cancelled']),
   payload: z.unknown().optional(),
 })
@@ -68,12 +69,12 @@ const resumeSchema = z.object({
 /** Everything in the body is the client's word: who it is comes from the connection, what was said before from us. */
 export const runRequestSchema = z
   .looseObject({
-    threadId: z.string().trim().min(1).max(512),
+    threadId: callerId(),
     runId,
     messages: z.array(z.looseObject({ role: z.string() })),
     tools: z.array(clientToolSchema).max(64).nullish(),
     protocolVersion: z.string().nullish(),
-    parentRunId: z.string().nullish(),
+    parentRunId: callerId().nullish(),
     resume: z.array(resumeSchema).max(32).nullish(),
   })
   // A decision needs no words.

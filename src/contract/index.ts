@@ -43,6 +43,7 @@ export { bearerChallenge, bearerErrorOf } from './bearer-challenge.ts'
 export { bearerFacts } from './bearer-facts.ts'
 export type { Bearer, CallerContext, CallerDesk, CallerVerdict, CallerWish, TokenVoucher } from './caller.ts'
 export { bearerMay, callerContextSchema, maxChainDepth, runScope } from './caller.ts'
+export { callerId, isPlainId, plainIdRemedy } from './caller-id.ts'
 export type {
   Capabilities,
   MentionRelay,

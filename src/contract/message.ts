@@ -5,7 +5,8 @@ import { channelContextSchema } from './channel-context.ts'
 import { maxParts, partSchema } from './parts.ts'
 import { senderSchema } from './sender.ts'
 
-const isPlainId = (text: string) => !/[\u0000-\u001f\u007f]/.test(text) && text.isWellFormed()
+/** Ids of platforms are taken as they are, as long as they can be stored; those that callers choose are judged in caller-id.ts. */
+const isStorableId = (text: string) => !/[\u0000-\u001f\u007f]/.test(text) && text.isWellFormed()
 
 export const historicalMessageSchema = z.object({
   id: z.string().optional(),
@@ -18,8 +19,8 @@ export const historicalMessageSchema = z.object({
 })
 
 export const normalizedMessageSchema = z.object({
-  id: z.string().min(1).max(512).refine(isPlainId, 'no control characters'),
-  thread_id: z.string().min(1).max(1024).refine(isPlainId, 'no control characters'),
+  id: z.string().min(1).max(512).refine(isStorableId, 'no control characters'),
+  thread_id: z.string().min(1).max(1024).refine(isStorableId, 'no control characters'),
   in_reply_to: z.string().optional(),
   sender: senderSchema,
   recipient: z.string(),

@@ -14,6 +14,7 @@ import { answerHook, failure, findConnection, receiveArrival, screenHook } from 
 import { judgedSource, refuseForeignPages } from './judge-page.ts'
 import { addOpenApiRoutes } from './openapi/routes.ts'
 import { addOwnRoutes } from './own-things.ts'
+import { requirePlainAddress } from './plain-address.ts'
 import { addResourceRoute } from './protected-resource.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { serveDoor } from './serve-door.ts'
@@ -35,6 +36,8 @@ export function createApp(given: AppDeps): Hono {
   const deps = { ...given, sourceOf: judgedSource(given) }
   if ((deps.corsOrigins ?? []).length > 0) app.use('*', createCors(deps.corsOrigins ?? []))
   app.use('*', refuseForeignPages(deps))
+  // Storage has codes of its own for addresses that are none.
+  for (const prefix of ['/api/*', '/admin/*', '/hooks/*', '/.well-known/*']) app.use(prefix, requirePlainAddress)
   const limit = createRateLimit(deps)
   if (limit !== undefined) app.use('/api/v1/*', limit)
   app.post('/hooks/:channel/:connection', async (context) => {

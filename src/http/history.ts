@@ -1,14 +1,14 @@
 // GET /api/v1/agent/history (seed 002, ruling 52): what was said in a thread of the caller's own, with fresh URLs.
 import type { Hono } from 'hono'
 import * as z from 'zod'
-import { GatewayError } from '../contract/index.ts'
+import { callerId, GatewayError } from '../contract/index.ts'
 import type { AppDeps } from './deps.ts'
 import { linesWithMetadata, messagesWithParts } from './history-view.ts'
 import { identified } from './identified.ts'
 import { queryIn } from './openapi/operation.ts'
 
 const maxLines = 200
-const name = z.string().trim().min(1, 'is missing or empty').max(512)
+const name = callerId()
 
 export const historyQuery = z.object({
   threadId: name.meta({ description: 'As it was given to the run route' }),

@@ -1,6 +1,6 @@
 // The body of an upload: fields first, then one file, which flows into the store while it comes in.
 import type { AttachmentDesk, StoreOutcome } from '../attachments/desk.ts'
-import { GatewayError } from '../contract/index.ts'
+import { callerId, GatewayError, plainIdRemedy } from '../contract/index.ts'
 import { type FormPart, type Multipart, readMultipart } from './multipart/read-multipart.ts'
 
 export type UploadDeps = {
@@ -82,6 +82,7 @@ async function fieldOf({ name, body }: FormPart): Promise<string> {
 
 function readThreadId(value: string): string | null {
   const threadId = value.trim()
-  if (threadId.length <= maxThreadId) return threadId === '' ? null : threadId
-  throw new GatewayError('bad_request', `threadId must have at most ${maxThreadId} characters`)
+  if (threadId === '') return null
+  if (callerId(maxThreadId).safeParse(threadId).success) return threadId
+  throw new GatewayError('bad_request', `threadId must have at most ${maxThreadId} characters; ${plainIdRemedy}`)
 }

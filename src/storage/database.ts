@@ -79,10 +79,22 @@ async function attempt<Row>(
   } catch (error) {
     if (isTransientConflict(error) && triesLeft > 0)
       return attempt(driver, asked, params, { triesLeft: triesLeft - 1, outcomes })
-    const failure = storageError(asked.name, error)
+    const failure = storageError(asked.name, hasUnstorableText(error, params) ? unstorableText(error) : error)
     outcomes?.failed(failure)
     throw failure
   }
+}
+
+/**
+ * NUL cannot be stored as text. Depending on how a value travels the server says so (22021), or calls the message broken (08P01), which
+ * would blame the database for what a row holds.
+ */
+function hasUnstorableText(error: unknown, params: readonly Param[]): boolean {
+  return errorCode(error) === '08P01' && params.some((param) => JSON.stringify(param)?.includes('\\u0000') === true)
+}
+
+function unstorableText(error: unknown): object {
+  return Object.assign(new Error('a value holds NUL, which is no text', { cause: error }), { code: '22021' })
 }
 
 /** Turns a driver's error into ours: a code to act on, and never a parameter or a row in its text. */

@@ -1,6 +1,6 @@
 // Reads members of a request with the path of whatever is wrong. Both spellings of a name are taken, unknown members are
 // nobody's business, and null stands for absent (ProtoJSON).
-import type { Json, JsonObject } from '../../../src/contract/index.ts'
+import { isPlainId, type Json, type JsonObject } from '../../../src/contract/index.ts'
 import type { FieldViolation } from './faults.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -13,7 +13,6 @@ export type Reading<T> =
   | { readonly ok: false; readonly violations: readonly FieldViolation[] }
 
 const maxIdLength = 256
-const plainText = /^[^\u0000-\u001f\u007f]*$/
 const wholeNumber = /^-?\d{1,10}$/
 
 export function isFields(value: unknown): value is Fields {
@@ -66,8 +65,9 @@ function plainTextIn(value: unknown, maxLength: number): { readonly is: string }
   if (typeof value !== 'string') return { problem: 'must be a string' }
   if (value.trim() === '') return { problem: 'must not be blank' }
   if (value.length > maxLength) return { problem: `must have at most ${maxLength} characters` }
-  const isPlain = plainText.test(value) && value.isWellFormed()
-  return isPlain ? { is: value } : { problem: 'must not contain control characters or half a character' }
+  return isPlainId(value)
+    ? { is: value }
+    : { problem: 'must not contain control characters, changes of direction or half a character' }
 }
 
 type NumberRule = { readonly min: number; readonly max: number }
