@@ -91,7 +91,9 @@ describeOnDatabase('the limits of the fediverse', (database) => {
 
   test('an answer of 200 KB is a few posts and a link to all of it, and the transcript has all of it', async () => {
     const ada = settlePerson(fediverse, social, 'ada')
-    const whole = Array.from({ length: 4000 }, (_, at) => `line ${at} of what the agent has to say about it`).join('\n\n')
+    const whole = Array.from({ length: 4000 }, (_, at) => `line ${at} of what the agent has to say about it`).join(
+      '\n\n',
+    )
     const agents = [defineAgent({ slug: 'demo', run: () => whole })]
     bot = await startFediverseGateway(database(), fediverse, { hosts: [social], agents })
     const { gateway, inbox, actor, near } = bot

@@ -33,10 +33,9 @@ const code = `Look:\n\n\`\`\`ts\n${'const a = 1\n'.repeat(17_000)}\`\`\`\n`
 const sent = async (render: Render, maxParts: number, whole: WholeReply | undefined, text: string) => {
   // Only these are asked of it here.
   const adapter = { channel: 'test', capabilities: { maxParts }, render } as unknown as Adapter
-  let id = 0
   return renderCalls(
     {
-      ...{ adapter, newId: () => `id-${(id += 1)}`, origin: 'turn', orderKey: 'c', to: {} },
+      ...{ adapter, newId: () => crypto.randomUUID(), origin: 'turn', orderKey: 'c', to: {} },
       keepWhole: async (kept) => (kept === text ? whole : undefined),
     },
     [{ reply: replyOf(text), purpose: 'reply' }],
@@ -46,15 +45,18 @@ const sent = async (render: Render, maxParts: number, whole: WholeReply | undefi
 test.each([
   ['Slack', slack],
   ['Telegram', telegram],
-] as const)('%s gets ten messages at most, the last ones being what was left out and the file', async (_name, render) => {
-  for (const text of [plain, oneLine, code]) {
-    const calls = await sent(render, 10, file, text)
-    expect(calls.length).toBeLessThanOrEqual(10)
-    expect(calls.length).toBeGreaterThan(6)
-    expect(JSON.stringify(calls.at(-1))).toContain(attachment.id)
-    expect(JSON.stringify(calls.at(-2))).toContain('All of it is in the file that comes with it.')
-  }
-})
+] as const)(
+  '%s gets ten messages at most, the last ones being what was left out and the file',
+  async (_name, render) => {
+    for (const text of [plain, oneLine, code]) {
+      const calls = await sent(render, 10, file, text)
+      expect(calls.length).toBeLessThanOrEqual(10)
+      expect(calls.length).toBeGreaterThan(6)
+      expect(JSON.stringify(calls.at(-1))).toContain(attachment.id)
+      expect(JSON.stringify(calls.at(-2))).toContain('All of it is in the file that comes with it.')
+    }
+  },
+)
 
 test('without a place for files the words say that the rest is missing; a link stands in the last message', async () => {
   const lost = await sent(telegram, 3, undefined, plain)
