@@ -109,6 +109,27 @@ describeOnDatabase('strangers', (database) => {
     expect(await subjects()).toEqual(['loopback:late'])
   })
 
+  test('of a few groups leave places for people of other groups', async () => {
+    const scene = await openMailScene(database(), {
+      settings: { access: { mode: 'pairing' }, strangers: { pairings: 10, pairingsPerGroup: 8 } },
+    })
+    try {
+      const write = (from: string) => {
+        const to = `demo@${localDomain}`
+        const head = [`Message-ID: <${from}>`, `Date: ${new Date().toUTCString()}`]
+        return scene.send(draftMail({ from: `<${from}>`, to, head, body: 'Hello.' }), { from, to: [to] })
+      }
+      for (let at = 0; at < 20; at += 1) await write(`p${at}@flood${at % 2}.example`)
+      await settleUntil(scene.gateway, isDone)
+      expect(await fate()).toEqual({ pairing_required: 8, pairings_full: 12 })
+      await write('ada@people.example')
+      await settleUntil(scene.gateway, isDone)
+      expect(await subjects()).toContain('mailto:ada@people.example')
+    } finally {
+      await scene.close()
+    }
+  })
+
   test('are sent no more codes in an hour than the connection sends; the operator sees all who wait', async () => {
     const gateway = start({ noticesPerHour: 2 })
     for (const from of ['s1', 's2', 's3', 's4'])

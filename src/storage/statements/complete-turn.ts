@@ -5,7 +5,7 @@ import { auditedMessages } from './audit-lines.ts'
 import { emptyLine } from './empty-line.ts'
 import { remembered } from './history.ts'
 import { instantNow } from './iso-time.ts'
-import { freeSlot } from './pairing-room.ts'
+import { freeConnectionSlot, freeGroupSlot } from './pairing-room.ts'
 import { endedDossier } from './task-dossier.ts'
 import { liveTurnCalls, turnCalls } from './turn-calls.ts'
 import { wakeNote } from './wake-note.ts'
@@ -45,6 +45,8 @@ fulfilled as (
   update runtime_tool_requests q set resume = null, parameters = '{}' from given_end e where q.tenant = e.tenant and q.id = e.id
 ),`
 
+const asker = { tenant: 'a.tenant', connection: 'a.connection', group: 'a."group"' }
+
 /** Refused, or held for a pairing that is really open. */
 const isPaired = `(g."leadState" <> 'held' or exists (select 1 from pairing))`
 
@@ -61,8 +63,8 @@ asking as materialized (
 ),
 -- Without a place nobody waits: the message goes back to the queue and is decided about anew, when it is seen that all are taken.
 slots as materialized (
-  select ${freeSlot({ tenant: 'a.tenant', connection: 'a.connection', limit: 'a."perConnection"' })} as on_connection,
-    ${freeSlot({ tenant: 'a.tenant', connection: 'a.connection', limit: 'a."perGroup"', group: 'a."group"' })} as in_group,
+  select ${freeConnectionSlot(asker, 'a."perConnection"')} as on_connection,
+    ${freeGroupSlot(asker, 'a."perGroup"')} as in_group,
     exists (select 1 from pairings p where p.tenant = a.tenant and p.connection = a.connection and p.agent = a.agent
       and p.subject = a.subject and p.status = 'pending') as is_there
   from asking a where a.id is not null and a."knownId" is null

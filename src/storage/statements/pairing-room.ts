@@ -4,21 +4,31 @@
 import { statement } from '../database.ts'
 import { auditLines } from './audit-lines.ts'
 
-type Waiting = { readonly tenant: string; readonly connection: string; readonly limit: string; readonly group?: string }
+type Waiting = { readonly tenant: string; readonly connection: string; readonly group: string }
 
-/** SQL: a place that nobody has, or null. Any of them, so that two who ask at once seldom ask for the same. */
-export function freeSlot({ tenant, connection, limit, group }: Waiting): string {
-  const own = `p.tenant = ${tenant} and p.connection = ${connection} and p.status = 'pending'`
-  const taken =
-    group === undefined
-      ? `${own} and p.connection_slot = s.n`
-      : `${own} and p.sender_group = ${group} and p.group_slot = s.n`
-  return `(select s.n from generate_series(1, ${limit}::int) s(n)
-    where not exists (select 1 from pairings p where ${taken}) order by random() limit 1)`
+const freeOf = (limit: string, taken: string): string => `(select s.n from generate_series(1, ${limit}::int) s(n)
+    where not exists (select 1 from pairings p where ${taken} = s.n) order by random() limit 1)`
+
+/**
+ * SQL: a place on the connection that nobody has, or null. Any of them, so that two who ask at once seldom ask for the same. A fifth is
+ * kept for groups of which nobody waits yet: a few domains alone cannot fill it.
+ */
+export function freeConnectionSlot({ tenant, connection, group }: Waiting, limit: string): string {
+  const waits = `p.tenant = ${tenant} and p.connection = ${connection} and p.status = 'pending'`
+  const usual = `case when exists (select 1 from pairings p where ${waits} and p.sender_group = ${group})
+      then ceil(${limit} * 0.8) else ${limit} end`
+  return freeOf(`(${usual})`, `${waits} and p.connection_slot`)
 }
 
-const connectionSlot = freeSlot({ tenant: '$1', connection: '$2', limit: '$4' })
-const groupSlot = freeSlot({ tenant: '$1', connection: '$2', limit: '$5', group: '$3' })
+/** SQL: the same in a group of senders. */
+export function freeGroupSlot({ tenant, connection, group }: Waiting, limit: string): string {
+  const waits = `p.tenant = ${tenant} and p.connection = ${connection} and p.status = 'pending'`
+  return freeOf(limit, `${waits} and p.sender_group = ${group} and p.group_slot`)
+}
+
+const place = { tenant: '$1', connection: '$2', group: '$3' }
+const connectionSlot = freeConnectionSlot(place, '$4::int')
+const groupSlot = freeGroupSlot(place, '$5::int')
 
 /**
  * $1 tenant, $2 connection, $3 group or null, $4 and $5 how many may wait on the connection and in the group, $6 agent, $7
@@ -79,7 +89,7 @@ where o.messages > 0 or (w.people > 5 and w.sender_group <> '')
 order by coalesce(o.messages, 0) desc, 3 desc, 1, 2 limit 50`,
 )
 
-/** $1 tenant. What was not taken longer ago than a pairing lives is history; where there is room again it is over as well. */
+/** $1 tenant. What was not taken longer ago than a pairing lives is history. */
 export const forgetPairingOverflows = statement(
   'forget_pairing_overflows',
   "delete from pairing_overflows where tenant = $1 and last_at < now() - interval '7 days'",
