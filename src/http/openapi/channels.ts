@@ -6,9 +6,11 @@ const hooks: readonly Operation[] = [
   {
     ...{ method: 'post', path: '/hooks/:channel/:connection', id: 'receiveWebhook', tag: 'Channels', opens: 'channel' },
     summary: 'Takes what a platform delivers',
-    about: 'Signed as the platform signs. A success means stored; delivering it again changes nothing.',
+    about:
+      'Signed as the platform signs. A success means stored; delivering it again changes nothing. More than strangers may send is 429, or, where the platform would stop, a success with the outcome `limited`.',
     params: { channel: 'A channel', connection: 'The id of a connection of it' },
     answers: { 200: { what: 'It is stored, or the platform is answered as it wants to be' } },
+    problems: [429],
   },
   {
     ...{
