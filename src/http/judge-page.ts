@@ -13,7 +13,7 @@ const ownName = /^(?:localhost|parley\.localhost|\d{1,3}(?:\.\d{1,3}){3}|\[[\da-
  * True where the browser says that the page is not ours (Fetch metadata, RFC 6454). Programs say nothing of this kind.
  * A page that reached us through a name of its own is not ours either, whatever it calls itself.
  */
-export function isForeignPage(header: Headers, publicUrl: string | undefined): boolean {
+function isForeignPage(header: Headers, publicUrl: string | undefined): boolean {
   const site = header('sec-fetch-site')
   if (site !== undefined && site !== 'none' && site !== 'same-origin') return true
   const origin = header('origin')
