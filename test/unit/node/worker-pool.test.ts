@@ -68,7 +68,7 @@ describe('a job that does not end', () => {
   test.each(['spin', 'never'])(
     'by %s is ended with its thread at the deadline, and the loop is free meanwhile',
     async (name) => {
-      const pool = open({ threads: 1, deadlineMs: 1500 })
+      const pool = open({ threads: 1, deadlineMs: 2000 })
       // The thread is there already: what it costs to start it is not what is bounded here.
       await pool.offload(job('echo'))
       let ticks = 0
@@ -99,7 +99,7 @@ describe('a job that kills its thread', () => {
 
 describe('more jobs than threads', () => {
   test('wait up to a bound, and the next is refused at once', async () => {
-    const pool = open({ threads: 2, waiting: 3, deadlineMs: 1000 })
+    const pool = open({ threads: 2, waiting: 3, deadlineMs: 2000 })
     const stuck = [1, 2].map(() => failureOf(pool.offload(job('never'))))
     const waiting = [1, 2, 3].map(() => failureOf(pool.offload(job('echo'))))
     expect(pool.use()).toMatchObject({ running: 2, waiting: 3 })
