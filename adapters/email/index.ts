@@ -176,6 +176,8 @@ function capabilitiesOf(
     authMethods: ['email-dmarc', 'email-dkim', 'email-loopback', 'email-link'],
     mentionRelay: { kind: 'recipient-field', fields: ['to', 'cc'] },
     isInteractive: true,
+    // A mail is read and answered whenever, and a copy of it lasts.
+    needsDecisionCode: true,
     verbs: [
       ...(['openFile', 'takeHanded'] as const),
       ...(settings.smtp === false ? [] : (['listen'] as const)),

@@ -79,6 +79,8 @@ export type Capabilities = {
   readonly coversNames?: boolean
   /** A person sits there who can be asked and answers; false where it is left out. */
   readonly isInteractive?: boolean
+  /** `/approve` and `/reject` name what they decide about by its code, also where only one thing waits. */
+  readonly needsDecisionCode?: boolean
   /** `own`: a file's URL in a message may be one that this gateway or its store signed, and counts only as that. */
   readonly takesFileUrls?: 'own'
   /** Calls are `{ event }` and go into the run's own log: the commit that ends the turn delivers them. */

@@ -15,6 +15,7 @@ const argsPattern = /^\s*(?:([0-9a-f]{6,36})\b)?\s*([\s\S]*)$/i
 /** Decided beside the conversation, so that what it is busy with does not keep anybody from deciding (ruling 21). */
 export async function answerDecision({
   deps,
+  at,
   command,
   glance,
   principal,
@@ -24,7 +25,9 @@ export async function answerDecision({
   if (glance === undefined) return noneWords(undefined)
   const { conversationId } = glance
   const { pendingActions: actions, audit } = deps
-  const scene = { actions, audit, tenant: turn.tenant, conversationId, turnId: turn.id, principal, isOperator }
+  const needsCode = at.adapter.capabilities.needsDecisionCode === true
+  const ids = { tenant: turn.tenant, conversationId, turnId: turn.id }
+  const scene = { actions, audit, ...ids, principal, isOperator, needsCode }
   const told = await decideByCommand(scene, command)
   deps.bells.turns.ring()
   return told
@@ -37,6 +40,8 @@ type DecisionScene = {
   readonly conversationId: string
   readonly principal: string
   readonly isOperator: boolean
+  /** The channel does not show what is decided about beside the decision: it has to be named. */
+  readonly needsCode: boolean
   /** The turn the command is: after a crash it finds what it decided before. */
   readonly turnId: string
 }
@@ -48,6 +53,7 @@ async function decideByCommand(scene: DecisionScene, { name, args }: ControlComm
   const found = await scene.actions.find(scope, { code: code?.toLowerCase() ?? null, origin: scene.turnId })
   const action = found.find((each) => each.resolution_metadata['origin'] === scene.turnId) ?? found[0]
   if (action === undefined) return noneWords(code)
+  if (code === undefined && scene.needsCode) return codeWords(name, found)
   if (found.length > 1 && action.status === 'pending') return whichWords(name, found)
   const reason = rest.trim().slice(0, 200)
   const verdict = { status, hash: action.hash, origin: scene.turnId, ...(reason === '' ? {} : { reason }) }
@@ -77,7 +83,15 @@ function noneWords(code: string | undefined): Told {
 }
 
 function whichWords(name: string, found: readonly ActionLine[]): Told {
-  const lines = found.map(({ action_id, summary }) => `/${name} ${codeOf(action_id)} - ${summary}`)
-  const says = ['Several things wait for an approval here. Which one?', ...lines].join('\n')
+  const says = ['Several things wait for an approval here. Which one?', ...choices(name, found)].join('\n')
   return { says, decision: 'unclear' }
+}
+
+function codeWords(name: string, found: readonly ActionLine[]): Told {
+  const how = 'Nothing was decided: say which request you mean, by the code in my question. Answer with this line:'
+  return { says: [how, ...choices(name, found)].join('\n'), decision: 'unclear' }
+}
+
+function choices(name: string, found: readonly ActionLine[]): readonly string[] {
+  return found.map(({ action_id, summary }) => `/${name} ${codeOf(action_id)} - ${summary}`)
 }
