@@ -6,14 +6,18 @@ export function openMailFile(
   originals: Originals | undefined,
   find: FindPart | undefined = undefined,
 ): NonNullable<Adapter['openFile']> {
-  return async ({ original, index }) => {
+  return async ({ original, index, uncounted }) => {
     if (typeof original !== 'string' || typeof index !== 'number') return { kind: 'refused', reason: 'gone' }
     try {
       const mail = await originals?.open(original)
-      const part = mail === undefined ? undefined : await openPart(mail, index, find)
+      const part = mail === undefined ? undefined : await openPart(mail, index, namesOf(uncounted), find)
       return part === undefined ? { kind: 'refused', reason: 'gone' } : { kind: 'opened', ...part }
     } catch {
       return { kind: 'retry', reason: 'original_not_readable' }
     }
   }
+}
+
+function namesOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
 }

@@ -118,8 +118,8 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
       const proving = { resolver, settings: proofSettings(settings) }
       return proveMail(mail, head, library === undefined ? proving : { ...proving, library })
     },
-    readBody: async (raw: Uint8Array, head: MailHead) =>
-      offload === undefined ? readBody(raw, head) : offloadReadBody(offload, raw, head),
+    readBody: async (raw: Uint8Array, head: MailHead, uncounted: readonly string[]) =>
+      offload === undefined ? readBody(raw, head, uncounted) : offloadReadBody(offload, raw, head, uncounted),
     keepOriginal: async (raw: Uint8Array, digest: string) =>
       originals?.keep(raw, { id: digest, mime: 'message/rfc822' }),
     addresses,

@@ -10,6 +10,7 @@ import { digestOf } from './ways/hooks/once.ts'
 import type { MailBody, MailHead, MailProof, MailRefusal } from './wire/judged.ts'
 import type { ReceivedMail } from './wire/mail.ts'
 import type { ReadMail, ReadRecipient, SentMail } from './wire/read.ts'
+import { countedHead, isFieldCounted, uncountedContent } from './wire/signed-fields.ts'
 
 /** What the ways in make of an arrival. */
 export type Hop = Exclude<Verdict<never>, { kind: 'genuine' }> | { readonly kind: 'mail'; readonly mail: ReceivedMail }
@@ -18,7 +19,8 @@ export type VerifyDeps = {
   readonly hopOf: (arrival: RawArrival) => Promise<Hop>
   readonly scanHead: (raw: Uint8Array) => MailHead
   readonly proveMail: (mail: ReceivedMail, head: MailHead) => Promise<MailProof | MailRefusal>
-  readonly readBody: (raw: Uint8Array, head: MailHead) => Promise<MailBody | MailRefusal>
+  /** `uncounted`: fields of the head that say nothing about how the body is read. */
+  readonly readBody: (raw: Uint8Array, head: MailHead, uncounted: readonly string[]) => Promise<MailBody | MailRefusal>
   /** Keeps the raw mail beside its row. Undefined: there is no place for it. */
   readonly keepOriginal: (raw: Uint8Array, digest: string) => Promise<string | undefined>
   readonly addresses: () => Addresses
@@ -49,7 +51,7 @@ export async function verifyMail(deps: VerifyDeps, arrival: RawArrival): Promise
   const proof = await judge(deps, arrival, mail, head)
   if ('kind' in proof) return refused(proof)
   if (proof.standing === 'spoofed') return refused(spoofed)
-  const body = await deps.readBody(mail.raw, head)
+  const body = await deps.readBody(mail.raw, head, uncountedContent(proof))
   if ('kind' in body) return refused(isGivenUp(mail, body) ? unreadable : body)
   return { kind: 'genuine', payload: await complete(deps, { ...mail, head, proof, body }) }
 }
@@ -70,8 +72,8 @@ const unreadable: MailRefusal = {
   remedy: 'send it as plain text',
 }
 const nothingProven: MailProof = {
-  ...{ standing: 'none', method: 'none', author: undefined, keyId: undefined, signatureHash: undefined },
-  ...{ signedHeaders: [], reasons: [] },
+  ...{ standing: 'none', method: 'none', author: undefined, keyId: undefined },
+  ...{ signedHeaders: [], reasons: [], signatures: [] },
 }
 
 async function judge(
@@ -108,7 +110,7 @@ type Judged = ReceivedMail & { readonly head: MailHead; readonly proof: MailProo
 async function complete(deps: VerifyDeps, mail: Judged): Promise<ReadMail> {
   const { raw, body } = mail
   const digest = onceDigest(raw)
-  const id = mail.head.messageId ?? `${await digest()}@invalid`
+  const id = ownId(mail) ?? `${await digest()}@invalid`
   const recipients = await Promise.all(
     mail.envelope.rcptTo.map((each) => readRecipient(deps, { mail, id, digest }, each)),
   )
@@ -118,6 +120,12 @@ async function complete(deps: VerifyDeps, mail: Judged): Promise<ReadMail> {
   const original = isKept ? await deps.keepOriginal(raw, await digest()) : undefined
   const hop = await hopOfMail(deps, mail)
   return { ...mail, id, recipients, hop, ...(original === undefined ? {} : { original }) }
+}
+
+/** Its Message-ID where that is the author's; else it is known by its signature: that is the same in every copy. */
+function ownId({ head, proof }: Judged): string | undefined {
+  if (isFieldCounted(proof, 'message-id')) return head.messageId
+  return `${proof.signatures[0]?.split(' ').at(-1)}@signature.invalid`
 }
 
 /** Only when something is named after the bytes: for most mails their hash would cost more than reading them. */
@@ -141,7 +149,8 @@ async function readRecipient(deps: VerifyDeps, { mail, id, digest }: Named, give
   if (meant.kind === 'unknown' && mail.way !== 'imap') return { given, kind: 'unknown' }
   const { agent, address } = meant.kind === 'agent' ? meant : { agent: deps.mailboxAgent, address: given }
   const tokenKey = meant.kind === 'agent' && meant.token !== undefined ? await tokens.read(meant.token) : undefined
-  const thread = await resolveThread(mail.head, { id, tokenKey, tokens })
+  const head = countedHead(mail.head, mail.proof, tokenKey !== undefined)
+  const thread = await resolveThread(head, { id, tokenKey, tokens })
   return { given, kind: 'agent', agent, address, thread, ...(tokenKey === undefined ? {} : { tokenKey }) }
 }
 

@@ -1,7 +1,9 @@
 // The routing facts of a mail: who else is in it, and whether this agent is spoken to (ruling 3). Only To and Cc count, never the words
 // of a mail (msg EM-08). Pure.
 import type { ChannelContext, Connection } from '../../../src/contract/index.ts'
+import type { Mailbox } from '../wire/judged.ts'
 import type { ReadMail, ReadRecipient } from '../wire/read.ts'
+import { isFieldCounted } from '../wire/signed-fields.ts'
 import { type Addresses, isOurs, recipientOf } from './recipients.ts'
 import { authorOf } from './sender.ts'
 
@@ -16,8 +18,10 @@ export function contextOf(
 ): ChannelContext {
   const { head, proof } = mail
   const author = authorOf(proof)
-  const named = [...head.to, ...head.cc]
-  const others = named.filter(({ address }) => address !== author?.address && !isOurs(scene.addresses, address))
+  const isOther = ({ address }: Mailbox): boolean => address !== author?.address && !isOurs(scene.addresses, address)
+  // Whom a hand on the way wrote in makes it less direct, and is neither spoken to nor speaks to the agent.
+  const named = [...(isFieldCounted(proof, 'to') ? head.to : []), ...(isFieldCounted(proof, 'cc') ? head.cc : [])]
+  const others = [...head.to, ...head.cc].filter(isOther)
   const isNamed = named.some(({ address }) => {
     const meant = recipientOf(scene.addresses, address)
     return meant.kind === 'agent' && meant.agent === recipient.agent
@@ -34,7 +38,10 @@ export function contextOf(
     from_self: false,
     addressed: isDirect ? 'dm' : recipient.tokenKey !== undefined ? 'reply' : isNamed ? 'mention' : 'none',
     visibility: isDirect ? 'direct' : 'private',
-    mentions: others.slice(0, maxMentions).map(({ address }) => ({ text: address, subject: `mailto:${address}` })),
+    mentions: named
+      .filter(isOther)
+      .slice(0, maxMentions)
+      .map(({ address }) => ({ text: address, subject: `mailto:${address}` })),
     event: 'new',
   }
 }

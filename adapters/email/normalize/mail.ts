@@ -5,13 +5,16 @@ import {
   type ArrivedNothing,
   type Connection,
   formatAddress,
+  type OnceClaim,
   type RawArrival,
 } from '../../../src/contract/index.ts'
 import { maxHops } from '../manners/hop.ts'
 import { whyNeverAnswered } from '../manners/never-answer.ts'
 import { reportFacts } from '../manners/reports.ts'
 import { threadName } from '../threads/key.ts'
+import type { MailProof } from '../wire/judged.ts'
 import type { ReadMail, ReadRecipient } from '../wire/read.ts'
+import { countedHead } from '../wire/signed-fields.ts'
 import { contextOf } from './context.ts'
 import { partsOf } from './parts.ts'
 import { rawOf } from './raw.ts'
@@ -48,10 +51,11 @@ export function normalizeMail(
 
 function fromMail(
   scene: MailScene,
-  mail: ReadMail,
+  given: ReadMail,
   recipient: Agent,
   { arrival, connection }: { readonly arrival: RawArrival; readonly connection: Connection },
 ): Arrived {
+  const mail = { ...given, head: countedHead(given.head, given.proof, recipient.tokenKey !== undefined) }
   const parts = partsOf(mail)
   const reason = whyIgnored(scene, mail, recipient) ?? (parts.length === 0 ? 'no_content' : undefined)
   if (reason !== undefined) return nothing(scene, mail, recipient.given, reason)
@@ -94,13 +98,22 @@ function fromMail(
     semanticId: id,
     version: '0',
     isSenderChosenId: true,
-    deliveryId: id,
+    deliveryId: shortId(head.messageId ?? id),
+    ...(proof.signatures.length === 0 ? {} : { once: claimsOf(agent, proof) }),
     ...(author === undefined ? {} : { subject: subjectOf(author) }),
     thread: { candidates: thread.candidates, vouched: false, fresh: threadName(thread.key), also: thread.also },
     replyTo: replyToOf(mail, recipient),
     ...(mail.original === undefined ? {} : { originals: [mail.original] }),
     ...(head.date === undefined ? {} : { platformAt: head.date }),
   }
+}
+
+/** A signature counts for a week, and what it is measured by may be a day ahead; the database's clock is not ours. */
+const claimMs = 9 * 24 * 60 * 60 * 1000
+
+/** A signature brings one message to each agent. What asks for nothing claims none: else a copy that looks automatic kept the mail away. */
+function claimsOf(agent: string, { signatures }: MailProof): readonly OnceClaim[] {
+  return signatures.map((signature) => ({ key: `email:${JSON.stringify([agent, signature])}`, forMs: claimMs }))
 }
 
 function whyIgnored({ addresses }: MailScene, mail: ReadMail, recipient: Agent): string | undefined {
@@ -134,7 +147,7 @@ function nothing(scene: MailScene, mail: ReadMail, given: string, reason: string
     kind: 'ignored',
     reason,
     isNoise: false,
-    deliveryId: shortId(mail.id),
+    deliveryId: shortId(mail.head.messageId ?? mail.id),
     ...(author === undefined ? {} : { subject: subjectOf(author) }),
     raw: rawOf(mail, given, scene.addresses.domains),
   }

@@ -17,7 +17,7 @@ const isReply = /^\s*(?:re|aw|sv|vs|antw|odp|ynt|rif|r|ref|回复|答复|回覆)
 export function partsOf({ head, body, original }: ReadMail): KnownPart[] {
   const said = [
     ...(body.text === '' ? [] : [textPart(body.text, body.mime)]),
-    ...body.files.map((file) => filePart(file, original)),
+    ...body.files.map((file) => filePart(file, original, body.uncounted)),
   ]
   const isOpening = head.inReplyTo.length === 0 && head.references.length === 0 && !isReply.test(head.subject)
   const isCommand = body.text.startsWith('/')
@@ -30,7 +30,12 @@ export function partsOf({ head, body, original }: ReadMail): KnownPart[] {
   ]
 }
 
-function filePart({ index, name, mime, size }: MailFile, original: string | undefined): KnownPart {
+function filePart(
+  { index, name, mime, size }: MailFile,
+  original: string | undefined,
+  uncounted: readonly string[] | undefined,
+): KnownPart {
   if (original === undefined) return textPart(`[a file, ${name}, that could not be kept]`)
-  return { kind: 'file', bytes_ref: { kind: 'channel', ref: { original, index, mime, name } }, mime, name, size }
+  const ref = { original, index, mime, name, ...(uncounted === undefined ? {} : { uncounted: [...uncounted] }) }
+  return { kind: 'file', bytes_ref: { kind: 'channel', ref }, mime, name, size }
 }

@@ -65,10 +65,11 @@ export async function offloadReadBody(
   offload: Offload,
   raw: Uint8Array,
   { bodyStart }: Pick<MailHead, 'bodyStart'>,
+  uncounted: readonly string[],
 ): Promise<MailBody | MailRefusal> {
   const input = () => {
     const copy = copyOf(raw)
-    return { value: { raw: copy, bodyStart }, transfer: [copy.buffer] }
+    return { value: { raw: copy, bodyStart, uncounted }, transfer: [copy.buffer] }
   }
   try {
     const call = { module: module(), name: 'readMailBody', input, bytes: raw.length }
@@ -80,10 +81,10 @@ export async function offloadReadBody(
 }
 
 export function offloadFindPart(offload: Offload): FindPart {
-  return async (raw, index) => {
+  return async (raw, index, uncounted) => {
     const input = () => {
       const copy = copyOf(raw)
-      return { value: { raw: copy, index }, transfer: [copy.buffer] }
+      return { value: { raw: copy, index, uncounted }, transfer: [copy.buffer] }
     }
     const call = { module: module(), name: 'findMailPart', input, bytes: raw.length }
     return (await offload(call)) as FoundPart | undefined

@@ -41,13 +41,15 @@ export function hashMailBody(input: {
 export function readMailBody(input: {
   readonly raw: Uint8Array
   readonly bodyStart: number
+  readonly uncounted: readonly string[]
 }): Promise<MailBody | MailRefusal> {
-  return readBody(input.raw, { bodyStart: input.bodyStart })
+  return readBody(input.raw, { bodyStart: input.bodyStart }, input.uncounted)
 }
 
 export function findMailPart(input: {
   readonly raw: Uint8Array
   readonly index: number
+  readonly uncounted: readonly string[]
 }): Promise<FoundPart | undefined> {
-  return findPart(input.raw, input.index)
+  return findPart(input.raw, input.index, input.uncounted)
 }

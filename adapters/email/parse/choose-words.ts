@@ -8,13 +8,24 @@ export type Words =
 
 export function wordsOf(part: MailPart): readonly Words[] {
   if (part.kind === 'leaf') return isWords(part) ? [{ kind: wordKind(part), leaf: part }] : []
-  if (part.subtype === 'alternative') return alternatives(part)
+  if (part.subtype === 'alternative' || isSaidTwice(part)) return alternatives(part)
   // Of what belongs together the root speaks, the rest are its pictures.
   if (part.subtype === 'related') return wordsOf(part.children[0] ?? nothing)
   // What is said about a report is its first part; the second is for machines, the third is the mail it is about.
   if (part.subtype === 'report' || part.subtype === 'encrypted') return part.children.slice(0, 1).flatMap(wordsOf)
   return part.children.flatMap(wordsOf)
 }
+
+/** Parts of which nobody signed what they are together: the same as text and as a page, and nothing that is a file. */
+function isSaidTwice({ subtype, children }: Multipart): boolean {
+  const [first, ...others] = children
+  if (subtype !== 'unnamed' || first?.kind !== 'leaf' || first.head.type.value !== 'text/plain') return false
+  const isPage = (part: MailPart): boolean =>
+    part.kind === 'multipart' || ['text/html', 'text/x-amp-html', 'text/calendar'].includes(part.head.type.value)
+  return isWords(first) && others.length > 0 && others.every((part) => isPage(part) && !isFile(part))
+}
+
+const isFile = ({ head }: MailPart): boolean => head.disposition.value === 'attachment'
 
 const nothing: Multipart = {
   kind: 'multipart',

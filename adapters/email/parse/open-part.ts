@@ -25,24 +25,30 @@ export type FoundPart = {
   readonly size?: number
 }
 
-export type FindPart = (bytes: Uint8Array, index: number) => Promise<FoundPart | undefined>
+/** `uncounted`: fields of the mail's head that it was read without. */
+export type FindPart = (
+  bytes: Uint8Array,
+  index: number,
+  uncounted: readonly string[],
+) => Promise<FoundPart | undefined>
 
 /** Undefined: there is no such part, or these bytes are no mail that was ever taken. */
 export async function openPart(
   raw: ReadableStream<Uint8Array> | Uint8Array,
   index: number,
+  uncounted: readonly string[] = [],
   find: FindPart = findPart,
 ): Promise<OpenedPart | undefined> {
   const bytes = raw instanceof Uint8Array ? raw : await readStream(raw, bodyLimits.maxBytes)
-  const found = bytes === undefined ? undefined : await find(bytes, index)
+  const found = bytes === undefined ? undefined : await find(bytes, index, uncounted)
   if (bytes === undefined || found === undefined) return undefined
   const { start, end, encoding, ...told } = found
   return { body: await decodePart(bytes.subarray(start, end), encoding), ...told }
 }
 
 /** Passes over the whole mail. */
-export const findPart: FindPart = async (bytes, index) => {
-  const scanned = scanParts(bytes, findHeadEnd(bytes, 0, bytes.length).bodyStart, bodyLimits)
+export const findPart: FindPart = async (bytes, index, uncounted) => {
+  const scanned = scanParts(bytes, findHeadEnd(bytes, 0, bytes.length).bodyStart, bodyLimits, uncounted)
   const leaf = scanned.kind === 'scanned' ? scanned.leaves[index] : undefined
   if (leaf === undefined) return undefined
   const { start, end, head } = leaf

@@ -13,10 +13,11 @@ import { type Leaf, type MailPart, type Scanned, scanParts } from './scan-parts.
 export async function readBody(
   raw: Uint8Array,
   head: Pick<MailHead, 'bodyStart'>,
+  uncounted: readonly string[] = [],
   limits: BodyLimits = bodyLimits,
   decode: DecodePart = decodePart,
 ): Promise<MailBody | MailRefusal> {
-  const scanned = scanParts(raw, head.bodyStart, limits)
+  const scanned = scanParts(raw, head.bodyStart, limits, uncounted)
   if (scanned.kind !== 'scanned') return scanned
   const read = (leaf: Leaf) => readText(raw, leaf, { maxBytes: limits.maxTextBytes, decode })
   const words = wordsOf(scanned.root)
@@ -41,6 +42,7 @@ export async function readBody(
     ...(whole === text ? {} : { whole }),
     files,
     flags,
+    ...(uncounted.length === 0 ? {} : { uncounted }),
     ...(report === undefined ? {} : { report }),
   }
 }

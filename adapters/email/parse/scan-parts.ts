@@ -4,6 +4,7 @@ import type { MailRefusal } from '../wire/judged.ts'
 import { type BoundaryLine, boundarySet, nextBoundary } from './boundary-lines.ts'
 import type { BodyLimits } from './limits.ts'
 import { findHeadEnd, type PartHead, readPartHead } from './part-head.ts'
+import { readRootHead } from './root-head.ts'
 
 export type Leaf = {
   readonly kind: 'leaf'
@@ -40,12 +41,17 @@ type Scan = {
   boundaryLines: number
 }
 
-/** `bodyStart`: where the head of the mail itself ends. */
-export function scanParts(raw: Uint8Array, bodyStart: number, limits: BodyLimits): Scanned | MailRefusal {
+/** `bodyStart`: where the head of the mail itself ends. `uncounted`: fields of that head that say nothing about the body. */
+export function scanParts(
+  raw: Uint8Array,
+  bodyStart: number,
+  limits: BodyLimits,
+  uncounted: readonly string[] = [],
+): Scanned | MailRefusal {
   if (raw.length > limits.maxBytes) return tooMuch('mail_too_large', `at most ${limits.maxBytes} bytes are taken`)
   const scan: Scan = { raw, limits, leaves: [], open: [], parts: 0, boundaryLines: 0 }
   const roots: MailPart[] = []
-  const head = readPartHead(raw.subarray(0, bodyStart))
+  const head = readRootHead(raw, bodyStart, uncounted)
   const refusal = enter(scan, head, bodyStart, roots) ?? readLines(scan, bodyStart, roots)
   if (refusal !== undefined) return refusal
   const [root] = roots

@@ -1,11 +1,18 @@
 // ARC (RFC 8617): what relays that changed a mail say of how it reached them. Only relays that the operator named are heard, and
 // only where every one of the chain is such a relay.
+import { sha256Hex } from '../../../src/verification/index.ts'
 import type { Resolve } from '../dns/resolver.ts'
 import type { ArcTag, CheckedArc, CheckedMail, Library } from './library.ts'
 import { plain, readSignature, type Signature } from './signatures.ts'
 
 export type Chain =
-  | { readonly kind: 'vouched'; readonly signature: Signature; readonly reason: string }
+  /** `signatures`: hashes of those of all its relays: without the last of them it is a chain, too. */
+  | {
+      readonly kind: 'vouched'
+      readonly signature: Signature
+      readonly signatures: readonly string[]
+      readonly reason: string
+    }
   | { readonly kind: 'silent'; readonly reason: string | undefined }
 
 export async function readChain(
@@ -21,6 +28,8 @@ export async function readChain(
   if (sealers.size === 0) return { kind: 'silent', reason: undefined }
   const chain = checked.arc?.chain || []
   const by = chain.map((set) => String(set['arc-seal']?.parsed?.['d']?.value ?? '').toLowerCase())
+  // Without blanks, and as the seals cover them.
+  const texts = chain.map((set) => String(set['arc-message-signature']?.parsed?.['b']?.value ?? ''))
   // The first relay saw the mail as its author sent it; all of them have sealed what it said. Read before the seals are checked:
   // the library rewrites it then.
   const isPassRecorded = saysPass(chain[0]?.['arc-authentication-results']?.parsed?.['dmarc'], authorDomain)
@@ -33,7 +42,8 @@ export async function readChain(
   if (!isPassRecorded) return { kind: 'silent', reason: 'arc=pass no_dmarc_pass_recorded' }
   const signature = newestOf(arc, now)
   if (signature === undefined) return { kind: 'silent', reason: 'arc=pass signature_not_whole' }
-  return { kind: 'vouched', signature, reason: `arc=pass sealer=${by.map(plain).join(',')}` }
+  const signatures = await Promise.all(texts.map(async (text) => `arc ${await sha256Hex(text)}`))
+  return { kind: 'vouched', signature, signatures, reason: `arc=pass sealer=${by.map(plain).join(',')}` }
 }
 
 function newestOf({ signature }: CheckedArc, now: number): Signature | undefined {

@@ -21,11 +21,16 @@ export type Judging = {
 
 type Outcome = Pick<MailProof, 'standing' | 'method'> & {
   readonly signature?: Signature
+  /** Hashes of all that a copy could be proven by. */
+  readonly signatures?: readonly string[]
   readonly reasons: readonly string[]
 }
 
 /** Fields whose value means more when it is signed. */
-const worthSigning = ['subject', 'date', 'to', 'cc', 'reply-to', 'content-type', 'content-transfer-encoding']
+const worthSigning = [
+  ...['subject', 'date', 'to', 'cc', 'reply-to', 'message-id', 'in-reply-to', 'references'],
+  ...['content-type', 'content-transfer-encoding'],
+]
 
 export async function judge(judging: Judging, raw: Uint8Array, library: Library): Promise<MailProof | MailRefusal> {
   const { mail, from, settings, dns } = judging
@@ -46,8 +51,8 @@ export async function judge(judging: Judging, raw: Uint8Array, library: Library)
   if (policy.response === false)
     return proofOf(judging, { standing: 'none', method: 'none', reasons: [...told, `dmarc=skipped ${policy.reason}`] })
   if (policy.response.status.result === 'temperror') return later(dns)
-  const author = passed.find((signature) => !signature.isCut && speaksFor(signature, policy, from))
-  if (author !== undefined) return proofOf(judging, verified(author, policy, told))
+  const authors = passed.filter((signature) => !signature.isCut && speaksFor(signature, policy, from))
+  if (authors.length > 0) return proofOf(judging, verified(authors, signatures, policy, told))
   const chain = await readChain(library, checked, {
     resolve,
     sealers: new Set(settings.trustedSealers.map((domain) => domain.toLowerCase())),
@@ -59,6 +64,8 @@ export async function judge(judging: Judging, raw: Uint8Array, library: Library)
       standing: 'verified',
       method: 'email-dmarc',
       signature: chain.signature,
+      // The author's own, broken as it is by the relay: the relay saw it whole, and sees it again in a copy that goes through it.
+      signatures: [...chain.signatures, ...kinOf(signatures).map((each) => `relayed ${each}`)],
       reasons: [...told, chain.reason],
     })
   }
@@ -113,10 +120,35 @@ function speaksFor(signature: Signature, policy: CheckedDmarc, from: Mailbox): b
 const sameDomain = ({ response }: CheckedDmarc, from: Mailbox): boolean =>
   response !== false && response.status.header.from === from.domain
 
-function verified(signature: Signature, policy: CheckedDmarc, told: readonly string[]): Outcome {
+/** Each of the author's signatures vouches for its fields; which of them stands first is up to whoever hands the mail over. */
+function verified(
+  authors: readonly Signature[],
+  all: readonly Signature[],
+  policy: CheckedDmarc,
+  told: readonly string[],
+): Outcome {
   const method = resultOf(policy) === 'pass' ? 'email-dmarc' : 'email-dkim'
-  return { standing: 'verified', method, signature, reasons: [...told, policyReason(policy)] }
+  const [first] = authors
+  const signedAt = authors.find((each) => each.signedAt !== undefined)?.signedAt
+  const signedHeaders = [...new Set(authors.flatMap((each) => each.signedHeaders))]
+  return {
+    standing: 'verified',
+    method,
+    ...(first === undefined ? {} : { signature: { ...first, signedAt, signedHeaders } }),
+    // Also one whose key cannot be looked up now, or that there was no room to hash the body for: a copy may come when there is.
+    signatures: kinOf(all.filter(({ result, reason }) => result !== 'fail' || reason.includes(notHashed))),
+    reasons: [...told, policyReason(policy)],
+  }
 }
+
+/** As plain() writes what library.ts says of it. */
+const notHashed = 'body_not_hashed'
+
+/** With the name of the key: for a signature that is known another key can be made under which it signs another mail. */
+const kinOf = (signatures: readonly Signature[]): readonly string[] =>
+  signatures
+    .filter(({ isKin, hash }) => isKin && /^[0-9a-f]{64}$/.test(hash))
+    .map(({ keyId, hash }) => `${keyId} ${hash}`)
 
 function policyReason({ response }: CheckedDmarc): string {
   if (response === false || response.status.result === 'none') return 'dmarc=none'
@@ -148,7 +180,7 @@ function disowned(
 
 function proofOf(
   { mail, head, from, settings }: Judging,
-  { standing, method, signature, reasons }: Outcome,
+  { standing, method, signature, signatures = [], reasons }: Outcome,
 ): MailProof {
   const unnamed = new Set(settings.unnamedRecipients.map((address) => address.toLowerCase()))
   const suspicion =
@@ -166,7 +198,7 @@ function proofOf(
       ...(bare.length === 0 ? [] : [`unsigned=${bare.join(',')}`]),
       ...(suspicion === undefined ? [] : [`replay_suspected ${suspicion}`]),
     ],
-    signatureHash: signature?.hash,
+    signatures: isAuthor ? [...new Set(signatures)].toSorted() : [],
   }
 }
 

@@ -62,7 +62,7 @@ function unproven(reasons: readonly string[]): MailProof {
     keyId: undefined,
     signedHeaders: [],
     reasons,
-    signatureHash: undefined,
+    signatures: [],
   }
 }
 

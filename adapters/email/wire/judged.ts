@@ -68,12 +68,15 @@ export type MailProof = {
   readonly author: Mailbox | undefined
   /** `selector._domainkey.domain` of the signature that counted. */
   readonly keyId: string | undefined
-  /** Header names in small letters that the counting signature covers. */
+  /** Header names in small letters that the counting signatures cover. */
   readonly signedHeaders: readonly string[]
   /** Machine-readable, for `explain`: `dkim=pass d=…`, `dmarc=fail p=reject`, `replay_suspected`. */
   readonly reasons: readonly string[]
-  /** By which a copy of the same signed mail is recognised. */
-  readonly signatureHash: string | undefined
+  /**
+   * Of a verified mail: every signature that could speak for its author, as the name of its key and a hash of its own bytes, sorted. A copy
+   * has one of them, whatever else was taken off it or written over it.
+   */
+  readonly signatures: readonly string[]
 }
 
 /** A file inside a mail. Its bytes stay in the raw mail and are taken out again by its place there. */
@@ -107,6 +110,8 @@ export type MailBody = {
   readonly whole?: string
   readonly files: readonly MailFile[]
   readonly flags: readonly BodyFlag[]
+  /** Fields of the mail's head that it was read without: its files are opened without them, too. */
+  readonly uncounted?: readonly string[]
   /** Set for a report about one of our own mails. */
   readonly report?: MailReport
 }

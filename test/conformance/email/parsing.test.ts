@@ -16,7 +16,7 @@ describe('what a mail says', () => {
 
   test.each(parsingCases)('is the same where there are no Node streams: $id $what', async ({ raw }) => {
     const [onNode, inWorkerd] = [decodeOnNode, decodeInWorkerd].map((decode) =>
-      readBody(raw, headOf(raw), bodyLimits, decode),
+      readBody(raw, headOf(raw), [], bodyLimits, decode),
     )
     expect(await inWorkerd).toEqual(await onNode)
   })

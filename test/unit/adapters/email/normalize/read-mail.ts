@@ -61,7 +61,7 @@ export async function readMail({
       keyId: 's1._domainkey.sender.example',
       signedHeaders: ['from', 'subject'],
       reasons: ['dmarc=pass'],
-      signatureHash: undefined,
+      signatures: [],
       ...proof,
     },
     body: { text: 'Good morning.', mime: 'text/plain', files: [], flags: [], ...body },

@@ -36,12 +36,35 @@ describe('a proven mail', () => {
   test('has a hash that copies share and other mails do not', async () => {
     const hash = async (mail: string, rcptTo = ['agent@parley.example']) => {
       const proof = await provenMail(mail, { envelope: { rcptTo } })
-      return 'signatureHash' in proof ? proof.signatureHash : undefined
+      return 'signatures' in proof ? proof.signatures[0] : undefined
     }
     const mail = await signMail(draftMail())
-    expect(await hash(mail)).toMatch(/^[0-9a-f]{64}$/)
-    expect(await hash(mail, ['other@parley.example'])).toBe(await hash(mail))
+    expect(await hash(mail)).toMatch(/^s1\._domainkey\.sender\.example [0-9a-f]{64}$/)
+    expect(await hash(mail, ['Agent@parley.example'])).toBe(await hash(mail))
     expect(await hash(await signMail(draftMail({ subject: 'other' })))).not.toBe(await hash(mail))
+  })
+
+  test('names every signature that could speak for the author, also one whose key cannot be asked for now', async () => {
+    const signed = (mail: string, selector: string) =>
+      signMail(mail, { selector, key: mailKey('ed25519', selector), algorithm: 'ed25519-sha256' })
+    const twice = await signed(await signed(draftMail(), 's2'), 's3')
+    const mail = await signMail(twice, { domain: 'relay.example', key: mailKey('rsa-2048', 'evil') })
+    const zone = () =>
+      ['s2', 's3'].reduce(
+        (made, selector) => senderZone(made, { selector, key: mailKey('ed25519', selector), policy: 'p=reject' }),
+        mailZone(),
+      )
+    const names = async (text: string, at = zone()) => {
+      const proof = await provenMail(text, { zone: at })
+      return 'signatures' in proof ? proof.signatures.map((each) => each.split('.')[0]) : proof
+    }
+    expect(await names(mail)).toEqual(['s2', 's3'])
+    expect(await names(mail, zone().fail('s3._domainkey.sender.example'))).toEqual(['s2', 's3'])
+    // One that is not there, or signs something else, is anybody's to write.
+    expect(await names(mail, zone().txt('s3._domainkey.sender.example', mailKey('ed25519', 'other').record))).toEqual([
+      's2',
+    ])
+    expect(await names(mail.replace('Good', 'Bad'))).toEqual([])
   })
 
   test('may have a domain of any script, signed for in that script', async () => {

@@ -38,7 +38,7 @@ async function verify(tries: Partial<ReceivedMail>, deps: Partial<VerifyDeps>) {
       hopOf: async () => ({ kind: 'mail', mail }),
       scanHead,
       proveMail: async () => ({
-        ...{ standing: 'none', method: 'none', author: undefined, keyId: undefined, signatureHash: undefined },
+        ...{ standing: 'none', method: 'none', author: undefined, keyId: undefined, signatures: [] },
         ...{ signedHeaders: [], reasons: [] },
       }),
       readBody,
