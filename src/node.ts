@@ -16,6 +16,7 @@ import { readAdminToken } from './node/admin-token.ts'
 import { startBackground } from './node/background.ts'
 import { createBusyServer } from './node/busy.ts'
 import { readConfigFindings } from './node/config-findings.ts'
+import { closeDataDir } from './node/data-dir.ts'
 import { offerControl } from './node/data-dir-lock.ts'
 import { createEdgeListener } from './node/edge-listener.ts'
 import { createEdgeServer, type EdgeServer } from './node/edge-server.ts'
@@ -86,6 +87,7 @@ const portsLateMs = 5_000
 
 export async function startNode(options: StartOptions): Promise<RunningGateway> {
   const { config } = options
+  await closeDataDir(config.dataDir, options.log)
   const admin = await readAdminToken(config.adminToken, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
   const address = createPublicUrlCheck({

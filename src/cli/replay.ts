@@ -36,9 +36,9 @@ export const replayCommand = operatorCommand({
 })
 
 async function saveFixture(folder: string, id: string, fixture: ReplayReport['fixture']): Promise<string> {
-  await mkdir(folder, { recursive: true })
+  await mkdir(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, `${id}.json`)
-  await writeFile(path, `${JSON.stringify(fixture, null, 2)}\n`)
+  await writeFile(path, `${JSON.stringify(fixture, null, 2)}\n`, { mode: 0o600 })
   return path
 }
 

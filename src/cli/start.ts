@@ -1,4 +1,6 @@
 // `parley start`: run the gateway until it is told to stop.
+
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { socketNames } from '../node/data-dir-lock.ts'
@@ -55,10 +57,27 @@ function welcome(running: RunningGateway, config: Config): string {
       `Connection: ${key} -> ${each.agent} (${each.access.mode})${portOf(running, key)}${noticeOf(running, key)}`,
     )
   }
+  if (hasOtherUsers())
+    lines.push(
+      `Other users of this machine: the demo agent at ${running.url} and its ports answer them as strangers; all else needs a token or the socket in ${config.dataDir}`,
+    )
   for (const warning of config.warnings) lines.push(`Warning: ${warning}`)
   if (running.newAdminToken !== undefined) lines.push(`Admin token, shown this once: ${running.newAdminToken}`)
   lines.push('', 'Say something to the agent:', tryIt(running.url, config))
   return lines.join('\n')
+}
+
+/** Whether people other than its owner can sign in here, as far as this machine's list of users tells. */
+function hasOtherUsers(): boolean {
+  const uid = process.getuid?.()
+  if (uid === undefined || !existsSync('/etc/passwd')) return false
+  return readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .some(([, , id = '', , , , shell = '']) => {
+      const isPerson = Number(id) >= 1000 && Number(id) < 60_000
+      return isPerson && Number(id) !== uid && !/(nologin|false)$/.test(shell)
+    })
 }
 
 /** Where a connection with a port of its own is reached. */

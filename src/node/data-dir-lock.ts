@@ -5,7 +5,7 @@ import { mkdir, rm, stat } from 'node:fs/promises'
 import { createConnection, type Server } from 'node:net'
 import { join } from 'node:path'
 import { GatewayError } from '../contract/index.ts'
-import { makeDataDir } from './data-dir.ts'
+import { closeDataDir, makeDataDir } from './data-dir.ts'
 import { shortFolder } from './socket-path.ts'
 
 /** `lock`: the embedded database's folder is in use. `control`: a gateway on a database server, reachable from here. */
@@ -24,6 +24,7 @@ export async function socketPathFor(dataDir: string, kind: SocketKind): Promise<
 /** Listens on the folder's socket or refuses, naming the way out. */
 export async function lockDataDir(dataDir: string, server: Server): Promise<() => Promise<void>> {
   await makeDataDir(dataDir)
+  await closeDataDir(dataDir)
   const path = await socketPathFor(dataDir, 'lock')
   if (!(await tryListen(server, path))) {
     if (await isAnswered(path)) throw lockedError(dataDir)

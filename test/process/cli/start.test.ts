@@ -1,7 +1,7 @@
 // What the command line tells people when something is wrong: one line each, what to do, no stack.
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -148,12 +148,16 @@ test('parley migrate prepares a folder and ends', async () => {
 
 test('a start with nothing set up says where mail is taken, and where the answers to it go', async () => {
   const dataDir = join(folder, 'mail')
-  await mkdir(dataDir)
+  await mkdir(dataDir, { mode: 0o755 })
   const running = await startParley({
     dataDir,
     database: 'embedded',
     env: { EMAIL_CHANNEL: 'on', EMAIL_SMTP_PORT: '0' },
   })
+  const modes = await Promise.all(
+    ['', 'postgres', 'admin-token'].map((name) => stat(join(dataDir, name)).catch(() => undefined)),
+  )
+  expect(modes.map((found) => (found?.mode ?? 0) & 0o067)).toEqual([0, 0, 0])
   try {
     const [said] = /^Connection: email.*$/m.exec(running.output()) ?? []
     expect(said?.replace(/:\d+;/, ':port;')).toBe(
