@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
+import { writeBillOfMaterials } from './bill-of-materials.js'
 import { bundle, emailThread, MissingBundler, root } from './bundle.js'
 
 const isQuiet = process.argv.includes('--quiet')
@@ -21,6 +22,11 @@ try {
   for (const output of outputs) {
     const outcome = await bundle(output)
     if (!isQuiet) console.log(`${output.outfile} ${outcome} (${Date.now() - started} ms)`)
+  }
+  // What a release consists of; a start from a checkout is none.
+  if (!isQuiet) {
+    const count = await writeBillOfMaterials(outputs.map(({ outfile }) => `${outfile}.inputs.json`))
+    console.log(`dist/sbom.cdx.json, dist/THIRD_PARTY_LICENSES.txt: ${count} packages (${Date.now() - started} ms)`)
   }
 } catch (error) {
   // `npm start` where everything was built elsewhere and no development packages are installed.

@@ -16,12 +16,14 @@ const pretendOld = `if (process.env.PARLEY_RELAUNCHED !== '1') Object.defineProp
 type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 type Registry = { readonly url: string; readonly tarballs: () => number; readonly close: () => Promise<void> }
 
+const nodeProgram = `#!/bin/sh\nexec "${process.execPath}" "$@"\n`
+
 /** Every platform's package in every version is the same here: a script that runs this Node. */
 function packNode(): Buffer {
   const folder = join(scratch, 'package')
   mkdirSync(join(folder, 'bin'), { recursive: true })
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'any-node', version: '24.21.0' }))
-  writeFileSync(join(folder, 'bin', 'node'), `#!/bin/sh\nexec "${process.execPath}" "$@"\n`, { mode: 0o755 })
+  writeFileSync(join(folder, 'bin', 'node'), nodeProgram, { mode: 0o755 })
   const pack = ['pack', '--silent', '--pack-destination', scratch]
   execFileSync('npm', pack, { cwd: folder })
   return readFileSync(join(scratch, 'any-node-24.21.0.tgz'))
@@ -89,7 +91,10 @@ describe('on a Node that is too old', () => {
     mkdirSync(join(folder, 'node_modules'))
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
     const launcher = join(folder, 'bin', 'fetch-node.js')
-    writeFileSync(launcher, readFileSync(launcher, 'utf8').replace(/sha512-[\w+/=]+/g, integrity))
+    const pinned = readFileSync(launcher, 'utf8')
+      .replace(/sha512-[\w+/=]+/g, integrity)
+      .replace(/(program: ')[0-9a-f]{64}/g, `$1${createHash('sha256').update(nodeProgram).digest('hex')}`)
+    writeFileSync(launcher, pinned)
     writeFileSync(
       join(folder, 'program.js'),
       `import { onModernNode } from './bin/modern-node.js'
@@ -159,6 +164,17 @@ await onModernNode(async () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/could not be fetched: EINTEGRITY\. Install it from https:\/\/nodejs\.org/)
     expect(cached()).toEqual([])
+  })
+
+  test('a program that was changed since it was fetched is not started', { timeout: timeoutMs }, async () => {
+    expect(await ended(launch())).toMatchObject({ code: 7 })
+    const [folder = ''] = cached()
+    const kept = join(checkout, 'node_modules', '.cache', 'parley', folder, 'node_modules')
+    const [name = ''] = readdirSync(kept).filter((each) => !each.startsWith('.'))
+    writeFileSync(join(kept, name, 'bin', 'node'), '#!/bin/sh\necho canary\n', { mode: 0o755 })
+    const { code, stdout, stderr } = await ended(launch())
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/its hash is another\): remove its folder/)
   })
 
   test('no network gives one line with the way out', { timeout: timeoutMs }, async () => {
