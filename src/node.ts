@@ -12,7 +12,7 @@ import { newTraceId } from './gateway/trace-id.ts'
 import { createApiCallers } from './http/api-callers.ts'
 import { createApp } from './http/app.ts'
 import type { AppDeps } from './http/deps.ts'
-import { readAdminToken } from './node/admin-token.ts'
+import { followAdminToken, readAdminToken } from './node/admin-token.ts'
 import { startBackground } from './node/background.ts'
 import { createBusyServer } from './node/busy.ts'
 import { readConfigFindings } from './node/config-findings.ts'
@@ -25,6 +25,7 @@ import { createIsolation, type ForkSuspects } from './node/isolation.ts'
 import { createNodeMeter, type NodeMeter } from './node/meter.ts'
 import { openDatabase } from './node/open-database.ts'
 import { openFiles } from './node/open-files.ts'
+import { createOwnSecrets } from './node/own-secrets.ts'
 import { createPublicUrlCheck } from './node/public-url-check.ts'
 import { rawUrlOf } from './node/raw-url-of.ts'
 import { createProbe, nodeReadiness } from './node/readiness.ts'
@@ -89,6 +90,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const { config } = options
   await closeDataDir(config.dataDir, options.log)
   const admin = await readAdminToken(config.adminToken, config.dataDir)
+  const adminToken = config.adminToken ?? followAdminToken(admin, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
   const address = createPublicUrlCheck({
     ...options,
@@ -114,12 +116,12 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     const probe = createProbe(opened.database, config.tenant)
     assembled = assemble(config, opened.database, {
       ...(await nodeRuntime(options, probe)),
-      ...{ meter, files, firstToken: admin.token, isolation, offload: pool.offload },
+      ...{ meter, files, firstToken: adminToken, isolation, offload: pool.offload },
     })
     const rejections = createRejections()
     waysIn = createWaysIn(assembled, rejections)
     const parts = { meter, pool, rejections, probe, edge, ...waysIn.signs, publicUrl: address.read }
-    openDoors({ ...appDeps(options, assembled, opened.database, parts), adminToken: admin.token })
+    openDoors({ ...appDeps(options, assembled, opened.database, parts), adminToken })
   } catch (error) {
     // What was begun would keep the process alive without serving anybody.
     assembled?.stop()
@@ -242,6 +244,7 @@ function appDeps(
     replay: (id, wanted) => replay(assembled.deps, createReplayStore(database, config.tenant), id, wanted),
     wake: assembled.wake,
     files: assembled.files,
+    secrets: createOwnSecrets(config, database, assembled.files.rotateKey),
     callers: createApiCallers({ ...deps, readAccess: createCallerAccess(database, config.tenant) }),
     threads: createThreadStore(database, config.tenant),
     tokenIssuers: config.tokenIssuers,

@@ -70,7 +70,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const callTimeoutMs = Math.min(pushTimeoutMs, deps.maxCallMs ?? pushTimeoutMs)
   const { apiKeyHeader } = settings
   const schemes = [gatewayTokens, ...(apiKeyHeader === undefined ? [] : [gatewayKeys(apiKeyHeader)])]
-  const key = createOwnKey(settings, ownKeys)
+  const { signing: key, all: keys } = createOwnKey(settings, ownKeys)
   // Without a public URL the name that our addresses have.
   const ownOrigin = publicUrl ?? `https://${connection.domain}`
   const pushing = {
@@ -81,7 +81,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
     timeoutMs: callTimeoutMs,
     signing: { key, base: `${ownOrigin}${settings.path}`, keysUrl: `${ownOrigin}${keysPath(settings)}`, newId, now },
   }
-  const cards = createCardDesk({ settings, connection, agents, schemes, isPublic, key, now })
+  const cards = createCardDesk({ settings, connection, agents, schemes, isPublic, key, keys, now })
   // Where nothing is kept, this process alone knows its tokens.
   const ownSecret = newId()
   const secret = async (): Promise<string> => (await ownKeys?.keep('pages', async () => newId(), 'plain')) ?? ownSecret

@@ -106,6 +106,10 @@ function ports(vendorOrigin: string, fetcher: typeof fetch): Partial<ChannelDeps
         keys.set(name, made)
         return made
       },
+      async ring(name, make) {
+        const made = await this.keep(name, make)
+        return made === undefined ? undefined : { signing: made, all: [made] }
+      },
     },
     guardedFetch: {
       pins: true,

@@ -95,8 +95,9 @@ export function email(options: EmailOptions = {}): ConnectionConfig {
 
 function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
   const { hmac, now, notes, originals, connection } = deps
-  const secret = secretOf(deps)
-  const tokens = createTokens(hmac, secret)
+  const secrets = secretOf(deps)
+  const secret = secrets.current
+  const tokens = createTokens(hmac, secrets)
   const own = createOwnArrivals()
   const domains = [settings.domain, ...settings.domains]
   const addresses = (): Addresses => ({
@@ -127,7 +128,12 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
     sentUnder: async (key: string) => (notes === undefined ? undefined : deliveryOf(notes, key)),
     async readHop(domain: string, value: string, messageId: string) {
       if (![...domains, ...settings.siblings].includes(domain)) return undefined
-      return readHop(hmac, settings.siblingSecret?.reveal() ?? (await secret()), value, messageId)
+      const shared = settings.siblingSecret?.reveal()
+      for (const each of shared === undefined ? await secrets.all() : [shared]) {
+        const hop = await readHop(hmac, each, value, messageId)
+        if (hop !== undefined) return hop
+      }
+      return undefined
     },
     mailboxAgent: connection.agent,
     trustLoopback: settings.trustLoopback,

@@ -8,6 +8,7 @@ import { createS3Store } from '../attachments/drivers/s3/create-s3-store.ts'
 import { createSupabaseStore } from '../attachments/drivers/supabase/create-supabase-store.ts'
 import { createOriginals } from '../attachments/originals.ts'
 import type { AttachmentPlace } from '../config/attachments.ts'
+import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
 import {
   type FileSource,
@@ -20,6 +21,7 @@ import {
 import { createAttachmentStore } from '../storage/attachment-store.ts'
 import type { Database } from '../storage/database.ts'
 import { createSigningKeys } from '../storage/signing-keys.ts'
+import { createSeal, type SealKeys } from './seal.ts'
 
 /** What a runtime knows about files: the first store takes new ones, the others still hold older ones. */
 export type RuntimeFiles = {
@@ -43,6 +45,7 @@ export type AssembledFiles = {
 }
 
 type FilesDeps = {
+  readonly sealKeys?: SealKeys
   readonly files?: RuntimeFiles
   readonly newId: IdSource
   readonly fillRandom: (bytes: Uint8Array<ArrayBuffer>) => void
@@ -55,7 +58,8 @@ export function assembleAttachments(config: Config, database: Database, deps: Fi
   const { stores, origin } = deps.files ?? { stores: [nowhere] as const, origin: `http://${config.domain}` }
   const { maxBytes, uploadsInFlight, handleSeconds, orphanHours, handles } = config.attachments
   const attachments = createAttachmentStore(database, tenant)
-  const keys = createSigningKeys(database, { ...deps, tenant })
+  const seal = createSeal(deps.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
+  const keys = createSigningKeys(database, { ...deps, tenant, seal })
   const desk = createAttachmentDesk({
     ...deps,
     ...{ tenant, attachments, keys, stores, publicOrigin: origin },

@@ -6,12 +6,15 @@ import type { Database } from '../storage/database.ts'
 import { createOwnKeys } from '../storage/own-key-store.ts'
 import { createSeal, type SealKeys } from './seal.ts'
 
+/** Longer than others keep the card they check by. */
+const formerKeysMs = 48 * 60 * 60 * 1000
+
 type Means = { readonly sealKeys?: SealKeys; readonly newId: () => string; readonly now: () => number }
 
 export function createOwnAttestor(config: Config, database: Database, means: Means): Attestor {
   const { tenant, domain: issuer } = config
   const seal = createSeal(means.sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
   const keys = createOwnKeys(database, { tenant, connection: 'gateway', agent: '', seal })
-  const readKey = () => keys.keep('attestations', makeAttestationKey)
-  return createAttestor({ issuer, readKey, newId: means.newId, now: means.now })
+  const readKeys = () => keys.ring('attestations', makeAttestationKey, formerKeysMs)
+  return createAttestor({ issuer, readKeys, newId: means.newId, now: means.now })
 }

@@ -10,9 +10,22 @@ type Key = { readonly id: string; readonly key: CryptoKey }
 const ivBytes = 12
 const utf8 = new TextEncoder()
 
-export function createSeal(readKeys: SealKeys): Seal {
+/** A seal that also says by which key it closes, so that what an older one closed can be found. */
+export type RotatingSeal = Seal & {
+  /** Undefined: there is none. */
+  readonly currentKey: () => Promise<string | undefined>
+  readonly keyOf: (sealed: string) => string
+}
+
+/** Another process may have made a new key: so long this one goes on closing with the one before. */
+export const sealKeysLiveMs = 5_000
+
+export function createSeal(readKeys: SealKeys, now: () => number = Date.now): RotatingSeal {
   let keys: Promise<readonly Key[]> | undefined
-  const known = (): Promise<readonly Key[]> => {
+  let until = 0
+  const known = (isAnew = false): Promise<readonly Key[]> => {
+    if (isAnew || now() > until) keys = undefined
+    if (keys === undefined) until = now() + sealKeysLiveMs
     keys ??= readKeys()
       .then((all) => Promise.all(all.map(importKey)))
       .catch((error: unknown) => {
@@ -21,13 +34,18 @@ export function createSeal(readKeys: SealKeys): Seal {
       })
     return keys
   }
+  const keyOf = (sealed: string): string => sealed.split('.')[1] ?? ''
+  const find = async (id: string, isAnew = false): Promise<Key | undefined> =>
+    (await known(isAnew)).find((each) => each.id === id)
   return {
+    keyOf,
+    currentKey: async () => (await known())[0]?.id,
     async close(text, about) {
       const [first] = await known()
       if (first === undefined)
         throw new GatewayError(
           'config_invalid',
-          '[installations] there is no key to seal credentials with; set PARLEY_SEAL_KEY (openssl rand -hex 32)',
+          '[storage] there is no key to seal secrets with; set PARLEY_SEAL_KEY (openssl rand -hex 32)',
         )
       const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
       const closed = await crypto.subtle.encrypt(algorithm(iv, about), first.key, utf8.encode(text))
@@ -35,7 +53,8 @@ export function createSeal(readKeys: SealKeys): Seal {
     },
     async open(sealed, about) {
       const [version, id = '', iv = '', closed = ''] = sealed.split('.')
-      const found = (await known()).find((each) => each.id === id)
+      // One that is not known yet was made by another process a moment ago.
+      const found = (await find(id)) ?? (await find(id, true))
       if (version !== 'v1' || found === undefined) throw wrongKey(id)
       try {
         const opened = await crypto.subtle.decrypt(algorithm(bytesOf(iv), about), found.key, bytesOf(closed))

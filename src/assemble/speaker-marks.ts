@@ -9,29 +9,23 @@ export type SpeakerMarks = (sessionId: string) => Promise<string>
 
 /** 80 bits: nobody guesses it, and it costs a model few tokens a line. */
 const markLength = 20
-/** After so long a new key is noticed. */
-const keyLifeMs = 60_000
+type Means = { readonly sealKeys?: SealKeys }
 
-type Means = { readonly sealKeys?: SealKeys; readonly now: () => number }
-
-export function createSpeakerMarks(config: Config, database: Database, { sealKeys, now }: Means): SpeakerMarks {
+export function createSpeakerMarks(config: Config, database: Database, { sealKeys }: Means): SpeakerMarks {
   const { tenant } = config
   const seal = createSeal(sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
   const keys = createOwnKeys(database, { tenant, connection: 'gateway', agent: '', seal })
   // Without anything to seal with it lasts as long as the process: a mark that changes costs a provider's cache, no more.
   const lone = randomHex()
-  let known: { readonly key: Promise<CryptoKey>; readonly until: number } | undefined
   const read = async (): Promise<CryptoKey> => {
-    const text = (await keys.keep('speaker-marks', async () => randomHex())) ?? lone
-    return crypto.subtle.importKey('raw', utf8.encode(text), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+    // Nothing that was made with an older one is ever checked.
+    const ring = await keys.ring('speaker-marks', async () => randomHex(), 0)
+    return crypto.subtle.importKey('raw', utf8.encode(ring?.all[0] ?? lone), { name: 'HMAC', hash: 'SHA-256' }, false, [
+      'sign',
+    ])
   }
   return async (sessionId) => {
-    if (known === undefined || known.until < now()) known = { key: read(), until: now() + keyLifeMs }
-    const key = await known.key.catch((error: unknown) => {
-      known = undefined
-      throw error
-    })
-    const signed = await crypto.subtle.sign('HMAC', key, utf8.encode(JSON.stringify([tenant, sessionId])))
+    const signed = await crypto.subtle.sign('HMAC', await read(), utf8.encode(JSON.stringify([tenant, sessionId])))
     return hex(new Uint8Array(signed)).slice(0, markLength)
   }
 }

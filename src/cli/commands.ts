@@ -19,6 +19,7 @@ import { replayCommand } from './replay.ts'
 import { restoreCommand } from './restore.ts'
 import { runCli } from './run.ts'
 import { runsCommands } from './runs.ts'
+import { secretsCommands } from './secrets.ts'
 import { sessionsCommands } from './sessions.ts'
 import { startCommand } from './start.ts'
 import { tokensCommands } from './tokens.ts'
@@ -49,6 +50,7 @@ const root = {
     grantsCommands,
     principalsCommands,
     tokensCommands,
+    secretsCommands,
     auditCommands,
     forgetCommand,
     ...channelCommands.map(channelGroup),

@@ -128,6 +128,18 @@ export interface ChannelKeys {
    * nothing to seal it with.
    */
   keep(name: string, make: () => Promise<string>, how?: 'sealed' | 'plain'): Promise<string | undefined>
+  /**
+   * The same for one that an operator may change: asked at every use, since it changes while a process runs. `formerMs`: how long
+   * one that was replaced still counts, which is longer than anything lives that was made with it.
+   */
+  ring(name: string, make: () => Promise<string>, formerMs: number): Promise<KeyRing | undefined>
+}
+
+export type KeyRing = {
+  /** What to sign with: a new one only once every replica shows it. */
+  readonly signing: string
+  /** What to check by, the newest first. */
+  readonly all: readonly string[]
 }
 
 /** One thing an agent can be asked for, as directories of agents list it. */

@@ -70,6 +70,7 @@ export type {
   Hmac,
   Installation,
   Installations,
+  KeyRing,
   MentionHumans,
   Note,
   Notes,

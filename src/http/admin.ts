@@ -10,6 +10,7 @@ import { addOperationRoutes } from './admin-operations.ts'
 import { addPairingRoutes } from './admin-pairings.ts'
 import { addPrincipalRoutes } from './admin-principals.ts'
 import { addRejectedRoute } from './admin-rejected.ts'
+import { addSecretRoutes } from './admin-secrets.ts'
 import { addSessionRoutes } from './admin-sessions.ts'
 import { addTokenRoutes } from './admin-tokens.ts'
 import { addToolRequestRoutes } from './admin-tool-requests.ts'
@@ -51,6 +52,7 @@ const more: readonly ((app: Hono, deps: AppDeps) => void)[] = [
   addSessionDeskRoutes,
   addForgetRoute,
   addOperationRoutes,
+  addSecretRoutes,
 ]
 
 export function addAdminRoutes(app: Hono, deps: AppDeps): void {

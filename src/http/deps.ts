@@ -17,6 +17,7 @@ import type { ReceiptStore } from '../inbound/receipt-store.ts'
 import type { Finding } from '../operator/audit-config/finding.ts'
 import type { Explained } from '../operator/explain.ts'
 import type { Rejections } from '../operator/rejections.ts'
+import type { SecretDesk } from '../operator/secrets.ts'
 import type { DeliveryStore } from '../outbox/delivery-store.ts'
 import type { SessionStore } from '../sessions/session-store.ts'
 import type { ThreadStore } from '../sessions/thread-store.ts'
@@ -45,6 +46,8 @@ export type AppDeps = {
   readonly replay: (id: string, wanted: ReplayRequest) => Promise<ReplayReport>
   readonly wake: () => void
   readonly files: AssembledFiles
+  /** The keys that this gateway makes for itself; absent where it cannot change them. */
+  readonly secrets?: SecretDesk
   /** Who calls a route of the API that takes no message. */
   readonly callers: ApiCallers
   readonly threads: ThreadStore

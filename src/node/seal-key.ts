@@ -1,6 +1,6 @@
 // The keys that credentials are sealed with: from the environment, from the data folder, or made there when first needed.
 import { randomBytes } from 'node:crypto'
-import { link, readFile, rm, writeFile } from 'node:fs/promises'
+import { link, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sealKeyBytes } from '../config/seal-keys.ts'
 import { GatewayError, type Secret, secret } from '../contract/index.ts'
@@ -11,21 +11,40 @@ export async function readSealKeys(
   dataDir: string,
 ): Promise<readonly Uint8Array<ArrayBuffer>[]> {
   // Also beside a configured one: what it sealed before still opens.
-  const stored = await storedKey(dataDir)
-  const known = [...configured, ...(stored === undefined ? [] : [stored])]
+  const known = [...configured, ...(await storedKeys(dataDir))]
   if (known.length > 0) return known.map(sealKeyBytes)
   await makeDataDir(dataDir)
   return [sealKeyBytes(await putNewKey(dataDir))]
 }
 
-async function storedKey(dataDir: string): Promise<Secret | undefined> {
+/**
+ * A new key for what is sealed from now on; those before it still open. Its line is added in one write, so that of two processes
+ * that do this at once neither loses the other's key, and a crash leaves a piece of a line at most, which is no key.
+ */
+export async function addSealKey(dataDir: string): Promise<void> {
+  await readSealKeys([], dataDir)
+  const file = await open(sealKeyPath(dataDir), 'a', 0o600)
+  try {
+    const before = await readFile(sealKeyPath(dataDir), 'utf8')
+    const line = `${before.endsWith('\n') ? '' : '\n'}${randomBytes(32).toString('hex')}\n`
+    await file.write(line)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** The newest first; in the file it is the last line. */
+async function storedKeys(dataDir: string): Promise<readonly Secret[]> {
   const text = await readFile(sealKeyPath(dataDir), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw unreadable(dataDir)
   })
-  if (text === undefined) return undefined
-  if (!/^[0-9a-f]{64}$/i.test(text.trim())) throw unreadable(dataDir)
-  return secret(text.trim())
+  if (text === undefined) return []
+  const lines = text.split('\n').map((line) => line.trim())
+  const keys = lines.filter((line) => /^[0-9a-f]{64}$/i.test(line))
+  if (keys.length === 0) throw unreadable(dataDir)
+  return keys.reverse().map((key) => secret(key))
 }
 
 /** Whole or not at all; of processes that start together, one makes it. */
@@ -39,7 +58,7 @@ async function putNewKey(dataDir: string): Promise<Secret> {
   } finally {
     await rm(draft, { force: true })
   }
-  const stored = await storedKey(dataDir)
+  const [stored] = await storedKeys(dataDir)
   if (stored === undefined) throw unreadable(dataDir)
   return stored
 }

@@ -1,13 +1,15 @@
-// The keys of our handles on SQL: made once, whichever replica asks first.
+// The keys of our handles on SQL: made once, whichever replica asks first, and sealed before they come here.
 import type { SigningKey, SigningKeys } from '../attachments/signing-keys.ts'
 import { GatewayError, type IdSource } from '../contract/index.ts'
 import type { Database } from './database.ts'
-import { currentKey, findKey, rotateKey } from './statements/signing-keys.ts'
+import type { Seal } from './installation-store.ts'
+import { currentKey, findCurrentKey, findKey, rotateKey } from './statements/signing-keys.ts'
 
 export type SigningKeyOptions = {
   readonly tenant: string
   readonly newId: IdSource
   readonly fillRandom: (bytes: Uint8Array<ArrayBuffer>) => void
+  readonly seal: Seal
 }
 
 const secretBytes = 32
@@ -15,15 +17,31 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 type Row = { readonly id: string; readonly secret: string }
 
-export function createSigningKeys(database: Database, { tenant, newId, fillRandom }: SigningKeyOptions): SigningKeys {
-  const newSecret = (): string => {
+/** What a sealed key is bound to: in another tenant, or as another key, it does not open. */
+export function signingKeyPlace(tenant: string, id: string): string {
+  return JSON.stringify([tenant, 'signing-key', id])
+}
+
+export function createSigningKeys(
+  database: Database,
+  { tenant, newId, fillRandom, seal }: SigningKeyOptions,
+): SigningKeys {
+  const make = async (): Promise<{ readonly id: string; readonly sealed: string }> => {
     const bytes = new Uint8Array(secretBytes)
     fillRandom(bytes)
-    return hexOf(bytes)
+    const id = newId()
+    return { id, sealed: await seal.close(hexOf(bytes), signingKeyPlace(tenant, id)) }
+  }
+  const keyOf = async ({ id, secret }: Row): Promise<SigningKey> => {
+    const hex = await seal.open(secret, signingKeyPlace(tenant, id))
+    return { id, secret: bytesOf(hex) }
   }
   return {
     async current() {
-      const [row] = await database.query<Row>(currentKey, [tenant, newId(), newSecret()])
+      const [known] = await database.query<Row>(findCurrentKey, [tenant])
+      if (known !== undefined) return keyOf(known)
+      const made = await make()
+      const [row] = await database.query<Row>(currentKey, [tenant, made.id, made.sealed])
       if (row === undefined)
         throw new GatewayError('storage_unavailable', '[attachments] the signing key was being changed; try again', {
           retryable: true,
@@ -36,16 +54,14 @@ export function createSigningKeys(database: Database, { tenant, newId, fillRando
       return row === undefined ? undefined : keyOf(row)
     },
     async rotate(actor) {
-      await database.query(rotateKey, [tenant, newId(), newSecret(), actor])
+      const made = await make()
+      await database.query(rotateKey, [tenant, made.id, made.sealed, actor])
     },
   }
 }
 
-function keyOf({ id, secret }: Row): SigningKey {
-  const bytes = Array.from({ length: secret.length / 2 }, (_, at) =>
-    Number.parseInt(secret.slice(at * 2, at * 2 + 2), 16),
-  )
-  return { id, secret: new Uint8Array(bytes) }
+function bytesOf(hex: string): Uint8Array {
+  return Uint8Array.from({ length: hex.length / 2 }, (_, at) => Number.parseInt(hex.slice(at * 2, at * 2 + 2), 16))
 }
 
 function hexOf(bytes: Uint8Array): string {

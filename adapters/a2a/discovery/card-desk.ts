@@ -5,7 +5,7 @@ import type { Dialect } from '../wire/operations.ts'
 import { agentCard, type CardScene, extendedCard, type Mount } from './card.ts'
 import { createDocumentCache, type Document } from './documents.ts'
 import { addressCard, hybridCard, legacyCard } from './other-cards.ts'
-import { keysPath, type OwnKey } from './own-key.ts'
+import { keysPath, type OwnCardKeys, type OwnKey } from './own-key.ts'
 import type { SchemeFacts } from './security.ts'
 
 export type CardDesk = {
@@ -26,6 +26,7 @@ export type CardDeps = {
   /** Whether the outside reaches this gateway at all: on this machine nobody needs a credential. */
   readonly isPublic: boolean
   readonly key: OwnKey
+  readonly keys: OwnCardKeys['all']
   readonly now: () => number
 }
 
@@ -41,7 +42,9 @@ export function createCardDesk(deps: CardDeps): CardDesk {
       const scene = sceneAt(origin)
       const card = agentCard(scene, mount)
       if (card === undefined) return undefined
-      return cache(`strict ${mount.agent ?? ''} ${origin}`, card, (content) => sign(scene, content))
+      // A new key makes a new document of the same card.
+      const kid = (await key())?.kid ?? ''
+      return cache(`strict ${mount.agent ?? ''} ${origin} ${kid}`, card, (content) => sign(scene, content))
     },
     async hybrid(mount, origin) {
       const scene = sceneAt(origin)
@@ -56,8 +59,7 @@ export function createCardDesk(deps: CardDeps): CardDesk {
       return cache(`address ${slug} ${origin}`, addressCard(scene, profile, connection.domain), asItIs)
     },
     async keys() {
-      const known = await key()
-      return cache('keys', { keys: known === undefined ? [] : [known.publicJwk] }, asItIs)
+      return cache('keys', { keys: (await deps.keys()).map(({ publicJwk }) => publicJwk) }, asItIs)
     },
     async extended(mount, origin, dialect) {
       const scene = sceneAt(origin)

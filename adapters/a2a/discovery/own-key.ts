@@ -1,4 +1,4 @@
-// The key of ours that cards and notifications are signed with: as configured, else made at first use and kept.
+// The keys of ours that cards and notifications are signed with: as configured, else made at first use and kept.
 import type { ChannelKeys } from '../../../src/contract/index.ts'
 import type { A2aSettings } from '../config.ts'
 import { type CardKey, makeCardKey, readCardKey } from './sign-card.ts'
@@ -6,19 +6,37 @@ import { type CardKey, makeCardKey, readCardKey } from './sign-card.ts'
 /** Undefined: nothing is signed here. */
 export type OwnKey = () => Promise<CardKey | undefined>
 
-export function createOwnKey({ signing }: Pick<A2aSettings, 'signing'>, ownKeys: ChannelKeys | undefined): OwnKey {
-  let known: Promise<CardKey | undefined> | undefined
-  const read = async (): Promise<CardKey | undefined> => {
-    if (signing === false) return undefined
-    const text = signing?.key.reveal() ?? (await ownKeys?.keep('card', makeCardKey))
-    return text === undefined ? undefined : readCardKey(text)
+export type OwnCardKeys = {
+  readonly signing: OwnKey
+  /** What others may check by: those that were replaced lately as well. */
+  readonly all: () => Promise<readonly CardKey[]>
+}
+
+/** Longer than others keep our keys, and than a notification waits to be checked. */
+const formerKeysMs = 48 * 60 * 60 * 1000
+
+export function createOwnKey({ signing }: Pick<A2aSettings, 'signing'>, ownKeys: ChannelKeys | undefined): OwnCardKeys {
+  const known = new Map<string, Promise<CardKey>>()
+  const opened = (text: string): Promise<CardKey> => {
+    const key = known.get(text) ?? readCardKey(text)
+    known.set(text, key)
+    // What failed is tried again by the next who asks.
+    key.catch(() => known.delete(text))
+    return key
   }
-  return () => {
-    known ??= read().catch((error: unknown) => {
-      known = undefined
-      throw error
-    })
-    return known
+  const read = async () => {
+    if (signing === false) return undefined
+    const configured = signing?.key.reveal()
+    return configured === undefined
+      ? ownKeys?.ring('card', makeCardKey, formerKeysMs)
+      : { signing: configured, all: [configured] }
+  }
+  return {
+    async signing() {
+      const ring = await read()
+      return ring === undefined ? undefined : opened(ring.signing)
+    },
+    all: async () => Promise.all(((await read())?.all ?? []).map(opened)),
   }
 }
 

@@ -37,7 +37,7 @@ export type OwnKeys = {
 }
 
 export type OwnKeysDeps = {
-  readonly ownKeys: ChannelKeys
+  readonly ownKeys: Pick<ChannelKeys, 'keep'>
   readonly records: Records
   readonly now: () => number
 }
@@ -103,7 +103,7 @@ function createPairs({ ownKeys }: OwnKeysDeps): Pairs {
   }
 }
 
-async function open(ownKeys: ChannelKeys, name: string, algorithm: Algorithm): Promise<Omit<OwnKey, 'id'>> {
+async function open(ownKeys: OwnKeysDeps['ownKeys'], name: string, algorithm: Algorithm): Promise<Omit<OwnKey, 'id'>> {
   const text = await ownKeys.keep(name, () => makePair(algorithm))
   if (text === undefined)
     throw new GatewayError(

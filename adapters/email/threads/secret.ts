@@ -1,25 +1,31 @@
 // The secret that tokens and hops are made with.
-import { type ChannelDeps, GatewayError } from '../../../src/contract/index.ts'
+import { type ChannelDeps, GatewayError, type KeyRing } from '../../../src/contract/index.ts'
+
+export type MailSecrets = {
+  readonly current: () => Promise<string>
+  /** Those before it as well, the newest first. */
+  readonly all: () => Promise<readonly string[]>
+}
+
+/** People answer old mails: as long as a receipt is usually kept, and longer. */
+const formerSecretsMs = 400 * 24 * 60 * 60 * 1000
 
 /** Made once and the same for every replica: tokens in mails that went out long ago must still be read. */
-export function secretOf({ ownKeys }: Pick<ChannelDeps, 'ownKeys'>): () => Promise<string> {
+export function secretOf({ ownKeys }: Pick<ChannelDeps, 'ownKeys'>): MailSecrets {
   const make = (): string =>
     Array.from(crypto.getRandomValues(new Uint8Array(32)), (byte) => byte.toString(16).padStart(2, '0')).join('')
-  let kept: Promise<string> | undefined
-  const read = async (): Promise<string> => {
-    if (ownKeys === undefined) return make()
-    const found = await ownKeys.keep('reply-token', async () => make())
+  let lone: string | undefined
+  const read = async (): Promise<KeyRing> => {
+    if (ownKeys === undefined) {
+      lone ??= make()
+      return { signing: lone, all: [lone] }
+    }
+    const found = await ownKeys.ring('reply-token', async () => make(), formerSecretsMs)
     if (found !== undefined) return found
     throw new GatewayError(
       'config_invalid',
       '[email] there is no key to seal its secret with; set PARLEY_SEAL_KEY (openssl rand -hex 32)',
     )
   }
-  return () => {
-    kept ??= read().catch((error: unknown) => {
-      kept = undefined
-      throw error
-    })
-    return kept
-  }
+  return { current: async () => (await read()).signing, all: async () => (await read()).all }
 }

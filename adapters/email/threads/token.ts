@@ -3,6 +3,7 @@
 import type { Hmac } from '../../../src/contract/index.ts'
 import { equalInConstantTime } from '../../../src/verification/index.ts'
 import { base32, keyLength } from './key.ts'
+import type { MailSecrets } from './secret.ts'
 
 export interface Tokens {
   mint(key: string): Promise<string>
@@ -17,19 +18,21 @@ export function looksLikeToken(text: string): boolean {
   return pattern.test(text)
 }
 
-/** `secret` is asked for every time, so that it is made when it is first needed. */
-export function createTokens(hmac: Hmac, secret: () => Promise<string>): Tokens {
-  const proofOf = async (key: string): Promise<string> => {
+/** Secrets are asked for every time: they are made when they are first needed, and may change. */
+export function createTokens(hmac: Hmac, { current, all }: MailSecrets): Tokens {
+  const proofOf = async (key: string, secret: string): Promise<string> => {
     const bytes = new TextEncoder().encode(`reply-token ${key}`)
-    return base32(await hmac.sha256(await secret(), bytes)).slice(0, keyLength)
+    return base32(await hmac.sha256(secret, bytes)).slice(0, keyLength)
   }
   return {
-    mint: async (key) => key + (await proofOf(key)),
+    mint: async (key) => key + (await proofOf(key, await current())),
     async read(text) {
       if (!looksLikeToken(text)) return undefined
       const token = text.toLowerCase()
       const key = token.slice(0, keyLength)
-      return equalInConstantTime(token.slice(keyLength), await proofOf(key)) ? key : undefined
+      for (const secret of await all())
+        if (equalInConstantTime(token.slice(keyLength), await proofOf(key, secret))) return key
+      return undefined
     },
   }
 }

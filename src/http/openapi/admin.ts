@@ -125,6 +125,43 @@ const channels: readonly Line[] = [
   },
 ]
 
+const secrets: readonly Line[] = [
+  {
+    ...{
+      method: 'get',
+      path: '/admin/secrets',
+      id: 'listSecrets',
+      summary: 'Lists the gateway’s own keys; shows none',
+    },
+    answers: holding('secrets', rows),
+  },
+  {
+    ...{
+      method: 'post',
+      path: '/admin/secrets/rotate',
+      id: 'rotateSecret',
+      summary: 'Makes a new key in place of one',
+    },
+    body: { schema: z.object({ name: z.string().max(300) }), example: { name: 'file-handles' } },
+    answers: { 200: { what: 'Done; a new token is shown this once', schema: z.looseObject({ name: z.string() }) } },
+    problems: [400, 404],
+  },
+  {
+    ...{
+      method: 'post',
+      path: '/admin/secrets/reseal',
+      id: 'resealSecrets',
+      summary: 'Seals anew what an older key sealed',
+    },
+    answers: {
+      200: {
+        what: 'How many rows; whether that was all',
+        schema: z.object({ resealed: z.number(), unopened: z.number(), isDone: z.boolean() }),
+      },
+    },
+  },
+]
+
 const tags: readonly (readonly [tag: string, lines: readonly Line[]])[] = [
   ['Operator: messages', messageLines],
   ['Operator: runs', runLines],
@@ -132,6 +169,7 @@ const tags: readonly (readonly [tag: string, lines: readonly Line[]])[] = [
   ['Operator: sessions', desk],
   ['Operator: files', files],
   ['Operator: channels', channels],
+  ['Operator: secrets', secrets],
   ['Operator: audit', audits],
 ]
 

@@ -2,7 +2,7 @@
 // proven here, made out to that agent and bound to this message, signed, and good for minutes. Claims stay here: nobody outside is
 // told more than who speaks.
 import { exportJWK, FlattenedSign, generateKeyPair, importJWK, type JWK } from 'jose'
-import type { IdentityEvidence, JsonObject } from '../../contract/index.ts'
+import type { IdentityEvidence, JsonObject, KeyRing } from '../../contract/index.ts'
 import { canonicalJson, sha256Hex } from '../../verification/index.ts'
 
 const algorithm = 'EdDSA'
@@ -23,8 +23,8 @@ export type Addressee = { readonly audience: string; readonly messageId: string 
 export type AttestorDeps = {
   /** The name of our host, which is what we are called as an issuer. */
   readonly issuer: string
-  /** A private JWK, the same for all replicas; undefined: there is none. */
-  readonly readKey: () => Promise<string | undefined>
+  /** Private JWKs, the same for all replicas; undefined: there are none. */
+  readonly readKeys: () => Promise<KeyRing | undefined>
   readonly newId: () => string
   readonly now: () => number
 }
@@ -34,28 +34,25 @@ export async function makeAttestationKey(): Promise<string> {
   return JSON.stringify(await exportJWK(privateKey))
 }
 
-export function createAttestor({ issuer, readKey, newId, now }: AttestorDeps): Attestor {
-  const keyOf = async () => {
-    const text = await readKey()
-    if (text === undefined) return undefined
+export function createAttestor({ issuer, readKeys, newId, now }: AttestorDeps): Attestor {
+  const keyOf = async (text: string) => {
     const jwk = JSON.parse(text) as JWK
     const { kty = '', crv = '', x = '' } = jwk
     // Named by what it is, so that a new key is never taken for the one before.
     const kid = `${issuer}#${(await sha256Hex(x)).slice(0, 16)}`
     return { kid, publicJwk: { kty, crv, x, kid, alg: algorithm, use: 'sig' }, key: await importJWK(jwk, algorithm) }
   }
-  let known: ReturnType<typeof keyOf> | undefined
-  const key = (): ReturnType<typeof keyOf> => {
-    known ??= keyOf().catch((error: unknown) => {
-      known = undefined
-      throw error
-    })
-    return known
+  const known = new Map<string, ReturnType<typeof keyOf>>()
+  const opened = (text: string): ReturnType<typeof keyOf> => {
+    const key = known.get(text) ?? keyOf(text)
+    known.set(text, key)
+    return key
   }
   return {
     async attest(evidence, { audience, messageId }) {
-      const own = evidence.length === 0 ? undefined : await key()
-      if (own === undefined) return []
+      const ring = evidence.length === 0 ? undefined : await readKeys()
+      if (ring === undefined) return []
+      const own = await opened(ring.signing)
       const at = now()
       const signed = evidence.slice(0, mostAtOnce).map(async ({ subject, method, assurance }) => {
         const head = { type: 'signed-attestation', alg: algorithm, kid: own.kid, canonicalization: 'jcs' }
@@ -74,9 +71,12 @@ export function createAttestor({ issuer, readKey, newId, now }: AttestorDeps): A
       return Promise.all(signed)
     },
     async card() {
-      const own = await key()
-      if (own === undefined) return undefined
-      return { issuer, keys: { active: [own.publicJwk], previous: [] } }
+      const ring = await readKeys()
+      if (ring === undefined) return undefined
+      const keys = await Promise.all(ring.all.map(async (text) => (await opened(text)).publicJwk))
+      // One that was replaced a moment ago still signs: it stands among the active ones with its successor.
+      const count = ring.all.indexOf(ring.signing) + 1
+      return { issuer, keys: { active: keys.slice(0, count), previous: keys.slice(count) } }
     },
   }
 }

@@ -1,11 +1,19 @@
 // Texts that a channel made for itself, one row each beside its connection. $1 tenant, $2 connection, $3 name in all of them.
 import { statement } from '../database.ts'
+import { isoTime } from './iso-time.ts'
 
 const id = "$2::text || '#' || $3::text"
 
+/** `former`: those before it that still count. `sinceMs`: how long ago it took their place. */
 export const findOwnKey = statement(
   'find_own_key',
-  `select sealed_credentials ->> 'text' as text from connections where tenant = $1 and id = ${id}`,
+  `
+select sealed_credentials ->> 'text' as text,
+  coalesce((sealed_credentials ->> 'stale')::boolean, false) as "isStale",
+  (extract(epoch from now() - (sealed_credentials ->> 'since')::timestamptz) * 1000)::float8 as "sinceMs",
+  coalesce((select jsonb_agg(f ->> 'text') from jsonb_array_elements(sealed_credentials -> 'former') f
+    where (f ->> 'until')::timestamptz > now()), '[]'::jsonb) as former
+from connections where tenant = $1 and id = ${id}`,
 )
 
 /** $4 agent, $5 what is kept. Whoever comes second is given the first one's. */
@@ -19,4 +27,37 @@ with made as (
   returning sealed_credentials ->> 'text' as text
 )
 select text from made`,
+)
+
+/** $4 the text it replaces, $5 the new one, $6 how long the old one still counts. Of two who do this at once one does. */
+export const replaceOwnKey = statement(
+  'replace_own_key',
+  `
+update connections set sealed_credentials = jsonb_build_object(
+  'text', $5::text,
+  'since', ${isoTime('now()')},
+  'former', jsonb_build_array(jsonb_build_object('text', $4::text, 'until', ${isoTime("(now() + $6::float8 * interval '1 ms')")}))
+    || coalesce((select jsonb_agg(f) from jsonb_array_elements(sealed_credentials -> 'former') f
+      where (f ->> 'until')::timestamptz > now()), '[]'::jsonb))
+where tenant = $1 and id = ${id} and sealed_credentials ->> 'text' = $4
+returning 1 as replaced`,
+)
+
+/** The one who uses it makes a new one at its next use. */
+export const markOwnKeyStale = statement(
+  'mark_own_key_stale',
+  `
+update connections set sealed_credentials = sealed_credentials || '{"stale": true}'::jsonb
+where tenant = $1 and id = ${id} and sealed_credentials ->> 'text' like 'v1.%'
+returning 1 as marked`,
+)
+
+/** Every sealed one of a tenant. */
+export const listOwnKeys = statement(
+  'list_own_keys',
+  `
+select split_part(id, '#', 1) as connection, substr(id, strpos(id, '#') + 1) as name,
+  coalesce(sealed_credentials ->> 'since', ${isoTime('created_at')}) as since,
+  coalesce((sealed_credentials ->> 'stale')::boolean, false) as "isStale"
+from connections where tenant = $1 and strpos(id, '#') > 0 and sealed_credentials ->> 'text' like 'v1.%' order by id`,
 )

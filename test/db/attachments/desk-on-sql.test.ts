@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createSeal } from '../../../src/assemble/seal.ts'
 import { createAttachmentDesk } from '../../../src/attachments/create-desk.ts'
 import type { AttachmentDesk, StoreOutcome } from '../../../src/attachments/desk.ts'
 import { createFolderStore } from '../../../src/node/blob-folder.ts'
@@ -28,11 +29,12 @@ describeOnDatabase('the attachment desk', (database) => {
 
   const openDesk = async (tenant = 'default', orphanHours = 24): Promise<AttachmentDesk> => {
     const quiet = () => {}
+    const seal = createSeal(async () => [new Uint8Array(32).fill(7)])
     const fillRandom = (bytes: Uint8Array<ArrayBuffer>) => void crypto.getRandomValues(bytes)
     return createAttachmentDesk({
       ...{ tenant, newId, now: Date.now, publicOrigin: 'https://parley.example', options: { orphanHours } },
       attachments: createAttachmentStore(database(), tenant),
-      keys: createSigningKeys(database(), { tenant, newId, fillRandom }),
+      keys: createSigningKeys(database(), { tenant, newId, fillRandom, seal }),
       stores: [await createFolderStore({ folder })],
       log: { info: quiet, warn: quiet, error: quiet },
     })

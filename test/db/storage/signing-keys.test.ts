@@ -1,5 +1,6 @@
 // Keys of handles: one for all replicas, an hour of grace after a change, and a line that says who changed it.
 import { expect, test } from 'vitest'
+import { createSeal } from '../../../src/assemble/seal.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { createSigningKeys } from '../../../src/storage/signing-keys.ts'
 import { newUuid } from '../../doubles/uploads.ts'
@@ -7,11 +8,16 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const later = (span: string) =>
   statement('test_later', `update signing_keys set retired_at = retired_at - interval '${span}'`)
+const stored = statement('test_stored', 'select secret from signing_keys')
+const moved = statement('test_moved', 'update signing_keys set id = $1::uuid where id = $2::uuid')
 const audited = statement('test_audited', 'select action, actor from audit_log')
 
 describeOnDatabase('signing keys', (database) => {
   const keys = (tenant = 'default') =>
-    createSigningKeys(database(), { tenant, newId: newUuid, fillRandom: (bytes) => void crypto.getRandomValues(bytes) })
+    createSigningKeys(database(), {
+      ...{ tenant, newId: newUuid, seal: createSeal(async () => [new Uint8Array(32).fill(7)]) },
+      fillRandom: (bytes) => void crypto.getRandomValues(bytes),
+    })
 
   test('are made once, whichever replica asks, and differ by tenant', async () => {
     const all = await Promise.all(Array.from({ length: 5 }, () => keys().current()))
@@ -20,6 +26,15 @@ describeOnDatabase('signing keys', (database) => {
     expect(await keys().find(all[0]?.id ?? '')).toEqual(all[0])
     expect(await keys('another').find(all[0]?.id ?? '')).toBeUndefined()
     expect((await keys('another').current()).secret).not.toEqual(all[0]?.secret)
+  })
+
+  test('are sealed at rest: neither the row nor a copy of it under another name or tenant tells one', async () => {
+    const { id, secret } = await keys().current()
+    const [row] = await database().query<{ secret: string }>(stored, [])
+    expect(row?.secret).toMatch(/^v1\.[0-9a-f]{8}\./)
+    expect(row?.secret).not.toContain(Buffer.from(secret).toString('hex'))
+    await database().query(moved, [newUuid(), id])
+    await expect(keys().current()).rejects.toThrow('PARLEY_SEAL_KEY')
   })
 
   test('are honoured for an hour after they were replaced', async () => {

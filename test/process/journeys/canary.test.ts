@@ -224,6 +224,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /admin/tool-requests', read: () => asOperator('/admin/tool-requests') },
     // None is asked for here; what it shows is for whoever runs the tool, parameters included.
     { name: 'GET /admin/tool-requests/:id', read: async () => (await request('/admin/tool-requests/none')).body },
+    { name: 'GET /admin/secrets', read: () => asOperator('/admin/secrets') },
     { name: 'GET /admin/attachments', read: () => asOperator('/admin/attachments') },
     { name: 'GET /admin/attachments/:id', read: everyFile },
     // Nobody's file by that name, and no handle: what they show of one's own is in the tests of files.

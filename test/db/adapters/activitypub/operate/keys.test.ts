@@ -92,7 +92,7 @@ describe('two processes', () => {
   test('have the same new keys at once, and show the old one for proofs for two days', async () => {
     let nowMs = Date.parse('2026-11-17T12:00:00Z')
     const kept = new Map<string, Promise<string>>()
-    const ownKeys: ChannelKeys = {
+    const ownKeys: Pick<ChannelKeys, 'keep'> = {
       keep(name, make) {
         kept.set(name, kept.get(name) ?? make())
         return kept.get(name) ?? make()

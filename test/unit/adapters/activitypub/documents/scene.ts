@@ -47,7 +47,7 @@ export type DocumentScene = {
 
 type Asked = { readonly accept?: string; readonly signer?: string; readonly init?: RequestInit }
 
-function memoryKeys(): ChannelKeys {
+function memoryKeys(): Pick<ChannelKeys, 'keep'> {
   const kept = new Map<string, Promise<string>>()
   return {
     keep(name, make) {

@@ -5,7 +5,10 @@ import { resolveThread } from '../../../../../adapters/email/threads/resolve.ts'
 import { createTokens } from '../../../../../adapters/email/threads/token.ts'
 import { webHmac } from '../../../../../src/verification/index.ts'
 
-const tokens = createTokens(webHmac(), async () => 'a secret of this test')
+const tokens = createTokens(webHmac(), {
+  current: async () => 'a secret of this test',
+  all: async () => ['a secret of this test'],
+})
 const none = { inReplyTo: [], references: [], threadIndex: undefined }
 const facts = { id: 'm@a.example', tokenKey: undefined, tokens }
 const name = async (id: string) => `t:${await threadKey(id)}`

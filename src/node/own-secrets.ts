@@ -1,0 +1,47 @@
+// The gateway's own keys on this machine: those of the data folder as files, the others as rows.
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createSeal } from '../assemble/seal.ts'
+import type { Config } from '../config.ts'
+import { createSecretDesk, type OwnKeyLine, type SecretDesk } from '../operator/secrets.ts'
+import type { Database } from '../storage/database.ts'
+import { resealAll } from '../storage/reseal.ts'
+import { listOwnKeys, markOwnKeyStale } from '../storage/statements/own-keys.ts'
+import { signingKeyAge } from '../storage/statements/signing-keys.ts'
+import { replaceAdminToken } from './admin-token.ts'
+import { addSealKey, readSealKeys, sealKeyPath } from './seal-key.ts'
+
+/** Shorter than a caller waits; the next call goes on. */
+const resealMs = 15_000
+
+export function createOwnSecrets(
+  { tenant, dataDir, sealKeys, adminToken }: Config,
+  database: Database,
+  rotateHandles: (actor: string) => Promise<void>,
+): SecretDesk {
+  const seal = createSeal(() => readSealKeys(sealKeys, dataDir))
+  const since = (path: string) => async (): Promise<string | null> =>
+    (await stat(path).catch(() => undefined))?.mtime.toISOString() ?? null
+  return createSecretDesk({
+    sealingKey: {
+      isConfigured: sealKeys.length > 0,
+      since: since(sealKeyPath(dataDir)),
+      add: () => addSealKey(dataDir),
+    },
+    adminToken: {
+      isConfigured: adminToken !== undefined,
+      since: since(join(dataDir, 'admin-token')),
+      replace: () => replaceAdminToken(dataDir),
+    },
+    fileHandles: {
+      since: async () => (await database.query<{ since: string }>(signingKeyAge, [tenant]))[0]?.since ?? null,
+      rotate: rotateHandles,
+    },
+    ownKeys: {
+      list: () => database.query<OwnKeyLine>(listOwnKeys, [tenant]),
+      markStale: async (connection, name) =>
+        (await database.query(markOwnKeyStale, [tenant, connection, name])).length > 0,
+    },
+    reseal: () => resealAll(database, { tenant, seal, now: Date.now, maxMs: resealMs }),
+  })
+}

@@ -1,0 +1,147 @@
+// Everything that is sealed at rest, sealed anew by the key of today. Each row by itself and only if nobody changed it meanwhile: it may
+// be broken off and begun again at any point, and two processes may do it at once.
+import { isGatewayError } from '../contract/index.ts'
+import type { Database, Statement } from './database.ts'
+import type { Seal } from './installation-store.ts'
+import { ownKeyPlace } from './own-key-store.ts'
+import { signingKeyPlace } from './signing-keys.ts'
+import {
+  listOlderConnections,
+  listOlderNotes,
+  listOlderPushes,
+  listOlderSigningKeys,
+  resealConnection,
+  resealNote,
+  resealPush,
+  resealSigningKey,
+} from './statements/reseal.ts'
+
+export type Resealed = {
+  readonly resealed: number
+  /** Sealed by a key that is not known here. */
+  readonly unopened: number
+  /** False: time was up, and there is more. */
+  readonly isDone: boolean
+}
+
+export type ResealOptions = {
+  readonly tenant: string
+  readonly seal: Seal & { readonly currentKey: () => Promise<string | undefined> }
+  readonly now: () => number
+  readonly maxMs: number
+}
+
+type Row = Readonly<Record<string, unknown>> & { readonly value: unknown }
+
+/** One table with sealed columns: how its rows are found, named, and what their texts are bound to. */
+type SealedTable = {
+  readonly list: Statement
+  readonly save: Statement
+  /** Before the first row. */
+  readonly first: readonly string[]
+  readonly keyOf: (row: Row) => readonly string[]
+  readonly placeOf: (tenant: string, row: Row) => string
+  readonly isJson: boolean
+}
+
+const text = (value: unknown): string => String(value ?? '')
+
+const noUuid = '00000000-0000-0000-0000-000000000000'
+
+export const sealedTables: Readonly<Record<string, SealedTable>> = {
+  connections: {
+    ...{ list: listOlderConnections, save: resealConnection, first: [''], isJson: true },
+    keyOf: ({ id }) => [text(id)],
+    placeOf(tenant, { id, account }) {
+      const [connection = '', ...name] = text(id).split('#')
+      if (name.length > 0) return ownKeyPlace(tenant, connection, name.join('#'))
+      const installed = text(account)
+      return JSON.stringify([tenant, text(id).slice(0, -installed.length - 1), installed])
+    },
+  },
+  connection_notes: {
+    ...{ list: listOlderNotes, save: resealNote, first: ['', '', ''], isJson: true },
+    keyOf: ({ connection, family, key }) => [text(connection), text(family), text(key)],
+    placeOf: (tenant, { connection, family, key }) => JSON.stringify([tenant, connection, 'note', family, key]),
+  },
+  push_configs: {
+    ...{ list: listOlderPushes, save: resealPush, first: [noUuid, ''], isJson: true },
+    keyOf: ({ taskId, id }) => [text(taskId), text(id)],
+    placeOf: (tenant, { connection, taskId, id }) => JSON.stringify([tenant, connection, 'push', taskId, id]),
+  },
+  signing_keys: {
+    ...{ list: listOlderSigningKeys, save: resealSigningKey, first: [noUuid], isJson: false },
+    keyOf: ({ id }) => [text(id)],
+    placeOf: (tenant, { id }) => signingKeyPlace(tenant, text(id)),
+  },
+}
+
+export async function resealAll(database: Database, options: ResealOptions): Promise<Resealed> {
+  const { tenant, seal, now, maxMs } = options
+  const current = await seal.currentKey()
+  if (current === undefined) return { resealed: 0, unopened: 0, isDone: true }
+  const until = now() + maxMs
+  let resealed = 0
+  let unopened = 0
+  for (const table of Object.values(sealedTables)) {
+    for (let after = table.first; ; ) {
+      if (now() > until) return { resealed, unopened, isDone: false }
+      const rows = await database.query<Row>(table.list, [tenant, current, ...after])
+      for (const row of rows) {
+        const anew = await resealedValue(row.value, { seal, current, place: table.placeOf(tenant, row) })
+        if (anew === undefined) unopened += 1
+        else if (anew !== row.value) resealed += await saveRow(database, table, tenant, row, anew)
+      }
+      const last = rows.at(-1)
+      if (last === undefined) break
+      after = table.keyOf(last)
+    }
+  }
+  return { resealed, unopened, isDone: true }
+}
+
+async function saveRow(
+  database: Database,
+  { save, keyOf, isJson }: SealedTable,
+  tenant: string,
+  row: Row,
+  anew: unknown,
+): Promise<number> {
+  const stored = (value: unknown): string => (isJson ? JSON.stringify(value) : text(value))
+  return (await database.query(save, [tenant, ...keyOf(row), stored(row.value), stored(anew)])).length
+}
+
+const sealedForm = /^v1\.[0-9a-f]{8}\./
+
+type Means = { readonly seal: Seal; readonly current: string; readonly place: string }
+
+/** Undefined: there is a text in it that no key of ours opens. The very same value: nothing in it is older. */
+async function resealedValue(value: unknown, { seal, current, place }: Means): Promise<unknown> {
+  let isChanged = false
+  const change = async (sealed: string): Promise<string> => {
+    if (sealed.startsWith(`v1.${current}.`)) return sealed
+    isChanged = true
+    return seal.close(await seal.open(sealed, place), place)
+  }
+  try {
+    const anew = await eachSealed(value, change)
+    return isChanged ? anew : value
+  } catch (error) {
+    if (isGatewayError(error, 'config_invalid')) return undefined
+    throw error
+  }
+}
+
+/** `facts` of an installation are in the open, and are left as they are. */
+async function eachSealed(value: unknown, change: (sealed: string) => Promise<string>): Promise<unknown> {
+  if (typeof value === 'string') return sealedForm.test(value) ? change(value) : value
+  if (Array.isArray(value)) return Promise.all(value.map((each) => eachSealed(each, change)))
+  if (typeof value !== 'object' || value === null) return value
+  const fields = await Promise.all(
+    Object.entries(value).map(async ([name, each]) => [
+      name,
+      name === 'facts' || name === 'plain' ? each : await eachSealed(each, change),
+    ]),
+  )
+  return Object.fromEntries(fields)
+}
