@@ -32,7 +32,7 @@ const rotateCommand = operatorCommand({
     'Make new keys while the gateway works. What was signed or sealed with the old ones goes on to count; see the list.',
   examples: [
     'parley secrets rotate sealing-key',
-    'parley secrets rotate file-handles,email/default#reply-token',
+    'parley secrets rotate file-handles,gateway#attestations',
     'parley secrets rotate --all --yes',
   ],
   args: {

@@ -22,7 +22,11 @@ export const ownSecrets = [
   },
   { kind: 'reply-token', protects: 'threads and hops in mail addresses and headers', old: 'read for 400 days' },
   { kind: 'speaker-marks', protects: 'lines that tell a model who speaks', old: 'nothing needs it' },
-  { kind: 'actor', protects: 'signatures of a fediverse actor', old: 'its key for proofs is shown for two days' },
+  {
+    kind: 'actor',
+    protects: 'signatures of an agent that is an account elsewhere',
+    old: 'its key for proofs is shown for two days',
+  },
   { kind: 'admin-token', protects: 'the operator’s routes', old: 'ends at once' },
 ] as const
 

@@ -25,7 +25,10 @@ const deps: VerifyDeps = {
   readBody,
   keepOriginal: async () => crypto.randomUUID(),
   addresses: () => addresses,
-  tokens: createTokens(webHmac(), { current: async () => 'a secret of this test', all: async () => ['a secret of this test'] }),
+  tokens: createTokens(webHmac(), {
+    current: async () => 'a secret of this test',
+    all: async () => ['a secret of this test'],
+  }),
   sentUnder: async () => undefined,
   readHop: async () => undefined,
   mailboxAgent: 'demo',

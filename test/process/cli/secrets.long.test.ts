@@ -95,19 +95,25 @@ const loops = (): Promise<unknown>[] => {
   ]
 }
 
-/** kill -9 of the command after so long. */
-function killed(words: readonly string[], afterMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [bin, ...words], { cwd: home.folder, env: home.env }, () => resolve())
-    setTimeout(() => child.kill('SIGKILL'), afterMs)
-  })
+const sealKeys = async (): Promise<readonly string[]> =>
+  (await readFile(join(home.folder, 'data', 'seal-key'), 'utf8')).trim().split('\n')
+
+/** kill -9 of the command so long after the new key is there: rows are being sealed anew, or about to be. */
+async function killedWhileSealing(afterMs: number): Promise<void> {
+  const before = (await sealKeys()).length
+  const options = { cwd: home.folder, env: home.env }
+  const child = execFile(process.execPath, [bin, 'secrets', 'rotate', 'sealing-key'], options)
+  const gone = new Promise((resolve) => child.once('exit', resolve))
+  await until(60_000, async () => ((await sealKeys()).length > before ? true : undefined))
+  setTimeout(() => child.kill('SIGKILL'), afterMs)
+  await gone
 }
 
 test('nothing fails under load while every key is made anew, twice, with commands killed on the way', async () => {
   await checkFile(gateways[0])
   await checkCard(gateways[0])
   const working = loops()
-  for (const afterMs of [500, 900, 1500]) await killed(['secrets', 'rotate', 'sealing-key'], afterMs)
+  for (const afterMs of [0, 20, 200]) await killedWhileSealing(afterMs)
   const first = (await home.json(['secrets', 'rotate', '--all', '--yes'])) as {
     rotated: { name: string; token?: string }[]
   }
@@ -137,9 +143,8 @@ test('nothing fails under load while every key is made anew, twice, with command
   process.stdout.write(`while keys changed: ${JSON.stringify(counts)}, 0 failures\n`)
   // What is sealed opens with the newest key alone: nothing is left under those before it.
   await Promise.all(gateways.map((gateway) => gateway.stop()))
-  const file = join(home.folder, 'data', 'seal-key')
-  const keys = (await readFile(file, 'utf8')).trim().split('\n')
-  expect(keys.length).toBeGreaterThan(3)
+  const keys = await sealKeys()
+  expect(keys).toHaveLength(6)
   const alone = { PARLEY_SEAL_KEY: keys.at(-1) ?? '', PARLEY_DATA_DIR: join(home.folder, 'elsewhere') }
   const gateway = await home.start(alone)
   expect((await fetch(`${gateway.url}/a2a/.well-known/jwks.json`)).status).toBeLessThan(500)
