@@ -14,11 +14,10 @@ const utf8 = new TextEncoder()
 export type RotatingSeal = Seal & {
   /** Undefined: there is none. */
   readonly currentKey: () => Promise<string | undefined>
-  readonly keyOf: (sealed: string) => string
 }
 
 /** Another process may have made a new key: so long this one goes on closing with the one before. */
-export const sealKeysLiveMs = 5_000
+const sealKeysLiveMs = 5_000
 
 export function createSeal(readKeys: SealKeys, now: () => number = Date.now): RotatingSeal {
   let keys: Promise<readonly Key[]> | undefined
@@ -34,11 +33,9 @@ export function createSeal(readKeys: SealKeys, now: () => number = Date.now): Ro
       })
     return keys
   }
-  const keyOf = (sealed: string): string => sealed.split('.')[1] ?? ''
   const find = async (id: string, isAnew = false): Promise<Key | undefined> =>
     (await known(isAnew)).find((each) => each.id === id)
   return {
-    keyOf,
     currentKey: async () => (await known())[0]?.id,
     async close(text, about) {
       const [first] = await known()

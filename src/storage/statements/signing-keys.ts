@@ -1,7 +1,6 @@
 // The keys of our handles. $1 tenant in all of them.
 import { statement } from '../database.ts'
 import { auditLines } from './audit-lines.ts'
-import { isoTime } from './iso-time.ts'
 
 const key = 'k.id, k.secret'
 
@@ -23,12 +22,6 @@ made as (
   returning ${key}
 )
 select id, secret from known union all select id, secret from made`,
-)
-
-/** Of the one that signs. */
-export const signingKeyAge = statement(
-  'signing_key_age',
-  `select ${isoTime('k.created_at')} as since from signing_keys k where k.tenant = $1 and k.retired_at is null`,
 )
 
 /** $2 id. What was signed with a retired one is honoured for an hour: no handle lives longer. */

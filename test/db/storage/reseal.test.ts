@@ -7,7 +7,7 @@ import { createNotes } from '../../../src/storage/note-store.ts'
 import { createOwnKeys } from '../../../src/storage/own-key-store.ts'
 import { resealAll, sealedTables } from '../../../src/storage/reseal.ts'
 import { createSigningKeys } from '../../../src/storage/signing-keys.ts'
-import { markOwnKeyStale } from '../../../src/storage/statements/own-keys.ts'
+import { markOwnKeyStale } from '../../../src/storage/statements/own-secrets.ts'
 import { newUuid } from '../../doubles/uploads.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
