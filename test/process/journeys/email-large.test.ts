@@ -99,10 +99,10 @@ const shapes: readonly { readonly name: string; readonly build: () => Promise<st
 test.each(shapes)('a mail of $name: /healthz is answered within 200 ms', { timeout: 120_000 }, async ({ build }) => {
   const mail = await build()
   let worst = Number.POSITIVE_INFINITY
-  // The machine may be busy with others: the best of five counts. What blocks, blocks each time.
-  for (let tries = 0; tries < 5 && worst > 200; tries += 1) {
+  // The best of three counts: the collector may have had its large round. What blocks, blocks each time.
+  for (let tries = 0; tries < 3 && worst > 200; tries += 1) {
     const send = async () => expect(await submit(port, envelope, mail)).toMatch(/^250 /)
-    worst = Math.min(worst, await worstHealth(gateway.url, send))
+    worst = Math.min(worst, await worstHealth(gateway, send))
   }
   expect(worst).toBeLessThan(200)
 })
