@@ -27,9 +27,11 @@ describeOnPostgres('the public URL', (adminUrl) => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
-  const behind = () => Number(new URL(scene?.gateway.url ?? '').port)
+  // Chosen before the start: it asks while it starts.
+  let port = 0
   const start = async (publicUrl: string) => {
-    scene = await startCallerScene(adminUrl, { PARLEY_PUBLIC_URL: publicUrl })
+    port = await freePort()
+    scene = await startCallerScene(adminUrl, { PARLEY_PUBLIC_URL: publicUrl, PARLEY_PORT: String(port) })
     return scene
   }
   const ask = async (path: string) =>
@@ -42,7 +44,7 @@ describeOnPostgres('the public URL', (adminUrl) => {
   test('that leads here through a proxy is reached as a stranger, with the headers the proxy adds', async () => {
     const passOn: RequestListener = (incoming, outgoing) => {
       const headers = { ...incoming.headers, 'x-forwarded-for': '203.0.113.7' }
-      const options = { host: '127.0.0.1', port: behind(), path: incoming.url, method: incoming.method, headers }
+      const options = { host: '127.0.0.1', port, path: incoming.url, method: incoming.method, headers }
       incoming.pipe(
         request(options, (answer) => {
           outgoing.writeHead(answer.statusCode ?? 500)
@@ -63,7 +65,7 @@ describeOnPostgres('the public URL', (adminUrl) => {
     const { logged } = await start(
       await listenAt(
         createServer((near) => {
-          const far = connect(behind(), '127.0.0.1')
+          const far = connect(port, '127.0.0.1')
           near.pipe(far).pipe(near)
           for (const each of [near, far]) each.on('error', () => {})
         }),
