@@ -32,8 +32,8 @@ const accounts: Readonly<Record<Wire, { readonly channel: ChannelDefinition; rea
   loopback: { channel: loopbackClientId, settings: { secret, vendorUrl: nowhere } },
   telegram: { channel: telegramChannel, settings: { ...telegramAccount, apiRoot: nowhere } },
   slack: { channel: slackChannel, settings: { ...slackAccount, apiUrl: nowhere } },
-  a2a: { channel: a2aChannel, settings: {} },
-  'a2a-stream': { channel: a2aChannel, settings: {} },
+  a2a: { channel: a2aChannel, settings: { anonymous: true } },
+  'a2a-stream': { channel: a2aChannel, settings: { anonymous: true } },
   email: { channel: emailChannel, settings: { domain: emailAccount.domain, dnsOverHttps: nowhere } },
   // All of them write from one server, as much as they like.
   activitypub: { channel: activitypubChannel, settings: { hostLimit: { count: 1e9, perMs: 600_000 } } },

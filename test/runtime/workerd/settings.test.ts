@@ -60,7 +60,7 @@ describeInWorkerd('the settings of a Worker', () => {
     const on = { PARLEY_ADMIN: 'on', PARLEY_ADMIN_TOKEN: adminToken, ...url }
     const ask = async (connection: string, name: string, input: object) => {
       const path = `/admin/connections/${connection}/operations/${name}`
-      const headers = { authorization: `Bearer ${adminToken}` }
+      const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
       const { status, text } = await get(path, on, headers, 'POST', JSON.stringify(input))
       return { status, body: JSON.parse(text) }
     }
