@@ -39,6 +39,9 @@ export function readSettings(env: WorkerEnv, file: ParleyConfig): WorkerSettings
   )
   if (isAdminOn && variables['PARLEY_ADMIN_TOKEN'] === undefined)
     problems.push('PARLEY_ADMIN is on; set the secret PARLEY_ADMIN_TOKEN')
+  const keepsFiles = config !== undefined && (env.ATTACHMENTS ?? config.attachments.store) !== undefined
+  if (keepsFiles && config.publicUrl !== undefined && config.sealKeys.length === 0)
+    problems.push('files are kept, and the key of their URLs is sealed; set the secret PARLEY_SEAL_KEY')
   if (config === undefined || problems.length > 0) {
     throw new GatewayError('config_invalid', `this Worker cannot start:\n  - ${problems.join('\n  - ')}`)
   }

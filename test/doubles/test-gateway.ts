@@ -69,6 +69,8 @@ export function createTestGateway(
     monotonicMs: () => performance.now(),
     random: () => 0.5,
     files: memoryBlobs(),
+    // Handles of files are signed with a key that is sealed.
+    ...(loaded.sealKeys.length === 0 ? { sealKeys: async () => [new Uint8Array(32).fill(7)] } : {}),
     log: { info: write('info'), warn: write('warn'), error: write('error') },
     ...(changes.fetch === undefined ? { fenceFetch } : {}),
     ...changes,

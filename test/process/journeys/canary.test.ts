@@ -286,7 +286,7 @@ describeOnPostgres('canaries', (adminUrl) => {
 
   test('every route that can be read stands in the list of surfaces', () => {
     // Only the connections are looked at before a request comes.
-    const app = createApp({ gateway: { connections: [] } } as unknown as AppDeps)
+    const app = createApp({ gateway: { connections: [] }, secrets: {} } as unknown as AppDeps)
     const readable = app.routes.filter(({ method }) => method === 'GET').map(({ path }) => `GET ${path}`)
     expect(readable.toSorted()).toEqual(
       surfaces.flatMap(({ name }) => (name.startsWith('GET ') ? [name] : [])).toSorted(),

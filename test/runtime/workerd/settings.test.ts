@@ -127,8 +127,10 @@ describeInWorkerd('the settings of a Worker', () => {
   test('keep files in the bound bucket where the public address is known, before it in a store that is set, else nowhere', () => {
     const filesWith = (changes: object) => filesOf(readSettings({ ...env, ...changes } as WorkerEnv, {}).config, env)
     const names = (changes: object) => filesWith(changes)?.stores.map(({ name, bucket }) => `${name}/${bucket}`)
-    const publicUrl = { PARLEY_PUBLIC_URL: 'https://bot.example.org/x' }
+    const unsealed = { PARLEY_PUBLIC_URL: 'https://bot.example.org/x' }
+    const publicUrl = { ...unsealed, PARLEY_SEAL_KEY: 'ab'.repeat(32) }
     expect(filesWith({})).toBeUndefined()
+    expect(problemsOf(unsealed)).toContain('set the secret PARLEY_SEAL_KEY')
     expect(names(publicUrl)).toEqual(['r2/attachments'])
     expect(filesWith(publicUrl)?.origin).toBe('https://bot.example.org')
     const supabase = { SUPABASE_URL: 'https://x.supabase.co', SUPABASE_SERVICE_KEY: 'key', SUPABASE_BUCKET: 'files' }
