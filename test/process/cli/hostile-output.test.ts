@@ -133,7 +133,12 @@ const everything: Record<string, unknown> = {
   ...Object.fromEntries([...lists, ...moreLists].map((name) => [name, [row]])),
   ...{ session: row, delivery: row, run: row, action: row, grant: row, pairing: row, attachment: row, request: row },
   ...{ next: null, isOver: true, markdown: hostile, value: { list: [row] }, duplicate: true, matching: 1, retried: 1 },
-  ...{ explanation: story, link: { subject: hostile, principal: hostile }, outcome: 'over' },
+  ...{
+    groups: [{ ...row, group: hostile, pending: 1, waiting: 1, turnedAway: 1, count: 1 }],
+    explanation: story,
+    link: { subject: hostile, principal: hostile },
+    outcome: 'over',
+  },
 }
 
 let server: Server
