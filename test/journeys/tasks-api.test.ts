@@ -100,6 +100,19 @@ describeOnDatabase('a task over the API', (database) => {
     })
   })
 
+  test('is refused as what it is, and no failure of the gateway, when it is nested without end', async () => {
+    await withApi([echo], async (api) => {
+      const deep = 10_000
+      const text = JSON.stringify(task({ metadata: { deep: 0 } })).replace(
+        '0',
+        `${'{"a":'.repeat(deep)}0${'}'.repeat(deep)}`,
+      )
+      const init = { method: 'POST', body: text, headers: { 'content-type': 'application/json' } }
+      const response = await api.request('/api/v1/tasks/run-task', init, await caller())
+      expect([response.status, await response.json()]).toMatchObject([400, { code: 'agents_task_invalid_input' }])
+    })
+  })
+
   test('loop:W-02 goes to the first other target where the preferred one lacks a capability', async () => {
     await withApi([echo, clerk], async (api) => {
       const ada = await caller()

@@ -1,6 +1,6 @@
 // The body of a task request as JSON, or as nothing: what is wrong with it is told once it is known who asks.
 import type { Context } from 'hono'
-import { readBody } from '../../verification/index.ts'
+import { parseBoundedJson, readBody } from '../../verification/index.ts'
 import { isJsonType } from '../json-body.ts'
 
 export type TaskBody =
@@ -11,9 +11,6 @@ export async function readTaskBody(context: Context, maxBytes: number): Promise<
   const bytes = await readBody(context.req.raw, maxBytes)
   if (bytes === undefined) return { kind: 'too_large' }
   if (!isJsonType(context.req.header('content-type'))) return { kind: 'other_type' }
-  try {
-    return { kind: 'read', value: JSON.parse(new TextDecoder().decode(bytes)) }
-  } catch {
-    return { kind: 'read', value: undefined }
-  }
+  const parsed = parseBoundedJson(bytes)
+  return { kind: 'read', value: parsed.ok ? parsed.value : undefined }
 }
