@@ -11,6 +11,10 @@ export type Asked = {
   /** Every run twice: with words only, and with a link in every message. */
   readonly links: boolean
   readonly profileFolder: string | undefined
+  /** How large it is; of `strangers` only. */
+  readonly scale: 'ci' | 'full'
+  /** Only shapes whose name contains this; of `strangers` only. */
+  readonly only: string | undefined
 }
 
 const flags = {
@@ -21,6 +25,8 @@ const flags = {
   check: { type: 'boolean', default: false },
   links: { type: 'boolean', default: false },
   profile: { type: 'string' },
+  scale: { type: 'string', default: 'full' },
+  only: { type: 'string' },
   help: { type: 'boolean', default: false },
 } as const
 
@@ -54,7 +60,14 @@ export function readArguments(
     check: values.check,
     links: values.links,
     profileFolder: values.profile,
+    scale: scaleOf(values.scale),
+    only: values.only,
   }
+}
+
+function scaleOf(text: string): Asked['scale'] {
+  if (text === 'ci' || text === 'full') return text
+  throw new Error('--scale must be ci or full')
 }
 
 function numberWithin(flag: string, text: string, min: number, max: number, isWhole: boolean): number {

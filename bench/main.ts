@@ -15,6 +15,7 @@ import { wasQuiet } from './quiet.ts'
 import { renderSubjects, runRender } from './render.ts'
 import { verdictLine } from './report.ts'
 import type { Scenario, ScenarioResults } from './scenario.ts'
+import { runStrangers, strangersSubjects } from './strangers.ts'
 
 const scenarios: Readonly<Record<string, Scenario>> = {
   a2a: { subjects: a2aSubjects, run: runA2a },
@@ -25,6 +26,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   policy: { subjects: policySubjects, run: runPolicy },
   render: { subjects: renderSubjects, run: runRender },
   slack: { subjects: platformSubjects.slack, run: runPlatform('slack') },
+  strangers: { subjects: strangersSubjects, run: runStrangers },
   telegram: { subjects: platformSubjects.telegram, run: runPlatform('telegram') },
 }
 
@@ -38,6 +40,7 @@ const usage = `npm run bench -- <scenario> [options]
   policy             what it costs to know who speaks and whether they may
   render             what it costs to render an answer, beside others: ${renderSubjects.join(',')}
   slack              what it costs to take an event in, beside libraries that keep nothing: ${platformSubjects.slack.join(',')}
+  strangers          what a megabyte of strangers costs, shape by shape: ${strangersSubjects.join(',')}
   telegram           what it costs to take an update in, beside libraries that keep nothing: ${platformSubjects.telegram.join(',')}
 
   --rounds <n>       rounds after the warm-up (5)
@@ -46,7 +49,9 @@ const usage = `npm run bench -- <scenario> [options]
   --json             JSON lines instead of tables
   --check            exit code 1 when an aim is missed
   --links            also with a link in every message, and the ratio; slack and telegram
-  --profile <folder> write a CPU profile of every subject into the folder; likewise
+  --profile <folder> write a CPU profile of every subject into the folder; not of loop, policy and render
+  --scale ci|full    how large the shapes are (full); strangers
+  --only <text>      shapes whose name contains it; strangers
   --help             this text
 
 Everything runs on this machine and on 127.0.0.1. Without --json the JSON lines go to a file in bench/results/.`

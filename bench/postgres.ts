@@ -14,7 +14,7 @@ export type BenchPostgres = {
 }
 
 // Linux counts in hundredths of a second for every program, whatever the kernel's own tick (man 5 proc).
-const tickMicros = 10_000
+export const tickMicros = 10_000
 
 export async function startPostgres(): Promise<BenchPostgres> {
   const server = await startPostgresServer({ isDurable: true })
@@ -49,7 +49,7 @@ async function familyCpu(parent: number): Promise<number> {
 
 type Stat = { readonly parent: number; readonly ticks: number; readonly childTicks: number }
 
-async function statOf(pid: number): Promise<Stat | undefined> {
+export async function statOf(pid: number): Promise<Stat | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   // The command stands in brackets and may hold anything; the numbers follow the last bracket.
   const fields = text

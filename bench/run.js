@@ -22,15 +22,22 @@ await onModernNode(async () => {
     await bundle({ entry: 'bench/subject.ts', outfile: 'dist/bench-subject.js' })
     await bundle(emailThread)
     await bundle({ entry: 'bench/main.ts', outfile })
+    if (process.argv.includes('strangers')) {
+      await bundle({ entry: 'bench/strangers/watch-health.ts', outfile: 'dist/bench-health.js' })
+      // Its subject is the program itself.
+      await run(join(root, 'scripts/build.js'), '--quiet')
+    }
   } catch (error) {
     console.error(`build of the bench failed: ${error instanceof Error ? error.message : String(error)}`)
     process.exitCode = 1
     return
   }
-  const child = spawn(process.execPath, ['--enable-source-maps', join(root, outfile), ...process.argv.slice(2)], {
-    stdio: 'inherit',
-  })
+  process.exitCode = await run('--enable-source-maps', join(root, outfile), ...process.argv.slice(2))
+})
+
+function run(...args) {
+  const child = spawn(process.execPath, args, { stdio: 'inherit' })
   // The driver ends its subjects and its database before it goes; a signal must reach it and not only us.
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
-  process.exitCode = await new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)))
-})
+  return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)))
+}

@@ -102,11 +102,15 @@ describe('npm run bench', () => {
   )
 
   test.each([
-    [['nonsense'], 'name one scenario: a2a, accept, activitypub, email, loop, policy, render, slack, telegram'],
+    [
+      ['nonsense'],
+      'name one scenario: a2a, accept, activitypub, email, loop, policy, render, slack, strangers, telegram',
+    ],
     [['loop', '--subjects', 'floor'], 'no subject "floor"; there are alone, postgres'],
     [['accept', '--subjects', 'floor,rocket'], 'no subject "rocket"'],
     [['accept', '--rounds', '0'], '--rounds must be a whole number from 1 to 50'],
     [['accept', '--seconds', '3600'], '--seconds must be a number from 0.2 to 30'],
+    [['strangers', '--scale', 'huge'], '--scale must be ci or full'],
     [['accept', '--check', '--subjects', 'noop'], '--check needs the floor'],
   ])('refuses %j and says what to write', { timeout: 60_000 }, async (args, complaint) => {
     const refused = await run(args)
