@@ -14,13 +14,17 @@ await onModernNode(async () => {
     await bundle({ entry, outfile: 'dist/subject-newer.js', rowVersionBy: 1 })
     await bundle(emailThread)
     await bundle({ entry: 'test/chaos/main.ts', outfile })
+    // The crash test `strangers` is about the program itself.
+    await run(join(root, 'scripts/build.js'), '--quiet')
   } catch (error) {
     console.error(`build of the crash tests failed: ${error instanceof Error ? error.message : String(error)}`)
     process.exitCode = 1
     return
   }
-  const child = spawn(process.execPath, ['--enable-source-maps', join(root, outfile), ...process.argv.slice(2)], {
-    stdio: 'inherit',
-  })
-  process.exitCode = await new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)))
+  process.exitCode = await run('--enable-source-maps', join(root, outfile), ...process.argv.slice(2))
 })
+
+function run(...args) {
+  const child = spawn(process.execPath, args, { stdio: 'inherit' })
+  return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)))
+}

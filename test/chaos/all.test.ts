@@ -20,6 +20,7 @@ const others = [
   'a2a-hops',
   'mail',
   'fediverse',
+  'strangers',
 ]
 
 test('every crash test of the command is run, here or in short.test.ts', async () => {

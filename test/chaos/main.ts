@@ -18,6 +18,7 @@ import { poison } from './poison.ts'
 import { replicas } from './replicas.ts'
 import { shapes } from './shapes.ts'
 import { steps } from './steps.ts'
+import { strangers } from './strangers.ts'
 import { upgrade } from './upgrade.ts'
 
 const crashTests: Readonly<Record<string, CrashTest>> = {
@@ -39,6 +40,7 @@ const crashTests: Readonly<Record<string, CrashTest>> = {
   'a2a-hops': a2aHops,
   mail,
   fediverse,
+  strangers,
 }
 
 const usage = `npm run chaos -- <${Object.keys(crashTests).join(' | ')} | all> [--scale ci|full] [--seed n] [--json]`
