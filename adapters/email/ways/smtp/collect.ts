@@ -3,7 +3,7 @@
 
 export type Collected =
   | { readonly kind: 'whole'; readonly raw: Uint8Array }
-  | { readonly kind: 'too_large' | 'no_room' | 'cut' }
+  | { readonly kind: 'too_large' | 'too_fine' | 'no_room' | 'cut' }
 
 /** Room for the mails that are being received, shared by all connections. */
 export type Room = { readonly take: (bytes: number) => boolean; readonly give: (bytes: number) => void }
@@ -17,6 +17,12 @@ export type BodyStream = {
 
 /** Most mails are smaller. */
 const firstBytes = 16 * 1024
+
+/**
+ * Each piece costs as much as a kilobyte. The network makes some ten thousands of the largest mail; only lines that begin with a dot,
+ * which the library hands over one by one, make more.
+ */
+const maxPieces = 100_000
 
 export function createRoom(maxBytes: number): Room {
   let held = 0
@@ -35,17 +41,18 @@ export function createRoom(maxBytes: number): Room {
 export type Collecting = {
   readonly maxBytes: number
   readonly room: Room
-  /** So far beyond the limit that there is no use in waiting for the end. */
-  readonly onFarTooLarge: () => void
+  /** So far beyond a limit that there is no use in waiting for the end. */
+  readonly onHopeless: (why: 'too_large' | 'too_fine') => void
 }
 
 /** Whoever gets `whole` gives the room back. The stream is read to its end in any case: only then can the client be answered. */
-export function collect(stream: BodyStream, { maxBytes, room, onFarTooLarge }: Collecting): Promise<Collected> {
+export function collect(stream: BodyStream, { maxBytes, room, onHopeless }: Collecting): Promise<Collected> {
   let buffer: Uint8Array = new Uint8Array(0)
   let size = 0
   let seen = 0
-  let failed: 'too_large' | 'no_room' | undefined
-  const drop = (why: 'too_large' | 'no_room' | undefined): void => {
+  let pieces = 0
+  let failed: 'too_large' | 'too_fine' | 'no_room' | undefined
+  const drop = (why: typeof failed): void => {
     failed ??= why
     room.give(buffer.byteLength)
     buffer = new Uint8Array(0)
@@ -53,8 +60,13 @@ export function collect(stream: BodyStream, { maxBytes, room, onFarTooLarge }: C
   }
   const add = (chunk: Uint8Array): void => {
     seen += chunk.byteLength
-    if (seen > maxBytes * 4) onFarTooLarge()
+    pieces += 1
+    if (seen > maxBytes * 4) onHopeless('too_large')
     if (failed === undefined && seen > maxBytes) drop('too_large')
+    if (failed === undefined && pieces > maxPieces) {
+      drop('too_fine')
+      onHopeless('too_fine')
+    }
     if (failed !== undefined) return
     const wanted = size + chunk.byteLength
     if (wanted > buffer.byteLength) {

@@ -13,6 +13,7 @@ export const replies = {
   stopping: { code: 421, text: '4.3.2 closing down; try again in a moment' },
   notAscii: { code: 553, text: '5.6.7 addresses beyond ASCII are not taken here' },
   tooLarge: { code: 552, text: '5.3.4 the mail is larger than we take' },
+  tooFine: { code: 554, text: '5.6.0 too many lines of the mail begin with a dot' },
   noRoom: { code: 451, text: '4.3.1 too much mail at once; try again later' },
   later: { code: 451, text: '4.3.0 not stored yet; try again later' },
   unreadable: { code: 550, text: '5.6.0 the mail cannot be read' },

@@ -38,10 +38,10 @@ export function createTransactions(deps: TransactionDeps): Transactions {
       lines.busy.add(session.id)
       const hangUp = (): void => lines.hangUp(session.id, replies.tooLong)
       const late = setTimeout(hangUp, limits.dataMs)
-      const onFarTooLarge = (): void => lines.hangUp(session.id, replies.tooLarge)
+      const onHopeless = (why: keyof typeof incomplete): void => lines.hangUp(session.id, incomplete[why])
       // Node's own stream; the portable program does not know its type.
       const body = stream as unknown as BodyStream
-      void collect(body, { maxBytes: deps.maxBytes, room: deps.room, onFarTooLarge })
+      void collect(body, { maxBytes: deps.maxBytes, room: deps.room, onHopeless })
         .finally(() => clearTimeout(late))
         .then((collected) => replyTo(deps, session, collected))
         .then((reply) => {
@@ -68,7 +68,12 @@ async function judgeRecipient(
 }
 
 /** Nobody is there to hear that it was cut. */
-const incomplete = { too_large: replies.tooLarge, no_room: replies.noRoom, cut: replies.later } as const
+const incomplete = {
+  too_large: replies.tooLarge,
+  too_fine: replies.tooFine,
+  no_room: replies.noRoom,
+  cut: replies.later,
+} as const
 
 /** Undefined: it is stored. Nothing here throws: a client that waits is always answered. */
 async function replyTo(

@@ -153,3 +153,22 @@ test('fails with the code of the system where its port is taken', async () => {
   const listening = listenSmtp(settings, deps)({ receive: async () => stored }, new AbortController().signal)
   await expect(listening).rejects.toMatchObject({ code: 'EADDRINUSE' })
 })
+
+test('hangs up on a mail that comes in very many pieces, since each costs more than its bytes', async () => {
+  await using scene = await smtpScene()
+  const client = await scene.connect()
+  await client.all(...opening)
+  client.write(`${words}${'..\r\n'.repeat(150_000)}.\r\n`)
+  expect(await client.reply()).toBe('554 5.6.0 too many lines of the mail begin with a dot')
+  expect(scene.mails).toEqual([])
+  client.close()
+})
+
+test('takes a mail with thousands of lines that begin with a dot', async () => {
+  await using scene = await smtpScene()
+  const client = await scene.connect()
+  await client.all(...opening)
+  client.write(`${words}${'..\r\n'.repeat(5000)}.\r\n`)
+  expect(await client.reply()).toBe('250 2.6.0 stored')
+  client.close()
+})
