@@ -13,7 +13,7 @@ export type Asked = {
   readonly profileFolder: string | undefined
   /** How large it is; of `strangers` only. */
   readonly scale: 'ci' | 'full'
-  /** Only shapes whose name contains this; of `strangers` only. */
+  /** Only shapes whose name contains this, or one of these, with `|` between them; of `strangers` only. */
   readonly only: string | undefined
 }
 

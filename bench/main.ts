@@ -51,7 +51,7 @@ const usage = `npm run bench -- <scenario> [options]
   --links            also with a link in every message, and the ratio; slack and telegram
   --profile <folder> write a CPU profile of every subject into the folder; not of loop, policy and render
   --scale ci|full    how large the shapes are (full); strangers
-  --only <text>      shapes whose name contains it; strangers
+  --only <text>      shapes whose name contains it; several with | between them; strangers
   --help             this text
 
 Everything runs on this machine and on 127.0.0.1. Without --json the JSON lines go to a file in bench/results/.`

@@ -74,7 +74,7 @@ function shapesOf({ subjects, only, scale }: Asked, program: Program, home: Stra
   const chosen = [...(subjects.includes('mail') ? byMail : []), ...(subjects.includes('http') ? byHttp : [])]
   const everyday = new Set([...everydayMailShapes.map((name) => `mail: ${name}`), ...everydayHttpShapes])
   const isMeant = (name: string): boolean =>
-    only === undefined ? scale === 'full' || everyday.has(name) : name.includes(only)
+    only === undefined ? scale === 'full' || everyday.has(name) : only.split('|').some((part) => name.includes(part))
   return chosen.filter(({ name }) => isMeant(name))
 }
 
