@@ -93,39 +93,38 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
 /** Limits that count arrivals are far away: what is measured is what an arrival costs that none of them stops. */
 function configuration({ home, names }: ProgramOptions, mailPort: number): object {
   const nowhere = 'http://127.0.0.1:9/'
-  return {
-    connections: [
-      {
-        channel: 'slack',
-        id: 'default',
-        settings: { botToken: 'xoxb-token-of-the-bench-0000', signingSecret: slackSecret, apiUrl: nowhere },
+  const connections = [
+    {
+      channel: 'slack',
+      id: 'default',
+      settings: { botToken: 'xoxb-token-of-the-bench-0000', signingSecret: slackSecret, apiUrl: nowhere },
+    },
+    {
+      channel: 'telegram',
+      id: 'default',
+      settings: {
+        botToken: '7000001:AAE-token-of-the-bench-0000000000000',
+        webhookSecret: telegramSecret,
+        apiRoot: 'http://127.0.0.1:9',
       },
-      {
-        channel: 'telegram',
-        id: 'default',
-        settings: {
-          botToken: '7000001:AAE-token-of-the-bench-0000000000000',
-          webhookSecret: telegramSecret,
-          apiRoot: 'http://127.0.0.1:9',
-        },
+    },
+    {
+      channel: 'email',
+      id: 'default',
+      settings: {
+        domain: mailAccount.domain,
+        dnsOverHttps: names,
+        webhookSecret: mailHookSecret,
+        mailFolder: 'mail',
+        smtp: { port: mailPort, limits: { clientsPerAddress: 100, mailsPerMinute: 1_000_000 } },
       },
-      {
-        channel: 'email',
-        id: 'default',
-        settings: {
-          domain: mailAccount.domain,
-          dnsOverHttps: names,
-          webhookSecret: mailHookSecret,
-          mailFolder: 'mail',
-          smtp: { port: mailPort, limits: { clientsPerAddress: 100, mailsPerMinute: 1_000_000 } },
-        },
-      },
-      {
-        channel: 'activitypub',
-        id: 'default',
-        settings: { insecureLoopback: [home], hostLimit: { count: 1e9, perMs: 600_000 } },
-      },
-      { channel: 'a2a', id: 'default', settings: { anonymous: true } },
-    ],
-  }
+    },
+    {
+      channel: 'activitypub',
+      id: 'default',
+      settings: { insecureLoopback: [home], hostLimit: { count: 1e9, perMs: 600_000 } },
+    },
+    { channel: 'a2a', id: 'default', settings: { anonymous: true } },
+  ]
+  return { connections: connections.map((each) => ({ ...each, strangers: { messages: 'unlimited' } })) }
 }

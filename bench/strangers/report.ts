@@ -3,7 +3,7 @@ import type { Verdict } from '../summary.ts'
 import { type Measured, maxRatio } from './measure.ts'
 
 /** CPU seconds per megabyte that no shape may cost. A machine's own speed decides about it: it is judged at full scale only. */
-const maxSecondsPerMb = { mail: 0.25, http: 0.25 } as const
+const maxSecondsPerMb = { mail: 0.1, http: 0.5 } as const
 const maxHealthMs = 200
 
 const isMail = ({ shape }: Measured): boolean => shape.startsWith('mail: ')
