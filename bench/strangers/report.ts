@@ -1,10 +1,9 @@
 // The figures of the strangers for people, and the aims they are judged by.
 import type { Verdict } from '../summary.ts'
-import { type Measured, maxRatio } from './measure.ts'
+import { type Measured, maxHealthMs, maxRatio } from './measure.ts'
 
 /** CPU seconds per megabyte that no shape may cost. A machine's own speed decides about it: it is judged at full scale only. */
 const maxSecondsPerMb = { mail: 0.1, http: 0.5 } as const
-const maxHealthMs = 200
 
 const isMail = ({ shape }: Measured): boolean => shape.startsWith('mail: ')
 
