@@ -39,10 +39,12 @@ import type { SourceStore } from './inbound/source-store.ts'
 import type { SettlePolicy } from './outbox/settle.ts'
 import { type Bell, createBell } from './pump.ts'
 import { createLeaseKeeper } from './sessions/lease-keeper.ts'
+import { createCallerAccess } from './storage/caller-access.ts'
 import { createChainStore } from './storage/chain-store.ts'
 import type { Database, Failpoint, WakingWork } from './storage/database.ts'
 import { createInboxStore } from './storage/inbox-store.ts'
 import { createSourceStore } from './storage/source-store.ts'
+import { createStrangerStore } from './storage/stranger-store.ts'
 import { createTakeOver } from './storage/take-over.ts'
 import { createTurnStore } from './storage/turn-store.ts'
 import { createWatchers } from './tasks/watchers.ts'
@@ -83,6 +85,8 @@ export type Runtime = {
   readonly firstToken?: Secret
   /** What credentials are sealed with. Without it: as configured. */
   readonly sealKeys?: SealKeys
+  /** What the disk of the data folder has room for. */
+  readonly room?: NonNullable<GatewayDeps['room']>
   readonly failpoint?: Failpoint
 }
 
@@ -154,6 +158,8 @@ export function assemble(config: Config, database: Database, runtime: Runtime): 
     turns,
     runWatch,
     ...identityPorts(config),
+    readAccess: createCallerAccess(database, tenant),
+    strangers: createStrangerStore(database, tenant),
     ...elsewhereDeps(config, database, { ...runtime, newId }),
     ...keepers,
     turnPolicy,

@@ -5,6 +5,7 @@ import { type AttachmentConfig, type AttachmentSettings, readAttachments } from 
 import { readAttention } from './config/attention.ts'
 import { configuredAgents } from './config/configured-agents.ts'
 import { consentProblems, limitProblems } from './config/connection-problems.ts'
+import { type DiskSettings, readDiskSettings } from './config/disk.ts'
 import { duplicates } from './config/duplicates.ts'
 import { environmentSchema, type LogLevel } from './config/environment.ts'
 import { type HttpLimits, readHttpLimits } from './config/http-limits.ts'
@@ -51,6 +52,8 @@ export type ParleyConfig = {
   readonly turns?: Partial<TurnPolicy>
   readonly sends?: Partial<SettlePolicy>
   readonly retention?: Partial<RetentionPolicy>
+  /** How much room the disk of the data folder must have left. */
+  readonly disk?: DiskSettings
   readonly maxBodyBytes?: number
   /** What callers may make the listener hold and keep open. */
   readonly http?: Partial<HttpLimits>
@@ -78,6 +81,7 @@ const configKeys = Object.keys({
   turns: 1,
   sends: 1,
   retention: 1,
+  disk: 1,
   maxBodyBytes: 1,
   http: 1,
   attachments: 1,
@@ -135,6 +139,7 @@ export type Config = {
   readonly turns: Partial<TurnPolicy>
   readonly sends: Partial<SettlePolicy>
   readonly retention: RetentionPolicy
+  readonly disk: DiskSettings
   readonly maxBodyBytes: number
   readonly http: HttpLimits
   readonly attachments: AttachmentConfig
@@ -184,6 +189,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     if (access !== undefined) problems.push(...accessProblems(access).map((problem) => `agent "${slug}": ${problem}`))
   const retention = { ...defaultRetention, ...file.retention }
   problems.push(...retentionProblems(retention))
+  const disk = readDiskSettings(file.disk, problems)
   if (!read.success || problems.length > 0) throw invalidConfig(problems)
   const settings = read.data
   const publicUrl = settings.PARLEY_PUBLIC_URL
@@ -205,6 +211,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     turns: file.turns ?? {},
     sends: file.sends ?? {},
     retention,
+    disk,
     maxBodyBytes,
     http,
     attachments,

@@ -20,6 +20,7 @@ import { closeDataDir } from './node/data-dir.ts'
 import { offerControl } from './node/data-dir-lock.ts'
 import { createEdgeListener } from './node/edge-listener.ts'
 import { createEdgeServer, type EdgeServer } from './node/edge-server.ts'
+import { createRoom } from './node/free-space.ts'
 import { headersOf } from './node/headers-of.ts'
 import { createIsolation, type ForkSuspects } from './node/isolation.ts'
 import { createNodeMeter, type NodeMeter } from './node/meter.ts'
@@ -112,10 +113,12 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
     const meter = createNodeMeter()
     // First of all, since the port may be ours to choose: handles of files name it. Until there is an app, callers wait.
     await listenOn(server, config)
-    const files = await openFiles(config, addressOf(server, config))
+    const room = createRoom(config)
+    const files = await openFiles(config, addressOf(server, config), room)
     const probe = createProbe(opened.database, config.tenant)
     assembled = assemble(config, opened.database, {
       ...(await nodeRuntime(options, probe)),
+      ...(room === undefined ? {} : { room }),
       ...{ meter, files, firstToken: adminToken, isolation, offload: pool.offload },
     })
     const rejections = createRejections()

@@ -144,6 +144,7 @@ export function capabilitiesOf(callTimeoutMs: number, readsParents: boolean): Ca
     mentionRelay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
     coversNames: true,
     isInteractive: true,
+    isOpenToAnyone: true,
     verbs: ['expand', 'discovery', 'serve', 'operations', ...(readsParents ? (['around'] as const) : [])],
   }
 }

@@ -87,6 +87,7 @@ const ports = (): Partial<ChannelDeps> => ({
   fetch: nameSystem,
   notes: { keep: async () => true, read: async () => undefined, take: async () => undefined },
   originals: {
+    nameOf: async (id) => `kept-${id.slice(0, 8)}`,
     keep: async (_bytes, { id }) => `kept-${id.slice(0, 8)}`,
     open: async (ref) => (ref === 'kept' ? new Blob([enclosing]).stream() : undefined),
   },

@@ -121,8 +121,7 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
     },
     readBody: async (raw: Uint8Array, head: MailHead, uncounted: readonly string[]) =>
       offload === undefined ? readBody(raw, head, uncounted) : offloadReadBody(offload, raw, head, uncounted),
-    keepOriginal: async (raw: Uint8Array, digest: string) =>
-      originals?.keep(raw, { id: digest, mime: 'message/rfc822' }),
+    nameOriginal: async (digest: string) => originals?.nameOf(digest),
     addresses,
     tokens,
     sentUnder: async (key: string) => (notes === undefined ? undefined : deliveryOf(notes, key)),
@@ -184,6 +183,7 @@ function capabilitiesOf(
     isInteractive: true,
     // A mail is read and answered whenever, and a copy of it lasts.
     needsDecisionCode: true,
+    isOpenToAnyone: true,
     verbs: [
       ...(['openFile', 'takeHanded'] as const),
       ...(settings.smtp === false ? [] : (['listen'] as const)),

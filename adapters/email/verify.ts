@@ -21,8 +21,8 @@ export type VerifyDeps = {
   readonly proveMail: (mail: ReceivedMail, head: MailHead) => Promise<MailProof | MailRefusal>
   /** `uncounted`: fields of the head that say nothing about how the body is read. */
   readonly readBody: (raw: Uint8Array, head: MailHead, uncounted: readonly string[]) => Promise<MailBody | MailRefusal>
-  /** Keeps the raw mail beside its row. Undefined: there is no place for it. */
-  readonly keepOriginal: (raw: Uint8Array, digest: string) => Promise<string | undefined>
+  /** What the raw mail would be kept as beside its row. Undefined: there is no place for it. */
+  readonly nameOriginal: (digest: string) => Promise<string | undefined>
   readonly addresses: () => Addresses
   readonly tokens: Tokens
   readonly sentUnder: (key: string) => Promise<SentMail | undefined>
@@ -114,12 +114,16 @@ async function complete(deps: VerifyDeps, mail: Judged): Promise<ReadMail> {
   const recipients = await Promise.all(
     mail.envelope.rcptTo.map((each) => readRecipient(deps, { mail, id, digest }, each)),
   )
-  // Before the row that refers to it commits (ruling 25): what a crash leaves behind nobody refers to, and it goes by itself.
+  // Of a mail that nobody is proven to have written nothing is kept beside its row, and nothing is hashed for it. Whether its author
+  // is admitted is decided by the access rules, which see to it that it is kept only then.
   const isKept =
-    recipients.some(({ kind }) => kind === 'agent') && (body.files.length > 0 || raw.length > deps.maxRowBytes)
-  const original = isKept ? await deps.keepOriginal(raw, await digest()) : undefined
+    mail.proof.standing === 'verified' &&
+    recipients.some(({ kind }) => kind === 'agent') &&
+    (body.files.length > 0 || raw.length > deps.maxRowBytes)
+  const original = isKept ? await deps.nameOriginal(await digest()) : undefined
   const hop = await hopOfMail(deps, mail)
-  return { ...mail, id, recipients, hop, ...(original === undefined ? {} : { original }) }
+  const kept = original === undefined ? {} : { original, originalId: await digest() }
+  return { ...mail, id, recipients, hop, ...kept }
 }
 
 /** Its Message-ID where that is the author's; else it is known by its signature: that is the same in every copy. */

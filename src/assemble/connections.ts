@@ -83,9 +83,10 @@ function createConnection(
   const store = createTaskStore(database, { tenant, connection: key, seal: means.seal })
   const tasks = createTaskDesk({ ...means, store })
   const stores = { installations, ownKeys, places, tasks, notes, people, records }
+  const originals = means.originalsOf?.(key)
   const channelDeps = {
     ...{ connection, fetch, guardedFetch, now, hmac, runLog, callers, files, ...stores },
-    ...(means.originalsOf === undefined ? {} : { originals: means.originalsOf(key) }),
+    ...(originals === undefined ? {} : { originals }),
     ...(means.carrier === undefined ? {} : { carrier: means.carrier }),
     ...(means.offload === undefined ? {} : { offload: means.offload }),
     newId: means.newId,
@@ -99,6 +100,7 @@ function createConnection(
     isShared: each.isShared,
     adapter: each.channel.create(each.settings, channelDeps),
     notePlace: places.note,
+    ...(originals === undefined ? {} : { originals }),
     tasks,
     access: each.access,
     strangers: each.strangers,

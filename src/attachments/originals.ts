@@ -26,6 +26,7 @@ const mimeType = /^[a-z]{1,20}\/[a-z0-9.+-]{1,80}$/
 export function createOriginals(deps: OriginalsDeps): Originals {
   const { attachments, tenant, connection } = deps
   return {
+    nameOf: (id) => refOf(tenant, connection, id),
     async keep(bytes, { id, mime }) {
       const ref = await refOf(tenant, connection, id)
       if ((await attachments.byId(ref)) !== undefined) {

@@ -59,6 +59,12 @@ export type ThreadClaim = {
  */
 export type OnceClaim = { readonly key: string; readonly forMs: number }
 
+/** Bytes of an arrival that may be kept beside its row, by the name `Originals.nameOf` gave them. */
+export type ToKeep = { readonly ref: string; readonly id: string; readonly mime: string; readonly bytes: Uint8Array }
+
+/** What a sender who is not admitted is asked to send again once they are; `files` by the names they gave them. */
+export type LeftOut = { readonly files: readonly string[]; readonly more_files: number; readonly is_text_cut: boolean }
+
 /** A message with what accept needs to claim it once and queue it in its conversation (rulings 11, 12). */
 export type ArrivedMessage = {
   readonly kind: 'message'
@@ -100,6 +106,10 @@ export type ArrivedMessage = {
   readonly task?: TaskClaim
   /** What `ChannelDeps.originals` kept for it: it stays as long as the message does, and is erased with it. */
   readonly originals?: readonly string[]
+  /** An original that is kept only where its sender is admitted; its parts refer to it already. */
+  readonly toKeep?: ToKeep
+  /** Set by the core: what is not kept because its sender is not admitted. */
+  readonly leftOut?: LeftOut
   /** What it changes in the channel's records. */
   readonly effects?: readonly Effect[]
   readonly platformAt?: string

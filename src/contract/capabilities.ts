@@ -81,6 +81,11 @@ export type Capabilities = {
   readonly isInteractive?: boolean
   /** `/approve` and `/reject` name what they decide about by its code, also where only one thing waits. */
   readonly needsDecisionCode?: boolean
+  /**
+   * Anybody at all can make something arrive here, without an account at a platform that vouches for them: what people who are not
+   * admitted may send in a day is counted.
+   */
+  readonly isOpenToAnyone?: boolean
   /** `own`: a file's URL in a message may be one that this gateway or its store signed, and counts only as that. */
   readonly takesFileUrls?: 'own'
   /** Calls are `{ event }` and go into the run's own log: the commit that ends the turn delivers them. */

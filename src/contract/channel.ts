@@ -190,6 +190,8 @@ export interface Notes {
  * refers to in the end goes by itself.
  */
 export interface Originals {
+  /** What `keep` will answer for this id: an arrival can refer to what is kept only after its sender is known to be admitted. */
+  nameOf(id: string): Promise<string>
   /** `id` is the same whenever the same bytes come: they are stored once. Answers what to refer to them by. */
   keep(
     bytes: Uint8Array | ReadableStream<Uint8Array>,

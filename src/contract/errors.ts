@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'restore_refused'
   | 'storage_unavailable'
   | 'storage_overloaded'
+  | 'storage_full'
   | 'storage_refused_row'
   | 'arrival_postponed'
   | 'lease_lost'

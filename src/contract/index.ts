@@ -31,11 +31,13 @@ export type {
   Bounce,
   Connection,
   KeptFacts,
+  LeftOut,
   OnceClaim,
   PlaceChange,
   RawArrival,
   RequestSource,
   ThreadClaim,
+  ToKeep,
 } from './arrival.ts'
 export { autonomousSources } from './autonomous-sources.ts'
 export type { ChallengeFacts } from './bearer-challenge.ts'
@@ -169,7 +171,7 @@ export type { Sign, SignFacts, Starter } from './sign.ts'
 export type { StoreResult } from './store-result.ts'
 export type { OpenPairing, StoredAccess, StoredGrant } from './stored-access.ts'
 export { nothingStored } from './stored-access.ts'
-export type { StrangerLimits, StrangerSettings } from './strangers.ts'
+export type { DayShare, StrangerLimits, StrangerSettings } from './strangers.ts'
 export { strangerLimits, strangerProblems } from './strangers.ts'
 export { isWithin } from './subject-prefix.ts'
 export type {

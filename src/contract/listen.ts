@@ -8,10 +8,13 @@ import type { Acceptance, TransportAnswer } from './outcomes.ts'
  * turned away can ask by.
  */
 export type ListenAnswer =
-  | { readonly kind: 'stored'; readonly acceptances: readonly Acceptance[] }
+  | { readonly kind: 'stored'; readonly acceptances: readonly Acceptance[]; readonly isUnproven?: boolean }
   | {
-      readonly kind: 'rejected' | 'later' | 'turned_away' | 'unreadable'
+      /** `spent`: the day's share of those who are not admitted is used up, or there is too little room for them. */
+      readonly kind: 'rejected' | 'later' | 'turned_away' | 'unreadable' | 'spent'
       readonly reason: string
+      /** Nothing proved who sent it. */
+      readonly isUnproven?: boolean
       readonly trace?: string
       /** What the adapter's own rules answer, for a protocol that has statuses. */
       readonly answer?: TransportAnswer

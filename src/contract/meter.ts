@@ -13,6 +13,8 @@ export type ArrivalOutcome =
   | 'failed'
   | 'later'
   | 'limited'
+  /** The day's share of people who are not admitted is used up, or there is too little room on the disk: not stored. */
+  | 'spent'
 
 /** Hops 5-7. `again`: given back to its lane, to be tried later; `fenced`: somebody else had taken over. */
 export type TurnOutcome = 'replied' | 'silent' | 'dead' | 'again' | 'split' | 'fenced'

@@ -21,6 +21,9 @@ const strangersSchema = z.strictObject({
   noticesPerHour: z.int().min(0).max(100_000).optional(),
   messages: rate.optional(),
   messagesPerSender: rate.optional(),
+  messagesPerDay: z.int().min(0).optional(),
+  receivedBytesPerDay: z.int().min(0).optional(),
+  storedBytesPerDay: z.int().min(0).optional(),
 })
 
 /**
@@ -39,6 +42,16 @@ export type StrangerLimits = {
   /** Messages that are taken from all strangers together, and from each. Undefined: as many as come. */
   readonly messages: RateLimit | undefined
   readonly messagesPerSender: RateLimit | undefined
+} & DayShare
+
+/**
+ * What those who are not admitted may send in a day (UTC) where anybody can send: in all, in bytes as they came, and in bytes as they
+ * are kept. Counted by all replicas together.
+ */
+export type DayShare = {
+  readonly messagesPerDay: number
+  readonly receivedBytesPerDay: number
+  readonly storedBytesPerDay: number
 }
 
 const minuteMs = 60_000
@@ -52,6 +65,9 @@ export function strangerLimits(settings: StrangerSettings | undefined, { mode }:
     pairingsPerGroup: settings?.pairingsPerGroup ?? 25,
     noticesPerHour: settings?.noticesPerHour ?? 60,
     messages: rateOf(messages, isOpen ? undefined : { count: 300, perMs: minuteMs }),
+    messagesPerDay: settings?.messagesPerDay ?? 2_000,
+    receivedBytesPerDay: settings?.receivedBytesPerDay ?? 1024 * 1024 * 1024,
+    storedBytesPerDay: settings?.storedBytesPerDay ?? 16 * 1024 * 1024,
     messagesPerSender: rateOf(messagesPerSender, isOpen ? undefined : { count: 30, perMs: minuteMs }),
   }
 }

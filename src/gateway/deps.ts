@@ -15,7 +15,10 @@ import type {
   MentionHumans,
   Meter,
   Observer,
+  Originals,
   PlaceChange,
+  PolicySender,
+  StoredAccess,
   StrangerLimits,
   TaskDesk,
   ValidationScope,
@@ -36,6 +39,7 @@ import type { AttestationVerifier } from '../identity/trust/admit-forwarded.ts'
 import type { TrustedIssuers } from '../identity/trust/trusted-issuers.ts'
 import type { Committer } from '../inbound/group-commit.ts'
 import type { ReceiptStore } from '../inbound/receipt-store.ts'
+import type { StrangerStore } from '../inbound/strangers.ts'
 import type { LiveStore } from '../outbox/live-store.ts'
 import type { OutboxStore } from '../outbox/outbox-store.ts'
 import type { SettlePolicy } from '../outbox/settle.ts'
@@ -64,6 +68,8 @@ export type GatewayConnection = {
   readonly adapter: Adapter
   /** What its platform says about places that take nothing from us any more. */
   readonly notePlace: (change: PlaceChange, subject: string | null) => Promise<void>
+  /** Where arrivals are kept as they came; absent where nothing holds bytes. */
+  readonly originals?: Originals
   /** What its callers asked for and come back to. */
   readonly tasks: TaskDesk
   readonly access: AccessRule
@@ -138,6 +144,11 @@ export type GatewayDeps = {
   /** Who people are and what was decided about them. */
   readonly people: People
   readonly access: AccessPolicy
+  /** What is written down about somebody who sends something, before it is stored. */
+  readonly readAccess: (sender: PolicySender, connection: string) => Promise<StoredAccess>
+  readonly strangers: StrangerStore
+  /** What the disk has room for. Undefined: everything. Absent where nothing is kept on a disk of ours. */
+  readonly room?: () => Promise<'low' | 'full' | undefined>
   readonly principals: PrincipalResolver
   readonly trustedIssuers: TrustedIssuers
   readonly attestations: AttestationVerifier

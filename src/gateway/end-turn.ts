@@ -3,6 +3,7 @@ import { readPendingAction } from '../agent/approvals/pending-action.ts'
 import { withoutQuestions } from '../agent/approvals/question.ts'
 import { apology, completeReply } from '../agent/reply.ts'
 import { type Envelope, isGatewayError, type QueuedCall, textPart } from '../contract/index.ts'
+import { sendAgainWords } from '../identity/pairing/door-words.ts'
 import { backoffMs } from '../outbox/backoff.ts'
 import { type Outgoing, renderCalls } from '../outbox/enqueue.ts'
 import { amendmentEnvelope, assistantEnvelope, participantIn, userEnvelope } from '../sessions/codec.ts'
@@ -27,7 +28,7 @@ export async function answeredEnd(
   latencyMs: number,
 ): Promise<TurnEnd> {
   const ready = withJoined(turn)
-  const result = keepingShown(ready, given)
+  const result = askingAgain(ready, keepingShown(ready, given))
   const outgoing: Outgoing[] = result.extras.map((reply) => ({ reply, purpose: 'message' }))
   if (result.reply !== undefined) outgoing.push({ reply: result.reply, purpose: 'reply' })
   const participants = [...result.participants, ...ready.members.map((member) => participantIn(member.message))]
@@ -81,6 +82,15 @@ function keepingShown({ shown = '' }: ReadyTurn, result: RunResult): RunResult {
   const isStopped = run.status === 'cancelled' || run.status === 'interrupted'
   if (!isStopped || reply === undefined || note === undefined || shown.trim() === '') return result
   return { ...result, reply: { ...reply, parts: [textPart(shown, 'text/markdown'), note] } }
+}
+
+/** Whoever was let in meanwhile learns in the same answer what of their words and files was not kept until then. */
+function askingAgain(ready: ReadyTurn, result: RunResult): RunResult {
+  const words = sendAgainWords(ready.members.flatMap(({ row }) => row.message.left_out ?? []))
+  if (words === undefined) return result
+  const { reply } = result
+  const asked = completeReply(words, replyFacts(ready))
+  return { ...result, reply: reply === undefined ? asked : { ...reply, parts: [...reply.parts, textPart(words)] } }
 }
 
 /** A question is changed by whoever answers it, and must not come back after that. */

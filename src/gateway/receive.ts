@@ -8,9 +8,12 @@ import {
   type RejectReason,
   type TransportAnswer,
 } from '../contract/index.ts'
+import { changesAnything } from '../inbound/effects.ts'
+import { maxStrangerBytes } from '../inbound/leave-out.ts'
 import { isWatched } from './admissions.ts'
 import { type ArrivalLimits, tooManyMessages } from './arrival-limits.ts'
 import { type Entry, enter } from './arrivals/entry.ts'
+import { chargeStrangers, isOpen, judgeSenders, needsJudging, type Spent, weightOf } from './arrivals/judge-senders.ts'
 import { keepTurnedAway, keepUnreadable, type Unreadable } from './arrivals/keep-remains.ts'
 import { storeArrivals } from './arrivals/store-arrivals.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
@@ -35,6 +38,7 @@ export type Received =
       readonly kind: 'turned_away'
       readonly reason: string
       readonly remedy: string
+      readonly isUnproven?: boolean
       readonly acceptances: readonly Acceptance[]
     }
   | {
@@ -43,7 +47,10 @@ export type Received =
       readonly remedy?: string
       readonly acceptances: readonly Acceptance[]
     }
-  | { readonly kind: 'stored'; readonly acceptances: readonly Acceptance[] }
+  /** `isUnproven`: nothing proves who sent it. */
+  | { readonly kind: 'stored'; readonly acceptances: readonly Acceptance[]; readonly isUnproven?: boolean }
+  /** Nothing was kept: people who are not admitted have had their share of the day, or there is too little room for them. */
+  | (Spent & { readonly trace: string })
 
 export type ReceiveDeps = GatewayDeps & { readonly arrivals: ArrivalLimits }
 
@@ -70,7 +77,10 @@ export function take(
       deps.meter.arrived(at.key, 'limited', tooManyMessages)
       return [{ kind: 'refused', reason: tooManyMessages }]
     }
-    const claimed = await claimFiles(deps, at, messages)
+    const bytes = weightOf(messages)
+    const judged = needsJudging(at, messages, bytes) ? await judgeSenders(deps, at, messages, bytes) : undefined
+    if (judged?.kind === 'spent') return [{ kind: 'refused', reason: tellSpent(deps, at, judged, entry).reason }]
+    const claimed = await claimFiles(deps, at, judged?.arrivals ?? messages)
     if (claimed.kind !== 'claimed') return [{ kind: 'refused', reason: claimed.code }]
     return storeArrivals(deps, at, claimed.arrivals, entry)
   })
@@ -93,12 +103,23 @@ async function observed<T>(deps: GatewayDeps, at: GatewayConnection, entry: Entr
   }
 }
 
+/** Counted, and said by the log once a day: a flood does not fill the log either. */
+function tellSpent(deps: GatewayDeps, at: GatewayConnection, spent: Spent, { trace }: Entry): Extract<Received, Spent> {
+  deps.meter.arrived(at.key, 'spent', spent.reason)
+  return { ...spent, trace }
+}
+
 async function judge(
   deps: ReceiveDeps,
   at: GatewayConnection,
   arrival: RawArrival,
   { entry, isPulled }: { readonly entry: Entry; readonly isPulled: boolean },
 ): Promise<Received> {
+  // Whoever sent it: what is left of the disk is for what has been taken already.
+  if (isOpen(at) && (await deps.room?.()) === 'full') {
+    deps.meter.arrived(at.key, 'later', 'storage_full')
+    return { kind: 'later', reason: 'storage_full', trace: entry.trace }
+  }
   const reception = await at.adapter.receive(arrival, at.connection)
   switch (reception.kind) {
     case 'rejected':
@@ -113,10 +134,18 @@ async function judge(
       return { ...reception, trace: entry.trace }
     case 'turned_away': {
       const { reason, remedy } = reception
+      const who = reception.subject === undefined ? { isUnproven: true } : {}
+      // It is refused for good either way: beyond the day's share it is not written down any more.
+      if ((await spentBy(deps, at, arrival, reception)) !== undefined) {
+        deps.meter.arrived(at.key, 'spent', reason)
+        return { kind: 'turned_away', reason, remedy, acceptances: [], ...who }
+      }
       const acceptance = await keepTurnedAway(deps, at, arrival, { reception, entry })
-      return { kind: 'turned_away', reason, remedy, acceptances: [acceptance] }
+      return { kind: 'turned_away', reason, remedy, acceptances: [acceptance], ...who }
     }
     case 'unreadable': {
+      const spent = await spentBy(deps, at, arrival, reception)
+      if (spent !== undefined) return tellSpent(deps, at, spent, entry)
       const acceptance = await keepUnreadable(deps, at, arrival, { reception, entry })
       const { reason, remedy } = reception
       return { kind: 'unreadable', reason, ...(remedy === undefined ? {} : { remedy }), acceptances: [acceptance] }
@@ -153,15 +182,43 @@ async function takeIn(
   arrival: RawArrival,
   { arrivals, entry }: { readonly arrivals: readonly Arrived[]; readonly entry: Entry },
 ): Promise<Received> {
-  // Most messages have no file, and what needs no waiting is not waited for: each wait is a round through the runtime's queue.
-  if (!arrivals.some(hasFiles)) return { kind: 'stored', acceptances: await storeArrivals(deps, at, arrivals, entry) }
-  const claimed = await claimFiles(deps, at, arrivals)
+  // Most messages are small and have no file, and what needs no waiting is not waited for: each wait is a round through the
+  // runtime's queue.
+  const { byteLength } = arrival.bytes
+  const judged = needsJudging(at, arrivals, byteLength)
+    ? await judgeSenders(deps, at, arrivals, byteLength)
+    : { kind: 'judged' as const, arrivals, isUnproven: false }
+  if (judged.kind === 'spent') {
+    const told = tellSpent(deps, at, judged, entry)
+    // What asks for nothing need not come again.
+    const isNothing = arrivals.every(
+      (each) => each.kind === 'ignored' && each.bounce === undefined && !changesAnything(each),
+    )
+    return isNothing ? { kind: 'stored', acceptances: [], isUnproven: judged.isUnproven } : told
+  }
+  const who = judged.isUnproven ? { isUnproven: true } : {}
+  if (!judged.arrivals.some(hasFiles))
+    return { kind: 'stored', acceptances: await storeArrivals(deps, at, judged.arrivals, entry), ...who }
+  const claimed = await claimFiles(deps, at, judged.arrivals)
   if (claimed.kind === 'claimed')
-    return { kind: 'stored', acceptances: await storeArrivals(deps, at, claimed.arrivals, entry) }
+    return { kind: 'stored', acceptances: await storeArrivals(deps, at, claimed.arrivals, entry), ...who }
   const { code: reason, remedy } = claimed
   const { subject, deliveryId } = claimed.of
   const facts = { ...(subject === undefined ? {} : { subject }), ...(deliveryId === undefined ? {} : { deliveryId }) }
   const reception: Unreadable = { kind: 'unreadable', reason, remedy, isFinal: true, ...facts }
   const acceptance = await keepUnreadable(deps, at, arrival, { reception, entry })
   return { kind: 'unreadable', reason, remedy, acceptances: [acceptance] }
+}
+
+/** What became no message was sent by somebody who proved nothing, unless its delivery says whom it is from. */
+async function spentBy(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  arrival: RawArrival,
+  { subject }: { readonly subject?: string | undefined },
+): Promise<Spent | undefined> {
+  if (subject !== undefined) return undefined
+  const bytes = arrival.bytes.byteLength
+  const storedBytes = Math.min(bytes, maxStrangerBytes)
+  return chargeStrangers(deps, at, { kind: 'unproven', messages: 1, bytes, storedBytes })
 }

@@ -24,7 +24,13 @@ export async function handIn(
 function answerOf(received: Received): ListenAnswer {
   switch (received.kind) {
     case 'stored':
-      return { kind: 'stored', acceptances: received.acceptances }
+      return {
+        kind: 'stored',
+        acceptances: received.acceptances,
+        ...(received.isUnproven === true ? { isUnproven: true } : {}),
+      }
+    case 'spent':
+      return { kind: 'spent', reason: received.reason, trace: received.trace, isUnproven: received.isUnproven }
     case 'handshake':
       // Whoever handed it in may have somebody to answer it to.
       return { kind: 'rejected', reason: 'malformed_request', answer: received.answer }
@@ -35,7 +41,10 @@ function answerOf(received: Received): ListenAnswer {
     case 'rejected':
     case 'later':
       return { kind: received.kind, reason: received.reason, trace: received.trace }
-    case 'turned_away':
+    case 'turned_away': {
+      const who = received.isUnproven === true ? { isUnproven: true } : {}
+      return { kind: received.kind, reason: received.reason, ...who }
+    }
     case 'unreadable':
       return { kind: received.kind, reason: received.reason }
   }

@@ -22,13 +22,17 @@ const untold = {
 } as const
 
 async function readyz(deps: AppDeps, context: Context): Promise<Response> {
-  const { problems, detail } = await deps.readReadiness()
+  const { problems, warnings, detail } = await deps.readReadiness()
   const isShown = await mayLook(deps, context)
   const shown = isShown ? detail : {}
   const [first] = problems
-  if (first === undefined) return answer(json(200, { status: 'ready', ...shown }))
+  const all = [...problems, ...warnings]
+  if (all.length === 0) return answer(json(200, { status: 'ready', ...shown }))
+  // Whoever sends requests here goes on: what is wrong concerns people who are not admitted, or files.
+  if (first === undefined)
+    return answer(json(200, { status: 'degraded', ...(isShown ? { problems: all } : {}), ...shown }))
   if (!isShown) return answer(notReady(untold, { status: 'not_ready' }))
-  return answer(notReady(first, { status: 'not_ready', problems, ...shown }))
+  return answer(notReady(first, { status: 'not_ready', problems: all, ...shown }))
 }
 
 async function metrics(deps: AppDeps, context: Context): Promise<Response> {

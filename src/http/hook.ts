@@ -63,7 +63,7 @@ export async function receiveArrival(
   arrival: RawArrival,
 ): Promise<Received> {
   const received = await deps.gateway.receive(at, arrival)
-  if (received.kind === 'rejected' || received.kind === 'limited') {
+  if (received.kind === 'rejected' || received.kind === 'limited' || received.kind === 'spent') {
     const { reason, trace } = received
     const { receivedAt, from, bytes } = arrival
     const rejection = { at: receivedAt, connection: at.key, isLocal: from !== 'remote', bytes: bytes.byteLength }

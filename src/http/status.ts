@@ -68,6 +68,7 @@ const rejected: Readonly<Record<RejectReason, { status: number; remedy: string; 
 const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSeconds?: number }>>> = {
   storage_unavailable: { status: 503, retryAfterSeconds: 1 },
   storage_overloaded: { status: 503, retryAfterSeconds: 2 },
+  storage_full: { status: 507, retryAfterSeconds: 600 },
   too_many_watchers: { status: 503, retryAfterSeconds: 5 },
   stopping: { status: 503, retryAfterSeconds: 2 },
   schema_missing: { status: 503, retryAfterSeconds: 30 },
@@ -140,6 +141,16 @@ export const notFound = { status: 404, code: 'not_found' } as const
 /** What could not be judged is worth another try after so long: whoever was asked in vain has had time to come back. */
 const laterSeconds = 30
 
+/** What people who are not admitted are told where no more is taken from them. */
+const spent = {
+  strangers_spent: {
+    status: 429,
+    remedy:
+      'senders who are not known here have had their share of the day; send it again tomorrow, or ask to be let in',
+  },
+  disk_low: { status: 503, remedy: 'there is too little room for senders who are not known here; send it again later' },
+} as const
+
 /** The answer to a webhook. A stored arrival is a success whatever it held: delivering it again would change nothing. */
 export function hookAnswer(received: Received): TransportAnswer {
   switch (received.kind) {
@@ -163,6 +174,12 @@ export function hookAnswer(received: Received): TransportAnswer {
       const remedy = 'it cannot be judged right now; send the same again in a while'
       const answer = problemAnswer(503, { code: received.reason, remedy, trace: received.trace })
       return { ...answer, headers: { ...answer.headers, 'retry-after': String(laterSeconds) } }
+    }
+    case 'spent': {
+      const { reason, trace, retryAfterSeconds } = received
+      const { status, remedy } = spent[reason]
+      const answer = problemAnswer(status, { code: reason, remedy, trace })
+      return { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfterSeconds) } }
     }
     case 'turned_away':
       return json(200, { ok: true, outcomes: ['ignored'], reason: received.reason })
@@ -276,8 +293,9 @@ export function knownProblems(): readonly (readonly [code: string, status: numbe
   const files = Object.entries(refusedFiles).map(([code, status]) => [code, status, told] as const)
   const tasks = Object.entries(refusedTasks).map(([code, status]) => [code, status, told] as const)
   const requests = Object.entries(refusedRequests).map(([code, { status, remedy }]) => [code, status, remedy] as const)
+  const shares = Object.entries(spent).map(([code, { status, remedy }]) => [code, status, remedy] as const)
   const others = [['rate_limited', 429, told] as const, [tooLarge.code, tooLarge.status, told] as const]
-  return [...remedies, ...failures, ...files, ...tasks, ...requests, ...others].sort(([one], [other]) =>
+  return [...remedies, ...failures, ...files, ...tasks, ...requests, ...shares, ...others].sort(([one], [other]) =>
     one < other ? -1 : 1,
   )
 }

@@ -183,7 +183,7 @@ export function messageDraft(
     deliveryId: arrived.deliveryId ?? null,
     event: channel?.event ?? 'new',
     editOf: channel?.target_id ?? null,
-    message: storedMessage(message, arrived.task),
+    message: storedMessage(message, arrived),
     raw: kept,
     replyTo: arrived.replyTo,
     bytes: approximateBytes(arrived),
@@ -213,11 +213,31 @@ function storableClaims(once: readonly OnceClaim[] = []): readonly OnceClaim[] {
   return once.slice(0, maxClaims).map(({ key, forMs }) => ({ key, forMs: Math.min(forMs, maxClaimMs) }))
 }
 
+/** Nothing proves who sent it: it is in no conversation and no lane, and its row is its end. */
+export function refusedDraft(
+  deps: Pick<AcceptDeps, 'newId'>,
+  arrived: ArrivedMessage,
+  context: AcceptContext,
+  reason: string,
+): InboxDraft {
+  const nowhere = { candidates: [], also: [], originals: [], effects: [], once: [] }
+  const nothing = { routing: null, task: null, replyTo: null }
+  return { ...messageDraft(deps, arrived, context), ...nowhere, ...nothing, state: 'refused', reason }
+}
+
 /** What a task was asked with goes where the message goes, and is erased with it. */
-function storedMessage(message: Omit<NormalizedMessage, 'raw'>, task: TaskClaim | undefined): JsonObject {
+function storedMessage(
+  message: Omit<NormalizedMessage, 'raw'>,
+  { task, leftOut }: Pick<ArrivedMessage, 'task' | 'leftOut'>,
+): JsonObject {
   // The message was validated against its schema, and JSON is all it holds.
   const stored = message as unknown as JsonObject
-  return task === undefined ? stored : { ...stored, task_payload: task.payload }
+  if (task === undefined && leftOut === undefined) return stored
+  return {
+    ...stored,
+    ...(task === undefined ? {} : { task_payload: task.payload }),
+    ...(leftOut === undefined ? {} : { left_out: leftOut }),
+  }
 }
 
 function draftTask({ known, contextId, dialect, metadata }: TaskClaim): DraftTask {

@@ -8,7 +8,8 @@ export type InboxDraft = {
   readonly connection: string
   readonly agent: string
   readonly kind: string
-  readonly state: 'queued' | 'ignored' | 'dead'
+  /** `refused`: nothing proves who sent it, and nobody waits to be told. */
+  readonly state: 'queued' | 'ignored' | 'dead' | 'refused'
   readonly reason: string | null
   /** Everything that makes the message this message; stored as a hash. */
   readonly dedupe: string

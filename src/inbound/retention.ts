@@ -3,6 +3,8 @@ import type { Log } from '../contract/index.ts'
 
 export type RetentionPolicy = {
   readonly contentDays: number
+  /** What was refused, and what asked for nothing, loses its content sooner: mostly strangers sent it. */
+  readonly refusedHours: number
   readonly receiptDays: number
   /** Lines of the audit log: who decided what outlives what it was about. */
   readonly auditDays: number
@@ -25,16 +27,24 @@ export interface SweepStore {
   correctDrift(limit: number): Promise<number>
 }
 
-export const defaultRetention: RetentionPolicy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 500 }
+export const defaultRetention: RetentionPolicy = {
+  contentDays: 90,
+  refusedHours: 24,
+  receiptDays: 120,
+  auditDays: 400,
+  batch: 500,
+}
 
 /** Sweeping comes every minute: what is this far beyond its time piles up. */
 const behindAfterMs = 10 * 60_000
 
-export function retentionProblems({ contentDays, receiptDays, auditDays }: RetentionPolicy): readonly string[] {
+export function retentionProblems(policy: RetentionPolicy): readonly string[] {
+  const { contentDays, refusedHours, receiptDays, auditDays } = policy
   const early =
     'retention.receiptDays must be at least 30 and at least contentDays, or redeliveries would be answered again'
   return [
     ...(receiptDays < Math.max(30, contentDays) ? [early] : []),
+    ...(refusedHours > 0 ? [] : ['retention.refusedHours must be more than 0']),
     ...(auditDays >= 1 ? [] : ['retention.auditDays must be at least 1']),
   ]
 }

@@ -6,11 +6,14 @@ import type { BlobStore, ByteRange } from '../attachments/blob-store.ts'
 import { assertKey } from '../attachments/drivers/object-key.ts'
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 import { makeDataDir } from './data-dir.ts'
+import type { Room } from './free-space.ts'
 
 export type FolderStoreOptions = {
   readonly folder: string
   readonly name?: string
   readonly bucket?: string
+  /** What the disk has room for; without it: everything. */
+  readonly room?: (() => Promise<Room>) | undefined
 }
 
 const chunkBytes = 64 * 1024
@@ -25,7 +28,14 @@ export async function createFolderStore(options: FolderStoreOptions): Promise<Bl
   return {
     name,
     bucket,
-    write: (key, body) => told('written', () => writeFile(root, key, body)),
+    write: (key, body) =>
+      told('written', async () => {
+        if ((await options.room?.()) === 'full') {
+          await body.cancel().catch(() => {})
+          throw full()
+        }
+        return writeFile(root, key, body)
+      }),
     read: (key, range) => told('read', () => readFile(root, key, range)),
     remove: (key) => told('removed', () => removeFile(root, key)),
   }
@@ -156,6 +166,13 @@ async function told<Result>(done: string, work: () => Promise<Result>): Promise<
   } catch (error) {
     throw isGatewayError(error) ? error : storageError(done, error)
   }
+}
+
+function full(): GatewayError {
+  const remedy = 'free some of it, or set disk.fullBytes lower'
+  return new GatewayError('storage_full', `[attachments] the disk of the data folder is nearly full; ${remedy}`, {
+    retryable: true,
+  })
 }
 
 function storageError(done: string, error: unknown): GatewayError {

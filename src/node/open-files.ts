@@ -5,6 +5,7 @@ import { openStore, type RuntimeFiles } from '../assemble/attachments.ts'
 import type { BlobStore } from '../attachments/blob-store.ts'
 import type { Config } from '../config.ts'
 import { createFolderStore } from './blob-folder.ts'
+import type { Room } from './free-space.ts'
 
 /** Not the name that somebody's bucket is likely to have: handles tell stores apart by it. */
 export const folderBucket = 'local-files'
@@ -17,10 +18,11 @@ export function attachmentsFolder(dataDir: string): string {
 export async function openFiles(
   { dataDir, attachments, publicUrl }: Pick<Config, 'dataDir' | 'attachments' | 'publicUrl'>,
   listeningAt: string,
+  room?: (() => Promise<Room>) | undefined,
 ): Promise<RuntimeFiles> {
   const folder = attachmentsFolder(dataDir)
   const openFolder = (): Promise<BlobStore> =>
-    createFolderStore({ folder, name: folderStoreName, bucket: folderBucket })
+    createFolderStore({ folder, name: folderStoreName, bucket: folderBucket, room })
   const origin = new URL(publicUrl ?? listeningAt).origin
   if (attachments.store === undefined) return { stores: [await openFolder()], origin }
   const store = openStore(attachments.store, fetch)

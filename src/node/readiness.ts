@@ -49,6 +49,7 @@ export function nodeReadiness({ deps, gateway }: Assembled, { database, ...signs
     isCommitAnswered: deps.committer.isAnswered,
     loops: () => ({ ...gateway.pumpAges(), leases: deps.leases.ageMs() }),
     slots: gateway.slots,
+    ...(deps.room === undefined ? {} : { room: deps.room }),
     connections: gateway.connections.map((each) => each.key),
     monotonicMs: deps.monotonicMs,
     patienceMs: Math.max(loopPatienceMs, deps.turnPolicy.leaseMs),

@@ -5,6 +5,14 @@ import { line, type Story } from './story.ts'
 type Words = { readonly why: string; readonly remedy: string }
 
 const words: Readonly<Record<string, Words>> = {
+  strangers_spent: {
+    why: 'its sender is not admitted, and such senders have had their share of the day on this connection',
+    remedy: 'let the sender in with parley grants add, wait for midnight UTC, or raise strangers of the connection',
+  },
+  disk_low: {
+    why: 'its sender is not admitted, and little room is left on the disk of the data folder',
+    remedy: 'make room on the disk; what senders who are admitted send is still stored',
+  },
   missing_credential: {
     why: 'it brought no credential',
     remedy: 'have the sender send the credential this connection was configured with',

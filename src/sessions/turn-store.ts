@@ -4,6 +4,7 @@ import type {
   Fields,
   Json,
   JsonObject,
+  LeftOut,
   NormalizedMessage,
   NormalizedResponse,
   QueuedCall,
@@ -19,7 +20,10 @@ import type { Overheard, Recall } from './overheard.ts'
 export type Hold = { readonly conversationId: string; readonly epoch: number }
 
 /** The stored message: everything but the original payload. */
-export type StoredMessage = Omit<NormalizedMessage, 'raw'>
+export type StoredMessage = Omit<NormalizedMessage, 'raw'> & {
+  /** What was not kept while its sender was not admitted. */
+  readonly left_out?: LeftOut
+}
 
 export type WaitingMessage = {
   readonly id: string

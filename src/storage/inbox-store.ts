@@ -25,7 +25,7 @@ export function createInboxStore(database: Database): InboxStore {
       const statement = drafts.some(hasMore) ? acceptWithMore : drafts.some(countsOnce) ? acceptOnce : accept
       const rows = await database.accepting.query<AcceptRow>(statement, [numbered(drafts), database.isShared])
       const byOrdinal = new Map(rows.map((row) => [row.ord, row]))
-      return drafts.map((_, ord) => outcome(byOrdinal.get(ord)))
+      return drafts.map(({ state }, ord) => outcome(byOrdinal.get(ord), state === 'refused'))
     },
   }
 }
@@ -94,10 +94,11 @@ function rowOf(draft: InboxDraft, ord: number): Readonly<Record<keyof InboxDraft
   }
 }
 
-function outcome(row: AcceptRow | undefined): InboxOutcome {
+/** `isRefused`: it was given as refused; else only what is stale comes out so. */
+function outcome(row: AcceptRow | undefined, isRefused: boolean): InboxOutcome {
   if (row === undefined) return { kind: 'again' }
   if (row.insertedId !== null) {
-    const kind = row.state === 'refused' ? 'stale' : 'accepted'
+    const kind = row.state === 'refused' && !isRefused ? 'stale' : 'accepted'
     const of = row.taskId === null ? {} : { taskId: row.taskId }
     const began = row.task === null ? {} : { task: row.task }
     return { kind, inboxId: row.insertedId, flagged: row.flagged, ...of, ...began }

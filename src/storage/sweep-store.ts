@@ -4,6 +4,7 @@ import type { Database, Param, Statement } from './database.ts'
 import { sweepPairings } from './pairing-store.ts'
 import { forgetArrivalClaims } from './statements/accept-claims.ts'
 import { sweepForgotten } from './statements/forget-traces.ts'
+import { forgetStrangers } from './statements/strangers.ts'
 import {
   correctDrift,
   findDrift,
@@ -18,6 +19,7 @@ import {
   forgetOverheard,
   forgetPairings,
   forgetReceipts,
+  forgetRefused,
   forgetReplyWindows,
   forgetSignals,
   forgetTasks,
@@ -26,6 +28,7 @@ import {
   forgetTombstones,
   forgetTranscripts,
   forgetTurns,
+  forgetUnproven,
   readOverdue,
 } from './statements/sweep.ts'
 import { endUnkeptSessions } from './statements/unkept-sessions.ts'
@@ -37,6 +40,9 @@ const changesPerFold = 200_000
 
 /** Longer than any chain of calls goes on; a root is not used again. */
 const chainDays = 2
+
+/** Servers try for five days; after that nobody asks what became of a mail that nothing proved. */
+const unprovenDays = 7
 
 /** A session may be long: few at a time, and the rest in the next minute. */
 const sessionsPerRound = 20
@@ -109,10 +115,12 @@ export function createSweepStore(database: Database, tenant: string, pace = calm
       return ended
     },
     async sweep(policy) {
-      const { contentDays, receiptDays, auditDays, batch } = policy
+      const { contentDays, refusedHours, receiptDays, auditDays, batch } = policy
       const aged = (days: number) => (sweeps: Statement) => ({ sweeps, params: [days, batch, tenant], batch })
       const swept = await sweepInRounds(database, pace, [
+        aged(refusedHours)(forgetRefused),
         ...[forgetContent, forgetTranscripts, forgetAttachments].map(aged(contentDays)),
+        ...[forgetUnproven, forgetStrangers].map(aged(unprovenDays)),
         { sweeps: forgetOverheard, params: [talkPerRound, tenant], batch: talkPerRound },
         ...keptAsReceipts.map(aged(receiptDays)),
         aged(auditDays)(forgetAudit),

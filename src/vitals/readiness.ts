@@ -11,6 +11,9 @@ export type ProblemCode =
   | 'leases_stalled'
   | 'slots_full'
   | 'connection_failing'
+  | 'disk_low'
+  | 'disk_full'
+  | 'strangers_spent'
 
 /** `connection` is for those who may see names. */
 export type Problem = { readonly code: ProblemCode; readonly remedy: string; readonly connection?: string }
@@ -73,6 +76,8 @@ export type PublicUrlVitals = {
 
 export type Readiness = {
   readonly problems: readonly Problem[]
+  /** It works, and something should be looked at. */
+  readonly warnings: readonly Problem[]
   readonly detail: {
     readonly database: { readonly answers: boolean; readonly ms: number }
     /** Seconds since the last round of each loop; null: not running in this process. */
@@ -102,6 +107,8 @@ export type ReadinessDeps = {
   readonly readSigns: () => Promise<readonly VitalSign[]>
   /** Milliseconds since the last round; null: there is no such loop here. */
   readonly loops: () => Readonly<Record<PumpName | 'leases', number | null>>
+  /** What the disk has room for. Absent where nothing is kept on one. */
+  readonly room?: () => Promise<'low' | 'full' | undefined>
   /** Absent where no turns run. */
   readonly slots?: () => SlotUse
   readonly connections: readonly string[]
@@ -119,7 +126,11 @@ const failuresInARow = 3
 
 export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const startedAt = deps.monotonicMs()
-  const [storage, signs] = await Promise.all([storageProblems(deps), orNothing(deps.readSigns())])
+  const [storage, signs, room] = await Promise.all([
+    storageProblems(deps),
+    orNothing(deps.readSigns()),
+    orNothing(deps.room?.() ?? Promise.resolve(undefined)),
+  ])
   const loops = deps.loops()
   const sources = deps.sources?.() ?? []
   const listeners = deps.listeners?.() ?? []
@@ -134,6 +145,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
       ...slotProblems(slots, signs ?? []),
       ...sources.filter(({ failures }) => failures >= failuresInARow).map(failingSource),
     ],
+    warnings: [...roomWarnings(room), ...(signs ?? []).filter(isSpent).map(spentShare)],
     detail: {
       database: { answers: storage.length === 0, ms: Math.round(deps.monotonicMs() - startedAt) },
       loops: inSeconds(loops),
@@ -156,6 +168,25 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
       ...(publicUrl === undefined ? {} : { publicUrl }),
     },
   }
+}
+
+const roomRemedies = {
+  low: 'the disk of the data folder is running out: nothing of senders who are not admitted is stored; free some of it, or set disk.lowBytes lower',
+  full: 'the disk of the data folder is nearly full: no mail and no file is taken; free some of it, or set disk.fullBytes lower',
+} as const
+
+function roomWarnings(room: 'low' | 'full' | undefined): readonly Problem[] {
+  return room === undefined ? [] : [{ code: `disk_${room}`, remedy: roomRemedies[room] }]
+}
+
+function isSpent({ kind, ever }: VitalSign): boolean {
+  return kind === 'stranger' && ever > 0
+}
+
+function spentShare({ connection, ever, state }: VitalSign): Problem {
+  const who = state === 'unproven' ? 'senders who proved nothing' : 'senders who are not admitted'
+  const remedy = `${who} have had their share of the day, and ${ever} more were refused until midnight UTC; admitted people are not concerned; see strangers of the connection`
+  return { code: 'strangers_spent', connection, remedy }
 }
 
 /** The probe says what would become of the next message, the faults what became of the last ones. */

@@ -33,6 +33,10 @@ function standing(signs: readonly VitalSign[], connections: readonly string[]): 
       .filter((sign) => sign.kind === kind)
       .map(({ connection, standing: value }) => ({ labels: { connection }, value })),
   ]
+  const today = (value: 'standing' | 'ever'): readonly Sample[] =>
+    signs
+      .filter((sign) => sign.kind === 'stranger')
+      .map((sign) => ({ labels: { connection: sign.connection, kind: sign.state }, value: sign[value] }))
   const timers = signs.filter((sign) => sign.kind === 'timer').map((sign) => ({ labels: {}, value: sign.standing }))
   return [
     gauge(
@@ -49,6 +53,8 @@ function standing(signs: readonly VitalSign[], connections: readonly string[]): 
     ),
     gauge('parley_suspects', 'Turns on which a process died, until they end.', summed(byConnection('suspect'))),
     gauge('parley_pairings', 'Strangers who wait to be let in.', summed(byConnection('pairing'))),
+    gauge('parley_strangers_today', 'Messages today of senders who are not admitted.', today('standing')),
+    gauge('parley_strangers_refused_today', 'Messages beyond their share of the day, not kept.', today('ever')),
     gauge('parley_timers_overdue', 'Timers that should have fired, 10000 at most.', summed(timers)),
   ]
 }

@@ -13,6 +13,8 @@ export type VitalSign = {
     | 'suspect'
     | 'death'
     | 'pairing'
+    /** Of today: `standing` messages of senders who are not admitted, `ever` more that were refused for it. */
+    | 'stranger'
   readonly connection: string
   readonly state: string
   readonly reason: string

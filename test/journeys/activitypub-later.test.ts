@@ -105,7 +105,7 @@ describeOnDatabase('what comes later', (database) => {
     await settleUntil(bot.gateway, () => answers.length > 0)
     nowMs += 25 * hour
     await database().query(aged, [])
-    const policy = { contentDays: 1, receiptDays: 120, auditDays: 400, batch: 10 }
+    const policy = { contentDays: 1, refusedHours: 24, receiptDays: 120, auditDays: 400, batch: 10 }
     await createSweepStore(database(), 'default').sweep(policy)
     expect(await database().query(forgotten, [])).toEqual([{ forgotten: true }])
     for (const arrival of [...brought(), ...brought()]) expect(await told(arrival)).toBe(202)

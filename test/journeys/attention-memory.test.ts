@@ -235,7 +235,7 @@ describeOnDatabase('talk around an agent', (database: () => Database) => {
     expect(await ask({ conversation: 'lobby' })).toEqual([])
     await talk('old-canary', { conversation: 'kitchen' })
     await database().query(older, [])
-    const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 500 }
+    const policy = { contentDays: 90, refusedHours: 24, receiptDays: 120, auditDays: 400, batch: 500 }
     await createSweepStore(database(), 'default').sweep(policy)
     expect(await tablesWith(database(), 'old-canary')).toEqual([])
   })

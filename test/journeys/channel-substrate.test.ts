@@ -153,6 +153,7 @@ describeOnDatabase('loop: the channel substrate', (database) => {
     await database().query(statement('test_old', "update inbox set ended_at = now() - interval '200 days'"), [])
     await createSweepStore(database(), 'default').sweep({
       contentDays: 90,
+      refusedHours: 24,
       receiptDays: 120,
       auditDays: 400,
       batch: 10,

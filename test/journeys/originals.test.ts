@@ -41,7 +41,7 @@ describeOnDatabase('an original', (database) => {
   }
   const rows = () => database().query<{ id: string; owner: string; isUsed: boolean }>(kept, [])
   const sweep = () => gateway.deps.attachments.sweep()
-  const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 10 }
+  const policy = { contentDays: 90, refusedHours: 24, receiptDays: 120, auditDays: 400, batch: 10 }
 
   beforeEach(async () => {
     vendor = await startVendorStub()

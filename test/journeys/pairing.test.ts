@@ -18,7 +18,14 @@ const decisions = statement(
   'test_audit',
   'select action, outcome, code, actor, principal_id is not null as "isAboutSomebody" from audit_log order by seq',
 )
-const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 500, idleMs: 7 * 86_400_000 }
+const policy = {
+  contentDays: 90,
+  refusedHours: 24,
+  receiptDays: 120,
+  auditDays: 400,
+  batch: 500,
+  idleMs: 7 * 86_400_000,
+}
 const by = { name: 'operator:test', subject: null }
 
 describeOnDatabase('a stranger', (database) => {

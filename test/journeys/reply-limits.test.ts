@@ -124,6 +124,7 @@ describeOnDatabase('an answer', (database) => {
     await database().query(age, [])
     await createSweepStore(database(), 'default').sweep({
       contentDays: 90,
+      refusedHours: 24,
       receiptDays: 120,
       auditDays: 400,
       batch: 10,

@@ -19,7 +19,14 @@ const fates = statement(
 )
 const waiting = statement('test_waiting', "select subject from pairings where status = 'pending' order by subject")
 const pastExpiry = statement('test_past', "update pairings set expires_at = now() - interval '1 second'")
-const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 500, idleMs: 7 * 86_400_000 }
+const policy = {
+  contentDays: 90,
+  refusedHours: 24,
+  receiptDays: 120,
+  auditDays: 400,
+  batch: 500,
+  idleMs: 7 * 86_400_000,
+}
 
 describeOnDatabase('strangers', (database) => {
   const isDone = async () => (await database().query<{ n: number }>(open, []))[0]?.n === 0

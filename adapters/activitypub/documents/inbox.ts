@@ -49,6 +49,8 @@ function answerOf(answer: ListenAnswer): Response {
       return new Response(null, { status: 202, headers: { 'cache-control': 'no-store' } })
     case 'later':
       return problem(503, 'not now; deliver it again later', { 'retry-after': retrySeconds })
+    case 'spent':
+      return problem(429, 'too much from people we do not know; deliver it again later', { 'retry-after': '3600' })
     case 'unreadable':
       return problem(400, 'this activity cannot be read')
     case 'rejected':

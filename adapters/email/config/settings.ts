@@ -48,6 +48,8 @@ const listenerSchema = z.strictObject({
     .strictObject({
       clientsPerAddress: z.int().min(1).max(200).default(smtpLimits.clientsPerAddress),
       mailsPerMinute: z.int().min(1).default(smtpLimits.mailsPerMinute),
+      heldBytesPerAddress: z.int().min(1).default(smtpLimits.heldBytesPerAddress),
+      unprovenBytesPerHour: z.int().min(0).default(smtpLimits.unprovenBytesPerHour),
     })
     .optional(),
 })

@@ -103,7 +103,7 @@ function fromMail(
     ...(author === undefined ? {} : { subject: subjectOf(author) }),
     thread: { candidates: thread.candidates, vouched: false, fresh: threadName(thread.key), also: thread.also },
     replyTo: replyToOf(mail, recipient),
-    ...(mail.original === undefined ? {} : { originals: [mail.original] }),
+    ...keptBeside(mail),
     ...(head.date === undefined ? {} : { platformAt: head.date }),
   }
 }
@@ -114,6 +114,15 @@ const claimMs = 9 * 24 * 60 * 60 * 1000
 /** A signature brings one message to each agent. What asks for nothing claims none: else a copy that looks automatic kept the mail away. */
 function claimsOf(agent: string, { signatures }: MailProof): readonly OnceClaim[] {
   return signatures.map((signature) => ({ key: `email:${JSON.stringify([agent, signature])}`, forMs: claimMs }))
+}
+
+/** The raw mail, by the name its files are found under; kept by whoever knows that its author is admitted. */
+function keptBeside({ original, originalId, raw }: ReadMail): Pick<ArrivedMessage, 'originals' | 'toKeep'> {
+  if (original === undefined || originalId === undefined) return {}
+  return {
+    originals: [original],
+    toKeep: { ref: original, id: originalId, mime: 'message/rfc822', bytes: raw },
+  }
 }
 
 function whyIgnored({ addresses }: MailScene, mail: ReadMail, recipient: Agent): string | undefined {

@@ -6,13 +6,17 @@ import type { ReadMail } from '../wire/read.ts'
 /** A larger mail keeps its head; all of it lies with the originals. */
 export const maxRawBytes = 128 * 1024
 
+/** A larger one that nobody is proven to have written keeps the beginning of its head: who it says it is from, and about what. */
+const maxUnprovenBytes = 1024
+
 export function rawOf(
-  { raw, head, envelope, original }: ReadMail,
+  { raw, head, proof, envelope, original }: ReadMail,
   given: string,
   domains: readonly string[],
 ): JsonObject {
-  const isWhole = raw.length <= maxRawBytes
-  const kept = isWhole ? raw : raw.subarray(0, Math.min(head.bodyStart, maxRawBytes))
+  const most = proof.standing === 'verified' ? maxRawBytes : maxUnprovenBytes
+  const isWhole = raw.length <= most
+  const kept = isWhole ? raw : raw.subarray(0, Math.min(head.bodyStart, most))
   return {
     envelope: { from: envelope.mailFrom ?? null, to: given },
     mail: withoutForgedResults(new TextDecoder().decode(kept), domains),

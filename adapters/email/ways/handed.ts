@@ -27,7 +27,7 @@ export function takeHandedMail(deps: HandedDeps): NonNullable<Adapter['takeHande
     const envelope = { mailFrom: from, rcptTo: [to] }
     const receivedAt = new Date(now()).toISOString()
     const answer = await door.receive(own.add({ way: 'cloudflare', raw, envelope, receivedAt }))
-    if (answer.kind === 'later') return { kind: 'later', reason: answer.reason }
+    if (answer.kind === 'later' || answer.kind === 'spent') return { kind: 'later', reason: answer.reason }
     const reply = answerReply(answer)
     return reply === undefined ? { kind: 'taken' } : refused(reply)
   }

@@ -138,6 +138,8 @@ export type JudgedMail = ReceivedMail & {
   readonly head: MailHead
   readonly proof: MailProof
   readonly body: MailBody
-  /** Where the raw bytes are kept, where they are too large for a row. */
+  /** Where the raw bytes are kept once their author is admitted, where they are too large for a row. */
   readonly original?: string
+  /** What they are kept by: their SHA-256, in hex. */
+  readonly originalId?: string
 }

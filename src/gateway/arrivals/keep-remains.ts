@@ -1,6 +1,7 @@
 // Nothing authenticated vanishes (ruling 22): what is left of an arrival that became no message.
 import type { Acceptance, ArrivalOutcome, RawArrival, Reception } from '../../contract/index.ts'
 import { acceptDrafts, type Remains, remainsDraft } from '../../inbound/accept.ts'
+import { maxStrangerBytes } from '../../inbound/leave-out.ts'
 import { turnedAwayRaw } from '../../inbound/turned-away.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { acceptContext, arrivalTeller, type Entry } from './entry.ts'
@@ -35,7 +36,7 @@ async function keepRemains(
 
 /** What is kept of bytes that became no message: enough to see what they were. */
 function keptText({ bytes }: RawArrival): string {
-  return new TextDecoder().decode(bytes.subarray(0, 16_384))
+  return new TextDecoder().decode(bytes.subarray(0, maxStrangerBytes))
 }
 
 /** Nothing authenticated vanishes: what cannot be read is kept as it came, for a release that can. */

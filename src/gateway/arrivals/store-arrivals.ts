@@ -3,12 +3,11 @@ import type {
   Acceptance,
   ArrivalOutcome,
   Arrived,
-  ArrivedMessage,
   ArrivedNothing,
   JsonObject,
   NormalizedMessage,
 } from '../../contract/index.ts'
-import { type AcceptContext, acceptDrafts, messageDraft, remainsDraft } from '../../inbound/accept.ts'
+import { type AcceptContext, acceptDrafts, messageDraft, refusedDraft, remainsDraft } from '../../inbound/accept.ts'
 import { controlCommandOf } from '../../inbound/control-command.ts'
 import { areStorable, changesAnything } from '../../inbound/effects.ts'
 import type { InboxDraft } from '../../inbound/inbox-store.ts'
@@ -18,6 +17,7 @@ import { withForwarded } from '../forwarded.ts'
 import { routeArrival } from '../route-arrival.ts'
 import { checkArrived } from './check-arrived.ts'
 import { acceptContext, arrivalTeller, type Entry } from './entry.ts'
+import type { JudgedMessage } from './judge-senders.ts'
 
 /** What came in one arrival is stored in one commit, all of it or nothing (ruling 25). */
 export async function storeArrivals(
@@ -114,13 +114,17 @@ function showNew(
   showOpened(deps, at, opened)
 }
 
-function messageOf(
-  deps: GatewayDeps,
-  at: GatewayConnection,
-  arrived: ArrivedMessage,
-  context: AcceptContext,
-): Prepared {
+function messageOf(deps: GatewayDeps, at: GatewayConnection, arrived: JudgedMessage, context: AcceptContext): Prepared {
   const checked = checkArrived(deps, arrived)
+  if (checked.kind === 'message' && arrived.refusal !== undefined) {
+    const { refusal } = arrived
+    return {
+      draft: refusedDraft(deps, checked.arrived, context, refusal),
+      outcome: 'refused',
+      reason: refusal,
+      onStored() {},
+    }
+  }
   if (checked.kind === 'message') {
     const draft = messageDraft(deps, checked.arrived, context, routeArrival(deps, at, checked.arrived))
     const onStored = (acceptance: Acceptance | undefined): void => {

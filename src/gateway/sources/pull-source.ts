@@ -59,6 +59,7 @@ async function take(deps: PullDeps, at: GatewayConnection, arrival: RawArrival):
     const received = await deps.receive(at, arrival)
     // It comes again with all that follows it; what was stored before it is a duplicate then.
     if (received.kind === 'later') throw postponed(received.reason)
+    // What is beyond the share of people who are not admitted stays where it was fetched from, and keeps out nothing that follows.
     return deps.answerOf(at, received)
   } catch (error) {
     if (!isGatewayError(error, 'storage_refused_row')) throw error

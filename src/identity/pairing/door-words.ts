@@ -1,4 +1,5 @@
 // What people are told at the door. Useful to them, and worth nothing to anybody else: no rule, no name, no setting.
+import type { LeftOut } from '../../contract/index.ts'
 import type { RefusalReason } from '../access/access-policy.ts'
 import { shownCode } from './pairing-code.ts'
 
@@ -9,6 +10,22 @@ export function pairingWords(code: string): string {
     `They let you in with: parley pairings approve ${shownCode(code)}`,
   ].join('\n')
 }
+
+/** Said once they are let in. Undefined: nothing was left out. */
+export function sendAgainWords(leftOut: readonly LeftOut[]): string | undefined {
+  const files = [...new Set(leftOut.flatMap((each) => each.files))]
+  const more = leftOut.reduce((sum, each) => sum + each.more_files, 0)
+  const named = files.slice(0, maxFiles)
+  const others = more + files.length - named.length
+  const text = leftOut.some((each) => each.is_text_cut) ? ['the rest of your long message'] : []
+  const all = [...named, ...(others === 0 ? [] : [others === 1 ? 'one more file' : `${others} more files`]), ...text]
+  if (all.length === 0) return undefined
+  const last = all.at(-1) ?? ''
+  const list = all.length === 1 ? last : `${all.slice(0, -1).join(', ')} and ${last}`
+  return `I could not keep ${list} while I did not know you yet; please send ${all.length === 1 ? 'it' : 'them'} again.`
+}
+
+const maxFiles = 10
 
 /** Undefined: nothing is said. Whoever is not proven to be somebody is never answered: the address may be a victim's. */
 export function refusalWords(reason: RefusalReason | string, subject: string | null): string | undefined {

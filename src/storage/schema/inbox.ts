@@ -81,6 +81,16 @@ export const inbox = pgTable(
     index('inbox_content')
       .on(t.tenant, t.endedAt)
       .where(sql`ended_at is not null and (message is not null or raw is not null)`),
+    // What was refused or asked for nothing loses its content much sooner than the rest.
+    index('inbox_refused')
+      .on(t.tenant, t.endedAt)
+      .where(sql`state in ('refused', 'ignored') and (message is not null or raw is not null)`),
+    // What nothing proved, and what belongs to no conversation: its receipts go sooner as well.
+    index('inbox_unproven')
+      .on(t.tenant, t.endedAt)
+      .where(
+        sql`state = 'refused' and conversation_id is null and subject is null and message is null and raw is null`,
+      ),
     index('inbox_bare').on(t.tenant, t.endedAt).where(sql`ended_at is not null and message is null and raw is null`),
     // Whoever is in no conversation, and left something all the same.
     index('inbox_stray')

@@ -13,6 +13,29 @@ with old as (
 update inbox x set message = null, raw = null, reply_to = null from old where x.id = old.id returning 1 as swept`,
 )
 
+/** $1 hours, $2 batch. What an operator asked for is no arrival, and stays as long as other content. */
+export const forgetRefused = statement(
+  'forget_refused',
+  `
+with old as (
+  select id from inbox where tenant = $3 and ended_at < now() - $1::float8 * interval '1 hour' and state in ('refused', 'ignored')
+    and (message is not null or raw is not null) and kind <> 'operation'
+  order by ended_at limit $2 for update skip locked)
+update inbox x set message = null, raw = null, reply_to = null from old where x.id = old.id returning 1 as swept`,
+)
+
+/** $1 days, $2 batch. Receipts of what nothing proved: tallies go on counting them, and nobody delivers them again. */
+export const forgetUnproven = statement(
+  'forget_unproven',
+  `
+with old as (
+  select id from inbox where tenant = $3 and ended_at < now() - $1::float8 * interval '1 day' and state = 'refused'
+    and conversation_id is null and subject is null and message is null and raw is null
+  order by ended_at limit $2 for update skip locked),
+counts as (delete from duplicates d using old where d.inbox_id = old.id)
+delete from inbox x using old where x.id = old.id returning 1 as swept`,
+)
+
 /** $1 days, $2 batch. */
 export const forgetTranscripts = statement(
   'forget_transcripts',

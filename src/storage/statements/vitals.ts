@@ -4,6 +4,7 @@
 //   tallied   ends of messages and calls, and drift found: folded tallies and what changed since, in one snapshot
 //   flying    messages that wait or are in a turn            calls    vendor calls that are not settled yet
 //   heads     the oldest of what retention removes
+//   strangers what senders who are not admitted sent today
 //   suspects  turns on which a process died, and that have not ended
 //   lanes     conversations with work, and send lanes alike  timers   those that should have fired, at most 10 000 of them
 import { statement } from '../database.ts'
@@ -45,6 +46,9 @@ from pairings where tenant = $1 and status = 'pending' group by connection
 union all
 select 'timer', '', 'overdue', '', count(*), 0, ${ageMs('min(due_at)')}, null
 from (select due_at from timers where tenant = $1 and fired_at is null and due_at <= now() order by due_at limit 10000) overdue
+union all
+select 'stranger', connection, kind, '', messages, refused, null, null
+from strangers where tenant = $1 and day = (now() at time zone 'UTC')::date
 union all
 select 'retention', '', what, '', 0, 0, ms, null from (${overdueHeads('$1', '$2', '$3')}) heads where ms > 0`,
 )

@@ -23,7 +23,7 @@ const deps: VerifyDeps = {
   proveMail: async () => ({ kind: 'refused', reason: 'no_author', remedy: 'name one' }),
   trustLoopback: true,
   readBody,
-  keepOriginal: async () => crypto.randomUUID(),
+  nameOriginal: async () => crypto.randomUUID(),
   addresses: () => addresses,
   tokens: createTokens(webHmac(), {
     current: async () => 'a secret of this test',

@@ -66,7 +66,7 @@ describeOnDatabase('a chain of callers', (database) => {
 
   test('is forgotten after some days', async () => {
     await admit({ chain_depth: 1 })
-    const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 100 }
+    const policy = { contentDays: 90, refusedHours: 24, receiptDays: 120, auditDays: 400, batch: 100 }
     await createSweepStore(database(), 'default').sweep(policy)
     expect(await database().query(all, [])).toHaveLength(1)
     await database().query(age, [])

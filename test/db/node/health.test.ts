@@ -1,7 +1,7 @@
 // /healthz, /readyz and /metrics on the Node edge: who may read them, and what they say when all is well.
 import { afterEach, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agent/agent.ts'
-import { loadConfig } from '../../../src/config.ts'
+import { loadConfig, type ParleyConfig } from '../../../src/config.ts'
 import { type RunningGateway, startNode } from '../../../src/node.ts'
 import { loopbackArrival } from '../../doubles/loopback/fixtures.ts'
 import { readPrometheusText } from '../../doubles/prometheus-text.ts'
@@ -21,12 +21,16 @@ const operator = { authorization: `Bearer ${token}` }
 describeOnPostgres('health', (adminUrl) => {
   let gateway: RunningGateway | undefined
   let cleanUp: (() => Promise<void>)[] = []
-  const start = async (env: Record<string, string> = {}) => {
+  const start = async (env: Record<string, string> = {}, more: ParleyConfig = {}) => {
     const clone = await takeDatabase(adminUrl)
     const vendor = await startVendorStub()
     const config = loadConfig(
       { PARLEY_PORT: '0', DATABASE_URL: clone.url, PARLEY_ADMIN_TOKEN: token, ...env },
-      { agents: [defineAgent({ slug: 'demo', run: () => 'ok' })], connections: loopbackConnections(vendor.origin) },
+      {
+        agents: [defineAgent({ slug: 'demo', run: () => 'ok' })],
+        connections: loopbackConnections(vendor.origin),
+        ...more,
+      },
       loopbackChannels,
     )
     gateway = await startNode({ config, migrationsFolder, log: quiet })
@@ -86,6 +90,19 @@ describeOnPostgres('health', (adminUrl) => {
     expect(await count('parley_claims_total', { loop: 'turns', found: 'yes' })).toBe(1)
     expect(await count('parley_last_inbound_age_seconds', { connection })).toBeGreaterThanOrEqual(0)
     expect(await count('parley_messages', { connection: 'loopback-none/loopback-none', state: 'answered' })).toBe(0)
+  })
+
+  test.each([
+    [{ lowBytes: Number.MAX_SAFE_INTEGER, fullBytes: 0 }, 'disk_low'],
+    [{ lowBytes: Number.MAX_SAFE_INTEGER, fullBytes: Number.MAX_SAFE_INTEGER }, 'disk_full'],
+  ])('readiness is degraded, and stays in rotation, with a floor of %j above what is free', async (disk, code) => {
+    await start({}, { disk })
+    const { status, text } = await get('/readyz', { ...elsewhere, ...operator })
+    expect(JSON.parse((await get('/readyz', elsewhere)).text)).toEqual({ status: 'degraded' })
+    expect([status, JSON.parse(text)]).toMatchObject([
+      200,
+      { status: 'degraded', problems: [{ code, remedy: expect.stringContaining('free some') }] },
+    ])
   })
 
   test('readiness shows the world a colour, and the operator why', async () => {

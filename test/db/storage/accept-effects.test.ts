@@ -161,6 +161,7 @@ describeOnDatabase('an arrival', (database) => {
     await database().query(aDayLater, [])
     await createSweepStore(database(), 'default').sweep({
       contentDays: 90,
+      refusedHours: 24,
       receiptDays: 120,
       auditDays: 400,
       batch: 10,

@@ -14,7 +14,7 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const ada = 'loopback:ada'
 const bob = 'loopback:bob'
-const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 10 }
+const policy = { contentDays: 90, refusedHours: 24, receiptDays: 120, auditDays: 400, batch: 10 }
 const older = statement(
   'test_older',
   `with s as (update sessions set last_activity_at = now() - interval '91 days')

@@ -8,7 +8,7 @@ import { createSweepStore } from '../../../src/storage/sweep-store.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
 const sql = (text: string) => statement('test_sql', text)
-const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 10 }
+const policy = { contentDays: 90, refusedHours: 24, receiptDays: 120, auditDays: 400, batch: 10 }
 const made: AuditLine = { action: 'token.create', outcome: 'done', actor: 'operator:first token', objectId: 't1' }
 const admitted: AuditLine = {
   action: 'message.admit',

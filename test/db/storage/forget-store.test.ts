@@ -186,7 +186,7 @@ describeOnDatabase('forgetting', (database) => {
     await talk(database(), { subject: ada, conversation: 'c1', text: 'hello' })
     await talk(database(), { subject: bob, conversation: 'c2', text: 'hello' })
     await forget(ada)
-    const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 10 }
+    const policy = { contentDays: 90, refusedHours: 24, receiptDays: 120, auditDays: 400, batch: 10 }
     await createSweepStore(database(), 'default').sweep(policy)
     expect(await count()).toBe(2)
     await database().query(anHourLater, [])

@@ -46,6 +46,7 @@ describeOnDatabase('notes', (database) => {
     ])
     await createSweepStore(database(), 'default').sweep({
       contentDays: 90,
+      refusedHours: 24,
       receiptDays: 120,
       auditDays: 400,
       batch: 10,

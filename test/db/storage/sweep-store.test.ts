@@ -9,7 +9,7 @@ import { vitalMetrics } from '../../../src/vitals/vital-metrics.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const policy = { contentDays: 90, receiptDays: 120, auditDays: 400, batch: 10 }
+const policy = { contentDays: 90, refusedHours: 24, receiptDays: 120, auditDays: 400, batch: 10 }
 const age = (days: number) =>
   statement('test_age', `update inbox set state = 'answered', ended_at = now() - interval '${days} days'`)
 const kept = statement('test_kept', 'select message is null as forgotten, raw is null as bare from inbox')

@@ -85,7 +85,7 @@ describeOnDatabase('two tenants in one database', (database) => {
   })
 
   test('a tenant sweeps by its own configuration, and counts its own', async () => {
-    const policy = { contentDays: 0, receiptDays: 0, auditDays: 0, batch: 100 }
+    const policy = { contentDays: 0, refusedHours: 0, receiptDays: 0, auditDays: 0, batch: 100 }
     await accept('acme', { state: 'ignored' })
     await accept('globex', { state: 'ignored' })
     await database().query(statement('test_age', "update inbox set ended_at = now() - interval '1 hour'"), [])

@@ -11,7 +11,7 @@ import type { VitalSign } from '../../../src/vitals/vitals-store.ts'
 import { aDraft } from '../../doubles/drafts.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 
-const keep = { contentDays: 9_999, receiptDays: 9_999, auditDays: 9_999, batch: 10 }
+const keep = { contentDays: 9_999, refusedHours: 99_999, receiptDays: 9_999, auditDays: 9_999, batch: 10 }
 const run = (database: Database, text: string) => database.query(statement('test_change', text), [])
 
 /** The books as the signs have them, in the words of the view. */
@@ -167,6 +167,7 @@ describeOnDatabase('vital signs', (database) => {
       'outbox_settled',
       'pairings_group_slot',
       'send_lanes_due',
+      'strangers_tenant_connection_day_kind_pk',
       'tallies_kind_tenant_connection_state_reason_pk',
       'timers_due',
       'turns_ended',

@@ -315,7 +315,8 @@ function keyOf({ agent, semanticId, version, isSenderChosenId, subject, message 
 function withoutRaw({ once: _once, ...arrived }: ArrivalsRead[number]): unknown {
   const copy = structuredClone(arrived)
   if (copy.kind === 'ignored') return { ...copy, raw: undefined }
-  return { ...copy, message: { ...copy.message, raw: undefined } }
+  // What is to be kept of it is its raw bytes again.
+  return { ...copy, message: { ...copy.message, raw: undefined }, toKeep: undefined }
 }
 
 function replacedAt(payload: unknown, position: number, value: unknown): unknown {

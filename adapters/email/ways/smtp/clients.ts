@@ -1,4 +1,5 @@
 // Who is connected, how often each address comes, and how much it sends: what guards this one process, so it is kept in its memory.
+import type { Room } from './collect.ts'
 import type { SmtpLimits } from './settings.ts'
 
 export type Clients = {
@@ -9,13 +10,21 @@ export type Clients = {
   readonly maySend: (address: string) => boolean
   /** How many recipients of this session were refused, with this one. */
   readonly refused: (session: string) => number
+  /** Room for a mail of this session: a share of `room` for each address. */
+  readonly roomFor: (session: string, room: Room) => Room
+  /** The largest mail that is taken from this address now. */
+  readonly maxBytes: (address: string, usual: number) => number
+  /** A mail of this address was received whole, and nothing proved who sent it. */
+  readonly unproven: (address: string, bytes: number) => void
 }
 
 type Session = { readonly network: string; refused: number }
 
 type Count = { at: number; mails: number }
+type Received = { at: number; bytes: number }
 
 const minuteMs = 60_000
+const hourMs = 3_600_000
 /** More addresses than this within a minute start a new count: an attacker with that many is not stopped by counting. */
 const maxAddresses = 10_000
 
@@ -23,6 +32,8 @@ export function createClients(limits: SmtpLimits, now: () => number): Clients {
   const sessions = new Map<string, Session>()
   const open = new Map<string, number>()
   const sent = new Map<string, Count>()
+  const held = new Map<string, number>()
+  const unproven = new Map<string, Received>()
   return {
     enter(session, address) {
       const network = networkOf(address)
@@ -57,6 +68,39 @@ export function createClients(limits: SmtpLimits, now: () => number): Clients {
       if (known === undefined) return 0
       known.refused += 1
       return known.refused
+    },
+    roomFor(session, room) {
+      const network = sessions.get(session)?.network ?? session
+      const change = (bytes: number): void => {
+        const now = (held.get(network) ?? 0) + bytes
+        if (now > 0) held.set(network, now)
+        else held.delete(network)
+      }
+      return {
+        take(bytes) {
+          if ((held.get(network) ?? 0) + bytes > limits.heldBytesPerAddress || !room.take(bytes)) return false
+          change(bytes)
+          return true
+        },
+        give(bytes) {
+          room.give(bytes)
+          change(-bytes)
+        },
+      }
+    },
+    maxBytes(address, usual) {
+      const known = unproven.get(networkOf(address))
+      const isOver = known !== undefined && now() - known.at < hourMs && known.bytes > limits.unprovenBytesPerHour
+      return isOver ? Math.min(usual, limits.smallBytes) : usual
+    },
+    unproven(address, bytes) {
+      const network = networkOf(address)
+      const known = unproven.get(network)
+      if (known !== undefined && now() - known.at < hourMs) known.bytes += bytes
+      else {
+        if (unproven.size >= maxAddresses) unproven.clear()
+        unproven.set(network, { at: now(), bytes })
+      }
     },
   }
 }

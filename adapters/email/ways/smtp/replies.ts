@@ -15,6 +15,16 @@ export const replies = {
   tooLarge: { code: 552, text: '5.3.4 the mail is larger than we take' },
   tooFine: { code: 554, text: '5.6.0 too many lines of the mail begin with a dot' },
   noRoom: { code: 451, text: '4.3.1 too much mail at once; try again later' },
+  /** RFC 5321 4.2.3: insufficient system storage. For whom: RFC 3463 keeps 4.3.1 for the system, 4.2.2 for one mailbox. */
+  spent: {
+    code: 452,
+    text: '4.2.2 enough mail today from senders who are not known here; try again tomorrow, or ask to be let in',
+  },
+  full: { code: 452, text: '4.3.1 no room for mail now; try again later' },
+  tooMuch: {
+    code: 452,
+    text: '4.7.1 too much mail from your address that nothing proves; small mails are still taken',
+  },
   later: { code: 451, text: '4.3.0 not stored yet; try again later' },
   unreadable: { code: 550, text: '5.6.0 the mail cannot be read' },
   spoofed: { code: 550, text: '5.7.26 the domain of the author says that this mail is not from it' },
@@ -45,8 +55,10 @@ export function answerReply(answer: ListenAnswer): Reply | undefined {
   switch (answer.kind) {
     case 'stored':
       return undefined
+    case 'spent':
+      return answer.reason === 'disk_low' ? replies.full : replies.spent
     case 'later':
-      return replies.later
+      return answer.reason === 'storage_full' ? replies.full : replies.later
     case 'unreadable':
       return replies.unreadable
     case 'rejected':

@@ -24,6 +24,11 @@ export type SmtpLimits = {
   readonly refusedRecipients: number
   /** Of all mails that are being received together. */
   readonly heldBytes: number
+  /** The same of one address; per network of an IPv6 address. */
+  readonly heldBytesPerAddress: number
+  /** What one address may send within an hour that nothing proves; then only mails of `smallBytes` are taken from it. */
+  readonly unprovenBytesPerHour: number
+  readonly smallBytes: number
   /** Silence of a client whose turn it is. */
   readonly idleMs: number
   /** From DATA to its end, however steadily it drips. */
@@ -42,6 +47,9 @@ export const smtpLimits: SmtpLimits = {
   mailsPerMinute: 120,
   refusedRecipients: 20,
   heldBytes: 256 * 1024 * 1024,
+  heldBytesPerAddress: 64 * 1024 * 1024,
+  unprovenBytesPerHour: 256 * 1024 * 1024,
+  smallBytes: 256 * 1024,
   idleMs: 60_000,
   dataMs: 300_000,
   answerMs: 60_000,

@@ -3,7 +3,7 @@ import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server'
 import type { ListenAnswer, ListenDoor } from '../../../../src/contract/index.ts'
 import type { ReceivedMail } from '../../wire/mail.ts'
 import type { Clients } from './clients.ts'
-import { type BodyStream, type Collected, collect, type Room } from './collect.ts'
+import { type BodyStream, collect, type Room } from './collect.ts'
 import type { Lines } from './lines.ts'
 import { answerReply, failure, type Reply, recipientReply, replies } from './replies.ts'
 import type { SmtpDeps, SmtpLimits } from './settings.ts'
@@ -23,8 +23,11 @@ const ascii = /^[\x21-\x7e]*$/
 export function createTransactions(deps: TransactionDeps): Transactions {
   const { clients, lines, limits } = deps
   return {
-    onMailFrom({ address }, session, callback) {
+    onMailFrom({ address, args }, session, callback) {
       if (!ascii.test(address)) return callback(failure(replies.notAscii))
+      const { SIZE: declared = 0 } = { ...(args as { readonly SIZE?: string | number } | false | undefined) }
+      if (Number(declared) > clients.maxBytes(session.remoteAddress, Number.POSITIVE_INFINITY))
+        return callback(failure(replies.tooMuch))
       callback(clients.maySend(session.remoteAddress) ? null : failure(replies.tooFast))
     },
     onRcptTo({ address }, session, callback) {
@@ -38,12 +41,19 @@ export function createTransactions(deps: TransactionDeps): Transactions {
       lines.busy.add(session.id)
       const hangUp = (): void => lines.hangUp(session.id, replies.tooLong)
       const late = setTimeout(hangUp, limits.dataMs)
-      const onHopeless = (why: keyof typeof incomplete): void => lines.hangUp(session.id, incomplete[why])
+      const maxBytes = clients.maxBytes(session.remoteAddress, deps.maxBytes)
+      const isCut = maxBytes < deps.maxBytes
+      const refusalOf = (why: keyof typeof incomplete): Reply =>
+        why === 'too_large' && isCut ? replies.tooMuch : incomplete[why]
+      const onHopeless = (why: keyof typeof incomplete): void => lines.hangUp(session.id, refusalOf(why))
       // Node's own stream; the portable program does not know its type.
       const body = stream as unknown as BodyStream
-      void collect(body, { maxBytes: deps.maxBytes, room: deps.room, onHopeless })
+      const room = clients.roomFor(session.id, deps.room)
+      void collect(body, { maxBytes, room, onHopeless })
         .finally(() => clearTimeout(late))
-        .then((collected) => replyTo(deps, session, collected))
+        .then((collected) =>
+          collected.kind === 'whole' ? replyTo({ ...deps, room }, session, collected.raw) : refusalOf(collected.kind),
+        )
         .then((reply) => {
           if (reply === undefined) callback(null, '2.6.0 stored')
           else callback(failure(reply))
@@ -76,15 +86,10 @@ const incomplete = {
 } as const
 
 /** Undefined: it is stored. Nothing here throws: a client that waits is always answered. */
-async function replyTo(
-  deps: TransactionDeps,
-  session: SMTPServerSession,
-  collected: Collected,
-): Promise<Reply | undefined> {
-  if (collected.kind !== 'whole') return incomplete[collected.kind]
-  const { raw } = collected
+async function replyTo(deps: TransactionDeps, session: SMTPServerSession, raw: Uint8Array): Promise<Reply | undefined> {
   try {
     const answer = await inTime(deps.door.receive(deps.own.add(mailOf(deps, session, raw))), deps.limits.answerMs)
+    if (answer.isUnproven === true) deps.clients.unproven(session.remoteAddress, raw.byteLength)
     return answerReply(answer)
   } catch {
     return replies.later

@@ -148,7 +148,7 @@ describe('what it says', () => {
 
   test('holds files by their place in the mail as it was kept', async () => {
     const file = { index: 2, name: 'a.pdf', mime: 'application/pdf', size: 9, disposition: 'attachment' } as const
-    const arrived = await message({ body: { files: [file] }, original: 'o-1' })
+    const arrived = await message({ body: { files: [file] }, original: 'o-1', originalId: 'd-1' })
     expect(arrived.message.parts.at(-1)).toEqual({
       kind: 'file',
       bytes_ref: { kind: 'channel', ref: { original: 'o-1', index: 2, mime: 'application/pdf', name: 'a.pdf' } },
@@ -157,6 +157,7 @@ describe('what it says', () => {
       size: 9,
     })
     expect(arrived.originals).toEqual(['o-1'])
+    expect(arrived.toKeep).toMatchObject({ ref: 'o-1', id: 'd-1', mime: 'message/rfc822' })
   })
 
   test('tells the agent what it was not shown', async () => {

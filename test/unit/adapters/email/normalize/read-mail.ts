@@ -19,6 +19,7 @@ export type Given = {
   readonly recipients?: readonly ReadRecipient[]
   readonly hop?: number
   readonly original?: string
+  readonly originalId?: string
 }
 
 export async function recipient(
@@ -41,6 +42,7 @@ export async function readMail({
   recipients,
   hop,
   original,
+  originalId,
 }: Given = {}): Promise<ReadMail> {
   const bytes = new TextEncoder().encode(raw ?? 'From: alice@sender.example\r\n\r\nHello')
   return {
@@ -69,5 +71,6 @@ export async function readMail({
     id: 'one@sender.example',
     hop,
     ...(original === undefined ? {} : { original }),
+    ...(originalId === undefined ? {} : { originalId }),
   }
 }

@@ -42,7 +42,7 @@ async function verify(tries: Partial<ReceivedMail>, deps: Partial<VerifyDeps>) {
         ...{ signedHeaders: [], reasons: [] },
       }),
       readBody,
-      keepOriginal: async () => undefined,
+      nameOriginal: async () => undefined,
       addresses: () => ({ domains: ['agents.example'], agents: ['helper'], aliases: {} }),
       tokens: { mint: async () => '', read: async () => undefined },
       sentUnder: async () => undefined,

@@ -1,0 +1,184 @@
+// Before anything of an arrival is kept: who of its senders is admitted as the rules stand now, and how much of the others is kept.
+// A turn decides again by what holds then; here it is only decided what may be stored.
+import {
+  type Arrived,
+  type ArrivedMessage,
+  type ArrivedNothing,
+  type KnownPart,
+  nothingStored,
+  type Part,
+} from '../../contract/index.ts'
+import type { AccessDecision, AccessScene } from '../../identity/access/access-policy.ts'
+import { changesAnything } from '../../inbound/effects.ts'
+import { isHeavy, leaveOut, leaveOutRaw } from '../../inbound/leave-out.ts'
+import type { StrangerCharge, StrangerKind } from '../../inbound/strangers.ts'
+import { isWatched } from '../admissions.ts'
+import type { GatewayConnection, GatewayDeps } from '../deps.ts'
+import { withForwarded } from '../forwarded.ts'
+import { routeArrival } from '../route-arrival.ts'
+
+/** `refusal`: nothing proves who sent it, so no turn is needed to refuse it. */
+export type JudgedMessage = ArrivedMessage & { readonly refusal?: string }
+
+export type Judged =
+  | {
+      readonly kind: 'judged'
+      readonly arrivals: readonly (JudgedMessage | ArrivedNothing)[]
+      readonly isUnproven: boolean
+    }
+  | Spent
+
+/** The day's share of people who are not admitted is used up, or there is too little room on the disk for them. */
+export type Spent = {
+  readonly kind: 'spent'
+  readonly reason: 'strangers_spent' | 'disk_low'
+  readonly isUnproven: boolean
+  readonly retryAfterSeconds: number
+}
+
+/** How soon somebody looks again whether there is room on the disk. */
+const roomSeconds = 600
+
+/** What is light, on a connection where a platform vouches for people, is stored as it is: a turn decides about it. */
+export function needsJudging(at: GatewayConnection, arrivals: readonly Arrived[], bytes: number): boolean {
+  return isOpen(at) || arrivals.some((each) => each.kind === 'message' && isHeavy(each, bytes))
+}
+
+export async function judgeSenders(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  arrivals: readonly Arrived[],
+  bytes: number,
+): Promise<Judged> {
+  const judged: Standing[] = []
+  for (const arrived of arrivals)
+    judged.push(arrived.kind === 'message' ? await judgeMessage(deps, at, arrived, bytes) : judgeNothing(at, arrived))
+  const kind = strangersOnly(judged)
+  const small = judged.map(({ arrived }) => arrived)
+  const storedBytes = kind === undefined ? 0 : JSON.stringify(small).length
+  const messages = judged.filter(({ stranger }) => stranger !== undefined).length
+  const spent = kind === undefined ? undefined : await chargeStrangers(deps, at, { kind, messages, bytes, storedBytes })
+  if (spent !== undefined) return spent
+  for (const { arrived, stranger } of judged)
+    if (stranger === undefined && arrived.kind === 'message' && arrived.toKeep !== undefined) {
+      const { bytes: original, id, mime } = arrived.toKeep
+      await at.originals?.keep(original, { id, mime })
+    }
+  return { kind: 'judged', arrivals: small, isUnproven: kind === 'unproven' }
+}
+
+/** Undefined: it is within the day's share, or nobody counts there. */
+export async function chargeStrangers(
+  deps: Pick<GatewayDeps, 'strangers' | 'room' | 'log'>,
+  at: GatewayConnection,
+  { bytes, ...share }: Pick<StrangerCharge, 'kind' | 'messages' | 'storedBytes'> & { readonly bytes: number },
+): Promise<Spent | undefined> {
+  if (!isOpen(at)) return undefined
+  const { kind } = share
+  const isUnproven = kind === 'unproven'
+  if ((await deps.room?.()) !== undefined)
+    return { kind: 'spent', reason: 'disk_low', isUnproven, retryAfterSeconds: roomSeconds }
+  const charge = { connection: at.key, receivedBytes: bytes, ...share }
+  const charged = await deps.strangers.charge(charge, at.strangers)
+  if (charged.kind === 'within') return undefined
+  if (charged.isFirst) deps.log.warn('strangers_spent', { connection: at.key, reason: kind })
+  return { kind: 'spent', reason: 'strangers_spent', isUnproven, retryAfterSeconds: charged.secondsLeft }
+}
+
+export function isOpen({ adapter }: Pick<GatewayConnection, 'adapter'>): boolean {
+  return adapter.capabilities.isOpenToAnyone === true
+}
+
+/** How much the parts of a message weigh, where nobody saw the request that brought them. */
+export function weightOf(messages: readonly ArrivedMessage[]): number {
+  return messages.reduce(
+    (sum, { message }) => sum + message.parts.reduce((each, part) => each + partWeight(part), 0),
+    0,
+  )
+}
+
+function partWeight(part: Part): number {
+  // Whatever kind it is: only the fields that can be long are measured.
+  const {
+    content,
+    bytes_ref: ref,
+    args,
+  } = part as Partial<Extract<KnownPart, { kind: 'file' }>> & {
+    readonly content?: unknown
+    readonly args?: unknown
+  }
+  const inline = ref?.kind === 'inline' ? ref.data_base64.length : 0
+  return 64 + inline + (typeof content === 'string' ? content.length : 0) + (JSON.stringify(args)?.length ?? 0)
+}
+
+/** `stranger`: who is not admitted, and is kept small; undefined: admitted, or not asked. */
+type Standing = {
+  readonly arrived: JudgedMessage | ArrivedNothing
+  readonly stranger?: StrangerKind | undefined
+  /** It counts for nobody's share. */
+  readonly isExempt?: boolean
+}
+
+async function judgeMessage(
+  deps: GatewayDeps,
+  at: GatewayConnection,
+  given: ArrivedMessage,
+  bytes: number,
+): Promise<Standing> {
+  const arrived = given.forwarded === undefined ? given : await withForwarded(deps, given)
+  const { sender } = arrived.message
+  const scene = sceneOf(deps, at, arrived)
+  const first = await deps.access.decide(sender, scene)
+  const kind = strangerKind(first)
+  if (kind === 'unproven') return unproven(at, arrived, first)
+  const isAsked = isHeavy(arrived, bytes) || arrived.toKeep !== undefined || (kind !== undefined && isOpen(at))
+  if (!isAsked) return { arrived }
+  const stored = await deps.readAccess(sender, at.key)
+  const decided = strangerKind(await deps.access.decide(sender, { ...scene, stored }))
+  return decided === undefined ? { arrived } : { arrived: leaveOut(arrived), stranger: decided }
+}
+
+/** A request that waits hears of its end from a turn; what nobody waits for ends at once. */
+function unproven(at: GatewayConnection, arrived: ArrivedMessage, decision: AccessDecision): Standing {
+  const small = leaveOut(arrived)
+  if (!isOpen(at) || isWatched(at) || decision.kind !== 'refused') return { arrived: small, stranger: 'unproven' }
+  const dropped = arrived.message.sender.dropped_evidence?.[0]
+  const refusal = decision.reason === 'no_evidence' ? (dropped ?? decision.reason) : decision.reason
+  return { arrived: { ...small, refusal }, stranger: 'unproven' }
+}
+
+/** Noise leaves no row. What changes our records and says whom it is from is the channel's own to judge. */
+function judgeNothing(at: GatewayConnection, given: ArrivedNothing): Standing {
+  if (!isOpen(at)) return { arrived: given }
+  const arrived = leaveOutRaw(given)
+  const isChange = given.bounce !== undefined || changesAnything(given)
+  if (given.isNoise && !isChange) return { arrived, isExempt: true }
+  if (!isChange) return { arrived, stranger: given.subject === undefined ? 'unproven' : 'unknown' }
+  return given.subject === undefined ? { arrived, stranger: 'report' } : { arrived, isExempt: true }
+}
+
+/** Undefined: somebody is admitted, or nobody is counted. */
+function strangersOnly(judged: readonly Standing[]): StrangerKind | undefined {
+  const counted = judged.filter(({ isExempt }) => isExempt !== true).map(({ stranger }) => stranger)
+  if (counted.includes(undefined)) return undefined
+  return (['unknown', 'unproven', 'report'] as const).find((kind) => counted.includes(kind))
+}
+
+function strangerKind(decision: AccessDecision): StrangerKind | undefined {
+  if (decision.kind === 'admitted') return undefined
+  return decision.evidence === undefined ? 'unproven' : 'unknown'
+}
+
+/** Of several agents the one it seems to be for: the statement that stores it may find another in its thread. */
+function sceneOf(deps: GatewayDeps, at: GatewayConnection, arrived: ArrivedMessage): AccessScene {
+  const agent = routeArrival(deps, at, arrived)?.agent ?? arrived.agent
+  return {
+    connection: at.key,
+    agent,
+    rule: at.access,
+    own: deps.agents.get(agent)?.access,
+    recipient: arrived.message.recipient,
+    receivedAt: arrived.message.received_at,
+    stored: nothingStored,
+  }
+}

@@ -1,0 +1,27 @@
+// What people who are not admitted may send in a day to one connection, where anybody can send: counted by all replicas together.
+import type { DayShare } from '../contract/index.ts'
+
+/**
+ * `unproven`: nothing proves who sent it. `unknown`: proven, and not admitted, or asking for nothing. `report`: about something that
+ * we sent, known by a token of ours. Counted apart: whoever floods a connection with forgeries keeps no newcomer from asking to be
+ * let in, and no report from being heard.
+ */
+export type StrangerKind = 'unproven' | 'unknown' | 'report'
+
+export type StrangerCharge = {
+  readonly connection: string
+  readonly kind: StrangerKind
+  readonly messages: number
+  readonly receivedBytes: number
+  readonly storedBytes: number
+}
+
+/** `isFirst`: nobody was refused for it before on this day. */
+export type Charged =
+  | { readonly kind: 'within' }
+  | { readonly kind: 'spent'; readonly isFirst: boolean; readonly secondsLeft: number }
+
+export interface StrangerStore {
+  /** Counts what came in one arrival, if the day's share allows it. */
+  charge(charge: StrangerCharge, share: DayShare): Promise<Charged>
+}

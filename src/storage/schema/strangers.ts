@@ -1,0 +1,24 @@
+// What people who are not admitted sent in a day to a connection that anybody can send to.
+import { bigint, date, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { connection, tenant } from './columns.ts'
+
+const count = (name: string) => bigint(name, { mode: 'number' }).notNull().default(0)
+
+export const strangers = pgTable(
+  'strangers',
+  {
+    tenant: tenant(),
+    connection: connection(),
+    /** In UTC. */
+    day: date('day').notNull(),
+    /** `unproven` or `unknown`. */
+    kind: text('kind').notNull(),
+    messages: count('messages'),
+    /** Bytes as they came, and as they are kept. */
+    received: count('received'),
+    stored: count('stored'),
+    /** Messages beyond the day's share: answered, and not kept. */
+    refused: count('refused'),
+  },
+  (t) => [primaryKey({ columns: [t.tenant, t.connection, t.day, t.kind] })],
+)
