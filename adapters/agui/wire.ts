@@ -54,7 +54,7 @@ const clientToolSchema = z.looseObject({ name: z.string().min(1), description: z
 const runId = callerId(256)
 
 /** As much of a request as is needed to name the thread of a guest. */
-export const threadIdSchema = z.looseObject({ threadId: z.string().trim().min(1).max(512) })
+export const threadIdSchema = z.looseObject({ threadId: callerId() })
 
 /** As much of a request as is needed to name it. */
 export const runIdSchema = z.looseObject({ runId })
