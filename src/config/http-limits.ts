@@ -6,7 +6,7 @@ export type HttpLimits = {
   readonly bodyBytes: number
   /** Connections that are open at once, streams included. */
   readonly maxConnections: number
-  /** Connections that have not said a whole request head yet. One more closes the oldest of them. */
+  /** Connections that have not said a whole request head yet. What is more and older than a second is closed. */
   readonly maxHalfOpen: number
   /** How much of the bytes and connections one public address (IPv6: one /64) may have; 1: everything. */
   readonly addressShare: number

@@ -15,17 +15,23 @@ export type ConnectionBounds = {
   /** A request on it is over. */
   readonly finish: (socket: Socket) => void
   readonly isBusy: (socket: Socket) => boolean
+  /** Closes what has been half open for a while and is too much of it. Called about twice a second. */
+  readonly sweep: () => void
   readonly use: () => ConnectionUse
 }
 
 /** Requests on one connection that are not answered yet. Nearly all clients wait for each answer. */
 const maxPipelined = 16
 
-type Known = { readonly address: string | undefined; requests: number }
+/** So long a connection has to say something before it makes room: a busy process takes a while to hear what was said. */
+const minAgeMs = 1_000
+
+type Known = { readonly address: string | undefined; readonly openedAt: number; requests: number }
 
 export function createConnectionBounds(
   limits: Pick<HttpLimits, 'maxConnections' | 'maxHalfOpen' | 'addressShare'>,
   onRefused: (reason: ConnectionRefusal) => void,
+  now: () => number,
 ): ConnectionBounds {
   const known = new Map<Socket, Known>()
   const byAddress = new Map<string, number>()
@@ -50,9 +56,9 @@ export function createConnectionBounds(
     forget(socket)
     socket.destroy()
   }
-  const closeOldest = (from: Set<Socket>, reason: ConnectionRefusal): boolean => {
+  const closeOldest = (from: Set<Socket>, reason: ConnectionRefusal, ageMs = minAgeMs): boolean => {
     const [oldest] = from
-    if (oldest === undefined) return false
+    if (oldest === undefined || now() - (known.get(oldest)?.openedAt ?? 0) < ageMs) return false
     close(oldest, reason)
     return true
   }
@@ -64,13 +70,14 @@ export function createConnectionBounds(
         return
       }
       const isFull = known.size >= limits.maxConnections
-      const hasRoom = !isFull || closeOldest(halfOpen, 'connections_full') || closeOldest(idle, 'connections_full')
+      const hasRoom =
+        !isFull || closeOldest(halfOpen, 'connections_full', 0) || closeOldest(idle, 'connections_full', 0)
       if (!hasRoom) {
         close(socket, 'connections_full')
         return
       }
       if (halfOpen.size >= limits.maxHalfOpen) closeOldest(halfOpen, 'half_open')
-      known.set(socket, { address, requests: 0 })
+      known.set(socket, { address, openedAt: now(), requests: 0 })
       halfOpen.add(socket)
       if (address !== undefined) byAddress.set(address, (byAddress.get(address) ?? 0) + 1)
       socket.once('close', () => forget(socket))
@@ -92,6 +99,11 @@ export function createConnectionBounds(
       if (entry.requests === 0) idle.add(socket)
     },
     isBusy: (socket) => (known.get(socket)?.requests ?? 0) > 0,
+    sweep() {
+      while (halfOpen.size > limits.maxHalfOpen && closeOldest(halfOpen, 'half_open')) {
+        // Until there are few enough, or only young ones.
+      }
+    },
     use: () => ({ open: known.size, halfOpen: halfOpen.size, idle: idle.size }),
   }
 }

@@ -24,7 +24,7 @@ const logEveryMs = 60_000
 export function createEdgeServer(listener: RequestListener, limits: HttpLimits, deps: EdgeDeps): EdgeServer {
   const refusals = countRefusals(deps)
   const budget = createBodyBudget(limits, deps.monotonicMs)
-  const bounds = createConnectionBounds(limits, refusals.add)
+  const bounds = createConnectionBounds(limits, refusals.add, deps.monotonicMs)
   const answering = new WeakMap<Socket, ServerResponse>()
 
   const refuse = (incoming: TrackedMessage, outgoing: ServerResponse, reason: RequestRefusal): void => {
@@ -102,6 +102,7 @@ export function createEdgeServer(listener: RequestListener, limits: HttpLimits, 
   })
   const sweeping = setInterval(() => {
     budget.sweep()
+    bounds.sweep()
     refusals.tell()
   }, sweepMs).unref()
   server.once('close', () => clearInterval(sweeping))

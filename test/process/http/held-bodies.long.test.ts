@@ -51,7 +51,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** All but the last byte, with headers that could be right. Resolves when it is let go, with what it was told. */
 function hold(signal: AbortSignal): Promise<string> {
-  const { hostname, port } = new URL(parley.url)
+  const { hostname, port } = new URL(parley.tcp)
   const socket: Socket = connect(Number(port), hostname)
   let told = ''
   socket.on('data', (data) => {
@@ -85,7 +85,7 @@ async function askHonestly(): Promise<{ readonly status: number; readonly ms: nu
     'x-slack-request-timestamp': time,
     'x-slack-signature': `v0=${signature}`,
   }
-  const { status } = await fetch(`${parley.url}/hooks/slack/default`, { method: 'POST', headers, body })
+  const { status } = await fetch(`${parley.tcp}/hooks/slack/default`, { method: 'POST', headers, body })
   return { status, ms: performance.now() - from }
 }
 
@@ -126,7 +126,7 @@ test.skipIf(process.platform !== 'linux')(
     expect(worst).toBeLessThan(2_000)
     const statuses = new Set(told.map((each) => each.slice(9, 12)))
     expect([...statuses].every((status) => ['503', '408', ''].includes(status))).toBe(true)
-    const metrics = await fetch(`${parley.url}/metrics`, { headers: { authorization: `Bearer ${adminToken}` } })
+    const metrics = await fetch(`${parley.tcp}/metrics`, { headers: { authorization: `Bearer ${adminToken}` } })
     expect(await metrics.text()).toMatch(/parley_http_refused_total\{reason="bodies_full"\} \d+/)
   },
 )
