@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createNodeMeter } from '../../src/node/meter.ts'
+import { edgeMetrics } from '../../src/vitals/edge-use.ts'
 import { expose } from '../../src/vitals/exposition.ts'
 import { jobMetrics } from '../../src/vitals/job-use.ts'
 import { slotMetrics } from '../../src/vitals/slot-use.ts'
@@ -54,7 +55,14 @@ test('every metric of the process is described with its type', async () => {
   const jobs = expose(
     jobMetrics({ running: 1, waiting: 1, waitedMs: 1, ended: [{ job: 'a', outcome: 'done', count: 1 }] }),
   )
-  const families = readPrometheusText((await createNodeMeter().read()) + slots + jobs)
+  const edge = expose(
+    edgeMetrics({
+      bodies: { bytes: 1, bodies: 1, limitBytes: 1 },
+      connections: { open: 1, halfOpen: 0, idle: 0 },
+      refused: new Map([['bodies_full', 1]]),
+    }),
+  )
+  const families = readPrometheusText((await createNodeMeter().read()) + slots + jobs + edge)
   const exposed = [...families.values()].flatMap(({ name, type }) =>
     name.startsWith('parley_') ? [`${name} ${type}`] : [],
   )
