@@ -25,7 +25,7 @@ import { readHop } from './manners/hop.ts'
 import { normalizeMail } from './normalize/mail.ts'
 import { maxRawBytes } from './normalize/raw.ts'
 import { type Addresses, recipientOf } from './normalize/recipients.ts'
-import { offloadFindPart, offloadLibrary, offloadReadBody } from './offload/offload.ts'
+import { isCheckedHere, offloadFindPart, offloadLibrary, offloadReadBody } from './offload/offload.ts'
 import { readBody } from './parse/read-body.ts'
 import { proveMail } from './prove/prove-mail.ts'
 import { selfTest } from './prove/self-test.ts'
@@ -117,10 +117,13 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
     async proveMail(mail: ReceivedMail, head: MailHead) {
       await tested()
       const proving = { resolver, settings: proofSettings(settings) }
-      return proveMail(mail, head, library === undefined ? proving : { ...proving, library })
+      const isHere = library === undefined || isCheckedHere(mail.raw)
+      return proveMail(mail, head, isHere ? proving : { ...proving, library })
     },
     readBody: async (raw: Uint8Array, head: MailHead, uncounted: readonly string[]) =>
-      offload === undefined ? readBody(raw, head, uncounted) : offloadReadBody(offload, raw, head, uncounted),
+      offload === undefined || isCheckedHere(raw)
+        ? readBody(raw, head, uncounted)
+        : offloadReadBody(offload, raw, head, uncounted),
     nameOriginal: async (digest: string) => originals?.nameOf(digest),
     addresses,
     tokens,
