@@ -23,6 +23,9 @@ export function judgeStrangers(measured: readonly Measured[], scale: 'ci' | 'ful
     for (const each of grown.filter(({ ratio }, at) => at === 0 || ratio > maxRatio))
       add(each.shape, 'CPU of twice the bytes', each.ratio, maxRatio)
   }
+  // Of what a limit turns away nothing is learnt.
+  const limited = measured.filter(({ answers }) => /\b(?:421|429|450|452)\b/.test(answers))
+  add(limited[0]?.shape ?? 'all shapes', 'shapes that a limit turned away', limited.length, 0)
   const slow = measured.toSorted((one, other) => other.healthMs - one.healthMs)
   for (const each of slow.filter(({ healthMs }, at) => at === 0 || healthMs > maxHealthMs))
     add(each.shape, 'slowest /healthz in ms', each.healthMs, maxHealthMs)
