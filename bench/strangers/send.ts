@@ -8,7 +8,7 @@ const pieceBytes = 64 * 1024
 
 /** The three digits of the last reply, or why there was none. */
 export async function sendMail(port: number, mail: Buffer): Promise<string> {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true, localAddress: nextAddress() })
   const replies = replyReader(socket)
   try {
     await replies()
@@ -30,6 +30,14 @@ export async function sendMail(port: number, mail: Buffer): Promise<string> {
   } finally {
     socket.destroy()
   }
+}
+
+let addresses = 0
+
+/** Each mail comes from another: what an address may send counts arrivals, and strangers have as many addresses as they like. */
+function nextAddress(): string {
+  addresses += 1
+  return `127.${1 + ((addresses >> 16) % 100)}.${(addresses >> 8) % 256}.${1 + (addresses % 250)}`
 }
 
 /** A dot at the beginning of a line is doubled (RFC 5321, 4.5.2). */
