@@ -6,6 +6,7 @@ import {
   type Connection,
   formatAddress,
   type KeptFacts,
+  maxParts,
   mintEvidence,
   type NormalizedMessage,
   type Part,
@@ -182,6 +183,10 @@ function saidIn(request: RunRequest): Said {
   if (lead === undefined) throw new UnreadableArrival('last_message_is_not_from_a_user')
   const parts = unique(said.flatMap(partsOf))
   if (parts.length === 0) throw new UnreadableArrival('empty_message')
+  if (parts.length > maxParts)
+    throw new UnreadableArrival('too_many_parts', {
+      remedy: `say it in at most ${maxParts} messages and blocks together`,
+    })
   return { id: lead.id, parts, result: undefined }
 }
 

@@ -151,6 +151,7 @@ export {
   bytesRefSchema,
   isKnownPart,
   maxInlineBytes,
+  maxParts,
   maxTextLength,
   partSchema,
   promptParts,

@@ -108,6 +108,11 @@ describe('a run request', () => {
     ],
     ['a message without id', run({ messages: [{ role: 'user', content: 'x' }] }), 'invalid_user_message'],
     ['a blank message', run({ messages: user('  ') }), 'empty_message'],
+    [
+      'more blocks than a message may have',
+      run({ messages: user(Array.from({ length: 65 }, () => ({ type: 'text', text: 'a' }))) }),
+      'too_many_parts',
+    ],
     ['AG-03 AG-05 a binary block without a place', binary({ id: 'only' }), 'attachment_without_url'],
     ['a binary block by http', binary({ url: 'http://e.com/x' }), 'attachment_url_must_be_https'],
     ['a binary block that is not base64', binary({ data: '***' }), 'attachment_not_base64_or_too_large'],
