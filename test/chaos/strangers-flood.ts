@@ -20,7 +20,8 @@ export type FloodOptions = {
   readonly gateway: StrangersGateway
   /** A server of their own, so that what counts by server does not count admitted people. */
   readonly fediverse: Fediverse
-  /** Of each kind. */
+  /** Of each kind: the number of the first, and how many. */
+  readonly first: number
   readonly count: number
   /** Of each kind at the same time. */
   readonly lanes: number
@@ -30,7 +31,7 @@ export type FloodOptions = {
 
 const strangersHost = '127.0.0.1'
 
-export function startFlood({ gateway, fediverse, count, lanes, leastMs }: FloodOptions): Flood {
+export function startFlood({ gateway, fediverse, first, count, lanes, leastMs }: FloodOptions): Flood {
   const answers = new Map<string, number>()
   const keys = personKeys()
   const agent = new Agent({ keepAlive: true, maxSockets: lanes * 3 })
@@ -41,9 +42,9 @@ export function startFlood({ gateway, fediverse, count, lanes, leastMs }: FloodO
     activities: (index) => sendActivity({ gateway, fediverse, keys, agent }, index),
     webhooks: (index) => sendWebhook(gateway, agent, index),
   }
-  const lane = async (kind: FloodKind, first: number): Promise<void> => {
-    for (let index = first; index < count; index += lanes) {
-      const answer = await one[kind](index).catch((error: unknown) =>
+  const lane = async (kind: FloodKind, start: number): Promise<void> => {
+    for (let index = start; index < count; index += lanes) {
+      const answer = await one[kind](first + index).catch((error: unknown) =>
         error instanceof Error ? error.message : 'failed',
       )
       const key = `${kind}: ${answer}`
@@ -53,7 +54,7 @@ export function startFlood({ gateway, fediverse, count, lanes, leastMs }: FloodO
     }
   }
   const kinds: readonly FloodKind[] = ['mails', 'activities', 'webhooks']
-  const all = kinds.flatMap((kind) => Array.from({ length: lanes }, (_, first) => lane(kind, first)))
+  const all = kinds.flatMap((kind) => Array.from({ length: lanes }, (_, start) => lane(kind, start)))
   const over = Promise.all(all).then(() => {
     ;[isOver, endedAt] = [true, performance.now()]
     agent.destroy()

@@ -34,6 +34,7 @@ const sizes = {
   full: { strangers: 10_000, lanes: 8, leastMs: 240_000, before: 12, most: 40, pauseMs: 5000 },
 } as const
 
+const firstStrangers = 30
 /** Averaged over the strangers of all three kinds: what may stay of one in the database, and of files. */
 const maxDatabaseBytes = 4096
 const maxFileBytes = 256
@@ -88,8 +89,18 @@ export const strangers: CrashTest = async (options) => {
     options.say('people write before the flood')
     const before: Asked[] = []
     for (let number = 0; number < size.before; number += 1) before.push(...(await people.askAll(number)))
+    // What the first strangers make the process start and compile is there from then on.
+    options.say('the first strangers come')
+    await startFlood({
+      gateway,
+      fediverse: elsewhere,
+      first: size.strangers,
+      count: firstStrangers,
+      lanes: size.lanes,
+      leastMs: 0,
+    }).over
     const held = await gateway.look()
-    const flood = startFlood({ ...size, gateway, fediverse: elsewhere, count: size.strangers })
+    const flood = startFlood({ ...size, gateway, fediverse: elsewhere, first: 0, count: size.strangers })
     const during = await askThroughout(people, flood, size, options.say)
     await flood.over
     const { url } = gateway
