@@ -174,7 +174,7 @@ describeOnDatabase('a caller with a token of another issuer', (database) => {
     expect(await said('r3', { aud: 'https://gateway.example' })).toBe('token_audience')
     const root = (await (await api.request('/.well-known/oauth-protected-resource')).json()) as object
     expect(root).toMatchObject({ resource: 'https://gateway.example' })
-    expect((await api.request('/.well-known/oauth-protected-resource/%0d%0aevil')).status).toBe(404)
+    expect((await api.request('/.well-known/oauth-protected-resource/%0d%0aevil')).status).toBe(400)
   })
 
   test('finds nothing of the kind where nobody else issues tokens', async () => {
