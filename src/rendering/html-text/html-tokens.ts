@@ -30,7 +30,8 @@ export function readTokens(html: string, reader: TokenReader): void {
   const tokenizer = new Tokenizer(
     {},
     {
-      ontext: (start, end) => flow(() => reader.text(html.slice(start, end))),
+      // Behind a closing tag that never ends the tokenizer names a text that begins before the document: there is none.
+      ontext: (start, end) => void (start >= 0 && flow(() => reader.text(html.slice(start, end)))),
       ontextentity: (point) => flow(() => reader.text(String.fromCodePoint(point))),
       onopentagname(start, end) {
         tag = html.slice(start, end).toLowerCase()

@@ -5,15 +5,20 @@ import { inspectRoutes } from 'hono/dev'
 import { expect, test } from 'vitest'
 import { aguiChannel } from '../../../adapters/agui/index.ts'
 import { type DocumentedOperation, documentedPath, type OpenApi } from '../../../src/http/openapi/document.ts'
+import type { SecretDesk } from '../../../src/operator/secrets.ts'
 import { createTestApp } from '../../doubles/test-app.ts'
 import { createTestGateway, loopbackChannels, loopbackConnections } from '../../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
+
+/** The routes are there where there is such a desk; none of them is called here. */
+const notCalled = () => Promise.reject(new Error('not called here'))
+const noSecrets: SecretDesk = { list: notCalled, rotate: notCalled, reseal: notCalled }
 
 describeOnDatabase('the document about the API', (database) => {
   const startApp = () => {
     const connections = [...loopbackConnections('http://127.0.0.1:9'), { channel: 'agui', id: 'demo', settings: {} }]
     const gateway = createTestGateway(database(), { connections }, {}, [...loopbackChannels, aguiChannel])
-    return { app: createTestApp(gateway, database()), stop: gateway.stop }
+    return { app: createTestApp(gateway, database(), { secrets: noSecrets }), stop: gateway.stop }
   }
   const documentOf = async (app: ReturnType<typeof createTestApp>): Promise<OpenApi> =>
     (await app.request('http://bot.example/openapi.json')).json()

@@ -84,6 +84,10 @@ describe('whatever comes in', () => {
     )
   })
 
+  test('reads no text out of a closing tag that never ends', () => {
+    expect(['</x \u{10000}', 'a</x bc'].map((html) => htmlToText(html))).toEqual(['', 'a'])
+  })
+
   test('reads markup that was escaped as words, once', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...bits.split(' ')), { maxLength: 20 }), (parts) => {
