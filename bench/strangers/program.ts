@@ -90,6 +90,11 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
   }
 }
 
+const unlimited = {
+  ...{ messages: 'unlimited', messagesPerSender: 'unlimited' },
+  ...{ messagesPerDay: 1e9, receivedBytesPerDay: 1e15, storedBytesPerDay: 1e15 },
+}
+
 /** Limits that count arrivals are far away: what is measured is what an arrival costs that none of them stops. */
 function configuration({ home, names }: ProgramOptions, mailPort: number): object {
   const nowhere = 'http://127.0.0.1:9/'
@@ -126,5 +131,5 @@ function configuration({ home, names }: ProgramOptions, mailPort: number): objec
     },
     { channel: 'a2a', id: 'default', settings: { anonymous: true } },
   ]
-  return { connections: connections.map((each) => ({ ...each, strangers: { messages: 'unlimited' } })) }
+  return { connections: connections.map((each) => ({ ...each, strangers: unlimited })) }
 }
