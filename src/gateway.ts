@@ -24,13 +24,14 @@ import type { SuspectShare } from './gateway/isolation.ts'
 import { type Asked, type Done, operate } from './gateway/operate.ts'
 import { type Received, receive, take, turnAway } from './gateway/receive.ts'
 import { resubmit } from './gateway/resubmit.ts'
-import { createSlots, type Slots, slotShares } from './gateway/slots.ts'
-import { createShare, type Share } from './gateway/suspects.ts'
+import { createSlots, type SlotLane, type Slots, slotShares } from './gateway/slots.ts'
+import { createShare } from './gateway/suspects.ts'
 import { takeTurn } from './gateway/take-turn.ts'
 import { watch } from './gateway/watch.ts'
 import type { Resubmission } from './inbound/receipt-store.ts'
 import { dispatchLane } from './outbox/dispatch.ts'
 import { createQuiet, type Pump, runPump } from './pump.ts'
+import type { FullSlots } from './sessions/full-slots.ts'
 import type { RunStore } from './sessions/run-store.ts'
 import { isStandstill, type SlotUse } from './vitals/slot-use.ts'
 
@@ -162,7 +163,9 @@ function pacing(deps: GatewayDeps): Pick<Shared, 'pollMs' | 'monotonicMs'> {
   return { pollMs: deps.turnPolicy.pollMs, monotonicMs: deps.monotonicMs }
 }
 
-type SlottedTurn = Parameters<typeof takeTurn>[1] & { readonly leaveSlot: () => void }
+type ClaimedLane<Lane> = { readonly lane: Lane; readonly claimedAt: number }
+type Slotted<Lane> = ClaimedLane<Lane> & { readonly leaveSlot: () => void }
+type SlottedTurn = Slotted<Parameters<typeof takeTurn>[1]['lane']>
 
 function turnPump(
   deps: GatewayDeps,
@@ -177,7 +180,7 @@ function turnPump(
     ...shared,
     slots: suspects === 'alone' ? 1 : deps.turnPolicy.slots,
     bell: deps.bells.turns,
-    claim: createTurnClaim(deps, slots, share.claim),
+    claim: createSharedClaim(deps, slots, { pump: 'turns', claim: share.claim }),
     // A gateway full of long runs is where somebody wants to say stop.
     ...(suspects === undefined ? { claimUrgent } : {}),
     run: ({ leaveSlot, ...claimed }) => share.run(() => takeTurn(deps, claimed, shared.isStopping)).finally(leaveSlot),
@@ -187,11 +190,20 @@ function turnPump(
 /** How much longer than looking past the lanes of those who are full took, nothing is looked for. */
 const restFactor = 4
 
+type SharedClaim<Lane> = {
+  readonly pump: 'turns' | 'sends'
+  readonly claim: (limit: number, full: FullSlots) => Promise<readonly Lane[]>
+}
+
 /**
  * More than one claim only where an agent or a connection comes close to its share: nothing is claimed that has no slot. The
  * more waits for those who are full, the longer it takes to look past it: at most a fifth of the time is spent on that.
  */
-function createTurnClaim(deps: GatewayDeps, slots: Slots, claim: Share['claim']): Pump<SlottedTurn>['claim'] {
+function createSharedClaim<Lane extends SlotLane>(
+  deps: GatewayDeps,
+  slots: Slots,
+  { pump, claim }: SharedClaim<Lane>,
+): Pump<Slotted<Lane>>['claim'] {
   let restUntil = 0
   let isRingDue = false
   const ringAfter = (ms: number): void => {
@@ -199,13 +211,13 @@ function createTurnClaim(deps: GatewayDeps, slots: Slots, claim: Share['claim'])
     isRingDue = true
     setTimeout(() => {
       isRingDue = false
-      deps.bells.turns.ring()
+      deps.bells[pump].ring()
     }, ms)
   }
   return async (limit) => {
-    const turns: SlottedTurn[] = []
-    for (let isMore = true; isMore && turns.length < limit; ) {
-      const { limit: asked, full } = slots.room(limit - turns.length)
+    const held: Slotted<Lane>[] = []
+    for (let isMore = true; isMore && held.length < limit; ) {
+      const { limit: asked, full } = slots.room(limit - held.length)
       const isAnyFull = full.agents.length + full.connections.length + full.pairs.length > 0
       const claimedAt = deps.monotonicMs()
       if (isAnyFull && claimedAt < restUntil) {
@@ -214,19 +226,19 @@ function createTurnClaim(deps: GatewayDeps, slots: Slots, claim: Share['claim'])
       }
       const lanes = await claim(asked, full).catch((error: unknown) => {
         // What is held already has to run.
-        if (turns.length === 0) throw error
+        if (held.length === 0) throw error
         return []
       })
-      turns.push(...lanes.map((lane) => withSlot(slots, { lane, claimedAt })))
+      held.push(...lanes.map((lane) => withSlot(slots, { lane, claimedAt })))
       isMore = lanes.length === asked
       if (isAnyFull && !isMore) restUntil = deps.monotonicMs() + restFactor * (deps.monotonicMs() - claimedAt)
     }
-    deps.meter.claimed('turns', turns.length)
-    return turns
+    deps.meter.claimed(pump, held.length)
+    return held
   }
 }
 
-function withSlot(slots: Slots, claimed: Parameters<typeof takeTurn>[1]): SlottedTurn {
+function withSlot<Lane extends SlotLane>(slots: Slots, claimed: ClaimedLane<Lane>): Slotted<Lane> {
   return { ...claimed, leaveSlot: slots.take(claimed.lane) }
 }
 
@@ -245,10 +257,14 @@ function watchSlots(deps: GatewayDeps, slots: Slots, onRound: () => void): () =>
   }
 }
 
-function sendPump(
-  deps: GatewayDeps,
-  shared: Shared,
-): Pump<{ lane: Parameters<typeof dispatchLane>[1]; claimedAt: number }> {
+/** A flood of one connection, or a vendor that is slow to answer, leaves slots to the sends of others. */
+function createSendSlots({ turnPolicy, connections, monotonicMs }: GatewayDeps): Slots {
+  const { sendSlots } = turnPolicy
+  const reserved = { slots: sendSlots, reservedSlots: Math.ceil(sendSlots / 8) }
+  return createSlots(sendSlots, slotShares(reserved, { agents: 1, connections: connections.length }), monotonicMs)
+}
+
+function sendPump(deps: GatewayDeps, shared: Shared): Pump<Slotted<Parameters<typeof dispatchLane>[1]>> {
   const dispatch = {
     ...deps,
     store: deps.results.store,
@@ -261,9 +277,12 @@ function sendPump(
     ...shared,
     slots: deps.turnPolicy.sendSlots,
     bell: deps.bells.sends,
-    claim: timed(deps, 'sends', deps.outbox.claim),
-    async run({ lane, claimedAt }) {
-      await dispatchLane(dispatch, lane, claimedAt)
+    claim: createSharedClaim(deps, createSendSlots(deps), {
+      pump: 'sends',
+      claim: (limit, { connections }) => deps.outbox.claim(limit, connections),
+    }),
+    async run({ lane, claimedAt, leaveSlot }) {
+      await dispatchLane(dispatch, lane, claimedAt).finally(leaveSlot)
       deps.bells.ends.ring()
       deps.bells.live.ring()
     },

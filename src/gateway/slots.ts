@@ -1,8 +1,11 @@
-// Who holds the slots that turns run in: no agent and no connection may hold them all while there are others.
+// Who holds the slots that turns and sends run in: no agent and no connection may hold them all while there are others.
 import { type FullSlots, pairKey } from '../sessions/full-slots.ts'
 import type { HeldLane } from '../sessions/turn-store.ts'
 import type { SlotHolder, SlotUse } from '../vitals/slot-use.ts'
 import type { TurnPolicy } from './deps.ts'
+
+/** A send has no agent: connections alone share its slots. */
+export type SlotLane = { readonly agent?: string; readonly connection: string }
 
 type Lane = Pick<HeldLane, 'agent' | 'connection'>
 
@@ -10,7 +13,7 @@ export type Slots = {
   /** How many lanes may be claimed at once without exceeding any share, and whose may not be claimed at all. */
   readonly room: (limit: number) => { readonly limit: number; readonly full: FullSlots }
   /** Call what it returns when the turn has ended. */
-  readonly take: (lane: Lane) => () => void
+  readonly take: (lane: SlotLane) => () => void
   readonly use: () => SlotUse
 }
 
@@ -70,7 +73,7 @@ export function createSlots(slots: number, shares: SlotShares, monotonicMs: () =
       for (const [key, held] of byConnection) judge(key, held, shares.connection, full.connections)
       return { limit: room, full }
     },
-    take({ agent, connection }) {
+    take({ agent = '', connection }) {
       const key = pairKey(connection, agent)
       const pair = pairs.get(key) ?? { agent, connection, startedAt: new Set(), fullSince: undefined }
       pairs.set(key, pair)

@@ -87,8 +87,8 @@ export type Settlement = {
 export type SettleResult = 'settled' | 'late' | 'lease_lost'
 
 export interface OutboxStore {
-  /** Free lanes, apart from those whose next call only a newer release can read (ruling 26). */
-  claim(limit: number): Promise<readonly HeldSendLane[]>
+  /** Free lanes of other connections than `full`, apart from those whose next call only a newer release can read. */
+  claim(limit: number, full?: readonly string[]): Promise<readonly HeldSendLane[]>
   start(
     hold: SendHold,
     call: OpenCall,

@@ -5,6 +5,7 @@ import type { Database, Param } from './database.ts'
 import { readableRows } from './row-version.ts'
 import {
   callUnder,
+  claimOtherSends,
   claimSends,
   lockSendLane,
   recountSendLane,
@@ -40,10 +41,12 @@ export function createOutboxStore(
   }
   const fence = (hold: SendHold): Param[] => [hold.tenant, hold.connection, hold.orderKey, holder, hold.epoch]
   return {
-    async claim(limit) {
+    async claim(limit, full = []) {
       const gap = [takeOver?.lastSeen() ?? null, takeOver?.gapMs ?? 0]
       const params = [limit, holder, leaseMs, callsPerHold, tenant, ...gap]
-      const lanes = await database.query<ClaimedLane>(claimSends, params)
+      const lanes = await (full.length === 0
+        ? database.query<ClaimedLane>(claimSends, params)
+        : database.query<ClaimedLane>(claimOtherSends, [...params, storableJson(full)]))
       return lanes.map((lane) => ({ ...lane, calls: readableRows(lane.calls) }))
     },
     async start(hold, call, limits, { place, mustBeAsked = false, isRepeat = false } = {}) {

@@ -17,13 +17,11 @@ const nextVersion = `(
   order by o.seq limit 1)`
 
 /** $1 how many, $2 holder, $3 lease in ms, $4 calls per lane, $5 tenant, $6 and $7 as for lanes of turns. */
-export const claimSends = statement(
-  'claim_sends',
-  `
+const claim = (condition = ''): string => `
 with free as materialized (
   select l.tenant, l.connection, l.order_key from send_lanes l
   where l.tenant = $5 and l.pending > 0 and l.next_at <= now() and (l.lease_until is null or (l.lease_until < now() and ${mayTakeOver('$6', '$7')}))
-    and ${isReadable(nextVersion)}
+    and ${isReadable(nextVersion)}${condition}
   order by l.next_at limit $1 for update skip locked
 ),
 held as (
@@ -49,7 +47,14 @@ select h.tenant, h.connection, h.order_key as "orderKey", h.epoch::float8 as epo
     from outbox o
     where o.tenant = h.tenant and o.connection = h.connection and o.order_key = h.order_key and o.settled_at is null
     order by o.seq limit $4) w), '[]') as calls
-from held h`,
+from held h`
+
+export const claimSends = statement('claim_sends', claim())
+
+/** $8: keys of the connections whose share of the slots is taken, as JSON. */
+export const claimOtherSends = statement(
+  'claim_other_sends',
+  claim(` and l.connection <> all (select json_array_elements_text($8::text::json))`),
 )
 
 /**
