@@ -9,7 +9,7 @@ import {
   type RecipientCapabilities,
 } from '../../src/contract/index.ts'
 
-/** Whoever can open the socket of the data folder. */
+/** A caller on the socket of the data folder. */
 const localSubject = 'gw:user/local'
 /** Callers on a port of this machine, each named after the thread it chose. */
 export const guestPrefix = 'gw:guest/'

@@ -114,7 +114,7 @@ async function complete(deps: VerifyDeps, mail: Judged): Promise<ReadMail> {
   const recipients = await Promise.all(
     mail.envelope.rcptTo.map((each) => readRecipient(deps, { mail, id, digest }, each)),
   )
-  // Of a mail that nobody is proven to have written nothing is kept beside its row, and nothing is hashed for it. Whether its author
+  // Of a mail without a proven author nothing is kept beside its row, and nothing is hashed for it. Whether its author
   // is admitted is decided by the access rules, which see to it that it is kept only then.
   const isKept =
     mail.proof.standing === 'verified' &&

@@ -198,7 +198,7 @@ function genuine({ bytes }: RawArrival): Verdict<SlackPayload> {
 }
 
 /**
- * A signature brings in one request, whatever became of it: whoever saw it go by cannot use it again while it is fresh. Slack signs its
+ * A signature brings in one request, whatever became of it: an eavesdropper cannot use it again while it is fresh. Slack signs its
  * own retries anew, or repeats what was never stored.
  */
 function countOnce(

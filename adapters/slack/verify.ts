@@ -49,8 +49,8 @@ export function screenSlack(now: () => number, head: ArrivalHead): Rejected | un
 }
 
 /**
- * The bytes say what they are: they are signed, and the content type is not. Whoever sends a signed event again as another type would
- * have it read as something that nobody said.
+ * The bytes say what they are: they are signed, and the content type is not. A signed event sent again as another
+ * type would otherwise be read as something that no user said.
  */
 export function readBytes(bytes: Uint8Array): SlackPayload {
   return bytes[0] === braceByte ? readJson(bytes) : readForm(bytes)

@@ -47,7 +47,7 @@ function listen(server: Server): Promise<void> {
   return new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
 }
 
-/** Keys and policies of everybody; whom a domain sends by nobody knows. */
+/** DKIM keys and DMARC policies of all domains; none has SPF. */
 function answerName(name: string, type: string): object {
   const data =
     type !== 'TXT'

@@ -141,7 +141,7 @@ const unsigned = (name: string, make: (bytes: number, home: StrangerHome, serial
   maxBytes: noteBytes,
   make: (bytes, serial, home) => post(inbox, [activityType], make(bytes, home, serial)),
 })
-/** By an actor that nobody knows, and that is who it says it is. */
+/** By an unknown actor that is who it says it is. */
 const byStranger = (name: string, more: (bytes: number) => Readonly<Record<string, string>>): HttpShape => ({
   name: `ActivityPub: signed, ${name}`,
   maxBytes: signedNoteBytes,

@@ -515,11 +515,11 @@ export const mailShapes: readonly MailShape[] = [
   },
   {
     name: 'lines that begin a quotation',
-    make: (bytes, serial) => mail(serial, {}, fill(bytes, `On Thu, 1 Jan 2026, Somebody wrote:${lineEnd}`)),
+    make: (bytes, serial) => mail(serial, {}, fill(bytes, `On Thu, 1 Jan 2026, Stranger wrote:${lineEnd}`)),
   },
   {
     name: 'a line that begins a quotation and never ends',
-    make: (bytes, serial) => mail(serial, {}, fill(bytes, 'On Thu, 1 Jan 2026, Somebody ')),
+    make: (bytes, serial) => mail(serial, {}, fill(bytes, 'On Thu, 1 Jan 2026, Stranger ')),
   },
   {
     name: 'lines that begin a quoted head',

@@ -7,7 +7,7 @@ import { createSeal, type SealKeys } from './seal.ts'
 
 export type SpeakerMarks = (sessionId: string) => Promise<string>
 
-/** 80 bits: nobody guesses it, and it costs a model few tokens a line. */
+/** 80 bits: it cannot be guessed, and it costs a model few tokens a line. */
 const markLength = 20
 type Means = { readonly sealKeys?: SealKeys }
 

@@ -4,7 +4,7 @@ import * as z from 'zod'
 export type DiskSettings = {
   /** Below this nothing of people who are not admitted is stored. Without it: 512 MB, or 5 % of a smaller disk. */
   readonly lowBytes?: number
-  /** Below this no mail and no file is taken from anybody. Without it: a quarter of `lowBytes`. */
+  /** Below this no mail and no file is taken from any sender. Without it: a quarter of `lowBytes`. */
   readonly fullBytes?: number
 }
 

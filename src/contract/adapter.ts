@@ -98,8 +98,8 @@ export type SourceBatch = {
 type Kept<Payload> = Payload | undefined | Promise<Payload | undefined>
 
 /**
- * What headers alone rule out, asked before a byte of a webhook's body is read: no credential at all, one that cannot be right. It asks
- * nobody, and rejects nothing that `verify` would take.
+ * What headers alone rule out, asked before a byte of a webhook's body is read: no credential at all, one that cannot be right. It makes
+ * no request, and rejects nothing that `verify` would take.
  */
 export type ScreenHeaders = (head: ArrivalHead) => Extract<Verdict<never>, { kind: 'rejected' }> | undefined
 

@@ -65,7 +65,7 @@ export type Capabilities = {
   /** How the rest of a longer one is given: a file beside the words, or a link in them. Nothing where it is left out. */
   readonly wholeReply?: 'file' | 'link'
   /**
-   * Whoever is told to come later comes again by themselves, and keeps nothing else waiting. Where it is left out the platform delivers
+   * A sender told to come later comes again by itself, and keeps nothing else waiting. Where it is left out the platform delivers
    * in order, tries only a few times or turns itself off: what is too much is acknowledged and dropped.
    */
   readonly redelivers?: boolean
@@ -82,7 +82,7 @@ export type Capabilities = {
   /** `/approve` and `/reject` name what they decide about by its code, also where only one thing waits. */
   readonly needsDecisionCode?: boolean
   /**
-   * Anybody at all can make something arrive here, without an account at a platform that vouches for them: what people who are not
+   * Any server can send here, without an account at a platform that vouches for the sender: what people who are not
    * admitted may send in a day is counted.
    */
   readonly isOpenToAnyone?: boolean

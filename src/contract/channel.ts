@@ -49,7 +49,7 @@ export type ConnectionConfig = {
   readonly mentionHumans?: MentionHumans
   readonly attention?: AttentionSettings
   readonly consent?: ConsentGrant
-  /** What people may use whom nobody knows yet. */
+  /** Limits for strangers. */
   readonly strangers?: StrangerSettings
   /** Into how many messages a reply is split at most; the rest is in a file or behind a link. Without it: as its channel has it. */
   readonly replyParts?: number

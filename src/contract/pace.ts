@@ -1,5 +1,5 @@
 // How much one sender, server or connection may send at once, counted by this process: what is beyond it is told to come later (mail
-// 2.4, step 6). Only what was proven counts: nobody uses up what is somebody else's by naming them.
+// 2.4, step 6). Only what was proven counts: no sender uses up the share of another by naming them.
 import type { RateLimit } from './capabilities.ts'
 
 export interface Pace {

@@ -1,4 +1,4 @@
-// Which group of senders somebody belongs to, where a limit counts strangers together: a mail domain, a fediverse server, a workspace,
+// Which group a sender belongs to, where a limit counts strangers together: a mail domain, a fediverse server, a workspace,
 // an issuer of tokens.
 
 /** Second-level labels under which registries of two-letter domains sell names (`co.uk`, `com.au`). */

@@ -45,7 +45,7 @@ export type StrangerLimits = {
 } & DayShare
 
 /**
- * What those who are not admitted may send in a day (UTC) where anybody can send: in all, in bytes as they came, and in bytes as they
+ * What those who are not admitted may send in a day (UTC) where any server can send: in all, in bytes as they came, and in bytes as they
  * are kept. Counted by all replicas together.
  */
 export type DayShare = {
@@ -56,7 +56,7 @@ export type DayShare = {
 
 const minuteMs = 60_000
 
-/** Where everybody may write, nobody is kept waiting by default; where strangers wait for an operator, few are worth reading. */
+/** Where all people may write, no sender is kept waiting by default; where strangers wait for an operator, few are worth reading. */
 export function strangerLimits(settings: StrangerSettings | undefined, { mode }: AccessRule): StrangerLimits {
   const isOpen = mode === 'public'
   const { messages, messagesPerSender } = settings ?? {}

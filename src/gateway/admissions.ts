@@ -116,7 +116,7 @@ export async function admit(
   }
 }
 
-/** Whether the configuration admits a sender by name, whatever is stored about them. An open door names nobody. */
+/** Whether the configuration admits a sender by name, whatever is stored about them. A public connection names no sender. */
 export async function acceptedRule(
   deps: Pick<AdmissionDeps, 'access' | 'agents'>,
   at: GatewayConnection,

@@ -10,7 +10,7 @@ export type ArrivalLimits = {
   ask(at: GatewayConnection, messages: readonly ArrivedMessage[]): Promise<number | undefined>
 }
 
-/** Whoever was found to be known is so for a while; whoever was not need not be asked about with every message. */
+/** A sender found to be known stays so for a while; one found unknown is not looked up again with every message. */
 const knownMs = 60_000
 const unknownMs = 10_000
 const maxRemembered = 10_000

@@ -144,7 +144,7 @@ export type GatewayDeps = {
   /** Who people are and what was decided about them. */
   readonly people: People
   readonly access: AccessPolicy
-  /** What is written down about somebody who sends something, before it is stored. */
+  /** What is stored about a sender, read before their message is stored. */
   readonly readAccess: (sender: PolicySender, connection: string) => Promise<StoredAccess>
   readonly strangers: StrangerStore
   /** What the disk has room for. Undefined: everything. Absent where nothing is kept on a disk of ours. */

@@ -84,7 +84,7 @@ function keepingShown({ shown = '' }: ReadyTurn, result: RunResult): RunResult {
   return { ...result, reply: { ...reply, parts: [textPart(shown, 'text/markdown'), note] } }
 }
 
-/** Whoever was let in meanwhile learns in the same answer what of their words and files was not kept until then. */
+/** A sender who was let in meanwhile learns in the same answer what of their words and files was not kept until then. */
 function askingAgain(ready: ReadyTurn, result: RunResult): RunResult {
   const words = sendAgainWords(ready.members.flatMap(({ row }) => row.message.left_out ?? []))
   if (words === undefined) return result

@@ -54,7 +54,7 @@ export type Received =
 
 export type ReceiveDeps = GatewayDeps & { readonly arrivals: ArrivalLimits }
 
-/** `isPulled`: we fetched it ourselves, and nobody can be told to bring it later. */
+/** `isPulled`: we fetched it ourselves, and no sender can be told to bring it later. */
 export async function receive(
   deps: ReceiveDeps,
   at: GatewayConnection,
@@ -115,7 +115,7 @@ async function judge(
   arrival: RawArrival,
   { entry, isPulled }: { readonly entry: Entry; readonly isPulled: boolean },
 ): Promise<Received> {
-  // Whoever sent it: what is left of the disk is for what has been taken already.
+  // For every sender: what is left of the disk is for what has been taken already.
   if (isOpen(at) && (await deps.room?.()) === 'full') {
     deps.meter.arrived(at.key, 'later', 'storage_full')
     return { kind: 'later', reason: 'storage_full', trace: entry.trace }
@@ -210,7 +210,7 @@ async function takeIn(
   return { kind: 'unreadable', reason, remedy, acceptances: [acceptance] }
 }
 
-/** What became no message was sent by somebody who proved nothing, unless its delivery says whom it is from. */
+/** What became no message came from a sender who proved nothing, unless its delivery says whom it is from. */
 async function spentBy(
   deps: GatewayDeps,
   at: GatewayConnection,

@@ -62,14 +62,14 @@ export async function mayTellStranger(
   return reached === undefined
 }
 
-/** A rule, a grant or a pairing let them in, and not merely a door that is open to everybody. */
+/** A rule, a grant or a pairing let them in, and not merely a public connection. */
 function isAdmitted({ access }: WaitingMessage, ground: Ground | undefined): boolean {
   return (ground?.accessRule ?? 'public') !== 'public' || access.grants.some(({ effect }) => effect === 'allow')
 }
 
 /**
  * Every answer counts in its sender's own share; that of a stranger also in the share that all strangers have together. Who is known
- * has the first alone, which nobody else can use up.
+ * has the first alone, which no other sender can use up.
  */
 async function countedFor(
   { hash }: LimitDeps,
@@ -86,7 +86,7 @@ async function countedFor(
   return Promise.all(
     shares.map(async (share) => {
       const whose = share === 'own' ? subject : null
-      // A hash: a row that only counts names nobody.
+      // A hash: a row that only counts names no person.
       return {
         ...limit,
         share,

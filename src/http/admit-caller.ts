@@ -21,7 +21,7 @@ export async function admitCaller(deps: AppDeps, context: Context, next: Next): 
   const isLocal = deps.sourceOf(context) === 'local'
   if (!isLocal && deps.mayOperate?.(context) !== true)
     throw new GatewayError('not_found', 'the operator routes answer on the gateway machine only')
-  // Whoever can open the socket can read the first token beside it. A token that is not valid is never taken for none.
+  // A caller who can open the socket can read the first token beside it. A token that is not valid is never taken for none.
   const needsToken = !isLocal || context.req.header('authorization') !== undefined
   const caller = needsToken ? await callerOf(deps, context) : socketHolder
   keepCaller(context, requireAdmitted(caller, context.req))

@@ -89,7 +89,7 @@ async function readBy(
   said: Pick<RawArrival, 'headers' | 'bytes'>,
 ): Promise<Introduced> {
   const rejected = (reason: RejectReason): Introduced => ({ kind: 'rejected', reason, connection: at.key })
-  // Guests speak on the run route and nowhere else: what is listed, kept or read back belongs to somebody who can be known again.
+  // Guests speak on the run route and nowhere else: what is listed, kept or read back belongs to a caller who can be known again.
   if (request.from === 'guest' && request.headers['authorization'] === undefined) return rejected('missing_credential')
   const reception = await at.adapter.receive({ ...request, ...said }, at.connection)
   if (reception.kind === 'rejected') return { ...reception, connection: at.key }

@@ -28,7 +28,7 @@ async function readyz(deps: AppDeps, context: Context): Promise<Response> {
   const [first] = problems
   const all = [...problems, ...warnings]
   if (all.length === 0) return answer(json(200, { status: 'ready', ...shown }))
-  // Whoever sends requests here goes on: what is wrong concerns people who are not admitted, or files.
+  // A load balancer goes on sending requests here: what is wrong concerns people who are not admitted, or files.
   if (first === undefined)
     return answer(json(200, { status: 'degraded', ...(isShown ? { problems: all } : {}), ...shown }))
   if (!isShown) return answer(notReady(untold, { status: 'not_ready' }))

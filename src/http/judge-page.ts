@@ -54,7 +54,7 @@ export function refuseForeignPages(deps: Deps): MiddlewareHandler {
   }
 }
 
-/** Whoever looks through a foreign page is nobody's local user and no guest. */
+/** A request from a foreign page is neither the local user's nor a guest's. */
 export function judgedSource({ sourceOf, publicUrl }: Pick<AppDeps, 'sourceOf' | 'publicUrl'>): AppDeps['sourceOf'] {
   return (context) => (isForeignPage(headerIn(context), publicUrl) ? 'remote' : sourceOf(context))
 }

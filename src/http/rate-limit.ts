@@ -45,7 +45,7 @@ export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
 
 /** Whoever may talk to agents, or holds a token for looking at what is theirs. */
 async function principalOf(deps: Deps, context: Context): Promise<string | undefined> {
-  // Guests are counted together: each thread they name makes them somebody else.
+  // Guests are counted together: each thread they name makes them another caller.
   if (deps.sourceOf(context) === 'guest' && context.req.header('authorization') === undefined) return 'gw:guest'
   const verdict = await verdictOn(deps, context)
   if (verdict.kind === 'admitted') return verdict.caller.principal

@@ -8,7 +8,7 @@ export type InboxDraft = {
   readonly connection: string
   readonly agent: string
   readonly kind: string
-  /** `refused`: nothing proves who sent it, and nobody waits to be told. */
+  /** `refused`: nothing proves who sent it, and no caller waits to be told. */
   readonly state: 'queued' | 'ignored' | 'dead' | 'refused'
   readonly reason: string | null
   /** Everything that makes the message this message; stored as a hash. */

@@ -36,7 +36,7 @@ export function leaveOut(arrived: ArrivedMessage): ArrivedMessage {
   }
 }
 
-/** What asks for nothing is kept to be looked at, where anybody can send it, and only if it is small. */
+/** What asks for nothing is kept to be looked at, where any server can send it, and only if it is small. */
 export function leaveOutRaw(arrived: ArrivedNothing): ArrivedNothing {
   return isSmall(arrived.raw, maxStrangerBytes) ? arrived : { ...arrived, raw: omitted }
 }

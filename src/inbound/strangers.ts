@@ -1,9 +1,9 @@
-// What people who are not admitted may send in a day to one connection, where anybody can send: counted by all replicas together.
+// What people who are not admitted may send in a day to one connection, where any server can send: counted by all replicas together.
 import type { DayShare } from '../contract/index.ts'
 
 /**
  * `unproven`: nothing proves who sent it. `unknown`: proven, and not admitted, or asking for nothing. `report`: about something that
- * we sent, known by a token of ours. Counted apart: whoever floods a connection with forgeries keeps no newcomer from asking to be
+ * we sent, known by a token of ours. Counted apart: a flood of forgeries keeps no newcomer from asking to be
  * let in, and no report from being heard.
  */
 export type StrangerKind = 'unproven' | 'unknown' | 'report'
@@ -16,7 +16,7 @@ export type StrangerCharge = {
   readonly storedBytes: number
 }
 
-/** `isFirst`: nobody was refused for it before on this day. */
+/** `isFirst`: no sender was refused for it before on this day. */
 export type Charged =
   | { readonly kind: 'within' }
   | { readonly kind: 'spent'; readonly isFirst: boolean; readonly secondsLeft: number }

@@ -9,7 +9,7 @@ export type BodyFacts = {
   readonly address: string | undefined
   /** Undefined: it does not say how long it will be. */
   readonly declaredBytes: number | undefined
-  /** A webhook's body is short, and whoever sends it does not send slowly. */
+  /** A webhook's body is short, and its sender does not send slowly. */
   readonly isWebhook: boolean
   /** Ends the request with an answer. Called at most once; `end` follows when the connection has let go of the bytes. */
   readonly refuse: (reason: BodyRefusal) => void
@@ -68,7 +68,7 @@ export function createBodyBudget(limits: BudgetLimits, now: () => number): BodyB
   const byAddress = new Map<string, number>()
   const sums = { held: 0, large: 0, leaving: 0 }
 
-  /** What is being refused counts in the whole until it is gone, and in nobody's share. */
+  /** What is being refused counts in the whole until it is gone, and in no client's share. */
   const share = ({ isLarge, facts: { address } }: Entry, bytes: number): void => {
     if (isLarge) sums.large += bytes
     if (address === undefined) return

@@ -43,7 +43,7 @@ const volumesOwn = 'lost+found'
 
 /**
  * A folder that others may look into is closed before anything is read or written in it, and refused where that cannot be: its
- * files hold tokens, keys and what people said. One that holds other things as well is nobody's to close. Nothing is made here.
+ * files hold tokens, keys and what people said. One that holds other things as well is not ours to close. Nothing is made here.
  */
 export async function closeDataDir(dataDir: string, log?: Log): Promise<void> {
   // Where there are no users to tell apart there are no modes.
@@ -69,7 +69,7 @@ const secretFiles = [
   ['seal-key', 0o600],
 ] as const
 
-/** Also where nobody passes the folder any more: it may be moved, or opened by hand. */
+/** Also where other users cannot enter the folder any more: it may be moved, or opened by hand. */
 async function closeInside(path: string, mode: number): Promise<void> {
   const found = await stat(path).catch(() => undefined)
   if (found !== undefined && (found.mode & 0o077) !== 0) await chmod(path, mode).catch(() => {})

@@ -68,7 +68,7 @@ export function createEdgeServer(listener: RequestListener, limits: HttpLimits, 
       refuse(incoming, outgoing, reason)
       return
     }
-    // Not before somebody wants the body: whoever is refused by their headers never sends it.
+    // Not before a handler wants the body: a client refused by its headers never sends it.
     if (isAsked)
       incoming.onWanted = () => {
         if (!outgoing.headersSent) outgoing.writeContinue()
@@ -127,7 +127,7 @@ function asText({ status, headers, body = '' }: TransportAnswer): string {
   return `HTTP/1.1 ${status} Refused\r\n${lines.join('')}\r\n${body}`
 }
 
-/** Undefined: the caller broke off, which is nobody's fault. */
+/** Undefined: the caller broke off, which is not an error. */
 function refusalOf({ code = '' }: NodeJS.ErrnoException): RequestRefusal | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'headers_timeout'

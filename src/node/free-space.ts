@@ -3,7 +3,7 @@ import { statfs } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import { cached } from '../vitals/cached.ts'
 
-/** `low`: nothing more of people who are not admitted. `full`: no mail and no file of anybody. Undefined: room for all. */
+/** `low`: nothing more of people who are not admitted. `full`: no mail and no file of any sender. Undefined: room for all. */
 export type Room = 'low' | 'full' | undefined
 
 /** Every arrival may ask; the disk is looked at no more often than this. */

@@ -16,7 +16,7 @@ export type PublicUrlCheck = {
 
 const checkPath = '/.well-known/parley-check/'
 const timeoutMs = 5_000
-/** A good answer holds for longer than a bad one, which somebody is perhaps mending just now. */
+/** A good answer holds for longer than a bad one, which the operator is perhaps mending just now. */
 const freshMs: Readonly<Record<PublicUrlState, number>> = {
   checking: timeoutMs,
   reached: 600_000,

@@ -50,7 +50,7 @@ export type Rotated = {
   readonly name: string
   /** A token that only its holder knows; shown this once. */
   readonly token?: string
-  /** What is left to do for whoever asked. */
+  /** What is left for the operator to do. */
   readonly note?: string
 }
 

@@ -1,4 +1,4 @@
-// Everything that is sealed at rest, sealed anew by the key of today. Each row by itself and only if nobody changed it meanwhile: it may
+// Everything that is sealed at rest, sealed anew by the key of today. Each row by itself and only if it was not changed meanwhile: it may
 // be broken off and begun again at any point, and two processes may do it at once.
 import { isGatewayError } from '../contract/index.ts'
 import type { Database, Statement } from './database.ts'

@@ -41,7 +41,7 @@ const changesPerFold = 200_000
 /** Longer than any chain of calls goes on; a root is not used again. */
 const chainDays = 2
 
-/** Servers try for five days; after that nobody asks what became of a mail that nothing proved. */
+/** Servers try for five days; after that no server asks what became of a mail that nothing proved. */
 const unprovenDays = 7
 
 /** A session may be long: few at a time, and the rest in the next minute. */

@@ -1,4 +1,4 @@
-// The strangers of the crash test `strangers`: unproven mails, follows and notes of actors that nobody knows, webhooks with bad signatures.
+// The strangers of the crash test `strangers`: unproven mails, follows and notes of unknown actors, webhooks with bad signatures.
 import { Agent, request as httpRequest } from 'node:http'
 import type { Fediverse } from '../doubles/fediverse.ts'
 import { aMention, type Person, personKeys, settlePerson } from '../doubles/fediverse-person.ts'
@@ -78,7 +78,7 @@ async function sendMail({ mailPort }: StrangersGateway, index: number): Promise<
       'Content-Type: multipart/mixed; boundary="b"',
       ...(index % 3 === 0 ? [forged] : []),
     ],
-    body: `--b\nContent-Type: text/plain\n\n${'Something for everybody. '.repeat(40)}\n--b\nContent-Type: application/pdf; name="a.pdf"\nContent-Transfer-Encoding: base64\n\n${file}\n--b--\n`,
+    body: `--b\nContent-Type: text/plain\n\n${'Something for customers. '.repeat(40)}\n--b\nContent-Type: application/pdf; name="a.pdf"\nContent-Transfer-Encoding: base64\n\n${file}\n--b--\n`,
   })
   const answer = await submit(mailPort, [`MAIL FROM:<${from}>`, `RCPT TO:<${accounts.mail.address}>`], mail)
   return answer.slice(0, 3)

@@ -94,7 +94,7 @@ export async function startStrangersGateway(folder: string, around: Surroundings
   return { url, mailPort, pid, stop, look: () => look(around.databaseUrl, dataDir, pid) }
 }
 
-/** Limits that count by address are far away: strangers have as many addresses as they like, and here they share one with everybody. */
+/** Limits that count by address are far away: strangers have as many addresses as they like, and here they share one with all senders. */
 function configuration(around: Surroundings, mailPort: number): string {
   const { slack, telegram, mail } = accounts
   const { team, ...slackSettings } = slack

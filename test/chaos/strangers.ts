@@ -1,4 +1,4 @@
-// strangers: unproven mails, follows and notes of actors that nobody knows and webhooks with bad signatures by the thousands, while
+// strangers: unproven mails, follows and notes of unknown actors and webhooks with bad signatures by the thousands, while
 // admitted people go on on every channel. They are answered once each and as fast as ever; what strangers leave behind has a bound.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -28,7 +28,7 @@ import {
 import { adminToken } from './subject-settings.ts'
 import { median, milliseconds } from './timing.ts'
 
-/** `before`: rounds of everybody before the flood; `most`: at most so many during it. */
+/** `before`: rounds of all senders before the flood; `most`: at most so many during it. */
 const sizes = {
   ci: { strangers: 240, lanes: 4, leastMs: 12_000, before: 6, most: 20, pauseMs: 300 },
   full: { strangers: 10_000, lanes: 8, leastMs: 240_000, before: 12, most: 40, pauseMs: 5000 },

@@ -1,4 +1,4 @@
-// Every way into a gateway that is somebody's: what a stranger must find closed, and how each is asked.
+// Every route of a gateway that needs a known caller: what a stranger must find closed, and how each is asked.
 import type { PlainRequest } from './plain-request.ts'
 
 const json = { 'content-type': 'application/json' }
@@ -25,7 +25,7 @@ const form = [
   '',
 ].join('\r\n')
 
-/** Closed to whoever shows no token, also on this machine. */
+/** Closed to callers without a token, also on this machine. */
 export const ownedDoors: readonly PlainRequest[] = [
   { path: '/api/v1/agent/sessions' },
   { path: '/api/v1/agent/sessions?limit=50' },

@@ -370,7 +370,7 @@ describeOnDatabase('genuine mail', (database) => {
     expect(await database().query(rows, [])).toMatchObject([{ room: 'group' }])
   })
 
-  test('is nobody’s when a field that is signed stands in it twice', async () => {
+  test('has no author when a field that is signed stands in it twice', async () => {
     const mail = await sign(draft('one', 'Pay the rent.\n'), { headers: [...few, 'Message-ID', 'Subject'] })
     await send(`Subject: The yacht\r\n${mail}`)
     await send(`Message-ID: <x@evil.example>\r\n${mail}`)

@@ -186,7 +186,7 @@ describeOnDatabase('an answer', (database) => {
     expect(said).toContain('refused(reply_limit)')
     expect(said.at(-1)).toBe('refused(reply_limit)')
     expect(await say(gateway, 'k2', { from: 'ada-at-big', conversation: 'room', text })).toBe('answered')
-    // A greeting is nobody's own.
+    // A greeting never counts in the share of strangers.
     for (let at = 0; at < 4; at += 1)
       await say(gateway, `h${at}`, { from: `h-at-small${at}`, conversation: `h${at}`, text: 'Hello' })
     expect(await say(gateway, 'n1', { from: 'new-at-else', conversation: 'n1', text: 'hello' })).toBe('answered')

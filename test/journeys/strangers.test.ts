@@ -54,7 +54,7 @@ function written({ id, from = 'eve@people.example', text = 'Look at this.', file
     `Message-ID: <${id}@${from.split('@')[1]}>`,
     'Content-Type: multipart/mixed; boundary=b',
   ]
-  return draftMail({ from: `Somebody <${from}>`, to, head, body })
+  return draftMail({ from: `Stranger <${from}>`, to, head, body })
 }
 
 async function folderBytes(folder: string): Promise<number> {

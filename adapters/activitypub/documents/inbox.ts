@@ -18,7 +18,7 @@ export async function serveInbox(inbox: Inbox, { request, door }: Delivered): Pr
   if (request.method !== 'POST') return problem(405, 'activities are delivered here by POST', { allow: 'POST' })
   if (!isActivityType(request.headers.get('content-type') ?? undefined))
     return problem(415, 'send application/activity+json, or application/ld+json with its profile')
-  // Nothing is read for whoever brings no signature at all.
+  // Without any signature the body is not read.
   if (!acceptsProofs && (request.headers.get('signature') ?? '') === '')
     return answerOf({ kind: 'rejected', reason: 'missing_credential', trace: door.turnAway('missing_credential') })
   const bytes = await readBody(request, maxBodyBytes)

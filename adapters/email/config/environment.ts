@@ -66,7 +66,7 @@ function development(env: Environment): EnvironmentReading {
     settings: {
       domain: developmentDomain,
       smtp: { host: '127.0.0.1', port: Number(port) },
-      // Behind a public address a connection from this machine may be anybody's that was passed on.
+      // Behind a public address a connection from this machine may be a stranger's that a proxy passed on.
       trustLoopback: !env['PARLEY_PUBLIC_URL'],
       mailFolder: folderIn(env),
     },

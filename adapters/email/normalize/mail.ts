@@ -116,7 +116,7 @@ function claimsOf(agent: string, { signatures }: MailProof): readonly OnceClaim[
   return signatures.map((signature) => ({ key: `email:${JSON.stringify([agent, signature])}`, forMs: claimMs }))
 }
 
-/** The raw mail, by the name its files are found under; kept by whoever knows that its author is admitted. */
+/** The raw mail, by the name its files are found under; kept once its author is known to be admitted. */
 function keptBeside({ original, originalId, raw }: ReadMail): Pick<ArrivedMessage, 'originals' | 'toKeep'> {
   if (original === undefined || originalId === undefined) return {}
   return {

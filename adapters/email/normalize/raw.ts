@@ -6,7 +6,7 @@ import type { ReadMail } from '../wire/read.ts'
 /** A larger mail keeps its head; all of it lies with the originals. */
 export const maxRawBytes = 128 * 1024
 
-/** A larger one that nobody is proven to have written keeps the beginning of its head: who it says it is from, and about what. */
+/** A larger one without a proven author keeps the beginning of its head: who it says it is from, and about what. */
 const maxUnprovenBytes = 1024
 
 export function rawOf(

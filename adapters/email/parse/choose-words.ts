@@ -16,7 +16,7 @@ export function wordsOf(part: MailPart): readonly Words[] {
   return part.children.flatMap(wordsOf)
 }
 
-/** Parts of which nobody signed what they are together: the same as text and as a page, and nothing that is a file. */
+/** Parts whose kind of multipart is not signed: the same as text and as a page, and nothing that is a file. */
 function isSaidTwice({ subtype, children }: Multipart): boolean {
   const [first, ...others] = children
   if (subtype !== 'unnamed' || first?.kind !== 'leaf' || first.head.type.value !== 'text/plain') return false

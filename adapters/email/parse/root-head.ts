@@ -1,5 +1,5 @@
 // How the body of a mail is to be read where its author signed the body and not the fields that say so. Large providers leave Content-Type
-// out of their signatures, so anybody on the way may change it or add one. The signed bytes decide then and those fields are not looked at:
+// out of their signatures, so any server on the way may change it or add one. The signed bytes decide then and those fields are not looked at:
 // whatever is written there, the same body says the same. Blanks at line ends are passed over: signatures do not cover them.
 import { isBase64Sign } from './base64-signs.ts'
 import { type Encoding, type PartHead, readPartHead } from './part-head.ts'

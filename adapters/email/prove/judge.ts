@@ -120,7 +120,7 @@ function speaksFor(signature: Signature, policy: CheckedDmarc, from: Mailbox): b
 const sameDomain = ({ response }: CheckedDmarc, from: Mailbox): boolean =>
   response !== false && response.status.header.from === from.domain
 
-/** Each of the author's signatures vouches for its fields; which of them stands first is up to whoever hands the mail over. */
+/** Each of the author's signatures vouches for its fields; which of them stands first is up to the server that hands the mail over. */
 function verified(
   authors: readonly Signature[],
   all: readonly Signature[],

@@ -29,7 +29,7 @@ export function createHopOf(settings: WaysSettings, deps: HopDeps): (arrival: Ra
 
 type Rejected = Extract<Verdict<never>, { kind: 'rejected' }>
 
-/** What the headers of a request alone rule out: a way that is closed, a mail that nobody signed. */
+/** What the headers of a request alone rule out: a way that is closed, a mail without the webhook's signature. */
 export function screenHop({ webhook, ses, mailgun }: WaysSettings, { headers }: ArrivalHead): Rejected | undefined {
   const rejectedFor = (reason: Rejected['reason']): Rejected => ({ kind: 'rejected', reason })
   const type = mediaType(headers)

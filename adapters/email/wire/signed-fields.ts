@@ -1,8 +1,8 @@
-// Which fields of a mail count. Where an author is proven by a signature, a field that is not signed is the word of whoever handed the mail
-// over: it may keep a mail from being answered, and chooses neither its words nor its thread nor its name. Pure.
+// Which fields of a mail count. Where an author is proven by a signature, a field that is not signed is the word of the server that handed the
+// mail over: it may keep a mail from being answered, and chooses neither its words nor its thread nor its name. Pure.
 import type { MailHead, MailProof } from './judged.ts'
 
-/** True where nobody but the author could have written it, and where nobody is proven at all: then it is all the same. */
+/** True where only the author could have written it, and where no author is proven at all: then all fields count alike. */
 export function isFieldCounted(
   { signatures, signedHeaders }: Pick<MailProof, 'signatures' | 'signedHeaders'>,
   name: string,

@@ -20,7 +20,7 @@ export function withSpeakers(model: Model, { isRoom, mark: readMark }: Speakers)
     const shown = deltasWithoutMark(onDelta, mark)
     const turn = await model({ ...request, messages, system, onDelta: shown.add })
     shown.end()
-    // A model that repeats the mark would tell it to everybody in the room.
+    // A model that repeats the mark would tell it to all people in the room.
     return jsonWithoutMark(turn, mark)
   }
 }

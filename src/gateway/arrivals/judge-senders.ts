@@ -36,7 +36,7 @@ export type Spent = {
   readonly retryAfterSeconds: number
 }
 
-/** How soon somebody looks again whether there is room on the disk. */
+/** When a sender may try again after the disk was low. */
 const roomSeconds = 600
 
 /** What is light, on a connection where a platform vouches for people, is stored as it is: a turn decides about it. */
@@ -67,7 +67,7 @@ export async function judgeSenders(
   return { kind: 'judged', arrivals: small, isUnproven: kind === 'unproven' }
 }
 
-/** Undefined: it is within the day's share, or nobody counts there. */
+/** Undefined: it is within the day's share, or strangers are not counted there. */
 export async function chargeStrangers(
   deps: Pick<GatewayDeps, 'strangers' | 'room' | 'log'>,
   at: GatewayConnection,
@@ -89,7 +89,7 @@ export function isOpen({ adapter }: Pick<GatewayConnection, 'adapter'>): boolean
   return adapter.capabilities.isOpenToAnyone === true
 }
 
-/** How much the parts of a message weigh, where nobody saw the request that brought them. */
+/** How much the parts of a message weigh, where the request that brought them is not at hand. */
 export function weightOf(messages: readonly ArrivedMessage[]): number {
   return messages.reduce(
     (sum, { message }) => sum + message.parts.reduce((each, part) => each + partWeight(part), 0),
@@ -115,7 +115,7 @@ function partWeight(part: Part): number {
 type Standing = {
   readonly arrived: JudgedMessage | ArrivedNothing
   readonly stranger?: StrangerKind | undefined
-  /** It counts for nobody's share. */
+  /** It counts in no sender's share. */
   readonly isExempt?: boolean
 }
 
@@ -138,7 +138,7 @@ async function judgeMessage(
   return decided === undefined ? { arrived } : { arrived: leaveOut(arrived), stranger: decided }
 }
 
-/** A request that waits hears of its end from a turn; what nobody waits for ends at once. */
+/** A request that waits hears of its end from a turn; where no request waits it ends at once. */
 function unproven(at: GatewayConnection, arrived: ArrivedMessage, decision: AccessDecision): Standing {
   const small = leaveOut(arrived)
   if (!isOpen(at) || isWatched(at) || decision.kind !== 'refused') return { arrived: small, stranger: 'unproven' }
@@ -157,7 +157,7 @@ function judgeNothing(at: GatewayConnection, given: ArrivedNothing): Standing {
   return given.subject === undefined ? { arrived, stranger: 'report' } : { arrived, isExempt: true }
 }
 
-/** Undefined: somebody is admitted, or nobody is counted. */
+/** Undefined: one of the senders is admitted, or none is counted. */
 function strangersOnly(judged: readonly Standing[]): StrangerKind | undefined {
   const counted = judged.filter(({ isExempt }) => isExempt !== true).map(({ stranger }) => stranger)
   if (counted.includes(undefined)) return undefined

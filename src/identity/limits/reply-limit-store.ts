@@ -3,8 +3,8 @@
 import type { ReplyLimit } from '../../contract/index.ts'
 
 /**
- * Whose answers are counted together. `own`: those of one sender. `strangers`: those of everybody whom no operator admitted and who
- * was never answered here before, so that people known before cannot be silenced by them.
+ * Whose answers are counted together. `own`: those of one sender. `strangers`: those of all senders whom no operator admitted and who
+ * were never answered here before, so that people known before cannot be silenced by them.
  */
 export type ReplyShare = 'own' | 'strangers'
 

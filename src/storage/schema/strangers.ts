@@ -1,4 +1,4 @@
-// What people who are not admitted sent in a day to a connection that anybody can send to.
+// What people who are not admitted sent in a day to a connection that any server can send to.
 import { bigint, date, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { connection, tenant } from './columns.ts'
 

@@ -61,7 +61,7 @@ asking as materialized (
     json_to_record(coalesce(g.pairing, '{}')) as p(id uuid, "knownId" uuid, agent text, subject text, code text,
       "shownName" text, evidence jsonb, "expiresInMs" float8, "group" text, "perConnection" int, "perGroup" int)
 ),
--- Without a place nobody waits: the message goes back to the queue and is decided about anew, when it is seen that all are taken.
+-- Without a place no sender waits: the message goes back to the queue and is decided about anew, when it is seen that all are taken.
 slots as materialized (
   select ${freeConnectionSlot(asker, 'a."perConnection"')} as on_connection,
     ${freeGroupSlot(asker, 'a."perGroup"')} as in_group,

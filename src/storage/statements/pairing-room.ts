@@ -10,8 +10,8 @@ const freeOf = (limit: string, taken: string): string => `(select s.n from gener
     where not exists (select 1 from pairings p where ${taken} = s.n) order by random() limit 1)`
 
 /**
- * SQL: a place on the connection that nobody has, or null. Any of them, so that two who ask at once seldom ask for the same. A fifth is
- * kept for groups of which nobody waits yet: a few domains alone cannot fill it.
+ * SQL: a free place on the connection, or null. Any of them, so that two who ask at once seldom ask for the same. A fifth is
+ * kept for groups of which no sender waits yet: a few domains alone cannot fill it.
  */
 export function freeConnectionSlot({ tenant, connection, group }: Waiting, limit: string): string {
   const waits = `p.tenant = ${tenant} and p.connection = ${connection} and p.status = 'pending'`

@@ -24,7 +24,7 @@ with old as (
 update inbox x set message = null, raw = null, reply_to = null from old where x.id = old.id returning 1 as swept`,
 )
 
-/** $1 days, $2 batch. Receipts of what nothing proved: tallies go on counting them, and nobody delivers them again. */
+/** $1 days, $2 batch. Receipts of what nothing proved: tallies go on counting them, and no server delivers them again. */
 export const forgetUnproven = statement(
   'forget_unproven',
   `

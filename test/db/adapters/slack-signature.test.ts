@@ -68,7 +68,7 @@ describeOnDatabase('a signed request of Slack', (database) => {
     }).toString()
   }
 
-  test('is read by its bytes: an event sent again as a form is the same event, and of nobody else', async () => {
+  test('is read by its bytes: an event sent again as a form is the same event, of the same user', async () => {
     const { gateway, rows: stored } = scene()
     const words = 'hi &command=/parley&user_id=U0EVE0001&team_id=T0PARLEY1&channel_id=D0EVE0001&text=pay&x='
     const arrival = await sign(event(words), 'application/json')

@@ -80,7 +80,7 @@ describeOnDatabase('hostile characters', (database) => {
     return (await ask('honest', '/api/v1/agent/run', posted(body, runToken))).status
   }
 
-  test('in paths, queries, headers and bodies of every documented route are nobody’s failure', async () => {
+  test('in paths, queries, headers and bodies of every documented route are never a server error', async () => {
     const faults: Sent[] = []
     let asked = 0
     for (const [path, methods] of Object.entries(document.paths)) {
@@ -135,7 +135,7 @@ describeOnDatabase('hostile characters', (database) => {
     }
   })
 
-  test('in every field of every method of A2A, in either version and binding, are nobody’s failure', async () => {
+  test('in every field of every method of A2A, in either version and binding, are never a server error', async () => {
     /** Ids that are none and were taken for one. */
     const taken: Sent[] = []
     const idField = new RegExp(`(?:messageId|contextId|taskId|params\\.id) (?:${refusedAsId.join('|')})$`)

@@ -76,14 +76,14 @@ describeOnPostgres('a fresh gateway', (adminUrl) => {
     'X-Request-Id',
     'Cdn-Loop',
     'X-Amzn-Trace-Id',
-  ])('sees a stranger in whoever came with %s', async (name) => {
+  ])('sees a stranger in a caller who comes with %s', async (name) => {
     const passedOn = { [name]: '203.0.113.7' }
     expect((await onPort(runRequest('t1', 'hello', passedOn))).status).toBe(401)
     expect((await onSocket(runRequest('t1', 'hello', passedOn))).status).toBe(401)
     expect((await onPort({ path: '/admin/books', headers: { ...operator, ...passedOn } })).status).toBe(404)
   })
 
-  test('sees a stranger in whoever calls it by a name of their own', async () => {
+  test('sees a stranger in a caller who asks for another host', async () => {
     for (const host of ['evil.example', 'localhost.evil.example', 'bot.example:8787'])
       expect((await onPort(runRequest('t1', 'hello', { host }))).status).toBe(401)
   })
@@ -168,7 +168,7 @@ describeOnPostgres('a gateway with a public URL', (adminUrl) => {
   }, 60_000)
   afterAll(() => scene.close())
 
-  test('knows nobody on its port without a token: what a proxy passes on can look like this machine', async () => {
+  test('knows no caller on its port without a token: what a proxy passes on can look like this machine', async () => {
     for (const door of [runRequest('t1'), ...ownedDoors])
       expect([nameDoor(door), (await sendPlain(scene.gateway.url, door)).status]).toEqual([nameDoor(door), 401])
   })

@@ -66,7 +66,7 @@ describeOnDatabase('a proof that counts once', (database) => {
     expect(kinds.filter((kind) => kind === 'accepted')).toHaveLength(1)
     expect(kinds.filter((kind) => kind !== 'accepted' && kind !== 'duplicate' && kind !== 'again')).toEqual([])
     expect(await ids()).toHaveLength(1)
-    // Whoever lost the race is told the id of the first when it asks once more.
+    // The caller that lost the race is told the id of the first when it asks once more.
     const outcome = await accept(...drafts)
     expect(new Set(outcome.map((each) => each.kind))).toEqual(new Set(['duplicate']))
   })

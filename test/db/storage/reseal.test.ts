@@ -134,7 +134,7 @@ describeOnDatabase('rows that are sealed', (database) => {
     await openAll()
   })
 
-  test('are not overwritten where somebody changed them meanwhile, and two may do it at once', async () => {
+  test('are not overwritten where they were changed meanwhile, and two may do it at once', async () => {
     keys = [keyB, keyA]
     seal = createSeal(async () => keys)
     const writer = createSeal(async () => [keyA])
@@ -162,7 +162,7 @@ describeOnDatabase('rows that are sealed', (database) => {
     expect((await signing(late).current()).secret).toHaveLength(32)
   })
 
-  test('by a key that nobody has are counted, and left as they are', async () => {
+  test('by a key that is lost are counted, and left as they are', async () => {
     keys = [keyB]
     seal = createSeal(async () => keys)
     expect(await reseal()).toMatchObject({ resealed: 0, isDone: true })

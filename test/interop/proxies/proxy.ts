@@ -1,4 +1,4 @@
-// Reverse proxies from Debian's packages on 127.0.0.1, as somebody sets them up who reads no more than the first page of their manuals.
+// Reverse proxies from Debian's packages on 127.0.0.1, as an operator sets them up after the first page of their manuals.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -83,7 +83,7 @@ http://:${port} {
   words: (file) => ['run', '--config', file, '--adapter', 'caddyfile'],
 }
 
-/** `behind`: the address of the gateway. `port`: where it listens, where somebody chose that before. */
+/** `behind`: the address of the gateway. `port`: where it listens, where the caller chose it before. */
 export async function startProxy(
   { commands }: DebianFiles,
   { command, file, text, words }: ProxySetUp,

@@ -1,4 +1,4 @@
-// Real reverse proxies with their defaults in front of the gateway: whoever comes through them is a stranger, whatever they write.
+// Real reverse proxies with their defaults in front of the gateway: every caller through them is a stranger, whatever they write.
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type CallerScene, operator, startCallerScene } from '../../doubles/caller-scene.ts'
 import { nameDoor, ownedDoors, runRequest } from '../../doubles/doors.ts'
@@ -54,7 +54,7 @@ for (const name of ['nginx', 'haproxy', 'caddy'] as const) {
           await scene.close()
         })
 
-        test('lets nobody in without a token', async () => {
+        test('lets no caller in without a token', async () => {
           for (const headers of disguises)
             for (const door of [runRequest('t1'), ...ownedDoors]) {
               const { status } = await sendPlain(proxy.url, { ...door, headers: { ...door.headers, ...headers } })

@@ -1,4 +1,4 @@
-// Large mails of strangers, handed to the program over SMTP: whatever they make it compute, everybody else is answered meanwhile.
+// Large mails of strangers, handed to the program over SMTP: whatever they make it compute, other senders are answered meanwhile.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

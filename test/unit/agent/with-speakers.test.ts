@@ -41,7 +41,7 @@ test('with one person to talk to there is neither name nor mark', async () => {
   expect(asked).toBe(0)
 })
 
-test.each([1, 3, 7, 19, 20, 100])('a model that repeats the mark in pieces of %i says it to nobody', async (size) => {
+test.each([1, 3, 7, 19, 20, 100])('a mark that a model repeats in pieces of %i is never shown', async (size) => {
   const said = `It is ${mark}, or ${mark.toUpperCase()}; not ${mark.slice(0, 12)} and ${mark.slice(0, 3)}`
   const { shown, turn } = await ask(async ({ onDelta }) => {
     for (let at = 0; at < said.length; at += size) onDelta?.(said.slice(at, at + size))

@@ -66,7 +66,7 @@ test('a closed one, one that PostgreSQL’s group may pass through, and none at 
 
 test.each([
   ['that holds other people’s things', 0o755, { 'holiday.jpg': 0o644 }],
-  ['that everybody writes into', 0o1777, {}],
+  ['that all users may write into', 0o1777, {}],
 ])('one %s is refused and left as it is', async (name, mode, files) => {
   const path = await folder(name.replaceAll(/\W/g, ''), mode, files)
   await expect(closeDataDir(path)).rejects.toThrow(/\(mode 7[57][57]\).*chmod 700.*PARLEY_DATA_DIR/)

@@ -60,7 +60,7 @@ describe('a proven mail', () => {
     }
     expect(await names(mail)).toEqual(['s2', 's3'])
     expect(await names(mail, zone().fail('s3._domainkey.sender.example'))).toEqual(['s2', 's3'])
-    // One that is not there, or signs something else, is anybody's to write.
+    // One that is not there, or signs something else, may be forged by any server.
     expect(await names(mail, zone().txt('s3._domainkey.sender.example', mailKey('ed25519', 'other').record))).toEqual([
       's2',
     ])
