@@ -22,6 +22,7 @@ import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { inattention } from './inattention.ts'
 
 type AdmissionDeps = Pick<GatewayDeps, 'access' | 'principals' | 'agents' | 'chains' | 'host'>
+type Addressed = Pick<NormalizedMessage, 'recipient' | 'received_at'>
 type RoomDeps = AdmissionDeps & Pick<GatewayDeps, 'people' | 'log'>
 /** Without `conversationId` a decision is only looked at: none begins to wait by it. */
 type Waiting = Pick<HeldLane, 'messages' | 'agent' | 'takesPart'> & { readonly conversationId?: string }
@@ -96,7 +97,7 @@ export async function admit(
   row: WaitingMessage,
   agent: string,
 ): Promise<Admission> {
-  const scene = sceneOf(deps, at, row, agent)
+  const scene = accessScene(deps, at, { message: row.message, agent, stored: row.access })
   const decision = await deps.access.decide(row.message.sender, scene)
   const ground = groundOf(decision)
   switch (decision.kind) {
@@ -120,11 +121,11 @@ export async function admit(
 export async function acceptedRule(
   deps: Pick<AdmissionDeps, 'access' | 'agents'>,
   at: GatewayConnection,
-  { sender, recipient, received_at: receivedAt }: NormalizedMessage,
+  message: NormalizedMessage,
   agent: string,
 ): Promise<boolean> {
-  const place = { connection: at.key, agent, rule: at.access, own: deps.agents.get(agent)?.access }
-  const decision = await deps.access.decide(sender, { ...place, recipient, receivedAt, stored: nothingStored })
+  const scene = accessScene(deps, at, { message, agent, stored: nothingStored })
+  const decision = await deps.access.decide(message.sender, scene)
   return decision.kind === 'admitted' && decision.rule !== 'public'
 }
 
@@ -145,7 +146,7 @@ export async function speakerOf(
   row: WaitingMessage,
   agent: string,
 ): Promise<Fields | undefined> {
-  const scene = sceneOf(deps, at, row, agent)
+  const scene = accessScene(deps, at, { message: row.message, agent, stored: row.access })
   const decision = await deps.access.decide(row.message.sender, scene)
   if (decision.kind !== 'admitted') return undefined
   const person = await resolvePerson(deps, at, row, { agent, evidence: decision.evidence })
@@ -166,7 +167,7 @@ export async function authorityOf(
   row: WaitingMessage,
   agent: string,
 ): Promise<{ readonly isOperator: boolean; readonly adminGrants: readonly StoredGrant[] }> {
-  const scene = sceneOf(deps, at, row, agent)
+  const scene = accessScene(deps, at, { message: row.message, agent, stored: row.access })
   const { sender } = row.message
   // A command that is tried again may come from somebody who was shut out meanwhile.
   const decision = await deps.access.decide(sender, scene)
@@ -178,15 +179,20 @@ export async function authorityOf(
   }
 }
 
-function sceneOf(deps: AdmissionDeps, at: GatewayConnection, row: WaitingMessage, agent: string): AccessScene {
+/** What is decided about: a message, the agent it is for, and what is stored about its sender. */
+export function accessScene(
+  { agents }: Pick<GatewayDeps, 'agents'>,
+  at: GatewayConnection,
+  { agent, stored, message }: Pick<AccessScene, 'agent' | 'stored'> & { readonly message: Addressed },
+): AccessScene {
   return {
     connection: at.key,
     agent,
     rule: at.access,
-    own: deps.agents.get(agent)?.access,
-    recipient: row.message.recipient,
-    receivedAt: row.message.received_at,
-    stored: row.access,
+    own: agents.get(agent)?.access,
+    recipient: message.recipient,
+    receivedAt: message.received_at,
+    stored,
   }
 }
 

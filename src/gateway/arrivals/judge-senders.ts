@@ -12,7 +12,7 @@ import type { AccessDecision, AccessScene } from '../../identity/access/access-p
 import { changesAnything } from '../../inbound/effects.ts'
 import { isHeavy, leaveOut, leaveOutRaw } from '../../inbound/leave-out.ts'
 import type { StrangerCharge, StrangerKind } from '../../inbound/strangers.ts'
-import { isWatched } from '../admissions.ts'
+import { accessScene, isWatched } from '../admissions.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { withForwarded } from '../forwarded.ts'
 import { routeArrival } from '../route-arrival.ts'
@@ -172,13 +172,5 @@ function strangerKind(decision: AccessDecision): StrangerKind | undefined {
 /** Of several agents the one it seems to be for: the statement that stores it may find another in its thread. */
 function sceneOf(deps: GatewayDeps, at: GatewayConnection, arrived: ArrivedMessage): AccessScene {
   const agent = routeArrival(deps, at, arrived)?.agent ?? arrived.agent
-  return {
-    connection: at.key,
-    agent,
-    rule: at.access,
-    own: deps.agents.get(agent)?.access,
-    recipient: arrived.message.recipient,
-    receivedAt: arrived.message.received_at,
-    stored: nothingStored,
-  }
+  return accessScene(deps, at, { message: arrived.message, agent, stored: nothingStored })
 }
