@@ -25,6 +25,8 @@ export type Person = {
   answer(status: number): void
   /** Signed and posted to an inbox; answers the status. */
   post(inbox: string, activity: object): Promise<number>
+  /** The headers of a request to an inbox. */
+  sign(inbox: string, bytes: Buffer): Readonly<Record<string, string>>
   /** `headers`: others than the signature's own. */
   send(inbox: string, bytes: Buffer, headers?: Readonly<Record<string, string>>): Promise<number>
 }
@@ -59,21 +61,25 @@ export function settlePerson(
   fediverse.put(host, `/users/${name}`, { body: aPerson(id, pem, more) })
   fediverse.put(host, `/users/${name}/inbox`, { by: take })
   fediverse.put(host, '/inbox', { by: take })
-  const send: Person['send'] = (inbox, bytes, headers = {}) => {
-    const { host: authority, pathname, port } = new URL(inbox)
+  const sign: Person['sign'] = (inbox, bytes) => {
+    const { host: authority, pathname } = new URL(inbox)
     const date = new Date().toUTCString()
     const digest = `SHA-256=${createHash('sha256').update(bytes).digest('base64')}`
     const text = `(request-target): post ${pathname}\nhost: ${authority}\ndate: ${date}\ndigest: ${digest}`
     const signature = createSign('sha256').update(text).sign(privateKey, 'base64')
-    const signed = {
+    return {
       host: authority,
       date,
       digest,
       'content-type': 'application/activity+json',
       signature: `keyId="${id}#main-key",algorithm="rsa-sha256",headers="(request-target) host date digest",signature="${signature}"`,
     }
+  }
+  const send: Person['send'] = (inbox, bytes, headers = {}) => {
+    const { pathname, search, port } = new URL(inbox)
     return new Promise((resolve, reject) => {
-      const options = { host: '127.0.0.1', port, path: pathname, method: 'POST', headers: { ...signed, ...headers } }
+      const path = pathname + search
+      const options = { host: '127.0.0.1', port, path, method: 'POST', headers: { ...sign(inbox, bytes), ...headers } }
       const request = httpRequest(options, (response) => {
         response.resume()
         response.on('end', () => resolve(response.statusCode ?? 0))
@@ -88,6 +94,7 @@ export function settlePerson(
     answer(next) {
       status = next
     },
+    sign,
     send,
     post: (inbox, activity) => send(inbox, Buffer.from(JSON.stringify(activity))),
   }

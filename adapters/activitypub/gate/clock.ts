@@ -9,6 +9,10 @@ const skewMs = hour
 /** How long a signature lives that says no end (RFC 9421), and the longest life of one that does. */
 const defaultLifeMs = 5 * minute
 const longestLifeMs = 12 * hour
+const proofAgeMs = 7 * 24 * hour
+/** From when the first copy comes, for how long another could still count: its signer's clock may be ahead by as much as it may be late. */
+export const signatureLifeMs = longestLifeMs + 2 * skewMs
+export const proofLifeMs = proofAgeMs + skewMs
 const datePattern =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
@@ -43,7 +47,7 @@ export function judgeProofTimes(
   nowMs: number,
 ): GateReason | undefined {
   if (expires !== undefined && !(Date.parse(expires) > nowMs)) return 'expired'
-  return judgeTime(Date.parse(created), nowMs, 7 * 24 * hour)
+  return judgeTime(Date.parse(created), nowMs, proofAgeMs)
 }
 
 function judgeTime(atMs: number, nowMs: number, maxAgeMs: number): GateReason | undefined {

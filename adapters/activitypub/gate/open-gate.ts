@@ -69,8 +69,8 @@ async function openGate(deps: OpenDeps, arrival: RawArrival): Promise<GateVerdic
       ? { kind: 'departed', activity }
       : signer
   }
-  const { actor, keyId, method } = signer.value
-  return { kind: 'genuine', payload: { activity, signer: actor, keyId, method, inboxOf: inboxOwnerOf(request.path) } }
+  const { actor, ...proof } = signer.value
+  return { kind: 'genuine', payload: { activity, signer: actor, ...proof, inboxOf: inboxOwnerOf(request.path) } }
 }
 
 /** Steps 1 to 3: not a byte of the body is looked at. */

@@ -14,23 +14,28 @@ export function fromFollow(scene: Scene): ArrivedNothing {
   if (agent === undefined) return ignored(scene, 'unknown_actor')
   const id = plainName(activity.id)
   if (id === undefined) return ignored(scene, 'unusable_id')
-  if (scene.facts.blocked.includes(agent)) return ignored(scene, 'blocked_by_author')
+  // Who asks again later signs anew and is answered again; who sends a copy of the request is not, also after an Undo.
+  const once = (scene.gated.once ?? []).map(({ key, forMs }) => ({
+    key: `activitypub:${scene.connection.id}:${key}`,
+    forMs,
+  }))
+  if (scene.facts.blocked.includes(agent)) return ignored(scene, 'blocked_by_author', { once })
   const { receivedAt } = scene.arrival
   const { inbox, sharedInbox = null } = signer
   const asker: Asker = { agent, actor: signer.id, inbox, sharedInbox, follow: id, askedAt: receivedAt }
-  const deliveryId = `${deliveryIdOf(scene).slice(0, 490)} ${roundOf(receivedAt)}`
+  const known = { deliveryId: `${deliveryIdOf(scene).slice(0, 490)} ${roundOf(receivedAt)}`, once }
   const answer = (type: 'Accept' | 'Reject') => [answerFollow(scene.places.actor(agent), asker, type)]
   switch (scene.manners.follow) {
     case 'reject':
-      return ignored(scene, 'follow_rejected', { deliveryId, sends: answer('Reject') })
+      return ignored(scene, 'follow_rejected', { ...known, sends: answer('Reject') })
     case 'manual':
       return ignored(scene, 'follow_requested', {
-        deliveryId,
+        ...known,
         effects: requestEffects(asker),
         isForOperator: true,
       })
     case 'accept':
-      return ignored(scene, 'followed', { deliveryId, effects: followerEffects(asker), sends: answer('Accept') })
+      return ignored(scene, 'followed', { ...known, effects: followerEffects(asker), sends: answer('Accept') })
     default:
       return scene.manners.follow satisfies never
   }

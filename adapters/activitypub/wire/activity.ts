@@ -1,5 +1,5 @@
 // An activity as plain JSON says it, read once: every shape that servers write becomes the one below (mail 9.3).
-import type { JsonObject } from '../../../src/contract/index.ts'
+import type { JsonObject, OnceClaim } from '../../../src/contract/index.ts'
 import type { RemoteActor } from './actor.ts'
 
 export type Visibility = 'public' | 'unlisted' | 'followers' | 'direct'
@@ -68,6 +68,8 @@ export type GatedActivity = {
   readonly method: 'ap-http-signature' | 'ap-object-integrity-proof' | 'ap-origin-fetch'
   /** Undefined where no key was in it. */
   readonly keyId: string | undefined
+  /** What was signed, where a copy of the request could be told from it by nothing else. Absent where no signature is at hand. */
+  readonly once?: readonly OnceClaim[]
   /** The community that passed it on. */
   readonly community?: string
   /** Slugs of the local agents whose inbox it came to; empty: the shared inbox. */
