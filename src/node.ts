@@ -48,6 +48,7 @@ import { createSessionStore } from './storage/session-store.ts'
 import { createThreadStore } from './storage/thread-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
 import { createVitalsStore } from './storage/vitals-store.ts'
+import { boundRefusals } from './vitals/bound-refusals.ts'
 import { cached } from './vitals/cached.ts'
 import { edgeMetrics } from './vitals/edge-use.ts'
 import { expose } from './vitals/exposition.ts'
@@ -87,9 +88,14 @@ const signsFreshMs = 1_000
 const signsLateMs = 2_500
 const portsLateMs = 5_000
 
-export async function startNode(options: StartOptions): Promise<RunningGateway> {
-  const { config } = options
-  await closeDataDir(config.dataDir, options.log)
+export async function startNode(given: StartOptions): Promise<RunningGateway> {
+  const { config } = given
+  const log = boundRefusals(given.log, {
+    monotonicMs: () => performance.now(),
+    later: (work, ms) => setTimeout(work, ms).unref(),
+  })
+  const options = { ...given, log }
+  await closeDataDir(config.dataDir, log)
   const admin = await readAdminToken(config.adminToken, config.dataDir)
   const adminToken = config.adminToken ?? followAdminToken(admin, config.dataDir)
   // The folder's socket listens before there is an app: being able to listen is the lock.
@@ -103,7 +109,7 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   const lockServer = createServer(listener)
   trustSocketsOf(lockServer)
   const opened = await (options.openDatabase ?? openDatabase)({ ...options, lockServer })
-  const edge = createEdgeServer(listener, config.http, { monotonicMs: () => performance.now(), log: options.log })
+  const edge = createEdgeServer(listener, config.http, { monotonicMs: () => performance.now(), log })
   const { server } = edge
   const isolation = createIsolation(options.forkSuspects)
   const pool = createWorkerPool(options)
@@ -143,8 +149,8 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
   // Whoever is told that we are up may use every port; one that takes its time is shown later, and keeps nobody waiting.
   await inTime(portsLateMs, waysIn.start()).catch(() => {})
   const { stop: stopLeases, closeTools } = assembled
-  options.log.info('gateway_started', { count: config.connections.length })
-  for (const problem of config.warnings) options.log.warn('config_doubtful', { problem })
+  log.info('gateway_started', { count: config.connections.length })
+  for (const problem of config.warnings) log.warn('config_doubtful', { problem })
   return {
     url: addressOf(server, config),
     newAdminToken: admin.isNew ? admin.token.reveal() : undefined,
@@ -166,7 +172,8 @@ export async function startNode(options: StartOptions): Promise<RunningGateway> 
       lockServer.closeAllConnections()
       await closeControl?.()
       await opened.close()
-      options.log.info('gateway_stopped')
+      log.flush()
+      log.info('gateway_stopped')
     },
   }
 }

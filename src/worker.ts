@@ -10,6 +10,7 @@ import { createIssuerMemory } from './identity/issuers/issuer-memory.ts'
 import { createRejections } from './operator/rejections.ts'
 import type { Failpoint } from './storage/database.ts'
 import { requireSchema } from './storage/schema-version.ts'
+import { boundRefusals } from './vitals/bound-refusals.ts'
 import { answer, failedAnswer, hiddenAnswer, isHidden } from './worker/answer.ts'
 import { carrierOf } from './worker/carrier.ts'
 import { filesOf } from './worker/files.ts'
@@ -46,7 +47,8 @@ const deadLetters = /-dead$/
 export type WorkerHooks = { readonly log?: Log; readonly failpoint?: Failpoint }
 
 export function createWorker(file: ParleyConfig = {}, hooks: WorkerHooks = {}): Worker {
-  const log = hooks.log ?? createLog()
+  // Between invocations nothing runs: a rest is told with the next refusal.
+  const log = boundRefusals(hooks.log ?? createLog(), { monotonicMs: () => performance.now() })
   const settingsOf = onceEach((env: WorkerEnv) => tellDoubtful(readSettings(env, file), log))
   const rejections = createRejections()
   const issuerMemory = createIssuerMemory()

@@ -1,0 +1,73 @@
+// The log with an end to what strangers can write into it: of refusals the first few of a minute are told one by one, the others are
+// one line with how many they were. Metrics count every one.
+import type { Log, LogFacts } from '../contract/index.ts'
+
+/** Lines that anybody on the network can cause, as many as they send requests. */
+const refusals: ReadonlySet<string> = new Set([
+  'arrival_rejected',
+  'arrival_postponed',
+  'caller_limited',
+  'caller_refused',
+])
+const perMinute = 5
+const minuteMs = 60_000
+/** Connections and reasons come from closed lists; should they ever not, lines without either are enough. */
+const maxKinds = 500
+
+type Kind = { readonly event: string; readonly facts: LogFacts; readonly endsAt: number; told: number; untold: number }
+
+type BoundDeps = {
+  readonly monotonicMs: () => number
+  /** Runs it some time after. Without it a rest is told with the next refusal. */
+  readonly later?: (work: () => void, ms: number) => void
+}
+
+export type BoundLog = Log & {
+  /** Tells what is left to tell: before the process ends. */
+  readonly flush: () => void
+}
+
+/** Each event, connection and reason has lines of its own, so that a flood of one hides no other. */
+export function boundRefusals(log: Log, { monotonicMs, later }: BoundDeps): BoundLog {
+  const kinds = new Map<string, Kind>()
+  let isDue = false
+  const tell = (name: string, { event, facts, untold }: Kind): void => {
+    kinds.delete(name)
+    if (untold > 0) log.warn(event, { ...facts, count: untold })
+  }
+  const tellEnded = (): void => {
+    isDue = false
+    for (const [name, kind] of kinds) if (kind.endsAt <= monotonicMs()) tell(name, kind)
+    if (kinds.size > 0) tellLater()
+  }
+  const tellLater = (): void => {
+    if (later === undefined || isDue) return
+    isDue = true
+    later(tellEnded, minuteMs)
+  }
+  const warn: Log['warn'] = (event, facts = {}) => {
+    if (!refusals.has(event)) {
+      log.warn(event, facts)
+      return
+    }
+    const { connection = null, reason = null } = facts
+    let name = JSON.stringify([event, connection, reason])
+    const open = kinds.get(name)
+    if (open !== undefined && open.endsAt <= monotonicMs()) tell(name, open)
+    if (!kinds.has(name) && kinds.size >= maxKinds) name = event
+    const kind = kinds.get(name) ?? {
+      ...{ event, facts: name === event ? {} : { connection, reason } },
+      ...{ endsAt: monotonicMs() + minuteMs, told: 0, untold: 0 },
+    }
+    kinds.set(name, kind)
+    if (kind.told < perMinute) {
+      kind.told += 1
+      log.warn(event, facts)
+    } else kind.untold += 1
+    tellLater()
+  }
+  const flush = (): void => {
+    for (const [name, kind] of kinds) tell(name, kind)
+  }
+  return { info: log.info, error: log.error, warn, flush }
+}
