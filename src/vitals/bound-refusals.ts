@@ -8,10 +8,11 @@ const refusals: ReadonlySet<string> = new Set([
   'arrival_postponed',
   'caller_limited',
   'caller_refused',
+  'request_failed',
 ])
 const perMinute = 5
 const minuteMs = 60_000
-/** Connections and reasons come from closed lists; should they ever not, lines without either are enough. */
+/** Connections, reasons and codes come from closed lists; should they ever not, lines without either are enough. */
 const maxKinds = 500
 
 type Kind = { readonly event: string; readonly facts: LogFacts; readonly endsAt: number; told: number; untold: number }
@@ -27,7 +28,7 @@ export type BoundLog = Log & {
   readonly flush: () => void
 }
 
-/** Each event, connection and reason has lines of its own, so that a flood of one hides no other. */
+/** Each event, connection, reason and code has lines of its own, so that a flood of one hides no other. */
 export function boundRefusals(log: Log, { monotonicMs, later }: BoundDeps): BoundLog {
   const kinds = new Map<string, Kind>()
   let isDue = false
@@ -50,13 +51,13 @@ export function boundRefusals(log: Log, { monotonicMs, later }: BoundDeps): Boun
       log.warn(event, facts)
       return
     }
-    const { connection = null, reason = null } = facts
-    let name = JSON.stringify([event, connection, reason])
+    const { connection = null, reason = null, code = null } = facts
+    let name = JSON.stringify([event, connection, reason, code])
     const open = kinds.get(name)
     if (open !== undefined && open.endsAt <= monotonicMs()) tell(name, open)
     if (!kinds.has(name) && kinds.size >= maxKinds) name = event
     const kind = kinds.get(name) ?? {
-      ...{ event, facts: name === event ? {} : { connection, reason } },
+      ...{ event, facts: name === event ? {} : { connection, reason, code } },
       ...{ endsAt: monotonicMs() + minuteMs, told: 0, untold: 0 },
     }
     kinds.set(name, kind)

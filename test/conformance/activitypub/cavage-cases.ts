@@ -20,13 +20,16 @@ export const cavageCases: readonly Case[] = [
     claim: 'a signature over target, host, date and digest is let in, with whose key it was',
     run: async () => {
       const verdict = await gateFor().gate.open(signCavage(noteRequest, alice))
-      return verdict.kind === 'genuine' ? { ...verdict.payload, activity: verdict.payload.activity.id } : verdict
+      if (verdict.kind !== 'genuine') return verdict
+      const { activity, once = [] } = verdict.payload
+      return { ...verdict.payload, activity: activity.id, once: once.length }
     },
     equals: {
       activity: `${alice.id}/notes/1/activity`,
       signer: alice.actor,
       method: 'ap-http-signature',
       keyId: alice.rsa.key.id,
+      once: 1,
       inboxOf: 'concierge',
     },
   },
