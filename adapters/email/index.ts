@@ -25,7 +25,8 @@ import { readHop } from './manners/hop.ts'
 import { normalizeMail } from './normalize/mail.ts'
 import { maxRawBytes } from './normalize/raw.ts'
 import { type Addresses, recipientOf } from './normalize/recipients.ts'
-import { isCheckedHere, offloadFindPart, offloadLibrary, offloadReadBody } from './offload/offload.ts'
+import { createHereOr } from './offload/loop-share.ts'
+import { offloadFindPart, offloadLibrary, offloadReadBody } from './offload/offload.ts'
 import { readBody } from './parse/read-body.ts'
 import { proveMail } from './prove/prove-mail.ts'
 import { selfTest } from './prove/self-test.ts'
@@ -110,6 +111,7 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
   const resolver = createResolver({ lookup, now })
   const { offload } = deps
   const library = offload === undefined ? undefined : offloadLibrary(offload)
+  const hereOr = createHereOr()
   const tested = onceTrue(() => selfTest(library))
   const verifying = {
     hopOf: createHopOf(waysSettings(settings), { ...deps, own }),
@@ -117,13 +119,21 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
     async proveMail(mail: ReceivedMail, head: MailHead) {
       await tested()
       const proving = { resolver, settings: proofSettings(settings) }
-      const isHere = library === undefined || isCheckedHere(mail.raw)
-      return proveMail(mail, head, isHere ? proving : { ...proving, library })
+      if (library === undefined) return proveMail(mail, head, proving)
+      return hereOr(
+        mail.raw,
+        () => proveMail(mail, head, proving),
+        () => proveMail(mail, head, { ...proving, library }),
+      )
     },
-    readBody: async (raw: Uint8Array, head: MailHead, uncounted: readonly string[]) =>
-      offload === undefined || isCheckedHere(raw)
-        ? readBody(raw, head, uncounted)
-        : offloadReadBody(offload, raw, head, uncounted),
+    readBody: async (raw: Uint8Array, head: MailHead, uncounted: readonly string[]) => {
+      if (offload === undefined) return readBody(raw, head, uncounted)
+      return hereOr(
+        raw,
+        () => readBody(raw, head, uncounted),
+        () => offloadReadBody(offload, raw, head, uncounted),
+      )
+    },
     nameOriginal: async (digest: string) => originals?.nameOf(digest),
     addresses,
     tokens,

@@ -1,5 +1,5 @@
 // Mails with real signatures, and a zone of the name system that stands for the domains that sign them.
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { dkimSign } from 'mailauth/lib/dkim/sign.js'
 import type { Answer, DnsRecord, Lookup, RecordType } from '../../adapters/email/dns/lookup.ts'
@@ -37,6 +37,15 @@ function makeKey(kind: KeyKind): MailKey {
   }
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: Number(kind.slice(4)) })
   return { privateKey: pem(privateKey), record: `v=DKIM1; k=rsa; p=${der(publicKey).toString('base64')}` }
+}
+
+/** A key whose public exponent is as long as its modulus: the two exponents of a usual key, changed for each other. */
+export function costlyKey(bits = 2048): MailKey {
+  const { d, e, ...rest } = generateKeyPairSync('rsa', { modulusLength: bits }).privateKey.export({ format: 'jwk' })
+  const exponents = { e: d, d: e, dp: e, dq: e }
+  const privateKey = createPrivateKey({ key: { ...rest, ...exponents }, format: 'jwk' })
+  const record = `v=DKIM1; k=rsa; p=${der(createPublicKey(privateKey)).toString('base64')}`
+  return { privateKey: pem(privateKey), record }
 }
 
 const pem = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString()

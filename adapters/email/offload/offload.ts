@@ -16,13 +16,6 @@ const module = (): URL =>
 /** To hand over a smaller body costs more than to hash it. */
 const smallBytes = 64 * 1024
 
-/** A whole mail of that size is checked and read at once: each question to a thread would cost more than its answer. */
-const smallMailBytes = 16 * 1024
-
-export function isCheckedHere(raw: Uint8Array): boolean {
-  return raw.length <= smallMailBytes
-}
-
 export function offloadLibrary(offload: Offload): Library {
   const check = <Answer>(name: keyof Checks, question: object, resolve: Resolve, likely?: readonly Need[]) =>
     playRounds(

@@ -2,7 +2,7 @@
 // a signature says which hash the body should have, and whether it does is asked afterwards, of signatures that hold (library.ts).
 import type { Resolve } from '../dns/resolver.ts'
 import type { BodyForm } from './body-hash.ts'
-import type { SignatureHeader } from './mailauth.ts'
+import type { KeyCache, SignatureHeader } from './mailauth.ts'
 
 /** One signature as the library found it; of a signature that is not readable little more than its result is there. */
 export type CheckedSignature = {
@@ -113,6 +113,7 @@ async function load(): Promise<Checks> {
     constructor(options: object, type: SignatureHeader['type']) {
       super(options)
       this.#type = type
+      refuseCostlyKeys(this.keyCache)
     }
 
     override addBodyHash(canonicalization: string, algorithm: string, length: number | ''): string {
@@ -174,6 +175,35 @@ async function load(): Promise<Checks> {
       }
     },
   }
+}
+
+/** Nobody signs with longer ones (RFC 8301 3.2 asks for 4096), and each use costs the square of it. */
+const maxRsaBits = 8192
+/** Bytes of a key beside its modulus, with an exponent of 5 bytes (65537 has 3), alone (RFC 8017 A.1.1) and with its algorithm (RFC 5280 4.1). */
+const maxBeside = { alone: 16, named: 40 }
+
+/**
+ * Anybody can publish a key whose exponent is as long as its modulus: to check one signature costs a thousand times as much then. Such a key
+ * counts as one that cannot be read. Seals of relays ask the same cache.
+ */
+function refuseCostlyKeys(cache: KeyCache): void {
+  const get = cache.get.bind(cache)
+  cache.get = (...question) => {
+    const checked = get(...question).then((key) => {
+      const { modulusLength: bits, publicKey } = key
+      if (bits === undefined || (bits <= maxRsaBits && countExcess(publicKey, bits) <= 0)) return key
+      throw Object.assign(new Error('the key costs too much to use'), { code: 'EINVALIDVAL' })
+    })
+    // Keys of seals are asked for before they are waited for.
+    checked.catch(() => {})
+    return checked
+  }
+}
+
+/** How many bytes too long its exponent is. */
+function countExcess(pem: string, bits: number): number {
+  const bytes = Math.floor((pem.replace(/-----[^-]+-----|\s|=/g, '').length * 3) / 4)
+  return bytes - bits / 8 - (pem.includes('RSA PUBLIC KEY') ? maxBeside.alone : maxBeside.named)
 }
 
 // Only what is read later: everything here may be copied from a thread to another.

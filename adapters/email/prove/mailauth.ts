@@ -17,9 +17,20 @@ export type SignatureHeader = {
   readonly parsed?: { readonly bh?: { readonly value?: string } }
 }
 
+/** The keys of one mail, as the name system tells them: PEM, and for RSA how many bits. */
+export type KeyCache = {
+  get: (
+    type: string,
+    name: string,
+    minBits: number,
+    options: object,
+  ) => Promise<{ readonly publicKey: string; readonly modulusLength?: number }>
+}
+
 /** A stream that takes a mail and ends with what it found. */
 type DkimVerifier = {
   readonly bodyHashes: Map<string, object>
+  readonly keyCache: KeyCache
   addBodyHash(canonicalization: string, algorithm: string, length: number | ''): string
   verifySignature(header: SignatureHeader): Promise<{ readonly status: object }>
   on(event: 'finish', listener: () => void): void

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../doubles/free-port.ts'
 import { worstHealth } from '../../doubles/health-watch.ts'
-import { draftMail, mailKey, signMail } from '../../doubles/mail-maker.ts'
+import { costlyKey, draftMail, mailKey, signMail } from '../../doubles/mail-maker.ts'
 import { type NameServer, startNameServer } from '../../doubles/name-server.ts'
 import { type ParleyProcess, startParley } from '../../doubles/parley-process.ts'
 import { readPrometheusText } from '../../doubles/prometheus-text.ts'
@@ -25,6 +25,7 @@ beforeAll(async () => {
   names = await startNameServer({
     's1._domainkey.sender.example': [key.record.match(/.{1,255}/g) ?? []],
     's2._domainkey.sender.example': 'silent',
+    's3._domainkey.sender.example': [costlyKey(3072).record.match(/.{1,255}/g) ?? []],
   })
   const connection = { domain: 'desk.example', dnsServers: [names.address], smtp: { port } }
   await writeFile(
@@ -59,8 +60,8 @@ function largeMail(id: string, body: string): string {
   return draftMail({ to: 'desk@desk.example', head: [`Message-ID: <${id}@sender.example>`, `Date: ${date}`], body })
 }
 
-const falseSignature = (selector = 's1'): string =>
-  `DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=sender.example; s=${selector};\r\n h=from; bh=${'A'.repeat(43)}=; b=${'A'.repeat(344)}\r\n`
+const falseSignature = (selector = 's1', length = 344): string =>
+  `DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=sender.example; s=${selector};\r\n h=from; bh=${'A'.repeat(43)}=; b=${'A'.repeat(length)}\r\n`
 
 const shapes: readonly { readonly name: string; readonly build: () => Promise<string> }[] = [
   {
@@ -105,6 +106,27 @@ test.each(shapes)('a mail of $name: /healthz is answered within 200 ms', { timeo
     worst = Math.min(worst, await worstHealth(gateway, send))
   }
   expect(worst).toBeLessThan(200)
+})
+
+test('twenty small mails at once with signatures of a key that costs much: /healthz is answered within 200 ms', {
+  timeout: 120_000,
+}, async () => {
+  const inThreads = (await countJobs()).get('checkHead done') ?? 0
+  let worst = Number.POSITIVE_INFINITY
+  for (let tries = 0; tries < 3 && worst > 200; tries += 1) {
+    const mails = Array.from(
+      { length: 20 },
+      (_, at) => falseSignature('s3', 512).repeat(10) + largeMail(`costly-${tries}-${at}`, 'hello'),
+    )
+    const send = async () => {
+      const answers = await Promise.all(mails.map((mail) => submit(port, envelope, mail)))
+      expect(answers).toEqual(mails.map(() => expect.stringMatching(/^250 /)))
+    }
+    worst = Math.min(worst, await worstHealth(gateway, send))
+  }
+  expect(worst).toBeLessThan(200)
+  // What the loop's own share does not allow.
+  expect((await countJobs()).get('checkHead done')).toBeGreaterThan(inThreads)
 })
 
 test('a mail whose key is never told is asked for again, and keeps no thread', { timeout: 60_000 }, async () => {

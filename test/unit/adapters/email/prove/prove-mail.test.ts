@@ -7,7 +7,15 @@ import { loadLibrary } from '../../../../../adapters/email/prove/library.ts'
 import { usualProof } from '../../../../../adapters/email/prove/settings.ts'
 import { scanHead } from '../../../../../adapters/email/scan/scan-head.ts'
 import { cpuMs } from '../../../../doubles/linear-time.ts'
-import { draftMail, mailKey, mailZone, receivedMail, senderZone, signMail } from '../../../../doubles/mail-maker.ts'
+import {
+  costlyKey,
+  draftMail,
+  mailKey,
+  mailZone,
+  receivedMail,
+  senderZone,
+  signMail,
+} from '../../../../doubles/mail-maker.ts'
 import { provenMail } from '../../../../doubles/proven-mail.ts'
 
 const alice = { address: 'alice@sender.example', domain: 'sender.example' }
@@ -205,6 +213,15 @@ describe('a mail that is made to be costly', () => {
     ],
   ])('%s take seconds at most', async (_, mail) => {
     expect(await secondsFor(await mail())).toBeLessThan(5)
+  })
+
+  test('a key whose exponent is as long as its modulus proves nothing, and is not computed with', async () => {
+    const key = costlyKey()
+    const mail = await signMail(draftMail(), { key })
+    expect(await provenMail(mail, { zone: senderZone(mailZone(), { key }) })).toMatchObject({
+      standing: 'none',
+      reasons: ['dkim=fail d=sender.example invalid_public_key', expect.anything(), 'dmarc=none'],
+    })
   })
 
   test('the work before any signature is checked is little', () => {
