@@ -41,9 +41,10 @@ function makeKey(kind: KeyKind): MailKey {
 
 /** A key whose public exponent is as long as its modulus: the two exponents of a usual key, changed for each other. */
 export function costlyKey(bits = 2048): MailKey {
-  const { d, e, ...rest } = generateKeyPairSync('rsa', { modulusLength: bits }).privateKey.export({ format: 'jwk' })
-  const exponents = { e: d, d: e, dp: e, dq: e }
-  const privateKey = createPrivateKey({ key: { ...rest, ...exponents }, format: 'jwk' })
+  const usual = generateKeyPairSync('rsa', { modulusLength: bits }).privateKey.export({ format: 'jwk' })
+  const { d = '', e = '' } = usual
+  const key = { ...usual, e: d, d: e, dp: e, dq: e }
+  const privateKey = createPrivateKey({ key, format: 'jwk' })
   const record = `v=DKIM1; k=rsa; p=${der(createPublicKey(privateKey)).toString('base64')}`
   return { privateKey: pem(privateKey), record }
 }
