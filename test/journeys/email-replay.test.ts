@@ -291,6 +291,25 @@ describeOnDatabase('genuine mail', (database) => {
     expect(said().toSorted()).toEqual(changes.map(([, body]) => body.trim()).toSorted())
   })
 
+  test('is read and threaded by the fields that its author signed, and not by others of their name above them', async () => {
+    const twoFields = ['Content-Disposition', 'Thread-Index']
+    const mail = await sign(
+      draft('one', 'Pay the rent.\n', [
+        'Subject: Re: Rent',
+        'Content-Disposition: inline',
+        `Thread-Index: ${index('a')}`,
+      ]),
+      { headers: [...few, 'Message-ID', ...twoFields] },
+    )
+    await send(`Content-Disposition: attachment; filename=a.txt\r\nThread-Index: ${index('b')}\r\n${mail}`)
+    expect(said()).toEqual(['Pay the rent.'])
+    await send(
+      await sign(draft('two', 'Elsewhere.\n', [`Thread-Index: ${index('b')}`]), { headers: [...few, ...twoFields] }),
+    )
+    expect(await database().query(places, [])).toHaveLength(2)
+  })
+  const index = (letter: string): string => letter.repeat(30)
+
   const structured: readonly (readonly [string, readonly string[], string, string])[] = [
     [
       'two versions',

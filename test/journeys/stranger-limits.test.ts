@@ -177,6 +177,25 @@ describeOnDatabase('strangers', (database) => {
     expect(Object.values(await fate()).reduce((sum, n) => sum + n, 0)).toBe(3 + 7 + 16)
   })
 
+  test('who are proven are taken by mail although forgeries have used up their own share of the minute', async () => {
+    const strangers = { messages: { count: 2, perMs: 60_000 } } as const
+    const scene = await openMailScene(database(), { settings: { access: { mode: 'pairing' }, strangers } })
+    try {
+      const to = `demo@${localDomain}`
+      const write = (id: string, from: string) => {
+        const head = [`Message-ID: <${id}@people.example>`, `Date: ${new Date().toUTCString()}`]
+        return scene.send(draftMail({ from, to, head, body: 'Hello.' }), { to: [to] })
+      }
+      const answers: string[] = []
+      // Of two authors neither is believed.
+      for (const at of [1, 2, 3]) answers.push(await write(`f${at}`, '<eve@people.example>, <ada@people.example>'))
+      expect(answers.map((answer) => answer.slice(0, 3))).toEqual(['250', '250', '451'])
+      expect(await write('newcomer', '<bob@people.example>')).toMatch(/^250 /)
+    } finally {
+      await scene.close()
+    }
+  })
+
   test('by mail and by HTTP are told when to come again, and their sender keeps what they sent', async () => {
     const strangers = { messages: { count: 2, perMs: 60_000 } } as const
     const scene = await openMailScene(database(), { settings: { access: { mode: 'pairing' }, strangers } })

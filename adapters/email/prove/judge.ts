@@ -52,7 +52,7 @@ export async function judge(judging: Judging, raw: Uint8Array, library: Library)
     return proofOf(judging, { standing: 'none', method: 'none', reasons: [...told, `dmarc=skipped ${policy.reason}`] })
   if (policy.response.status.result === 'temperror') return later(dns)
   const authors = passed.filter((signature) => !signature.isCut && speaksFor(signature, policy, from))
-  if (authors.length > 0) return proofOf(judging, verified(authors, signatures, policy, told))
+  if (authors.length > 0) return proofOf(judging, verified(judging.head, { authors, all: signatures }, policy, told))
   const chain = await readChain(library, checked, {
     resolve,
     sealers: new Set(settings.trustedSealers.map((domain) => domain.toLowerCase())),
@@ -63,7 +63,7 @@ export async function judge(judging: Judging, raw: Uint8Array, library: Library)
     return proofOf(judging, {
       standing: 'verified',
       method: 'email-dmarc',
-      signature: chain.signature,
+      signature: { ...chain.signature, signedHeaders: wholeFields(judging.head, [chain.signature]) },
       // The author's own, broken as it is by the relay: the relay saw it whole, and sees it again in a copy that goes through it.
       signatures: [...chain.signatures, ...kinOf(signatures).map((each) => `relayed ${each}`)],
       reasons: [...told, chain.reason],
@@ -122,15 +122,15 @@ const sameDomain = ({ response }: CheckedDmarc, from: Mailbox): boolean =>
 
 /** Each of the author's signatures vouches for its fields; which of them stands first is up to the server that hands the mail over. */
 function verified(
-  authors: readonly Signature[],
-  all: readonly Signature[],
+  head: MailHead,
+  { authors, all }: { readonly authors: readonly Signature[]; readonly all: readonly Signature[] },
   policy: CheckedDmarc,
   told: readonly string[],
 ): Outcome {
   const method = resultOf(policy) === 'pass' ? 'email-dmarc' : 'email-dkim'
   const [first] = authors
   const signedAt = authors.find((each) => each.signedAt !== undefined)?.signedAt
-  const signedHeaders = [...new Set(authors.flatMap((each) => each.signedHeaders))]
+  const signedHeaders = wholeFields(head, authors)
   return {
     standing: 'verified',
     method,
@@ -139,6 +139,25 @@ function verified(
     signatures: kinOf(all.filter(({ result, reason }) => result !== 'fail' || reason.includes(notHashed))),
     reasons: [...told, policyReason(policy)],
   }
+}
+
+/**
+ * Names of fields that one of the signatures covers as often as they stand in the mail: it covers the lowest of them (RFC 6376 5.4.2), and another
+ * could be written above, where it is read first.
+ */
+function wholeFields(head: MailHead, signatures: readonly Signature[]): readonly string[] {
+  const standing = countNames(head.fields.map(({ name }) => name))
+  const whole = signatures.flatMap(({ signedHeaders }) => {
+    const covered = [...countNames(signedHeaders)]
+    return covered.filter(([name, times]) => times >= (standing.get(name) ?? 0)).map(([name]) => name)
+  })
+  return [...new Set(whole)]
+}
+
+function countNames(names: readonly string[]): ReadonlyMap<string, number> {
+  const times = new Map<string, number>()
+  for (const name of names) times.set(name, (times.get(name) ?? 0) + 1)
+  return times
 }
 
 /** As plain() writes what library.ts says of it. */
