@@ -6,18 +6,26 @@ import { auditLines } from './audit-lines.ts'
 
 type Waiting = { readonly tenant: string; readonly connection: string; readonly group: string }
 
-const freeOf = (limit: string, taken: string): string => `(select s.n from generate_series(1, ${limit}::int) s(n)
-    where not exists (select 1 from pairings p where ${taken} = s.n) order by random() limit 1)`
+const freeOf = (
+  limit: string,
+  taken: string,
+  first = '',
+): string => `(select s.n from generate_series(1, ${limit}::int) s(n)
+    where not exists (select 1 from pairings p where ${taken} = s.n) order by ${first}random() limit 1)`
 
 /**
- * SQL: a free place on the connection, or null. Any of them, so that two who ask at once seldom ask for the same. A fifth is
- * kept for groups of which no sender waits yet: a few domains alone cannot fill it.
+ * SQL: a free place on the connection, or null. Any of them, so that two who ask at once seldom ask for the same. The last fifth is
+ * kept for groups of which no sender waits yet, and used when the others are taken: a few domains alone cannot fill it.
  */
 export function freeConnectionSlot({ tenant, connection, group }: Waiting, limit: string): string {
   const waits = `p.tenant = ${tenant} and p.connection = ${connection} and p.status = 'pending'`
-  const usual = `case when exists (select 1 from pairings p where ${waits} and p.sender_group = ${group})
-      then ceil(${limit} * 0.8) else ${limit} end`
-  return freeOf(`(${usual})`, `${waits} and p.connection_slot`)
+  const usual = `ceil(${limit} * 0.8)`
+  const isKnown = `exists (select 1 from pairings p where ${waits} and p.sender_group = ${group})`
+  return freeOf(
+    `(case when ${isKnown} then ${usual} else ${limit} end)`,
+    `${waits} and p.connection_slot`,
+    `s.n > ${usual}, `,
+  )
 }
 
 /** SQL: the same in a group of senders. */
