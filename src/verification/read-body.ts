@@ -1,4 +1,5 @@
 // Hop 1: the body as bytes, never more of it than allowed.
+import { GatewayError } from '../contract/index.ts'
 
 /** Undefined when the body is larger than `maxBytes`; what was not read is left unread. */
 export async function readBody(
@@ -7,9 +8,14 @@ export async function readBody(
 ): Promise<Uint8Array | undefined> {
   const declared = Number(request.headers.get('content-length') ?? Number.NaN)
   if (declared > maxBytes) return undefined
-  // A declared length is enforced by the server, so the whole body can be read in one go.
-  if (Number.isInteger(declared) && declared >= 0) return new Uint8Array(await request.arrayBuffer())
-  return request.body === null ? new Uint8Array() : readStream(request.body, maxBytes)
+  try {
+    // A declared length is enforced by the server, so the whole body can be read in one go.
+    if (Number.isInteger(declared) && declared >= 0) return new Uint8Array(await request.arrayBuffer())
+    return request.body === null ? new Uint8Array() : await readStream(request.body, maxBytes)
+  } catch (cause) {
+    // The caller's doing and no failure of ours: callers who break off by the thousand alarm no operator.
+    throw new GatewayError('bad_request', 'the body broke off before its end; send it again', { cause })
+  }
 }
 
 /** Undefined when there is more in it than `maxBytes`; the rest is cancelled. */
