@@ -16,7 +16,10 @@ export function addOpenApiRoutes(
   app: Hono,
   { gateway, tokenIssuers }: Pick<AppDeps, 'gateway' | 'tokenIssuers'>,
 ): void {
-  const documentFor = (url: string): OpenApi => {
+  // Made once: it takes tens of milliseconds, and anybody may ask for it.
+  let made: OpenApi | undefined
+  let page: string | undefined
+  const makeDocument = (): OpenApi => {
     const adapters = gateway.connections.map(({ adapter }) => adapter)
     const issuers = tokenIssuers !== undefined && hasIssuers(tokenIssuers) ? issuerOperations : []
     const operations = [
@@ -27,14 +30,19 @@ export function addOpenApiRoutes(
       ...taskOperations,
       ...adminOperations,
     ]
-    return openApiDocument(operations, { url: new URL(url).origin, version })
+    return openApiDocument(operations, { url: '', version })
+  }
+  const documentFor = (url: string): OpenApi => {
+    made ??= makeDocument()
+    return { ...made, servers: [{ url: new URL(url).origin }] }
   }
   app.get('/openapi.json', (context) => context.json(documentFor(context.req.url)))
-  app.get('/docs/api', (context) =>
-    context.html(apiPage(documentFor(context.req.url)), 200, {
+  app.get('/docs/api', (context) => {
+    page ??= apiPage(documentFor(context.req.url))
+    return context.html(page, 200, {
       // Nothing on it runs or is fetched from elsewhere.
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
       'x-content-type-options': 'nosniff',
-    }),
-  )
+    })
+  })
 }
