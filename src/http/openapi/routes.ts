@@ -11,6 +11,8 @@ import { taskOperations } from './tasks.ts'
 
 /** Of the API, not of the release: it grows, and what is there stays. */
 const version = '1'
+/** Names of this gateway for which the document is kept. */
+const maxTexts = 8
 
 export function addOpenApiRoutes(
   app: Hono,
@@ -18,6 +20,7 @@ export function addOpenApiRoutes(
 ): void {
   // Made once: it takes tens of milliseconds, and anybody may ask for it.
   let made: OpenApi | undefined
+  const texts = new Map<string, string>()
   let page: string | undefined
   const makeDocument = (): OpenApi => {
     const adapters = gateway.connections.map(({ adapter }) => adapter)
@@ -32,13 +35,21 @@ export function addOpenApiRoutes(
     ]
     return openApiDocument(operations, { url: '', version })
   }
-  const documentFor = (url: string): OpenApi => {
+  /** `asked`: whatever a caller wrote as the name of this gateway. */
+  const textFor = (asked: string): string => {
+    const url = new URL(asked).origin
     made ??= makeDocument()
-    return { ...made, servers: [{ url: new URL(url).origin }] }
+    const text = texts.get(url) ?? JSON.stringify({ ...made, servers: [{ url }] })
+    if (texts.size >= maxTexts) texts.clear()
+    texts.set(url, text)
+    return text
   }
-  app.get('/openapi.json', (context) => context.json(documentFor(context.req.url)))
+  app.get('/openapi.json', (context) =>
+    context.body(textFor(context.req.url), 200, { 'content-type': 'application/json' }),
+  )
   app.get('/docs/api', (context) => {
-    page ??= apiPage(documentFor(context.req.url))
+    made ??= makeDocument()
+    page ??= apiPage(made)
     return context.html(page, 200, {
       // Nothing on it runs or is fetched from elsewhere.
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",

@@ -12,7 +12,7 @@ test('the document is made once, and names the address that each caller asked', 
     },
   } as unknown as Parameters<typeof addOpenApiRoutes>[1]['gateway']
   const app = new Hono()
-  addOpenApiRoutes(app, { gateway, tokenIssuers: undefined })
+  addOpenApiRoutes(app, { gateway })
   for (const host of ['one.example', 'two.example', 'one.example']) {
     const document = await (await app.request(`http://${host}/openapi.json`)).json()
     expect(document).toMatchObject({ openapi: '3.1.1', servers: [{ url: `http://${host}` }] })
