@@ -29,12 +29,12 @@ export type BoundLog = Log & {
 }
 
 /** Each event, connection, reason and code has lines of its own, so that a flood of one hides no other. */
-export function boundRefusals(log: Log, { monotonicMs, later }: BoundDeps): BoundLog {
+export function boundRefusals(inner: Log, { monotonicMs, later }: BoundDeps): BoundLog {
   const kinds = new Map<string, Kind>()
   let isDue = false
   const tell = (name: string, { event, facts, untold }: Kind): void => {
     kinds.delete(name)
-    if (untold > 0) log.warn(event, { ...facts, count: untold })
+    if (untold > 0) inner.warn(event, { ...facts, count: untold })
   }
   const tellEnded = (): void => {
     isDue = false
@@ -48,7 +48,7 @@ export function boundRefusals(log: Log, { monotonicMs, later }: BoundDeps): Boun
   }
   const warn: Log['warn'] = (event, facts = {}) => {
     if (!refusals.has(event)) {
-      log.warn(event, facts)
+      inner.warn(event, facts)
       return
     }
     const { connection = null, reason = null, code = null } = facts
@@ -63,12 +63,12 @@ export function boundRefusals(log: Log, { monotonicMs, later }: BoundDeps): Boun
     kinds.set(name, kind)
     if (kind.told < perMinute) {
       kind.told += 1
-      log.warn(event, facts)
+      inner.warn(event, facts)
     } else kind.untold += 1
     tellLater()
   }
   const flush = (): void => {
     for (const [name, kind] of kinds) tell(name, kind)
   }
-  return { info: log.info, error: log.error, warn, flush }
+  return { info: inner.info, error: inner.error, warn, flush }
 }
