@@ -15,11 +15,12 @@ export function createSpeakerMarks(config: Config, database: Database, { sealKey
   const { tenant } = config
   const seal = createSeal(sealKeys ?? (async () => config.sealKeys.map(sealKeyBytes)))
   const keys = createOwnKeys(database, { tenant, connection: 'gateway', agent: '', seal })
-  // Without anything to seal with it lasts as long as the process: a mark that changes costs a provider's cache, no more.
+  // Where the key cannot be opened, as in a replica without PARLEY_SEAL_KEY, it lasts as long as the process: a mark that changes
+  // costs a provider's cache, and no turn fails for it.
   const lone = randomHex()
   const read = async (): Promise<CryptoKey> => {
     // Nothing that was made with an older one is ever checked.
-    const ring = await keys.ring('speaker-marks', async () => randomHex(), 0)
+    const ring = await keys.ring('speaker-marks', async () => randomHex(), 0).catch(() => undefined)
     return crypto.subtle.importKey('raw', utf8.encode(ring?.all[0] ?? lone), { name: 'HMAC', hash: 'SHA-256' }, false, [
       'sign',
     ])
