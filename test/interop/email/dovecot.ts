@@ -1,7 +1,7 @@
 // Dovecot from Debian's packages, run on 127.0.0.1 from the folder it was unpacked into.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { ImapFlow } from 'imapflow'
@@ -62,7 +62,8 @@ const nobody = { uid: 65_534, gid: 65_534 }
 export async function startDovecot({ root, libraryPath }: DebianFiles, place: DovecotPlace): Promise<Dovecot> {
   const { folder, port, securePort } = place
   const libraries = join(root, 'usr/lib/dovecot')
-  await findModulesBelowBase(libraries, folder)
+  await patchModulePath(libraries, folder)
+  await resetBase(libraries, folder)
   await writeFile(join(folder, 'cert.pem'), testCertificate)
   await writeFile(join(folder, 'key.pem'), testKey)
   await writeFile(join(folder, 'dovecot.conf'), configuration(libraries, place))
@@ -85,7 +86,9 @@ export async function startDovecot({ root, libraryPath }: DebianFiles, place: Do
   const stop = async (): Promise<void> => {
     process.off('exit', killAtExit)
     const ended = new Promise((resolve) => child.once('exit', resolve))
-    if (killNow(child)) await ended
+    if (!killNow(child)) return
+    await ended
+    await waitForGroupEnd(child.pid)
   }
   for (let tries = 0; tries < 200 && child.exitCode === null; tries += 1) {
     if (/starting up/.test(log)) return { port, securePort, user: 'helper', password: 'hunter2', stop, log: () => log }
@@ -96,7 +99,7 @@ export async function startDovecot({ root, libraryPath }: DebianFiles, place: Do
 }
 
 /** Its processes look for modules in /usr/lib/dovecot/modules, and work in `base`: a copy of the library that says so says `./modules`. */
-async function findModulesBelowBase(libraries: string, folder: string): Promise<void> {
+async function patchModulePath(libraries: string, folder: string): Promise<void> {
   if (existsSync(join(folder, 'lib'))) return
   const compiledIn = '/usr/lib/dovecot/modules\0'
   const library = await readFile(join(libraries, 'libdovecot.so.0'), 'latin1')
@@ -104,13 +107,39 @@ async function findModulesBelowBase(libraries: string, folder: string): Promise<
   const changed = library.replace(compiledIn, './modules'.padEnd(compiledIn.length, '\0'))
   await mkdir(join(folder, 'lib'))
   await writeFile(join(folder, 'lib/libdovecot.so.0'), changed, { encoding: 'latin1', mode: 0o755 })
-  await mkdir(join(folder, 'base'))
-  await symlink(join(libraries, 'modules'), join(folder, 'base/modules'))
+}
+
+/** A killed server leaves its sockets behind: the next one starts without them. */
+async function resetBase(libraries: string, folder: string): Promise<void> {
+  const base = join(folder, 'base')
+  await rm(base, { recursive: true, force: true })
+  await mkdir(base)
+  await symlink(join(libraries, 'modules'), join(base, 'modules'))
 }
 
 function killNow(child: ChildProcess): boolean {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return false
   return process.kill(-child.pid, 'SIGKILL')
+}
+
+/** The master may end before the processes it started, which hold its ports and sockets for a moment longer. */
+async function waitForGroupEnd(group: number | undefined): Promise<void> {
+  for (let tries = 0; tries < 500; tries += 1) {
+    if (!(await isGroupAlive(group))) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error(`its processes (group ${group}) did not end`)
+}
+
+/** By /proc, since a signal also reaches zombies, which hold nothing and stay where the first process of a container collects none. */
+async function isGroupAlive(group: number | undefined): Promise<boolean> {
+  const ids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const stats = await Promise.all(ids.map((id) => readFile(`/proc/${id}/stat`, 'utf8').catch(() => '')))
+  return stats.some((stat) => {
+    // proc(5): the name in brackets may hold spaces; behind it state, parent, group.
+    const [state = '', , processGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return Number(processGroup) === group && !/[ZX]/.test(state)
+  })
 }
 
 function configuration(libraries: string, { folder, port, securePort }: DovecotPlace): string {
