@@ -1,5 +1,5 @@
 // Ada and her five mail programs: each answers in its own way, drops what it does not care for, and quotes as it likes. Every mail is
-// signed by her domain.
+// signed by her domain, with all fields that her program wrote.
 import { draftMail, mailKey, signMail } from '../../doubles/mail-maker.ts'
 
 export const ada = 'ada@people.example'
@@ -86,8 +86,15 @@ export async function write(program: Program, fetched: Fetched, words: string, f
   const enclosed = file === undefined ? { head: [], body } : enclose(body, file)
   const lines = [`Date: ${new Date(now).toUTCString()}`, `Message-ID: <${id}>`, ...head, ...enclosed.head]
   const mail = draftMail({ from: `Ada <${ada}>`, to, head: lines, body: enclosed.body })
-  return { id, to, mail: await signMail(mail, { domain: 'people.example', key: mailKey(), signTime: now }) }
+  const signing = { domain: 'people.example', key: mailKey(), headers: signedFields, signTime: now }
+  return { id, to, mail: await signMail(mail, signing) }
 }
+
+/** Thread-Index, too, as servers do that sign every field: what is not signed joins nothing without our reply token. */
+const signedFields = [
+  ...['From', 'To', 'Subject', 'Date', 'Message-ID', 'In-Reply-To', 'References', 'Thread-Topic', 'Thread-Index'],
+  ...['MIME-Version', 'Content-Type'],
+]
 
 function enclose(body: string, { name, mime, bytes }: File): { head: readonly string[]; body: string } {
   const lines = bytes.toString('base64').replaceAll(/.{76}/g, '$&\n')
