@@ -101,10 +101,13 @@ export async function measureShape(meter: Meter, shape: Shape, { scale, idleBefo
   }
 }
 
+/** Less is not told apart from what the process does anyway. */
+const leastMs = 40
+
 /** Zero where it cost too little to tell. */
 function ratioOf(figures: readonly number[]): number {
   const [half = 0, whole = 0] = figures.slice(-2)
-  return Math.max(0, whole - graceMs) / Math.max(half, 10)
+  return Math.max(0, whole - graceMs) / Math.max(half, leastMs)
 }
 
 type Taken = { readonly cpuMs: number; readonly databaseMs: number; readonly bytes: number; readonly answers: string }
