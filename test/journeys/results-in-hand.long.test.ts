@@ -1,4 +1,4 @@
-// Results that are in hand while connections to the database break, or its answers are lost.
+// Results that are in hand while the database answers nothing, while connections to it break, or while its answers are lost.
 import { describeResultsInHand } from './results-in-hand.ts'
 
-describeResultsInHand(['cut', 'deafen'])
+describeResultsInHand(['freeze', 'cut', 'deafen'])
