@@ -11,7 +11,12 @@ export function writeMarkdown(root: Root): string {
 /** Pieces of at most `limit` UTF-16 units. */
 export function renderMarkdown(root: Root, limit: number): readonly string[] {
   const pieces = chunkTree(root, { limit, sizeOf: (blocks) => blocksMarkdown(blocks).length })
-  return pieces.map(writeMarkdown)
+  return pieces.flatMap((piece) => {
+    const written = writeMarkdown(piece)
+    // What is escaped depends on what stands beside it, so a piece may be longer than its parts: it is cut once more.
+    const excess = written.length - limit
+    return excess > 0 && excess < limit ? renderMarkdown(piece, limit - excess) : [written]
+  })
 }
 
 function blocksMarkdown(blocks: readonly Block[]): string {

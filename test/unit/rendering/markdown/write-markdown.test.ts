@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import createMarkdownIt from 'markdown-it'
 import { describe, expect, test } from 'vitest'
 import { parseMarkdown, renderMarkdown, writeMarkdown } from '../../../../src/rendering/index.ts'
+import type { Block, Inline, Root } from '../../../../src/rendering/tree.ts'
 import { scaled } from '../../../setup/scale.ts'
 import { readHtml } from '../read-html.ts'
 import { letters, plainOf } from '../shown.ts'
@@ -139,6 +140,30 @@ describe('written Markdown', () => {
       }),
       { numRuns: scaled(500) },
     )
+  })
+
+  test('in pieces is within the limit where a quoted list follows links that could not be cut', () => {
+    const link = (child: Inline): Inline => ({ type: 'link', url: 'https://e.example/a?b=1&c=2', children: [child] })
+    const words = ' word10  word10  word10  word10 <!channel> word10  word10  word10  word10 ``` '
+    const ann: Inline = { type: 'mention', name: '@ann' }
+    const first = [
+      ann,
+      link({ type: 'inlineCode', value: words }),
+      link({ type: 'text', value: ' word10 From  word10 ' }),
+      link(ann),
+    ]
+    const paragraph = (...children: Inline[]): Block => ({ type: 'paragraph', children })
+    const last = paragraph(link({ type: 'text', value: ' word0 ' }))
+    const list: Block = {
+      ...{ type: 'list', ordered: false, start: 0 },
+      children: [{ type: 'listItem', checked: null, children: [last] }],
+    }
+    const inner: Block = {
+      type: 'blockquote',
+      children: [paragraph(...first), paragraph({ type: 'text', value: ' word0 ' })],
+    }
+    const root: Root = { type: 'root', children: [{ type: 'blockquote', children: [inner, list] }] }
+    for (const piece of renderMarkdown(root, 120)) expect(piece.length).toBeLessThanOrEqual(120)
   })
 
   test('in pieces is within the limit and loses no word', () => {
