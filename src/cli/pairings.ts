@@ -47,7 +47,7 @@ const listCommand = operatorCommand({
     ])
     const more = pageFooter(page.next, `parley pairings list --status ${args.status ?? 'pending'}`)
     const digest = page.groups.map((group) => `${groupWords(group)}\n`).join('')
-    show(page, page.pairings.length === 0 ? `${digest}Nobody there.` : `${digest}${lines}${more}`)
+    show(page, page.pairings.length === 0 ? `${digest}No pairings.` : `${digest}${lines}${more}`)
   },
 })
 

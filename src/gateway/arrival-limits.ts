@@ -43,7 +43,7 @@ export function createArrivalLimits(deps: LimitDeps): ArrivalLimits {
       if (message === undefined || (state.all ?? state.each) === undefined) return undefined
       const { subject } = message
       if (subject !== undefined && remembered(deps, state, subject)?.isKnown === true) return undefined
-      // Counted apart: whoever floods a connection with forgeries keeps out no newcomer who is proven.
+      // Counted apart: a flood of forgeries keeps out no newcomer who is proven.
       const group = subject === undefined ? 'unproven' : 'proven'
       const seconds = state.all?.ask(group) ?? (subject === undefined ? undefined : state.each?.ask(subject))
       if (seconds === undefined) {

@@ -83,7 +83,7 @@ async function judgeTwenty(scene: Scene, said: readonly Update[]): Promise<reado
   const mixed = effects.filter((effect) => effect.members.some((id) => author.get(id) !== author.get(effect.id)))
   const dead = (await scene.operator.dead()).map((line) => keyOf({ ...line, id: line.messageId }))
   const sharing = effects.filter((effect) => effect.members.length > 2 && said.some(isPoisonIn(effect.members)))
-  // The agent had acted for all of them when it failed: they end together, and nobody else with them.
+  // The agent had acted for all of them when it failed: they end together, and no other message with them.
   const company = new Set(sharing.flatMap((effect) => effect.members.map((id) => keyOf({ connection: room, id }))))
   const expectedDead = [...company].toSorted().join(' ')
   const order = effects.map((effect) => effect.id).join(' ')

@@ -177,13 +177,13 @@ async function load(): Promise<Checks> {
   }
 }
 
-/** Nobody signs with longer ones (RFC 8301 3.2 asks for 4096), and each use costs the square of it. */
+/** No server signs with longer ones (RFC 8301 3.2 asks for 4096), and each use costs the square of it. */
 const maxRsaBits = 8192
 /** Bytes of a key beside its modulus, with an exponent of 5 bytes (65537 has 3), alone (RFC 8017 A.1.1) and with its algorithm (RFC 5280 4.1). */
 const maxBeside = { alone: 16, named: 40 }
 
 /**
- * Anybody can publish a key whose exponent is as long as its modulus: to check one signature costs a thousand times as much then. Such a key
+ * Any domain can publish a key whose exponent is as long as its modulus: to check one signature costs a thousand times as much then. Such a key
  * counts as one that cannot be read. Seals of relays ask the same cache.
  */
 function refuseCostlyKeys(cache: KeyCache): void {

@@ -39,7 +39,7 @@ test('a stranger: given a code, listed with the name they go by, let in after ki
   const again = await home.parley(['pairings', 'reject', code, '--block'])
   expect(again).toMatchObject({ code: 3, stdout: '' })
   expect(again.stderr).toMatch(/already approved by operator:first token at /)
-  expect((await home.parley(['pairings', 'list'])).stdout).toBe('Nobody there.\n')
+  expect((await home.parley(['pairings', 'list'])).stdout).toBe('No pairings.\n')
 }, 180_000)
 
 test('grants: blocked, unblocked, added with a role, revoked', async () => {
