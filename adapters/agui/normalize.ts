@@ -3,9 +3,12 @@ import type { ZodError } from 'zod'
 import {
   type Arrived,
   bearerFacts,
+  type ClientData,
   type Connection,
   formatAddress,
+  type Json,
   type KeptFacts,
+  maxClientDataBytes,
   maxParts,
   mintEvidence,
   type NormalizedMessage,
@@ -24,6 +27,7 @@ import { partsOf, unique } from './files.ts'
 import {
   type AguiPayload,
   guestPrefix,
+  messageIdSchema,
   type Resume,
   type RunRequest,
   runIdSchema,
@@ -90,6 +94,7 @@ function arrivedSaying({ payload, request, raw, arrival, connection, chain }: Sc
     message: {
       id,
       thread_id: threadId,
+      ...(said.parent === undefined ? {} : { in_reply_to: said.parent }),
       sender: senderOf(payload, arrival, connection),
       recipient: recipientOf(connection),
       parts: [...parts],
@@ -156,6 +161,8 @@ function requestProblem(field: PropertyKey | undefined): string {
       return 'messages_missing_or_empty'
     case 'tools':
       return 'invalid_tools'
+    case 'context':
+      return 'invalid_context'
     default:
       return 'invalid_run_request'
   }
@@ -167,6 +174,8 @@ type Said = {
   readonly result: ToolMessage | undefined
   /** The interrupt it decides about. */
   readonly decides?: string
+  /** The message of the agent that it was said after, as the client has it. */
+  readonly parent?: string | undefined
 }
 
 /** What a person said last, or what a tool came to that the client ran for us. */
@@ -176,7 +185,8 @@ function saidIn(request: RunRequest): Said {
     const parsed = toolMessageSchema.safeParse(last)
     if (!parsed.success) throw refusalOf(parsed.error, 'invalid_tool_message')
     // Nothing was said: the result goes to the call that waits for it and not into the conversation.
-    return { id: parsed.data.id, parts: [{ kind: 'agui:tool_result' }], result: parsed.data }
+    const parent = parentOf(request, request.messages.length - 1)
+    return { id: parsed.data.id, parts: [{ kind: 'agui:tool_result' }], result: parsed.data, parent }
   }
   const said = trailingUserMessages(request)
   const lead = said.at(-1)
@@ -187,7 +197,13 @@ function saidIn(request: RunRequest): Said {
     throw new UnreadableArrival('too_many_parts', {
       remedy: `say it in at most ${maxParts} messages and blocks together`,
     })
-  return { id: lead.id, parts, result: undefined }
+  return { id: lead.id, parts, result: undefined, parent: parentOf(request, request.messages.length - said.length) }
+}
+
+/** A list of messages is a thread: what comes before the new ones is what they answer. */
+function parentOf({ messages }: RunRequest, end: number): string | undefined {
+  const before = messages.slice(0, end).findLast((message) => message.role === 'assistant')
+  return messageIdSchema.safeParse(before).data?.id
 }
 
 /** What was decided about a question is told in the words of the command that decides it: it passes the same gate. */
@@ -243,10 +259,12 @@ function nameOf({ bearer, guest }: Pick<AguiPayload, 'bearer' | 'guest'>): strin
 
 function channelOf(
   connection: Connection,
-  { threadId, runId, tools }: RunRequest,
+  request: RunRequest,
   { id: messageId, parts, result, sender }: Said & { readonly sender: string },
 ): NonNullable<NormalizedMessage['channel']> {
+  const { threadId, runId, tools } = request
   const command = commandIn(textOf(parts))
+  const data = clientData(request)
   const offered = (tools ?? []).map(clientTool)
   return {
     connector_id: connection.id,
@@ -263,14 +281,39 @@ function channelOf(
     run_id: runId,
     ...(command === undefined ? {} : { command }),
     ...(offered.length === 0 ? {} : { client_tools: offered }),
+    ...(data === undefined ? {} : { client_data: data }),
     ...(result === undefined ? {} : { tool_result: toolResult(result) }),
   }
 }
 
-/** A client names its tools without a namespace; here they are `client/…`. */
+/** As it declares them; what they are called here is decided where they are offered. */
 function clientTool({ name, description, parameters }: NonNullable<RunRequest['tools']>[number]) {
-  const canonical = name.startsWith('client/') ? name : `client/${name}`
-  return { name: canonical, ...(description ? { description } : {}), parameters: parameters ?? {} }
+  return { name, ...(description ? { description } : {}), parameters: parameters ?? {} }
+}
+
+/** Everything the client wants known beside the message: data of whoever sent it, with no more authority than their words. */
+function clientData({ context, state, forwardedProps, messages }: RunRequest): ClientData | undefined {
+  const system = messages.filter(({ role }) => role === 'system' || role === 'developer')
+  const texts = system.flatMap((message) => (typeof message['content'] === 'string' ? [message['content']] : []))
+  const hasProps = forwardedProps !== undefined && forwardedProps !== null && !isEmptyObject(forwardedProps)
+  const entries = (context ?? []).map(({ description, value }) => ({ description: description ?? '', value }))
+  // Whatever a body holds was read as JSON.
+  const data: ClientData = {
+    ...(entries.length === 0 ? {} : { context: entries }),
+    ...(state === undefined || state === null ? {} : { state: state as Json }),
+    ...(hasProps ? { forwarded_props: forwardedProps as Json } : {}),
+    ...(texts.length === 0 ? {} : { system_messages: texts }),
+  }
+  if (isEmptyObject(data)) return undefined
+  if (new TextEncoder().encode(JSON.stringify(data)).length > maxClientDataBytes)
+    throw new UnreadableArrival('client_data_too_large', {
+      remedy: `send at most ${maxClientDataBytes} bytes of context, state, forwardedProps and system messages together`,
+    })
+  return data
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
 function toolResult({ toolCallId, content, error }: ToolMessage) {

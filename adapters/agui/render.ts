@@ -4,6 +4,7 @@ import {
   isKnownPart,
   type JsonObject,
   type NormalizedResponse,
+  type Part,
   type TransportAnswer,
   textPart,
   type WatchResult,
@@ -75,7 +76,9 @@ function answerBody(response: NormalizedResponse, runId: string): JsonObject {
     runId,
     status: response.status,
     messages: [{ role: 'assistant', content: contentOf(response) }],
-    response: asJson(response),
+    response: asJson(shown(response)),
+    ...(response.client?.state === undefined ? {} : { state: response.client.state }),
+    ...(response.client?.tools === undefined ? {} : { clientTools: { ...response.client.tools } }),
   }
 }
 
@@ -100,4 +103,16 @@ function json(status: number, body: JsonObject): TransportAnswer {
 /** A reply has passed its schema, so it is JSON; the round trip drops the fields that are merely undefined. */
 function asJson(response: NormalizedResponse): JsonObject {
   return JSON.parse(JSON.stringify(response))
+}
+
+/** What it says to the client's program stands beside it. */
+function shown({ client: _told, ...response }: NormalizedResponse): NormalizedResponse {
+  return { ...response, parts: response.parts.map(inCallersWords) }
+}
+
+/** A tool that the client runs is called what the client calls it. */
+function inCallersWords(part: Part): Part {
+  if (!isKnownPart(part) || part.kind !== 'policy') return part
+  const { declared_name, ...policy } = part.policy
+  return declared_name === undefined ? part : { kind: 'policy', policy: { ...policy, tool_name: declared_name } }
 }

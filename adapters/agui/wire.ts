@@ -45,8 +45,22 @@ export const toolMessageSchema = z.object({
   id: callerId(),
   role: z.literal('tool'),
   toolCallId: callerId(),
-  content: z.string(),
+  /** In 1.0 parts as well; their text counts. */
+  content: z.union([z.string(), z.array(z.looseObject({ type: z.string() })).transform(blocksText)]),
   error: z.string().nullish(),
+})
+
+function blocksText(blocks: readonly { readonly [key: string]: unknown }[]): string {
+  return blocks.map((block) => (typeof block['text'] === 'string' ? block['text'] : '')).join('\n')
+}
+
+/** What the program wants the agent to know. Values are texts in the protocol; what is none is told as JSON. */
+const contextEntrySchema = z.object({
+  description: z.string().nullish(),
+  value: z
+    .unknown()
+    .optional()
+    .transform((value) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))),
 })
 
 const clientToolSchema = z.looseObject({ name: z.string().min(1), description: z.string().nullish() })
@@ -55,6 +69,9 @@ const runId = callerId(256)
 
 /** As much of a request as is needed to name the thread of a guest. */
 export const threadIdSchema = z.looseObject({ threadId: callerId() })
+
+/** As much of a message as is needed to refer to it. */
+export const messageIdSchema = z.looseObject({ id: callerId() })
 
 /** As much of a request as is needed to name it. */
 export const runIdSchema = z.looseObject({ runId })
@@ -73,6 +90,9 @@ export const runRequestSchema = z
     runId,
     messages: z.array(z.looseObject({ role: z.string() })),
     tools: z.array(clientToolSchema).max(64).nullish(),
+    context: z.array(contextEntrySchema).max(256).nullish(),
+    state: z.unknown().optional(),
+    forwardedProps: z.unknown().optional(),
     protocolVersion: z.string().nullish(),
     parentRunId: callerId().nullish(),
     resume: z.array(resumeSchema).max(32).nullish(),
@@ -148,6 +168,14 @@ const answerSchema = z.looseObject({
   status: z.enum(['completed', 'input_required', 'refused', 'failed', 'cancelled']),
   messages: z.array(z.object({ role: z.literal('assistant'), content: z.string() })),
   response: z.looseObject({}).meta({ description: 'The whole reply, with its parts' }),
+  state: z
+    .unknown()
+    .optional()
+    .meta({ description: 'The state that agent and client share, where one of them has set it' }),
+  clientTools: z
+    .looseObject({ left_out: z.array(z.looseObject({ name: z.string(), reason: z.string(), remedy: z.string() })) })
+    .optional()
+    .meta({ description: 'Tools of the client that the agent was not shown, or was shown under another name' }),
 })
 
 /** The run request in the document of the API. */

@@ -10,7 +10,15 @@ import { isRemoteAgent, type RemoteAgent } from './remote/is-remote-agent.ts'
 import type { Recall } from './remote/recall.ts'
 import type { Tool } from './tools/define-tool.ts'
 
-export type { AgentContext, AgentReply, Signal, SignalContext, StepContext } from './context.ts'
+export type {
+  AgentContext,
+  AgentReply,
+  ClientToolReport,
+  SharedState,
+  Signal,
+  SignalContext,
+  StepContext,
+} from './context.ts'
 
 /** A function of its own. */
 export type FunctionAgentDefinition = AgentFacts & {

@@ -1,5 +1,7 @@
 // What an agent is given and what it may return (hop 7).
 import type {
+  ClientData,
+  ClientFacts,
   Envelope,
   Fields,
   HistoricalMessage,
@@ -55,6 +57,19 @@ export type AgentFiles = {
   readonly bytes: (id: string, maxBytes: number) => Promise<Uint8Array | undefined>
 }
 
+/**
+ * State that the agent shares with the program in front of a person, such as a web page: one JSON value per conversation. Both
+ * sides may write it. It is the program's word, like a message, and stored with the turn's answer.
+ */
+export type SharedState = {
+  readonly get: () => Promise<Json>
+  /** At most 60 KiB of JSON; larger ones are refused with `state_too_large`. */
+  readonly set: (next: Json) => Promise<void>
+}
+
+/** What became of the tools that a caller offers. */
+export type ClientToolReport = NonNullable<ClientFacts['tools']>
+
 export type AgentContext = {
   readonly agent: string
   readonly principal: string
@@ -72,6 +87,11 @@ export type AgentContext = {
   readonly sessionId: string
   /** What marks the speakers' lines that a model is shown in this session. For a model alone: no person may see it. */
   readonly speakerMark: () => Promise<string>
+  /** What the sender's program sent beside the message: context, properties. Data of the sender, never instructions. */
+  readonly client: ClientData | undefined
+  readonly state: SharedState
+  /** Tells the caller what became of the tools it offers. */
+  readonly reportClientTools: (report: ClientToolReport) => void
   /** The messages of this turn as they arrived, each with its own sender and evidence. */
   readonly members: readonly NormalizedMessage[]
   readonly runId: string

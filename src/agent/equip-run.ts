@@ -1,4 +1,5 @@
 // What a run of a model agent has at hand: its tools, the agents it may ask, and what both may use up.
+import { sharedStateTool } from './client-data.ts'
 import type { SignalContext } from './context.ts'
 import type { SharedBudgets } from './loop/budget.ts'
 import type { LoopOptions } from './loop/options.ts'
@@ -33,7 +34,8 @@ export async function equip(
   const { tools, rejected } = await offerTools(servers, context)
   const purse = createPurse()
   const siblings = siblingTools(context.agents, purse.open)
-  return { ...options, tools: [...(options.tools ?? []), ...tools, ...siblings], rejected, purse }
+  const shared = options.sharedState === true ? [sharedStateTool(context.state)] : []
+  return { ...options, tools: [...(options.tools ?? []), ...shared, ...tools, ...siblings], rejected, purse }
 }
 
 /** One purse for a run, those it asks, and the one that asked it. */

@@ -30,6 +30,8 @@ export type ModelAgentOptions = {
   readonly tools?: readonly Tool[]
   /** Servers whose tools it may use besides its own, as `<server>/<tool>`. */
   readonly mcpServers?: readonly McpServerConfig[]
+  /** It may write the state that it shares with a person's program (`shared_state/update`), and always reads it. */
+  readonly sharedState?: boolean
   /** Which tools it is shown (`mode`, `tools`, `categories`, `deny`, …). */
   readonly toolPolicy?: unknown
   /** How they may act: `{ tools: { name: 'direct' | 'preview' | 'forbidden' }, categories: … }`. */
@@ -60,6 +62,7 @@ export const modelAgentKeys: readonly string[] = Object.keys({
   files: 1,
   tools: 1,
   mcpServers: 1,
+  sharedState: 1,
   toolPolicy: 1,
   actionPolicy: 1,
   budgets: 1,

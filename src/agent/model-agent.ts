@@ -1,5 +1,6 @@
 // An agent that is a model with tools: what a developer declares, and the run that comes of it.
 import type { Envelope, Fields, Json, NormalizedMessage } from '../contract/index.ts'
+import { type CarriedData, carriedData, clientLine } from './client-data.ts'
 import { compact, type Summarizer } from './compaction/compact.ts'
 import { compactionPolicy } from './compaction/policy.ts'
 import type { AgentContext, AgentReply, Signal, SignalContext } from './context.ts'
@@ -22,7 +23,7 @@ import { withOutputForm } from './providers/structured-output.ts'
 import { type RetryPolicy, withRetries } from './providers/with-retries.ts'
 import { type Speakers, withSpeakers } from './providers/with-speakers.ts'
 import { resumed, type Suspended, settlePause, suspended } from './resume-run.ts'
-import { type RunDesk, runDesk, turnFacts } from './run-desk.ts'
+import { type RunDesk, reportClientTools, runDesk, turnFacts } from './run-desk.ts'
 import { steeredType, stopCause } from './run-stop.ts'
 import { stagePauses } from './stage-pauses.ts'
 import { statusReply } from './status-reply.ts'
@@ -41,6 +42,8 @@ type Start = {
   readonly sender: Suspended['sender']
   /** Tools the caller offers to run itself, as it declared them. */
   readonly clientTools: readonly unknown[]
+  /** What its program sent along. */
+  readonly carried?: CarriedData | undefined
   readonly resumed?: { readonly from: ResumePoint; readonly answered: AnsweredCall }
 }
 
@@ -65,6 +68,8 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
     // A form takes no tools, also none that a caller offers.
     const staging = stagePauses(equipped.tools, context.pause, resume)
     const desk = form ? undefined : runDesk(equipped, start, context, { ...staging, ...answered(start) })
+    const report = reportClientTools(start.clientTools, desk)
+    if (report !== undefined) context.reportClientTools(report)
     const request = requestOf(options, start, desk)
     const result = await runLoop(request.messages, {
       model: form === undefined ? model : withOutputForm(model, form),
@@ -97,9 +102,11 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
   return {
     async run(message, context) {
       const { sender, channel } = message
-      const lines = [...linesBefore(options, sender, context), heardLine(options, message)]
+      const carried = carriedData(context.client)
+      const beside = await clientLine(options, carried, context)
+      const lines = [...linesBefore(options, sender, context), ...beside, heardLine(options, message)]
       const facts = turnFacts(message, context)
-      const given = { known: lines.length, facts, sender, clientTools: channel?.client_tools ?? [] }
+      const given = { known: lines.length, facts, sender, clientTools: channel?.client_tools ?? [], carried }
       const start = { lines, isRoom: isRoom(channel?.room_kind), ...given }
       return converse(await equip(options, servers, context), start, context)
     },
@@ -107,9 +114,11 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
     async onSignal({ pause }, context) {
       if (pause === undefined) return undefined
       const equipped = await equip(options, servers, context)
-      const start = resumed(equipped, pause, context)
+      const { lines, known, ...start } = resumed(equipped, pause, context)
       const room = fieldsOf(start.facts['client_context'])['room_kind']
-      return converse(equipped, { ...start, isRoom: isRoom(room) }, context)
+      const beside = await clientLine(options, start.carried, context)
+      const given = { lines: [...beside, ...lines], known: known + beside.length }
+      return converse(equipped, { ...start, ...given, isRoom: isRoom(room) }, context)
     },
   }
 }

@@ -2,8 +2,10 @@
 import {
   agentResponseSchema,
   GatewayError,
+  isKnownPart,
   maxTextLength,
   type NormalizedResponse,
+  type Part,
   textPart,
 } from '../contract/index.ts'
 import type { AgentReply } from './context.ts'
@@ -30,7 +32,21 @@ export function completeReply(reply: AgentReply, facts: ReplyFacts): NormalizedR
       `[agent] ${facts.agent} returned no valid reply (at ${path}); return text or { parts }`,
     )
   }
-  return isBlank(parsed.data) ? undefined : parsed.data
+  return isBlank(parsed.data) ? undefined : { ...parsed.data, parts: mergedCalls(parsed.data.parts) }
+}
+
+/** A tool call that is shown again, now with its result, is the same call: it stands once, where it was shown first. */
+function mergedCalls(parts: readonly Part[]): Part[] {
+  const merged: Part[] = []
+  const places = new Map<string, number>()
+  for (const part of parts) {
+    const id = isKnownPart(part) && part.kind === 'tool_call' ? part.id : undefined
+    const place = id === undefined ? undefined : places.get(id)
+    if (place !== undefined) merged[place] = { ...merged[place], ...part }
+    else if (id !== undefined) places.set(id, merged.push(part) - 1)
+    else merged.push(part)
+  }
+  return merged
 }
 
 /** A mistake of the agent's own that would be made again: said at once, and never taken for silence. */

@@ -1,6 +1,7 @@
 // Where a paused run of a model goes on: stored with the pause, read back with what was decided.
 import type { Envelope, Fields, JsonObject, NormalizedMessage } from '../contract/index.ts'
 import type { EndedPause, PauseDecision } from './approvals/pauses.ts'
+import { type CarriedData, carriedData } from './client-data.ts'
 import type { SignalContext } from './context.ts'
 import { fieldsOf, jsonOf, storable } from './fields.ts'
 import type { ResumePoint } from './loop/options.ts'
@@ -24,13 +25,15 @@ export type Suspended = {
   readonly facts: Fields
   readonly sender: Pick<Sender, 'address' | 'auth_method' | 'verified'>
   readonly clientTools: readonly unknown[]
+  /** What its program sent along; a message that it goes on with brings its own. */
+  readonly carried?: CarriedData | undefined
 }
 
 export function suspended(point: ResumePoint, run: Omit<Suspended, 'point'>): JsonObject {
   const { address, auth_method, verified } = run.sender
-  const { facts, clientTools } = run
+  const { facts, clientTools, carried } = run
   // Parameters, facts and declarations are JSON by construction.
-  return storable({ point, facts, sender: { address, auth_method, verified }, clientTools }) as JsonObject
+  return storable({ point, facts, sender: { address, auth_method, verified }, clientTools, carried }) as JsonObject
 }
 
 function readSuspended(resume: JsonObject): Suspended {
@@ -46,6 +49,7 @@ export type Resumed = {
   readonly facts: Fields
   readonly sender: Suspended['sender']
   readonly clientTools: readonly unknown[]
+  readonly carried: CarriedData | undefined
   readonly resumed: { readonly from: ResumePoint; readonly answered: AnsweredCall }
 }
 
@@ -64,6 +68,7 @@ export function resumed(options: ModelAgentOptions, pause: EndedPause, context: 
     facts: from.facts,
     sender: from.sender,
     clientTools: from.clientTools,
+    carried: carriedData(context.client) ?? from.carried,
     resumed: { from: from.point, answered: answeredCall(pause, callId) },
   }
 }

@@ -1,6 +1,7 @@
 // The tools of one run of a model agent: those it may see, executed once through the turn's journal.
 import { type Fields, isGatewayError, type Json, type NormalizedMessage } from '../contract/index.ts'
-import type { AgentContext } from './context.ts'
+import type { AgentContext, ClientToolReport } from './context.ts'
+import { fieldsOf } from './fields.ts'
 import { watchedBy } from './loop/events.ts'
 import type { OfferedTools } from './mcp/offer-tools.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
@@ -8,6 +9,7 @@ import { resolveAction } from './policy/action-policy.ts'
 import { resolveVisibleTools } from './policy/tool-visibility.ts'
 import { gateMediator } from './tools/call-gate.ts'
 import { createToolCatalog, normalizeDeclarations, type ToolCatalog } from './tools/catalog.ts'
+import { nameClientTools } from './tools/client-names.ts'
 import { createToolDesk, type DeskDeps, type EffectContext, type Runnable } from './tools/create-desk.ts'
 import { executorsOf } from './tools/define-tool.ts'
 import type { ToolDesk } from './tools/desk.ts'
@@ -70,11 +72,49 @@ export function runDesk(
   return { desk, find: catalog.find, context: facts, rules }
 }
 
-/** Its own tools first: what a caller offers cannot take their names. It is shown only where policy names it (ruling 35). */
+/** Its own tools first: what a caller offers cannot take their names. It is shown only where policy names it. */
 export function declarationsOf({ tools = [] }: Pick<ModelAgentOptions, 'tools'>, clientTools: readonly unknown[]) {
-  const offered = normalizeDeclarations(clientTools, 'outside')
+  const offered = normalizeDeclarations(nameClientTools(clientTools), 'outside')
   const accepted = [...tools.map((tool) => tool.declaration), ...offered.accepted.values()]
   return { accepted, rejected: offered.rejected }
+}
+
+/** What became of the tools a caller offers; undefined: it need not be told anything. */
+export function reportClientTools(
+  clientTools: readonly unknown[],
+  desk: RunDesk | undefined,
+): ClientToolReport | undefined {
+  const left_out: { name: string; reason: string; remedy: string }[] = []
+  const renamed: { name: string; as: string }[] = []
+  const seen = new Set<string>()
+  for (const tool of nameClientTools(clientTools)) {
+    const { name, declared_name } = fieldsOf(tool)
+    const own = typeof declared_name === 'string' ? declared_name.slice(0, 128) : ''
+    const isTwice = seen.has(own)
+    seen.add(own)
+    if (isTwice || desk?.find(String(name)) === undefined) {
+      const why = desk === undefined ? leftOut.no_tools : isTwice ? leftOut.duplicate : reasonFor(String(name), desk)
+      left_out.push({ name: own, ...why })
+    } else if (name !== own && name !== `client/${own}`) renamed.push({ name: own, as: String(name) })
+  }
+  return left_out.length + renamed.length === 0 ? undefined : { left_out, renamed }
+}
+
+const leftOut = {
+  not_allowed: {
+    reason: 'not_allowed',
+    remedy: "the operator can allow it in the agent's toolPolicy: runtime_tools: 'all', or a list of names",
+  },
+  duplicate: { reason: 'duplicate_name', remedy: 'declare each name once; the first one is used' },
+  no_tools: { reason: 'agent_takes_no_tools', remedy: 'this agent answers in a fixed form and calls no tools' },
+  invalid: {
+    reason: 'invalid_declaration',
+    remedy: 'declare a name of at most 256 characters and a JSON schema of an object',
+  },
+} as const
+
+function reasonFor(name: string, { desk }: RunDesk) {
+  return desk.rejected.some((rejected) => rejected.name === name) ? leftOut.invalid : leftOut.not_allowed
 }
 
 /** By tool and arguments and not by call id: providers number their calls anew in every answer. */
@@ -133,7 +173,7 @@ export function turnFacts(
   message: NormalizedMessage,
   { principal, who, evidence, runId, sessionId, agent }: AgentContext,
 ): Fields {
-  const { client_tools: _tools, tool_result: _result, ...channel } = message.channel ?? {}
+  const { client_tools: _tools, client_data: _data, tool_result: _result, ...channel } = message.channel ?? {}
   const isKnown = evidence.length > 0 && principal !== ''
   return {
     agent,

@@ -4,6 +4,7 @@ import type { Pauses } from './approvals/pauses.ts'
 import { toApprovalEnvelope } from './approvals/pending-action.ts'
 import type { ApprovalTerms } from './approvals/terms.ts'
 import { fieldsOf, jsonOf, storable, trimmed } from './fields.ts'
+import { declaredAs } from './tools/client-names.ts'
 import type { DeskDeps, Runnable } from './tools/create-desk.ts'
 import type { Tool } from './tools/define-tool.ts'
 import { storedResult } from './tools/stored-result.ts'
@@ -35,7 +36,7 @@ export function stagePauses(
     },
     async stagePending(call, request) {
       return pause.toolRequest({
-        tool: { name: call.tool_name, callId: call.id },
+        tool: { name: call.tool_name, callId: call.id, ...declaredAs(call.declaration) },
         // Parameters are JSON: they came from a model or a binding.
         parameters: storable(call.prepared.parameters) as JsonObject,
         shown: storable(call.redacted) as JsonObject,

@@ -78,8 +78,9 @@ function askedIn({ approval_required: line }: ConversationResult): ReturnType<ty
 function pendingIn({ runtime_tool_pending: request }: ConversationResult): ReturnType<typeof questionPart> | undefined {
   if (request === undefined) return undefined
   const message = 'I am waiting for an answer from your side before I can go on.'
-  const { request_id, tool_name, tool_call_id, parameters, timeout_at } = request
-  const asked = { request_id, tool_name, tool_call_id, parameters, timeout_at }
+  const { request_id, tool_name, declared_name, tool_call_id, parameters, timeout_at } = request
+  const own = declared_name === undefined ? {} : { declared_name }
+  const asked = { request_id, tool_name, ...own, tool_call_id, parameters, timeout_at }
   return { kind: 'policy', policy: { kind: 'runtime_tool_pending', message, ...asked } }
 }
 

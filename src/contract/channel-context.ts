@@ -1,6 +1,7 @@
 // Routing facts of an arrival (ruling 3): what tools may bind to, never authority, never shown to a model as such.
 import * as z from 'zod'
 import { callerContextSchema } from './caller.ts'
+import { jsonSchema } from './json.ts'
 
 const slugPattern = /^[a-z0-9][a-z0-9-]*$/
 const slugSchema = z
@@ -11,6 +12,20 @@ const optionalId = z
   .string()
   .nullish()
   .transform((text) => (text?.trim() ? text.trim() : null))
+
+/** What the sender's program sent beside the message. The sender's word, like the message: data, never authority. */
+const clientDataSchema = z.object({
+  /** What it wants the agent to know: `{ description: 'page', value: 'checkout' }`. */
+  context: z.array(z.object({ description: z.string(), value: z.string() })).optional(),
+  /** The state it shares with the agent, as it has it. */
+  state: jsonSchema.optional(),
+  forwarded_props: jsonSchema.optional(),
+  /** Its messages of the roles system and developer: they have no more authority than the rest. */
+  system_messages: z.array(z.string()).optional(),
+})
+
+/** Bytes of JSON that a program may send beside a message, and that shared state may have: an event of a run takes them. */
+export const maxClientDataBytes = 60 * 1024
 
 export const channelContextSchema = z.object({
   connector_id: slugSchema,
@@ -53,7 +68,8 @@ export const channelContextSchema = z.object({
   /** The caller's own id for the run it asks for. */
   run_id: z.string().optional(),
   command: z.object({ name: z.string().min(1), args: z.string() }).optional(),
-  /** Tools the caller offers to run itself, as it declares them: nobody has judged them yet. */
+  client_data: clientDataSchema.optional(),
+  /** Tools the caller offers to run itself, as it declares them: not judged yet. */
   client_tools: z.array(z.record(z.string(), z.unknown())).max(64).optional(),
   /** What a tool came to that the caller ran: the message says nothing else. */
   tool_result: z
@@ -63,6 +79,8 @@ export const channelContextSchema = z.object({
 
 /** Where a message came from on its platform. */
 export type ChannelContext = z.infer<typeof channelContextSchema>
+
+export type ClientData = z.infer<typeof clientDataSchema>
 
 /** The eight fields tools may bind to, in the original's names (loop 6.1). */
 export type ClientContext = {

@@ -24,6 +24,8 @@ export type ErrorCode =
   | 'agent_unknown'
   | 'reply_invalid'
   | 'reply_too_long'
+  | 'state_invalid'
+  | 'state_too_large'
   | 'sibling_refused'
   | 'turn_deadline'
   | 'fetch_timeout'

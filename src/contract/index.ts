@@ -95,8 +95,8 @@ export type {
   OperatingCommand,
   OperatorDesk,
 } from './channel-command.ts'
-export type { ChannelContext, ClientContext } from './channel-context.ts'
-export { channelContextSchema, clientContext } from './channel-context.ts'
+export type { ChannelContext, ClientContext, ClientData } from './channel-context.ts'
+export { channelContextSchema, clientContext, maxClientDataBytes } from './channel-context.ts'
 export { checkedSettings, neededPort } from './checked-settings.ts'
 export { cleanFileName } from './clean-file-name.ts'
 export { cleanName } from './clean-name.ts'
@@ -159,7 +159,7 @@ export {
   textPart,
 } from './parts.ts'
 export type { ChannelRecord, Effect, ProtocolSend, RecordFacts, Records } from './records.ts'
-export type { ControlFacts, NormalizedResponse, StreamChunk } from './response.ts'
+export type { ClientFacts, ControlFacts, NormalizedResponse, StreamChunk } from './response.ts'
 export { agentResponseSchema, normalizedResponseSchema } from './response.ts'
 export type { Secret } from './secret.ts'
 export { secret } from './secret.ts'

@@ -1,5 +1,6 @@
 // NormalizedResponse: the one shape every agent writes back (msg 11.1), and its stream (msg 11.2).
 import * as z from 'zod'
+import { jsonSchema } from './json.ts'
 import { type KnownPart, partSchema } from './parts.ts'
 
 /**
@@ -13,6 +14,17 @@ const controlSchema = z.object({
   decision: z
     .enum(['accepted', 'rejected', 'already_resolved', 'expired', 'changed', 'not_allowed', 'not_found', 'unclear'])
     .optional(),
+})
+
+/** For the program that sent the message, set by the gateway: what became of the tools it offers, and the state it shares. */
+const clientSchema = z.object({
+  tools: z
+    .object({
+      left_out: z.array(z.object({ name: z.string(), reason: z.string(), remedy: z.string() })),
+      renamed: z.array(z.object({ name: z.string(), as: z.string() })),
+    })
+    .optional(),
+  state: jsonSchema.optional(),
 })
 
 const errorSchema = z.object({ code: z.string(), message: z.string(), retryable: z.boolean() })
@@ -30,11 +42,13 @@ export const normalizedResponseSchema = z.object({
   usage: z.object({ input_tokens: z.number().optional(), output_tokens: z.number().optional() }).optional(),
   trace: z.array(z.record(z.string(), z.unknown())).optional(),
   control: controlSchema.optional(),
+  client: clientSchema.optional(),
 })
 
 /** What of it an agent writes. */
-export const agentResponseSchema = normalizedResponseSchema.omit({ control: true })
+export const agentResponseSchema = normalizedResponseSchema.omit({ control: true, client: true })
 
+export type ClientFacts = z.infer<typeof clientSchema>
 export type ControlFacts = z.infer<typeof controlSchema>
 
 /** What an agent answers; "reply" in this code base means this. */

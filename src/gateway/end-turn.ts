@@ -62,6 +62,7 @@ export async function answeredEnd(
     actions: result.actions,
     requests: result.requests,
     resolved: result.resolved,
+    ...(result.sharedState === undefined ? {} : { sharedState: result.sharedState }),
   }
 }
 

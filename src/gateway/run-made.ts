@@ -1,5 +1,5 @@
 // Hop 7: what a run leaves behind while it goes on, for the commit that ends its turn.
-import type { AgentContext } from '../agent/agent.ts'
+import type { AgentContext, ClientToolReport } from '../agent/agent.ts'
 import { completeReply, type ReplyFacts } from '../agent/reply.ts'
 import type { Envelope, NormalizedResponse } from '../contract/index.ts'
 import type { NewTimer, RunEnd } from '../sessions/turn-store.ts'
@@ -25,6 +25,7 @@ export type Made = {
   readonly timers: NewTimer[]
   readonly used: RunEnd['usage'][]
   run: RunEnd | undefined
+  clientTools?: ClientToolReport
 }
 
 export function takenFrom(
@@ -32,7 +33,7 @@ export function takenFrom(
   ready: ReadyTurn,
   { control, facts, show, chain }: MadeBy,
   made: Made,
-): Pick<AgentContext, 'schedule' | 'send' | 'show' | 'emit' | 'finish' | 'record'> {
+): Pick<AgentContext, 'schedule' | 'send' | 'show' | 'emit' | 'finish' | 'record' | 'reportClientTools'> {
   const { recorder } = control
   return {
     schedule: (name, dueInMs, payload) =>
@@ -54,6 +55,10 @@ export function takenFrom(
     emit(type, metadata) {
       recorder.emit(type, metadata)
       tellRun(deps, ready, type, metadata)
+    },
+    reportClientTools(report) {
+      made.clientTools = report
+      recorder.emit('client_tools', report)
     },
     finish(result) {
       made.run = runEnd(result, control.cause())

@@ -8,6 +8,7 @@ import {
   type Envelope,
   GatewayError,
   isGatewayError,
+  type Json,
   type NormalizedResponse,
   type StoreResult,
 } from '../contract/index.ts'
@@ -40,6 +41,7 @@ import { unknownAgent } from './route-arrival.ts'
 import { isFirstTry, openRunControl, type RunControl } from './run-control.ts'
 import { naturalEnd, pausedEnd, stoppedEnd, withUsage } from './run-end.ts'
 import { type Made, takenFrom } from './run-made.ts'
+import { createTurnState } from './shared-state.ts'
 import { turnSiblings } from './siblings.ts'
 import { tellResumed } from './tell-run.ts'
 import { chainOf, type TurnChain } from './turn-chain.ts'
@@ -60,6 +62,8 @@ export type RunResult = {
   readonly actions: readonly NewPendingAction[]
   readonly requests: readonly NewToolRequest[]
   readonly resolved: PauseResult | null
+  /** The state it shares with a program, to be kept; undefined: as before. */
+  readonly sharedState?: Json | undefined
   /** Those who wrote before this turn, as far as the agent was shown. */
   readonly participants: readonly Participant[]
 }
@@ -179,10 +183,19 @@ async function runWith(
   const turns = transcript.map(historyTurn).filter((turn) => turn !== undefined)
   const { files, members, history, bring } = await untilAborted(signal, () => openTurnFiles(bringing, turns))
   const made: Made = { lines: [], extras: [], timers: [], used: [], run: undefined }
+  const client = ready.members.at(-1)?.message.channel?.client_data
+  const shared = createTurnState({
+    client,
+    load: () => deps.transcripts.sharedState(ready.turn.sessionId),
+    emit: control.recorder.emit,
+  })
+  await shared.begin()
   const given: Omit<AgentContext, 'agents'> = {
     ...givenContext(ready, agent),
     ...takenFrom(deps, ready, running, made),
     members,
+    client,
+    state: shared.state,
     attachments: files,
     speakerMark: () => deps.speakerMarks(ready.turn.sessionId),
     who: await whoSpeaks(deps, ready),
@@ -210,8 +223,10 @@ async function runWith(
     ...made.extras,
   ])
   const waits = pauses.collect()
+  const sharedState = await shared.ended()
   const ended = {
-    reply,
+    reply: forClient(reply, made.clientTools, sharedState),
+    sharedState,
     extras: extras.filter((extra) => extra !== undefined),
     lines: made.lines,
     run: withUsage(made.run ?? pausedEnd(waits) ?? naturalEnd, made.used),
@@ -219,6 +234,16 @@ async function runWith(
   }
   const participants = transcript.map(participantOf).filter((participant) => participant !== undefined)
   return { ...nothing, ...waits, ...ended, participants, timers: [...made.timers, ...waits.timers] }
+}
+
+/** What its program is told beside the answer. */
+function forClient(
+  reply: NormalizedResponse | undefined,
+  tools: Made['clientTools'],
+  state: Json | undefined,
+): NormalizedResponse | undefined {
+  if (reply === undefined || (tools === undefined && state === undefined)) return reply
+  return { ...reply, client: { ...(tools === undefined ? {} : { tools }), ...(state === undefined ? {} : { state }) } }
 }
 
 async function whoSpeaks(deps: GatewayDeps, { members, at, lane, speaker }: ReadyTurn): Promise<AgentContext['who']> {

@@ -42,6 +42,13 @@ export function siblingMessage(ready: ReadyTurn, question: SiblingQuestion): Nor
 
 /** Where it came from; without what the person's own client asked of the agent that was written to. */
 function quiet(channel: NonNullable<NormalizedMessage['channel']>): NonNullable<NormalizedMessage['channel']> {
-  const { command: _command, client_tools: _tools, tool_result: _result, target_id: _target, ...place } = channel
+  const {
+    command: _command,
+    client_tools: _tools,
+    client_data: _data,
+    tool_result: _result,
+    target_id: _target,
+    ...place
+  } = channel
   return { ...place, mentions: [] }
 }

@@ -147,6 +147,14 @@ function siblingContext(scene: SiblingScene, { context, kept }: Asker, given: Gi
     who: given.who,
     evidence: message.sender.identities ?? [],
     members: [message],
+    client: undefined,
+    state: {
+      get: async () => null,
+      set: async () => {
+        throw refusal(slug, 'no_conversation', 'it wants to write shared state and has no conversation here')
+      },
+    },
+    reportClientTools: () => {},
     history: [],
     // Questions that an agent elsewhere has asked are answered where they were asked.
     transcript: waitingLines([...context.transcript, ...kept]),

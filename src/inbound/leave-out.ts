@@ -54,7 +54,15 @@ function smallFacts(message: NormalizedMessage): NormalizedMessage {
 
 function smallChannel(channel: NonNullable<NormalizedMessage['channel']>): NonNullable<NormalizedMessage['channel']> {
   if (isSmall(channel, maxAroundBytes)) return channel
-  const { context: _open, client_tools: _tools, tool_result: _result, caller: _caller, command, ...rest } = channel
+  const {
+    context: _open,
+    client_tools: _tools,
+    client_data: _data,
+    tool_result: _result,
+    caller: _caller,
+    command,
+    ...rest
+  } = channel
   const isCommand = command !== undefined && isSmall(command, maxAroundBytes)
   return { ...rest, mentions: [], ...(isCommand ? { command } : {}) }
 }

@@ -265,6 +265,8 @@ export type TurnEnd = {
   readonly events: readonly NewRunEvent[]
   readonly actions: readonly NewPendingAction[]
   readonly requests: readonly NewToolRequest[]
+  /** The state that agent and program share, for the session; absent: as before. */
+  readonly sharedState?: Json
   /** For a turn that went on with a paused run. */
   readonly resolved: PauseResult | null
   /** For a message that is held. Decided meanwhile: nothing is sent, and the message waits for a new decision. */

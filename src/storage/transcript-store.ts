@@ -1,10 +1,10 @@
 // Transcript, signals and run log on SQL.
-import type { Envelope, RunLog } from '../contract/index.ts'
+import type { Envelope, Json, RunLog } from '../contract/index.ts'
 import type { SignalStore } from '../sessions/signal-store.ts'
 import type { TranscriptStore } from '../sessions/transcript-store.ts'
 import type { Database } from './database.ts'
 import { fireTimers } from './statements/signals.ts'
-import { appendRunEvent, transcriptWindow } from './statements/transcript.ts'
+import { appendRunEvent, readSharedState, transcriptWindow } from './statements/transcript.ts'
 import { storableJson } from './storable-json.ts'
 import type { TakeOver } from './take-over.ts'
 
@@ -14,6 +14,10 @@ export function createTranscriptStore(database: Database, tenant: string): Trans
       const params = [sessionId, head, tail, tenant, around, until ?? null]
       const rows = await database.query<{ envelope: Envelope }>(transcriptWindow, params)
       return rows.map((row) => row.envelope)
+    },
+    async sharedState(sessionId) {
+      const [row] = await database.query<{ state: Json | null }>(readSharedState, [sessionId, tenant])
+      return row?.state ?? undefined
     },
   }
 }

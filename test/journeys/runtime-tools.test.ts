@@ -89,7 +89,7 @@ describeOnDatabase('a tool that the other side runs', (database) => {
     const { policy } = paused.body.response.parts[0]
     expect(policy).toMatchObject({
       kind: 'runtime_tool_pending',
-      tool_name: 'client/open_door',
+      tool_name: 'open_door',
       tool_call_id: 'call-7',
       request_id: expect.stringMatching(/^runtime-tool-[0-9a-f]{64}$/),
       parameters: { door: 3 },

@@ -44,7 +44,8 @@ export type AguiEvent =
       readonly content: string
       readonly role: 'tool'
     }
-  | { readonly type: 'STATE_SNAPSHOT'; readonly snapshot: JsonObject }
+  | { readonly type: 'STATE_SNAPSHOT'; readonly snapshot: Json }
+  | { readonly type: 'STATE_DELTA'; readonly delta: Json }
   | { readonly type: 'MESSAGES_SNAPSHOT'; readonly messages: readonly JsonObject[] }
   | {
       readonly type: 'ACTIVITY_SNAPSHOT'

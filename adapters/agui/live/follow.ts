@@ -1,6 +1,6 @@
 // A run shown while it goes on: one stream of events per request, read from what is stored. A listener that goes away stops
 // the reading and nothing else; whoever asks for the same run again is told it from the beginning, or from the last number seen.
-import type { FollowRequest, JsonObject, TaskDesk, TaskEvent } from '../../../src/contract/index.ts'
+import type { FollowRequest, Json, JsonObject, TaskDesk, TaskEvent } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
 import { type RunRequest, runRequestSchema } from '../wire.ts'
 import { frameOf } from './events.ts'
@@ -29,6 +29,7 @@ export async function followRequest(tasks: TaskDesk, asked: FollowRequest): Prom
     ...(parentRunId ? { parentRunId } : {}),
     // Sent by the client itself, and read as JSON.
     messages: request.messages as unknown as readonly JsonObject[],
+    state: (request.state ?? undefined) as Json | undefined,
   }
   return followRun(tasks, run, asked)
 }

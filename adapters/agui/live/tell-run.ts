@@ -2,6 +2,7 @@
 // anything ends the run, nothing comes after its end, and a new try replaces what an earlier one showed.
 import {
   isKnownPart,
+  type Json,
   type JsonObject,
   type NormalizedResponse,
   type Part,
@@ -19,6 +20,8 @@ export type RunTold = {
   readonly protocolVersion?: string
   /** What the client itself sent: it is shown again when the words of a broken try are taken back. */
   readonly messages: readonly JsonObject[]
+  /** The state as it sent it. */
+  readonly state?: Json | undefined
 }
 
 type Told = Readonly<RunTold> & {
@@ -29,8 +32,14 @@ type Told = Readonly<RunTold> & {
   openId: string | undefined
   count: number
   isOver: boolean
-  /** Tool calls that were told already. */
+  /** Tool calls that the client knows: told, or in its own messages. */
   readonly calls: Set<string>
+  /** Tool calls whose result it has. */
+  readonly results: Set<string>
+  /** The calls and results of this try, as messages. */
+  readonly kept: JsonObject[]
+  /** Its state was changed by this try. */
+  isStateTold: boolean
 }
 
 export type RunTeller = {
@@ -40,12 +49,42 @@ export type RunTeller = {
 }
 
 export function createRunTeller(run: RunTold): RunTeller {
-  const told: Told = { ...run, words: '', said: '', openId: undefined, count: 0, isOver: false, calls: new Set() }
+  const told: Told = {
+    ...run,
+    words: '',
+    said: '',
+    openId: undefined,
+    count: 0,
+    isOver: false,
+    ...known(run),
+    kept: [],
+    isStateTold: false,
+  }
   return {
     begin: () => [started(run)],
     tell: (event) => (told.isOver ? [] : tell(told, event)),
     isOver: () => told.isOver,
   }
+}
+
+/** A client that comes back with a result or a decision has seen its call: to be told of it again would double it. */
+function known({ messages }: RunTold): Pick<Told, 'calls' | 'results'> {
+  const calls = new Set<string>()
+  const results = new Set<string>()
+  for (const message of messages) {
+    const made = Array.isArray(message['toolCalls']) ? message['toolCalls'] : []
+    for (const call of made) if (isObject(call)) calls.add(textIn(call, 'id'))
+    const { toolCallId } = message
+    if (message['role'] === 'tool' && typeof toolCallId === 'string') {
+      calls.add(toolCallId)
+      results.add(toolCallId)
+    }
+  }
+  return { calls, results }
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function started({ threadId, runId, protocolVersion, parentRunId }: RunTold): AguiEvent {
@@ -61,7 +100,7 @@ function tell(told: Told, event: TaskEvent): readonly AguiEvent[] {
     case 'words':
       return words(told, event.delta)
     case 'reset':
-      return takenBack(told)
+      return begunAnew(told)
     case 'answer':
       return answer(told, event.said)
     case 'activity':
@@ -92,17 +131,40 @@ function close(told: Told): readonly AguiEvent[] {
   return openId === undefined ? [] : [{ type: 'TEXT_MESSAGE_END', messageId: openId }]
 }
 
-/** Only a snapshot takes words back: the client's own messages, without what the broken try had begun. */
+/** Only a snapshot takes words back: the client's own messages and what tools did, without the words that were begun. */
 function takenBack(told: Told): readonly AguiEvent[] {
   const closing = close(told)
   const wasShown = told.said !== ''
   told.said = ''
-  return wasShown ? [...closing, { type: 'MESSAGES_SNAPSHOT', messages: told.messages }] : closing
+  return wasShown ? [...closing, { type: 'MESSAGES_SNAPSHOT', messages: [...told.messages, ...told.kept] }] : closing
+}
+
+/** The new try tells its calls itself, under the same ids. */
+function begunAnew(told: Told): readonly AguiEvent[] {
+  if (told.said !== '') {
+    for (const { toolCalls, toolCallId } of told.kept) {
+      if (toolCalls === undefined) told.results.delete(String(toolCallId))
+      else told.calls.delete(String((toolCalls as JsonObject[])[0]?.['id']))
+    }
+    told.kept.length = 0
+  }
+  return [...takenBack(told), ...stateBefore(told)]
+}
+
+/** The same for state: it is again what the client sent, and the new try tells what becomes of it. */
+function stateBefore(told: Told): readonly AguiEvent[] {
+  if (!told.isStateTold) return []
+  told.isStateTold = false
+  return [{ type: 'STATE_SNAPSHOT', snapshot: told.state ?? {} }]
 }
 
 function answer(told: Told, said: NormalizedResponse): readonly AguiEvent[] {
-  const text = contentOf(said)
-  const files = said.parts.flatMap((part, index) => artifact(told, part, index))
+  // Calls alone say nothing: they are shown as calls.
+  const text = said.parts.every(({ kind }) => kind === 'tool_call') ? '' : contentOf(said)
+  const files = [
+    ...said.parts.flatMap((part) => shownCall(told, part)),
+    ...said.parts.flatMap((part, index) => artifact(told, part, index)),
+  ]
   if (told.said === '' || text === '') return [...close(told), ...whole(told, text), ...files]
   // What grew is what was meant: it is only closed. Markdown may be written anew, so the words alone are compared.
   if (bare(told.said) === bare(text) || bare(text).endsWith(bare(told.words))) return [...close(told), ...files]
@@ -129,34 +191,60 @@ function artifact(told: Told, part: Part, index: number): readonly AguiEvent[] {
   return [{ type: 'ACTIVITY_SNAPSHOT', messageId, activityType: 'gw.artifact', content }]
 }
 
+/** A call that the agent shows, the same one again when its result is there. */
+function shownCall(told: Told, part: Part): readonly AguiEvent[] {
+  if (!isKnownPart(part) || part.kind !== 'tool_call') return []
+  const { id, name, args, result, error } = part
+  const metadata = { tool_call_id: id, tool_name: name, parameters: (args ?? {}) as Json }
+  const call = toolCall(told, id, metadata)
+  if (result === undefined && error === undefined) return call
+  const outcome = error === undefined ? { result: result as Json } : { error: error.message, success: false }
+  return [...call, ...toolResult(told, id, { ...metadata, ...outcome })]
+}
+
 function activity(told: Told, type: string, metadata: JsonObject): readonly AguiEvent[] {
+  const changed = stateEvent(type, metadata)
+  if (changed !== undefined) {
+    told.isStateTold = true
+    return [changed]
+  }
+  if (type === 'client_tools') return [{ type: 'CUSTOM', name: 'gw.client_tools', value: metadata }]
   const toolCallId = textIn(metadata, 'tool_call_id')
   if (type === 'tool_call' && toolCallId !== '') return [...close(told), ...toolCall(told, toolCallId, metadata)]
-  if (type === 'tool_result' && toolCallId !== '') return [...close(told), toolResult(told, toolCallId, metadata)]
+  if (type === 'tool_result' && toolCallId !== '') return [...close(told), ...toolResult(told, toolCallId, metadata)]
   return []
 }
 
-function toolCall({ calls }: Told, toolCallId: string, metadata: JsonObject): readonly AguiEvent[] {
+function toolCall({ runId, calls, kept }: Told, toolCallId: string, metadata: JsonObject): readonly AguiEvent[] {
   if (calls.has(toolCallId)) return []
   calls.add(toolCallId)
   const delta = JSON.stringify(metadata['parameters'] ?? {})
+  // A tool of the client's own is called what the client calls it.
+  const name = textIn(metadata, 'declared_name') || textIn(metadata, 'tool_name')
+  const call = { id: toolCallId, type: 'function', function: { name, arguments: delta } }
+  kept.push({ id: `${runId}-call-${toolCallId}`, role: 'assistant', toolCalls: [call] })
   return [
-    { type: 'TOOL_CALL_START', toolCallId, toolCallName: textIn(metadata, 'tool_name') },
+    { type: 'TOOL_CALL_START', toolCallId, toolCallName: name },
     { type: 'TOOL_CALL_ARGS', toolCallId, delta },
     { type: 'TOOL_CALL_END', toolCallId },
   ]
 }
 
-/** Whether it worked; what it gave is between the tool and the model. */
-function toolResult(told: Told, toolCallId: string, metadata: JsonObject): AguiEvent {
-  const content = JSON.stringify({ success: metadata['success'] !== false })
-  return {
-    type: 'TOOL_CALL_RESULT',
-    messageId: `${told.runId}-result-${toolCallId}`,
-    toolCallId,
-    content,
-    role: 'tool',
-  }
+function stateEvent(type: string, { snapshot, delta }: JsonObject): AguiEvent | undefined {
+  if (type === 'state_snapshot' && snapshot !== undefined) return { type: 'STATE_SNAPSHOT', snapshot }
+  return type === 'state_delta' && delta !== undefined ? { type: 'STATE_DELTA', delta } : undefined
+}
+
+/** What it gave, or for a sensitive one whether it worked. A client is not told what its own tool gave. */
+function toolResult(told: Told, toolCallId: string, metadata: JsonObject): readonly AguiEvent[] {
+  if (told.results.has(toolCallId) || metadata['declared_name'] !== undefined) return []
+  told.results.add(toolCallId)
+  const { result, error, success } = metadata
+  const given = error === undefined ? (result ?? { success: success !== false }) : { error }
+  const message = { role: 'tool', toolCallId, content: JSON.stringify(given) } as const
+  const messageId = `${told.runId}-result-${toolCallId}`
+  told.kept.push({ id: messageId, ...message })
+  return [{ type: 'TOOL_CALL_RESULT', messageId, ...message }]
 }
 
 function reached(told: Told, state: TaskState, said: NormalizedResponse | null): readonly AguiEvent[] {
@@ -205,7 +293,7 @@ function asked(told: Told, said: NormalizedResponse | null): readonly AguiEvent[
   const text = said === null ? '' : contentOf(said)
   const shown = told.said === '' && interrupts.length + pending.length === 0 ? whole(told, text) : []
   if (interrupts.length > 0) {
-    const snapshot: AguiEvent = { type: 'STATE_SNAPSHOT', snapshot: {} }
+    const snapshot: AguiEvent = { type: 'STATE_SNAPSHOT', snapshot: said?.client?.state ?? told.state ?? {} }
     return [...shown, snapshot, finished(told, { type: 'interrupt', interrupts })]
   }
   const ids = pending.map((policy) => textIn(policy, 'tool_call_id')).filter((id) => id !== '')
@@ -220,10 +308,7 @@ function asked(told: Told, said: NormalizedResponse | null): readonly AguiEvent[
 /** The client knows its tools by the names it gave them. */
 function clientCall(told: Told, policy: JsonObject): readonly AguiEvent[] {
   const toolCallId = textIn(policy, 'tool_call_id')
-  const name = textIn(policy, 'tool_name').replace(/^client\//, '')
-  return toolCallId === ''
-    ? []
-    : toolCall(told, toolCallId, { tool_name: name, parameters: policy['parameters'] ?? {} })
+  return toolCallId === '' ? [] : toolCall(told, toolCallId, policy)
 }
 
 function interruptOf(policy: JsonObject): Interrupt {

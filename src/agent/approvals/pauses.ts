@@ -28,7 +28,8 @@ export type AskedApproval = {
 }
 
 export type ToolRequestWish = {
-  readonly tool: { readonly name: string; readonly callId: string }
+  /** `declared_name`: what whoever runs it calls it. */
+  readonly tool: { readonly name: string; readonly callId: string; readonly declared_name?: string }
   /** As the tool must be given them. */
   readonly parameters: JsonObject
   /** As anybody may see them. */

@@ -2,7 +2,9 @@
 import { type Envelope, type Fields, isGatewayError } from '../../contract/index.ts'
 import { textLine, toolCallLine, toolResultLine } from '../messages/create.ts'
 import { auditEvent } from '../tools/audit.ts'
+import { declaredAs } from '../tools/client-names.ts'
 import type { CallEnd, ReadyCall, ToolDesk } from '../tools/desk.ts'
+import { shownResult } from '../tools/shown-result.ts'
 import type { RequestedCall } from '../tools/tool.ts'
 import { cancelRun, stopIfCancelled } from './interrupts.ts'
 import type { LoopOptions } from './options.ts'
@@ -97,7 +99,8 @@ function announce(state: RunState, ready: ReadyCall): void {
   const { tool_name, id, redacted, parameters_sha256 } = ready
   state.rawParameters.set(callKey({ tool_call_id: id, parameters_sha256 }), ready.asked.parameters)
   const facts = { parameters: redacted, parameters_sha256, parameters_redacted: true }
-  state.emit('tool_call', { turn: state.turn, tool_name, tool_call_id: id, ...facts })
+  const own = declaredAs(ready.declaration)
+  state.emit('tool_call', { turn: state.turn, tool_name, tool_call_id: id, ...own, ...facts })
   state.toolEvents.push({
     type: 'tool_call',
     tool_name,
@@ -114,7 +117,7 @@ function announce(state: RunState, ready: ReadyCall): void {
     return
   }
   const alias = ready.asked.name === tool_name ? {} : { provider_tool_name: ready.asked.name }
-  const metadata = { tool_call_id: id, parameters_sha256, parameters_redacted: true, ...alias }
+  const metadata = { tool_call_id: id, parameters_sha256, parameters_redacted: true, ...alias, ...own }
   state.messages.push(toolCallLine('', { tool: tool_name, parameters: redacted, turn: state.turn }, metadata))
 }
 
@@ -151,7 +154,7 @@ async function settle(batch: Batch, ready: ReadyCall, end: CallEnd & { kind: 're
     state.records.push({ type: 'tool_result_truncated', metadata: { ...end.truncated, ...at } })
     state.emit('tool_result_truncated', { ...end.truncated, ...at, original_result: end.full })
   }
-  state.emit('tool_result', { ...at, success: result.success })
+  state.emit('tool_result', { ...at, success: result.success, ...shownResult(result, ready.declaration) })
   state.toolEvents.push({
     type: 'tool_result',
     tool_name: ready.tool_name,

@@ -1,5 +1,6 @@
 // A tool policy as configuration writes it, read into lists that need no further questions.
 import { fieldsOf, textsOf, trimmed } from '../fields.ts'
+import { declaredName } from '../tools/client-names.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'
 import { categoriesOf } from './tool-traits.ts'
 
@@ -12,6 +13,7 @@ export type ToolPolicy = {
   readonly deny: readonly string[]
   readonly mandatory_tools: readonly string[]
   readonly mandatory_categories: readonly string[]
+  /** Names and patterns of tools that a caller runs itself, in our spelling or in the caller's; `all` in a configuration is `*`. */
   readonly runtime_tools: readonly string[]
   readonly runtime_categories: readonly string[]
   readonly allow_write_tools: boolean
@@ -28,7 +30,7 @@ export function readToolPolicy(value: unknown): ToolPolicy {
     deny: list('deny'),
     mandatory_tools: list('mandatory_tools'),
     mandatory_categories: list('mandatory_categories'),
-    runtime_tools: list('runtime_tools'),
+    runtime_tools: given['runtime_tools'] === 'all' ? ['*'] : list('runtime_tools'),
     runtime_categories: list('runtime_categories'),
     allow_write_tools: given['allow_write_tools'] === true,
   }
@@ -36,7 +38,35 @@ export function readToolPolicy(value: unknown): ToolPolicy {
 
 /** Whether the lists of a policy's mode name the tool. */
 export function isListed(policy: Pick<ToolPolicy, 'tools' | 'categories'>, tool: ToolDeclaration): boolean {
-  return policy.tools.includes(tool.name) || hasCategory(tool, policy.categories)
+  return isNamed(policy.tools, tool) || hasCategory(tool, policy.categories)
+}
+
+/** By name, or by a pattern such as `shop/*`. A caller's tool also as `client/` and what the caller calls it. */
+export function isNamed(names: readonly string[], tool: ToolDeclaration): boolean {
+  const own = declaredName(tool)
+  return names.some((name) => fits(name, tool.name) || (own !== undefined && fits(name, `client/${own}`)))
+}
+
+/** The same among names that only a caller's tools can have: the caller's word alone is enough. */
+export function isNamedRuntime(names: readonly string[], tool: ToolDeclaration): boolean {
+  const own = declaredName(tool)
+  return isNamed(names, tool) || (own !== undefined && names.some((name) => fits(name, own)))
+}
+
+/** `*` is any text. The pieces between are looked for one after the other, so that no name costs more than its length. */
+function fits(pattern: string, name: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return pattern === name
+  if (!name.startsWith(first) || name.length < first.length + last.length || !name.endsWith(last)) return false
+  const end = name.length - last.length
+  let at = first.length
+  for (const piece of rest) {
+    const found = name.indexOf(piece, at)
+    if (found < 0 || found + piece.length > end) return false
+    at = found + piece.length
+  }
+  return true
 }
 
 export function hasCategory(tool: ToolDeclaration, categories: readonly string[]): boolean {

@@ -4,7 +4,7 @@ import type { Fields } from '../../contract/index.ts'
 import { textsOf } from '../fields.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'
 import { isAutonomous, principalIn } from './principal.ts'
-import { hasCategory, isListed, readToolPolicy, type ToolPolicy } from './tool-policy.ts'
+import { hasCategory, isListed, isNamed, isNamedRuntime, readToolPolicy, type ToolPolicy } from './tool-policy.ts'
 import { isRuntimeTool, isWriteTool, modesOf } from './tool-traits.ts'
 
 export type VisibilityRequest = {
@@ -33,11 +33,11 @@ export function resolveVisibleTools(
   for (const policy of policies) visible = applyLists(visible, policy, rules.isMandatory)
   visible = byCategories(visible, context, rules.isMandatory)
   if (rules.allowOnly.length > 0)
-    visible = visible.filter((tool) => rules.allowOnly.includes(tool.name) || rules.isMandatory(tool))
+    visible = visible.filter((tool) => isNamed(rules.allowOnly, tool) || rules.isMandatory(tool))
   visible = visible.filter((tool) => !isRuntimeTool(tool) || isOptedIn(tool, rules))
   if (isAutonomous(principalIn(context))) visible = visible.filter((tool) => mayWriteAlone(tool, rules))
   const denied = [...textsOf(context['deny'] ?? []), ...policies.flatMap((policy) => policy.deny)]
-  visible = visible.filter((tool) => !denied.includes(tool.name))
+  visible = visible.filter((tool) => !isNamed(denied, tool))
   visible = narrowed(visible, request.outside ?? {}).filter((tool) => isYes(request.keep, tool))
   return new Map(visible.map((tool) => [tool.name, tool]))
 }
@@ -67,7 +67,7 @@ function isYes(check: ((tool: ToolDeclaration) => boolean) | undefined, tool: To
 function mandatoryBy(policies: readonly ToolPolicy[]): (tool: ToolDeclaration) => boolean {
   const names = policies.flatMap((policy) => policy.mandatory_tools)
   const categories = policies.flatMap((policy) => policy.mandatory_categories)
-  return (tool) => tool['mandatory'] === true || names.includes(tool.name) || hasCategory(tool, categories)
+  return (tool) => tool['mandatory'] === true || isNamed(names, tool) || hasCategory(tool, categories)
 }
 
 function applyLists(tools: Tools, policy: ToolPolicy, isMandatory: Rules['isMandatory']): Tools {
@@ -92,10 +92,10 @@ function allowOnlyOf(context: Fields, policies: readonly ToolPolicy[]): readonly
 }
 
 function isOptedIn(tool: ToolDeclaration, { policies, allowOnly, isMandatory }: Rules): boolean {
-  if (allowOnly.includes(tool.name) || isMandatory(tool)) return true
+  if (isNamed(allowOnly, tool) || isMandatory(tool)) return true
   return policies.some(
     (policy) =>
-      policy.runtime_tools.includes(tool.name) ||
+      isNamedRuntime(policy.runtime_tools, tool) ||
       hasCategory(tool, policy.runtime_categories) ||
       (policy.mode === 'allow' && isListed(policy, tool)),
   )
@@ -109,7 +109,7 @@ function mayWriteAlone(tool: ToolDeclaration, rules: Rules): boolean {
 /** An outside policy has no mandatory tools, opts nothing in and permits no writing. */
 function narrowed(tools: Tools, outside: Fields): Tools {
   const policy = readToolPolicy(outside['tool_policy'])
-  const isNamedBy = (names: readonly string[]) => (tool: ToolDeclaration) => names.includes(tool.name)
+  const isNamedBy = (names: readonly string[]) => (tool: ToolDeclaration) => isNamed(names, tool)
   let kept = applyLists(tools, policy, () => false)
   kept = byCategories(kept, outside, () => false)
   for (const only of [textsOf(outside['allow_only'] ?? []), policy.allow_only]) {

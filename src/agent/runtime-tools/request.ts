@@ -15,6 +15,7 @@ export function shownRequest({ tool, shown, request }: ToolRequestWish, facts: R
     status: 'runtime_tool_pending',
     request_id: facts.requestId,
     tool_name: tool.name,
+    ...(tool.declared_name === undefined ? {} : { declared_name: tool.declared_name }),
     tool_call_id: tool.callId,
     parameters: shown,
     run_id: facts.runId,

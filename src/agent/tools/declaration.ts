@@ -6,6 +6,7 @@
 import type { Fields } from '../../contract/index.ts'
 import { fieldsOf, isFields, jsonOf, trimmed } from '../fields.ts'
 import { readBindings, readContextBindings } from './bindings.ts'
+import { clientProviderName, declaredName, maxDeclaredName } from './client-names.ts'
 import { isProviderName, maxProviderName, providerSafeName } from './provider-names.ts'
 import { isSensitiveParameter, type Sensitivity } from './redact.ts'
 import { normalizeRuntime } from './runtime-metadata.ts'
@@ -33,7 +34,7 @@ const ruledFields = new Set([
 ])
 /** All that a stranger may add: hints about its own tool, and secrecy. */
 const outsideRuntime = new Set(['duplicate_policy', 'completion_signal'])
-const outsideExtensions = new Set(['sensitive_parameters', 'parameter_sensitivity'])
+const outsideExtensions = new Set(['sensitive_parameters', 'parameter_sensitivity', 'declared_name'])
 
 export function readDeclaration(input: unknown, form: DeclarationForm): DeclarationReading {
   const given = fieldsOf(input)
@@ -61,7 +62,10 @@ function prefixOf(form: DeclarationForm, isClient: boolean): string {
 
 function declare(given: Fields, form: Form, faults: Faults): ToolDeclaration {
   const { name, source } = identity(given, form, faults)
-  const description = trimmed(given['description']) ?? (form.isClient && form.isLenient ? name : '')
+  const own = form.isOutside ? declaredName(given) : undefined
+  if (own !== undefined && own.length > maxDeclaredName)
+    faults.set('name', `is longer than ${maxDeclaredName} characters`)
+  const description = trimmed(given['description']) ?? (form.isClient && form.isLenient ? (own ?? name) : '')
   if (description === '') faults.set('description', 'is required')
   executorAndScope(given, form, faults)
   const parameters = isEmptyList(given['parameters']) ? {} : jsonOf(given['parameters'] ?? {})
@@ -162,7 +166,8 @@ function spellings(
   { isOutside }: Form,
   faults: Faults,
 ): Pick<ToolDeclaration, 'provider_safe_name' | 'provider_aliases'> {
-  const chosen = isOutside ? undefined : given['provider_safe_name']
+  const own = isOutside ? declaredName(given) : undefined
+  const chosen = isOutside ? own && clientProviderName(name, own) : given['provider_safe_name']
   const safe = chosen ?? providerSafeName(name)
   if (!isProviderName(safe) && !faults.has('name')) {
     const fault = `must be letters, digits, _ and -, ${maxProviderName} at most; set one that fits`

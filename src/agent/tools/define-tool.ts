@@ -34,6 +34,8 @@ export type ToolDefinition<Parameters extends ToolParameters> = {
   readonly parameter_bindings?: Readonly<Record<string, string | ParameterBinding>>
   readonly parameter_defaults?: Fields
   readonly sensitive_parameters?: readonly string[]
+  /** What it gives is for the model alone: programs that watch the run learn only whether it worked. */
+  readonly sensitive_result?: boolean
   readonly categories?: readonly string[]
   readonly modes?: readonly string[]
   /** It changes something outside: hidden from those who act without a person. */

@@ -27,7 +27,11 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
   const safeDeps: GatewayDeps = {
     ...deps,
     journal: recorded.journal,
-    transcripts: { window: async (_, { around }) => lastOverheard(stored.history, around) },
+    transcripts: {
+      window: async (_, { around }) => lastOverheard(stored.history, around),
+      // What the session holds today is what came of the turn, and not what it began with.
+      sharedState: async () => undefined,
+    },
     fenceFetch: () => refuseToFetch,
     guardedFetch: { pins: true, fetch: refuseToFetch },
     runs: { ...deps.runs, append: async () => ({ isHeld: false, stoppedBy: null }) },

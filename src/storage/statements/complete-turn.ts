@@ -133,7 +133,7 @@ given as materialized (
   select e.* from lane, json_to_record($4::text::json) as e(
     "turnId" uuid, "sessionId" uuid, state text, reason text, response jsonb, "leadId" uuid, "leadState" text,
     "leadReason" text, envelopes json, erased json, calls json, timers json, run json, events json, actions json,
-    requests json, resolved json, pairing json, ground json, "taskState" text)
+    requests json, resolved json, pairing json, ground json, "taskState" text, "sharedState" jsonb)
 ),
 turn as (
   update turns t set state = g.state, reason = g.reason, response = g.response,
@@ -158,7 +158,8 @@ tasked as (
 numbered as (
   update sessions s set next_seq = s.next_seq + json_array_length(g.envelopes), last_activity_at = now(),
     provider = coalesce(g.run #>> '{summary,provider}', s.provider), model = coalesce(g.run #>> '{summary,model}', s.model),
-    provider_response_id = coalesce(g.run #>> '{summary,provider_response_id}', s.provider_response_id)
+    provider_response_id = coalesce(g.run #>> '{summary,provider_response_id}', s.provider_response_id),
+    metadata = case when g."sharedState" is null then s.metadata else jsonb_set(s.metadata, '{state}', g."sharedState") end
   from turn, given g where s.id = turn.session_id
   returning s.id, s.tenant, s.next_seq - json_array_length(g.envelopes) as first_seq
 ),

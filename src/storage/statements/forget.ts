@@ -167,7 +167,7 @@ emptied as (
 ),
 -- A turn of another person that was shown these lines must see that they are gone.
 counted as (
-  update sessions s set erasures = s.erasures + 1 from scope
+  update sessions s set erasures = s.erasures + 1, metadata = s.metadata - 'state' from scope
   where not scope.is_alone and s.id in (select session_id from old)
 )
 select (select count(*)::int from gone) + (select count(*)::int from emptied) as lines`,

@@ -7,7 +7,7 @@ import { sessionErased } from './erase-session.ts'
 const inScope = `s.tenant = $1 and ($2::text is null or s.owner = $2)
   and ($3::text is null or (s.workspace_type = $3 and s.workspace_id = $4))`
 
-const line = `s.id, s.connection, s.agent, s.owner, s.status, s.title, s.metadata, s.provider, s.model,
+const line = `s.id, s.connection, s.agent, s.owner, s.status, s.title, s.metadata - 'state' as metadata, s.provider, s.model,
   s.workspace_type as "workspaceType", s.workspace_id as "workspaceId", s.next_seq::float8 as lines,
   s.created_at as "createdAt", s.last_activity_at as "lastActivityAt", s.ended_at as "endedAt", s.expires_at as "expiresAt"`
 

@@ -42,7 +42,8 @@ export const forgetTranscripts = statement(
   `
 with old as (
   select m.session_id, m.seq from messages m join sessions s on s.id = m.session_id
-  where s.tenant = $3 and s.last_activity_at < now() - $1::float8 * interval '1 day' limit $2 for update of m skip locked)
+  where s.tenant = $3 and s.last_activity_at < now() - $1::float8 * interval '1 day' limit $2 for update of m skip locked),
+stateless as (update sessions s set metadata = s.metadata - 'state' where s.tenant = $3 and s.id in (select session_id from old))
 delete from messages m using old where m.session_id = old.session_id and m.seq = old.seq returning 1 as swept`,
 )
 

@@ -39,6 +39,12 @@ select envelope from (${windowLines({ session: '$1', head: '$2', tail: '$3', aro
 order by seq`,
 )
 
+/** $1 session, $2 tenant. */
+export const readSharedState = statement(
+  'read_shared_state',
+  `select metadata -> 'state' as state from sessions where tenant = $2 and id = $1`,
+)
+
 /** $1 run, $2 key, $3 event. The same key again changes nothing. Held while it is written: a run that is gone gets no log. */
 export const appendRunEvent = statement(
   'append_run_event',

@@ -10,7 +10,17 @@ const define = (changes: object) => defineAgent({ ...base, ...changes } as Model
 const known = [
   ...['slug', 'label', 'description', 'help', 'starters', 'busy', 'access', 'provenance', 'skills', 'siblings'],
   ...['instructions', 'model', 'temperature', 'maxOutputTokens', 'modelTimeoutMs', 'modelRetries', 'files'],
-  ...['tools', 'mcpServers', 'toolPolicy', 'actionPolicy', 'budgets', 'maxTurns', 'completionPolicy', 'shouldContinue'],
+  ...[
+    'tools',
+    'mcpServers',
+    'sharedState',
+    'toolPolicy',
+    'actionPolicy',
+    'budgets',
+    'maxTurns',
+    'completionPolicy',
+    'shouldContinue',
+  ],
   ...['preToolMediator', 'toolCallRules', 'history', 'compaction', 'output', 'onEvent'],
 ].join(', ')
 

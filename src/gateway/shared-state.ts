@@ -1,0 +1,88 @@
+// The state that an agent shares with the program in front of a person, during one turn: read from what the program sent or from
+// the session, told to whoever watches as it changes, and kept by the commit that ends the turn. A try that broke off leaves
+// nothing behind, and the next one begins with the same state.
+import type { SharedState } from '../agent/agent.ts'
+import { isFields, isJson } from '../agent/fields.ts'
+import { type ClientData, type Fields, GatewayError, type Json, maxClientDataBytes } from '../contract/index.ts'
+
+type Change = { readonly op: 'add' | 'replace' | 'remove'; readonly path: string; readonly value?: Json }
+
+export type TurnState = {
+  readonly state: SharedState
+  /** Tells a program that sent none, or an empty one, what is stored. */
+  readonly begin: () => Promise<void>
+  /** What to keep; undefined: nobody touched it. */
+  readonly ended: () => Promise<Json | undefined>
+}
+
+type StateDeps = {
+  readonly client: ClientData | undefined
+  readonly load: () => Promise<Json | undefined>
+  readonly emit: (type: string, metadata: Fields) => void
+}
+
+export function createTurnState({ client, load, emit }: StateDeps): TurnState {
+  const sent = client?.state
+  let current: Promise<Json> | undefined
+  let isTouched = sent !== undefined
+  /** The program has the state as it is, so that a change can be told alone. */
+  let isKnown = sent !== undefined
+  // A page that was just loaded has nothing to say about what was there before.
+  const get = (): Promise<Json> => {
+    current ??= isEmpty(sent) ? load().then((stored) => stored ?? sent ?? {}) : Promise.resolve(sent ?? {})
+    return current
+  }
+  const tell = (snapshot: Json): void => emit('state_snapshot', { snapshot })
+  return {
+    state: {
+      get: async () => structuredClone(await get()),
+      async set(next) {
+        const before = await get()
+        const after = checked(next)
+        const delta = changesBetween(before, after)
+        isTouched = true
+        if (delta.length === 0) return
+        current = Promise.resolve(after)
+        // A list of changes may be longer than what it changes.
+        if (isKnown && JSON.stringify(delta).length < JSON.stringify(after).length + 200) emit('state_delta', { delta })
+        else tell(after)
+        isKnown = true
+      },
+    },
+    async begin() {
+      if (sent === undefined || !isEmpty(sent)) return
+      const stored = await get()
+      if (!isEmpty(stored)) tell(stored)
+    },
+    ended: async () => (isTouched ? ((await get()) ?? {}) : undefined),
+  }
+}
+
+function isEmpty(state: Json | undefined): boolean {
+  return state === undefined || state === null || (isFields(state) && Object.keys(state).length === 0)
+}
+
+/** A mistake of the agent's own, told to it: as JSON, and small enough to be sent along with every run. */
+function checked(next: Json): Json {
+  if (!isJson(next)) throw new GatewayError('state_invalid', '[agent] shared state must be JSON')
+  const text = JSON.stringify(next)
+  const bytes = new TextEncoder().encode(text).length
+  if (bytes <= maxClientDataBytes) return JSON.parse(text)
+  const limit = `[agent] shared state of ${bytes} bytes; at most ${maxClientDataBytes} are kept, so store the rest elsewhere`
+  throw new GatewayError('state_too_large', limit, { details: { bytes } })
+}
+
+/** RFC 6902, by the keys of objects; any other value is replaced whole. */
+function changesBetween(before: Json, after: Json, path = ''): readonly Change[] {
+  if (isFields(before) && isFields(after)) {
+    const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    return keys.flatMap((key) => {
+      const at = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+      if (!Object.hasOwn(after, key)) return [{ op: 'remove' as const, path: at }]
+      const value = after[key] as Json
+      if (!Object.hasOwn(before, key)) return [{ op: 'add' as const, path: at, value }]
+      return changesBetween(before[key] as Json, value, at)
+    })
+  }
+  return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ op: 'replace', path, value: after }]
+}
