@@ -18,14 +18,21 @@ await onModernNode(async () => {
   const chosen = args.length === 0 ? selectedSuites(run) : suitesNamedBy(args, suites)
   const needsPeers = chosen.some((name) => suites[name].needs.includes('peers'))
   const peers = needsPeers ? installWorkspace('test/interop', console.log) : undefined
+  // Large, and wanted by one file: a run that names other files does without it.
+  const copilotKit =
+    needsPeers && isMeant('test/interop/copilotkit', args)
+      ? installWorkspace('test/interop/copilotkit', console.log)
+      : undefined
   const checks = args.length === 0 && run !== 'rest' ? await runChecks() : []
   const problem = await peers
+  const copilotKitProblem = await copilotKit
   const tests = await runVitest(args, {
     PARLEY_TEST_RUN: run,
     PARLEY_TEST_SCALE: scale,
     PARLEY_TEST_CRASH: crash,
     PARLEY_TEST_SUITES: chosen.join(','),
     ...(problem === undefined ? {} : { PARLEY_INTEROP_PROBLEM: problem }),
+    ...(copilotKitProblem === undefined ? {} : { PARLEY_COPILOTKIT_PROBLEM: copilotKitProblem }),
   })
   const failed = [...checks.filter((check) => !check.ok).map((check) => check.name), ...tests.failed]
   const passed = checks.filter((check) => check.ok).length + tests.passed
@@ -43,6 +50,11 @@ function readArguments(words) {
   const isCi = words.includes('--ci')
   const run = args.length > 0 || (isAll && !isCi) ? 'all' : isAll ? 'rest' : 'short'
   return { run, scale: isAll && !isCi ? 'full' : 'small', crash: words.includes('--full') ? 'full' : 'ci', args }
+}
+
+function isMeant(folder, args) {
+  const filters = args.filter((arg) => !arg.startsWith('-')).map(asPath)
+  return filters.length === 0 || filters.some((filter) => filter.includes(folder) || folder.includes(filter))
 }
 
 /** Suites with a file that vitest would take for these arguments; all of them when none is recognized. */

@@ -25,14 +25,17 @@ export function createTurnState({ client, load, emit }: StateDeps): TurnState {
   const sent = client?.state
   let current: Promise<Json> | undefined
   let isTouched = sent !== undefined
-  /** The program has the state as it is, so that a change can be told alone. */
-  let isKnown = sent !== undefined
+  /** It was told whole in this run. Programs between agent and person may know nothing else, so changes alone come after that. */
+  let isTold = false
   // A page that was just loaded has nothing to say about what was there before.
   const get = (): Promise<Json> => {
     current ??= isEmpty(sent) ? load().then((stored) => stored ?? sent ?? {}) : Promise.resolve(sent ?? {})
     return current
   }
-  const tell = (snapshot: Json): void => emit('state_snapshot', { snapshot })
+  const tell = (snapshot: Json): void => {
+    isTold = true
+    emit('state_snapshot', { snapshot })
+  }
   return {
     state: {
       get: async () => structuredClone(await get()),
@@ -44,9 +47,8 @@ export function createTurnState({ client, load, emit }: StateDeps): TurnState {
         if (delta.length === 0) return
         current = Promise.resolve(after)
         // A list of changes may be longer than what it changes.
-        if (isKnown && JSON.stringify(delta).length < JSON.stringify(after).length + 200) emit('state_delta', { delta })
+        if (isTold && JSON.stringify(delta).length < JSON.stringify(after).length + 200) emit('state_delta', { delta })
         else tell(after)
-        isKnown = true
       },
     },
     async begin() {

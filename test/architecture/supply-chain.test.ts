@@ -14,7 +14,10 @@ type Entry = {
 type Lock = { readonly packages: Readonly<Record<string, Entry>> }
 
 const readJson = (path: string) => JSON.parse(readFileSync(join(checkoutRoot, path), 'utf8'))
-const lockFiles = ['package-lock.json', 'bench/package-lock.json', 'test/interop/package-lock.json']
+const lockFiles = [
+  ...['package-lock.json', 'bench/package-lock.json'],
+  ...['test/interop/package-lock.json', 'test/interop/copilotkit/package-lock.json'],
+]
 const nameIn = (path: string): string => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 
 test.each(lockFiles)('every install script of %s is listed with its reason, and nothing else is', (file) => {

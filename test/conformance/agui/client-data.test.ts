@@ -172,7 +172,8 @@ describeOnDatabase('a stock AG-UI client', (database) => {
         async run(_message, { state, client }) {
           seen.push(await state.get(), client?.context, client?.forwarded_props)
           const before = (await state.get()) as { counter?: number }
-          await state.set({ ...before, counter: (before.counter ?? 0) + 1 })
+          await state.set({ ...before, isBusy: true })
+          await state.set({ counter: (before.counter ?? 0) + 1 })
           return 'Counted.'
         },
       }),
@@ -182,11 +183,23 @@ describeOnDatabase('a stock AG-UI client', (database) => {
       ...{ threadId: 't1', runId: 'r1', state: { counter: 41 }, context, forwardedProps: { a: 1 } },
     })
     expect(seen).toEqual([{ counter: 41 }, context, { a: 1 }])
-    expect(of(first.frames, 'STATE_DELTA')[0]?.['delta']).toEqual([{ op: 'replace', path: '/counter', value: 42 }])
+    const stateOf = (frames: readonly Frame[]) =>
+      frames.map(({ event }) => event).filter(({ type }) => type.startsWith('STATE'))
+    const counted = (value: number) => [
+      { op: 'replace', path: '/counter', value },
+      { op: 'remove', path: '/isBusy' },
+    ]
+    expect(stateOf(first.frames)).toEqual([
+      { type: 'STATE_SNAPSHOT', snapshot: { counter: 41, isBusy: true } },
+      { type: 'STATE_DELTA', delta: counted(42) },
+    ])
     // As a page that was loaded anew sends it: empty.
     const second = await stream(scene, { threadId: 't1', runId: 'r2', state: {} })
-    expect(of(second.frames, 'STATE_SNAPSHOT')[0]?.['snapshot']).toEqual({ counter: 42 })
-    expect(of(second.frames, 'STATE_DELTA')[0]?.['delta']).toEqual([{ op: 'replace', path: '/counter', value: 43 }])
+    expect(stateOf(second.frames)).toEqual([
+      { type: 'STATE_SNAPSHOT', snapshot: { counter: 42 } },
+      { type: 'STATE_DELTA', delta: [{ op: 'add', path: '/isBusy', value: true }] },
+      { type: 'STATE_DELTA', delta: counted(43) },
+    ])
     const answer = await json('r3')
     expect(answer.state).toEqual({ counter: 44 })
     const elsewhere = await json('r4', { threadId: 't2' })
@@ -198,12 +211,7 @@ describeOnDatabase('a stock AG-UI client', (database) => {
     const patch = { id: 'c1', name: 'shared_state__update', arguments: '{"patch":{"step":"pay","old":null}}' }
     model.script({ calls: [patch] }, { text: 'Updated.' })
     const { frames } = await stream(scene, { threadId: 't1', runId: 'r1', state: { step: 'cart', old: 1 } })
-    expect(of(frames, 'STATE_DELTA').map((event) => event['delta'])).toEqual([
-      [
-        { op: 'remove', path: '/old' },
-        { op: 'replace', path: '/step', value: 'pay' },
-      ],
-    ])
+    expect(of(frames, 'STATE_SNAPSHOT').map((event) => event['snapshot'])).toEqual([{ step: 'pay' }])
     model.script({ text: 'Still there.' })
     const answer = await json('r2', { state: {} })
     expect(answer.state).toEqual({ step: 'pay' })
