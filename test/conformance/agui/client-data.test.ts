@@ -241,6 +241,42 @@ describeOnDatabase('a stock AG-UI client', (database) => {
     expect((await json('r2', { state: {} })).state).toEqual({ counter: 3 })
   })
 
+  test('has the state that a model wrote before its provider was away, and wrote once', async () => {
+    await begin(clerk({ sharedState: true, modelRetries: { attempts: 1 } }))
+    const patch = { id: 'c1', name: 'shared_state__update', arguments: '{"patch":{"step":"pay"}}' }
+    model.script({ calls: [patch] }, { status: 503 }, { text: 'Updated.' })
+    const { frames } = await stream(scene, { threadId: 't1', runId: 'r1', state: { step: 'cart' } })
+    expect(textIn(frames)).toBe('Updated.')
+    expect(of(frames, 'STATE_SNAPSHOT').at(-1)?.['snapshot']).toEqual({ step: 'pay' })
+    expect(of(frames, 'TOOL_CALL_START')).toHaveLength(1)
+    model.script({ text: 'Still there.' })
+    expect((await json('r2', { state: {} })).state).toEqual({ step: 'pay' })
+  })
+
+  test('goes on with its own tool at another process, which knows it by the same name', async () => {
+    const paused = () => clerk({ toolPolicy: { runtime_tools: ['confirmColor'] } })
+    await begin(paused())
+    model.script({ calls: [{ id: 'c1', name: 'client__confirmColor', arguments: '{}' }] })
+    await stream(scene, { threadId: 't1', runId: 'r1', tools: [{ name: 'other' }, confirmColor] })
+    await scene.stop()
+    await begin(paused())
+    model.script({ text: 'Blue it is.' })
+    const messages = [{ id: 't-1', role: 'tool', toolCallId: 'c1', content: [{ type: 'text', text: 'yes' }] }]
+    const { frames } = await stream(scene, { threadId: 't1', runId: 'r2', messages })
+    expect(textIn(frames)).toBe('Blue it is.')
+    const asked = JSON.stringify(model.requests.at(-1))
+    expect(asked).toContain('client__confirmColor')
+    expect(asked).toContain('yes')
+  })
+
+  test('begins with an empty state after /new', async () => {
+    await begin(clerk({ sharedState: true }))
+    model.script({ text: 'Yes.' })
+    expect((await json('r1', { state: { step: 'cart' } })).state).toEqual({ step: 'cart' })
+    await json('r2', { messages: [{ id: 'm2', role: 'user', content: '/new' }] })
+    expect((await json('r3', { state: {} })).state).toEqual({})
+  })
+
   test('sees the tool calls that a function agent shows, each once, with its result', async () => {
     const call = { kind: 'tool_call', id: 'w1', name: 'weather', args: { city: 'Oslo' } } as const
     await begin(

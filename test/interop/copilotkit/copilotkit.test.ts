@@ -1,8 +1,8 @@
 // CopilotKit in front of the gateway, unchanged: its own client (`@copilotkit/core`, what its hooks stand on) talks to its own runtime, whose
 // agent is AG-UI's HttpAgent with the address of the gateway. Both over HTTP on this machine.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Readable } from 'node:stream'
+import { getRequestListener } from '@hono/node-server'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ClerkScene, startClerk } from '../../conformance/agui/clerk.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -62,27 +62,9 @@ const peer = await provePeer('CopilotKit', imported, ({ CopilotRuntime, createCo
 })
 
 async function listen(answer: (request: Request) => Promise<Response>): Promise<{ url: string; server: Server }> {
-  const server = createServer((request, response) => {
-    answerWith(answer, request, response).catch(() => response.destroy())
-  })
+  const server = createServer(getRequestListener(answer))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server }
-}
-
-async function answerWith(
-  answer: (request: Request) => Promise<Response>,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)] as [string, string])
-  const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }
-  const url = `http://${request.headers.host}${request.url}`
-  const given = await answer(new Request(url, { method: request.method ?? 'GET', headers, ...body }))
-  response.writeHead(given.status, Object.fromEntries(given.headers))
-  if (given.body === null) response.end()
-  else Readable.fromWeb(given.body as Parameters<typeof Readable.fromWeb>[0]).pipe(response)
 }
 
 describeBeside('CopilotKit, client and runtime as they are', peer, (copilotKit) => {
