@@ -110,9 +110,14 @@ function shown({ client: _told, ...response }: NormalizedResponse): NormalizedRe
   return { ...response, parts: response.parts.map(inCallersWords) }
 }
 
-/** A tool that the client runs is called what the client calls it. */
 function inCallersWords(part: Part): Part {
-  if (!isKnownPart(part) || part.kind !== 'policy') return part
-  const { declared_name, ...policy } = part.policy
-  return declared_name === undefined ? part : { kind: 'policy', policy: { ...policy, tool_name: declared_name } }
+  if (!isKnownPart(part) || part.kind !== 'policy' || part.policy.kind !== 'runtime_tool_pending') return part
+  const { declared_name: _own, ...policy } = part.policy
+  return { kind: 'policy', policy: { ...policy, tool_name: callersName(part.policy) } }
+}
+
+/** A tool that the client runs is called what the client calls it; an agent that asks by itself may know it by our name alone. */
+export function callersName({ declared_name, tool_name }: { readonly [key: string]: unknown }): string {
+  if (typeof declared_name === 'string' && declared_name !== '') return declared_name
+  return typeof tool_name === 'string' ? tool_name.replace(/^client\//, '') : ''
 }

@@ -9,7 +9,7 @@ import {
   type TaskEvent,
   type TaskState,
 } from '../../../src/contract/index.ts'
-import { contentOf } from '../render.ts'
+import { callersName, contentOf } from '../render.ts'
 import type { AguiEvent, Interrupt } from './events.ts'
 
 export type RunTold = {
@@ -161,13 +161,13 @@ function stateBefore(told: Told): readonly AguiEvent[] {
 function answer(told: Told, said: NormalizedResponse): readonly AguiEvent[] {
   // Calls alone say nothing: they are shown as calls.
   const text = said.parts.every(({ kind }) => kind === 'tool_call') ? '' : contentOf(said)
-  const files = [
-    ...said.parts.flatMap((part) => shownCall(told, part)),
-    ...said.parts.flatMap((part, index) => artifact(told, part, index)),
-  ]
-  if (told.said === '' || text === '') return [...close(told), ...whole(told, text), ...files]
+  const calls = said.parts.flatMap((part) => shownCall(told, part))
+  const files = said.parts.flatMap((part, index) => artifact(told, part, index))
+  if (told.said === '' || text === '') return [...close(told), ...calls, ...whole(told, text), ...files]
   // What grew is what was meant: it is only closed. Markdown may be written anew, so the words alone are compared.
-  if (bare(told.said) === bare(text) || bare(text).endsWith(bare(told.words))) return [...close(told), ...files]
+  if (bare(told.said) === bare(text) || bare(text).endsWith(bare(told.words)))
+    return [...close(told), ...calls, ...files]
+  // The snapshot that takes the words back holds the calls already.
   return [...takenBack(told), ...whole(told, text), ...files]
 }
 
@@ -308,7 +308,7 @@ function asked(told: Told, said: NormalizedResponse | null): readonly AguiEvent[
 /** The client knows its tools by the names it gave them. */
 function clientCall(told: Told, policy: JsonObject): readonly AguiEvent[] {
   const toolCallId = textIn(policy, 'tool_call_id')
-  return toolCallId === '' ? [] : toolCall(told, toolCallId, policy)
+  return toolCallId === '' ? [] : toolCall(told, toolCallId, { ...policy, declared_name: callersName(policy) })
 }
 
 function interruptOf(policy: JsonObject): Interrupt {

@@ -297,8 +297,33 @@ describeOnDatabase('a stock AG-UI client', (database) => {
     expect(of(frames, 'TOOL_CALL_ARGS')[0]?.['delta']).toBe('{"city":"Oslo"}')
     expect(of(frames, 'TOOL_CALL_RESULT').map((event) => event['content'])).toEqual(['{"degrees":-3}'])
     expect(textIn(frames)).toBe('Cold.')
+    expect(typesOf(frames).indexOf('TOOL_CALL_RESULT')).toBeLessThan(typesOf(frames).indexOf('TEXT_MESSAGE_START'))
     const { response } = await json('r2')
     expect(response.parts.filter(({ kind }: { kind: string }) => kind === 'tool_call')).toHaveLength(1)
+  })
+
+  test('has each tool call once when the words of a try are taken back, and when they are replaced', async () => {
+    let tries = 0
+    await begin(
+      defineAgent({
+        slug: 'demo',
+        async run(_message, { show, emit }) {
+          tries += 1
+          emit('tool_call', { tool_call_id: 'c1', tool_name: 'shop/look', parameters: {} })
+          emit('tool_result', { tool_call_id: 'c1', tool_name: 'shop/look', success: true, result: tries })
+          show('Wrong words')
+          await new Promise((resolve) => setTimeout(resolve, 250))
+          if (tries === 1) throw new Error('broken off')
+          return 'Right ones'
+        },
+      }),
+    )
+    const { frames } = await stream(scene, { threadId: 't1', runId: 'r1' })
+    const [first, second, ...more] = of(frames, 'MESSAGES_SNAPSHOT').map((event) => event['messages'] as object[])
+    expect(first).toHaveLength(1)
+    expect(second).toMatchObject([{ role: 'user' }, { role: 'assistant' }, { role: 'tool', content: '2' }])
+    expect(more).toEqual([])
+    expect(of(frames, 'TOOL_CALL_START')).toHaveLength(2)
   })
 
   test('tells which message an answer is to', async () => {
