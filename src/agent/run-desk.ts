@@ -6,6 +6,7 @@ import { watchedBy } from './loop/events.ts'
 import type { OfferedTools } from './mcp/offer-tools.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
 import { resolveAction } from './policy/action-policy.ts'
+import { isNamed, readToolPolicy } from './policy/tool-policy.ts'
 import { resolveVisibleTools } from './policy/tool-visibility.ts'
 import { gateMediator } from './tools/call-gate.ts'
 import { createToolCatalog, normalizeDeclarations, type ToolCatalog } from './tools/catalog.ts'
@@ -45,7 +46,7 @@ export function runDesk(
   const all = createToolCatalog(offered.accepted)
   const visible = resolveVisibleTools(all.tools, { policies: [options.toolPolicy ?? {}], context: facts })
   const catalog = {
-    ...createToolCatalog(visible.values()),
+    ...createToolCatalog([...visible.values()].map(markedBy(options.toolPolicy))),
     rejected: [...rejected, ...offered.rejected, ...all.rejected],
   }
   const rules = readGateRules(options.toolCallRules ?? [], (name) => catalog.find(name)?.name ?? name)
@@ -77,6 +78,12 @@ export function declarationsOf({ tools = [] }: Pick<ModelAgentOptions, 'tools'>,
   const offered = normalizeDeclarations(nameClientTools(clientTools), 'outside')
   const accepted = [...tools.map((tool) => tool.declaration), ...offered.accepted.values()]
   return { accepted, rejected: offered.rejected }
+}
+
+/** For tools that others declare, such as those of MCP servers: their results are kept back by policy. */
+function markedBy(policy: unknown): (tool: ToolDeclaration) => ToolDeclaration {
+  const { sensitive_results } = readToolPolicy(policy ?? {})
+  return (tool) => (isNamed(sensitive_results, tool) ? { ...tool, sensitive_result: true } : tool)
 }
 
 /** What became of the tools a caller offers; undefined: it need not be told anything. */

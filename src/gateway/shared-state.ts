@@ -36,19 +36,26 @@ export function createTurnState({ client, load, emit }: StateDeps): TurnState {
     isTold = true
     emit('state_snapshot', { snapshot })
   }
+  const write = async (next: Json): Promise<void> => {
+    const before = await get()
+    const after = checked(next)
+    const delta = changesBetween(before, after)
+    isTouched = true
+    if (delta.length === 0) return
+    current = Promise.resolve(after)
+    // A list of changes may be longer than what it changes.
+    if (isTold && JSON.stringify(delta).length < JSON.stringify(after).length + 200) emit('state_delta', { delta })
+    else tell(after)
+  }
+  // One after the other: a change is told as what it changes of the one before.
+  let writing = Promise.resolve()
   return {
     state: {
       get: async () => structuredClone(await get()),
-      async set(next) {
-        const before = await get()
-        const after = checked(next)
-        const delta = changesBetween(before, after)
-        isTouched = true
-        if (delta.length === 0) return
-        current = Promise.resolve(after)
-        // A list of changes may be longer than what it changes.
-        if (isTold && JSON.stringify(delta).length < JSON.stringify(after).length + 200) emit('state_delta', { delta })
-        else tell(after)
+      set(next) {
+        const written = writing.then(() => write(next))
+        writing = written.catch(() => {})
+        return written
       },
     },
     async begin() {

@@ -2,6 +2,7 @@
 // something wins; there is no memory of earlier approvals (ruling 37), and outside input can only make it stricter (trap 22).
 import type { Fields } from '../../contract/index.ts'
 import { fieldOf, fieldsOf, textsOf, trimmed } from '../fields.ts'
+import { declaredName } from '../tools/client-names.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'
 import { categoriesOf } from './tool-traits.ts'
 
@@ -59,7 +60,9 @@ function trustedAction(request: ActionRequest): ActionPolicy {
 
 function fromPolicy(policy: unknown, { toolName, tool }: ActionRequest): ActionPolicy | null {
   const given = fieldsOf(policy)
-  const named = readActionPolicy(fieldOf(fieldsOf(given['tools']), toolName))
+  const byName = fieldsOf(given['tools'])
+  const own = declaredName(tool)
+  const named = readActionPolicy(fieldOf(byName, toolName) ?? (own && fieldOf(byName, `client/${own}`)))
   if (named !== null) return named
   const categories = tool === undefined ? [] : categoriesOf(tool)
   for (const [category, value] of Object.entries(fieldsOf(given['categories']))) {

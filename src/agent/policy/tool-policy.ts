@@ -16,12 +16,15 @@ export type ToolPolicy = {
   /** Names and patterns of tools that a caller runs itself, in our spelling or in the caller's; `all` in a configuration is `*`. */
   readonly runtime_tools: readonly string[]
   readonly runtime_categories: readonly string[]
+  /** Tools whose results only the model may see, as if each were declared so; `all` is `*`. */
+  readonly sensitive_results: readonly string[]
   readonly allow_write_tools: boolean
 }
 
 export function readToolPolicy(value: unknown): ToolPolicy {
   const given = fieldsOf(value)
   const list = (key: string) => textsOf(given[key] ?? [])
+  const listOrAll = (key: string) => (given[key] === 'all' ? ['*'] : list(key))
   return {
     mode: readMode(given['mode']),
     tools: list('tools'),
@@ -30,8 +33,9 @@ export function readToolPolicy(value: unknown): ToolPolicy {
     deny: list('deny'),
     mandatory_tools: list('mandatory_tools'),
     mandatory_categories: list('mandatory_categories'),
-    runtime_tools: given['runtime_tools'] === 'all' ? ['*'] : list('runtime_tools'),
+    runtime_tools: listOrAll('runtime_tools'),
     runtime_categories: list('runtime_categories'),
+    sensitive_results: listOrAll('sensitive_results'),
     allow_write_tools: given['allow_write_tools'] === true,
   }
 }

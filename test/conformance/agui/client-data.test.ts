@@ -133,6 +133,14 @@ describeOnDatabase('a stock AG-UI client', (database) => {
     expect(JSON.stringify(frames)).not.toContain('4711')
   })
 
+  test('sees nothing of a result that the policy of the agent keeps back', async () => {
+    await begin(clerk({ toolPolicy: { sensitive_results: ['dice/*'] } }))
+    model.script({ calls: [{ id: 'c1', name: 'dice__roll', arguments: '{}' }] }, { text: 'Six.' })
+    const { frames } = await stream(scene, { threadId: 't1', runId: 'r1' })
+    expect(of(frames, 'TOOL_CALL_RESULT').map((event) => event['content'])).toEqual(['{"success":true}'])
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('rolled')
+  })
+
   test('hands its context, properties and system messages to a model as data, never as instructions', async () => {
     await begin(clerk())
     model.script({ text: 'I see.' })
@@ -204,6 +212,31 @@ describeOnDatabase('a stock AG-UI client', (database) => {
     expect(answer.state).toEqual({ counter: 44 })
     const elsewhere = await json('r4', { threadId: 't2' })
     expect(elsewhere.state).toEqual({ counter: 1 })
+  })
+
+  test('is told of writes at the same time one after the other', async () => {
+    await begin(
+      defineAgent({
+        slug: 'demo',
+        async run(_message, { state }) {
+          await Promise.all([state.set({ a: 1 }), state.set({ b: 2 }), state.set({ c: 3 })])
+          await expect(state.set('x'.repeat(70_000))).rejects.toMatchObject({ code: 'state_too_large' })
+          return 'Written.'
+        },
+      }),
+    )
+    const { frames } = await stream(scene, { threadId: 't1', runId: 'r1', state: { a: 0 } })
+    expect(of(frames, 'STATE_SNAPSHOT').map((event) => event['snapshot'])).toEqual([{ a: 1 }])
+    expect(of(frames, 'STATE_DELTA').map((event) => event['delta'])).toEqual([
+      [
+        { op: 'remove', path: '/a' },
+        { op: 'add', path: '/b', value: 2 },
+      ],
+      [
+        { op: 'remove', path: '/b' },
+        { op: 'add', path: '/c', value: 3 },
+      ],
+    ])
   })
 
   test('shares state with a model that may write it', async () => {

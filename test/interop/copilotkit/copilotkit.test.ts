@@ -62,7 +62,8 @@ const peer = await provePeer('CopilotKit', imported, ({ CopilotRuntime, createCo
 })
 
 async function listen(answer: (request: Request) => Promise<Response>): Promise<{ url: string; server: Server }> {
-  const server = createServer(getRequestListener(answer))
+  const listener = getRequestListener(answer)
+  const server = createServer((request, response) => void listener(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server }
 }

@@ -1,5 +1,6 @@
 // Names of tools that a caller runs itself: mapped to ours, the same every time, and found by policy in either spelling.
 import { expect, test } from 'vitest'
+import { resolveAction } from '../../../../src/agent/policy/action-policy.ts'
 import { resolveVisibleTools } from '../../../../src/agent/policy/tool-visibility.ts'
 import { normalizeDeclarations } from '../../../../src/agent/tools/catalog.ts'
 import { nameClientTools } from '../../../../src/agent/tools/client-names.ts'
@@ -76,4 +77,11 @@ test.each([
 test('a caller’s tool does not come in under the name of one of ours', () => {
   expect(shown({ mode: 'allow', tools: ['bank/pay', 'bank/*'] }, 'bank/pay')).toEqual([])
   expect(shown({ mandatory_tools: ['bank/pay'] }, 'bank/pay')).toEqual([])
+})
+
+test('how a caller’s tool may act is found by the name the caller uses', () => {
+  const [tool] = [...declare('confirmColor').accepted.values()]
+  if (tool === undefined) throw new Error('it was left out')
+  const agentActionPolicy = { tools: { 'client/confirmColor': 'forbidden' } }
+  expect(resolveAction({ toolName: tool.name, tool, agentActionPolicy })).toBe('forbidden')
 })
