@@ -6,10 +6,13 @@ import { type Agent, type AgentContext, defineAgent } from '../../../src/agent/a
 import type { ModelAgentOptions } from '../../../src/agent/model-agent-options.ts'
 import { openAiCompatible } from '../../../src/agent/providers/openai-compatible.ts'
 import { defineTool } from '../../../src/agent/tools/define-tool.ts'
-import type { Database } from '../../../src/storage/database.ts'
+import { type Database, statement } from '../../../src/storage/database.ts'
+import { forgetTranscripts } from '../../../src/storage/statements/sweep.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../../doubles/scripted-model-server.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 import { type Frame, type Scene, startScene, stream, textIn, typesOf } from './scene.ts'
+
+const readSessions = statement('test_sessions', 'select id, tenant, metadata from sessions')
 
 const confirmColor = {
   name: 'confirmColor',
@@ -308,6 +311,18 @@ describeOnDatabase('a stock AG-UI client', (database) => {
     expect((await json('r1', { state: { step: 'cart' } })).state).toEqual({ step: 'cart' })
     await json('r2', { messages: [{ id: 'm2', role: 'user', content: '/new' }] })
     expect((await json('r3', { state: {} })).state).toEqual({})
+  })
+
+  test.each(['the age of the session', 'the deletion of the session'])('loses its state with %s', async (how) => {
+    await begin(clerk({ sharedState: true }))
+    model.script({ text: 'Yes.' })
+    await json('r1', { state: { iban: 'canary-4711' } })
+    const [session] = await database().query<{ id: string; tenant: string; metadata: unknown }>(readSessions, [])
+    expect(JSON.stringify(session?.metadata)).toContain('canary-4711')
+    if (how.startsWith('the age')) await database().query(forgetTranscripts, [0, 100, session?.tenant ?? null])
+    else await scene.api.request(`/api/v1/agent/sessions/${session?.id}`, { method: 'DELETE' }, { isHere: true })
+    const [after] = await database().query<{ metadata: unknown }>(readSessions, [])
+    expect(after?.metadata).toEqual({})
   })
 
   test('sees the tool calls that a function agent shows, each once, with its result', async () => {
