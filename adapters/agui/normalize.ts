@@ -123,8 +123,13 @@ function arrivedSaying({ payload, request, raw, arrival, connection, chain }: Sc
     replyTo: { threadId, runId },
     obligation: 'run',
     isExclusive: true,
-    task: taskOf(request, payload.goesOnWith),
+    task: taskOf(request, goesOnWith(payload, said)),
   }
+}
+
+/** A command decides about one thing, and does not say its whole id. */
+function goesOnWith({ goesOnWith: tasks }: AguiPayload, { decides }: Said): string | undefined {
+  return decides === undefined ? tasks?.values().next().value : tasks?.get(decides)
 }
 
 /** A run is a task of its own, or goes on with the one that waited for what it brings. */
@@ -211,8 +216,18 @@ function decisionsIn({ resume, runId }: RunRequest): readonly Said[] {
   return (resume ?? []).map((each) => {
     // A command names what it decides by the end of its id.
     const text = `/${isApproved(each) ? 'approve' : 'reject'} ${each.interruptId.slice(-12)}`
-    return { id: `${runId}:${each.interruptId}`, parts: [textPart(text)], result: undefined, decides: each.interruptId }
+    return {
+      id: decisionId({ runId }, each.interruptId),
+      parts: [textPart(text)],
+      result: undefined,
+      decides: each.interruptId,
+    }
   })
+}
+
+/** What the message is called that brings a decision. */
+export function decisionId({ runId }: Pick<RunRequest, 'runId'>, interruptId: string): string {
+  return `${runId}:${interruptId}`
 }
 
 function isApproved({ status, payload }: Resume): boolean {
@@ -318,6 +333,16 @@ function isEmptyObject(value: unknown): boolean {
 
 function toolResult({ toolCallId, content, error }: ToolMessage) {
   return { tool_call_id: toolCallId, content, ...(error ? { error } : {}) }
+}
+
+/** The command that a request says, if it says one. */
+export function commandOf(request: RunRequest): { name: string; args: string } | undefined {
+  try {
+    return commandIn(textOf(saidIn(request).parts))
+  } catch (error) {
+    if (error instanceof UnreadableArrival) return undefined
+    throw error
+  }
 }
 
 /** This API marks no commands; a message that begins with a slash and a word is one. */

@@ -10,7 +10,7 @@ import {
   type WatchResult,
 } from '../../src/contract/index.ts'
 import { parseMarkdown, plainText, writeMarkdown } from '../../src/rendering/index.ts'
-import type { AguiCall } from './wire.ts'
+import type { AguiCall, Interrupt } from './wire.ts'
 
 type Problem = { readonly status: number; readonly message: string; readonly remedy: string }
 
@@ -50,14 +50,29 @@ export function renderAgui(
   return [{ call: { event: { type: 'done', response: asJson(reply) } }, primary: true }]
 }
 
+const pending = json(202, { status: 'pending' })
+
 /** What the open request is told: the answer, why there is none, or that it is still being worked on. */
-export function renderAnswer(acceptances: readonly Acceptance[], result: WatchResult | undefined): TransportAnswer {
+export function renderAnswer(
+  acceptances: readonly Acceptance[],
+  result: WatchResult | undefined,
+  others: readonly WatchResult[] = [],
+): TransportAnswer {
   const acceptance = acceptances[0]
   if (acceptance?.kind === 'refused') return problem(acceptance.reason, refusals[acceptance.reason] ?? forbidden)
   if (acceptance?.kind === 'stale') return problem('stale', refusals['stale'] ?? forbidden)
-  if (result?.kind === 'answered') return json(200, answerBody(result.response, result.runId))
+  if (result?.kind === 'answered') {
+    if (others.some((each) => each.kind === 'pending')) return pending
+    return json(
+      200,
+      answerBody(
+        result,
+        others.filter((each) => each.kind === 'answered'),
+      ),
+    )
+  }
   if (result?.kind === 'held') return heldAnswer(result)
-  if (result?.kind !== 'ended') return json(202, { status: 'pending' })
+  if (result?.kind !== 'ended') return pending
   if (result.reason === 'task_cancelled') return json(200, { status: 'cancelled', code: result.reason })
   const end = ended[result.state]
   return end === undefined ? json(200, { status: result.state, code: result.reason }) : problem(result.reason, end)
@@ -70,15 +85,22 @@ function heldAnswer({ response, reason }: Extract<WatchResult, { kind: 'held' }>
   return json(202, { threadId: response.thread_id, status: reason, messages })
 }
 
-function answerBody(response: NormalizedResponse, runId: string): JsonObject {
+type Answered = Extract<WatchResult, { kind: 'answered' }>
+
+/** Several runs that one resume set going: the words of each, and of their replies one that still waits, else the last. */
+function answerBody({ response, runId }: Answered, others: readonly Answered[]): JsonObject {
+  const replies = [response, ...others.map((each) => each.response)]
+  const reply = replies.find(({ status }) => status === 'input_required') ?? replies.at(-1) ?? response
+  const interrupts = replies.flatMap((each) => (each.status === 'input_required' ? interruptsIn(each) : []))
   return {
-    threadId: response.thread_id,
+    threadId: reply.thread_id,
     runId,
-    status: response.status,
-    messages: [{ role: 'assistant', content: contentOf(response) }],
-    response: asJson(shown(response)),
-    ...(response.client?.state === undefined ? {} : { state: response.client.state }),
-    ...(response.client?.tools === undefined ? {} : { clientTools: { ...response.client.tools } }),
+    status: reply.status,
+    messages: replies.map((each) => ({ role: 'assistant', content: contentOf(each) })),
+    ...(interrupts.length === 0 ? {} : { interrupts }),
+    response: asJson(shown(reply)),
+    ...(reply.client?.state === undefined ? {} : { state: reply.client.state }),
+    ...(reply.client?.tools === undefined ? {} : { clientTools: { ...reply.client.tools } }),
   }
 }
 
@@ -120,4 +142,40 @@ function inCallersWords(part: Part): Part {
 export function callersName({ declared_name, tool_name }: { readonly [key: string]: unknown }): string {
   if (typeof declared_name === 'string' && declared_name !== '') return declared_name
   return typeof tool_name === 'string' ? tool_name.replace(/^client\//, '') : ''
+}
+
+/** What stands in the way of a run, of what its reply asks. What a client itself has to run is no interrupt. */
+export function interruptsIn({ parts }: Pick<NormalizedResponse, 'parts'>): readonly Interrupt[] {
+  return parts.flatMap((part) => {
+    if (!isKnownPart(part) || part.kind !== 'policy' || part.policy.kind === 'runtime_tool_pending') return []
+    return [interruptOf(part.policy as JsonObject)]
+  })
+}
+
+function interruptOf(policy: JsonObject): Interrupt {
+  const id = textIn(policy, 'action_id') || textIn(policy, 'state') || textIn(policy, 'kind')
+  const toolCallId = textIn(policy, 'tool_call_id')
+  const expiresAt = textIn(policy, 'expires_at')
+  const facts = {
+    ...{ id, message: textIn(policy, 'message') },
+    ...(toolCallId === '' ? {} : { toolCallId }),
+    ...(expiresAt === '' ? {} : { expiresAt }),
+  }
+  return policy['kind'] === 'approval_required' ? confirmation(facts) : { ...facts, reason: 'input_required' }
+}
+
+/** A yes or a no is asked for. */
+export function confirmation(facts: Omit<Interrupt, 'reason' | 'responseSchema'>): Interrupt {
+  return { ...facts, reason: 'confirmation', responseSchema: decisionSchema }
+}
+
+const decisionSchema: JsonObject = {
+  type: 'object',
+  properties: { approved: { type: 'boolean' }, reason: { type: 'string' } },
+  required: ['approved'],
+}
+
+function textIn(fields: JsonObject, key: string): string {
+  const value = fields[key]
+  return typeof value === 'string' ? value : ''
 }

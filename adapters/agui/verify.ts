@@ -39,7 +39,7 @@ export async function verifyAgui(
   const asked = { agent: from.bearer?.agent ?? agent, subject, bytes, accept: headers['accept'] ?? '' }
   const passage = await passageOf(tasks, asked)
   if (passage.kind === 'blocked') return { kind: 'handshake', answer: passage.answer }
-  return { kind: 'genuine', payload: passage.kind === 'free' ? payload : { ...payload, goesOnWith: passage.taskId } }
+  return { kind: 'genuine', payload: passage.kind === 'free' ? payload : { ...payload, goesOnWith: passage.tasks } }
 }
 
 /** What the headers alone rule out: no token from elsewhere, a body that is not JSON. */

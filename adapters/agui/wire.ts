@@ -88,14 +88,19 @@ export const runRequestSchema = z
   .looseObject({
     threadId: callerId(),
     runId,
-    messages: z.array(z.looseObject({ role: z.string() })),
+    messages: z
+      .array(z.looseObject({ role: z.string() }))
+      .default([])
+      .meta({ description: 'May be left out with resume' }),
     tools: z.array(clientToolSchema).max(64).nullish(),
     context: z.array(contextEntrySchema).max(256).nullish(),
     state: z.unknown().optional(),
     forwardedProps: z.unknown().optional(),
     protocolVersion: z.string().nullish(),
     parentRunId: callerId().nullish(),
-    resume: z.array(resumeSchema).max(32).nullish(),
+    resume: z.array(resumeSchema).max(32).nullish().meta({
+      description: 'A decision about every open interrupt of the thread; payload { approved: true } is a yes',
+    }),
   })
   // A decision needs no words.
   .refine(({ messages, resume }) => messages.length > 0 || (resume?.length ?? 0) > 0, { path: ['messages'] })
@@ -151,8 +156,8 @@ export type AguiPayload = {
         readonly agentChain: RecipientCapabilities['agent_chain']
       }
     | { readonly kind: 'unreadable'; readonly remedy: string }
-  /** The paused task that the request goes on with. */
-  readonly goesOnWith?: string
+  /** The paused tasks that the request goes on with, by the interrupts it decides about. */
+  readonly goesOnWith?: ReadonlyMap<string, string>
 }
 
 export function subjectOf({ bearer, guest }: Pick<AguiPayload, 'bearer' | 'guest'>): string {
@@ -162,11 +167,36 @@ export function subjectOf({ bearer, guest }: Pick<AguiPayload, 'bearer' | 'guest
 /** The one thing this channel sends: the reply, as the last event of its run. */
 export type AguiCall = { readonly event: { readonly type: 'done'; readonly response: JsonObject } }
 
+/** What a run that paused waits for. */
+export type Interrupt = {
+  readonly id: string
+  readonly reason: 'confirmation' | 'tool_call' | 'input_required'
+  readonly message?: string
+  readonly toolCallId?: string
+  readonly expiresAt?: string
+  readonly responseSchema?: JsonObject
+}
+
+const interruptSchema = z.looseObject({
+  id: z.string(),
+  reason: z.string(),
+  message: z.string().optional(),
+  toolCallId: z.string().optional(),
+  expiresAt: z.string().optional(),
+  responseSchema: z.looseObject({}).optional(),
+})
+
 const answerSchema = z.looseObject({
   threadId: z.string(),
   runId: z.string(),
   status: z.enum(['completed', 'input_required', 'refused', 'failed', 'cancelled']),
-  messages: z.array(z.object({ role: z.literal('assistant'), content: z.string() })),
+  messages: z
+    .array(z.object({ role: z.literal('assistant'), content: z.string() }))
+    .meta({ description: 'One; several where one resume set several runs going' }),
+  interrupts: z
+    .array(interruptSchema)
+    .optional()
+    .meta({ description: 'What the run waits for: decide with resume, or with /approve and /reject' }),
   response: z.looseObject({}).meta({ description: 'The whole reply, with its parts' }),
   state: z
     .unknown()

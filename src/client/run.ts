@@ -25,12 +25,31 @@ export type RunMessage =
 
 export type ClientTool = { readonly name: string; readonly description?: string; readonly parameters?: object }
 
-/** The same runId in the same thread is the same run, however often it is sent. */
+/** What was decided about an interrupt. Anything but `approved: true` is a no; `cancelled`: it is given up. */
+export type RunDecision = {
+  readonly interruptId: string
+  readonly status: 'resolved' | 'cancelled'
+  readonly payload?: { readonly approved: boolean }
+}
+
+/** The same runId in the same thread is the same run, however often it is sent. Either messages or a resume. */
 export type RunInput = {
   readonly threadId: string
   readonly runId: string
-  readonly messages: readonly RunMessage[]
+  readonly messages?: readonly RunMessage[]
   readonly tools?: readonly ClientTool[]
+  /** A decision about every open interrupt of the thread. */
+  readonly resume?: readonly RunDecision[]
+}
+
+/** What a run waits for. */
+export type RunInterrupt = {
+  readonly id: string
+  readonly reason: string
+  readonly message?: string
+  readonly toolCallId?: string
+  readonly expiresAt?: string
+  readonly responseSchema?: object
 }
 
 export type RunAnswer = {
@@ -38,6 +57,8 @@ export type RunAnswer = {
   readonly runId: string
   readonly status: 'completed' | 'input_required' | 'refused' | 'failed' | 'cancelled'
   readonly messages: readonly { readonly role: 'assistant'; readonly content: string }[]
+  /** There while the run waits for a decision. */
+  readonly interrupts?: readonly RunInterrupt[]
   readonly response: Readonly<Record<string, unknown>>
 }
 

@@ -54,7 +54,12 @@ export type WatchResult =
   | { readonly kind: 'pending' }
 
 export interface OptionalVerbs {
-  acknowledge?(acceptances: readonly Acceptance[], result: WatchResult | undefined): TransportAnswer
+  /** `others`: what became of the other messages of a request that is watched, in their order. */
+  acknowledge?(
+    acceptances: readonly Acceptance[],
+    result: WatchResult | undefined,
+    others?: readonly WatchResult[],
+  ): TransportAnswer
   /** Answers a watching request with a stream of what comes of it. Undefined: nobody asked for one. */
   follow?(request: FollowRequest): Promise<Response | undefined>
   /**

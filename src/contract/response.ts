@@ -14,6 +14,8 @@ const controlSchema = z.object({
   decision: z
     .enum(['accepted', 'rejected', 'already_resolved', 'expired', 'changed', 'not_allowed', 'not_found', 'unclear'])
     .optional(),
+  /** What was decided: the run that waited for it goes on under this signal. */
+  action_id: z.string().optional(),
 })
 
 /** For the program that sent the message, set by the gateway: what became of the tools it offers, and the state it shares. */

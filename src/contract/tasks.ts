@@ -80,9 +80,14 @@ export type TaskEvent = { readonly cursor: string; readonly at: string; readonly
 export type TaskWait = {
   readonly id: string
   readonly taskId: string
+  /** The run that waits, as its caller named it. */
+  readonly runId: string | null
   readonly isOver: boolean
-  /** Where the log stood when the wait began. */
-  readonly cursor: string
+  /** Another run of the task has ended it: nothing goes on with it, the decision is made all the same. */
+  readonly isTaskOver: boolean
+  /** One line that says what would happen. */
+  readonly summary: string
+  readonly expiresAt: string
 }
 
 /** Who asks. `subject` null: somebody who has shown nothing but the id. */
@@ -105,6 +110,8 @@ export type TaskPage = { readonly tasks: readonly Task[]; readonly total: number
 export interface TaskDesk {
   /** The task a stored message belongs to, by the message's inbox id. */
   ofMessage(inboxId: string): Promise<string | undefined>
+  /** Where the task's log stood before what became of the message: what comes behind it is about the message. */
+  cursorBefore(inboxId: string): Promise<string>
   /** The task that a message of theirs asked for, by the id they gave the message. */
   ofMessageId(messageId: string, by: TaskCaller): Promise<string | undefined>
   find(id: string, by: TaskCaller): Promise<Task | undefined>
@@ -112,8 +119,6 @@ export interface TaskDesk {
   list(query: TaskQuery, by: TaskCaller): Promise<TaskPage>
   /** Decisions that tasks of this conversation wait for. */
   waits(agent: string, contextId: string, by: TaskCaller): Promise<readonly TaskWait[]>
-  /** The same of one task, for whoever was let into it. */
-  waitsOf(taskId: string): Promise<readonly TaskWait[]>
   /** Whether a conversation of this name belongs to somebody else. */
   isForeignContext(agent: string, contextId: string, by: TaskCaller): Promise<boolean>
   /**

@@ -9,9 +9,12 @@ export async function watch(deps: GatewayDeps, inboxId: string, timeoutMs: numbe
   for (;;) {
     const receipt = await deps.receipts.find(inboxId)
     if (receipt === undefined) return { kind: 'ended', state: 'unknown', reason: 'not_found' }
-    const { state, reason, response } = receipt
+    const { state, reason, resumed } = receipt
+    // A run that says nothing after it was decided about leaves the words about the decision.
+    const response = resumed?.response ?? receipt.response
     if (state === 'held') return { kind: 'held', response, reason: reason ?? state }
-    const hasEnded = state !== 'queued' && state !== 'in_turn'
+    const isGoingOn = resumed !== null && (resumed.state === 'queued' || resumed.state === 'running')
+    const hasEnded = state !== 'queued' && state !== 'in_turn' && !isGoingOn
     // What somebody was told at the door is no answer to what they asked.
     if (hasEnded && response !== null && state !== 'refused')
       return { kind: 'answered', response, runId: receipt.runId ?? receipt.turnId ?? inboxId }

@@ -94,9 +94,9 @@ async function watched(deps: AppDeps, at: GatewayConnection, context: Context): 
   const keepOpen = (until: Promise<void>): void => deps.keepOpen?.(until)
   const stream = first && (await at.adapter.follow?.({ acceptance: first, bytes, headers, keepOpen }))
   if (stream !== undefined) return stream
-  const result =
-    first !== undefined && 'inboxId' in first ? await deps.gateway.watch(first.inboxId, deps.watchMs) : undefined
-  return respond(at.adapter.acknowledge?.(received.acceptances, result) ?? hookAnswer(received))
+  const ids = received.acceptances.flatMap((each) => ('inboxId' in each ? [each.inboxId] : []))
+  const [result, ...others] = await Promise.all(ids.map((id) => deps.gateway.watch(id, deps.watchMs)))
+  return respond(at.adapter.acknowledge?.(received.acceptances, result, others) ?? hookAnswer(received))
 }
 
 async function served(deps: AppDeps, at: GatewayConnection, context: Context): Promise<Response> {

@@ -8,6 +8,8 @@ export type Receipt = {
   readonly turnId: string | null
   readonly runId: string | null
   readonly response: NormalizedResponse | null
+  /** The run that the message, a decision, set going again. Null: none. */
+  readonly resumed: { readonly state: string; readonly response: NormalizedResponse | null } | null
 }
 
 /** received = answered + merged + refused + dead + inFlight; ignored arrivals and redeliveries stand outside. */

@@ -1,6 +1,6 @@
 // Tasks on SQL, those of one connection. What proves us to somebody's receiver is sealed before it comes here.
-import type { PushConfig, Task } from '../contract/index.ts'
-import type { StoredWait, TaskDossier, TaskNews, TaskStore } from '../tasks/task-store.ts'
+import type { PushConfig, Task, TaskWait } from '../contract/index.ts'
+import type { TaskDossier, TaskNews, TaskPlace, TaskStore } from '../tasks/task-store.ts'
 import type { Database } from './database.ts'
 import type { Seal } from './installation-store.ts'
 import { disablePush, findPush, listPush, pushToSend, removePush, savePush } from './statements/push-configs.ts'
@@ -11,13 +11,13 @@ import {
   isForeignContext,
   listContextTasks,
   listTasks,
+  placeBefore,
   readTask,
   readTaskToTell,
   taskNews,
   taskOfMessage,
   taskOfMessageId,
   waitsIn,
-  waitsOf,
 } from './statements/tasks.ts'
 
 export type TaskStoreOptions = {
@@ -44,6 +44,10 @@ export function createTaskStore(database: Database, options: TaskStoreOptions): 
     async ofMessage(inboxId) {
       const [row] = await scoped<{ readonly id: string }>(taskOfMessage, inboxId)
       return row?.id
+    },
+    async placeBefore(inboxId) {
+      const [row] = await scoped<TaskPlace>(placeBefore, inboxId)
+      return row
     },
     async ofMessageId(messageId, owner) {
       const params = [tenant, connection, messageId, owner]
@@ -76,8 +80,7 @@ export function createTaskStore(database: Database, options: TaskStoreOptions): 
       return { tasks: tasks.slice(0, limit), total: page?.total ?? 0, hasMore: tasks.length > limit }
     },
     waits: (agent, contextId, owner) =>
-      database.query<StoredWait>(waitsIn, [tenant, connection, agent, contextId, owner]),
-    waitsOf: (taskId) => scoped<StoredWait>(waitsOf, taskId),
+      database.query<TaskWait>(waitsIn, [tenant, connection, agent, contextId, owner]),
     async isForeignContext(agent, contextId, owner) {
       const params = [tenant, connection, agent, contextId, owner]
       const [row] = await database.query<{ readonly isForeign: boolean }>(isForeignContext, params)

@@ -1,14 +1,7 @@
 // The desk of tasks: whoever asked for one reads it, watches it, waits for it, cancels it. It only ever shows what is stored.
-import {
-  isFinalState,
-  type TaskDesk,
-  type TaskEvent,
-  type TaskSnapshot,
-  type TaskState,
-  type TaskWait,
-} from '../contract/index.ts'
+import { isFinalState, type TaskDesk, type TaskEvent, type TaskSnapshot, type TaskState } from '../contract/index.ts'
 import { agentMessages, cursorOf, eventsOf, firstCursor, lastCursor, outputsOf, placeOf } from './read-lines.ts'
-import type { StoredWait, TaskDossier, TaskLine, TaskNews, TaskStore } from './task-store.ts'
+import type { TaskDossier, TaskLine, TaskNews, TaskStore } from './task-store.ts'
 import type { Watcher, Watchers } from './watchers.ts'
 
 export type DeskDeps = {
@@ -28,6 +21,10 @@ export function createTaskDesk(deps: DeskDeps): TaskDesk {
   const { store, watchers, wake } = deps
   return {
     ofMessage: store.ofMessage,
+    async cursorBefore(inboxId) {
+      const place = await store.placeBefore(inboxId)
+      return place === undefined ? firstCursor : cursorOf(place)
+    },
     ofMessageId: (messageId, { subject }) => store.ofMessageId(messageId, subject),
     find: (id, { subject }) => store.find(id, subject),
     async read(id, { subject }) {
@@ -38,8 +35,7 @@ export function createTaskDesk(deps: DeskDeps): TaskDesk {
       // Whoever has shown nothing has no list: an id is all that opens what is nobody's.
       return subject === null ? { tasks: [], total: 0, hasMore: false } : store.list(query, subject)
     },
-    waits: async (agent, contextId, { subject }) => (await store.waits(agent, contextId, subject)).map(waitOf),
-    waitsOf: async (taskId) => (await store.waitsOf(taskId)).map(waitOf),
+    waits: (agent, contextId, { subject }) => store.waits(agent, contextId, subject),
     isForeignContext: (agent, contextId, { subject }) => store.isForeignContext(agent, contextId, subject),
     watch: (id, from, signal) => watch(deps, id, from, signal),
     settled: (id, by, until, signal) => settled(deps, { id, owner: by.subject, ...until }, signal),
@@ -68,10 +64,6 @@ export function createTaskDesk(deps: DeskDeps): TaskDesk {
       disable: store.disablePush,
     },
   }
-}
-
-function waitOf({ place, ...wait }: StoredWait): TaskWait {
-  return { ...wait, cursor: place === null ? firstCursor : cursorOf(place) }
 }
 
 function snapshotOf({ task, asked, lines: all }: TaskDossier): TaskSnapshot {

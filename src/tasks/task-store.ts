@@ -38,19 +38,18 @@ export type TaskDossier = {
   readonly lines: readonly TaskLine[]
 }
 
-export type StoredWait = Omit<TaskWait, 'cursor'> & { readonly place: TaskPlace | null }
-
 export type TaskPlace = { readonly order: number; readonly seq: number }
 
 export interface TaskStore {
   ofMessage(inboxId: string): Promise<string | undefined>
+  /** The last line of its task before the message's turn; before it has one, the last there is. Undefined: none. */
+  placeBefore(inboxId: string): Promise<TaskPlace | undefined>
   ofMessageId(messageId: string, owner: TaskOwner): Promise<string | undefined>
   find(id: string, owner: TaskOwner): Promise<Task | undefined>
   dossier(id: string, owner: TaskOwner): Promise<TaskDossier | undefined>
   news(id: string, after: TaskPlace, limit: number): Promise<TaskNews | undefined>
   list(query: TaskQuery, owner: string): Promise<TaskPage>
-  waits(agent: string, contextId: string, owner: TaskOwner): Promise<readonly StoredWait[]>
-  waitsOf(taskId: string): Promise<readonly StoredWait[]>
+  waits(agent: string, contextId: string, owner: TaskOwner): Promise<readonly TaskWait[]>
   isForeignContext(agent: string, contextId: string, owner: TaskOwner): Promise<boolean>
   /** The task is cancelled by this; what works on it is stopped, what waits for it is withdrawn. */
   cancel(id: string, owner: TaskOwner): Promise<'cancelled' | 'over' | undefined>

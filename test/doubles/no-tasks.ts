@@ -3,12 +3,12 @@ import type { TaskDesk } from '../../src/contract/index.ts'
 
 export const noTasks: TaskDesk = {
   ofMessage: async () => undefined,
+  cursorBefore: async () => '0',
   ofMessageId: async () => undefined,
   find: async () => undefined,
   read: async () => undefined,
   list: async () => ({ tasks: [], total: 0, hasMore: false }),
   waits: async () => [],
-  waitsOf: async () => [],
   isForeignContext: async () => false,
   async *watch() {},
   settled: async () => undefined,

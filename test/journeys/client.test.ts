@@ -55,7 +55,9 @@ describeOnDatabase('the client of the API', (database) => {
   afterEach(() => api.stop())
 
   test('takes what the run route takes', () => {
-    expectTypeOf<RunInput>().toExtend<Readonly<Omit<z.input<typeof runRequestSchema>, 'messages' | 'tools'>>>()
+    expectTypeOf<RunInput>().toExtend<
+      Readonly<Omit<z.input<typeof runRequestSchema>, 'messages' | 'tools' | 'resume'>>
+    >()
   })
 
   test('talks, reads back, uploads, and finds its own sessions and nobody else’s', async () => {

@@ -1,14 +1,6 @@
 // Events of AG-UI 1.0, as far as this gateway sends them (msg 13.4). Fields that say nothing are left out, never null.
 import type { Json, JsonObject } from '../../../src/contract/index.ts'
-
-export type Interrupt = {
-  readonly id: string
-  readonly reason: 'confirmation' | 'tool_call' | 'input_required'
-  readonly message?: string
-  readonly toolCallId?: string
-  readonly expiresAt?: string
-  readonly responseSchema?: JsonObject
-}
+import type { Interrupt } from '../wire.ts'
 
 type Outcome =
   | { readonly type: 'success'; readonly pendingToolCallIds?: readonly string[] }

@@ -2,7 +2,7 @@
 // the reading and nothing else; whoever asks for the same run again is told it from the beginning, or from the last number seen.
 import type { FollowRequest, Json, JsonObject, TaskDesk, TaskEvent } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
-import { type RunRequest, runRequestSchema } from '../wire.ts'
+import { runRequestSchema } from '../wire.ts'
 import { frameOf } from './events.ts'
 import { createRunTeller, type RunTold } from './tell-run.ts'
 
@@ -23,8 +23,9 @@ export async function followRequest(tasks: TaskDesk, asked: FollowRequest): Prom
   const request = json.ok ? runRequestSchema.safeParse(json.value).data : undefined
   if (taskId === undefined || request === undefined) return undefined
   const { threadId, runId, protocolVersion, parentRunId } = request
+  // A run that goes on with a paused one is told from where that one stopped.
   const run = {
-    ...{ taskId, threadId, runId, from: await beginning(tasks, taskId, request) },
+    ...{ taskId, threadId, runId, from: await tasks.cursorBefore(acceptance.inboxId) },
     ...(protocolVersion ? { protocolVersion } : {}),
     ...(parentRunId ? { parentRunId } : {}),
     // Sent by the client itself, and read as JSON.
@@ -32,14 +33,6 @@ export async function followRequest(tasks: TaskDesk, asked: FollowRequest): Prom
     state: (request.state ?? undefined) as Json | undefined,
   }
   return followRun(tasks, run, asked)
-}
-
-/** A run that goes on with a paused one is told from where that one stopped. */
-async function beginning(tasks: TaskDesk, taskId: string, { resume }: RunRequest): Promise<string> {
-  const [first] = resume ?? []
-  if (first === undefined) return '0'
-  const waits = await tasks.waitsOf(taskId)
-  return waits.find((wait) => wait.id === first.interruptId)?.cursor ?? '0'
 }
 
 function followRun(tasks: TaskDesk, run: Followed, { headers: asked, keepOpen }: FollowRequest): Response {

@@ -1,14 +1,16 @@
-// Interrupts of a thread and the decisions a request brings about them (msg 13.6): every one that is open must be decided at once,
-// one that is over cannot be decided any more, and nothing else is begun while one is open.
-import type { TaskDesk, TransportAnswer } from '../../../src/contract/index.ts'
+// Interrupts of a thread: what a run that paused waits for, and the decisions a request brings about them (msg 13.6). One resume decides
+// about every one that is open; one that is over cannot be decided any more. A command decides in words, about the one it names.
+import type { TaskDesk, TaskWait, TransportAnswer } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
+import { commandOf, decisionId } from '../normalize.ts'
+import { confirmation } from '../render.ts'
 import { type RunRequest, runRequestSchema } from '../wire.ts'
 import { frameOf } from './events.ts'
 
 export type Passage =
   | { readonly kind: 'free' }
-  /** The paused task that it goes on with. */
-  | { readonly kind: 'decides'; readonly taskId: string }
+  /** The paused tasks that it goes on with, by the interrupts it decides about. */
+  | { readonly kind: 'decides'; readonly tasks: ReadonlyMap<string, string> }
   | { readonly kind: 'blocked'; readonly answer: TransportAnswer }
 
 type Asked = { readonly agent: string; readonly subject: string; readonly bytes: Uint8Array; readonly accept: string }
@@ -22,55 +24,104 @@ export async function passageOf(tasks: TaskDesk, { agent, subject, bytes, accept
   if (request === undefined) return free
   const waits = await tasks.waits(agent, request.threadId, { subject })
   const open = waits.filter((wait) => !wait.isOver)
-  const resume = request.resume ?? []
-  if (resume.length === 0) {
-    const isResult = request.messages.at(-1)?.role === 'tool'
-    return open.length === 0 || isResult ? free : blocked(request, accept, problems.pending)
+  const isStreamed = accept.includes('text/event-stream')
+  if ((request.resume ?? []).length === 0) return open.length === 0 ? free : saidMeanwhile(request, open, isStreamed)
+  return resumed({ tasks, request, subject, waits, isStreamed })
+}
+
+type Resumption = {
+  readonly tasks: TaskDesk
+  readonly request: RunRequest
+  readonly subject: string
+  readonly waits: readonly TaskWait[]
+  readonly isStreamed: boolean
+}
+
+async function resumed({ tasks, request, subject, waits, isStreamed }: Resumption): Promise<Passage> {
+  const open = waits.filter((wait) => !wait.isOver)
+  const goesOn = new Map<string, string>()
+  for (const { interruptId } of request.resume ?? []) {
+    const wait = waits.find(({ id }) => id === interruptId)
+    // Decided long ago by this very request: it is told the same again.
+    const before =
+      wait === undefined ? await tasks.ofMessageId(decisionId(request, interruptId), { subject }) : undefined
+    if (wait === undefined && before === undefined) return blocked(request, isStreamed, unknownInterrupt, open)
+    const taskId = wait?.taskId ?? before
+    if (taskId !== undefined && !(wait?.isOver === false && wait.isTaskOver)) goesOn.set(interruptId, taskId)
   }
-  const decided = new Set(resume.map(({ interruptId }) => interruptId))
-  const [about] = waits.filter((wait) => decided.has(wait.id))
-  if (about === undefined) return blocked(request, accept, problems.unknown)
-  if (open.some((wait) => !decided.has(wait.id))) return blocked(request, accept, problems.partial)
-  return { kind: 'decides', taskId: about.taskId }
+  const decided = new Set((request.resume ?? []).map(({ interruptId }) => interruptId))
+  if (open.some((wait) => !decided.has(wait.id))) return blocked(request, isStreamed, partialDecision(open), open)
+  return { kind: 'decides', tasks: goesOn }
+}
+
+/**
+ * Without a resume: results and commands are taken, and so are words, as on every channel. Only a stream is held to its protocol,
+ * whose clients begin nothing else while an interrupt is open.
+ */
+function saidMeanwhile(request: RunRequest, open: readonly TaskWait[], isStreamed: boolean): Passage {
+  if (request.messages.at(-1)?.role === 'tool') return free
+  const command = commandOf(request)
+  // The run that asks, sent again, is told what it asked.
+  const isAgain = open.some(({ runId }) => runId === request.runId)
+  if (command === undefined)
+    return isStreamed && !isAgain ? blocked(request, isStreamed, openQuestion(open), open) : free
+  if (command.name !== 'approve' && command.name !== 'reject') return free
+  const [, code] = /^([0-9a-f]{6,36})\b/i.exec(command.args.trim()) ?? []
+  const [wait, ...others] = open.filter(({ id }) => code === undefined || id.endsWith(code.toLowerCase()))
+  // Which one is meant is said by whoever answers the command.
+  if (wait === undefined || others.length > 0 || wait.isTaskOver) return free
+  return { kind: 'decides', tasks: new Map([[wait.id, wait.taskId]]) }
 }
 
 type Problem = { readonly code: string; readonly message: string; readonly remedy: string }
 
-const problems = {
-  pending: {
-    code: 'interrupts_pending',
-    message: 'A decision is waited for on this thread.',
-    remedy: 'send resume with a decision about every open interrupt, or use another threadId',
-  },
-  unknown: {
-    code: 'interrupt_unknown',
-    message: 'Nothing of this id waits for a decision here.',
-    remedy: 'use the id of an interrupt of a run on this thread; one that expired is asked for anew',
-  },
-  partial: {
-    code: 'interrupts_not_all_decided',
-    message: 'Not every open interrupt is decided.',
-    remedy: 'send one resume with an entry for every open interrupt of the thread',
-  },
-} as const satisfies Record<string, Problem>
+/** What a command calls an action by: the end of its id. */
+const codeLength = 6
+const maxNamed = 3
 
-function blocked(request: RunRequest, accept: string, problem: Problem): Passage {
-  const answer = accept.includes('text/event-stream') ? streamed(request, problem) : refused(problem)
-  return { kind: 'blocked', answer }
+function choicesIn(open: readonly TaskWait[]): string {
+  return open
+    .slice(0, maxNamed)
+    .map(({ id }) => `/approve ${id.slice(-codeLength)} or /reject ${id.slice(-codeLength)}`)
+    .join(', ')
+}
+
+function openQuestion(open: readonly TaskWait[]): Problem {
+  const summaries = open.slice(0, maxNamed).map(({ summary }) => summary)
+  return {
+    code: 'interrupts_pending',
+    message: `a decision is waited for on this thread: ${summaries.join('; ')}`,
+    remedy: `answer with ${choicesIn(open)}, send resume with a decision about every open interrupt, or use another threadId`,
+  }
+}
+
+function partialDecision(open: readonly TaskWait[]): Problem {
+  return {
+    code: 'interrupts_not_all_decided',
+    message: 'not every open interrupt of this thread is decided',
+    remedy: `send one resume with an entry for each of them, or decide one by one with ${choicesIn(open)}`,
+  }
+}
+
+const unknownInterrupt: Problem = {
+  code: 'interrupt_unknown',
+  message: 'nothing of this id waits for a decision here',
+  remedy: 'use the id of an interrupt of a run on this thread; one that expired is asked for anew',
+}
+
+function blocked(request: RunRequest, isStreamed: boolean, problem: Problem, open: readonly TaskWait[]): Passage {
+  return { kind: 'blocked', answer: isStreamed ? streamed(request, problem) : refused(problem, open) }
 }
 
 function streamed({ threadId, runId }: RunRequest, { code, message, remedy }: Problem): TransportAnswer {
   const frames = [
     frameOf({ type: 'RUN_STARTED', threadId, runId }, undefined),
-    frameOf({ type: 'RUN_ERROR', message: `${message} ${remedy}`, code }, undefined),
+    frameOf({ type: 'RUN_ERROR', message: `${message}; ${remedy}`, code }, undefined),
   ]
   return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body: frames.join('') }
 }
 
-function refused(problem: Problem): TransportAnswer {
-  return {
-    status: 409,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ error: problem }),
-  }
+function refused(error: Problem, open: readonly TaskWait[]): TransportAnswer {
+  const interrupts = open.map(({ id, summary, expiresAt }) => confirmation({ id, message: summary, expiresAt }))
+  return { status: 409, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ error, interrupts }) }
 }

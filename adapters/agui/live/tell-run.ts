@@ -9,8 +9,8 @@ import {
   type TaskEvent,
   type TaskState,
 } from '../../../src/contract/index.ts'
-import { callersName, contentOf } from '../render.ts'
-import type { AguiEvent, Interrupt } from './events.ts'
+import { callersName, contentOf, interruptsIn } from '../render.ts'
+import type { AguiEvent } from './events.ts'
 
 export type RunTold = {
   readonly threadId: string
@@ -32,6 +32,8 @@ type Told = Readonly<RunTold> & {
   openId: string | undefined
   count: number
   isOver: boolean
+  /** Words about a decision, kept back: what comes of it is said in their place. */
+  decided: string
   /** Tool calls that the client knows: told, or in its own messages. */
   readonly calls: Set<string>
   /** Tool calls whose result it has. */
@@ -57,6 +59,7 @@ export function createRunTeller(run: RunTold): RunTeller {
     count: 0,
     isOver: false,
     ...known(run),
+    decided: '',
     kept: [],
     isStateTold: false,
   }
@@ -161,6 +164,10 @@ function stateBefore(told: Told): readonly AguiEvent[] {
 function answer(told: Told, said: NormalizedResponse): readonly AguiEvent[] {
   // Calls alone say nothing: they are shown as calls.
   const text = said.parts.every(({ kind }) => kind === 'tool_call') ? '' : contentOf(said)
+  if (said.control?.action_id !== undefined) {
+    told.decided = text
+    return []
+  }
   const calls = said.parts.flatMap((part) => shownCall(told, part))
   const files = said.parts.flatMap((part, index) => artifact(told, part, index))
   if (told.said === '' || text === '') return [...close(told), ...calls, ...whole(told, text), ...files]
@@ -250,7 +257,7 @@ function toolResult(told: Told, toolCallId: string, metadata: JsonObject): reado
 function reached(told: Told, state: TaskState, said: NormalizedResponse | null): readonly AguiEvent[] {
   if (state === 'working' || state === 'submitted') return []
   told.isOver = true
-  const closing = close(told)
+  const closing = [...close(told), ...(told.count === 0 && state === 'completed' ? whole(told, told.decided) : [])]
   switch (state) {
     case 'completed':
       return [...closing, finished(told, { type: 'success' })]
@@ -289,7 +296,7 @@ function asked(told: Told, said: NormalizedResponse | null): readonly AguiEvent[
     isKnownPart(part) && part.kind === 'policy' ? [part.policy as JsonObject] : [],
   )
   const pending = policies.filter((policy) => policy['kind'] === 'runtime_tool_pending')
-  const interrupts = policies.filter((policy) => policy['kind'] !== 'runtime_tool_pending').map(interruptOf)
+  const interrupts = said === null ? [] : interruptsIn(said)
   const text = said === null ? '' : contentOf(said)
   const shown = told.said === '' && interrupts.length + pending.length === 0 ? whole(told, text) : []
   if (interrupts.length > 0) {
@@ -309,25 +316,6 @@ function asked(told: Told, said: NormalizedResponse | null): readonly AguiEvent[
 function clientCall(told: Told, policy: JsonObject): readonly AguiEvent[] {
   const toolCallId = textIn(policy, 'tool_call_id')
   return toolCallId === '' ? [] : toolCall(told, toolCallId, { ...policy, declared_name: callersName(policy) })
-}
-
-function interruptOf(policy: JsonObject): Interrupt {
-  const toolCallId = textIn(policy, 'tool_call_id')
-  const expiresAt = textIn(policy, 'expires_at')
-  const id = textIn(policy, 'action_id') || textIn(policy, 'state') || textIn(policy, 'kind')
-  return {
-    ...{ id, reason: policy['kind'] === 'approval_required' ? 'confirmation' : 'input_required' },
-    message: textIn(policy, 'message'),
-    ...(toolCallId === '' ? {} : { toolCallId }),
-    ...(expiresAt === '' ? {} : { expiresAt }),
-    ...(policy['kind'] === 'approval_required' ? { responseSchema: decisionSchema } : {}),
-  }
-}
-
-const decisionSchema: JsonObject = {
-  type: 'object',
-  properties: { approved: { type: 'boolean' }, reason: { type: 'string' } },
-  required: ['approved'],
 }
 
 function textIn(fields: JsonObject, key: string): string {

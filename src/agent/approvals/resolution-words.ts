@@ -6,10 +6,12 @@ import type { ActionLine, RefusedResolution, Resolution } from './pending-action
 export function resolutionTold(resolution: Resolution): {
   readonly says: string
   readonly decision: NonNullable<ControlFacts['decision']>
+  readonly actionId?: string
 } {
   const says = resolutionWords(resolution)
   if (resolution.kind === 'refused') return { says, decision: resolution.reason }
-  return { says, decision: resolution.action.status === 'accepted' ? 'accepted' : 'rejected' }
+  const { status, action_id } = resolution.action
+  return { says, decision: status === 'accepted' ? 'accepted' : 'rejected', actionId: action_id }
 }
 
 function resolutionWords(resolution: Resolution): string {

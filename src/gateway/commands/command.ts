@@ -27,5 +27,9 @@ export type Command = {
   readonly answer: (scene: CommandScene) => Promise<string | Told> | string | Told
 }
 
-/** Words about a decision, and which. */
-export type Told = { readonly says: string; readonly decision: NonNullable<ControlFacts['decision']> }
+/** Words about a decision, which one, and about what if something was decided. */
+export type Told = {
+  readonly says: string
+  readonly decision: NonNullable<ControlFacts['decision']>
+  readonly actionId?: string
+}

@@ -5,6 +5,7 @@ import { authorityOf } from '../admissions.ts'
 import type { GatewayDeps } from '../deps.ts'
 import type { ReadyTurn } from '../prepare-turn.ts'
 import { replyFacts } from '../turn-facts.ts'
+import type { Told } from './command.ts'
 import { answerCommand, commandOf } from './table.ts'
 
 export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<NormalizedResponse | undefined> {
@@ -25,8 +26,13 @@ export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<N
     turn: { id: turn.id, tenant: lane.tenant },
   }
   const answer = await answerCommand(scene)
-  const { says, decision } = typeof answer === 'string' ? { says: answer, decision: undefined } : answer
+  const { says, decision, actionId }: Partial<Told> & Pick<Told, 'says'> =
+    typeof answer === 'string' ? { says: answer } : answer
   const reply = completeReply(says, replyFacts(ready))
-  const control = { about: command.name, ...(decision === undefined ? {} : { decision }) }
+  const control = {
+    about: command.name,
+    ...(decision === undefined ? {} : { decision }),
+    ...(actionId === undefined ? {} : { action_id: actionId }),
+  }
   return reply === undefined ? undefined : { ...reply, control }
 }

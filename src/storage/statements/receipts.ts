@@ -7,7 +7,11 @@ import { remembered } from './history.ts'
 export const findReceipt = statement(
   'find_receipt',
   `
-select x.id, x.state, x.reason, x.turn_id as "turnId", t.run_id as "runId", t.response
+select x.id, x.state, x.reason, x.turn_id as "turnId", t.run_id as "runId", t.response,
+  -- A decision wakes the run that waited for it: what that came to is the answer to the decision.
+  (select json_build_object('state', coalesce(r.state, 'queued'), 'response', r.response)
+    from signals s left join turns r on r.id = s.turn_id
+    where s.id = (t.response #>> '{control,action_id}')::uuid and ${unindexed('s.tenant')} = $2) as resumed
 from inbox x left join turns t on t.id = x.turn_id where x.id = $1 and ${unindexed('x.tenant')} = $2`,
 )
 

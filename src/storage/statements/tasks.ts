@@ -9,11 +9,23 @@ const byId = `t.id = $3 and ${unindexed('t.tenant')} = $1 and ${unindexed('t.con
 /** $4 owner. */
 const own = `${byId} and t.owner is not distinct from $4::text`
 
+const maxOrder = 2_147_483_647
+
 /** $1 tenant, $2 connection, $3 inbox id. */
 export const taskOfMessage = statement(
   'task_of_message',
   `select x.task_id as id from inbox x
    where x.id = $3 and ${unindexed('x.tenant')} = $1 and ${unindexed('x.connection')} = $2 and x.task_id is not null`,
+)
+
+/** $1 tenant, $2 connection, $3 inbox id. A turn that has begun has its place; what has none yet comes behind all there is. */
+export const placeBefore = statement(
+  'place_before_message',
+  `
+select w.task_order as "order", e.seq from inbox x left join turns u on u.id = x.turn_id
+join turns w on w.task_id = x.task_id and w.task_order < coalesce(u.task_order, ${maxOrder}) join run_events e on e.run_id = w.id
+where x.id = $3 and ${unindexed('x.tenant')} = $1 and ${unindexed('x.connection')} = $2
+order by w.task_order desc, e.seq desc limit 1`,
 )
 
 /** $1 tenant, $2 connection, $3 the message's own id, $4 owner. */
@@ -69,25 +81,17 @@ select (select count(*)::int from (select 1 ${meant(context)} limit ${maxCounted
 export const listTasks = statement('list_tasks', list(' and $5::text is null'))
 export const listContextTasks = statement('list_context_tasks', list(' and t.context_id = $5'))
 
-/** Decided ones for an hour longer, so that a decision that is sent again finds what it was about. */
-const waits = (which: string): string => `
-select a.id, t.id as "taskId", a.status <> 'pending' or a.expires_at < now() as "isOver",
-  (select json_build_object('order', w.task_order, 'seq', e.seq) from run_events e where e.run_id = w.id
-    order by e.seq desc limit 1) as place
-from tasks t join turns w on w.task_id = t.id join pending_actions a on a.turn_id = w.id
-where ${which}
-  and (a.status = 'pending' or a.resolved_at > now() - interval '1 hour')
-order by a.id`
-
-/** $3 agent, $4 context, $5 owner. */
+/** $3 agent, $4 context, $5 owner. Decided ones for an hour longer, so that a decision that is sent again finds what it was about. */
 export const waitsIn = statement(
   'waits_in_context',
-  waits(
-    't.tenant = $1 and t.connection = $2 and t.owner is not distinct from $5::text and t.agent = $3 and t.context_id = $4',
-  ),
+  `
+select a.id, t.id as "taskId", w.run_id as "runId", a.status <> 'pending' or a.expires_at < now() as "isOver", t.ended_at is not null as "isTaskOver",
+  a.summary, ${isoTime('a.expires_at')} as "expiresAt"
+from tasks t join turns w on w.task_id = t.id join pending_actions a on a.turn_id = w.id
+where t.tenant = $1 and t.connection = $2 and t.owner is not distinct from $5::text and t.agent = $3 and t.context_id = $4
+  and (a.status = 'pending' or a.resolved_at > now() - interval '1 hour')
+order by a.id`,
 )
-/** $3 task. */
-export const waitsOf = statement('waits_of_task', waits(byId))
 
 /** $3 agent, $4 context, $5 owner. The conversation of that name may be theirs, somebody else's, or not there. */
 export const isForeignContext = statement(

@@ -13,10 +13,10 @@ import { fireTimers } from '../../../src/storage/statements/signals.ts'
 import {
   cancelTask,
   findTask,
+  placeBefore,
   readTask,
   taskNews,
   taskOfMessage,
-  waitsOf,
 } from '../../../src/storage/statements/tasks.ts'
 import { openRoomTurn, openTurn } from '../../../src/storage/statements/turns.ts'
 import { describeOnDatabase } from '../../setup/describe-on-database.ts'
@@ -24,7 +24,7 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 const hot: readonly Statement[] = [
   ...[acceptOnce, acceptWithMore, openTurn, openRoomTurn, cancelRun, listRunEvents, findReceipt, findPush, savePush],
   ...[resolveAction, fireTimers, startSend, settleSend],
-  ...[cancelTask, findTask, readTask, taskNews, taskOfMessage, waitsOf, claimFarewell],
+  ...[cancelTask, findTask, readTask, taskNews, taskOfMessage, placeBefore, claimFarewell],
 ]
 
 /** Looks through everything that a tenant or a connection has. */
