@@ -1,8 +1,9 @@
-// Lines of a thread as its sender reads them: text and files as parts, every file under a URL made for this answer.
+// Lines of a thread as its sender reads them: text and files as parts, every file under a URL made for this answer. What is more than
+// the seed's two kinds of parts stands beside a text that says the same.
 import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
-import { type Fields, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
+import { type Envelope, type Fields, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
 import { historyTurn } from '../sessions/codec.ts'
-import type { ThreadLine } from '../sessions/thread-store.ts'
+import type { ThreadLine, ThreadWait } from '../sessions/thread-store.ts'
 import type { ApiCaller } from './api-callers.ts'
 import { isServed } from './attachments.ts'
 import type { AppDeps } from './deps.ts'
@@ -10,16 +11,36 @@ import type { AppDeps } from './deps.ts'
 type Files = AppDeps['files']
 type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
 
+type LinkPart = Extract<KnownPart, { kind: 'link' }>
+
 export type ContentPart =
-  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'text'; readonly text: string; readonly link?: Omit<LinkPart, 'kind'>; readonly policy?: Policy }
   | { readonly type: 'binary'; readonly mimeType: string; readonly url: string }
   /** One file that cannot be had fails nothing but itself (SU-21). */
   | { readonly type: 'binary'; readonly mimeType: string; readonly unavailable: true; readonly reason: string }
+
+/** As the agent wrote it, and beside it how the question stands. */
+type Policy = Fields & {
+  readonly kind: string
+  readonly state?: ThreadWait['state']
+  readonly decided_by?: string
+  readonly decided_at?: string
+}
+
+type ToolCall = {
+  readonly id: string
+  readonly name: string
+  readonly args?: unknown
+  readonly success?: boolean
+  readonly result?: unknown
+  readonly error?: string
+}
 
 export type HistoryMessage = {
   readonly id: string
   readonly role: string
   readonly content: readonly ContentPart[]
+  readonly toolCalls?: readonly ToolCall[]
 }
 
 export async function messagesWithParts(
@@ -29,15 +50,16 @@ export async function messagesWithParts(
 ): Promise<readonly HistoryMessage[]> {
   const turns = lines.flatMap((line) => {
     const turn = historyTurn(line.envelope)
-    return turn === undefined ? [] : [{ ...turn, id: idOf(line) }]
+    return turn === undefined ? [] : [{ ...turn, id: idOf(line), line }]
   })
   const wanted = turns.flatMap(({ parts }) => parts.filter(isFile))
   const found = await files.desk.find(wanted.flatMap(({ attachment }) => attachment?.id ?? []))
   const known = new Map(found.map((each) => [each.id, each]))
   return Promise.all(
-    turns.map(async ({ id, role, parts }) => {
-      const content = await Promise.all(parts.map((part) => contentOf({ files, caller, known }, part)))
-      return { id, role, content: content.flat() }
+    turns.map(async ({ id, role, parts, line }) => {
+      const shelf = { files, caller, known, waits: line.waits ?? [] }
+      const content = await Promise.all(parts.map((part) => contentOf(shelf, part)))
+      return { id, role, content: content.flat(), ...toolCallsIn(line, parts) }
     }),
   )
 }
@@ -46,6 +68,7 @@ type Shelf = {
   readonly files: Files
   readonly caller: ApiCaller
   readonly known: ReadonlyMap<string, AttachmentDescriptor>
+  readonly waits: readonly ThreadWait[]
 }
 
 async function contentOf(shelf: Shelf, part: Part): Promise<readonly ContentPart[]> {
@@ -53,17 +76,54 @@ async function contentOf(shelf: Shelf, part: Part): Promise<readonly ContentPart
   switch (part.kind) {
     case 'text':
       return [{ type: 'text', text: part.content }]
-    case 'link':
-      return [{ type: 'text', text: part.url }]
+    case 'link': {
+      const { kind: _kind, ...link } = part
+      return [{ type: 'text', text: part.url, link }]
+    }
     case 'file':
     case 'artifact':
       return [await binaryOf(shelf, part)]
-    case 'tool_call':
     case 'policy':
+      return [{ type: 'text', text: part.policy.message, policy: policyOf(part.policy, shelf.waits) }]
+    case 'tool_call':
       return []
     default:
       return part satisfies never
   }
+}
+
+function policyOf(policy: Extract<KnownPart, { kind: 'policy' }>['policy'], waits: readonly ThreadWait[]): Policy {
+  const wait = waits.find(({ id }) => id === policy['action_id'] || id === policy['request_id'])
+  if (wait === undefined) return policy
+  const { state, decidedBy, decidedAt } = wait
+  return {
+    ...policy,
+    state,
+    ...(decidedBy === null ? {} : { decided_by: decidedBy }),
+    ...(decidedAt === null ? {} : { decided_at: decidedAt }),
+  }
+}
+
+/** What a model called stands in lines of its own, what a function tells of in parts of its reply; one call is told once. */
+function toolCallsIn({ tools }: ThreadLine, parts: readonly Part[]): { readonly toolCalls?: readonly ToolCall[] } {
+  const calls = new Map<string, ToolCall>()
+  for (const part of parts) {
+    if (!isKnownPart(part) || part.kind !== 'tool_call') continue
+    const { id, name, args, result, error } = part
+    const ended = error === undefined ? { success: true, result } : { success: false, error: error.message }
+    calls.set(id, { id, name, args, ...(error === undefined && result === undefined ? {} : ended) })
+  }
+  for (const { type, payload, metadata } of tools ?? []) {
+    const id = String(metadata['tool_call_id'] ?? '')
+    const call = { ...calls.get(id), id, name: String(payload['tool_name'] ?? '') }
+    calls.set(id, type === 'tool_call' ? { ...call, args: payload['parameters'] } : { ...call, ...endOf(payload) })
+  }
+  return calls.size === 0 ? {} : { toolCalls: [...calls.values()] }
+}
+
+function endOf({ success, result, error }: Envelope['payload']): Pick<ToolCall, 'success' | 'result' | 'error'> {
+  if (success === true) return { success, result: result ?? null }
+  return { success: false, ...(typeof error === 'string' ? { error } : {}) }
 }
 
 async function binaryOf({ files, caller, known }: Shelf, part: FilePart): Promise<ContentPart> {
@@ -102,7 +162,15 @@ export function linesWithMetadata(lines: readonly ThreadLine[]): readonly Fields
     // Who spoke and how that was proven stays in the store.
     const { sender: _sender, handle: _handle, ...metadata } = envelope.metadata
     const content = typeof envelope.content === 'string' ? envelope.content : JSON.stringify(envelope.content)
-    return { id: idOf(line), seq, role: envelope.role, content, metadata, timestamp: envelope.created_at ?? null }
+    const parts = historyTurn(envelope)?.parts ?? []
+    const policies = parts.flatMap((part) =>
+      isKnownPart(part) && part.kind === 'policy' ? [policyOf(part.policy, line.waits ?? [])] : [],
+    )
+    return {
+      ...{ id: idOf(line), seq, role: envelope.role, content, metadata, timestamp: envelope.created_at ?? null },
+      ...(policies.length === 0 ? {} : { policies }),
+      ...toolCallsIn(line, parts),
+    }
   })
 }
 

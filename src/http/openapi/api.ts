@@ -73,7 +73,7 @@ const history: Operation = {
   query: historyQuery,
   answers: {
     200: {
-      what: 'The last lines, oldest first; every file under a URL made for this answer',
+      what: 'The last lines, oldest first; every file under a URL made for this answer, every question with its state',
       schema: historySchema,
       example: { messages: [{ id: 'm1', role: 'user', content: [{ type: 'text', text: 'hello' }] }] },
     },

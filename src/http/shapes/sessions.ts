@@ -48,14 +48,53 @@ export const sessionWithLinesSchema = z.object({
 })
 export const titledSchema = z.object({ ok: z.literal(true), title: z.string() })
 
+const policySchema = z
+  .looseObject({
+    kind: z.string(),
+    state: z.enum(['pending', 'approved', 'rejected', 'expired', 'withdrawn', 'completed']).optional(),
+    decided_by: z.string().optional(),
+    decided_at: z.string().optional(),
+  })
+  .meta({ id: 'AskedPolicy', description: 'A question of the agent, and how it stands now' })
+
+const linkSchema = z
+  .object({
+    url: z.string(),
+    title: z.string().optional(),
+    description: z.string().optional(),
+    mime: z.string().optional(),
+  })
+  .meta({ description: 'What the text, an address, leads to' })
+
+const toolCallSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    args: z.json().optional(),
+    success: z.boolean().optional().meta({ description: 'Absent while there is no result' }),
+    result: z.json().optional(),
+    error: z.string().optional(),
+  })
+  .meta({ id: 'HistoryToolCall', description: 'A call of the run, as its transcript keeps it' })
+
 const contentPartSchema = z.union([
-  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({
+    type: z.literal('text'),
+    text: z.string(),
+    link: linkSchema.optional(),
+    policy: policySchema.optional(),
+  }),
   z.object({ type: z.literal('binary'), mimeType: z.string(), url: z.string() }),
   z.object({ type: z.literal('binary'), mimeType: z.string(), unavailable: z.literal(true), reason: z.string() }),
 ])
 
 const historyMessageSchema = z
-  .object({ id: z.string(), role: z.string(), content: z.array(contentPartSchema) })
+  .object({
+    id: z.string(),
+    role: z.string(),
+    content: z.array(contentPartSchema),
+    toolCalls: z.array(toolCallSchema).optional(),
+  })
   .meta({ id: 'HistoryMessage' })
 
 const historyLineSchema = z
@@ -66,6 +105,8 @@ const historyLineSchema = z
     content: z.string(),
     metadata: z.record(z.string(), z.json()),
     timestamp: z.string().nullable(),
+    policies: z.array(policySchema).optional(),
+    toolCalls: z.array(toolCallSchema).optional(),
   })
   .meta({ id: 'HistoryLine', description: 'With format=metadata' })
 

@@ -1,10 +1,36 @@
 // A thread as its own sender reads it again. $1 tenant, $2 connection, $3 agents as JSON, $4 subject, $5 their name for it,
 // $6 before which message or null, $7 how many. Conversations are looked up agent by agent, as their keys are made.
 import { statement } from '../database.ts'
+import { unindexed } from './by-key-alone.ts'
+import { isoTime } from './iso-time.ts'
 import { ownThreads } from './own-thread.ts'
 
 const isShown = `m.role in ('user', 'assistant') and m.envelope ->> 'type' in ('text', 'multimodal_part')
   and m.envelope #>> '{metadata,deleted}' is distinct from 'true' and m.envelope #>> '{metadata,event}' is distinct from 'delete'`
+
+/** A turn has few of them; one that has more shows its latest. */
+const maxToolLines = 128
+
+/** Of a page's line `p`: what tools its turn called, with the last thing it said. By number, as the lines of a session are found. */
+const tools = `(select json_agg(t.envelope order by t.seq) from (
+    select m.seq, m.envelope from messages m
+    where m.session_id = p.session_id and m.seq between p.seq - ${maxToolLines} and p.seq - 1 and m.turn_id = p.turn_id
+      and m.envelope ->> 'type' in ('tool_call', 'tool_result') and m.envelope #>> '{metadata,deleted}' is distinct from 'true') t
+  where p.role = 'assistant' and not exists (
+    select 1 from messages n where n.session_id = p.session_id and n.seq = p.seq + 1 and n.turn_id = p.turn_id))`
+
+/** Of a page's line `p`: what its turn asked for. Only what the turn itself stored, whatever ids its words may name. */
+const waits = `(select json_agg(w) from (
+    select a.id::text as id, a.resolver as "decidedBy", ${isoTime('a.resolved_at')} as "decidedAt",
+      case when a.status = 'pending' and a.expires_at <= now() then 'expired' when a.status = 'accepted' then 'approved'
+        when a.status = 'deleted' then 'withdrawn' else a.status end as state
+    from pending_actions a where a.turn_id = p.turn_id and ${unindexed('a.tenant')} = $1
+    union all
+    select r.request_id, r.resolver, ${isoTime('r.resolved_at')},
+      case when r.status = 'runtime_tool_completed' then 'completed'
+        when r.status = 'runtime_tool_timeout' or r.expires_at <= now() then 'expired' else 'pending' end
+    from runtime_tool_requests r where r.turn_id = p.turn_id and ${unindexed('r.tenant')} = $1) w
+  where p.role = 'assistant')`
 
 /** The same two ways by which a message of theirs finds its conversation: a name they take part under, and one that is theirs alone. */
 export const readThread = statement(
@@ -21,7 +47,7 @@ with own as materialized (
   where exists (select 1 from participants p where p.conversation_id = f.id and p.subject = $4)
 ),
 said as (
-  select m.created_at, m.session_id, m.seq, m.envelope from own
+  select m.created_at, m.session_id, m.seq, m.turn_id, m.role, m.envelope from own
   join sessions s on s.conversation_id = own.id and s.tenant = $1 and s.status <> 'deleted'
   join messages m on m.session_id = s.id
   where ${isShown}
@@ -30,12 +56,13 @@ mark as materialized (
   select created_at, session_id, seq from said where envelope #>> '{metadata,message_id}' = $6
   order by created_at desc, session_id desc, seq desc limit 1
 ),
-page as (
+page as materialized (
   select * from said
   where $6::text is null or (created_at, session_id, seq) < (select created_at, session_id, seq from mark)
   order by created_at desc, session_id desc, seq desc limit $7
 )
 select (select count(*)::int from own) as threads, (
-  select coalesce(json_agg(json_build_object('sessionId', session_id, 'seq', seq, 'envelope', envelope)
-    order by created_at, session_id, seq), '[]') from page) as lines`,
+  select coalesce(json_agg(json_build_object('sessionId', p.session_id, 'seq', p.seq, 'envelope', p.envelope,
+      'tools', ${tools}, 'waits', ${waits})
+    order by p.created_at, p.session_id, p.seq), '[]') from page p) as lines`,
 )

@@ -1,6 +1,7 @@
 // History over the API: seed 002's whole flow, with a fresh URL at every read, for nobody but the one whose thread it is.
 import { afterEach, expect, test } from 'vitest'
-import { defineAgent } from '../../../src/agent/agent.ts'
+import { type Agent, defineAgent } from '../../../src/agent/agent.ts'
+import { demoAgent } from '../../../src/agent/demo/agent.ts'
 import { statement } from '../../../src/storage/database.ts'
 import { type Api, startApi } from '../../doubles/api.ts'
 import { memoryBlobs } from '../../doubles/memory-blobs.ts'
@@ -10,16 +11,21 @@ import { describeOnDatabase } from '../../setup/describe-on-database.ts'
 const png = Uint8Array.from([137, 80, 78, 71, 13, 10, 26, 10, 1, 2, 3])
 const here = { isHere: true }
 
-type Message = { readonly id: string; readonly role: string; readonly content: readonly Record<string, unknown>[] }
+type Message = {
+  readonly id: string
+  readonly role: string
+  readonly content: readonly Record<string, unknown>[]
+  readonly toolCalls?: readonly Record<string, unknown>[]
+}
 type From = Parameters<Api['request']>[2]
 
 describeOnDatabase('the history of a thread', (database) => {
   let api: Api
   let blobs: ReturnType<typeof memoryBlobs>
-  const start = (): void => {
+  const echo = defineAgent({ slug: 'demo', run: ({ parts }) => `${parts.length} parts` })
+  const start = (agent: Agent = echo): void => {
     blobs = memoryBlobs()
-    const echo = defineAgent({ slug: 'demo', run: ({ parts }) => `${parts.length} parts` })
-    api = startApi(database(), [echo], 30_000, { files: blobs })
+    api = startApi(database(), [agent], 30_000, { files: blobs })
   }
   afterEach(() => api.stop())
   const upload = async (bytes: Uint8Array<ArrayBuffer>, from: From = here): Promise<string> => {
@@ -155,6 +161,66 @@ describeOnDatabase('the history of a thread', (database) => {
       timestamp: expect.stringMatching(/^\d{4}-/),
     })
     expect(JSON.stringify(body)).not.toContain('token=')
+  })
+
+  test('shows a question that waits, and afterwards who decided what, with the calls of its tools', async () => {
+    start(demoAgent)
+    await say('m1', '/order two apples')
+    const [, asked] = await messages()
+    const policy = {
+      ...{ kind: 'approval_required', state: 'pending', summary: 'order two apples', choices: ['approve', 'reject'] },
+      ...{ action_id: expect.any(String), code: expect.stringMatching(/^[0-9a-f]{6}$/) },
+      ...{ message: expect.stringContaining('/approve'), expires_at: expect.any(String) },
+    }
+    expect(asked?.content).toEqual([{ type: 'text', text: expect.stringContaining('/approve'), policy }])
+    const call = { id: expect.any(String), name: 'demo/order', args: { what: 'two apples' } }
+    expect(asked?.toolCalls).toEqual([call])
+    await say('m2', '/approve')
+    const [, approved, result] = await messages()
+    expect(approved?.content[0]?.['policy']).toEqual({
+      ...{ ...policy, state: 'approved', decided_by: 'gw:user/local', decided_at: expect.any(String) },
+    })
+    expect(result?.content).toEqual([{ type: 'text', text: expect.stringContaining('Ordered: two apples.') }])
+    expect(result?.toolCalls).toEqual([
+      { id: asked?.toolCalls?.[0]?.['id'], name: 'demo/order', success: true, result: expect.anything() },
+    ])
+    await say('m3', '/order pears')
+    await say('m4', '/reject')
+    await say('m5', '/order plums')
+    await database().query(
+      statement('test_outdate', `update pending_actions set expires_at = now() - interval '1 s'`),
+      [],
+    )
+    const states = (await messages()).flatMap(({ content }) =>
+      content.flatMap((part) => ('policy' in part ? [(part['policy'] as { state: string }).state] : [])),
+    )
+    expect(states).toEqual(['approved', 'rejected', 'expired'])
+    const later = await read('threadId=thread-123&format=metadata')
+    const lines = ((await later.json()) as { messages: Record<string, unknown>[] }).messages
+    expect(lines[1]).toMatchObject({
+      content: '',
+      policies: [{ state: 'approved' }],
+      toolCalls: [{ name: 'demo/order' }],
+    })
+  })
+
+  test('shows what a link is called, and the calls that a function tells of', async () => {
+    start(
+      defineAgent({
+        slug: 'demo',
+        run: () => ({
+          parts: [
+            { kind: 'tool_call', id: 'c1', name: 'search', args: { q: 'x' }, result: [1] },
+            { kind: 'link', url: 'https://a.example/x', title: 'A title', description: 'About it' },
+          ],
+        }),
+      }),
+    )
+    await say('m1', 'hello')
+    const [, reply] = await messages()
+    const link = { url: 'https://a.example/x', title: 'A title', description: 'About it' }
+    expect(reply?.content).toEqual([{ type: 'text', text: 'https://a.example/x', link }])
+    expect(reply?.toolCalls).toEqual([{ id: 'c1', name: 'search', args: { q: 'x' }, result: [1], success: true }])
   })
 
   test('asks for what it needs', async () => {
