@@ -9,7 +9,7 @@ import {
   textPart,
   type WatchResult,
 } from '../../src/contract/index.ts'
-import { parseMarkdown, plainText, writeMarkdown } from '../../src/rendering/index.ts'
+import { plainText, safeMarkdown } from '../../src/rendering/index.ts'
 import type { AguiCall, Interrupt } from './wire.ts'
 
 type Problem = { readonly status: number; readonly message: string; readonly remedy: string }
@@ -104,11 +104,11 @@ function answerBody({ response, runId }: Answered, others: readonly Answered[]):
   }
 }
 
-/** Markdown is read and written anew, so that what is shown is only what it says; plain text stays as it is. */
+/** The agent's own words, for programs that read them: Markdown stays as it was written unless it leads where no reader should be sent. */
 export function contentOf(response: NormalizedResponse): string {
   const parts = response.parts.map((part) =>
     isKnownPart(part) && part.kind === 'text' && part.mime === 'text/markdown'
-      ? textPart(writeMarkdown(parseMarkdown(part.content)))
+      ? textPart(safeMarkdown(part.content))
       : part,
   )
   return plainText({ ...response, parts })

@@ -23,9 +23,10 @@ export { withoutInvisible } from './html-text/invisible-characters.ts'
 // The tree as a mail
 export { quoteText } from './mail/quote-text.ts'
 export { type MailBody, renderMail } from './mail/render-mail.ts'
-// Markdown to the tree, at once or when it is asked for, and the tree as Markdown
+// Markdown to the tree, at once or when it is asked for, as it was written, and the tree as Markdown
 export { createLazyTree } from './markdown/lazy-tree.ts'
 export { parseMarkdown } from './markdown/parse-markdown.ts'
+export { safeMarkdown } from './markdown/safe-markdown.ts'
 export { renderMarkdown, writeMarkdown } from './markdown/write-markdown.ts'
 // The tree as posts of small, safe HTML
 export { noteLength } from './note/note-length.ts'

@@ -9,6 +9,7 @@ import {
   type TaskEvent,
   type TaskState,
 } from '../../../src/contract/index.ts'
+import { safeMarkdown } from '../../../src/rendering/index.ts'
 import { callersName, contentOf, interruptsIn } from '../render.ts'
 import type { AguiEvent } from './events.ts'
 
@@ -171,9 +172,9 @@ function answer(told: Told, said: NormalizedResponse): readonly AguiEvent[] {
   const calls = said.parts.flatMap((part) => shownCall(told, part))
   const files = said.parts.flatMap((part, index) => artifact(told, part, index))
   if (told.said === '' || text === '') return [...close(told), ...calls, ...whole(told, text), ...files]
-  // What grew is what was meant: it is only closed. Markdown may be written anew, so the words alone are compared.
-  if (bare(told.said) === bare(text) || bare(text).endsWith(bare(told.words)))
-    return [...close(told), ...calls, ...files]
+  // What grew is what was meant, and leads nowhere else: it is only closed.
+  const isMeant = bare(told.said) === bare(text) || bare(text).endsWith(bare(told.words))
+  if (isMeant && safeMarkdown(told.said) === told.said) return [...close(told), ...calls, ...files]
   // The snapshot that takes the words back holds the calls already.
   return [...takenBack(told), ...whole(told, text), ...files]
 }

@@ -166,14 +166,22 @@ describe('the answer', () => {
     expect(answer([duplicate], answered)).toEqual([200, body])
   })
 
-  test('says Markdown anew and plain text as it is', () => {
-    const content = '**Status:** [x](javascript:alert(1)) <b>\n- `a`'
+  test.each(['open __init__.py and snake__case <b>x</b> [x](y)', '{"content":[{"type":"text"}]}'])(
+    'says %j in the words of the agent',
+    (content) => {
+      const response = { ...reply, parts: [{ kind: 'text' as const, mime: 'text/markdown' as const, content }] }
+      expect(answer([accepted], { kind: 'answered', response, runId: 'r1' })[1].messages[0].content).toBe(content)
+    },
+  )
+
+  test('takes out of Markdown what leads astray, and leaves plain text as it is', () => {
+    const content = '**Status:** [x](javascript:alert(1)) <b>\n- `a__b`'
     const said = (mime: 'text/plain' | 'text/markdown') => {
       const response = { ...reply, parts: [{ kind: 'text' as const, mime, content }] }
       return answer([accepted], { kind: 'answered', response, runId: 'r1' })[1].messages[0].content
     }
     expect(said('text/plain')).toBe(content)
-    expect(said('text/markdown')).toBe('**Status:** x \\<b>\n\n- `a`')
+    expect(said('text/markdown')).toBe('**Status:** x \\<b>\n- `a__b`')
   })
 
   test.each<[string, number, object, Parameters<NonNullable<typeof adapter.acknowledge>>]>([
