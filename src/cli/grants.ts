@@ -60,7 +60,11 @@ const addCommand = operatorCommand({
       description: 'viewer may not speak; operator and admin may stop runs and decide; admin may let people in',
     },
     ...placeArgs,
-    workspace: { type: 'string', description: 'Only in this workspace', valueHint: 'id' },
+    workspace: {
+      type: 'string',
+      description: 'Only in this workspace; there is one, named after the tenant',
+      valueHint: 'id',
+    },
   },
   before: ({ expires }) => void lifeOf(expires),
   async run({ args, callGateway, show }) {

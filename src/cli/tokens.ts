@@ -55,7 +55,11 @@ const createCommand = operatorCommand({
       description: 'Speaks for this subject, and is narrowed to what belongs to it',
       valueHint: 'subject',
     },
-    workspace: { type: 'string', description: 'Of this workspace: type:id', valueHint: 'type:id' },
+    workspace: {
+      type: 'string',
+      description: 'Of this workspace; there is one: tenant:<the name of the tenant>',
+      valueHint: 'type:id',
+    },
     capability: {
       type: 'string',
       description: 'At most these capabilities, several with commas (default: no list)',
@@ -134,7 +138,7 @@ function scopesIn(text: string): readonly TokenScope[] {
 
 function workspaceIn(text: string): object {
   const at = text.indexOf(':')
-  if (at < 1 || at === text.length - 1) throw wrongUsage('--workspace must be type:id, such as team:T123')
+  if (at < 1 || at === text.length - 1) throw wrongUsage('--workspace must be type:id, such as tenant:default')
   return { workspace_type: text.slice(0, at), workspace_id: text.slice(at + 1) }
 }
 

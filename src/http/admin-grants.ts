@@ -55,6 +55,8 @@ export function addGrantRoutes(
       wish.agent,
       agents.map(({ slug }) => slug),
     )
+    // Everything here belongs to the tenant's own workspace: a grant for another one would never count.
+    requireKnown('workspaceId', wish.workspaceId, [gateway.waits.tenant])
     const added = await gateway.people.grants.add({ ...wish, createdBy: actorIn(context) })
     wake()
     return context.json(added)

@@ -1,7 +1,15 @@
 // The operator's tokens: listed, made, revoked. The answer to a creation is the only place a token is ever shown.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
-import { cleanText, createIdSource, GatewayError, isPlainSubject, readWorkspaceScope } from '../contract/index.ts'
+import {
+  cleanText,
+  createIdSource,
+  GatewayError,
+  isPlainSubject,
+  readWorkspaceScope,
+  type WorkspaceScope,
+  workspaceKey,
+} from '../contract/index.ts'
 import { type TokenScope, tokenScopes } from '../identity/tokens/token-store.ts'
 import { createToken, type TokenWish } from '../identity/tokens/tokens.ts'
 import { sha256Hex } from '../verification/index.ts'
@@ -65,15 +73,11 @@ export function addTokenRoutes(app: Hono, deps: AppDeps): void {
 async function readWish(deps: Pick<AppDeps, 'agents' | 'gateway'>, context: Context): Promise<TokenWish> {
   const { scopes: asked, workspace, ...wish } = await jsonBody(context, tokenBody)
   const scopes = [...new Set<TokenScope>(asked ?? [wish.principal === null ? 'admin' : 'own'])]
-  const problem = scopeProblem(scopes, wish.principal) ?? agentProblem(deps, wish.agent)
+  const own = { workspace_type: 'tenant', workspace_id: deps.gateway.waits.tenant }
+  const problem =
+    scopeProblem(scopes, wish.principal) ?? agentProblem(deps, wish.agent) ?? workspaceProblem(own, workspace)
   if (problem !== undefined) throw new GatewayError('bad_request', problem)
-  return {
-    ...wish,
-    scopes,
-    // The default workspace is the tenant (ruling 5).
-    workspace: readWorkspaceScope(workspace ?? { workspace_type: 'tenant', workspace_id: deps.gateway.waits.tenant }),
-    createdBy: actorIn(context),
-  }
+  return { ...wish, scopes, workspace: own, createdBy: actorIn(context) }
 }
 
 function scopeProblem(scopes: readonly TokenScope[], principal: string | null): string | undefined {
@@ -87,6 +91,12 @@ function scopeProblem(scopes: readonly TokenScope[], principal: string | null): 
 function agentProblem({ agents }: Pick<AppDeps, 'agents'>, agent: string | null): string | undefined {
   if (agent === null || agents.some(({ slug }) => slug === agent)) return undefined
   return `agent must be one that is configured: ${agents.map(({ slug }) => slug).join(', ')}`
+}
+
+/** Everything here belongs to the tenant's own workspace: a token of another one would show its holder nothing. */
+function workspaceProblem(own: WorkspaceScope, asked: WorkspaceScope | null): string | undefined {
+  if (asked === null || workspaceKey(readWorkspaceScope(asked)) === workspaceKey(own)) return undefined
+  return `nothing here belongs to that workspace; leave workspace out, or give the only one there is: ${workspaceKey(own)}`
 }
 
 /** An id, a prefix as the list shows it, or its digits. */

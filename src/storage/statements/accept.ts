@@ -92,9 +92,9 @@ opening as materialized (
   from wanting w where not exists (select 1 from joined j where j.ord = w.ord)
 ),
 opened as (
-  insert into conversations (id, tenant, connection, agent, external_id, owner_subject, reply_to)
+  insert into conversations (id, tenant, connection, agent, external_id, owner_subject, reply_to, workspace_id)
   select distinct on (tenant, connection, agent, external_id)
-    "conversationId", tenant, connection, agent, external_id, subject, "replyTo"
+    "conversationId", tenant, connection, agent, external_id, subject, "replyTo", tenant
   from opening order by tenant, connection, agent, external_id, ord
   on conflict (tenant, connection, agent, external_id) do update set external_id = excluded.external_id
   returning id, tenant, connection, agent, external_id
@@ -124,13 +124,13 @@ busy as materialized (
 inserted as (
   insert into inbox (id, tenant, connection, dedupe_key, content_hash, flagged, v, kind, agent, recipient, subject,
     conversation_id, state, reason, obligation, message_id, delivery_id, event, edit_of, message, raw, reply_to, bytes,
-    platform_at, ended_at, trace_id${tasks.column})
+    platform_at, ended_at, trace_id, workspace_id${tasks.column})
   select i.id, i.tenant, i.connection, i.dedupe_key, i.content_hash,
     exists (select 1 from inbox x where x.dedupe_key = i.dedupe_key),
     i.v, i.kind, coalesce(p.taker, i.agent), i.recipient, i.subject, p.conversation_id,
     case when i.is_stale then 'refused' else i.state end, case when i.is_stale then 'stale' else i.reason end,
     i.obligation, i."messageId", i."deliveryId", i.event, i."editOf", i.message, i.raw, i."replyTo", i.bytes,
-    i."platformAt", case when i.is_stale or i.state <> 'queued' then now() end, i."traceId"${tasks.value}
+    i."platformAt", case when i.is_stale or i.state <> 'queued' then now() end, i."traceId", i.tenant${tasks.value}
   from inp i left join placed p on p.ord = i.ord
   where not exists (select 1 from known k where k.ord = i.ord) and not exists (select 1 from busy b where b.ord = i.ord)${tasks.isOpen}${once.isFirst}${once.isClaimed}
   order by i.ord

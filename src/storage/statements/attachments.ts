@@ -53,9 +53,9 @@ own as (
 ),
 place as (select * from twin union all select * from own where status = 'ready'),
 described as (
-  insert into attachments (tenant, id, blob_id, name, mime_type, size, owner, thread_id, received_via, native_id, status)
+  insert into attachments (tenant, id, blob_id, name, mime_type, size, owner, thread_id, received_via, native_id, status, workspace_id)
   select $1, g."attachmentId", place.id, g.name, g."mimeType", g.size, g.owner ->> 'principal', g.owner ->> 'threadId',
-    g.origin ->> 'receivedVia', g.origin ->> 'nativeId', g.status
+    g.origin ->> 'receivedVia', g.origin ->> 'nativeId', g.status, $1
   from given g, place where not exists (select 1 from known)
   on conflict (tenant, id) do nothing
   returning *

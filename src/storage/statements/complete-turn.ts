@@ -14,20 +14,20 @@ import { wakeNote } from './wake-note.ts'
 const pauses = `
 asked as (
   insert into pending_actions (tenant, id, turn_id, conversation_id, session_id, agent, run_id, tool_name, tool_call_id, kind,
-    summary, action, action_hash, creator, resolvers, resume, status, expires_at)
+    summary, action, action_hash, creator, resolvers, resume, status, expires_at, workspace_id)
   select turn.tenant, a.id, turn.id, turn.conversation_id, turn.session_id, turn.agent, a."runId", a."toolName",
     a."toolCallId", a.kind, a.summary, a.action, a."actionHash", a.owner, a.resolvers, a.resume, 'pending',
-    now() + a."expiresInMs" * interval '1 ms'
+    now() + a."expiresInMs" * interval '1 ms', turn.tenant
   from turn, given g, json_to_recordset(g.actions) as a(
     id uuid, "runId" text, "toolName" text, "toolCallId" text, owner text, resume jsonb, kind text, summary text, action jsonb,
     "actionHash" text, resolvers text, "expiresInMs" float8)
 ),
 requested as (
   insert into runtime_tool_requests (tenant, id, turn_id, conversation_id, session_id, agent, run_id, tool, tool_call_id,
-    request_id, parameters, request, owner, resume, status, expires_at)
+    request_id, parameters, request, owner, resume, status, expires_at, workspace_id)
   select turn.tenant, q.id, turn.id, turn.conversation_id, turn.session_id, turn.agent, q."runId", q."toolName",
     q."toolCallId", q."requestId", q.parameters, q.request, q.owner, q.resume, 'runtime_tool_pending',
-    now() + q."expiresInMs" * interval '1 ms'
+    now() + q."expiresInMs" * interval '1 ms', turn.tenant
   from turn, given g, json_to_recordset(g.requests) as q(
     id uuid, "runId" text, "toolName" text, "toolCallId" text, owner text, resume jsonb, "requestId" text, parameters jsonb,
     request jsonb, "expiresInMs" float8)

@@ -69,7 +69,7 @@ started as (
 claimed as (
   -- A run id is claimed once; whoever brings a known one gets a run under an id of our own.
   insert into runs (id, tenant, run_id, turn_id, conversation_id, session_id, agent, owner, resumes, status, cancel_requested_at,
-    cancelled_by)
+    cancelled_by, workspace_type, workspace_id)
   select g.id, c.tenant, coalesce((
       -- By the order of the one index that begins with both, so that no plan takes another.
       select case when r.conversation_id = c.id then g.id::text end from (
@@ -77,7 +77,8 @@ claimed as (
         where r.tenant = c.tenant and r.run_id = g."runId" and r.conversation_id >= c.id
         order by r.conversation_id limit 1) r),
     g."runId", g.id::text), g.id, c.id, g."sessionId", c.agent, g.principal, g.resumes, 'running',
-    case when k.state = 'cancelled' then now() end, case when k.state = 'cancelled' then '${cancelledTask}' end
+    case when k.state = 'cancelled' then now() end, case when k.state = 'cancelled' then '${cancelledTask}' end,
+    c.workspace_type, c.workspace_id
   from given g join conversations c on c.id = $1 left join task k on true where g.id is not null and g.kind not in ('amendment', 'control', 'door')
   on conflict do nothing
 ),
@@ -152,10 +153,12 @@ turn as (
   from given g join conversations c on c.id = $1 left join task k on true left join before b on true where g.id is not null
 ),
 begun as (
-  insert into sessions (id, tenant, connection, conversation_id, agent, owner, is_kept, consent_id, expires_at, next_seq)
+  insert into sessions (id, tenant, connection, conversation_id, agent, owner, is_kept, consent_id, expires_at, next_seq,
+    workspace_type, workspace_id)
   -- Whoever the first turn is for: the first to write in a room may have been refused.
   select g."sessionId", c.tenant, c.connection, c.id, c.agent, coalesce(g.principal, c.owner_subject), coalesce(k."isAllowed", true), k.id,
-    case when not k."isAllowed" then now() + k."expiresInMs" * interval '1 ms' end, ${rooms.lines}
+    case when not k."isAllowed" then now() + k."expiresInMs" * interval '1 ms' end, ${rooms.lines},
+    c.workspace_type, c.workspace_id
   from given g join conversations c on c.id = $1 cross join lateral ${keeping} where g.id is not null and g."isNewSession"
   returning id, tenant, connection, agent
 ),
