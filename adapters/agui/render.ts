@@ -90,18 +90,22 @@ type Answered = Extract<WatchResult, { kind: 'answered' }>
 /** Several runs that one resume set going: the words of each, and of their replies one that still waits, else the last. */
 function answerBody({ response, runId }: Answered, others: readonly Answered[]): JsonObject {
   const replies = [response, ...others.map((each) => each.response)]
-  const reply = replies.find(({ status }) => status === 'input_required') ?? replies.at(-1) ?? response
-  const interrupts = replies.flatMap((each) => (each.status === 'input_required' ? interruptsIn(each) : []))
+  const reply = replies.find(isWaiting) ?? replies.at(-1) ?? response
+  const interrupts = replies.filter(isWaiting).flatMap(interruptsIn)
   return {
     threadId: reply.thread_id,
     runId,
-    status: reply.status,
+    status: isWaiting(reply) ? 'input_required' : reply.status,
     messages: replies.map((each) => ({ role: 'assistant', content: contentOf(each) })),
     ...(interrupts.length === 0 ? {} : { interrupts }),
     response: asJson(shown(reply)),
     ...(reply.client?.state === undefined ? {} : { state: reply.client.state }),
     ...(reply.client?.tools === undefined ? {} : { clientTools: { ...reply.client.tools } }),
   }
+}
+
+function isWaiting({ status, asks }: NormalizedResponse): boolean {
+  return status === 'input_required' || asks !== undefined
 }
 
 /** The agent's own words, for programs that read them: Markdown stays as it was written unless it leads where no reader should be sent. */
@@ -145,11 +149,15 @@ export function callersName({ declared_name, tool_name }: { readonly [key: strin
 }
 
 /** What stands in the way of a run, of what its reply asks. What a client itself has to run is no interrupt. */
-export function interruptsIn({ parts }: Pick<NormalizedResponse, 'parts'>): readonly Interrupt[] {
-  return parts.flatMap((part) => {
+export function interruptsIn({ parts, asks = [] }: Pick<NormalizedResponse, 'parts' | 'asks'>): readonly Interrupt[] {
+  const inParts = parts.flatMap((part) => {
     if (!isKnownPart(part) || part.kind !== 'policy' || part.policy.kind === 'runtime_tool_pending') return []
     return [interruptOf(part.policy as JsonObject)]
   })
+  const inWords = asks.map(({ action_id, message, expires_at }) =>
+    confirmation({ id: action_id, message, ...(expires_at === null ? {} : { expiresAt: expires_at }) }),
+  )
+  return [...inParts, ...inWords]
 }
 
 function interruptOf(policy: JsonObject): Interrupt {

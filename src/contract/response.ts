@@ -45,10 +45,12 @@ export const normalizedResponseSchema = z.object({
   trace: z.array(z.record(z.string(), z.unknown())).optional(),
   control: controlSchema.optional(),
   client: clientSchema.optional(),
+  /** Set by the gateway: what the run waits for, where the reply asks in words of its own and has no part that says so. */
+  asks: z.array(z.object({ action_id: z.string(), message: z.string(), expires_at: z.string().nullable() })).optional(),
 })
 
 /** What of it an agent writes. */
-export const agentResponseSchema = normalizedResponseSchema.omit({ control: true, client: true })
+export const agentResponseSchema = normalizedResponseSchema.omit({ control: true, client: true, asks: true })
 
 export type ClientFacts = z.infer<typeof clientSchema>
 export type ControlFacts = z.infer<typeof controlSchema>

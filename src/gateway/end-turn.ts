@@ -1,6 +1,6 @@
 // The end of a turn: its answer, its silence, its death with an apology, or its return to the lane.
 import { readPendingAction } from '../agent/approvals/pending-action.ts'
-import { withoutQuestions } from '../agent/approvals/question.ts'
+import { withAsks, withoutQuestions } from '../agent/approvals/question.ts'
 import { apology, completeReply } from '../agent/reply.ts'
 import { type Envelope, isGatewayError, type QueuedCall, textPart } from '../contract/index.ts'
 import { sendAgainWords } from '../identity/pairing/door-words.ts'
@@ -28,7 +28,7 @@ export async function answeredEnd(
   latencyMs: number,
 ): Promise<TurnEnd> {
   const ready = withJoined(turn)
-  const result = askingAgain(ready, keepingShown(ready, given))
+  const result = askingAsData(askingAgain(ready, keepingShown(ready, given)))
   const outgoing: Outgoing[] = result.extras.map((reply) => ({ reply, purpose: 'message' }))
   if (result.reply !== undefined) outgoing.push({ reply: result.reply, purpose: 'reply' })
   const participants = [...result.participants, ...ready.members.map((member) => participantIn(member.message))]
@@ -92,6 +92,18 @@ function askingAgain(ready: ReadyTurn, result: RunResult): RunResult {
   const { reply } = result
   const asked = completeReply(words, replyFacts(ready))
   return { ...result, reply: reply === undefined ? asked : { ...reply, parts: [...reply.parts, textPart(words)] } }
+}
+
+function askingAsData(result: RunResult): RunResult {
+  const { reply, actions } = result
+  if (reply === undefined || actions.length === 0) return result
+  return {
+    ...result,
+    reply: withAsks(
+      reply,
+      actions.map(({ action }) => readPendingAction(action)),
+    ),
+  }
 }
 
 /** A question is changed by whoever answers it, and must not come back after that. */

@@ -1,5 +1,6 @@
 // Lines of a thread as its sender reads them: text and files as parts, every file under a URL made for this answer. What is more than
 // the seed's two kinds of parts stands beside a text that says the same.
+import { codeOf } from '../agent/approvals/question.ts'
 import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
 import { type Envelope, type Fields, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
 import { historyTurn } from '../sessions/codec.ts'
@@ -74,8 +75,12 @@ type Shelf = {
 async function contentOf(shelf: Shelf, part: Part): Promise<readonly ContentPart[]> {
   if (!isKnownPart(part)) return []
   switch (part.kind) {
-    case 'text':
-      return [{ type: 'text', text: part.content }]
+    case 'text': {
+      // A function asks in words of its own: the command that decides stands in them.
+      const asked = shelf.waits.find(({ id }) => part.content.includes(`/approve ${codeOf(id)}`))
+      const policy = asked && { kind: 'approval_required', message: part.content, action_id: asked.id }
+      return [{ type: 'text', text: part.content, ...(policy && { policy: policyOf(policy, shelf.waits) }) }]
+    }
     case 'link': {
       const { kind: _kind, ...link } = part
       return [{ type: 'text', text: part.url, link }]

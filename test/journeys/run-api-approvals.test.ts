@@ -142,6 +142,31 @@ describeOnDatabase('an approval over the run API', (database) => {
     }
   })
 
+  test('a function that asks in words of its own is waited for like any other', async () => {
+    await api.stop()
+    const asking = defineAgent({
+      slug: 'demo',
+      run: async (_message, { pause }) =>
+        `Let me see. ${(await pause.approval({ summary: 'pay 12 EUR', apply_input: { amount: 12 } })).question}`,
+      onSignal: ({ payload }) => `It is ${String(payload['decision'])}.`,
+    })
+    api = startApi(database(), [asking])
+    const told = await streamed('s1', { ...words('pay'), threadId: 't2' })
+    expect(told).toContain('Let me see.')
+    expect(told).toContain('"type":"interrupt"')
+    const { body } = await say('pay')
+    expect(body).toMatchObject({
+      status: 'input_required',
+      messages: [{ content: expect.stringMatching(/^Let me see/) }],
+    })
+    expect(body.interrupts).toMatchObject([{ reason: 'confirmation', message: expect.stringContaining('pay 12 EUR') }])
+    const history = await api.request('/api/v1/agent/history?threadId=t1', {}, { isHere: true })
+    const { messages } = (await history.json()) as { messages: { content: { policy?: object }[] }[] }
+    expect(messages[1]?.content[0]?.policy).toMatchObject({ action_id: body.interrupts[0].id, state: 'pending' })
+    const decided = await resume('d1', [body.interrupts[0].id])
+    expect([decided.body.status, content(decided)]).toEqual(['completed', 'It is accepted.'])
+  })
+
   test('the stream of the run that asks can be taken up again while its question is open', async () => {
     await api.stop()
     const asking = defineAgent({

@@ -299,7 +299,8 @@ function asked(told: Told, said: NormalizedResponse | null): readonly AguiEvent[
   const pending = policies.filter((policy) => policy['kind'] === 'runtime_tool_pending')
   const interrupts = said === null ? [] : interruptsIn(said)
   const text = said === null ? '' : contentOf(said)
-  const shown = told.said === '' && interrupts.length + pending.length === 0 ? whole(told, text) : []
+  const isMessage = interrupts.length + pending.length === 0 || said?.asks !== undefined
+  const shown = told.said === '' && isMessage ? whole(told, text) : []
   if (interrupts.length > 0) {
     const snapshot: AguiEvent = { type: 'STATE_SNAPSHOT', snapshot: said?.client?.state ?? told.state ?? {} }
     return [...shown, snapshot, finished(told, { type: 'interrupt', interrupts })]

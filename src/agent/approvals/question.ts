@@ -30,6 +30,19 @@ export function questionPart(action: PendingAction): Extract<KnownPart, { kind: 
   return { kind: 'policy', policy: { ...policy, summary, expires_at, choices } }
 }
 
+/** The reply of a run that waits, with what it waits for as data: a function says its question in words only. */
+export function withAsks(reply: NormalizedResponse, actions: readonly Asked[]): NormalizedResponse {
+  const inParts = new Set(
+    reply.parts.flatMap((part) => (isKnownPart(part) && part.kind === 'policy' ? [part.policy['action_id']] : [])),
+  )
+  const asks = actions.flatMap((action) =>
+    inParts.has(action.action_id)
+      ? []
+      : [{ action_id: action.action_id, message: questionText(action), expires_at: action.expires_at }],
+  )
+  return asks.length === 0 ? reply : { ...reply, asks }
+}
+
 type Asked = Pick<PendingAction, 'action_id' | 'summary' | 'preview' | 'expires_at'>
 
 /**
@@ -56,7 +69,7 @@ export function withoutQuestions(
     return content === '' ? [] : [{ ...part, content }]
   })
   if (asks.size === 0) return undefined
-  const { error: _asked, ...rest } = reply
+  const { error: _asked, asks: _asks, ...rest } = reply
   // Calls that ran are no words: alone they say nothing to a person.
   const isSilent = parts.every((part) => part.kind === 'tool_call')
   return { asks: [...asks], reply: { ...rest, parts: isSilent ? [] : parts, status: 'completed' } }
