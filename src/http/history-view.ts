@@ -120,7 +120,7 @@ function toolCallsIn({ tools }: ThreadLine, parts: readonly Part[]): { readonly 
   }
   for (const { type, payload, metadata } of tools ?? []) {
     const id = String(metadata['tool_call_id'] ?? '')
-    const call = { ...calls.get(id), id, name: String(payload['tool_name'] ?? '') }
+    const call = { ...calls.get(id), id, name: String(metadata['declared_name'] ?? payload['tool_name'] ?? '') }
     calls.set(id, type === 'tool_call' ? { ...call, args: payload['parameters'] } : { ...call, ...endOf(payload) })
   }
   return calls.size === 0 ? {} : { toolCalls: [...calls.values()] }
