@@ -22,7 +22,7 @@ import { nodeLookup } from './dns/node-lookup.ts'
 import { createResolver } from './dns/resolver.ts'
 import { openMailFile } from './files.ts'
 import { readHop } from './manners/hop.ts'
-import { normalizeMail } from './normalize/mail.ts'
+import { horizonMs, normalizeMail } from './normalize/mail.ts'
 import { maxRawBytes } from './normalize/raw.ts'
 import { type Addresses, recipientOf } from './normalize/recipients.ts'
 import { createHereOr } from './offload/loop-share.ts'
@@ -45,8 +45,6 @@ import type { MailHead } from './wire/judged.ts'
 import type { ReceivedMail } from './wire/mail.ts'
 import type { ReadMail } from './wire/read.ts'
 
-/** Servers try for five days (RFC 5321 4.5.4.1). A signed mail that is older is somebody's copy. */
-const horizonMs = 7 * 24 * 60 * 60 * 1000
 const hourMs = 60 * 60 * 1000
 
 /** Two machines that answer each other are stopped by these, whatever else they get wrong (mail 5.4, 5.7). */

@@ -205,8 +205,8 @@ export function messageDraft(
   }
 }
 
-/** A claim outlives no receipt: a replay is told as the duplicate of a message that is there. */
-const maxClaimMs = 28 * 24 * 60 * 60 * 1000
+/** A claim may outlive the receipt it stands for: a replay is then a duplicate that is counted nowhere. */
+const maxClaimMs = 200 * 24 * 60 * 60 * 1000
 const maxClaims = 32
 
 function storableClaims(once: readonly OnceClaim[] = []): readonly OnceClaim[] {

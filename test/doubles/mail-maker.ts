@@ -139,6 +139,7 @@ export type Signing = {
   readonly headers?: readonly string[]
   /** `l=`. */
   readonly bodyLength?: number
+  /** `never`: without `t=`, as Exim, nodemailer and Exchange Online sign. */
   readonly signTime?: string
   readonly expires?: string
   readonly identity?: string
@@ -147,7 +148,8 @@ export type Signing = {
 /** The mail with one more DKIM signature on top. */
 export async function signMail(mail: string, signing: Signing = {}): Promise<string> {
   const made = await dkimSign(Buffer.from(mail, 'latin1'), {
-    signTime: new Date(signing.signTime ?? mailTime),
+    // What no t= can say is left out.
+    signTime: signing.signTime === 'never' ? new Date(-1000) : new Date(signing.signTime ?? mailTime),
     ...(signing.expires === undefined ? {} : { expires: new Date(signing.expires) }),
     signatureData: [
       {

@@ -256,6 +256,35 @@ describeOnDatabase('genuine mail', (database) => {
     expect(said()).toEqual(['Pay the rent.'])
   })
 
+  test('is refused where it is handed in once its signature is old, and heard once by its arrival, whatever its Date says', async () => {
+    const dayMs = 86_400_000
+    const on = (days: number) => new Date(Date.now() + days * dayMs)
+    const dated = (days: number, body: string) =>
+      draft(`d${days}`, body).replace(/^Date: .*$/m, `Date: ${on(days).toUTCString()}`)
+    expect(await send(await sign(draft('old', 'Old.\n'), { signTime: on(-8).toISOString() }))).toMatch(
+      /^550 5\.7\.1 .*signed more than seven days ago/,
+    )
+    expect(await send(await sign(dated(-200, 'Far.\n'), { signTime: 'never' }))).toMatch(/^550 5\.7\.1 .*clock/)
+    const mails = [
+      await sign(dated(-8, 'Eight days.\n')),
+      await sign(dated(-20_000, 'Long ago.\n')),
+      await sign(dated(300, 'Next year.\n')),
+      await sign(dated(-30, 'A month.\n'), { signTime: 'never' }),
+    ]
+    for (const mail of [...mails, ...mails.map((each) => renamed(each))]) expect(await send(mail)).toMatch(/^250 /)
+    expect(said()).toEqual(['Eight days.', 'Long ago.', 'Next year.', 'A month.'])
+    const remembered = statement(
+      'test_claims',
+      `select round(extract(epoch from expires_at - now()) / 86400)::int as days from arrival_claims order by 1`,
+    )
+    expect(await database().query(remembered, [])).toEqual([{ days: 16 }, { days: 16 }, { days: 16 }, { days: 69 }])
+    const before = await counted()
+    await database().query(statement('test_forget', 'delete from inbox'), [])
+    expect(await send(renamed(mails[3] ?? '', 'after its receipt'))).toMatch(/^250 /)
+    expect(said()).toHaveLength(4)
+    expect(await counted()).toBe(before)
+  })
+
   test('is another mail when its author writes the same again', async () => {
     await send(await sign(draft('one', 'Yes.\n')))
     await send(await sign(draft('two', 'Yes.\n'), { signTime: new Date(Date.now() - 60_000).toISOString() }))

@@ -41,6 +41,14 @@ describeOnDatabase('a mail', (database) => {
     expect(sent[0]?.text).toContain('How are you?')
   })
 
+  test.each(['1 Jan 1970 00:00:00 +0000', '-8', '+400'])('dated %s is answered: when it came counts', async (date) => {
+    const written = /^[-+]\d+$/.test(date) ? new Date(Date.now() + Number(date) * 86_400_000).toUTCString() : date
+    const mail = draftMail({ from, to: `demo@${localDomain}`, head: [`Date: ${written}`], body: 'Are you there?' })
+    expect(await scene.send(mail)).toMatch(/^250 /)
+    await answered(1)
+    expect((await scene.sent())[0]?.text).toContain('Are you there?')
+  })
+
   test('X-004: is taken at once, however long the agent thinks, and answered once', async () => {
     const thinking = Promise.withResolvers<void>()
     const slow = defineAgent({

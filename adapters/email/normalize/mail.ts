@@ -104,16 +104,23 @@ function fromMail(
     thread: { candidates: thread.candidates, vouched: false, fresh: threadName(thread.key), also: thread.also },
     replyTo: replyToOf(mail, recipient),
     ...keptBeside(mail),
-    ...(head.date === undefined ? {} : { platformAt: head.date }),
+    // Not its Date: that is its sender's word, and clocks are wrong.
+    ...(mail.mailboxAt === undefined ? {} : { platformAt: mail.mailboxAt }),
   }
 }
 
-/** A signature counts for a week, and what it is measured by may be a day ahead; the database's clock is not ours. */
-const claimMs = 9 * 24 * 60 * 60 * 1000
+/** How long a mail may lie in a mailbox before it is fetched: older ones are stale. */
+export const horizonMs = 7 * 24 * 60 * 60 * 1000
+const clocksDifferMs = 2 * 24 * 60 * 60 * 1000
+
+/** For longer than a copy counts, wherever it lay meanwhile; the database's clock is not ours. */
+export const claimMs = ({ countsMs = horizonMs }: Pick<MailProof, 'countsMs'>): number =>
+  Math.max(countsMs, 0) + horizonMs + clocksDifferMs
 
 /** A signature brings one message to each agent. What asks for nothing claims none: else a copy that looks automatic kept the mail away. */
-function claimsOf(agent: string, { signatures }: MailProof): readonly OnceClaim[] {
-  return signatures.map((signature) => ({ key: `email:${JSON.stringify([agent, signature])}`, forMs: claimMs }))
+function claimsOf(agent: string, proof: MailProof): readonly OnceClaim[] {
+  const forMs = claimMs(proof)
+  return proof.signatures.map((signature) => ({ key: `email:${JSON.stringify([agent, signature])}`, forMs }))
 }
 
 /** The raw mail, by the name its files are found under; kept once its author is known to be admitted. */

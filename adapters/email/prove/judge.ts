@@ -7,7 +7,7 @@ import type { ReceivedMail } from '../wire/mail.ts'
 import { readChain } from './arc.ts'
 import type { CheckedDmarc, CheckedMail, Library } from './library.ts'
 import { checkOrigin, type Origin } from './origin.ts'
-import { suspicionOf } from './replay.ts'
+import { arrivedAt, checkReplay, type Dated } from './replay.ts'
 import type { ProofSettings } from './settings.ts'
 import { plain, readSignature, type Signature } from './signatures.ts'
 
@@ -23,6 +23,8 @@ type Outcome = Pick<MailProof, 'standing' | 'method'> & {
   readonly signature?: Signature
   /** Hashes of all that a copy could be proven by. */
   readonly signatures?: readonly string[]
+  /** What says how long a copy could be. */
+  readonly dated?: readonly Dated[]
   readonly reasons: readonly string[]
 }
 
@@ -35,7 +37,7 @@ const worthSigning = [
 export async function judge(judging: Judging, raw: Uint8Array, library: Library): Promise<MailProof | MailRefusal> {
   const { mail, from, settings, dns } = judging
   const resolve = dns.resolve
-  const now = Date.parse(mail.receivedAt)
+  const now = arrivedAt(mail)
   const checked = await library.checkSignatures(raw, {
     resolver: resolve,
     strict: true,
@@ -63,9 +65,20 @@ export async function judge(judging: Judging, raw: Uint8Array, library: Library)
     return proofOf(judging, {
       standing: 'verified',
       method: 'email-dmarc',
-      signature: { ...chain.signature, signedHeaders: wholeFields(judging.head, [chain.signature]) },
+      signature: {
+        ...chain.signature,
+        signedAt: undefined,
+        signedHeaders: wholeFields(judging.head, [chain.signature]),
+      },
       // The author's own, broken as it is by the relay: the relay saw it whole, and sees it again in a copy that goes through it.
       signatures: [...chain.signatures, ...kinOf(signatures).map((each) => `relayed ${each}`)],
+      // It signs anew whenever the mail goes through it: how old that is says the Date, if all who signed cover it.
+      dated: [
+        {
+          signedAt: undefined,
+          signedHeaders: commonNames([chain.signature, ...signatures.filter(({ isKin }) => isKin)]),
+        },
+      ],
       reasons: [...told, chain.reason],
     })
   }
@@ -129,14 +142,18 @@ function verified(
 ): Outcome {
   const method = resultOf(policy) === 'pass' ? 'email-dmarc' : 'email-dkim'
   const [first] = authors
-  const signedAt = authors.find((each) => each.signedAt !== undefined)?.signedAt
+  const times = authors.flatMap((each) => each.signedAt ?? [])
+  const signedAt = times.length === 0 ? undefined : Math.max(...times)
   const signedHeaders = wholeFields(head, authors)
+  const provable = all.filter(
+    ({ result, reason }) => result !== 'fail' || mayPassLater.some((why) => reason.includes(why)),
+  )
   return {
     standing: 'verified',
     method,
     ...(first === undefined ? {} : { signature: { ...first, signedAt, signedHeaders } }),
-    // Also one whose key cannot be looked up now, or that there was no room to hash the body for: a copy may come when there is.
-    signatures: kinOf(all.filter(({ result, reason }) => result !== 'fail' || reason.includes(notHashed))),
+    signatures: kinOf(provable),
+    dated: provable.filter(({ isKin }) => isKin),
     reasons: [...told, policyReason(policy)],
   }
 }
@@ -160,8 +177,14 @@ function countNames(names: readonly string[]): ReadonlyMap<string, number> {
   return times
 }
 
-/** As plain() writes what library.ts says of it. */
-const notHashed = 'body_not_hashed'
+/**
+ * What a signature fails for that may pass in a copy, when there is room to hash the body, the key is no longer on trial or its time has
+ * come: as plain() writes it. One whose key cannot be looked up now is no failure.
+ */
+const mayPassLater = ['body_not_hashed', 'testing_key', 'signed_in_the_future']
+
+const commonNames = (signatures: readonly Signature[]): readonly string[] =>
+  signatures[0]?.signedHeaders.filter((name) => signatures.every((each) => each.signedHeaders.includes(name))) ?? []
 
 /** With the name of the key: for a signature that is known another key can be made under which it signs another mail. */
 const kinOf = (signatures: readonly Signature[]): readonly string[] =>
@@ -199,11 +222,15 @@ function disowned(
 
 function proofOf(
   { mail, head, from, settings }: Judging,
-  { standing, method, signature, signatures = [], reasons }: Outcome,
-): MailProof {
+  { standing, method, signature, signatures = [], dated = [], reasons }: Outcome,
+): MailProof | MailRefusal {
   const unnamed = new Set(settings.unnamedRecipients.map((address) => address.toLowerCase()))
-  const suspicion =
-    standing === 'verified' && signature !== undefined ? suspicionOf(mail, head, signature, unnamed) : undefined
+  const checked =
+    standing === 'verified' && signature !== undefined
+      ? checkReplay(mail, head, { ...signature, all: dated }, unnamed)
+      : undefined
+  if (checked?.kind === 'refused') return checked.refusal
+  const suspicion = checked?.kind === 'suspected' ? checked.reason : undefined
   const isAuthor = standing === 'verified' && suspicion === undefined
   const bare = signature === undefined ? [] : worthSigning.filter((name) => isBare(head, signature, name))
   return {
@@ -218,6 +245,7 @@ function proofOf(
       ...(suspicion === undefined ? [] : [`replay_suspected ${suspicion}`]),
     ],
     signatures: isAuthor ? [...new Set(signatures)].toSorted() : [],
+    ...(checked?.kind === 'fresh' ? { countsMs: checked.countsMs } : {}),
   }
 }
 

@@ -77,6 +77,8 @@ export type MailProof = {
    * has one of them, whatever else was taken off it or written over it.
    */
   readonly signatures: readonly string[]
+  /** How long from its arrival one of these signatures could make a copy pass for new. */
+  readonly countsMs?: number
 }
 
 /** A file inside a mail. Its bytes stay in the raw mail and are taken out again by its place there. */

@@ -20,6 +20,8 @@ export type ReceivedMail = {
   readonly raw: Uint8Array
   readonly envelope: Envelope
   readonly receivedAt: string
+  /** When it came to the mailbox that it was fetched from, by that server's clock. */
+  readonly mailboxAt?: string
   /**
    * It waits in a mailbox and keeps out all that came after it: what cannot be looked up this time either counts as not proven, for
    * anybody can own a domain whose servers never answer.

@@ -184,6 +184,8 @@ repeated as (
     select k.id, i.tenant, i.connection, 1 + i.copies as copies,
       case when not k.is_forgotten then i."deliveryId" end as "deliveryId"
     from known k join inp i on i.ord = k.ord
+    -- Of a receipt that is gone only its proof is known: there is nothing to count at.
+    where k.is_forgotten is not null
     union all
     select n.id, i.tenant, i.connection, i.copies, i."deliveryId" from inp i join inserted n on n.id = i.id where i.copies > 0
   ) d group by d.id order by d.id

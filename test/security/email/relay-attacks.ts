@@ -129,19 +129,30 @@ export const replayAttacks: readonly Attack[] = [
     reason: 'replay_suspected recipient_not_named',
   },
   {
-    name: 'it was written eight days ago',
+    name: 'it was signed eight days ago',
     mail: () => genuine(),
     proving: () => ({ receivedAt: '2026-11-25T13:00:00.000Z' }),
-    reason: 'replay_suspected date_too_old',
+    reason: 'signature_too_old',
+  },
+  {
+    name: 'it does not say when it was signed, and was written four months ago',
+    mail: () => genuine({ signTime: 'never' }),
+    proving: () => ({ receivedAt: '2027-03-17T13:00:00.000Z' }),
+    reason: 'date_too_far',
+  },
+  {
+    name: 'neither says when it was signed nor signs its date',
+    mail: () => genuine({ signTime: 'never', headers: ['from', 'to', 'subject'] }),
+    reason: 'replay_suspected time_not_signed',
   },
   {
     name: 'it was signed eight days ago, and its date is not signed',
     mail: () => genuine({ signTime: '2026-11-09T00:00:00Z', headers: ['from', 'to', 'subject'] }),
-    reason: 'replay_suspected signature_too_old',
+    reason: 'signature_too_old',
   },
   {
-    name: 'it is dated in three days',
-    mail: () => signMail(draftMail({ head: ['Date: Fri, 20 Nov 2026 12:00:00 +0000'] })),
-    reason: 'replay_suspected date_ahead',
+    name: 'it does not say when it was signed, and is dated in a year',
+    mail: () => signMail(draftMail({ head: ['Date: Wed, 17 Nov 2027 12:00:00 +0000'] }), { signTime: 'never' }),
+    reason: 'date_too_far',
   },
 ]

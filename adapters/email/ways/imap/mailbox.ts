@@ -7,6 +7,8 @@ export type FetchedMail = {
   readonly raw: Uint8Array
   /** There is more of it than we take: these are its first bytes. */
   readonly isTooLarge: boolean
+  /** When it came to the mailbox (INTERNALDATE); undefined where the server does not say. */
+  readonly at: number | undefined
 }
 
 export type Mailbox = {
@@ -102,7 +104,7 @@ async function uidBefore(client: ImapFlow, instant: number, nextUid: number): Pr
 }
 
 async function fetchMail(client: ImapFlow, uid: number, maxBytes: number): Promise<FetchedMail | undefined> {
-  const facts = await client.fetchOne(String(uid), { size: true }, { uid: true })
+  const facts = await client.fetchOne(String(uid), { size: true, internalDate: true }, { uid: true })
   if (!facts) return undefined
   const isDeclaredTooLarge = (facts.size ?? 0) > maxBytes
   // One byte more than allowed is enough to know, whatever the server said of the size.
@@ -111,7 +113,8 @@ async function fetchMail(client: ImapFlow, uid: number, maxBytes: number): Promi
   if (!mail || mail.source === undefined) return undefined
   const raw = new Uint8Array(mail.source)
   const isTooLarge = isDeclaredTooLarge || raw.byteLength > maxBytes
-  return { raw: isTooLarge ? raw.slice(0, headBytes) : raw, isTooLarge }
+  const at = facts.internalDate === undefined ? Number.NaN : new Date(facts.internalDate).getTime()
+  return { raw: isTooLarge ? raw.slice(0, headBytes) : raw, isTooLarge, at: Number.isNaN(at) ? undefined : at }
 }
 
 /** What is not marked has been taken all the same: the place says so, the mark only shows it. */

@@ -87,7 +87,7 @@ function createWaiting(now: () => number): Waiting {
 }
 
 async function batchOf(
-  { raw, isTooLarge }: FetchedMail,
+  { raw, isTooLarge, at }: FetchedMail,
   cursor: ImapCursor,
   mailbox: Mailbox,
   { settings, deps, waiting }: Means,
@@ -97,7 +97,9 @@ async function batchOf(
   const receivedAt = new Date(deps.now()).toISOString()
   const lastTry = waiting.isTooLong(cursor) ? { isLastTry: true } : {}
   const envelope = { mailFrom: returnPath, rcptTo }
-  const mail: ReceivedMail = { way: 'imap', raw, envelope, receivedAt, ...lastTry }
+  // A clock that is ahead of ours makes nothing newer than now.
+  const cameAt = at === undefined ? {} : { mailboxAt: new Date(Math.min(at, deps.now())).toISOString() }
+  const mail: ReceivedMail = { way: 'imap', raw, envelope, receivedAt, ...cameAt, ...lastTry }
   return {
     arrivals: [isTooLarge ? deps.own.addTooLarge(mail) : deps.own.add(mail)],
     cursor: JSON.stringify(cursor),

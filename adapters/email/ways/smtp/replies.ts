@@ -28,6 +28,8 @@ export const replies = {
   later: { code: 451, text: '4.3.0 not stored yet; try again later' },
   unreadable: { code: 550, text: '5.6.0 the mail cannot be read' },
   spoofed: { code: 550, text: '5.7.26 the domain of the author says that this mail is not from it' },
+  tooOld: { code: 550, text: '5.7.1 the mail was signed more than seven days ago; send it again as a new mail' },
+  tooFar: { code: 550, text: '5.7.1 the date of the mail is more than 90 days off; set the clock and send it again' },
   refused: { code: 550, text: '5.7.1 the mail is not taken' },
   /** Never sent on a good day: what this listener hands in is its own. */
   rejected: { code: 550, text: '5.7.1 the mail is not taken here' },
@@ -72,6 +74,8 @@ export function answerReply(answer: ListenAnswer): Reply | undefined {
 
 function turnedAway(reason: string): Reply {
   if (reason.includes('spoof')) return replies.spoofed
+  if (reason === 'signature_too_old') return replies.tooOld
+  if (reason === 'date_too_far') return replies.tooFar
   return reason === 'mail_too_large' ? replies.tooLarge : replies.refused
 }
 

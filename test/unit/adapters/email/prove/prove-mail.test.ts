@@ -2,10 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { createResolver } from '../../../../../adapters/email/dns/resolver.ts'
 import { withLineEnds } from '../../../../../adapters/email/prove/body-hash.ts'
+import { claimMs } from '../../../../../adapters/email/normalize/mail.ts'
 import { judge } from '../../../../../adapters/email/prove/judge.ts'
 import { loadLibrary } from '../../../../../adapters/email/prove/library.ts'
+import { proveMail } from '../../../../../adapters/email/prove/prove-mail.ts'
 import { usualProof } from '../../../../../adapters/email/prove/settings.ts'
 import { scanHead } from '../../../../../adapters/email/scan/scan-head.ts'
+import type { MailProof, MailRefusal } from '../../../../../adapters/email/wire/judged.ts'
 import { cpuMs } from '../../../../doubles/linear-time.ts'
 import {
   costlyKey,
@@ -13,6 +16,8 @@ import {
   mailKey,
   mailZone,
   receivedMail,
+  type Signing,
+  sealMail,
   senderZone,
   signMail,
 } from '../../../../doubles/mail-maker.ts'
@@ -105,6 +110,94 @@ describe('a proven mail', () => {
     expect(await provenMail(mail, { zone: senderZone().fail('s1._domainkey.sender.example') })).toMatchObject({
       kind: 'later',
     })
+  })
+})
+
+describe('when a mail was written', () => {
+  const dayMs = 86_400_000
+  const mailTime = Date.parse('2026-11-17T12:00:00.000Z')
+  const onDay = (day: number): string => new Date(mailTime + day * dayMs).toISOString()
+  const dated = (day: number) => draftMail({ head: [`Date: ${new Date(onDay(day)).toUTCString()}`] })
+  const untimed = { signTime: 'never' } as const
+
+  test('decides nothing where its signature says when that was made', async () => {
+    for (const day of [-8, -20_000, 400])
+      expect(await provenMail(await signMail(dated(day)))).toMatchObject({ standing: 'verified' })
+  })
+
+  test('may be three months from its arrival where no signature says its time, and the sender is told where it is more', async () => {
+    for (const day of [-8, -80, 3])
+      expect(await provenMail(await signMail(dated(day), untimed))).toMatchObject({ standing: 'verified' })
+    for (const day of [-20_000, 400])
+      expect(await provenMail(await signMail(dated(day), untimed))).toMatchObject({
+        kind: 'refused',
+        reason: 'date_too_far',
+      })
+  })
+
+  test('decides about all signatures as long as one of them does not say its time: a copy may have lost the others', async () => {
+    const zone = senderZone(senderZone(), { selector: 's2' })
+    const mail = await signMail(await signMail(dated(365), untimed), { selector: 's2' })
+    expect(await provenMail(mail, { zone })).toMatchObject({ kind: 'refused', reason: 'date_too_far' })
+  })
+
+  test('counts behind a relay only where the author has signed it', async () => {
+    const signed = await signMail(draftMail(), { headers: ['from', 'to', 'subject'] })
+    const results = 'relay.example; dmarc=pass header.from=sender.example'
+    const zone = senderZone(senderZone(), { domain: 'list.example', key: mailKey('rsa-2048', 'list') })
+    const proving = { zone, settings: { trustedSealers: ['list.example'] } }
+    const proof = await provenMail(await sealMail(`${signed}-- \r\nA list.\r\n`, results, {}), proving)
+    expect(proof).toMatchObject({
+      standing: 'weak',
+      reasons: expect.arrayContaining(['replay_suspected time_not_signed']),
+    })
+  })
+
+  test('is measured by the day it came to its mailbox, not by the day it is fetched', async () => {
+    const mail = receivedMail(await signMail(draftMail()))
+    const deps = { resolver: createResolver({ lookup: senderZone().lookup, now: () => 0 }) }
+    const fetched = { ...mail, way: 'imap' as const, receivedAt: onDay(12) }
+    expect(await proveMail(fetched, scanHead(mail.raw), deps)).toMatchObject({ reason: 'signature_too_old' })
+    const kept = { ...fetched, mailboxAt: onDay(1) }
+    expect(await proveMail(kept, scanHead(mail.raw), deps)).toMatchObject({ standing: 'verified' })
+  })
+
+  const withoutFirst = (mail: string): string => mail.slice(mail.indexOf('DKIM-Signature:', 10))
+  const withoutSecond = (mail: string): string =>
+    mail.slice(0, mail.indexOf('DKIM-Signature:', 10)) + mail.slice(mail.search(/^From:/m))
+  const isBelieved = (proof: MailProof | MailRefusal | undefined) =>
+    proof !== undefined && 'author' in proof && proof.author !== undefined
+  const both = async (mail: string, first: Signing, second: Signing) =>
+    signMail(await signMail(mail, first), { selector: 's2', ...second })
+  const sealed = async (mail: string) =>
+    sealMail(`${await signMail(mail)}-- \r\nA list.\r\n`, 'relay.example; dmarc=pass header.from=sender.example', {})
+  test.each<[string, () => Promise<string>, (mail: string) => string]>([
+    ['says its time', () => signMail(draftMail()), (mail) => mail],
+    ['does not say its time', () => signMail(draftMail(), untimed), (mail) => mail],
+    ['does not say its time, and is dated ahead', () => signMail(dated(80), untimed), (mail) => mail],
+    ['does not say its time, and is dated back', () => signMail(dated(-80), untimed), (mail) => mail],
+    ['says its time above one that does not', () => both(dated(60), untimed, {}), withoutFirst],
+    ['says its time below one that does not', () => both(dated(60), {}, untimed), withoutSecond],
+    ['is sealed by a relay', () => sealed(dated(-30)), (mail) => mail],
+  ])('is remembered for longer than a copy of it counts: it %s', async (_, make, copyOf) => {
+    const mail = await make()
+    const zone = () =>
+      senderZone(senderZone(senderZone(), { selector: 's2' }), {
+        ...{ domain: 'list.example', key: mailKey('rsa-2048', 'list') },
+      })
+    const prove = (text: string, day: number) =>
+      provenMail(text, { zone: zone(), receivedAt: onDay(day), settings: { trustedSealers: ['list.example'] } })
+    const first = await prove(mail, 0)
+    expect(first).toMatchObject({ standing: 'verified' })
+    const days = [
+      1, 6, 7, 8, 9, 10, 11, 29, 30, 31, 59, 60, 61, 89, 90, 91, 149, 150, 151, 169, 170, 171, 300, 365, 400,
+    ]
+    const proofs = await Promise.all(days.map((day) => prove(copyOf(mail), day)))
+    if ('kind' in first) throw new Error(first.reason)
+    const last = days.findLast((_day, at) => isBelieved(proofs[at])) ?? 0
+    // A week that the copy may lie in a mailbox before it is fetched, and a day for clocks that differ.
+    expect(claimMs(first) / dayMs).toBeGreaterThanOrEqual(last + 7 + 1)
+    expect(claimMs(first) / dayMs).toBeLessThan(200)
   })
 })
 
