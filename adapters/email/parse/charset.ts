@@ -16,10 +16,44 @@ const refused = new Set(['utf-16le', 'utf-16be', 'replacement', 'x-user-defined'
  */
 export function decodeCharset(bytes: Uint8Array, label: string | undefined, isCut = false): string {
   const name = (label ?? '').trim().toLowerCase()
+  const seven = utf7Names.has(name) ? decodeUtf7(bytes) : undefined
+  if (seven !== undefined) return cleanText(seven)
   const named = asciiNames.has(name) ? undefined : decoderOf(otherNames[name] ?? name)
   const isUtf8 = named === undefined || named.encoding === 'utf-8'
   if (!isUtf8) return cleanText(named.decode(bytes))
   return cleanText(asUtf8(bytes, isCut) ?? new TextDecoder('windows-1252').decode(bytes))
+}
+
+export const utf7Names: ReadonlySet<string> = new Set(['utf-7', 'utf7', 'unicode-1-1-utf-7', 'x-unicode-2-0-utf-7'])
+
+/**
+ * RFC 2152, which no platform decodes. What it comes to is text like any other: it is decoded before anything is read in it, a page
+ * as well as plain words. Undefined where the bytes are beyond ASCII; a shift that encodes nothing whole stays as it is written.
+ */
+export function decodeUtf7(bytes: Uint8Array): string | undefined {
+  if (bytes.some((byte) => byte > 0x7f)) return undefined
+  const text = new TextDecoder().decode(bytes)
+  return text
+    .replace(/\+([A-Za-z0-9+/]*)(-?)/g, (written, signs: string, end: string) => {
+      if (signs === '') return end === '-' ? '+' : written
+      return utf16Of(signs) ?? written
+    })
+    .toWellFormed()
+}
+
+const base64Signs = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+
+function utf16Of(signs: string): string | undefined {
+  let [out, held, bits] = ['', 0, 0]
+  for (const sign of signs) {
+    held = (held << 6) | base64Signs.indexOf(sign)
+    bits += 6
+    if (bits < 16) continue
+    bits -= 16
+    out += String.fromCharCode(held >> bits)
+    held &= (1 << bits) - 1
+  }
+  return bits >= 6 || held !== 0 || out === '' ? undefined : out
 }
 
 function decoderOf(name: string): TextDecoder | undefined {

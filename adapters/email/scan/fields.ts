@@ -32,6 +32,8 @@ export type CutHead = {
   readonly fields: readonly HeaderField[]
   readonly bodyStart: number
   readonly faults: ReadonlySet<HeadFault>
+  /** The subject in bytes, where they are no UTF-8. */
+  readonly rawSubject?: Uint8Array
 }
 
 export function cutHead(raw: Uint8Array): CutHead {
@@ -43,11 +45,17 @@ export function cutHead(raw: Uint8Array): CutHead {
   const count = (name: string): void => {
     if (singletons.has(name)) seen.set(name, (seen.get(name) ?? 0) + 1)
   }
+  let rawSubject: Uint8Array | undefined
+  let line = 0
   for (const lines of rowsOf(found.lines)) {
+    const [first, next] = [line, line + lines.length]
+    line = next
     const opened = open(lines)
     if (opened.isOdd) faults.add('malformed_line')
     if (opened.field === undefined) continue
     fields.push(opened.field)
+    if (opened.field.name === 'subject' && opened.field.value.includes(notUtf8))
+      rawSubject ??= valueBytes(raw.subarray(found.starts[first], found.starts[next] ?? found.bodyStart))
     count(opened.field.name)
     if (lines.length > 1 && !listsOfNames.test(opened.field.name))
       for (const line of lines.slice(1)) count(hiddenName(line))
@@ -56,14 +64,28 @@ export function cutHead(raw: Uint8Array): CutHead {
     if (times > 1) faults.add(name === 'from' ? 'multiple_from_fields' : 'duplicate_header')
   if (found.hasControls) faults.add('control_bytes')
   if (fields.length > maxFields) faults.add('head_too_large')
-  return { fields, bodyStart: found.bodyStart, faults }
+  return { fields, bodyStart: found.bodyStart, faults, ...(rawSubject === undefined ? {} : { rawSubject }) }
 }
 
-type Lines = { readonly lines: readonly string[]; readonly bodyStart: number; readonly hasControls: boolean }
+const notUtf8 = '\ufffd'
+
+/** Unfolded. */
+const valueBytes = (row: Uint8Array): Uint8Array =>
+  row.subarray(row.indexOf(0x3a) + 1).filter((byte) => byte !== 0x0d && byte !== 0x0a)
+
+type Lines = {
+  readonly lines: readonly string[]
+  /** Where each of them begins. */
+  readonly starts: readonly number[]
+  readonly bodyStart: number
+  readonly hasControls: boolean
+}
 
 function findLines(raw: Uint8Array): Lines | undefined {
   let start = 0
+  const starts: number[] = []
   for (let count = 0; count <= maxLines; count += 1) {
+    starts.push(start)
     const end = raw.indexOf(0x0a, start)
     if ((end === -1 ? raw.length : end) > maxHeadBytes) return undefined
     const isEmpty = end === start || (end === start + 1 && raw[start] === 0x0d)
@@ -77,7 +99,7 @@ function findLines(raw: Uint8Array): Lines | undefined {
     )
     const lines = text.split(/\r?\n/)
     if (lines.at(-1) === '') lines.pop()
-    return { lines, bodyStart: isEmpty ? end + 1 : raw.length, hasControls: /\0|\r(?!\n)/.test(text) }
+    return { lines, starts, bodyStart: isEmpty ? end + 1 : raw.length, hasControls: /\0|\r(?!\n)/.test(text) }
   }
   return undefined
 }

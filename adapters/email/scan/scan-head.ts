@@ -1,13 +1,17 @@
 // Hop 2, first look: the head of a mail, read once. Whatever is said about its author later is said about this reading.
 import { cleanText } from '../../../src/contract/index.ts'
+import { parseStructured } from '../parse/structured-value.ts'
 import type { HeaderField, HeadFault, Mailbox, MailHead } from '../wire/judged.ts'
 import { readDate } from './date.ts'
 import { cutHead, singletons } from './fields.ts'
 import { readId, readIds, readThreadIndex } from './ids.ts'
 import { type Author, readAuthor, readMailboxes } from './mailbox.ts'
-import { decodeWords } from './words.ts'
+import { decodeRawWords, decodeWords } from './words.ts'
 
 const maxSubject = 400
+const maxWrittenSubject = maxSubject * 10
+/** Of the body, for the charset of its first part. */
+const maxLooked = 4096
 /** An author's field is short; a long one is made to be misread. */
 const maxFrom = 4000
 /** Verdicts that travel with a mail are its sender's; ours are made here. */
@@ -33,7 +37,14 @@ export function scanHead(raw: Uint8Array): MailHead {
     to: readMailboxes(value('to')),
     cc: readMailboxes(value('cc')),
     replyTo: readMailboxes(value('reply-to')),
-    subject: readSubject(value('subject')),
+    subject: readSubject(
+      cut.rawSubject === undefined
+        ? decodeWords(value('subject').slice(0, maxWrittenSubject))
+        : decodeRawWords(
+            cut.rawSubject.subarray(0, maxWrittenSubject),
+            bodyCharset(raw, cut.bodyStart, value('content-type')),
+          ),
+    ),
     messageId: readId(value('message-id')),
     inReplyTo: readIds(value('in-reply-to')),
     references: readIds(value('references')),
@@ -58,9 +69,15 @@ function authorOf(value: string | undefined, faults: Set<HeadFault>): Mailbox | 
   return undefined
 }
 
-function readSubject(value: string): string {
-  const text = decodeWords(value.slice(0, maxSubject * 10))
-    .replace(/[\s\u0085\u2028\u2029]+/g, ' ')
-    .replace(hidden, '')
+/** Of a body that is parts: the first that is named in them. */
+function bodyCharset(raw: Uint8Array, bodyStart: number, contentType: string): string | undefined {
+  const named = parseStructured(contentType).params.get('charset')
+  if (named !== undefined || !/^multipart\//i.test(contentType)) return named
+  const text = new TextDecoder().decode(raw.subarray(bodyStart, bodyStart + maxLooked))
+  return /\bcharset="?([\w.:-]{1,40})/i.exec(text)?.[1]
+}
+
+function readSubject(decoded: string): string {
+  const text = decoded.replace(/[\s\u0085\u2028\u2029]+/g, ' ').replace(hidden, '')
   return cleanText(text.trim()).slice(0, maxSubject).toWellFormed()
 }

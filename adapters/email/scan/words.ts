@@ -1,21 +1,37 @@
 // Encoded words (RFC 2047) as text. What cannot be decoded stays as it is written.
+import { decodeCharset, decodeUtf7, utf7Names } from '../parse/charset.ts'
 
-const encoded = /=\?([^?\s]{1,60})\?([bq])\?([^?\s]*)\?=/gi
+const encoded = /=\?([^?\s]{1,60})\?([bq])\?([^? \t\r\n]*)\?=/gi
 
 /** Callers bound what they hand in. */
 export function decodeWords(text: string): string {
-  if (!text.includes('=?')) return text
+  return decode(
+    text,
+    (plain) => plain,
+    (letter) => new TextEncoder().encode(letter),
+  )
+}
+
+/** The same of bytes that are no UTF-8; `charset`: of what is not encoded, where it is known. */
+export function decodeRawWords(bytes: Uint8Array, charset: string | undefined): string {
+  const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+  const bytesIn = (each: string): Uint8Array => Uint8Array.from(each, (letter) => letter.charCodeAt(0))
+  return decode(text, (plain) => decodeCharset(bytesIn(plain), charset), bytesIn)
+}
+
+function decode(text: string, plain: (text: string) => string, bytesIn: (letter: string) => Iterable<number>): string {
+  if (!text.includes('=?')) return plain(text)
   let [out, end] = ['', 0]
   let open: { readonly charset: string; bytes: number[]; written: string } | undefined
   const close = (): void => {
-    if (open !== undefined) out += textOf(open.bytes, open.charset) ?? open.written
+    if (open !== undefined) out += textOf(open.bytes, open.charset) ?? plain(open.written)
     open = undefined
   }
   for (const match of text.matchAll(encoded)) {
     const [written, label = '', kind = '', data = ''] = match
     const between = text.slice(end, match.index)
     const charset = (label.split('*')[0] ?? '').toLowerCase()
-    const bytes = kind.toLowerCase() === 'b' ? fromBase64(data) : fromQuoted(data)
+    const bytes = kind.toLowerCase() === 'b' ? fromBase64(data) : fromQuoted(data, bytesIn)
     // A character may be cut in two between neighbours, so their bytes are decoded together. The blanks between them are none.
     const isNeighbour = open !== undefined && /^[ \t]*$/.test(between)
     if (open !== undefined && isNeighbour && open.charset === charset) {
@@ -23,16 +39,17 @@ export function decodeWords(text: string): string {
       open.written += between + written
     } else {
       close()
-      out += isNeighbour ? '' : between
+      out += isNeighbour ? '' : plain(between)
       open = { charset, bytes, written }
     }
     end = match.index + written.length
   }
   close()
-  return out + text.slice(end)
+  return out + plain(text.slice(end))
 }
 
 function textOf(bytes: readonly number[], charset: string): string | undefined {
+  if (utf7Names.has(charset)) return decodeUtf7(Uint8Array.from(bytes))
   try {
     return new TextDecoder(charset).decode(Uint8Array.from(bytes))
   } catch {
@@ -46,13 +63,12 @@ function fromBase64(data: string): number[] {
   return Array.from(text, (letter) => letter.charCodeAt(0))
 }
 
-function fromQuoted(data: string): number[] {
+function fromQuoted(data: string, bytesIn: (letter: string) => Iterable<number>): number[] {
   const bytes: number[] = []
-  const utf8 = new TextEncoder()
   for (const [letter] of data.matchAll(/=[0-9a-f]{2}|./gisu)) {
     if (letter === '_') bytes.push(0x20)
     else if (letter.length === 3 && letter.startsWith('=')) bytes.push(Number.parseInt(letter.slice(1), 16))
-    else bytes.push(...utf8.encode(letter))
+    else bytes.push(...bytesIn(letter))
   }
   return bytes
 }

@@ -95,6 +95,8 @@ const structure: readonly ParsingCase[] = [
   },
 ]
 
+const asciiCodes = (text: string): number[] => [...text].map((sign) => sign.charCodeAt(0))
+
 const charsets: readonly ParsingCase[] = [
   ['latin 1', 'iso-8859-1', [0x63, 0x61, 0x66, 0xe9], 'café'],
   ['one that nobody knows', 'x-klingon', [0x63, 0x61, 0x66, 0xe9], 'café'],
@@ -102,7 +104,10 @@ const charsets: readonly ParsingCase[] = [
   ['none, over UTF-8', '', [0xc3, 0xa9], 'é'],
   ['UTF-8, which it is not', 'utf-8', [0x63, 0x61, 0x66, 0xe9], 'café'],
   ['ASCII, which it is not', 'us-ascii', [0xc3, 0xa9], 'é'],
-  ['utf-7, left as it is', 'utf-7', [...'+ADw-script+AD4-'].map((sign) => sign.charCodeAt(0)), '+ADw-script+AD4-'],
+  ['utf-7', 'utf-7', asciiCodes('Fr+APY-sche +- +2D3cHg- a+b'), 'Frösche + 🐞 a+b'],
+  ['utf-7 over lines', 'UTF-7', asciiCodes('+AGEAYg\n+AGM-d'), 'ab\ncd'],
+  ['utf-7 that stays words', 'unicode-1-1-utf-7', asciiCodes('+ADw-script+AD4-'), '<script>'],
+  ['utf-7, which it is not', 'utf-7', [0x2b, 0x41, 0x47, 0x45, 0x2d, 0xe9], '+AGE-é'],
   ['iso-2022-jp', 'iso-2022-jp', [0x1b, 0x24, 0x42, 0x24, 0x22, 0x1b, 0x28, 0x42], 'あ'],
   ['shift_jis', 'Shift_JIS', [0x82, 0xa0], 'あ'],
   ['koi8-r', 'koi8-r', [0xc4, 0xc1], 'да'],
@@ -121,6 +126,19 @@ const charsets: readonly ParsingCase[] = [
   ),
   body: says(String(words)),
 }))
+
+/** Decoded first and read as a page then, like every other charset: what it hides is removed. */
+const utf7Page: ParsingCase = {
+  id: 'EM-084',
+  what: 'a page in utf-7',
+  raw: mail(
+    part(
+      'Content-Type: text/html; charset=utf-7',
+      '+ADw-p+AD4-Hello+ADw-/p+AD4-+ADw-script+AD4-alert(1)+ADw-/script+AD4-+ADw-p style+AD0-display:none+AD4-hidden+ADw-/p+AD4-',
+    ),
+  ),
+  body: { text: 'Hello' },
+}
 
 const encodings: readonly ParsingCase[] = [
   ['quoted-printable', 'caf=C3=A9 with a soft=\n break =3D', 'café with a soft break ='],
@@ -324,6 +342,7 @@ const files: readonly ParsingCase[] = [
 export const parsingCases: readonly ParsingCase[] = [
   ...structure,
   ...charsets,
+  utf7Page,
   ...encodings,
   ...broken,
   ...wordsAndPages,

@@ -76,7 +76,7 @@ describe('what a mail is about', () => {
     ['=?utf-8?Q?a?= =?iso-8859-1?Q?b?= c', 'ab c'],
     ['=?utf-8*de?Q?hallo?=', 'hallo'],
     ['=?no-such?Q?hallo?=', '=?no-such?Q?hallo?='],
-    ['=?utf-7?Q?+ADw-?=', '=?utf-7?Q?+ADw-?='],
+    ['=?utf-7?Q?+ADw-?=', '<'],
     ['=?iso-2022-jp?B?GyRCRnxLXBsoQg==?=', '日本'],
     ['a\u202eb\u200bc\u{e0041}', 'abc'],
     ['x'.repeat(1000), 'x'.repeat(400)],
@@ -140,6 +140,35 @@ describe('the date of a mail', () => {
   })
 })
 
+describe('a subject', () => {
+  const subject = (line: string, more: readonly string[] = ['Content-Type: text/plain']) =>
+    scanHead(Buffer.from([`Subject: ${line}`, 'From: a@b.example', ...more, '', 'x'].join('\r\n'), 'latin1')).subject
+
+  test.each([
+    ['raw bytes of the charset that the body has', 'Fr\xf6sche', 'text/plain; charset=iso-8859-1', 'Frösche'],
+    ['raw bytes of another one', '\xcf\xf0\xe8\xe2\xe5\xf2', 'text/plain; charset=windows-1251', 'Привет'],
+    ['raw bytes and no charset', 'Caf\xe9 \x80 5', 'text/plain', 'Café € 5'],
+    ['raw bytes, and a charset that there is none of', 'Caf\xe9', 'text/plain; charset=nonsense', 'Café'],
+    ['UTF-8, whatever the body is', 'Fr\xc3\xb6sche', 'text/plain; charset=iso-8859-1', 'Frösche'],
+    ['raw bytes in an encoded word', '=?iso-8859-1?Q?Fr\xf6sche=20\xa0hier?=', 'text/plain', 'Frösche hier'],
+    ['both', 'Fr\xf6sche =?utf-8?Q?=C3=B6?= \xe4', 'text/plain', 'Frösche ö ä'],
+    ['UTF-7 in an encoded word', '=?UTF-7?Q?Fr+APY-sche?=', 'text/plain', 'Frösche'],
+    ['UTF-7 over two encoded words', '=?utf-7?B?RnIrQVBZLXM=?= =?utf-7?B?Y2hl?=', 'text/plain', 'Frösche'],
+    ['what only looks like UTF-7', 'C++ and a+b-c', 'text/plain; charset=utf-7', 'C++ and a+b-c'],
+  ])('with %s is read', (_, line, type, expected) => {
+    expect(subject(line, [`Content-Type: ${type}`])).toBe(expected)
+  })
+
+  test('has the charset of the first part, where the body is parts', () => {
+    const part = '--b\r\nContent-Type: text/plain;\r\n\tcharset="windows-1251"\r\n\r\nx'
+    expect(subject('\xcf\xf0\xe8\xe2\xe5\xf2', ['Content-Type: multipart/mixed; boundary=b', '', part])).toBe('Привет')
+  })
+
+  test('keeps no line break that was hidden in UTF-7', () => {
+    expect(subject('=?utf-7?Q?a+AA0ACg-Bcc:_x?=')).toBe('a Bcc: x')
+  })
+})
+
 describe('whatever the bytes are', () => {
   test('a head is read without failing', () => {
     fc.assert(
@@ -189,6 +218,8 @@ describe('whatever the bytes are', () => {
     ['commas', 'a@b.example,'],
     ['encoded words', '=?utf-8?q?a?= '],
     ['openings of encoded words', '=?a?q?'],
+    ['shifts of UTF-7', '=?utf-7?q?+AGE-+?= '],
+    ['raw bytes', '\xff=?a?q?\xff'],
     ['blanks', ' '],
     ['ids', '<a@b.example>'],
     ['openings of ids', '<a'],
@@ -198,7 +229,7 @@ describe('whatever the bytes are', () => {
       const fields = ['From', 'To', 'Subject', 'References', 'Message-ID', 'Date', 'Thread-Index'].map(
         (name) => `${name}: ${value}x`,
       )
-      return Buffer.from(mail(...fields))
+      return Buffer.from(mail(...fields), 'latin1')
     }
     const [half, whole] = [headOf(16_000), headOf(32_000)]
     expect(
