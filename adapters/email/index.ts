@@ -164,7 +164,8 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
     verify: (arrival) => verifyMail(verifying, arrival),
     normalize: (mail, arrival, at) =>
       normalizeMail({ addresses: addresses(), addressDomains: settings.addressDomains }, mail, arrival, at),
-    render: (reply, to, mayNotify) => renderMail(reply, to, mayNotify),
+    render: (reply, to, mayNotify) =>
+      renderMail(reply, to, mayNotify, (agent) => deps.agents?.().find(({ slug }) => slug === agent)?.label),
     deliver: deliverMail(deliverySettings(settings, deps.carrier), { ...deps, tokens: async () => tokens, secret }),
     openFile: openMailFile(originals, offload === undefined ? undefined : offloadFindPart(offload)),
     ...(smtp === undefined ? {} : { listen: afterTest(tested, listenSmtp(smtp, incoming)) }),

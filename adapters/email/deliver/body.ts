@@ -1,17 +1,21 @@
 // The two halves of a mail as they go out: what the agent says, how to decide, what was too large, and what is answered.
 import { type Block, type Inline, renderMail } from '../../../src/rendering/index.ts'
-import type { MailCall } from '../wire/call.ts'
+import type { MailCall, MailDecision } from '../wire/call.ts'
 import type { Linked } from './attach.ts'
 import type { DecisionLink } from './links.ts'
 
 export type MailBodies = { readonly text: string; readonly html: string }
 
 export function bodiesOf(
-  { text, html, quote }: Pick<MailCall, 'text' | 'html' | 'quote'>,
+  { text, html, quote, decisions }: Pick<MailCall, 'text' | 'html' | 'quote' | 'decisions'>,
   links: readonly DecisionLink[],
   linked: readonly Linked[],
 ): MailBodies {
-  const tail = [...links.map(decisionBlock), ...linked.map(fileBlock)]
+  const isOneOfSeveral = decisions.length > 1
+  const asked = decisions.map((decision) =>
+    decisionBlock(decision, links.find(({ action_id }) => action_id === decision.action_id)?.url, isOneOfSeveral),
+  )
+  const tail = [...asked, ...linked.map(fileBlock)]
   const extra = renderMail({ type: 'root', children: tail })
   const inner = [insideOf(html), tail.length === 0 ? '' : insideOf(extra.html), quote?.html ?? '']
   return {
@@ -20,16 +24,19 @@ export function bodiesOf(
   }
 }
 
-function decisionBlock({ url, code, summary }: DecisionLink): Block {
-  const about = summary === '' ? code : summary
+/** One sentence, with the link at its end where there is one: what stands behind an address is taken for a part of it. */
+function decisionBlock(
+  { code, summary, expires_at }: MailDecision,
+  url: string | undefined,
+  isOneOfSeveral: boolean,
+): Block {
+  const about = isOneOfSeveral ? `${summary === '' ? code : summary}: ` : ''
+  const until = expires_at === null ? 'Reply' : `Until ${expires_at.slice(0, 16).replace('T', ' ')} UTC, reply`
+  const how = `${about}${until} with /approve ${code} or /reject ${code} as the first line`
+  if (url === undefined) return paragraph([{ type: 'text', value: `${how}.` }])
   return paragraph([
-    { type: 'text', value: 'Decide in your browser, without a reply: ' },
+    { type: 'text', value: `${how}, or decide in your browser: ` },
     { type: 'link', url, children: [{ type: 'text', value: url }] },
-    { type: 'break' },
-    {
-      type: 'text',
-      value: `Or reply with /approve ${code} or /reject ${code} as the first line. It is about: ${about}`,
-    },
   ])
 }
 

@@ -1,8 +1,14 @@
 // Hop 8: a reply to one mail as data. Pure; what needs a secret, a clock or bytes is made when it is sent.
-import type { JsonObject, NormalizedResponse, Part } from '../../../src/contract/index.ts'
+import {
+  cleanName,
+  isKnownPart,
+  type JsonObject,
+  type NormalizedResponse,
+  type Part,
+} from '../../../src/contract/index.ts'
 import { type FilePart, type Root, replyFiles, replyTree } from '../../../src/rendering/index.ts'
 import { isMessageId } from '../wire/address.ts'
-import type { MailCall, MailFileCall } from '../wire/call.ts'
+import type { MailCall, MailDecision, MailFileCall } from '../wire/call.ts'
 import { type MailReplyTo, replyToSchema } from '../wire/reply-to.ts'
 import { decisionsIn } from './decisions.ts'
 import { picturesIn } from './pictures.ts'
@@ -19,16 +25,19 @@ export function renderMail(
   reply: NormalizedResponse,
   to: JsonObject,
   mayNotify: ReadonlySet<string> = new Set(),
+  labelOf: (agent: string) => string | undefined = () => undefined,
 ): readonly RenderedMail[] {
   const place = replyToSchema.parse(to)
   const sent = replyFiles(reply).filter(isStored).slice(0, maxFiles)
-  const kept = reply.parts.filter((part) => !sent.some((file) => file === part))
+  const decisions = decisionsIn(reply)
+  const kept = reply.parts
+    .filter((part) => !sent.some((file) => file === part))
+    .map((part) => withoutReplyLine(part, decisions))
   const pictures = picturesIn(kept, sent)
   const { text, html } = bodies({ ...reply, parts: [...pictures.parts] }, pictures, sent.length > 0, mayNotify)
-  const decisions = decisionsIn(reply)
   const call: MailCall = {
     op: 'send',
-    from: { name: reply.agent, address: place.agent },
+    from: { name: cleanName(labelOf(reply.agent) ?? '') || reply.agent, address: place.agent },
     to: [{ name: place.name, address: place.address }],
     // A link decides for whoever holds it, so that mail goes to the authenticated address alone (mail X-003).
     cc: decisions.length > 0 ? [] : [...copiesFor(place, mayNotify)],
@@ -45,6 +54,15 @@ export function renderMail(
     hop: place.reply_to_hop + 1,
   }
   return [{ call, primary: true }]
+}
+
+/** How to decide is said once, when it is sent: with a link where there can be one. */
+function withoutReplyLine(part: Part, decisions: readonly MailDecision[]): Part {
+  if (!isKnownPart(part) || part.kind !== 'policy') return part
+  const asked = decisions.find(({ action_id }) => action_id === part.policy['action_id'])
+  if (asked === undefined) return part
+  const lines = part.policy.message.split('\n').filter((line) => !line.includes(`/approve ${asked.code}`))
+  return { ...part, policy: { ...part.policy, message: lines.join('\n') } }
 }
 
 /** Both halves say the same; files that go along are not named in them. */

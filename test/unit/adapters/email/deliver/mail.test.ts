@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { simpleParser } from 'mailparser'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { deliverMail } from '../../../../../adapters/email/deliver/mail.ts'
 import { deliveryKey, deliveryOf } from '../../../../../adapters/email/deliver/names.ts'
@@ -137,6 +138,59 @@ describe('the header', () => {
     const links = sink.mails.map(({ raw }) => /decide\/[a-z2-7=\r\n]+/.exec(raw)?.[0].replace(/=\r\n/g, '').trim())
     expect(links[0]).toBe(links[1])
     expect(links[0]).toMatch(/^decide\/[a-z2-7]{40}$/)
+  })
+})
+
+describe('a question', () => {
+  const wordsOf = (raw: string) =>
+    raw
+      .slice(raw.indexOf('\r\n\r\n'))
+      .replace(/=\r\n/g, '')
+      .replaceAll('=3D', '=')
+      .replace(/\r\n(?=\S)/g, ' ')
+  const asking = (...codes: readonly string[]) =>
+    callOf(out.replyOf('', { parts: codes.map((code) => out.question(code)) }))
+  const times = (text: string, words: string) => text.split(words).length - 1
+
+  test('says once how to decide: by a reply, or with a public address also by a link', async () => {
+    const [linked, alone] = [
+      wordsOf(await sent(asking('3f2a91'))),
+      wordsOf(await sent(asking('3f2a91'), throughSink(), withoutUrl())),
+    ]
+    const how = 'Until 2026-11-17 12:30 UTC, reply with /approve 3f2a91 or /reject 3f2a91 as the first line'
+    expect(linked).toContain(`${how}, or decide in your browser: https://gw.example/email/decide/`)
+    expect(alone).toContain(`${how}.`)
+    expect(alone).not.toContain('browser')
+    // In each half.
+    for (const text of [linked, alone]) expect(times(text, '/approve 3f2a91')).toBe(2)
+  })
+
+  test('of several says which one it is about', async () => {
+    const text = wordsOf(await sent(asking('3f2a91', 'aaaaaa'), throughSink(), withoutUrl()))
+    expect(text).toContain('pay 12 EUR <b>now</b>: Until 2026-11-17 12:30 UTC, reply with /approve 3f2a91')
+    expect(times(text, '/approve aaaaaa')).toBe(2)
+  })
+
+  const withoutUrl = (): MailDeps => {
+    const { publicUrl: _none, ...deps } = out.mailDeps()
+    return deps
+  }
+})
+
+describe('the agent’s name', () => {
+  test.each([
+    ['Häl, "per"', 'Häl, "per"'],
+    ['Helper <root@bank.example>', 'Helper <root@bank.example>'],
+    ['Helper\r\nBcc: eve@example.org', 'Helper Bcc: eve@example.org'],
+  ])('%j is a name in From and nothing else', async (name, read) => {
+    const raw = await sent({ ...callOf(), from: { name, address: 'helper@agents.example' } })
+    const parsed = await simpleParser(raw)
+    expect(parsed.from?.value).toEqual([{ name: read, address: 'helper@agents.example' }])
+    expect(parsed.bcc).toBeUndefined()
+    expect(scanHead(Buffer.from(raw, 'latin1'))).toMatchObject({
+      from: { address: 'helper@agents.example' },
+      faults: [],
+    })
   })
 })
 

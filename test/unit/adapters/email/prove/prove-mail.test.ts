@@ -1,8 +1,8 @@
 // Who wrote a mail: what it costs, what is asked, and what is said of it.
 import { describe, expect, test } from 'vitest'
 import { createResolver } from '../../../../../adapters/email/dns/resolver.ts'
-import { withLineEnds } from '../../../../../adapters/email/prove/body-hash.ts'
 import { claimMs } from '../../../../../adapters/email/normalize/mail.ts'
+import { withLineEnds } from '../../../../../adapters/email/prove/body-hash.ts'
 import { judge } from '../../../../../adapters/email/prove/judge.ts'
 import { loadLibrary } from '../../../../../adapters/email/prove/library.ts'
 import { proveMail } from '../../../../../adapters/email/prove/prove-mail.ts'

@@ -23,6 +23,14 @@ describe('where a reply goes', () => {
     })
   })
 
+  test('from the agent by its label, on one line, and by its name where it has none', () => {
+    const from = (label: string | undefined) =>
+      renderMail(replyOf('x'), replyTo, new Set(), () => label)[0]?.call.from.name
+    expect(from('Häl "p" er')).toBe('Häl "p" er')
+    expect(from('Helper\r\nBcc: eve@example.org')).not.toMatch(/[\r\n]/)
+    expect([from(undefined), from(' \u202e')]).toEqual(['helper', 'helper'])
+  })
+
   test('copies go to those whom the policy lets a reply reach: a sibling by its name, a person as they write themselves', () => {
     const { cc } = render(replyOf('@researcher and @bob@example.org, look'), {}, ['@researcher', '@bob@example.org'])
     expect(cc).toEqual([
@@ -165,10 +173,11 @@ describe('files', () => {
 })
 
 describe('questions', () => {
-  test('X-003: a mail with a question goes to the authenticated address alone, and says how to answer by mail', () => {
+  test('X-003: a mail with a question goes to the authenticated address alone, and leaves how to answer to the sentence below', () => {
     const call = render(replyOf('', { parts: [question()], status: 'input_required' }), {}, ['@researcher'])
     expect(call.cc).toEqual([])
-    expect(call.text).toContain('Reply /approve 3f2a91 or /reject 3f2a91.')
+    // How to answer is said when it is sent, once.
+    expect(call.text).toBe('I need an approval before I do this: pay 12 EUR')
     expect(call.decisions).toEqual([
       {
         action_id: 'action-3f2a91',
