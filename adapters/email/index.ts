@@ -12,7 +12,14 @@ import {
 } from '../../src/contract/index.ts'
 import { emailFromEnvironment, emailWithoutDefault } from './config/environment.ts'
 import { requireHosted } from './config/hosted.ts'
-import { deliverySettings, mailboxAlias, proofSettings, startNotice, waysSettings } from './config/parts.ts'
+import {
+  deliverySettings,
+  mailboxAlias,
+  proofSettings,
+  startNotice,
+  waysSettings,
+  withPublicHost,
+} from './config/parts.ts'
 import { type EmailSettings, type EmailSettingsInput, emailSettingsSchema } from './config/settings.ts'
 import { decisionEndpoints, serveDecision } from './confirm/serve.ts'
 import { deliverMail } from './deliver/mail.ts'
@@ -92,8 +99,9 @@ export function email(options: EmailOptions = {}): ConnectionConfig {
   return connectionConfig('email', options)
 }
 
-function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
+function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
   const { hmac, now, notes, originals, connection } = deps
+  const settings = withPublicHost(given, connection.domain, deps.carrier)
   const secrets = secretOf(deps)
   const secret = secrets.current
   const tokens = createTokens(hmac, secrets)
@@ -158,7 +166,7 @@ function createEmail(settings: EmailSettings, deps: ChannelDeps): Adapter {
   return defineAdapter<ReadMail, MailCall>({
     channel: 'email',
     capabilities: capabilitiesOf(settings, deps, deciding !== undefined),
-    ...startNotice(settings, deps.carrier),
+    ...startNotice(settings, { ...deps, host: connection.domain }),
     ...(deciding === undefined ? {} : { endpoints: decisionEndpoints(deciding), serve: serveDecision(deciding) }),
     screenHeaders: (head) => screenHop(waysSettings(settings), head),
     verify: (arrival) => verifyMail(verifying, arrival),

@@ -2,8 +2,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { statement } from '../../src/storage/database.ts'
-import { draftMail } from '../doubles/mail-maker.ts'
+import { draftMail, mailKey, signMail } from '../doubles/mail-maker.ts'
 import { localDomain, type MailScene, openMailScene } from '../doubles/mail-scene.ts'
+import { startNameServer } from '../doubles/name-server.ts'
 import { settleUntil } from '../doubles/test-gateway.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
@@ -98,6 +99,34 @@ describeOnDatabase('a mail', (database) => {
       expect(files).toEqual(['small.txt 9', 'large.txt 300000'])
     } finally {
       await enclosed.close()
+    }
+  })
+
+  test('to an agent at the host of the public URL is taken and answered from there', async () => {
+    const PARLEY_PUBLIC_URL = 'https://bots.example.org'
+    const names = await startNameServer({
+      's1._domainkey.people.example': [mailKey().record.match(/.{1,255}/g) ?? []],
+      '_dmarc.people.example': [['v=DMARC1; p=reject']],
+    })
+    const settings = { trustLoopback: false, dnsServers: [names.address] }
+    const open = await openMailScene(database(), { environment: { PARLEY_PUBLIC_URL }, settings })
+    try {
+      const to = 'demo@bots.example.org'
+      const mail = await signMail(draftMail({ from, to, head: [now()] }), {
+        ...{ domain: 'people.example', signTime: new Date().toISOString() },
+      })
+      expect(await open.send(mail, { to: [to] })).toMatch(/^250 /)
+      expect(await open.send(mail, { to: ['nobody@bots.example.org'] })).toMatch(/^550 5\.1\.1/)
+      await settleUntil(open.gateway, async () => (await open.sent()).length >= 1)
+      const [reply] = await open.sent()
+      expect(reply?.head).toMatchObject({
+        from: { address: to },
+        messageId: expect.stringMatching(/@bots\.example\.org$/),
+      })
+      expect(reply?.from).toMatch(/^bounce\+.*@bots\.example\.org$/)
+    } finally {
+      await open.close()
+      await names.close()
     }
   })
 

@@ -1,5 +1,5 @@
 // What the environment says about mail (before hop 1).
-import { type AccessRule, type EnvironmentReading, secret } from '../../../src/contract/index.ts'
+import { type AccessRule, type EnvironmentReading, parseAddress, secret } from '../../../src/contract/index.ts'
 import { mailboxOf } from './mailbox.ts'
 import { developmentDomain, type EmailSettingsInput } from './settings.ts'
 
@@ -27,7 +27,7 @@ function setUpBy(env: Environment, mailFolder: string | undefined): EnvironmentR
   const values = readAll(env)
   if (isOff || asking.every((name) => !env[name])) return undefined
   // A mailbox at a provider needs no domain: its address is the agent's, and the name only stands in addresses inside.
-  const domain = values.domain ?? (isMailboxElsewhere(values.imap) ? developmentDomain : undefined)
+  const domain = values.domain ?? (isMailboxElsewhere(values.imap) ? developmentDomain : publicHost(env))
   if (domain === undefined) return { missing: ['EMAIL_DOMAIN'] }
   const access = accessFrom(env['EMAIL_ALLOW'])
   return {
@@ -42,6 +42,13 @@ function setUpBy(env: Environment, mailFolder: string | undefined): EnvironmentR
     },
     ...(access === undefined ? {} : { access }),
   }
+}
+
+/** The agents' addresses are there, unless they are told another domain. */
+function publicHost(env: Environment): string | undefined {
+  const url = env['PARLEY_PUBLIC_URL'] ?? ''
+  const host = URL.canParse(url) ? new URL(url).hostname : ''
+  return parseAddress(`agent@${host}`) === undefined ? undefined : host
 }
 
 function isMailboxElsewhere(url: string | undefined): boolean {
@@ -70,8 +77,8 @@ function development(env: Environment): EnvironmentReading {
       trustLoopback: !env['PARLEY_PUBLIC_URL'],
       mailFolder: folderIn(env),
     },
-    // As the run API: whoever is on this machine may speak.
-    access: { mode: 'public', allow: [] },
+    // As the run API: whoever is on this machine may speak. Behind a public address mail comes from elsewhere: strangers get a code.
+    ...(env['PARLEY_PUBLIC_URL'] ? {} : { access: { mode: 'public', allow: [] } }),
   }
 }
 

@@ -4,7 +4,7 @@ import type { MailSettings } from '../deliver/settings.ts'
 import type { ProofSettings } from '../prove/settings.ts'
 import type { WaysSettings } from '../ways/settings.ts'
 import { mailboxOf } from './mailbox.ts'
-import type { EmailSettings } from './settings.ts'
+import { developmentDomain, type EmailSettings, isLoopbackHost } from './settings.ts'
 
 export function waysSettings(settings: EmailSettings): WaysSettings {
   const { maxBytes, smtp, webhookSecret, ses, mailgun } = settings
@@ -69,11 +69,53 @@ export function deliverySettings(settings: EmailSettings, carrier?: Carrier): Ma
   }
 }
 
-/** Whoever waits for an answer should know where it went. */
-export function startNotice({ smtpUrl, mailFolder }: EmailSettings, carrier?: Carrier): Pick<Adapter, 'notice'> {
-  if (smtpUrl !== undefined || carrier !== undefined) return {}
+/**
+ * The agents' own addresses are at the host of the public URL: mail for them is ours, and where no domain was set up it is our domain.
+ * A mailbox that is fetched stays what it is: which address reaches it is up to its server.
+ */
+export function withPublicHost(settings: EmailSettings, host: string, carrier?: Carrier): EmailSettings {
+  const { domain, domains, trustLoopback } = settings
+  const isOurs = isUnder(developmentDomain, host) || [domain, ...domains].includes(host)
+  if (isOurs || trustLoopback || !isHandedMail(settings, carrier)) return settings
+  return domain === developmentDomain
+    ? { ...settings, domain: host, domains: [...domains, developmentDomain] }
+    : { ...settings, domains: [...domains, host] }
+}
+
+const isUnder = (domain: string, host: string): boolean => host === domain || host.endsWith(`.${domain}`)
+
+function isHandedMail({ smtp, webhookSecret, ses, mailgun }: EmailSettings, carrier?: Carrier): boolean {
+  return smtp !== false || webhookSecret.length > 0 || [ses, mailgun, carrier].some((way) => way !== undefined)
+}
+
+export type NoticeDeps = { readonly host: string; readonly publicUrl?: string; readonly carrier?: Carrier }
+
+/** Whoever waits for an answer should know where it went, and whoever set a public address whether mail gets to it. */
+export function startNotice(settings: EmailSettings, deps: NoticeDeps): Pick<Adapter, 'notice'> {
+  const { smtpUrl, mailFolder } = settings
   const until = 'until SMTP_URL is set'
-  return {
-    notice: mailFolder === undefined ? `no answer leaves ${until}` : `answers are files in ${mailFolder} ${until}`,
-  }
+  const said = [
+    deps.publicUrl === undefined ? undefined : deliveryNotice(settings, deps, new URL(deps.publicUrl).hostname),
+    smtpUrl !== undefined || deps.carrier !== undefined
+      ? undefined
+      : mailFolder === undefined
+        ? `no answer leaves ${until}`
+        : `answers are files in ${mailFolder} ${until}`,
+  ].filter((each) => each !== undefined)
+  return said.length === 0 ? {} : { notice: said.join('; ') }
+}
+
+/** Why a mail to an agent at the public host would not get here. */
+function deliveryNotice(settings: EmailSettings, { host, carrier }: NoticeDeps, shown: string): string | undefined {
+  const { domain, smtp } = settings
+  if (isUnder(developmentDomain, host))
+    return domain === developmentDomain && isHandedMail(settings, carrier)
+      ? `${shown} is no domain for mail: set EMAIL_DOMAIN`
+      : undefined
+  if (!isHandedMail(settings, carrier))
+    return `mail to agents @${host} is not taken: set EMAIL_SMTP_PORT and EMAIL_SMTP_HOST, or another way in`
+  const isNear = smtp !== false && isLoopbackHost(smtp.host)
+  return isNear && !isHandedMail({ ...settings, smtp: false }, carrier)
+    ? `mail to agents @${host} is taken from this machine only: put a mail server in front, or set EMAIL_SMTP_HOST=0.0.0.0 and EMAIL_SMTP_PORT=25`
+    : undefined
 }

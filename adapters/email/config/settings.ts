@@ -167,6 +167,6 @@ function isLocal(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }
 
-function isLoopbackHost(host: string): boolean {
+export function isLoopbackHost(host: string): boolean {
   return host === '::1' || host === 'localhost' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }

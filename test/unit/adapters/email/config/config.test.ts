@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { emailFromEnvironment, emailWithoutDefault } from '../../../../../adapters/email/config/environment.ts'
 import { requireHosted } from '../../../../../adapters/email/config/hosted.ts'
-import { deliverySettings, startNotice } from '../../../../../adapters/email/config/parts.ts'
+import { deliverySettings, startNotice, withPublicHost } from '../../../../../adapters/email/config/parts.ts'
 import { emailSettingsSchema } from '../../../../../adapters/email/config/settings.ts'
 
 const complete = {
@@ -34,6 +34,48 @@ describe('without anything set up', () => {
     expect(emailFromEnvironment({ ...complete, EMAIL_CHANNEL: 'off' })).toBeUndefined()
     expect(emailWithoutDefault({})).toBeUndefined()
     expect(emailWithoutDefault({ EMAIL_SMTP_PORT: '25' })).toBeUndefined()
+  })
+})
+
+describe('a public URL', () => {
+  const env = { PARLEY_PUBLIC_URL: 'https://bots.example.org' }
+  const host = 'bots.example.org'
+  const at = (settings: Parameters<typeof withPublicHost>[0]) => withPublicHost(settings, host)
+  const noticeOf = (settings: Parameters<typeof withPublicHost>[0], publicUrl = env.PARLEY_PUBLIC_URL, domain = host) =>
+    startNotice(settings, { host: domain, publicUrl }).notice
+
+  test('has the agents’ mail at its host, where no domain is set up, from nobody who is merely near', () => {
+    const { settings, access } = read(env)
+    expect(at(settings)).toMatchObject({ domain: host, domains: ['parley.localhost'], trustLoopback: false })
+    expect(access).toBeUndefined()
+    expect(read({ ...env, SMTP_URL: complete.SMTP_URL }).settings.domain).toBe(host)
+  })
+
+  test('adds its host to a domain of one’s own, and leaves a mailbox at a provider what it is', () => {
+    expect(at(read({ ...env, ...complete }).settings)).toMatchObject({ domain: 'agents.example.org', domains: [host] })
+    const EMAIL_IMAP_URL = 'imaps://me%40bots.example.org:word@imap.provider.example/INBOX'
+    const { settings } = read({ ...env, EMAIL_IMAP_URL })
+    expect(at(settings)).toEqual(settings)
+  })
+
+  test('says at the start why mail would not get there, and what to set', () => {
+    const open = read({
+      ...env,
+      EMAIL_SMTP_PORT: '25',
+      EMAIL_SMTP_HOST: '0.0.0.0',
+      SMTP_URL: complete.SMTP_URL,
+    }).settings
+    expect(noticeOf(open)).toBeUndefined()
+    expect(noticeOf(read({ ...env, SMTP_URL: complete.SMTP_URL }).settings)).toBe(
+      'mail to agents @bots.example.org is not taken: set EMAIL_SMTP_PORT and EMAIL_SMTP_HOST, or another way in',
+    )
+    expect(noticeOf(read(env).settings)).toBe(
+      'mail to agents @bots.example.org is taken from this machine only: put a mail server in front, or set EMAIL_SMTP_HOST=0.0.0.0 and EMAIL_SMTP_PORT=25; answers are files in .parley/mail until SMTP_URL is set',
+    )
+    const numbers = read({ PARLEY_PUBLIC_URL: 'https://192.0.2.1' }).settings
+    expect(noticeOf(numbers, 'https://192.0.2.1', 'parley.localhost')).toContain(
+      '192.0.2.1 is no domain for mail: set EMAIL_DOMAIN',
+    )
   })
 })
 
@@ -131,10 +173,13 @@ describe('a runtime without a machine of its own', () => {
   })
 
   test('has nothing to say at the start, while who keeps answers or cannot send them does', () => {
+    const host = 'parley.localhost'
     const sending = given({ smtpUrl: 'smtps://mail.example' })
-    expect([startNotice(given(), carrier), startNotice(sending)]).toEqual([{}, {}])
-    expect(startNotice(given({ mailFolder: '/mail' })).notice).toBe('answers are files in /mail until SMTP_URL is set')
-    expect(startNotice(given()).notice).toBe('no answer leaves until SMTP_URL is set')
+    expect([startNotice(given(), { host, carrier }), startNotice(sending, { host })]).toEqual([{}, {}])
+    expect(startNotice(given({ mailFolder: '/mail' }), { host }).notice).toBe(
+      'answers are files in /mail until SMTP_URL is set',
+    )
+    expect(startNotice(given(), { host }).notice).toBe('no answer leaves until SMTP_URL is set')
   })
 
   test('encloses no more than its carrier takes once it is encoded, and no more than the operator says', () => {
