@@ -2,7 +2,6 @@
 // was let in, of the servers it is on; only what everybody may read, and nothing of people who want no bots.
 import type { AroundRequest, AroundWords, Records } from '../../src/contract/index.ts'
 import { hostOf } from './gate/hosts.ts'
-import { reasonForSilence } from './manners/manners.ts'
 import type { MayWrite } from './manners/may-write.ts'
 import { agentsAt, isOurs } from './normalize/audience.ts'
 import { partsOf } from './normalize/parts.ts'
@@ -111,7 +110,7 @@ async function wordsOf(
   if (author === undefined || hostOf(author) !== hostOf(id) || !(await mayWrite(author))) return undefined
   const known = await remote.actor(author)
   if (known.kind !== 'found' || known.actor.id !== author) return undefined
-  if (reasonForSilence({ bots: 'all' }, known.actor) !== undefined) return undefined
+  if (known.actor.isNoBot) return undefined
   if (await hasBlocked(records, agent, author)) return undefined
   const parts = partsOf({ places }, object, agent)
   const { name } = known.actor

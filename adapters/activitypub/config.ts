@@ -19,6 +19,18 @@ function peerIn(text: string): string {
   return pathname === '/' && search === '' ? named : href
 }
 
+const [minutes, hours] = [60_000, 3_600_000]
+const rateLimit = (count: number, perMs: number) =>
+  z
+    .strictObject({
+      count: z.int().min(1).max(10_000),
+      perMs: z
+        .int()
+        .min(1000)
+        .max(7 * 24 * hours),
+    })
+    .default({ count, perMs })
+
 const httpsUrl = z.url({ protocol: /^https$/, error: 'must be an https URL' })
 
 export const activitypubSettingsSchema = z.strictObject({
@@ -71,6 +83,18 @@ export const activitypubSettingsSchema = z.strictObject({
     .default(256 * 1024),
   /** How much one server may send. */
   hostLimit: z.strictObject({ count: z.int().min(1), perMs: z.int().min(1000) }).default({ count: 60, perMs: 600_000 }),
+  /** How many answers there are at most. A person in private has `direct` and `directDay`; the others are for public threads and machines. */
+  answerLimits: z
+    .strictObject({
+      direct: rateLimit(60, 10 * minutes),
+      directDay: rateLimit(500, 24 * hours),
+      sender: rateLimit(6, 10 * minutes),
+      thread: rateLimit(10, hours),
+      threadDay: rateLimit(20, 24 * hours),
+      server: rateLimit(60, 10 * minutes),
+      words: rateLimit(5, hours),
+    })
+    .prefault({}),
   /** How long one call to another server may take. */
   callTimeoutMs: z.int().min(500).max(30_000).default(9000),
   /** Origins of this machine that are asked and told by plain http, for tests: by address, or by a name that the runtime's fetch takes. */
@@ -115,12 +139,13 @@ function list(text: string | undefined): readonly string[] {
   return (text ?? '').split(',').flatMap((entry) => entry.trim() || [])
 }
 
-const [minutes, hours] = [60_000, 3_600_000]
-
 /** Servers count characters as people see them (`limit`), which may be any number of units; what bounds a post in these is its bytes. */
 const maxTextLength = 48 * 1024
 
-export function capabilitiesOf(callTimeoutMs: number, readsParents: boolean): Capabilities {
+export function capabilitiesOf(
+  callTimeoutMs: number,
+  { readParents: readsParents, answerLimits }: Pick<ActivityPubSettings, 'readParents' | 'answerLimits'>,
+): Capabilities {
   return {
     maxTextLength,
     // A note keeps its name on every try, and whoever knows it takes it once.
@@ -131,13 +156,17 @@ export function capabilitiesOf(callTimeoutMs: number, readsParents: boolean): Ca
     // For each server that we write to.
     limits: { conversation: { count: 5, perMs: 1000 } },
     ...{ maxParts: 15, wholeReply: 'link', redelivers: true },
-    // mail 3.9: nobody is answered without end, least of all by a machine.
+    // Nobody is answered without end, least of all by a machine.
     replyLimits: [
-      { per: 'thread', count: 10, perMs: hours },
-      { per: 'thread', count: 20, perMs: 24 * hours },
-      { per: 'sender', count: 6, perMs: 10 * minutes },
-      { per: 'domain', count: 60, perMs: 10 * minutes },
-      { per: 'words', count: 5, perMs: hours },
+      { per: 'thread', in: 'open', ...answerLimits.thread },
+      { per: 'thread', in: 'open', ...answerLimits.threadDay },
+      { per: 'sender', in: 'open', ...answerLimits.sender },
+      { per: 'words', in: 'open', ...answerLimits.words },
+      { per: 'domain', in: 'open', ...answerLimits.server },
+      { per: 'sender', in: 'direct', ...answerLimits.direct },
+      { per: 'sender', in: 'direct', ...answerLimits.directDay },
+      // Strangers of one server together: whoever was answered once has a share of their own.
+      { per: 'domain', in: 'direct', count: answerLimits.server.count * 5, perMs: answerLimits.server.perMs },
     ],
     receivedVia: 'activitypub',
     authMethods: ['ap-http-signature', 'ap-object-integrity-proof', 'ap-origin-fetch'],

@@ -130,7 +130,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
   const sending = { guardedFetch, notes, records, now, ownKeysOf, origin, userAgent, timeoutMs: callTimeoutMs, origins }
   return defineAdapter<ActivityPayload, ActivityPubCall>({
     channel: 'activitypub',
-    capabilities: capabilitiesOf(callTimeoutMs, settings.readParents),
+    capabilities: capabilitiesOf(callTimeoutMs, settings),
     endpoints: servedPaths.map((path) => ({ path, answer: 'serve' })),
     notice: noticeOf(places, agents()),
     verify: (arrival) => verifyActivity({ ...knowing, gate, pace }, arrival),

@@ -45,7 +45,11 @@ export type RateLimit = { readonly count: number; readonly perMs: number }
  * At most `count` answers in any window of `perMs`, counted on the connection by what they have in common: the conversation, who
  * wrote, the domain of whoever wrote, or the very words that were written.
  */
-export type ReplyLimit = RateLimit & { readonly per: 'thread' | 'sender' | 'domain' | 'words' }
+export type ReplyLimit = RateLimit & {
+  readonly per: 'thread' | 'sender' | 'domain' | 'words'
+  /** `direct`: only where a person writes in private, who is told once when answers go on; `open`: everywhere else. Left out: everywhere. */
+  readonly in?: 'direct' | 'open'
+}
 
 /** Limits and abilities of a channel, as data: the core decides by these and never by the channel's name. */
 export type Capabilities = {

@@ -38,6 +38,8 @@ export const channelContextSchema = z.object({
     .nullish()
     .transform((kind) => kind ?? null),
   from_self: z.boolean().default(false),
+  /** What the platform says writes there; left out where it does not say. */
+  sender_kind: z.enum(['person', 'machine']).optional(),
   addressed: z.enum(['mention', 'reply', 'dm', 'thread', 'command', 'none']).default('none'),
   /**
    * For what is said in the room itself where that begins a thread of its own: what the room's main line is called, so that

@@ -1,16 +1,16 @@
 // A turn at the door: somebody is told why they are not let in, or gets a code to be let in with. No agent runs.
 import { completeReply } from '../agent/reply.ts'
 import { cleanName, type NormalizedResponse } from '../contract/index.ts'
-import { pairingWords, refusalWords } from '../identity/pairing/door-words.ts'
+import { limitWords, pairingWords, refusalWords } from '../identity/pairing/door-words.ts'
 import { newPairingCode } from '../identity/pairing/pairing-code.ts'
 import type { NewPairing } from '../sessions/new-pairing.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
-import type { TurnEnd, WaitingMessage } from '../sessions/turn-store.ts'
+import type { Ground, TurnEnd, WaitingMessage } from '../sessions/turn-store.ts'
 import { admitOrHold, isWatched, pairingPlace } from './admissions.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { emptyEnd, render } from './end-turn.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
-import { mayTellStranger } from './reply-limits.ts'
+import { isPrivate, mayTellStranger, reachedLimit, replyLimit } from './reply-limits.ts'
 import { replyFacts } from './turn-facts.ts'
 
 const pairingDays = 7
@@ -24,7 +24,7 @@ export async function doorEnd(deps: GatewayDeps, ready: ReadyTurn): Promise<Turn
   const ground = { accessRule, subject, evidence }
   switch (admission.kind) {
     case 'admitted':
-      return undefined
+      return limitEnd(deps, ready, row, ground)
     case 'refused': {
       const words = refusalWords(admission.reason, admission.subject)
       const calls = await noticeCalls(deps, ready, row, words)
@@ -35,6 +35,28 @@ export async function doorEnd(deps: GatewayDeps, ready: ReadyTurn): Promise<Turn
     }
     case 'held':
       return { ...(await heldEnd(deps, ready, row, admission)), ground }
+  }
+}
+
+/** A person in private who reached a limit of answers is told when it ends. Undefined: they may be answered, or nobody is told. */
+async function limitEnd(
+  deps: GatewayDeps,
+  ready: ReadyTurn,
+  row: WaitingMessage,
+  ground: Ground,
+): Promise<TurnEnd | undefined> {
+  if (!isPrivate(row.message)) return undefined
+  const reached = await reachedLimit(deps, ready.at, ready.lane, ready.members, new Map([[row.id, ground]]))
+  const reply = reached === undefined ? undefined : notice(ready, limitWords(reached.freeInMs))
+  if (reached === undefined || reply === undefined) return undefined
+  const end = { leadState: 'refused', leadReason: replyLimit, taskState: 'rejected' } as const
+  const calls = await render(deps, ready, [{ reply, purpose: 'notice' }])
+  return {
+    ...emptyEnd(ready),
+    ...end,
+    response: null,
+    calls,
+    ground: { ...ground, accessRule: `limit ${reached.rule}` },
   }
 }
 

@@ -22,7 +22,7 @@ import { isControl } from './commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { recallFor, unheardBy } from './inattention.ts'
 import { decideKeeping } from './keeping.ts'
-import { reachedLimit, replyLimit } from './reply-limits.ts'
+import { isPrivate, reachedLimit, replyLimit } from './reply-limits.ts'
 import { newTraceId } from './trace-id.ts'
 import { turnDeadlineMs } from './turn-signal.ts'
 
@@ -77,9 +77,20 @@ export async function prepareTurn(
       return settle(deps, lane, plan.dispositions)
     case 'run': {
       const reached = await reachedLimit(deps, at, lane, plan.members, decided)
-      return reached === undefined
-        ? openForMessages(deps, at, lane, plan, decided)
-        : settle(deps, lane, [...plan.dispositions, ...unanswered(plan.members, decided, reached.rule)])
+      if (reached === undefined) return openForMessages(deps, at, lane, plan, decided)
+      const entry = plan.members.at(-1)
+      const ended = unanswered(plan.members, decided, reached.rule)
+      if (entry === undefined || !reached.isNews || !isPrivate(entry.message))
+        return settle(deps, lane, [...plan.dispositions, ...ended])
+      // Of several messages the last one is told; door-turn.ts finds the limit again.
+      const others = ended.filter(({ id }) => id !== entry.row.id)
+      return openAtDoor(
+        deps,
+        at,
+        lane,
+        { kind: 'door', entry, dispositions: [...plan.dispositions, ...others] },
+        decided,
+      )
     }
     case 'amend':
       return openForMessages(deps, at, lane, plan, decided)
@@ -93,7 +104,7 @@ async function settle(deps: GatewayDeps, lane: HeldLane, dispositions: readonly 
   if (await deps.turns.open(lane, null, dispositions)) notifySkipped(deps, lane, dispositions)
 }
 
-/** Silence is all that ends an exchange of machines: nobody is told but the operator. */
+/** Silence is all that ends an exchange of machines: nobody is told but the operator, and a person in private, once. */
 function unanswered(members: readonly Absorbed[], decided: Decided, rule: string): readonly Disposition[] {
   return members.flatMap(({ row, edits }) =>
     [row, ...edits].map(({ id }): Disposition => {

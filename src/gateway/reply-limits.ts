@@ -25,7 +25,9 @@ export async function reachedLimit(
   if (replyLimits.length === 0 || first === undefined || lead === undefined) return undefined
   const { conversationId, agent } = lane
   const { subject, traceId } = lead.row
-  const limits = (await Promise.all(replyLimits.map((limit) => countedFor(deps, limit, lane, lead)))).flat()
+  const there = isPrivate(lead.message) ? 'direct' : 'open'
+  const counted = replyLimits.filter((limit) => limit.in === undefined || limit.in === there)
+  const limits = (await Promise.all(counted.map((limit) => countedFor(deps, limit, lane, lead)))).flat()
   if (limits.length === 0) return undefined
   const reached = await deps.replyLimits.spend({
     ...{ connection: key, agent, conversationId, inboxId: first.row.id, subject, traceId, limits },
@@ -33,7 +35,21 @@ export async function reachedLimit(
   })
   for (const { rule, isNews } of reached)
     if (isNews) deps.log.warn('reply_limit_reached', { connection: key, trace: traceId, agent, reason: rule })
-  return reached[0]
+  const [shown] = reached
+  // Told of the one that lasts longest: until then nothing is answered.
+  return shown === undefined ? undefined : { ...shown, ...longest(reached) }
+}
+
+function longest(reached: readonly ReachedLimit[]): Pick<ReachedLimit, 'isNews' | 'freeInMs'> {
+  return {
+    isNews: reached.some(({ isNews }) => isNews),
+    freeInMs: Math.max(...reached.map(({ freeInMs }) => freeInMs)),
+  }
+}
+
+/** A person who writes to an agent alone or among few: no machine that might answer without end. */
+export function isPrivate({ channel }: Pick<NormalizedMessage, 'channel'>): boolean {
+  return channel?.visibility === 'direct' && channel.sender_kind === 'person'
 }
 
 const noticeScope = 'notices'
@@ -91,7 +107,7 @@ async function countedFor(
         ...limit,
         share,
         group,
-        scope: await hash(JSON.stringify([limit.per, limit.perMs, common, share, whose])),
+        scope: await hash(JSON.stringify([limit.per, limit.perMs, common, share, whose, limit.in ?? null])),
       }
     }),
   )

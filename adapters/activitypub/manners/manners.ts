@@ -18,9 +18,14 @@ export function isListed(list: readonly string[], actor: string): boolean {
 
 const machines: ReadonlySet<string> = new Set(['Service', 'Application'])
 
-/** Why somebody is not answered; undefined: they are. */
+/** As its own server says. */
+export const isMachine = ({ type }: Pick<RemoteActor, 'type'>): boolean => machines.has(type)
+
+/**
+ * Why somebody who wrote to an agent is not answered; undefined: they are. Also people whose profile says `#nobot`: they began it. Their words
+ * are read for nobody else (around.ts), and an agent never writes first.
+ */
 export function reasonForSilence({ bots }: Pick<Manners, 'bots'>, author: RemoteActor): string | undefined {
   const isWelcome = bots === 'all' || isListed(bots, author.id)
-  if (machines.has(author.type) && !isWelcome) return 'from_bot'
-  return author.isNoBot ? 'wants_no_bots' : undefined
+  return isMachine(author) && !isWelcome ? 'from_bot' : undefined
 }

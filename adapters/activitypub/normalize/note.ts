@@ -1,6 +1,6 @@
 // Hop 3: what somebody wrote, new or changed, as one message for each agent of ours that it is for. Pure.
 import type { Arrived, ArrivedMessage, ChannelContext, Effect } from '../../../src/contract/index.ts'
-import { reasonForSilence } from '../manners/manners.ts'
+import { isMachine, reasonForSilence } from '../manners/manners.ts'
 import type { ReadObject, Visibility } from '../wire/activity.ts'
 import { isChat } from '../wire/call.ts'
 import { peerFamilies } from '../wire/peer-records.ts'
@@ -157,6 +157,7 @@ function contextOf(scene: Scene, { object, id, agent, visibility, change }: Said
     sender_id: gated.signer.id,
     room_kind: isDirect ? (othersIn(scene, object).length > 0 ? 'group' : 'dm') : 'channel',
     from_self: false,
+    sender_kind: isMachine(gated.signer) ? 'machine' : 'person',
     addressed: isMention && !isDirect ? 'mention' : 'dm',
     visibility,
     mentions: mentions.slice(0, 100),

@@ -23,9 +23,9 @@ export function partsOf(scene: Pick<Scene, 'places'>, object: ReadObject, agent:
   const text = htmlToText(object.content).trim()
   // Whoever says nothing but a name has called it.
   const words = withoutLeadingMention(text, namesOf(scene, object, agent)).trim() || text
-  const title = isTitled ? cleanName(object.name) : ''
+  const title = isTitled || hasTitle(object) ? cleanName(object.name) : ''
   const said = [
-    ...(title === '' ? [] : [textPart(title)]),
+    ...(title === '' || title === words ? [] : [textPart(title)]),
     ...(isTitled && summary !== '' && summary !== words ? [textPart(summary)] : []),
     ...(words === '' ? [] : [textPart(words)]),
     ...(object.options.length === 0 ? [] : [textPart(optionsText(object.options))]),
@@ -35,6 +35,11 @@ export function partsOf(scene: Pick<Scene, 'places'>, object: ReadObject, agent:
   ]
   // Behind a warning with nothing to warn of there is nothing.
   return said.length === 0 || isTitled || summary === '' ? said : [textPart(`[content warning] ${summary}`), ...said]
+}
+
+/** Topics of Discourse and pictures of some servers are notes with a name. A vote has a name and nothing else. */
+function hasTitle({ type, name, content, attachments }: ReadObject): boolean {
+  return type === 'Note' && name !== '' && (content !== '' || attachments.length > 0)
 }
 
 /** The warning as people wrote it, for the answer to carry on. */

@@ -34,9 +34,14 @@ export type ReplyAsk = {
 
 /**
  * A limit that is reached; `rule` is how people read it. `isNews`: for the first time in its window, and written into the audit log
- * just now.
+ * just now. `freeInMs`: when the next answer has a place.
  */
-export type ReachedLimit = { readonly per: CountedReply['per']; readonly rule: string; readonly isNews: boolean }
+export type ReachedLimit = {
+  readonly per: CountedReply['per']
+  readonly rule: string
+  readonly isNews: boolean
+  readonly freeInMs: number
+}
 
 export interface ReplyLimitStore {
   /** One statement: counted under all of them, or, where one is reached, under none. Nothing back: it may be answered. */

@@ -27,6 +27,14 @@ export function sendAgainWords(leftOut: readonly LeftOut[]): string | undefined 
 
 const maxFiles = 10
 
+/** Somebody wrote more in a while than is answered. */
+export function limitWords(freeInMs: number): string {
+  const minutes = Math.max(1, Math.ceil(freeInMs / 60_000))
+  const hours = Math.ceil(minutes / 60)
+  const when = minutes < 90 ? (minutes === 1 ? 'a minute' : `${minutes} minutes`) : `${hours} hours`
+  return `That was a lot in a short time. I'll be able to answer again in ${when}; please write to me again then.`
+}
+
 /** Undefined: nothing is said. Whoever is not proven to be somebody is never answered: the address may be a victim's. */
 export function refusalWords(reason: RefusalReason | string, subject: string | null): string | undefined {
   if (subject === null) return undefined

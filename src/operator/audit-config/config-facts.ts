@@ -18,6 +18,7 @@ export function configFacts(config: Config, around: Surroundings): ConfigFacts {
       isAnonymous: isOn(settings, 'anonymous'),
       takesGuests: channel.takesGuests === true,
       trustsLoopback: isOn(settings, 'trustLoopback'),
+      talksPlainly: isSet(settings, 'insecureLoopback'),
     })),
     agents: config.agents.map(({ slug, access, writingTools = [], mcpServers = [] }) => ({
       ...{ slug, access, writingTools },
@@ -31,6 +32,10 @@ export function configFacts(config: Config, around: Surroundings): ConfigFacts {
 
 function isOn(settings: unknown, name: string): boolean {
   return typeof settings === 'object' && settings !== null && Reflect.get(settings, name) === true
+}
+
+function isSet(settings: unknown, name: string): boolean {
+  return typeof settings === 'object' && settings !== null && Reflect.get(settings, name) !== undefined
 }
 
 function issuerFacts({ jwt, introspected }: Config['tokenIssuers']): ConfigFacts['tokenIssuers'] {

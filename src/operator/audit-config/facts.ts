@@ -23,6 +23,8 @@ export type ConnectionFacts = {
   readonly takesGuests: boolean
   /** Connections from this machine may name any author. */
   readonly trustsLoopback: boolean
+  /** Servers on this machine are asked and told by plain http (`insecureLoopback`). */
+  readonly talksPlainly: boolean
 }
 
 export type AgentAuditFacts = {

@@ -66,6 +66,12 @@ function strangerFindings({ host, publicUrl, connections }: ConfigFacts): readon
       weak: 'what a proxy or tunnel passes on comes from this machine, too, and may name any author',
       remedy: 'remove trustLoopback where PARLEY_PUBLIC_URL is set',
     })
+  for (const { key } of connections.filter((each) => each.talksPlainly && publicUrl?.startsWith('https:') === true))
+    found.push({
+      ...{ id: 'AC-110', severity: 'critical', where: `${key}, insecureLoopback` },
+      weak: 'whoever opens a port of this machine passes for a server of the fediverse, and nothing there is proven by TLS',
+      remedy: 'remove insecureLoopback: it is for tests against a server on this machine',
+    })
   return found
 }
 

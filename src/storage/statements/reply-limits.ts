@@ -33,14 +33,17 @@ held as materialized (
   where w.tenant = $1 and w.connection = $2 and w.scope = any(array(select scope from asked)) order by w.scope for update
 ),
 stood as materialized (
-  select a.*, s.n, s.is_known from asked a left join held h on h.scope = a.scope cross join lateral (
-    select count(*) as n, coalesce(bool_or(e ->> 'id' = $4), false) as is_known
+  select a.*, s.n, s.is_known, s.ends from asked a left join held h on h.scope = a.scope cross join lateral (
+    select count(*) as n, coalesce(bool_or(e ->> 'id' = $4), false) as is_known,
+      array_agg((e ->> 'until')::timestamptz order by (e ->> 'until')::timestamptz) as ends
     from jsonb_array_elements(coalesce(h.answered, '[]')) e where (e ->> 'until')::timestamptz > now()
       -- Longer than its window it counts only where the clock went back.
       and (e ->> 'until')::timestamptz <= now() + a.span + interval '5 seconds') s
 ),
 over as materialized (
-  select s.scope, s.per, s.rule, s.span from stood s
+  select s.scope, s.per, s.rule, s.span,
+    coalesce(extract(epoch from s.ends[(s.n - s.count + 1)::int] - now()) * 1000, 0)::float8 as "freeInMs"
+  from stood s
   where s.n >= s.count and not exists (select 1 from stood k where k.is_known)
 ),
 missing as materialized (
@@ -77,9 +80,9 @@ told as (
     },
     order: 'd.rule',
   })}
-select o.per, o.rule, exists (select 1 from told t where t.scope = o.scope) as "isNews", false as "isMissing" from over o
+select o.per, o.rule, exists (select 1 from told t where t.scope = o.scope) as "isNews", false as "isMissing", o."freeInMs" from over o
 union all
-select '', '', false, true where exists (select 1 from missing) and not exists (select 1 from over)
+select '', '', false, true, 0 where exists (select 1 from missing) and not exists (select 1 from over)
 order by 2`,
 )
 

@@ -161,6 +161,24 @@ export const messageCases: readonly Case[] = [
     ]),
   },
   {
+    id: 'AP-092',
+    claim: 'a note with a name has a title, if it says or shows something; a warning stays one',
+    run: () => [
+      textsIn({ name: 'Our next meeting' }),
+      textsIn({ name: 'A cat', content: '', attachment: [image] }),
+      textsIn({ name: 'Our next meeting', summary: 'long' }),
+      textsIn({ name: 'what is the time?' }),
+      reasons(aCreate(aNote({ name: 'tea', content: '' }))),
+    ],
+    equals: [
+      ['Our next meeting', 'what is the time?'],
+      ['A cat', 'file'],
+      ['[content warning] long', 'Our next meeting', 'what is the time?'],
+      ['what is the time?'],
+      ['no_content'],
+    ],
+  },
+  {
     id: 'AP-093',
     claim: 'attachments are files by their address, with what they show',
     run: () =>
@@ -411,7 +429,7 @@ export const messageCases: readonly Case[] = [
   },
   {
     id: 'AP-111',
-    claim: 'machines are not answered, unless the operator lets them',
+    claim: 'machines are not answered, unless the operator lets them; people who want no bots are, for they began it',
     run: () => {
       const machine = { signer: { type: 'Service' } }
       return [
@@ -422,7 +440,7 @@ export const messageCases: readonly Case[] = [
         reasons(aCreate(), { signer: { isNoBot: true } }),
       ]
     },
-    equals: [['from_bot'], ['new'], ['new'], ['new'], ['wants_no_bots']],
+    equals: [['from_bot'], ['new'], ['new'], ['new'], ['new']],
   },
   {
     id: 'AP-112',

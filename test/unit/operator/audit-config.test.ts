@@ -36,6 +36,7 @@ const sound: ConfigFacts = {
         isAnonymous: false,
         takesGuests: false,
         trustsLoopback: false,
+        talksPlainly: false,
       },
       access: listed(),
     },
@@ -195,6 +196,7 @@ const cases: Readonly<Record<FindingId, readonly Weak[]>> = {
     { weak: { publicUrlFound: { state: 'unreachable', remedy: 'do' } }, fine: {} },
   ],
   'AC-108': [{ weak: at({ trustsLoopback: true }), fine: { publicUrl: undefined, ...at({ trustsLoopback: true }) } }],
+  'AC-110': [{ weak: at({ talksPlainly: true }), fine: { publicUrl: undefined, ...at({ talksPlainly: true }) } }],
   'AC-201': [
     {
       weak: { tokens: [{ ...token, expiresAt: null }] },
