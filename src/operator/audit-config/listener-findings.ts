@@ -69,7 +69,7 @@ function strangerFindings({ host, publicUrl, connections }: ConfigFacts): readon
   for (const { key } of connections.filter((each) => each.talksPlainly && publicUrl?.startsWith('https:') === true))
     found.push({
       ...{ id: 'AC-110', severity: 'critical', where: `${key}, insecureLoopback` },
-      weak: 'whoever opens a port of this machine passes for a server of the fediverse, and nothing there is proven by TLS',
+      weak: 'whoever opens a port of this machine passes for a server elsewhere, and nothing there is proven by TLS',
       remedy: 'remove insecureLoopback: it is for tests against a server on this machine',
     })
   return found

@@ -428,6 +428,18 @@ export const messageCases: readonly Case[] = [
     equals: ['follower', 'follow_request'],
   },
   {
+    id: 'AP-110',
+    claim: 'what was deleted is not restored by undoing the deletion, and somebody else’s deletion is not theirs to undo',
+    run: () => {
+      const deletion = anActivity('Delete', `${alice}/statuses/1`)
+      return [
+        reasons(anActivity('Undo', deletion)),
+        reasons(anActivity('Undo', { ...deletion, actor: 'https://other.example/users/eve' })),
+      ]
+    },
+    equals: [['deleted_for_good'], ['not_their_own']],
+  },
+  {
     id: 'AP-111',
     claim: 'machines are not answered, unless the operator lets them; people who want no bots are, for they began it',
     run: () => {
