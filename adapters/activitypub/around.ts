@@ -1,9 +1,15 @@
 // What a mention stands under: whoever asks "what does this mean?" below somebody's post means that post. Asked for after the message
 // was let in, of the servers it is on; only what everybody may read, and nothing of people who want no bots.
-import type { AroundRequest, AroundWords, Records } from '../../src/contract/index.ts'
+import {
+  type AroundRequest,
+  type AroundWords,
+  GatewayError,
+  type NamedMessage,
+  type Records,
+} from '../../src/contract/index.ts'
 import { hostOf } from './gate/hosts.ts'
 import type { MayWrite } from './manners/may-write.ts'
-import { agentsAt, isOurs } from './normalize/audience.ts'
+import { agentsAt, isOurs, mentionsOf } from './normalize/audience.ts'
 import { partsOf } from './normalize/parts.ts'
 import { type Home, plainName } from './normalize/scene.ts'
 import { addressOf } from './normalize/sender.ts'
@@ -56,6 +62,37 @@ export async function readParents(
     next = plainName(post.inReplyTo)
   }
   return found
+}
+
+/**
+ * A post that a delivery only named, as its server shows it now: its sender's own, for this agent, and for no fewer people than the delivery said, or
+ * an answer would show it to others.
+ */
+export async function readNamedPost(
+  { remote, home }: Pick<ParentDeps, 'remote' | 'home'>,
+  { message, agent }: Omit<AroundRequest, 'known'>,
+): Promise<NamedMessage> {
+  const { named_at: id = '', sender_id: sender, visibility } = message.channel ?? {}
+  const outcome = await remote.post(id)
+  if (outcome.kind === 'unreachable')
+    throw new GatewayError('fetch_timeout', '[activitypub] the server of a post did not answer')
+  if (outcome.kind !== 'found') return { kind: 'refused', reason: `object_${outcome.kind}` }
+  const object = readObject(outcome.post)
+  const here = home()
+  if (object.attributedTo !== sender || hostOf(id) !== hostOf(sender ?? ''))
+    return { kind: 'refused', reason: 'not_their_own' }
+  const addressed = [...object.to, ...object.cc]
+  const isOpen = addressed.includes(publicAudience)
+  const isSaidOpen = visibility === 'public' || visibility === 'unlisted'
+  if (isSaidOpen && !isOpen) return { kind: 'refused', reason: 'object_not_public' }
+  const isFor = agentsAt(here, addressed).includes(agent)
+  const isMentioned = agentsAt(
+    here,
+    mentionsOf(object).map(({ href }) => href),
+  ).includes(agent)
+  if (!isFor || (isOpen && !isMentioned)) return { kind: 'refused', reason: 'not_addressed' }
+  const parts = partsOf(here, object, agent)
+  return parts.length === 0 ? { kind: 'refused', reason: 'no_content' } : { kind: 'said', parts }
 }
 
 /** Undefined: not there, or not for everybody. */

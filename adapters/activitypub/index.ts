@@ -13,7 +13,7 @@ import {
   type GuardedFetch,
   neededPort,
 } from '../../src/contract/index.ts'
-import { readParents } from './around.ts'
+import { readNamedPost, readParents } from './around.ts'
 import {
   type ActivityPubSettings,
   type ActivityPubSettingsInput,
@@ -143,6 +143,7 @@ function createActivityPub(settings: ActivityPubSettings, deps: ChannelDeps): Ad
     discovery: createDiscovery(documents),
     serve: createServe(documents),
     operations: createOperations({ ...documents, now, limit: settings.limit, listed: settings.block }),
+    readNamed: (asked) => readNamedPost(knowing, asked),
     ...(settings.readParents ? { around: (asked, signal) => readParents(knowing, asked, signal) } : {}),
   })
 }

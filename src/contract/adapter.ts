@@ -1,5 +1,5 @@
 // The adapter: four verbs in the order of the journey, optional verbs declared as capabilities (ruling 33).
-import type { AroundRequest, AroundWords } from './around.ts'
+import type { AroundRequest, AroundWords, NamedMessage } from './around.ts'
 import type { ArrivalHead, Arrived, Connection, KeptFacts, OnceClaim, RawArrival } from './arrival.ts'
 import type { Capabilities, OptionalVerb } from './capabilities.ts'
 import type { CallQuestion } from './delivery.ts'
@@ -89,6 +89,8 @@ export interface OptionalVerbs {
   readonly operations?: Operations
   /** Words of others that a message answers and the conversation does not have, the oldest first. Only what all may read. */
   around?(asked: AroundRequest, signal: AbortSignal): Promise<readonly AroundWords[]>
+  /** What a message says that came by its address alone (`channel.named_at`). Throws where it cannot be asked for now. */
+  readNamed?(asked: Omit<AroundRequest, 'known'>, signal: AbortSignal): Promise<NamedMessage>
 }
 
 /** Arrivals pulled together; the cursor moves, and `acknowledge` is called, only after they are committed. */
@@ -229,7 +231,7 @@ export class UnreadableArrival extends Error {
 
 const verbNames: readonly OptionalVerb[] = [
   ...(['acknowledge', 'follow', 'expand', 'discovery', 'reconcile', 'live', 'source', 'listen', 'takeHanded'] as const),
-  ...(['serve', 'transient', 'openFile', 'operations', 'around'] as const),
+  ...(['serve', 'transient', 'openFile', 'operations', 'around', 'readNamed'] as const),
 ]
 
 function requireDeclaredVerbs(definition: OptionalVerbs & { channel: string; capabilities: Capabilities }): void {

@@ -18,3 +18,8 @@ export type AroundWords = {
   readonly parts: readonly KnownPart[]
   readonly at?: string
 }
+
+/** `refused`: it says nothing to this agent, or not as its sender's own; `reason` is what the message ends with. */
+export type NamedMessage =
+  | { readonly kind: 'said'; readonly parts: readonly KnownPart[] }
+  | { readonly kind: 'refused'; readonly reason: string }

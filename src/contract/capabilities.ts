@@ -116,3 +116,4 @@ export type OptionalVerb =
   | 'openFile'
   | 'operations'
   | 'around'
+  | 'readNamed'

@@ -49,6 +49,8 @@ export const channelContextSchema = z.object({
   visibility: z.enum(['public', 'unlisted', 'followers', 'direct', 'private']).default('private'),
   mentions: z.array(z.object({ text: z.string(), subject: z.string().optional() })).default([]),
   event: z.enum(['new', 'edit', 'delete']).default('new'),
+  /** Where the message is that came by its address alone: its words are asked for when it is answered. */
+  named_at: z.string().max(2048).optional(),
   target_id: z.string().optional(),
   /** It stands in a thread and was shown to the whole room as well. */
   broadcast: z.boolean().optional(),

@@ -22,7 +22,7 @@ export type {
 export { defineAdapter, UnreadableArrival } from './adapter.ts'
 export type { Address } from './address.ts'
 export { formatAddress, isCanonicalAddress, isHostedAddress, parseAddress } from './address.ts'
-export type { AroundRequest, AroundWords } from './around.ts'
+export type { AroundRequest, AroundWords, NamedMessage } from './around.ts'
 export type {
   ArrivalHead,
   Arrived,

@@ -50,7 +50,7 @@ export async function answeredEnd(
   )
   return {
     ...emptyEnd(ready),
-    ...(isAnswered ? answered : isReplied ? replied : silent),
+    ...(isAnswered ? answered : isReplied ? replied : { ...silent, leadReason: result.silentBecause ?? 'silent' }),
     response: result.reply ?? null,
     envelopes: [...heard(ready), ...[...result.lines, ...said].map((envelope) => ({ inboxId: null, envelope }))],
     calls,

@@ -1,7 +1,7 @@
 // Hop 7, before the agent runs: the words of others that its message answers, asked of the platform. Only here, where every member
 // is admitted: a stranger's message never causes a look-up. They are shown like anything overheard, and belong to no transcript.
 import type { AgentContext } from '../agent/context.ts'
-import type { AroundWords, Envelope, Json, KnownPart, Part } from '../contract/index.ts'
+import type { AroundWords, Envelope, Json, KnownPart, NamedMessage, Part } from '../contract/index.ts'
 import { overheardEnvelope } from '../sessions/codec.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { untilAborted } from './until-aborted.ts'
@@ -35,6 +35,28 @@ export async function readAround(scene: AroundScene, transcript: readonly Envelo
   // A step without effect: a turn that is taken up again is shown what it was shown before. It holds what was put into it.
   const words = (await step('parley/around', read, { effect: false, args: row.id })) as unknown
   return (words as readonly AroundWords[]).map((each) => lineOf(each, message.received_at))
+}
+
+/**
+ * Messages that came by their address alone, with their words: asked for once they were let in, as a step, so that a turn that is taken
+ * up again hears the same. Where nobody can be asked the turn fails and is tried again. Answers why there is nothing to run.
+ */
+export async function readNamed({ ready, step, signal }: AroundScene): Promise<string | undefined> {
+  const { adapter } = ready.at
+  for (const [at, member] of ready.members.entries()) {
+    const { message, row } = member
+    if (message.channel?.named_at === undefined || adapter.readNamed === undefined) continue
+    const asked = { message, agent: ready.lane.agent }
+    const read = async (): Promise<Json> => {
+      const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+      const found = await untilAborted(inTime, () => adapter.readNamed?.(asked, inTime))
+      return JSON.parse(JSON.stringify(found ?? { kind: 'refused', reason: 'object_unavailable' }))
+    }
+    const named = (await step('parley/named', read, { effect: false, args: row.id })) as unknown as NamedMessage
+    if (named.kind === 'refused') return named.reason
+    ready.members[at] = { ...member, message: { ...message, parts: [...named.parts] } }
+  }
+  return undefined
 }
 
 /** As JSON: what is not there is not named. */

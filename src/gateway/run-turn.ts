@@ -34,7 +34,7 @@ import { leasedFetch } from './leased-fetch.ts'
 import { type Occasion, occasionOf } from './occasion.ts'
 import { createPauses } from './pauses.ts'
 import { isRotation, type ReadyTurn } from './prepare-turn.ts'
-import { readAround } from './read-around.ts'
+import { readAround, readNamed } from './read-around.ts'
 import { recallRemotes } from './recall-remotes.ts'
 import { trackResults } from './result-keeper.ts'
 import { unknownAgent } from './route-arrival.ts'
@@ -66,6 +66,8 @@ export type RunResult = {
   readonly sharedState?: Json | undefined
   /** Those who wrote before this turn, as far as the agent was shown. */
   readonly participants: readonly Participant[]
+  /** Why nothing ran, and nothing is said. */
+  readonly silentBecause?: string
 }
 
 const nothing = {
@@ -179,6 +181,8 @@ async function runWith(
       return AbortSignal.any([signal, control.stop])
     },
   }
+  const silentBecause = await readNamed(bringing)
+  if (silentBecause !== undefined) return { ...nothing, reply: undefined, run: naturalEnd, silentBecause }
   const transcript = [...remembered, ...(await readAround(bringing, remembered))]
   const turns = transcript.map(historyTurn).filter((turn) => turn !== undefined)
   const { files, members, history, bring } = await untilAborted(signal, () => openTurnFiles(bringing, turns))

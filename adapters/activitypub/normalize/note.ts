@@ -1,10 +1,18 @@
 // Hop 3: what somebody wrote, new or changed, as one message for each agent of ours that it is for. Pure.
-import type { Arrived, ArrivedMessage, ChannelContext, Effect } from '../../../src/contract/index.ts'
+import {
+  type Arrived,
+  type ArrivedMessage,
+  type ChannelContext,
+  type Effect,
+  textPart,
+} from '../../../src/contract/index.ts'
+import { hostOf } from '../gate/hosts.ts'
 import { isMachine, reasonForSilence } from '../manners/manners.ts'
+import { readObject } from '../read/read-object.ts'
 import type { ReadObject, Visibility } from '../wire/activity.ts'
 import { isChat } from '../wire/call.ts'
 import { peerFamilies } from '../wire/peer-records.ts'
-import { agentsFor, communityOf, mentionsOf, othersIn, visibilityOf } from './audience.ts'
+import { agentsAt, agentsFor, communityOf, mentionsOf, othersIn, visibilityOf } from './audience.ts'
 import { partsOf } from './parts.ts'
 import { replyToOf } from './reply-to.ts'
 import { deliveryIdOf, ignored, noise, plainName, recipientOf, type Scene } from './scene.ts'
@@ -20,6 +28,7 @@ type Change = { readonly event: 'new' | 'edit'; readonly version: string }
 
 export function fromNote(scene: Scene, object: ReadObject | string | undefined): readonly Arrived[] {
   const { activity, signer } = scene.gated
+  if (typeof object === 'string' && activity.type === 'Create') return fromNamed(scene, object)
   if (typeof object !== 'object') return [ignored(scene, 'object_not_embedded')]
   if (!written.has(object.type)) return [ignored(scene, 'unknown_object')]
   if (isVote(object)) return [noise(scene, 'vote')]
@@ -44,6 +53,39 @@ export function fromNote(scene: Scene, object: ReadObject | string | undefined):
         ]
       : [{ event: 'new', version: '0' }]
   return changes.flatMap((change) => agents.map((agent) => arrivedMessage(scene, { ...said, agent, change })))
+}
+
+/**
+ * A post that is only named: its server is asked for it when it is answered, never before the delivery is (ruling 9). Until then the activity
+ * says whom it is for; whether the post says so too, and is its sender's, is looked at then (around.ts).
+ */
+function fromNamed(scene: Scene, iri: string): readonly Arrived[] {
+  const { activity, signer } = scene.gated
+  const id = plainName(iri, maxIdLength)
+  if (id === undefined || hostOf(id) !== hostOf(signer.id)) return [ignored(scene, 'object_not_embedded')]
+  const object = readObject({ id, type: 'Note', attributedTo: signer.id, to: activity.to, cc: activity.cc })
+  const visibility = visibilityOf(scene, object)
+  const addressed = agentsAt(scene, [...activity.to, ...activity.cc])
+  if (addressed.length === 0) return [noise(scene, 'not_addressed')]
+  const silence = reasonForSilence(scene.manners, signer)
+  if (silence !== undefined) return [ignored(scene, silence)]
+  const agents = addressed.filter((agent) => !scene.facts.blocked.includes(agent))
+  if (agents.length === 0) return [ignored(scene, 'blocked_by_author')]
+  const change: Change = { event: 'new', version: '0' }
+  return agents.map((agent) => {
+    const arrived = arrivedMessage(scene, { object, id, visibility, agents, agent, change })
+    const { message } = arrived
+    // What stands there where it never gets answered.
+    const parts = [textPart(`[a post: ${id}]`)]
+    return {
+      ...arrived,
+      message: {
+        ...message,
+        parts,
+        channel: { ...contextOf(scene, { object, id, agent, visibility, agents, change }), named_at: id },
+      },
+    }
+  })
 }
 
 /** Votes on a poll come as notes that say nothing but a name. */

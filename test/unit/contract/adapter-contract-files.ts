@@ -1,7 +1,13 @@
 // The adapter kit about what is not in a message: files that a platform holds for us or a reply brings, and what is answered.
 import { inspect } from 'node:util'
 import { expect } from 'vitest'
-import type { FileSource, JsonObject, OpenedFile, Part } from '../../../src/contract/index.ts'
+import {
+  channelContextSchema,
+  type FileSource,
+  type JsonObject,
+  type OpenedFile,
+  type Part,
+} from '../../../src/contract/index.ts'
 import { type Fault, type ScriptedServer, startScriptedServer } from '../../doubles/scripted-server.ts'
 import { attemptAt, replySaying } from './adapter-contract-outbound.ts'
 import { type AdapterFixtures, adapterFor, type DeclareClause } from './adapter-fixtures.ts'
@@ -25,6 +31,22 @@ export function declareFileClauses(fixtures: AdapterFixtures, clause: DeclareCla
       for (const secret of Object.values(fixtures.secrets)) expect(inspect(opened, { depth: 9 })).not.toContain(secret)
     }
   })
+  clause('verb: readNamed asks at no address that is not safe', async () => {
+    const { readNamed, channel } = adapterFor(fixtures)
+    if (readNamed === undefined) return
+    for (const named_at of [
+      'http://169.254.169.254/latest',
+      'file:///etc/passwd',
+      'https://[::1]/',
+      'no address',
+      '',
+    ]) {
+      const facts = channelContextSchema.parse({ connector_id: 'default', external_provider: channel, named_at })
+      const asked = { message: { id: named_at, channel: facts }, agent: 'demo' }
+      expect(await readNamed(asked, AbortSignal.timeout(5000))).toMatchObject({ kind: 'refused' })
+    }
+  })
+
   clause('verb: around says nothing where nothing is answered, or nobody waits', async () => {
     const { around } = adapterFor(fixtures)
     if (around === undefined) return

@@ -61,6 +61,7 @@ function clausesBehind({ capabilities }: Adapter): readonly Clause[] {
     else if (verb === 'reconcile') needed.push('verb: reconcile finds what arrived and misses what did not')
     else if (verb === 'openFile') needed.push(fileClause)
     else if (verb === 'around') needed.push('verb: around says nothing where nothing is answered, or nobody waits')
+    else if (verb === 'readNamed') needed.push('verb: readNamed asks at no address that is not safe')
     else if (verb === 'live') needed.push('verb: live finishes in place what it opened')
     else if (verb === 'expand') needed.push('verb: expand keeps the answer to whoever asked, and says the same again')
     else if (verb === 'discovery') needed.push('verb: discovery names places of its own agents and of nobody else')

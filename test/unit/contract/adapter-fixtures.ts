@@ -54,6 +54,7 @@ export const clauses = [
   'verb: follow shows a stream only to whoever asks for one',
   'verb: openFile gives the bytes, or says why not, and never how it asked',
   'verb: around says nothing where nothing is answered, or nobody waits',
+  'verb: readNamed asks at no address that is not safe',
   'verb: takeHanded answers for its own addresses alone, after the commit',
   'verb: expand keeps the answer to whoever asked, and says the same again',
   'verb: discovery names places of its own agents and of nobody else',
