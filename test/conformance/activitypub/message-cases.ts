@@ -429,7 +429,8 @@ export const messageCases: readonly Case[] = [
   },
   {
     id: 'AP-110',
-    claim: 'what was deleted is not restored by undoing the deletion, and somebody else’s deletion is not theirs to undo',
+    claim:
+      'what was deleted is not restored by undoing the deletion, and somebody else’s deletion is not theirs to undo',
     run: () => {
       const deletion = anActivity('Delete', `${alice}/statuses/1`)
       return [
