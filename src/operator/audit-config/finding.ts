@@ -37,7 +37,7 @@ export const findingIds = {
   'AC-106': 'strangers behind a proxy or tunnel are guests',
   'AC-107': 'the public URL does not lead here as it should',
   'AC-108': 'connections from this machine are believed behind a public URL',
-  'AC-110': 'servers of this machine are talked to without TLS behind a public URL',
+  'AC-110': 'plain http to servers of this machine behind a public URL',
   'AC-201': 'a token that never expires',
   'AC-202': 'a token nobody uses',
   'AC-203': 'an admin token whose label says nothing',
