@@ -12,6 +12,8 @@ import {
   type Carrier,
   copyForWatcher,
   createIdSource,
+  describeError,
+  failureFacts,
   GatewayError,
   type GuardedFetch,
   type Hmac,
@@ -66,6 +68,8 @@ export type Runtime = {
   readonly offload?: Offload
   readonly random: () => number
   readonly log: Log
+  /** Values of secrets this process was given: no error that is kept shows them. */
+  readonly secretValues?: readonly string[]
   /** How rows are committed. Without it: in groups, shared by whatever arrives at the same time. */
   readonly committer?: (store: InboxStore) => Committer
   /** Told that a commit left work to somebody outside this process. Correctness never depends on it. */
@@ -295,12 +299,15 @@ function validationScope(connections: readonly GatewayConnection[]): GatewayDeps
 function safeObserver(observer: Observer | undefined, log: Log): Observer {
   if (observer === undefined) return () => {}
   return (event) => {
-    const failed = (): void => log.warn('observer_failed', { hook: event.type, connection: event.connection })
+    const failed = (error: unknown): void => {
+      const place = { hook: event.type, connection: event.connection }
+      log.warn('observer_failed', { ...place, ...failureFacts(error, 'observer_failed') }, describeError(error))
+    }
     try {
       // An observer may turn out to be asynchronous; its failures come later and matter as little.
       void Promise.resolve(observer(copyForWatcher(event))).catch(failed)
-    } catch {
-      failed()
+    } catch (error) {
+      failed(error)
     }
   }
 }

@@ -149,6 +149,8 @@ export type Config = {
   readonly onEvent: Observer | undefined
   readonly ports: ReplaceablePorts
   readonly logLevel: LogLevel
+  /** How much of an exception the log shows. Undefined: in full at a developer's terminal, else its place. */
+  readonly logErrors: 'place' | 'full' | undefined
   /** Who may read the metrics. `local`: callers on this machine, or with the admin token. */
   readonly metrics: 'local' | 'public' | 'off'
   /** What an operator should look at, and what does not stop the start. */
@@ -219,6 +221,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     onEvent: file.onEvent,
     ports: file.ports ?? {},
     logLevel: settings.PARLEY_LOG_LEVEL,
+    logErrors: settings.PARLEY_LOG_ERRORS,
     metrics: settings.PARLEY_METRICS,
     warnings: unknown.warnings,
   })

@@ -3,6 +3,7 @@ import type {
   ClientData,
   ClientFacts,
   Envelope,
+  ErrorSource,
   Fields,
   HistoricalMessage,
   IdentityEvidence,
@@ -12,6 +13,7 @@ import type {
   NormalizedResponse,
   Part,
   SourcedFile,
+  ToolOutcome,
 } from '../contract/index.ts'
 import type { EndedPause, Pauses } from './approvals/pauses.ts'
 import type { Elsewhere } from './elsewhere.ts'
@@ -70,6 +72,15 @@ export type SharedState = {
 /** What became of the tools that a caller offers. */
 export type ClientToolReport = NonNullable<ClientFacts['tools']>
 
+/** What became of one tool call of a model, for operators. */
+export type ToolCallFacts = {
+  readonly tool: string
+  readonly outcome: ToolOutcome
+  readonly ms: number
+  /** Why it was denied, and by which rule. */
+  readonly denial?: { readonly code: string; readonly rule: string }
+}
+
 export type AgentContext = {
   readonly agent: string
   readonly principal: string
@@ -119,6 +130,13 @@ export type AgentContext = {
   readonly show: (delta: string) => void
   /** An event for whoever watches this run. Its metadata is stored: no secrets. */
   readonly emit: (type: string, metadata: Fields) => void
+  /**
+   * Tells operators of an error that the agent goes on after. Message and stack are kept with the turn; people and models are not told.
+   * What an agent throws is kept without it.
+   */
+  readonly report: (error: unknown, source?: ErrorSource) => void
+  /** Counts a tool call, and writes down one that was denied. */
+  readonly toolCalled: (facts: ToolCallFacts) => Promise<void>
   /** What came in meanwhile, if this agent's busy policy takes it into the run; undefined: nothing. */
   readonly hear: () => Promise<Envelope | undefined>
   /** How a run that the loop ran came to its end. */

@@ -1,5 +1,5 @@
 // An agent that is a model with tools: what a developer declares, and the run that comes of it.
-import type { Envelope, Fields, Json, NormalizedMessage } from '../contract/index.ts'
+import type { Envelope, ErrorSource, Fields, Json, NormalizedMessage } from '../contract/index.ts'
 import { type CarriedData, carriedData, clientLine } from './client-data.ts'
 import { compact, type Summarizer } from './compaction/compact.ts'
 import { compactionPolicy } from './compaction/policy.ts'
@@ -59,14 +59,15 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
   const form = options.output === undefined ? undefined : outputForm(options.slug, options.output)
   const base = modelOf(options)
   const converse = async (equipped: Equipped, start: Start, context: SignalContext): Promise<AgentReply> => {
-    const observe = watchedBy(context.emit, onEvent)
+    const observe = watchedBy(context.emit, onEvent, context.report)
     const onRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
+    const onFailure: RetryPolicy['onFailure'] = (error) => context.report(error, { source: 'model' })
     const speakers = speakersOf(start, context)
-    const model = withRetries(withSpeakers(base, speakers), { ...options.modelRetries, onRetry })
+    const model = withRetries(withSpeakers(base, speakers), { ...options.modelRetries, onRetry, onFailure })
     let point: ResumePoint | undefined
     const resume = () => () => (point === undefined ? {} : suspended(point, start))
     // A form takes no tools, also none that a caller offers.
-    const staging = stagePauses(equipped.tools, context.pause, resume)
+    const staging = stagePauses(equipped.tools, context, resume)
     const desk = form ? undefined : runDesk(equipped, start, context, { ...staging, ...answered(start) })
     const report = reportClientTools(start.clientTools, desk)
     if (report !== undefined) context.reportClientTools(report)
@@ -77,7 +78,8 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
       runId: context.runId,
       sessionId: context.sessionId,
       maxTurns: request.max_turns,
-      ...declared(options, speakers),
+      ...declared(options, speakers, context.report),
+      onException: (error) => context.report(error),
       ...mediated(desk),
       ...sharedBudgets(context, equipped),
       ...systemOf(options, context),
@@ -153,16 +155,36 @@ function requestOf({ maxTurns }: ModelAgentOptions, { lines }: Start, desk: RunD
 }
 
 /** What the developer declared for the loop itself. */
-function declared(options: ModelAgentOptions, speakers: Speakers): Partial<LoopOptions> {
+function declared(
+  options: ModelAgentOptions,
+  speakers: Speakers,
+  report: AgentContext['report'],
+): Partial<LoopOptions> {
   const { budgets, completionPolicy, shouldContinue, compaction } = options
+  const watched = <Given extends unknown[], Result>(
+    source: ErrorSource['source'],
+    call: (...given: Given) => Promise<Result> | Result,
+  ) => {
+    return async (...given: Given): Promise<Result> => {
+      try {
+        return await call(...given)
+      } catch (error) {
+        report(error, { source })
+        throw error
+      }
+    }
+  }
   const policy = compactionPolicy({ enabled: true, ...compaction?.policy })
   return {
     ...(budgets === undefined ? {} : { budgets }),
-    ...(completionPolicy === undefined ? {} : { completionPolicy }),
-    ...(shouldContinue === undefined ? {} : { shouldContinue }),
+    ...(completionPolicy === undefined ? {} : { completionPolicy: watched('completion_policy', completionPolicy) }),
+    ...(shouldContinue === undefined ? {} : { shouldContinue: watched('should_continue', shouldContinue) }),
     ...(compaction === undefined
       ? {}
-      : { compact: (lines) => compact(lines, policy, namedSummaries(compaction.summarize, speakers)) }),
+      : {
+          compact: (lines) =>
+            compact(lines, policy, namedSummaries(watched('summarizer', compaction.summarize), speakers)),
+        }),
   }
 }
 

@@ -5,10 +5,11 @@ import { fieldsOf } from './fields.ts'
 import { watchedBy } from './loop/events.ts'
 import type { OfferedTools } from './mcp/offer-tools.ts'
 import type { ModelAgentOptions } from './model-agent-options.ts'
-import { resolveAction } from './policy/action-policy.ts'
+import { ruleOnAction } from './policy/action-policy.ts'
 import { isNamed, readToolPolicy } from './policy/tool-policy.ts'
 import { resolveVisibleTools } from './policy/tool-visibility.ts'
 import { gateMediator } from './tools/call-gate.ts'
+import type { CapabilityPolicy } from './tools/capability.ts'
 import { createToolCatalog, normalizeDeclarations, type ToolCatalog } from './tools/catalog.ts'
 import { nameClientTools } from './tools/client-names.ts'
 import { createToolDesk, type DeskDeps, type EffectContext, type Runnable } from './tools/create-desk.ts'
@@ -36,7 +37,7 @@ const timeouts = { defaultTimeoutMs: 8_000, maxTimeoutMs: 10_000 } as const
 export function runDesk(
   options: EquippedOptions,
   { facts, clientTools }: { readonly facts: Fields; readonly clientTools: readonly unknown[] },
-  context: Pick<AgentContext, 'step' | 'isFinished' | 'emit' | 'signal' | 'capabilities'>,
+  context: Pick<AgentContext, 'step' | 'isFinished' | 'emit' | 'report' | 'toolCalled' | 'signal' | 'capabilities'>,
   waits: Pick<DeskDeps, 'stageApproval' | 'stagePending' | 'answered'>,
 ): RunDesk | undefined {
   const { tools, rejected } = options
@@ -52,6 +53,7 @@ export function runDesk(
   const rules = readGateRules(options.toolCallRules ?? [], (name) => catalog.find(name)?.name ?? name)
   const own = options.preToolMediator
   const inSteps = new Set(tools.filter((tool) => tool.isSteps).map((tool) => tool.declaration.name))
+  const asking = new Set(tools.filter((tool) => tool.approval !== undefined).map((tool) => tool.declaration.name))
   const journaled = onceBy(context)
   const desk = createToolDesk({
     ...timeouts,
@@ -61,16 +63,38 @@ export function runDesk(
     once: (call, effect) =>
       inSteps.has(call.tool_name) ? effect(besideJournal(call.id, context)) : journaled(call, effect),
     isFinished: (call) => context.isFinished('tool', { args: callArgs(call) }),
-    capabilities: context.capabilities,
+    capabilities: reportingCheck(context),
     ...waits,
     duplicates: createDuplicateCalls(),
     truncate: createResultTruncator(),
     actionOf: ({ tool_name, declaration }) =>
-      resolveAction({ toolName: tool_name, tool: declaration, agentActionPolicy: options.actionPolicy }),
+      ruleOnAction({
+        toolName: tool_name,
+        tool: declaration,
+        agentActionPolicy: options.actionPolicy,
+        hasApproval: asking.has(tool_name),
+      }),
     mediators: [gateMediator(rules), ...(own === undefined ? [] : [own])],
-    observe: watchedBy(context.emit, options.onEvent),
+    observe: watchedBy(context.emit, options.onEvent, context.report),
+    onCall: context.toolCalled,
+    onException: (error, name, hide) => context.report(error, { source: 'tool', name, hide }),
+    onMediatorException: (error) => context.report(error, { source: 'mediator' }),
   })
   return { desk, find: catalog.find, context: facts, rules }
+}
+
+/** A check of the host's that breaks is a no, and its error is the operator's to see. */
+function reportingCheck({ capabilities, report }: Pick<AgentContext, 'capabilities' | 'report'>): CapabilityPolicy {
+  return {
+    async can(principal, capability) {
+      try {
+        return await capabilities.can(principal, capability)
+      } catch (error) {
+        report(error, { source: 'capability_check', name: capability })
+        throw error
+      }
+    },
+  }
 }
 
 /** Its own tools first: what a caller offers cannot take their names. It is shown only where policy names it. */

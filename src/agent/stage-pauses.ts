@@ -3,18 +3,19 @@ import type { Fields, JsonObject } from '../contract/index.ts'
 import type { Pauses } from './approvals/pauses.ts'
 import { toApprovalEnvelope } from './approvals/pending-action.ts'
 import type { ApprovalTerms } from './approvals/terms.ts'
+import type { AgentContext } from './context.ts'
 import { fieldsOf, jsonOf, storable, trimmed } from './fields.ts'
 import { declaredAs } from './tools/client-names.ts'
 import type { DeskDeps, Runnable } from './tools/create-desk.ts'
 import type { Tool } from './tools/define-tool.ts'
-import { storedResult } from './tools/stored-result.ts'
+import { secretsIn, storedResult } from './tools/stored-result.ts'
 
 type Staging = Required<Pick<DeskDeps, 'stageApproval' | 'stagePending'>>
 
 /** `resume` says, once the run has ended, where it goes on. */
 export function stagePauses(
   tools: readonly Tool[],
-  pause: Pauses,
+  { pause, report }: { readonly pause: Pauses } & Pick<AgentContext, 'report'>,
   resume: (call: Runnable) => () => JsonObject,
 ): Staging {
   const termsOf = new Map(tools.map((tool) => [tool.declaration.name, tool.approval]))
@@ -23,7 +24,7 @@ export function stagePauses(
       const terms = termsOf.get(call.tool_name) ?? {}
       const preview = previewOf(call, details)
       const { action, question } = await pause.approval({
-        summary: summaryOf(call, terms, details),
+        summary: summaryOf(call, terms, details, report),
         apply_input: storable(call.prepared.parameters),
         preview,
         ...(terms.expiresInMs === undefined ? {} : { expiresInMs: terms.expiresInMs }),
@@ -55,8 +56,13 @@ function previewOf(call: Runnable, details: Fields) {
   return storable({ ...call.redacted, ...fieldsOf(clean) })
 }
 
-function summaryOf(call: Runnable, { summary }: ApprovalTerms, details: Fields): string {
-  const own = trimmed(fieldsOf(details['result'])['summary']) ?? spoken(summary, call.prepared.parameters)
+function summaryOf(
+  call: Runnable,
+  { summary }: ApprovalTerms,
+  details: Fields,
+  report: AgentContext['report'],
+): string {
+  const own = trimmed(fieldsOf(details['result'])['summary']) ?? spoken(call, summary, report)
   if (own === undefined) return `run ${call.tool_name}`
   const told = { success: true, tool_name: call.tool_name, metadata: {}, result: own }
   return String(storedResult(told, call.prepared.parameters, call.declaration).result)
@@ -65,10 +71,15 @@ function summaryOf(call: Runnable, { summary }: ApprovalTerms, details: Fields):
 }
 
 /** Words that fail must not decide whether somebody is asked. */
-function spoken(summary: ApprovalTerms['summary'], parameters: Fields): string | undefined {
+function spoken(
+  { tool_name: name, prepared, declaration }: Runnable,
+  summary: ApprovalTerms['summary'],
+  report: AgentContext['report'],
+): string | undefined {
   try {
-    return trimmed(summary?.(parameters))
-  } catch {
+    return trimmed(summary?.(prepared.parameters))
+  } catch (error) {
+    report(error, { source: 'approval_summary', name, hide: secretsIn(prepared.parameters, declaration) })
     return undefined
   }
 }

@@ -22,6 +22,8 @@ export type StepDeps = {
   readonly hash: (text: string) => Promise<string>
   /** Somebody stopped the run: marks it here too, and says how the step ends. */
   readonly onStopped: (by: string) => GatewayError
+  /** What the work of a step threw, unless that says how the turn stands. */
+  readonly onThrown?: (error: unknown, label: string) => void
   readonly failpoint?: (name: string) => void | Promise<void>
 }
 
@@ -163,6 +165,7 @@ async function runStep<T extends Json>(
     const isSafe = isUndone(end.thrown) || sends.isUnsent()
     const state = isSafe && !mayHaveActed ? 'undone' : 'failed'
     await stored(deps, address, { state, error: nameOf(end.thrown) })
+    deps.onThrown?.(end.thrown, label)
     note(state)
     throw isSafe || isIdempotent ? end.thrown : deps.log.ends(end.thrown)
   }

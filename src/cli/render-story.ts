@@ -79,7 +79,16 @@ function timelineRows(
   const title = paint(look, each.tone, oneLine(each.title).padEnd(titleWidth))
   const offset = indent + timeWidth + 2 + titleWidth
   const [first = '', ...rest] = wrapped(each.text, Math.max(30, look.columns - offset))
-  return [pad(`${paint(look, 'dim', time)}  ${title}${first}`), ...rest.map((row) => `${' '.repeat(offset)}${row}`)]
+  const margin = ' '.repeat(offset)
+  return [
+    pad(`${paint(look, 'dim', time)}  ${title}${first}`),
+    ...rest.map((row) => `${margin}${row}`),
+    ...(each.details ?? []).map((row) => `${margin}${paint(look, isFrame(row) ? 'dim' : each.tone, oneLine(row))}`),
+  ]
+}
+
+function isFrame(row: string): boolean {
+  return row.startsWith('  at ')
 }
 
 /** The first moment by the clock, later ones by their distance to it. */

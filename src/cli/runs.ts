@@ -1,4 +1,5 @@
 // `parley runs`: what agents are at, what they did, and how to stop them.
+import { type ErrorSource, type ThrownError, thrownLines } from '../contract/index.ts'
 import type { RunView } from '../http/run-view.ts'
 import type { RunLine } from '../sessions/run-store.ts'
 import type { Group } from './command.ts'
@@ -100,8 +101,19 @@ function eventsAfter(callGateway: CallGateway, id: string, after: number): Promi
 }
 
 function eventLine({ seq, createdAt, type, ...rest }: EventPage['events'][number]): string {
-  const { attempt: _attempt, metadata, ...more } = rest as Record<string, unknown>
+  const { attempt, metadata, ...more } = rest as Record<string, unknown>
+  if (type === 'exception' && isThrown(metadata)) {
+    const { error, source, name, agent } = metadata
+    const whose = [source.replaceAll('_', ' '), name, agent === undefined ? undefined : `of ${agent}`].filter(Boolean)
+    const head = oneLine(`${seq}  ${createdAt}  ${type}  attempt ${attempt}, ${whose.join(' ')}`)
+    return [head, ...thrownLines(error).map((row) => `     ${oneLine(row)}`)].join('\n')
+  }
   return oneLine(`${seq}  ${createdAt}  ${type ?? '-'}  ${JSON.stringify(metadata ?? more)}`)
+}
+
+/** As our own gateway writes it; one of another version may not. */
+function isThrown(metadata: unknown): metadata is ErrorSource & { readonly error: ThrownError } {
+  return typeof metadata === 'object' && metadata !== null && 'error' in metadata && 'source' in metadata
 }
 
 const cancelCommand = operatorCommand({

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { socketNames } from '../node/data-dir-lock.ts'
 import { logLastWords } from '../node/last-words.ts'
-import { createLog } from '../node/log.ts'
+import { createLog, errorsShown } from '../node/log.ts'
 import { takesGuests } from '../node/request-source.ts'
 import { type RunningGateway, startNode } from '../node.ts'
 import { command } from './command.ts'
@@ -31,7 +31,7 @@ export const startCommand = command({
     const config = await loadFromDisk(args.config, {
       PARLEY_LOG_LEVEL: args['log-level'],
     })
-    const log = createLog(config.logLevel)
+    const log = createLog(config.logLevel, undefined, errorsShown(config.logErrors))
     logLastWords(log)
     const given = { config: args.config, logLevel: args['log-level'] }
     const running = await startNode({

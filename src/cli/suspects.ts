@@ -1,7 +1,7 @@
 // The process that `parley start` starts beside itself for turns on which a process died: the same program, the same configuration.
 import { type ChildProcess, fork } from 'node:child_process'
 import { logLastWords } from '../node/last-words.ts'
-import { createLog } from '../node/log.ts'
+import { createLog, errorsShown } from '../node/log.ts'
 import { runSuspects } from '../node/run-suspects.ts'
 import { exitCodes } from './exit.ts'
 import { loadFromDisk, problemOf } from './load.ts'
@@ -34,7 +34,7 @@ export async function runSuspectProcess([, given = '{}']: readonly string[]): Pr
     const { config: path, logLevel } = JSON.parse(given) as StartArguments
     await runSuspects(async () => {
       const config = await loadFromDisk(path, { PARLEY_LOG_LEVEL: logLevel })
-      const log = createLog(config.logLevel)
+      const log = createLog(config.logLevel, undefined, errorsShown(config.logErrors))
       logLastWords(log)
       return { config, log }
     })

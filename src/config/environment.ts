@@ -21,6 +21,7 @@ export const environmentSchema = z.object({
   PARLEY_MODEL: z.string().min(1).optional(),
   PARLEY_MODEL_KEY: z.string().min(1).optional(),
   PARLEY_LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
+  PARLEY_LOG_ERRORS: z.enum(['place', 'full'], 'must be place or full').optional(),
   PARLEY_CORS_ORIGINS: z.string().optional(),
   PARLEY_METRICS: z.enum(['local', 'public', 'off'], 'must be local, public or off').default('local'),
 })

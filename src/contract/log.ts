@@ -1,4 +1,5 @@
 // The log as the stages see it: an event name and facts from a closed list. Never a body, a token, a name or an address.
+import type { ThrownError } from './thrown-error.ts'
 
 /** Facts whose values are codes: anything that is none is not shown. */
 const codeFields = [
@@ -22,6 +23,7 @@ const plainFields = [
   'action',
   'outbox',
   'agent',
+  'tool',
   'at',
   'path',
   'route',
@@ -50,11 +52,10 @@ export type LogFacts = { readonly [Field in Text]?: string | null } & {
   readonly [Field in (typeof numberFields)[number]]?: number
 }
 
-export type Log = {
-  readonly info: (event: string, facts?: LogFacts) => void
-  readonly warn: (event: string, facts?: LogFacts) => void
-  readonly error: (event: string, facts?: LogFacts) => void
-}
+/** `thrown` is for a developer's terminal: a log that is kept shows the facts alone, since an error may quote what it was given. */
+type WriteLine = (event: string, facts?: LogFacts, thrown?: ThrownError) => void
+
+export type Log = { readonly info: WriteLine; readonly warn: WriteLine; readonly error: WriteLine }
 
 const maxLength = 200
 const code = /^[\w.:-]{1,80}$/

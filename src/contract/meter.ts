@@ -30,6 +30,9 @@ export type SendOutcome =
   | 'cancelled'
   | 'fenced'
 
+/** What a tool call came to. `denied`: by policy, a check or a person; `asked`: a person is asked first; `waiting`: it runs elsewhere. */
+export type ToolOutcome = 'succeeded' | 'failed' | 'denied' | 'asked' | 'waiting'
+
 export type PumpName = 'turns' | 'sends' | 'timers'
 
 /** Counts; whatever it does with them must neither throw nor take time. */
@@ -40,6 +43,7 @@ export interface Meter {
   claimed(pump: PumpName, count: number): void
   turnEnded(connection: string, outcome: TurnOutcome, ms: number): void
   agentFailed(connection: string, code: string): void
+  toolCalled(tool: string, outcome: ToolOutcome, ms: number): void
   /** The operator's routes turned somebody away. */
   callerRefused(reason: string): void
   /** `ms` is absent where nothing was sent: expired before its turn came, or found out by looking it up. */
@@ -52,6 +56,7 @@ export const noMeter: Meter = {
   claimed() {},
   turnEnded() {},
   agentFailed() {},
+  toolCalled() {},
   callerRefused() {},
   sent() {},
 }

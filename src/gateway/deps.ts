@@ -195,6 +195,8 @@ export type GatewayDeps = {
   readonly fillRandom: (bytes: Uint8Array<ArrayBuffer>) => void
   readonly hash: (text: string) => Promise<string>
   readonly log: Log
+  /** Values of secrets this process was given: no error that is kept shows them. */
+  readonly secretValues?: readonly string[]
   readonly meter: Meter
   readonly notify: Observer
   readonly signs: SignDesk

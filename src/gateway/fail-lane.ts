@@ -1,7 +1,7 @@
 // A held lane that failed where no turn could judge it: what it failed on is named in the log, tried again a bounded number of times,
 // and dead after that, so that what waits behind it goes on.
 import { createStepLog } from '../agent/step-log.ts'
-import { type ErrorCode, failureFacts, isGatewayError } from '../contract/index.ts'
+import { describeError, type ErrorCode, failureFacts, isGatewayError } from '../contract/index.ts'
 import { backoffMs } from '../outbox/backoff.ts'
 import {
   type HeldLane,
@@ -162,11 +162,15 @@ function mayApologize({ turn, at, members }: ReadyTurn): boolean {
 function tell(deps: GatewayDeps, { lane, ready, error }: Failed, attempt: number, next: string): void {
   const row =
     ready?.members.at(-1)?.row ?? (lane.openTurn === null && lane.signal !== null ? undefined : lane.messages[0])
-  deps.log.error('message_failed', {
-    ...{ connection: lane.connection, conversation: lane.conversationId, agent: lane.agent },
-    ...{ inbox: row?.id ?? null, trace: row?.traceId ?? null, turn: (ready?.turn ?? lane.openTurn)?.id ?? null },
-    ...{ ...failureFacts(error, 'internal'), attempt, next },
-  })
+  deps.log.error(
+    'message_failed',
+    {
+      ...{ connection: lane.connection, conversation: lane.conversationId, agent: lane.agent },
+      ...{ inbox: row?.id ?? null, trace: row?.traceId ?? null, turn: (ready?.turn ?? lane.openTurn)?.id ?? null },
+      ...{ ...failureFacts(error, 'internal'), attempt, next },
+    },
+    describeError(error, deps.secretValues),
+  )
 }
 
 function codeOf(error: unknown): string {

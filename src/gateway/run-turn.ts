@@ -45,6 +45,7 @@ import { createTurnState } from './shared-state.ts'
 import { turnSiblings } from './siblings.ts'
 import { tellResumed } from './tell-run.ts'
 import { chainOf, type TurnChain } from './turn-chain.ts'
+import type { TurnErrors } from './turn-errors.ts'
 import { replyFacts, runIdOf } from './turn-facts.ts'
 import { openTurnSignal, turnDeadlineMs } from './turn-signal.ts'
 import { transcriptOf } from './turn-transcript.ts'
@@ -87,6 +88,7 @@ export type RunMeans = {
   readonly isStopping: () => boolean
   /** Shows words while the reply grows. */
   readonly show: (delta: string) => void
+  readonly errors: TurnErrors
 }
 
 export async function runAgent(deps: GatewayDeps, ready: ReadyTurn, means: RunMeans): Promise<RunResult> {
@@ -127,6 +129,7 @@ type Running = Start & {
 
 async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start): Promise<RunResult> {
   const control = openRunControl(deps, ready)
+  start.errors.writeTo(control.recorder.emit)
   const chain = chainOf(ready, start.occasion.chain)
   const pauses = createPauses(deps, ready, {
     ...start.facts(),
@@ -210,6 +213,8 @@ async function runWith(
     stop: control.stop,
     step,
     isFinished,
+    report: running.errors.report,
+    toolCalled: running.errors.toolCalled,
     hear: () => control.hear(bring),
     pause: pauses.pause,
     elsewhere: createElsewhere(deps, running.lease, { agent: agent.slug, chain, root: ready.turn.id }),
@@ -304,7 +309,7 @@ function isSpines(error: unknown): boolean {
 function stepDeps(
   deps: GatewayDeps,
   ready: ReadyTurn,
-  { lease, isStopping, control, signal, store }: Running,
+  { lease, isStopping, control, signal, store, errors }: Running,
 ): Parameters<typeof createSteps>[0] {
   const { lane, turn } = ready
   return {
@@ -325,6 +330,7 @@ function stepDeps(
       leasedFetch(lease, createTimedFetch(deps.fenceFetch(lease.isHeld, onSend), deps.turnPolicy.fetchTimeoutMs)),
     hash: deps.hash,
     onStopped: control.onStopped,
+    onThrown: (error, name) => errors.report(error, { source: 'step', name }),
     ...(deps.failpoint === undefined ? {} : { failpoint: deps.failpoint }),
   }
 }

@@ -167,6 +167,7 @@ function siblingContext(scene: SiblingScene, { context, kept }: Asker, given: Gi
     send: given.said,
     show: () => {},
     emit: (type, metadata) => context.emit(type, { agent: slug, ...metadata }),
+    report: (error, source = { source: 'agent' }) => context.report(error, { agent: slug, ...source }),
     hear: async () => undefined,
     finish: (result) => scene.onUsage(runEnd(result, undefined).usage),
     record(lines) {

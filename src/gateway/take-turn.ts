@@ -1,5 +1,5 @@
 // Hops 5-8 for one held lane, from the claim to the commit that ends its turn.
-import { type ChannelEvent, failureFacts, type LogFacts } from '../contract/index.ts'
+import { type ChannelEvent, describeError, failureFacts, type LogFacts } from '../contract/index.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import type { HeldLane, TurnEnd } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
@@ -14,6 +14,7 @@ import { showSigns } from './signs.ts'
 import { splitTurn } from './split-turn.ts'
 import { comeBack } from './suspects.ts'
 import { isAwaited, tellProgress, tellTask } from './task-end.ts'
+import { createTurnErrors, type TurnErrors } from './turn-errors.ts'
 import { runIdOf } from './turn-facts.ts'
 
 export type ClaimedLane = { readonly lane: HeldLane; readonly claimedAt: number }
@@ -59,15 +60,16 @@ async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStop
     return end(deps, ready, live, (ended) => deadEnd(deps, ended, 'interrupted_too_often'))
   notify(deps, ready, 'channel.processing_started')
   const signs = showSigns(deps, ready, { lease, live })
+  const errors = createTurnErrors(deps, ready)
   try {
-    const result = await runAgent(deps, ready, { lease, isStopping, show: live.show }).finally(() => {
+    const result = await runAgent(deps, ready, { lease, isStopping, show: live.show, errors }).finally(() => {
       signs.stop()
       notify(deps, ready, 'channel.processing_ended')
     })
     await end(deps, ready, live, (ended) => answeredEnd(deps, ended, result, Math.round(tookMs(deps, ready))))
     signs.end(result.reply === undefined ? 'silent' : 'replied')
   } catch (error) {
-    const next = await fail(deps, ready, error, live)
+    const next = await fail(deps, ready, error, errors, live)
     // Whoever took the turn over shows how it ends.
     if (next !== 'abandon') signs.end(next === 'dead' ? 'failed' : 'again')
   }
@@ -98,7 +100,7 @@ async function endAtDoor(deps: GatewayDeps, ready: TimedTurn): Promise<void> {
         await giveBackNotice(deps, ready.at.key, end.leadId)
     }
   } catch (error) {
-    await fail(deps, ready, error)
+    await fail(deps, ready, error, createTurnErrors(deps, ready))
   }
 }
 
@@ -134,6 +136,7 @@ async function fail(
   deps: GatewayDeps,
   begun: TimedTurn,
   error: unknown,
+  errors: TurnErrors,
   live?: LiveMessage,
 ): Promise<FailureStep['kind']> {
   const ready = { ...begun, live: await live?.end() }
@@ -142,7 +145,8 @@ async function fail(
   const facts = failureFacts(error, 'agent_failed')
   const told = { ...factsOf(ready), ...facts, next: step.kind }
   if (step.kind !== 'abandon') {
-    deps.log.warn('turn_failed', told)
+    deps.log.warn('turn_failed', told, describeError(error, deps.secretValues))
+    await errors.failed(error)
     deps.meter.agentFailed(connection, facts.code ?? '')
   }
   switch (step.kind) {

@@ -1,6 +1,8 @@
 // GET /admin/explain/{id}: the whole life of one message, as facts and as a story.
 import type { Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
+import { withoutErrorTexts } from '../operator/explain.ts'
+import { keptCaller } from './admin-token.ts'
 import type { AppDeps } from './deps.ts'
 
 const unknownId =
@@ -11,8 +13,12 @@ export function addExplainRoute(app: Hono, { explain }: Pick<AppDeps, 'explain'>
   app.get('/admin/explain/:id', async (context) => {
     const explained = await explain(context.req.param('id'), context.req.query('connection'))
     switch (explained.kind) {
-      case 'explained':
-        return context.json({ explanation: explained.explanation })
+      case 'explained': {
+        const caller = keptCaller(context)
+        const seesTexts = caller.kind === 'operator' && caller.mayChange
+        const { explanation } = explained
+        return context.json({ explanation: seesTexts ? explanation : withoutErrorTexts(explanation) })
+      }
       case 'ambiguous':
         return context.json({ candidates: explained.candidates })
       case 'unknown':

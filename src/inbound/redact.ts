@@ -1,11 +1,7 @@
 // The stored copy of an original payload: secrets removed, size and depth bounded (msg 3.1, NM-17).
-import { cleanText, type Json, type JsonObject } from '../contract/index.ts'
+import { cleanText, type Json, type JsonObject, secretQuery, secretValue } from '../contract/index.ts'
 
 const secretKey = /(token|secret|password|authorization|signature|credential|api_?key|cookie)/i
-const secretValue =
-  /\b(bearer\s+[\w.~+/-]{8,}=*|xox[a-z]-[\w-]{8,}|parley_[0-9a-f]{8}_[\w-]{20,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)/gi
-/** Signed links carry their credential in the query. */
-const secretQuery = /([?&][\w-]*(?:token|sig|signature|key|credential|secret)=)[^&#\s"]+/gi
 /**
  * What every secret value or query holds somewhere, and every text that is not clean: most have nothing of it, and are not
  * looked at twice.

@@ -1,11 +1,14 @@
-// What nobody caught: said without its message, which may quote anything, instead of by Node, which prints all of it.
-import { failureFacts, type Log } from '../contract/index.ts'
+// What no code caught: in a log that is kept said without its message, which may quote anything, instead of by Node, which prints all
+// of it.
+import { describeError, failureFacts, type Log } from '../contract/index.ts'
 
 export function logLastWords(log: Log): void {
   // An agent that forgets a promise must not take the gateway down with it; its turn ends by answer or by deadline.
-  process.on('unhandledRejection', (reason) => log.error('promise_unhandled', failureFacts(reason, 'internal')))
+  process.on('unhandledRejection', (reason) =>
+    log.error('promise_unhandled', failureFacts(reason, 'internal'), describeError(reason)),
+  )
   process.on('uncaughtException', (error) => {
-    log.error('process_crashed', failureFacts(error, 'internal'))
+    log.error('process_crashed', failureFacts(error, 'internal'), describeError(error))
     // Nobody knows what state this left behind. What is stored is safe, and the next start goes on from there.
     process.exit(70)
   })

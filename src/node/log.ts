@@ -1,11 +1,23 @@
 // The log on Node: pino behind our own three methods, nothing in it but known facts. One JSON object per line for programs,
 // words where a person looks at a terminal.
 import pino from 'pino'
-import { type Log, type LogFacts, safeFacts } from '../contract/index.ts'
+import { type Log, type LogFacts, safeFacts, type ThrownError, thrownLines } from '../contract/index.ts'
 import { oneLine, printableJson } from './printable.ts'
 
+/** How much is said of an exception: class, code and place, or its message and stack too. */
+export type ErrorsShown = 'place' | 'full'
+
+/** In full to the developer at a terminal. A log that is kept has the places alone, unless it is asked for more. */
+export function errorsShown(
+  wanted: ErrorsShown | undefined,
+  isTerminal = process.stdout.isTTY,
+  mode = process.env['NODE_ENV'],
+): ErrorsShown {
+  return wanted ?? (isTerminal && mode !== 'production' ? 'full' : 'place')
+}
+
 /** `destination` is where lines go; without one, to the standard output, as words if that is a terminal. */
-export function createLog(level: string, destination?: pino.DestinationStream): Log {
+export function createLog(level: string, destination?: pino.DestinationStream, errors: ErrorsShown = 'place'): Log {
   const options: pino.LoggerOptions = {
     level,
     base: null,
@@ -19,21 +31,25 @@ export function createLog(level: string, destination?: pino.DestinationStream): 
   const logger = target === undefined ? pino(options) : pino(options, target)
   const write =
     (method: 'info' | 'warn' | 'error') =>
-    (event: string, facts: LogFacts = {}) => {
+    (event: string, facts: LogFacts = {}, thrown?: ThrownError) => {
       // Below the level nothing is worth a copy.
-      if (logger.isLevelEnabled(method)) logger[method](safeFacts(facts), event)
+      if (!logger.isLevelEnabled(method)) return
+      const full = thrown === undefined || errors === 'place' ? {} : { thrown: thrownLines(thrown) }
+      logger[method]({ ...safeFacts(facts), ...full }, event)
     }
   return { info: write('info'), warn: write('warn'), error: write('error') }
 }
 
-/** `08:15:02 warn  delivery_failed connection=slack/default code=rate_limited` */
+/** `08:15:02 warn  delivery_failed connection=slack/default code=rate_limited`, and under it what was thrown. */
 export function inWords(stream: { write: (text: string) => unknown }): pino.DestinationStream {
   return {
     write(line: string) {
       // Our own logger wrote it, from known facts.
-      const { level, time, event, ...facts } = JSON.parse(line) as Record<string, string | number>
+      const { thrown = [], ...rest } = JSON.parse(line) as { thrown?: readonly string[] }
+      const { level, time, event, ...facts } = rest as Record<string, string | number>
       const pairs = Object.entries(facts).map(([name, value]) => ` ${name}=${oneLine(String(value))}`)
-      stream.write(`${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${event}${pairs.join('')}\n`)
+      const under = thrown.map((row) => `         ${oneLine(row)}\n`).join('')
+      stream.write(`${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${event}${pairs.join('')}\n${under}`)
     },
   }
 }

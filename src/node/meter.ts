@@ -6,6 +6,7 @@ export type NodeMeter = Meter & { readonly read: () => Promise<string> }
 
 const commitSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const turnSeconds = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600]
+const toolSeconds = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 const sendSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** Different words one label may take; what comes later is `other`. Far more than there are codes. */
@@ -26,6 +27,8 @@ export function createNodeMeter(): NodeMeter {
   const callers = counter('turned_away_total', "Callers the operator's routes turned away.", 'reason')
   const sends = counter('sends_total', 'Tries at a call by what became of them.', 'connection', 'outcome', 'reason')
   const sendTimes = histogram('send_seconds', 'How long vendors took to answer.', sendSeconds)
+  const toolCalls = counter('tool_calls_total', 'Tool calls of models by what became of them.', 'tool', 'outcome')
+  const toolTimes = histogram('tool_seconds', 'How long tool calls took that ran.', toolSeconds, 'tool')
   const word = createBoundedWords()
   return {
     arrived: (connection, outcome, reason) => arrivals.inc({ connection, outcome, reason: word('arrival', reason) }),
@@ -39,6 +42,11 @@ export function createNodeMeter(): NodeMeter {
       turnTimes.observe({ connection }, ms / 1000)
     },
     agentFailed: (connection, code) => failures.inc({ connection, code: word('code', code) }),
+    toolCalled(name, outcome, ms) {
+      const tool = word('tool', name)
+      toolCalls.inc({ tool, outcome })
+      if (outcome === 'succeeded' || outcome === 'failed') toolTimes.observe({ tool }, ms / 1000)
+    },
     callerRefused: (reason) => callers.inc({ reason: word('caller', reason) }),
     sent(connection, outcome, reason, ms) {
       sends.inc({ connection, outcome, reason: word('send', reason) })
@@ -54,19 +62,19 @@ function makers(registry: Registry) {
   return {
     counter: (name: string, help: string, ...labelNames: string[]) =>
       new Counter({ name: `parley_${name}`, help, labelNames, registers }),
-    histogram: (name: string, help: string, buckets: number[]) =>
-      new Histogram({ name: `parley_${name}`, help, labelNames: ['connection'], buckets, registers }),
+    histogram: (name: string, help: string, buckets: number[], labelName = 'connection') =>
+      new Histogram({ name: `parley_${name}`, help, labelNames: [labelName], buckets, registers }),
   }
 }
 
-/** Codes are words; anything else, and whatever comes after too many of them, is `other`. */
+/** Codes and names of tools are words; anything else, and whatever comes after too many of them, is `other`. */
 function createBoundedWords(): (label: string, text: string) => string {
   const known = new Map<string, Set<string>>()
   return (label, text) => {
     const words = known.get(label) ?? new Set()
     known.set(label, words)
     if (words.has(text) || text === '') return text
-    if (words.size >= maxWords || !/^[\w.:-]{1,80}$/.test(text)) return 'other'
+    if (words.size >= maxWords || !/^[\w.:/-]{1,80}$/.test(text)) return 'other'
     words.add(text)
     return text
   }

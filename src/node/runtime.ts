@@ -12,6 +12,19 @@ import { nodeHmac } from './node-hmac.ts'
 import { type Probe, probingAfterFailure } from './readiness.ts'
 import { readSealKeys } from './seal-key.ts'
 
+const secretNames = /token|secret|password|passphrase|credential|key|auth|dsn|database_url/i
+/** Shorter ones occur by chance. */
+const shortestSecret = 8
+
+/** What the environment holds under names of secrets, and passwords in its URLs. */
+export function secretValuesIn(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const named = Object.entries(env).flatMap(([name, value = '']) => (secretNames.test(name) ? [value] : []))
+  const passwords = Object.values(env).flatMap((value = '') => [
+    /^[\w+.-]+:\/\/[^\s/@:]*:([^\s/@]+)@/.exec(value)?.[1] ?? '',
+  ])
+  return [...new Set([...named, ...passwords].filter((value) => value.length >= shortestSecret))]
+}
+
 export type RuntimeOptions = { readonly config: Config; readonly log: Log; readonly failpoint?: Failpoint }
 
 export async function nodeRuntime({ config, log, failpoint }: RuntimeOptions, probe: Probe): Promise<Runtime> {
@@ -35,6 +48,7 @@ export async function nodeRuntime({ config, log, failpoint }: RuntimeOptions, pr
         () => new Promise((resolve) => setImmediate(resolve)),
       ),
     log,
+    secretValues: secretValuesIn(process.env),
     ...(failpoint === undefined ? {} : { failpoint }),
   }
 }

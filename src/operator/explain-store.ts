@@ -1,5 +1,6 @@
 // The port of `explain`: everything the rows know about one message, read in one snapshot. Never its text, never an
-// argument or a result of a step, never a rendered call.
+// argument or a result of a step, never a rendered call. Errors of the agent's own code are there as they were thrown.
+import type { ErrorSource, ThrownError } from '../contract/index.ts'
 import type { Rejection } from './rejections.ts'
 
 /** What an id turned out to name. */
@@ -110,6 +111,14 @@ export type TurnFacts = {
   readonly members: readonly MemberFacts[]
   readonly steps: readonly StepFacts[]
   readonly history: readonly TurnEvent[]
+  /** What the agent, its tools and its hooks threw. */
+  readonly errors: readonly ErrorFacts[]
+}
+
+export type ErrorFacts = Omit<ErrorSource, 'hide'> & {
+  readonly at: string
+  readonly attempt: number
+  readonly error: ThrownError
 }
 
 export type MemberFacts = {

@@ -41,6 +41,21 @@ export async function explain(deps: ExplainDeps, asked: string, connection?: str
   return { kind: 'explained', explanation: { asked, matched: only.matched, facts, story: tellStory(facts) } }
 }
 
+/** For callers who may see nothing that was said: an error may quote it, so only its class and its place are left. */
+export function withoutErrorTexts(explanation: Explanation): Explanation {
+  const { turns } = explanation.facts
+  if (turns.every(({ errors }) => errors.length === 0)) return explanation
+  const bare = turns.map((turn) => ({
+    ...turn,
+    errors: turn.errors.map((each) => ({
+      ...each,
+      error: { name: each.error.name, message: '[for admin tokens]', stack: each.error.stack.slice(0, 1) },
+    })),
+  }))
+  const facts = { ...explanation.facts, turns: bare }
+  return { ...explanation, facts, story: tellStory(facts) }
+}
+
 function explainRejected({ rejections }: ExplainDeps, trace: string, connection: string | undefined): Explained {
   const [rejection] = rejections?.list({ limit: 1, trace, connection }) ?? []
   if (rejection === undefined) return { kind: 'unknown' }

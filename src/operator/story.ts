@@ -8,6 +8,8 @@ export type StoryLine = {
   readonly title: string
   readonly text: string
   readonly tone: Tone
+  /** Lines as they are, such as a stack. */
+  readonly details?: readonly string[]
 }
 
 /** What an operator can do; `command` is ready to be typed. */

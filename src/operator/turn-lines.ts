@@ -1,5 +1,14 @@
 // Hops 5 and 7 in words: every attempt of every turn, and the steps of its journal.
-import type { DeliveryFacts, Facts, MessageFacts, StepFacts, TurnEvent, TurnFacts } from './explain-store.ts'
+import { thrownLines } from '../contract/index.ts'
+import type {
+  DeliveryFacts,
+  ErrorFacts,
+  Facts,
+  MessageFacts,
+  StepFacts,
+  TurnEvent,
+  TurnFacts,
+} from './explain-store.ts'
 import { nameOf } from './message-lines.ts'
 import { reasonWords } from './reason-words.ts'
 import { between, spanWords } from './span-words.ts'
@@ -10,10 +19,14 @@ export function turnLines(turn: TurnFacts, { message, deliveries }: Facts): read
   const own = deliveries.filter((delivery) => delivery.turnId === turn.id)
   // Unless it failed, its only event is that the sender was told something, and that stands with the message.
   if (turn.kind === 'door')
-    return turn.history.filter(({ what }) => what === 'dead').flatMap((each) => gaveUp(each, own))
+    return [
+      ...turn.errors.map(thrown),
+      ...turn.history.filter(({ what }) => what === 'dead').flatMap((each) => gaveUp(each, own)),
+    ]
   return [
     began(turn, message),
     ...turn.steps.map(step),
+    ...turn.errors.map(thrown),
     ...turn.history.flatMap((event, index) => happened(event, turn.history[index - 1], own)),
   ]
 }
@@ -62,6 +75,23 @@ function step({ name, state, error, startedAt, finishedAt }: StepFacts): StoryLi
         'wait',
       )
   }
+}
+
+/** What was thrown again and again is shown once. */
+function thrown(
+  { at, attempt, source, name, agent, error }: ErrorFacts,
+  index: number,
+  all: readonly ErrorFacts[],
+): StoryLine {
+  const before = all.findLastIndex((each, place) => place < index && isSame(each.error, error))
+  const whose = `the ${source.replaceAll('_', ' ')}${name === undefined ? '' : ` ${name}`}${agent === undefined ? '' : ` of ${agent}`}`
+  const again = before === -1 ? 'threw' : 'threw the same again'
+  const told = line(at, 'Error', `attempt ${attempt}: ${whose} ${again}.`, 'bad')
+  return before === -1 ? { ...told, details: thrownLines(error) } : told
+}
+
+function isSame(a: ErrorFacts['error'], b: ErrorFacts['error']): boolean {
+  return a.name === b.name && a.message === b.message && a.stack[0] === b.stack[0]
 }
 
 const waits: ReadonlySet<string> = new Set(['failed', 'outage', 'stopping'])

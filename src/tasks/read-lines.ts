@@ -40,6 +40,9 @@ export function eventsOf(line: TaskLine): readonly TaskEvent[] {
       return [{ ...facts, kind: 'words', delta: String(metadataOf(event)['delta'] ?? '') }]
     case 'reset':
       return [{ ...facts, kind: 'reset' }]
+    // Read by operators alone, and by a way of their own.
+    case 'exception':
+      return []
     case 'done': {
       const said = saidIn(event)
       const state = event['task_state'] as TaskState | undefined

@@ -46,9 +46,9 @@ export function boundRefusals(inner: Log, { monotonicMs, later }: BoundDeps): Bo
     isDue = true
     later(tellEnded, minuteMs)
   }
-  const warn: Log['warn'] = (event, facts = {}) => {
+  const warn: Log['warn'] = (event, facts = {}, thrown?) => {
     if (!refusals.has(event)) {
-      inner.warn(event, facts)
+      inner.warn(event, facts, thrown)
       return
     }
     const { connection = null, reason = null, code = null } = facts

@@ -32,6 +32,8 @@ export function loneContext(agent: string, transcript: readonly Envelope[] = [])
     record: () => {},
     stop: signal,
     emit: () => {},
+    report: () => {},
+    toolCalled: async () => {},
     hear: async () => undefined,
     finish: () => {},
     agents: { list: () => [], call: () => Promise.reject(new Error('nobody is there to ask')), cue: undefined },

@@ -185,9 +185,9 @@ describeOnDatabase('explain', (database) => {
       expectDocumented('Ignored', story)
     })
 
-    test('dead turn: every attempt, the apology, and the command that queues it again', async () => {
+    test('dead turn: every attempt, what was thrown, the apology, and the command that queues it again', async () => {
       start(() => {
-        throw new Error(canary)
+        throw new TypeError("Cannot read properties of undefined (reading 'name')")
       })
       await gateway.deliver({ id: 'm1', from: 'ada', text: 'fail' })
       await until('m1', 'dead')
@@ -196,6 +196,13 @@ describeOnDatabase('explain', (database) => {
       const story = await told('m1')
       expect(story.story.headline).toContain('Dead: the agent could not answer it. The agent failed (agent_failed)')
       expect(story.story.lines.filter((line) => line.title === 'Failed')).toHaveLength(2)
+      const [first, ...again] = story.story.lines.filter((line) => line.title === 'Error')
+      expect(first?.details?.[0]).toBe("TypeError: Cannot read properties of undefined (reading 'name')")
+      expect(first?.details?.[1]).toContain('explain.test.ts')
+      expect(again.map(({ text, details }) => [text, details])).toEqual([
+        ['Attempt 2: the agent threw the same again.', undefined],
+        ['Attempt 3: the agent threw the same again.', undefined],
+      ])
       expect(words(story)).toContain('Given up After attempt 3')
       expect(words(story)).toContain('The apology arrived as v1')
       expect(commands(story)).toEqual([`parley dead resubmit ${story.facts.message?.id}`])
@@ -474,10 +481,10 @@ describeOnDatabase('explain', (database) => {
     })
   })
 
-  test('nothing of what was said, done or kept secret is in any story', async () => {
+  test('nothing of what was said, done or kept secret is in any story; what the agent itself threw is', async () => {
     start(async (message, { step }) => {
       await step('effect', async () => `${canary} result`, { args: { text: `${canary} args` } })
-      if (textOf(message.parts).includes('fail')) throw new TypeError(`${canary} error`)
+      if (textOf(message.parts).includes('fail')) throw new TypeError(`the shop is closed to Bearer ${canary}-token`)
       return `${canary} reply`
     })
     vendor.failNext('send', answering(429), { kind: 'answer', status: 403, body: `{"why":"${canary}"}` })
@@ -493,6 +500,7 @@ describeOnDatabase('explain', (database) => {
       expect(story.story.lines.length).toBeGreaterThan(2)
       const shown = JSON.stringify(story) + renderStory(story, { isColourful: true, columns: 80, now: Date.now() })
       for (const hidden of [canary, loopbackSecret]) expect(shown).not.toContain(hidden)
+      expect(shown.includes('the shop is closed to [redacted]')).toBe(id === 'm2')
     }
   })
 })

@@ -25,6 +25,7 @@ function recordingMeter(): Meter & { readonly told: string[] } {
     claimed: () => {},
     turnEnded: (_connection, outcome) => tell('turn', outcome),
     agentFailed: (_connection, code) => tell('failed', code),
+    toolCalled: (tool, outcome) => tell('tool', tool, outcome),
     callerRefused: (reason) => tell('caller refused', reason),
     sent: (_connection, outcome, reason, ms) => tell('sent', outcome, reason, ms === undefined ? 'untried' : ''),
   }

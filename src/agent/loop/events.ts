@@ -1,5 +1,5 @@
-// The lifecycle of a run as events. Observers see them; what they throw never matters.
-import { copyForWatcher, type Fields } from '../../contract/index.ts'
+// The lifecycle of a run as events. Observers see copies; what they throw is told to operators and never matters to the run.
+import { copyForWatcher, type ErrorSource, type Fields } from '../../contract/index.ts'
 
 export const loopEventNames = [
   'tool_declarations_rejected',
@@ -37,21 +37,25 @@ export type LoopObserver = (name: LoopEventName, payload: Fields) => void
 export type LoopRecord = { readonly type: LoopEventName | string; readonly metadata: Fields }
 
 /** Calls every observer, each guarded on its own: a crash in one does not silence the next. */
-export function notifyAll(observers: readonly LoopObserver[]): LoopObserver {
+export function notifyAll(observers: readonly LoopObserver[], onThrown: Reporter = () => {}): LoopObserver {
   return (name, payload) => {
     for (const observe of observers) {
+      // Watching must not change what is watched.
+      const failed = (error: unknown): void => onThrown(error, { source: 'watcher', name })
       try {
         // An observer may turn out to be asynchronous; its failures come later and matter as little.
-        void Promise.resolve(observe(name, payload)).catch(() => {})
-      } catch {
-        // Watching must not change what is watched.
+        void Promise.resolve(observe(name, payload)).catch(failed)
+      } catch (error) {
+        failed(error)
       }
     }
   }
 }
 
+type Reporter = (error: unknown, source: ErrorSource) => void
+
 /** What a run tells its own log, and a copy for each watcher. */
-export function watchedBy(emit: LoopObserver, watcher: LoopObserver | undefined): LoopObserver {
+export function watchedBy(emit: LoopObserver, watcher: LoopObserver | undefined, onThrown: Reporter): LoopObserver {
   if (watcher === undefined) return notifyAll([emit])
-  return notifyAll([emit, (name, payload) => watcher(name, copyForWatcher(payload))])
+  return notifyAll([emit, (name, payload) => watcher(name, copyForWatcher(payload))], onThrown)
 }

@@ -81,6 +81,8 @@ export type LoopOptions = {
   readonly onDelta?: (delta: string) => void
   readonly observers?: readonly LoopObserver[]
   readonly signal?: AbortSignal
+  /** What ends the run and was thrown by what it is made of. */
+  readonly onException?: (error: unknown) => void
   readonly monotonicMs: () => number
   /** Continue a paused run: what it had used, and the calls of its batch that still wait. */
   readonly resumeFrom?: ResumePoint

@@ -54,6 +54,7 @@ async function takeTurns(state: RunState, options: LoopOptions): Promise<void> {
   } catch (error) {
     if (isGatewayError(error, 'run_cancelled')) return cancelRun(state, options)
     if (isGatewayError(error) && spineCodes.has(error.code)) throw error
+    options.onException?.(error)
     failRun(state, thrown(error))
   }
 }

@@ -8,6 +8,9 @@ import { categoriesOf } from './tool-traits.ts'
 
 export type ActionPolicy = 'direct' | 'preview' | 'forbidden'
 
+/** `rule`: what said so, for whoever asks why. */
+export type ActionRuling = { readonly policy: ActionPolicy; readonly rule: string | undefined }
+
 /** From loose to strict. */
 const strictness: readonly ActionPolicy[] = ['direct', 'preview', 'forbidden']
 
@@ -15,6 +18,8 @@ export type ActionRequest = {
   readonly toolName: string
   readonly tool?: ToolDeclaration
   readonly mode?: string
+  /** The tool says how a person is asked: `preview` where nothing else is said. */
+  readonly hasApproval?: boolean
   /** Trusted: names that may not be used in this run. */
   readonly deny?: readonly string[]
   /** `{tools, categories}` of the run; it takes the place of the agent's. */
@@ -34,28 +39,36 @@ export function readActionPolicy(value: unknown, otherwise: unknown = null): Act
 }
 
 export function resolveAction(request: ActionRequest): ActionPolicy {
-  if (request.toolName === '') return 'direct'
+  return ruleOnAction(request).policy
+}
+
+/** The same with what decided: the run's or the agent's policy, a provider, the tool itself, its approval terms, or its caller. */
+export function ruleOnAction(request: ActionRequest): ActionRuling {
+  if (request.toolName === '') return { policy: 'direct', rule: undefined }
   const ours = trustedAction(request)
   const { outside } = request
   if (outside === undefined) return ours
-  if (textsOf(outside['deny'] ?? []).includes(request.toolName)) return 'forbidden'
-  return stricter(ours, fromPolicy(outside['action_policy'], request) ?? 'direct')
+  if (textsOf(outside['deny'] ?? []).includes(request.toolName)) return { policy: 'forbidden', rule: 'caller' }
+  const theirs = fromPolicy(outside['action_policy'], request) ?? 'direct'
+  return strictness.indexOf(ours.policy) >= strictness.indexOf(theirs) ? ours : { policy: theirs, rule: 'caller' }
 }
 
-function stricter(a: ActionPolicy, b: ActionPolicy): ActionPolicy {
-  return strictness.indexOf(a) >= strictness.indexOf(b) ? a : b
-}
-
-function trustedAction(request: ActionRequest): ActionPolicy {
-  const { tool, mode = 'chat' } = request
-  if (request.deny?.includes(request.toolName)) return 'forbidden'
-  return (
-    fromPolicy(request.actionPolicy ?? request.agentActionPolicy, request) ??
-    fromProviders(request) ??
-    readActionPolicy(tool?.['action_policy']) ??
-    readActionPolicy(tool?.[`action_policy_${mode}`]) ??
-    'direct'
-  )
+function trustedAction(request: ActionRequest): ActionRuling {
+  const { tool, mode = 'chat', actionPolicy, agentActionPolicy } = request
+  if (request.deny?.includes(request.toolName)) return { policy: 'forbidden', rule: 'run' }
+  const rules: readonly (readonly [string, () => ActionPolicy | null])[] = [
+    [actionPolicy === undefined ? 'agent' : 'run', () => fromPolicy(actionPolicy ?? agentActionPolicy, request)],
+    ['provider', () => fromProviders(request)],
+    ['tool', () => readActionPolicy(tool?.['action_policy'])],
+    ['tool', () => readActionPolicy(tool?.[`action_policy_${mode}`])],
+    // Terms on which a person is asked are a wish to have them asked.
+    ['approval', () => (request.hasApproval === true ? 'preview' : null)],
+  ]
+  for (const [rule, read] of rules) {
+    const policy = read()
+    if (policy !== null) return { policy, rule }
+  }
+  return { policy: 'direct', rule: undefined }
 }
 
 function fromPolicy(policy: unknown, { toolName, tool }: ActionRequest): ActionPolicy | null {

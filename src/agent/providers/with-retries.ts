@@ -11,6 +11,8 @@ export type RetryPolicy = {
   /** 0 to 1 of the delay, on top of it. */
   readonly jitter: () => number
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  /** The provider's own error, where the run ends by it. */
+  readonly onFailure?: (error: unknown) => void
   readonly onRetry?: (facts: { attempt: number; max_attempts: number; delay_seconds: number; type: string }) => void
 }
 
@@ -47,11 +49,15 @@ export function withRetries(model: Model, changes: Partial<RetryPolicy> = {}): M
         request.signal.throwIfAborted()
         const failure = classifyFailure(error)
         const { patience, retryAfterSeconds, ...told } = failure
-        if (patience === 'none') return { failure: told }
+        if (patience === 'none') {
+          policy.onFailure?.(error)
+          return { failure: told }
+        }
         const waitMs = delayMs(attempt, policy, retryAfterSeconds)
         if (hasShown || attempt >= policy.attempts || waitMs > policy.maxMs) {
-          if (patience === 'short') return { failure: told }
-          throw unavailable(failure, error)
+          if (patience === 'long') throw unavailable(failure, error)
+          policy.onFailure?.(error)
+          return { failure: told }
         }
         const facts = { attempt, max_attempts: policy.attempts, delay_seconds: waitMs / 1000, type: failure.type }
         policy.onRetry?.(facts)

@@ -176,6 +176,7 @@ async function failureOf(call: RemoteCall, error: unknown): Promise<Failed> {
     return { kind: 'failed', code: context.budgets?.spent() === undefined ? 'remote_timeout' : 'budget_exceeded' }
   }
   if (isGatewayError(error) || !isFault(error)) throw error
+  if (error.code !== 'remote_unreachable') context.report(error, { source: 'remote_agent' })
   if (error.code === 'remote_unreachable') throw away(error)
   if (error.code === 'remote_too_much') await call.stopRemote(true)
   return { kind: 'failed', code: error.code }

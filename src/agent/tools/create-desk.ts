@@ -1,9 +1,10 @@
 // The tools of one run behind the loop's port: prepare, mediate, correct, ask, run once, shorten. In this order, so that
 // nobody is asked to approve a call that could not run, and nothing runs that somebody should have approved.
 import type { Envelope, Fields } from '../../contract/index.ts'
+import type { ToolCallFacts } from '../context.ts'
 import { storable } from '../fields.ts'
 import type { LoopObserver } from '../loop/events.ts'
-import type { ActionPolicy } from '../policy/action-policy.ts'
+import type { ActionPolicy, ActionRuling } from '../policy/action-policy.ts'
 import { hashedParameters } from './audit.ts'
 import { callSignature } from './call-signature.ts'
 import { canonicalJson } from './canonical-json.ts'
@@ -47,7 +48,7 @@ export type DeskDeps = ExecutionDeps & {
   readonly mediationTimeoutMs?: number
   readonly duplicates?: DuplicateCalls
   /** `direct` also for a call that has been approved. Absent: every call is direct. */
-  readonly actionOf?: (call: Runnable) => ActionPolicy
+  readonly actionOf?: (call: Runnable) => ActionPolicy | ActionRuling
   readonly stageApproval?: (call: Runnable, details: Fields) => Promise<{ envelope: Envelope; actionId: string }>
   /** Stores the request with its raw parameters; what it returns is shown and has none. */
   readonly stagePending?: (call: Runnable, request: Fields) => Promise<Fields>
@@ -56,6 +57,9 @@ export type DeskDeps = ExecutionDeps & {
   readonly truncate?: ToolResultTruncator
   readonly diagnostics?: (call: ReadyCall, result: ToolResult) => Fields | undefined
   readonly observe?: LoopObserver
+  /** What each call came to. Not asked of calls that an earlier try has made. */
+  readonly onCall?: (facts: ToolCallFacts) => Promise<void>
+  readonly onMediatorException?: (error: unknown) => void
 }
 
 const defaultMediationTimeoutMs = 10_000
@@ -76,18 +80,24 @@ export function createToolDesk(deps: DeskDeps): ToolDesk {
       }
     },
     async run(call, context) {
+      const startedAt = performance.now()
+      const count = (end: CallEnd): Promise<CallEnd> => counted(deps, call, end, performance.now() - startedAt)
       const answer = deps.answered?.callId === call.id ? deps.answered.answer : undefined
-      if (answer?.kind === 'result') return ended(deps, call, answer.result(call), { isRejected: answer.isRejected })
+      if (answer?.kind === 'result') {
+        const how = answer.isRejected ? { isRejected: true, rule: 'approval' } : {}
+        return count(ended(deps, call, answer.result(call), how))
+      }
       const done = answer === undefined ? call : isRunnable(call) ? withInput(call, answer.input) : undefined
       if (done !== undefined && isRunnable(done) && (await deps.isFinished?.(done)) === true)
         return carryOut(deps, done, context, answer)
       const mediation = await mediate(deps.mediators ?? [], mediatorContext(call, context), {
         signal: context.signal,
         timeoutMs: deps.mediationTimeoutMs ?? defaultMediationTimeoutMs,
+        ...(deps.onMediatorException === undefined ? {} : { onException: deps.onMediatorException }),
       })
-      if (mediation.action === 'proceed') return proceed(deps, call, context, answer)
-      if (mediation.action === 'pending') return paused(deps, call, mediation.result)
-      return ended(deps, call, mediation.result, mediation)
+      if (mediation.action === 'proceed') return count(await proceed(deps, call, context, answer))
+      if (mediation.action === 'pending') return count(await paused(deps, call, mediation.result))
+      return count(ended(deps, call, mediation.result, mediation))
     },
   }
 }
@@ -110,8 +120,8 @@ async function proceed(
     return ended(deps, call, correction, { isRejected: true })
   }
   // A denied call goes on to where denials are told; no person is bothered with it.
-  const action = denial === undefined ? (deps.actionOf?.(call) ?? 'direct') : 'direct'
-  if (action === 'forbidden') return ended(deps, call, forbidden(declaration), { isRejected: true })
+  const { policy: action, rule } = denial === undefined ? rulingOf(deps, call) : direct
+  if (action === 'forbidden') return ended(deps, call, forbidden(declaration), { isRejected: true, rule })
   if (action === 'preview' && approved === undefined) return approval(deps, call, {})
   return carryOut(deps, call, context, approved)
 }
@@ -127,10 +137,12 @@ async function carryOut(
   const result = await deps.once(call, (effect) =>
     executeCall(deps, { call: prepared, declaration }, { ...effect, ...place }),
   )
+  const isDenied = result.metadata['error_type'] === 'capability_denied'
+  const how = isDenied ? { rule: `capability:${declaration.required_capability}` } : {}
   const signature = await callSignature(deps.catalog, call.tool_name, prepared.parameters)
   deps.duplicates?.record(signature, declaration, call.id, result)
   if (result.status === 'approval_required') return approval(deps, call, result)
-  return result.status === 'runtime_tool_pending' ? paused(deps, call, result) : ended(deps, call, result)
+  return result.status === 'runtime_tool_pending' ? paused(deps, call, result) : ended(deps, call, result, how)
 }
 
 async function approval(deps: DeskDeps, call: Runnable, details: Fields): Promise<CallEnd> {
@@ -149,12 +161,13 @@ function ended(
   deps: DeskDeps,
   call: ReadyCall,
   result: ToolResult,
-  how: { readonly isRejected?: boolean } | Exclude<Mediation, { action: 'proceed' }> = {},
+  how: Ended | Exclude<Mediation, { action: 'proceed' }> = {},
 ): CallEnd {
   const clean = storedResult(result, call.prepared?.parameters ?? call.asked.parameters, call.declaration)
   const cut = deps.truncate?.(clean, call.tool_name)
   const isRejected = 'action' in how ? how.action === 'reject' : how.isRejected === true
   const diagnostics = diagnosed(deps, call, clean)
+  const rule = 'action' in how ? mediatorRule(how) : how.rule
   return {
     kind: 'result',
     result: cut?.result ?? clean,
@@ -162,7 +175,42 @@ function ended(
     isComplete: 'complete' in how && how.complete,
     ...(cut?.truncated === true ? { truncated: cut.metadata, full: clean } : {}),
     ...(diagnostics === undefined ? {} : { diagnostics }),
+    ...(rule === undefined ? {} : { denial: { code: denialCode(clean), rule } }),
   }
+}
+
+/** `rule`: it was denied, and by what. */
+type Ended = { readonly isRejected?: boolean; readonly rule?: string | undefined }
+
+const direct: ActionRuling = { policy: 'direct', rule: undefined }
+
+function rulingOf({ actionOf }: DeskDeps, call: Runnable): ActionRuling {
+  const ruling = actionOf?.(call) ?? 'direct'
+  return typeof ruling === 'string' ? { policy: ruling, rule: 'policy' } : ruling
+}
+
+/** A rule about the order of calls names itself. */
+function mediatorRule({ action, result }: Exclude<Mediation, { action: 'proceed' }>): string | undefined {
+  if (action !== 'reject') return undefined
+  const gate = result.metadata['error_type'] === 'tool_call_gate_rejected' ? result.metadata['rule_id'] : undefined
+  return gate === undefined ? 'mediator' : `gate:${String(gate).slice(0, 80)}`
+}
+
+/** A mediator may write a type of its own; only a word is a code. */
+function denialCode({ metadata }: ToolResult): string {
+  const type = String(metadata['error_type'] ?? '')
+  return /^[\w.:-]{1,80}$/.test(type) ? type : 'denied'
+}
+
+async function counted(deps: DeskDeps, { tool_name: tool }: ReadyCall, end: CallEnd, ms: number): Promise<CallEnd> {
+  await deps.onCall?.({ tool, ms, ...outcomeOf(end) })
+  return end
+}
+
+function outcomeOf(end: CallEnd): Pick<ToolCallFacts, 'outcome' | 'denial'> {
+  if (end.kind !== 'result') return { outcome: end.kind === 'approval' ? 'asked' : 'waiting' }
+  if (end.denial !== undefined) return { outcome: 'denied', denial: end.denial }
+  return { outcome: end.result.success ? 'succeeded' : 'failed' }
 }
 
 function diagnosed(deps: DeskDeps, call: ReadyCall, result: ToolResult): Fields | undefined {

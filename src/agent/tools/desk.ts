@@ -27,6 +27,8 @@ export type CallEnd =
       readonly truncated?: Fields
       readonly full?: ToolResult
       readonly diagnostics?: Fields
+      /** It was not allowed to run, and by which rule. */
+      readonly denial?: { readonly code: string; readonly rule: string }
     }
   /** To be fulfilled outside; the request holds redacted parameters only. */
   | { readonly kind: 'pending'; readonly request: Fields }

@@ -3,6 +3,7 @@ import { type ErrorCode, isGatewayError } from '../../contract/index.ts'
 import { type CapabilityPolicy, checkCapability } from './capability.ts'
 import { withDeadline } from './deadline.ts'
 import { chooseExecutor, type Executors } from './executors.ts'
+import { secretsIn } from './stored-result.ts'
 import type { PreparedCall, ToolContext, ToolDeclaration, ToolResult } from './tool.ts'
 import { isToolError } from './tool-error.ts'
 import { failedResult, normalizeToolResult } from './tool-result.ts'
@@ -16,8 +17,8 @@ export type ExecutionDeps = {
   /** Tools whose work is steps of their own, each with its own time: only the turn's end ends them. */
   readonly untimed?: ReadonlySet<string>
   readonly onDenied?: (event: Readonly<Record<string, unknown>>) => void
-  /** The raw exception, for the operator's eyes. */
-  readonly onException?: (error: unknown, toolName: string) => void
+  /** The raw exception, for the operator's eyes, and the secrets the tool was given, which are not. */
+  readonly onException?: (error: unknown, toolName: string, secrets: readonly string[]) => void
 }
 
 type Executable = { readonly call: PreparedCall; readonly declaration: ToolDeclaration }
@@ -50,7 +51,7 @@ export async function executeCall(deps: ExecutionDeps, ready: Executable, contex
     return end.kind === 'done' ? normalizeToolResult(declaration, end.value) : timedOut(declaration, timeoutMs)
   } catch (error) {
     if (context.signal.aborted || turnEnding.some((code) => isGatewayError(error, code))) throw error
-    return exceptionResult(deps, declaration, error, context.isUnsent())
+    return exceptionResult(deps, ready, error, context.isUnsent())
   }
 }
 
@@ -74,13 +75,13 @@ export function unknownOutcome(declaration: Pick<ToolDeclaration, 'name' | 'runt
 
 function exceptionResult(
   deps: ExecutionDeps,
-  declaration: ToolDeclaration,
+  { call, declaration }: Executable,
   error: unknown,
   isUnsent: boolean,
 ): ToolResult {
   if (isGatewayError(error, 'tool_outcome_unknown')) return unknownOutcome(declaration)
   if (isToolError(error)) return failedResult(declaration, error.errorType, error.message)
-  quietly(() => deps.onException?.(error, declaration.name))
+  quietly(() => deps.onException?.(error, declaration.name, secretsIn(call.parameters, declaration)))
   // Exceptions carry addresses, queries and tokens; the model, and with it the chat, learns only that it failed.
   const failure = `${declaration.name} failed because of an internal error`
   if (isUnsent) return failedResult(declaration, 'executor_exception', `${failure}.`)

@@ -54,7 +54,11 @@ export type Mediation =
       readonly complete: boolean
     }
 
-export type MediationBounds = { readonly signal: AbortSignal; readonly timeoutMs: number }
+export type MediationBounds = {
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+  readonly onException?: (error: unknown) => void
+}
 
 /** Mediators are asked in order; the first that does not let the call proceed decides. */
 export async function mediate(
@@ -73,9 +77,12 @@ async function ask(mediator: PreToolMediator, context: MediatorContext, bounds: 
   const tool = context.tool_declaration ?? { name: context.tool_name }
   try {
     const end = await withDeadline(() => mediator(context), bounds)
-    return end.kind === 'done' ? read(tool, end.value) : refuse(tool, 'pre_tool_mediation_failed')
+    if (end.kind === 'done') return read(tool, end.value)
+    bounds.onException?.(new Error(`The mediator did not answer within ${bounds.timeoutMs} ms.`))
+    return refuse(tool, 'pre_tool_mediation_failed')
   } catch (error) {
     if (bounds.signal.aborted) throw error
+    bounds.onException?.(error)
     return refuse(tool, 'pre_tool_mediation_failed')
   }
 }

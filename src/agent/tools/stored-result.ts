@@ -10,14 +10,18 @@ import type { ToolResult } from './tool.ts'
 const shortestSecret = 4
 
 export function storedResult(result: ToolResult, parameters: Fields, declared: Sensitivity = {}): ToolResult {
-  const hidden = redactParameters(parameters, declared)
-  // Longest first: a secret may contain another.
-  const secrets = [...new Set(secretValues(parameters, hidden))].toSorted((a, b) => b.length - a.length)
+  const secrets = secretsIn(parameters, declared)
   const { runtime_tool_request: request, ...rest } = result
   const asked = request === undefined ? {} : { runtime_tool_request: withoutSecrets(request, declared) }
   if (secrets.length === 0) return { ...rest, ...asked }
   // Scrubbing keeps every key, so the shape stays.
   return scrub({ ...rest, ...asked }, secrets) as ToolResult
+}
+
+/** The values of parameters that are secret. Longest first: a secret may contain another. */
+export function secretsIn(parameters: Fields, declared: Sensitivity): readonly string[] {
+  const hidden = redactParameters(parameters, declared)
+  return [...new Set(secretValues(parameters, hidden))].toSorted((a, b) => b.length - a.length)
 }
 
 function withoutSecrets(request: Fields, declared: Sensitivity): Fields {

@@ -1,5 +1,5 @@
 // Hops 3 to 8 of a replay: read, admitted, merged, run and rendered by today's code, up to the commit that never comes.
-import { GatewayError, isGatewayError } from '../../contract/index.ts'
+import { GatewayError, isGatewayError, noMeter } from '../../contract/index.ts'
 import type { Lease } from '../../sessions/lease-keeper.ts'
 import { type Admission, planTurn, type TurnPlan } from '../../sessions/plan-turn.ts'
 import type { HeldLane, OpenTurn, TurnEnd, WaitingMessage } from '../../sessions/turn-store.ts'
@@ -9,6 +9,7 @@ import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { answeredEnd, deadEnd } from '../end-turn.ts'
 import { begun, type ReadyTurn } from '../prepare-turn.ts'
 import { runAgent } from '../run-turn.ts'
+import { createTurnErrors } from '../turn-errors.ts'
 import type { Account } from './line-diff.ts'
 import { readAgain } from './read-again.ts'
 import { createRecordedJournal, type StepReport } from './recorded-journal.ts'
@@ -37,6 +38,9 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
     runs: { ...deps.runs, append: async () => ({ isHeld: false, stoppedBy: null }) },
     runWatch: { watch: () => () => {}, stop: () => {} },
     notify: () => {},
+    // What it denies again was written down, and counted, by the run that is told again.
+    audit: { ...deps.audit, record: async () => {} },
+    meter: noMeter,
     // Files were kept by the run that is told again; what today's would keep, its journal does not have.
     attachments: { ...deps.attachments, store: refuseToStore, use: async () => {} },
     // A replay looks at what waits and decides nothing.
@@ -120,7 +124,12 @@ async function runToItsEnd(deps: GatewayDeps, ready: ReadyTurn, stop: AbortSigna
     untilHeld: async () => {},
   }
   try {
-    const result = await runAgent(deps, ready, { lease, isStopping: () => false, show() {} })
+    const result = await runAgent(deps, ready, {
+      lease,
+      isStopping: () => false,
+      show() {},
+      errors: createTurnErrors(deps, ready),
+    })
     return accountOf(await answeredEnd(deps, ready, result, 0))
   } catch (error) {
     if (isGatewayError(error, 'replay_stopped')) return without('stopped', error.message)

@@ -107,7 +107,9 @@ const turn = `select t.id, t.kind, t.state, t.reason, t.agent, t.attempt, t.fail
         'state', m.state) order by m.turn_order) from inbox m where m.turn_id = t.id), '[]') as members,
     coalesce((select json_agg(json_build_object('name', j.step, 'state', j.state, 'error', j.error,
         'startedAt', ${iso('j.started_at')}, 'finishedAt', ${iso('j.finished_at')}) order by j.started_at, j.step)
-      from journal j where j.turn_id = t.id), '[]') as steps
+      from journal j where j.turn_id = t.id), '[]') as steps,
+    coalesce((select json_agg(jsonb_build_object('at', ${iso('e.created_at')}, 'attempt', e.attempt) || (e.event -> 'metadata') order by e.seq)
+      from run_events e where e.run_id = t.id and e.event ->> 'type' = 'exception'), '[]') as errors
   from chain join turns t on t.id = chain.id where t.tenant = $4`
 
 const delivery = `select o.id, o.turn_id as "turnId", o.purpose, o."primary" as "isPrimary", o.ordinal, o.state, o.reason,

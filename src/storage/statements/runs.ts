@@ -5,6 +5,7 @@ import { unindexed } from './by-key-alone.ts'
 import { iso } from './history.ts'
 import { ownThreads } from './own-thread.ts'
 import { withdrawQuestions } from './questions.ts'
+import { isShown } from './task-dossier.ts'
 
 const lineColumns = `r.id, r.run_id as "runId", r.agent, t.connection, r.conversation_id as "conversationId",
   r.session_id as "sessionId", r.owner, r.status, r.stop_reason as "stopReason", t.attempt, r.resumes,
@@ -124,12 +125,22 @@ select r.id, case when r.cancel_requested_at is not null then coalesce(r.cancell
 from runs r where r.id = any(array(select value::uuid from json_array_elements_text($1::text::json)))`,
 )
 
+/** Of one turn, besides the newest. */
+const keptErrors = 39
+
 /** Fenced: $1 conversation, $2 holder, $3 epoch; $4 turn, $5 attempt, $6 events as JSON. */
 export const appendRunEvents = statement(
   'append_run_events',
   `
 with lane as materialized (
   select conversation_id from lanes where conversation_id = $1 and holder = $2 and epoch = $3 for update
+),
+crowded as (
+  -- What fails at every try of a long outage: the first errors and the newest are kept.
+  delete from run_events x using lane
+  where x.run_id = $4 and x.seq in (
+      select o.seq from run_events o where o.run_id = $4 and o.event ->> 'type' = 'exception' order by o.seq offset ${keptErrors})
+    and exists (select 1 from json_array_elements($6::text::json) e where e -> 'event' ->> 'type' = 'exception')
 ),
 added as (
   insert into run_events (run_id, seq, key, attempt, event)
@@ -177,7 +188,7 @@ select m.id as "conversationId",
   (select json_build_object('id', r.id, 'owner', r.owner,
       'runningMs', (extract(epoch from now() - r.created_at) * 1000)::float8,
       'isStopping', r.cancel_requested_at is not null,
-      'activity', (select e.event ->> 'type' from run_events e where e.run_id = r.id order by e.seq desc limit 1))
+      'activity', (select e.event ->> 'type' from run_events e where e.run_id = r.id and ${isShown('e')} order by e.seq desc limit 1))
     from lanes l join runs r on r.id = l.turn_id where l.conversation_id = m.id and r.status = 'running') as running,
   coalesce((select json_agg(json_build_object('id', r.id, 'owner', r.owner, 'status', r.status))
     from runs r where r.id in (

@@ -2,7 +2,7 @@
 import { statement } from '../database.ts'
 import { unindexed } from './by-key-alone.ts'
 import { instantNow, isoTime } from './iso-time.ts'
-import { dossier, line, task, taskColumns } from './task-dossier.ts'
+import { dossier, isShown, line, task, taskColumns } from './task-dossier.ts'
 
 /** $3 id. */
 const byId = `t.id = $3 and ${unindexed('t.tenant')} = $1 and ${unindexed('t.connection')} = $2`
@@ -50,7 +50,7 @@ export const taskNews = statement(
 select t.state, ${isoTime('t.state_at')} as "stateAt", t.said,
   coalesce((select json_agg(l.line) from (
     select ${line} as line from turns u join run_events e on e.run_id = u.id
-    where u.task_id = t.id and (u.task_order, e.seq) > ($4::int, $5::int)
+    where u.task_id = t.id and (u.task_order, e.seq) > ($4::int, $5::int) and ${isShown('e')}
     order by u.task_order, e.seq limit $6) l), '[]') as lines
 from tasks t where ${byId}`,
 )

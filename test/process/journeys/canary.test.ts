@@ -31,14 +31,18 @@ const hidden = {
   query: canary('query'),
   senderName: canary('sender-name'),
   strangerName: canary('stranger-name'),
-  agentError: canary('agent-error'),
-  stepError: canary('step-error'),
   forgottenPromise: canary('forgotten-promise'),
-  fakedStack: canary('faked-stack'),
   vendorError: canary('vendor-error'),
   garbage: canary('garbage'),
   applyInput: canary('apply-input'),
   filePath: canary('file-path'),
+} as const
+
+/** What the agent's own code threw: for operators, with the turn. */
+const thrown = {
+  agentError: canary('agent-error'),
+  stepError: canary('step-error'),
+  fakedStack: canary('faked-stack'),
 } as const
 
 /** What people said; to be seen only by the agent, the vendor, and where `showsText` says so. */
@@ -49,9 +53,9 @@ const config = `export default {
     slug: 'canary',
     async run(message, context) {
       const said = message.parts.map((part) => part.content ?? '').join(' ')
-      if (said.includes('/throw')) throw new Error('${hidden.agentError} after ' + said)
-      if (said.includes('/stack')) throw new TypeError('oops\\n    at ${hidden.fakedStack} (/x/${hidden.fakedStack}.js:1:1)')
-      if (said.includes('/step')) return context.step('charge', async () => { throw new Error('${hidden.stepError}') })
+      if (said.includes('/throw')) throw new Error('${thrown.agentError} after ' + said)
+      if (said.includes('/stack')) throw new TypeError('oops\\n    at ${thrown.fakedStack} (/x/${thrown.fakedStack}.js:1:1)')
+      if (said.includes('/step')) return context.step('charge', async () => { throw new Error('${thrown.stepError}') })
       if (said.includes('/ask')) return (await context.pause.approval({
         summary: 'do it', apply_input: { key: '${hidden.applyInput}' }, preview: { size: 1 } })).question
       if (said.includes('/forget')) void Promise.reject(new Error('${hidden.forgottenPromise}'))
@@ -62,7 +66,12 @@ const config = `export default {
   turns: { retryFirstMs: 1, maxFailures: 2, pollMs: 100 },
 }`
 
-type Surface = { readonly name: string; readonly read: () => Promise<string>; readonly showsText?: boolean }
+type Surface = {
+  readonly name: string
+  readonly read: () => Promise<string>
+  readonly showsText?: boolean
+  readonly showsErrors?: boolean
+}
 
 describeOnPostgres('canaries', (adminUrl) => {
   let clone: TestDatabase
@@ -196,7 +205,7 @@ describeOnPostgres('canaries', (adminUrl) => {
   const ownLists = [`${own}/sessions`, `${own}/approvals`, `${own}/approvals/summary`, `${own}/tool-requests`]
   const ownThings = [`${own}/sessions/:id`, `${own}/approvals/:id`, `${own}/tool-requests/:id`]
 
-  /** Everywhere something can be read. The last three are meant to show what was said: to its sender, and to an operator. */
+  /** Everywhere something can be read. Some are meant to show what was said: to its sender, and to an operator. */
   const surfaces: readonly Surface[] = [
     { name: 'standard output and error', read: async () => gateway.output() },
     { name: 'error bodies and webhook answers', read: async () => answers.join('\n') },
@@ -206,7 +215,8 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /metrics', read: async () => (await request('/metrics')).body },
     { name: 'GET /admin/agents', read: () => asOperator('/admin/agents') },
     { name: 'GET /admin/books', read: () => asOperator('/admin/books') },
-    { name: 'GET /admin/explain/:id', read: everyStory },
+    // An error that quotes what was said brings it along.
+    { name: 'GET /admin/explain/:id', showsText: true, showsErrors: true, read: everyStory },
     { name: 'GET /admin/audit', read: () => asOperator('/admin/audit?limit=500') },
     { name: 'GET /admin/audit/config', read: () => asOperator('/admin/audit/config') },
     { name: 'GET /admin/rejected', read: () => asOperator('/admin/rejected') },
@@ -271,7 +281,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /admin/principals/links', read: () => asOperator('/admin/principals/links') },
     { name: 'GET /admin/runs', read: () => asOperator('/admin/runs?limit=500') },
     { name: 'GET /admin/runs/:id', read: () => everyRun('') },
-    { name: 'GET /admin/runs/:id/events', showsText: true, read: () => everyRun('/events') },
+    { name: 'GET /admin/runs/:id/events', showsText: true, showsErrors: true, read: () => everyRun('/events') },
     {
       name: 'GET /admin/deliveries/:id',
       showsText: true,
@@ -380,11 +390,13 @@ describeOnPostgres('canaries', (adminUrl) => {
   test('none of the secrets is anywhere, and what was said only where it is meant to be', async () => {
     const shown: string[] = []
     const places: string[] = []
-    for (const { name, read, showsText = false } of surfaces) {
+    for (const { name, read, showsText = false, showsErrors = false } of surfaces) {
       const found = await read()
       expect(found.length, `${name} says something`).toBeGreaterThan(0)
       for (const [what, secret] of Object.entries(hidden))
         for (const form of formsOf(secret)) if (found.includes(form)) shown.push(`${what} in ${name}`)
+      for (const [what, error] of Object.entries(thrown))
+        expect(found.includes(error), `${what} in ${name}`).toBe(showsErrors)
       if (found.includes(text)) places.push(name)
       if (showsText) expect(found, `${name} shows what it is for`).toContain(text)
     }
@@ -409,8 +421,8 @@ describeOnPostgres('canaries', (adminUrl) => {
       'promise_unhandled',
     ])
       expect(events).toContain(event)
-    const thrown = lines.filter((line) => line.event === 'turn_failed').map((line) => `${line.error} ${line.at}`)
-    expect(thrown.join()).toMatch(/TypeError .*parley\.config\.mjs:\d+:\d+/)
+    const failures = lines.filter((line) => line.event === 'turn_failed').map((line) => `${line.error} ${line.at}`)
+    expect(failures.join()).toMatch(/TypeError .*parley\.config\.mjs:\d+:\d+/)
     const about = /^(message|turn|delivery|send)_/
     for (const line of lines.filter(({ event }) => about.test(event)))
       expect(line).toMatchObject({ trace: expect.stringMatching(/^[0-9a-f]{32}$/), connection: expect.any(String) })

@@ -1,8 +1,8 @@
 // The log on Node: JSON lines of known facts, nothing else, whatever it is given.
 import { expect, test } from 'vitest'
 import type { LogFacts } from '../../../src/contract/index.ts'
-import { failureFacts, GatewayError } from '../../../src/contract/index.ts'
-import { createLog, inWords } from '../../../src/node/log.ts'
+import { describeError, failureFacts, GatewayError } from '../../../src/contract/index.ts'
+import { createLog, errorsShown, inWords } from '../../../src/node/log.ts'
 
 function logged(level: string, write: (log: ReturnType<typeof createLog>) => void): Record<string, unknown>[] {
   const lines: string[] = []
@@ -93,4 +93,27 @@ test('characters that turn or hide text are escaped, as JSON and in words', () =
   expect(JSON.parse(lines[0] ?? '')).toMatchObject(told)
   expect(lines[1]).toContain('conversation=a\\u202eb\\u009b31m\\u{e0041}\\u200b')
   expect(lines.join('')).not.toMatch(/[\p{Cf}\u0080-\u009f]/u)
+})
+
+test('what was thrown is in full on a terminal in development or where it is asked for, and nowhere else', () => {
+  expect(errorsShown(undefined, true, undefined)).toBe('full')
+  expect(errorsShown(undefined, true, 'production')).toBe('place')
+  expect(errorsShown(undefined, false, 'development')).toBe('place')
+  expect(errorsShown('full', false, 'production')).toBe('full')
+  expect(errorsShown('place', true, undefined)).toBe('place')
+})
+
+test('a thrown error stands under its line in words, and in a kept log not at all', () => {
+  const thrown = describeError(new Error('card declined', { cause: new RangeError('limit\u202e') }))
+  let shown = ''
+  const terminal = { write: (text: string) => (shown += text) }
+  createLog('info', inWords(terminal), 'full').warn('turn_failed', { code: 'agent_failed' }, thrown)
+  const rows = shown.split('\n')
+  expect(rows[0]).toMatch(/warn {2}turn_failed code=agent_failed$/)
+  expect(rows[1]).toBe('         Error: card declined')
+  expect(rows[2]).toMatch(/^ {11}at .*log\.test\.ts:\d+/)
+  expect(shown).toContain('         Caused by RangeError: limit\\u202e')
+  let kept = ''
+  createLog('info', { write: (line: string) => (kept += line) }).warn('turn_failed', { code: 'agent_failed' }, thrown)
+  expect(kept).not.toContain('card declined')
 })

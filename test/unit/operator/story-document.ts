@@ -93,14 +93,17 @@ function evenPairing(pairing: PairingFacts | null, tick: () => string): PairingF
 }
 
 function evenTurn(turn: TurnFacts, tick: () => string): TurnFacts {
-  return {
-    ...turn,
-    startedAt: tick(),
-    steps: turn.steps.map((step) => ({ ...step, startedAt: tick(), finishedAt: tick() })),
-    // The end of the turn by its deliveries is told there.
-    history: turn.history.map((event) => (event.what === 'answered' ? event : { ...event, at: tick() })),
-    endedAt: turn.endedAt === null ? null : tick(),
-  }
+  const startedAt = tick()
+  const steps = turn.steps.map((step) => ({ ...step, startedAt: tick(), finishedAt: tick() }))
+  // The end of the turn by its deliveries is told there.
+  const history = turn.history.map((event) => (event.what === 'answered' ? event : { ...event, at: tick() }))
+  const endedAt = turn.endedAt === null ? null : tick()
+  const errors = turn.errors.map((each) => ({
+    ...each,
+    at: history.findLast((event) => event.attempt === each.attempt)?.at ?? startedAt,
+    error: { ...each.error, stack: ['at Object.run (file:///app/parley.config.ts:6:72)'] },
+  }))
+  return { ...turn, startedAt, steps, history, endedAt, errors }
 }
 
 function evenDelivery(delivery: DeliveryFacts, tick: () => string): DeliveryFacts {

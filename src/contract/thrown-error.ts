@@ -1,0 +1,160 @@
+// An exception as operators are shown it: class, message, stack and causes, without secrets, in 8 KB at most.
+import { hideSecrets } from './hide-secrets.ts'
+
+export type ThrownError = {
+  /** Its class. */
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+  /** Where it was thrown: lines of the developer's own files first. */
+  readonly stack: readonly string[]
+  /** What it was caused by, nearest first. */
+  readonly causes?: readonly Omit<ThrownError, 'causes'>[]
+}
+
+/** Whose code threw: the agent's own, or something the gateway called for it. */
+export type ErrorSource = {
+  readonly source:
+    | 'agent'
+    | 'model'
+    | 'remote_agent'
+    | 'tool'
+    | 'step'
+    | 'mediator'
+    | 'capability_check'
+    | 'completion_policy'
+    | 'should_continue'
+    | 'summarizer'
+    | 'approval_summary'
+    | 'watcher'
+  /** Which tool or step. */
+  readonly name?: string
+  /** Which agent, where another one asked it. */
+  readonly agent?: string
+  /** Values that are not shown, such as secret parameters of a tool. */
+  readonly hide?: readonly string[]
+}
+
+type Bounds = { readonly message: number; readonly frames: number; readonly causes: number }
+
+/** The first that fits. */
+const bounds: readonly Bounds[] = [
+  { message: 3_000, frames: 24, causes: 4 },
+  { message: 1_500, frames: 10, causes: 3 },
+  { message: 500, frames: 4, causes: 1 },
+  { message: 300, frames: 0, causes: 0 },
+]
+const maxBytes = 8 * 1024
+/** Read of a text before secrets are looked for: what is cut through here is never shown. */
+const maxRead = 8_000
+const maxFrame = 240
+const className = /^[A-Za-z_$][\w$.]{0,59}$/
+const codeForm = /^[\w.:-]{1,80}$/
+
+export function describeError(error: unknown, hide: readonly string[] = []): ThrownError {
+  const chain = causesOf(error).map((each) => readError(each, hide))
+  for (const bound of bounds) {
+    const [first, ...causes] = chain.map((each) => cut(each, bound))
+    if (first === undefined) break
+    const told = {
+      ...first,
+      ...(bound.causes === 0 || causes.length === 0 ? {} : { causes: causes.slice(0, bound.causes) }),
+    }
+    if (new TextEncoder().encode(JSON.stringify(told)).length <= maxBytes) return told
+  }
+  return { name: 'Error', message: 'It could not be described.', stack: [] }
+}
+
+/** As it is read in a terminal: the message, then where it was thrown, then the same of each cause. */
+export function thrownLines({ causes = [], ...error }: ThrownError): readonly string[] {
+  const lines = (each: Omit<ThrownError, 'causes'>, lead: string): readonly string[] => {
+    const code = each.code === undefined ? '' : ` (${each.code})`
+    const [first = '', ...more] = each.message.split('\n')
+    return [
+      `${lead}${each.name}: ${first}${code}`,
+      ...more.map((row) => `  ${row}`),
+      ...each.stack.map((at) => `  ${at}`),
+    ]
+  }
+  return [...lines(error, ''), ...causes.flatMap((cause) => lines(cause, 'Caused by '))]
+}
+
+/** Itself, what it was caused by, and of several at once the first few. */
+function causesOf(error: unknown): readonly unknown[] {
+  const found: unknown[] = []
+  const waiting: unknown[] = [error]
+  while (waiting.length > 0 && found.length < 6) {
+    const next = waiting.shift()
+    if (found.includes(next)) continue
+    found.push(next)
+    if (!(next instanceof Error)) continue
+    const errors: unknown = 'errors' in next ? next.errors : undefined
+    if (Array.isArray(errors)) waiting.push(...errors.slice(0, 3))
+    if (next.cause !== undefined && next.cause !== null) waiting.push(next.cause)
+  }
+  return found
+}
+
+function readError(error: unknown, hide: readonly string[]): Omit<ThrownError, 'causes'> {
+  try {
+    if (!(error instanceof Error)) return { name: typeof error, message: hidden(plainText(error), hide), stack: [] }
+    const { name, message, stack } = error
+    const code: unknown = 'code' in error ? error.code : 'statusCode' in error ? error.statusCode : undefined
+    return {
+      name: className.test(name) ? name : 'Error',
+      message: hidden(String(message), hide),
+      ...(typeof code === 'number' || (typeof code === 'string' && codeForm.test(code)) ? { code: String(code) } : {}),
+      stack: framesOf(typeof stack === 'string' ? stack : '', String(message)).map((frame) => hidden(frame, hide)),
+    }
+  } catch {
+    // Even to read it may throw.
+    return { name: 'Error', message: 'It could not be read.', stack: [] }
+  }
+}
+
+function plainText(value: unknown): string {
+  return typeof value === 'object' && value !== null ? (JSON.stringify(value) ?? '') : String(value)
+}
+
+function hidden(text: string, hide: readonly string[]): string {
+  return hideSecrets(text.slice(0, maxRead).toWellFormed(), hide).replaceAll('\u0000', '')
+}
+
+/** The stack begins after the message: a message may look like a stack itself. */
+function framesOf(stack: string, message: string): readonly string[] {
+  const at = stack.indexOf(message)
+  const from = at === -1 ? 0 : at + message.length
+  const frames = stack
+    .slice(from, from + 4 * maxRead)
+    .split('\n')
+    .filter((row) => /^ {4}at /.test(row))
+    .map((row) => row.trim().slice(0, maxFrame))
+  // Below a line of their own, how the gateway came to call it helps no developer.
+  const rest = frames.filter((frame) => !isOwn(frame))
+  const own = frames.filter(isOwn)
+  return own.length === 0 ? rest : [...own, ...rest.filter((frame) => !isInternal(frame))]
+}
+
+/** Where this gateway's own files are; unknown where they were bundled into one. */
+const gatewayFolder = /^(?:file:\/\/)?(.*\/(?:src|dist)\/)/.exec(import.meta.url ?? '')?.[1]
+
+function isInternal(frame: string): boolean {
+  return /(?:^at |\()node:/.test(frame) || frame.includes('processTicksAndRejections') || isGateways(frame)
+}
+
+function isGateways(frame: string): boolean {
+  return gatewayFolder !== undefined && frame.includes(gatewayFolder)
+}
+
+function isOwn(frame: string): boolean {
+  return !frame.includes('node_modules/') && !isInternal(frame)
+}
+
+function cut(error: Omit<ThrownError, 'causes'>, { message, frames }: Bounds): Omit<ThrownError, 'causes'> {
+  const isCut = error.message.length > message
+  return {
+    ...error,
+    message: isCut ? `${error.message.slice(0, message).toWellFormed()} …` : error.message,
+    stack: error.stack.slice(0, frames),
+  }
+}
