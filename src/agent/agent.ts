@@ -5,6 +5,7 @@ import type { AgentContext, AgentReply, Signal, SignalContext } from './context.
 import { type McpServer, readMcpServers } from './mcp/mcp-server.ts'
 import { createModelRun } from './model-agent.ts'
 import { type ModelAgentOptions, modelAgentKeys, modelAgentProblems } from './model-agent-options.ts'
+import { resolveAction } from './policy/action-policy.ts'
 import { isWriteTool } from './policy/tool-traits.ts'
 import { isRemoteAgent, type RemoteAgent } from './remote/is-remote-agent.ts'
 import type { Recall } from './remote/recall.ts'
@@ -38,6 +39,8 @@ export type Agent = Readonly<FunctionAgentDefinition> & {
   readonly mcpServers?: readonly McpServer[]
   /** Names of its tools that write and do not ask first, for whoever judges who may reach it. */
   readonly writingTools?: readonly string[]
+  /** Names of its tools that have terms of approval and whose policy says that no person is asked. */
+  readonly unaskedTools?: readonly string[]
   /** Its tools by name and description, for whoever lists what it can do. */
   readonly toolFacts?: readonly { readonly name: string; readonly description: string }[]
   /** Of an agent elsewhere: calls off what a stopped run left behind there. */
@@ -72,7 +75,7 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
     // A model asks whom it was told of; what a function asks is written in its code.
     siblings: facts.siblings ?? [],
     ...(mcpServers.length === 0 ? {} : { mcpServers }),
-    writingTools: writingTools(definition.tools ?? []),
+    ...actingTools(definition),
     toolFacts: (definition.tools ?? []).map(({ declaration: { name, description } }) => ({
       name,
       description: description ?? '',
@@ -85,10 +88,16 @@ function isRemote(definition: ModelAgentDefinition | RemoteAgentDefinition): def
   return isRemoteAgent(definition.model)
 }
 
-function writingTools(tools: readonly Tool[]): readonly string[] {
-  const asksFirst = (policy: unknown): boolean => policy === 'preview' || policy === 'forbidden'
-  return tools
-    .map(({ declaration }) => declaration)
-    .filter((tool) => isWriteTool(tool) && !asksFirst(tool['action_policy']))
-    .map(({ name }) => name)
+/** Those that act without asking first, as far as the configuration says it. */
+function actingTools({ tools = [], actionPolicy }: ModelAgentDefinition): Pick<Agent, 'writingTools' | 'unaskedTools'> {
+  const isDirect = ({ declaration: tool, approval }: Tool): boolean => {
+    const asked = { toolName: tool.name, tool, agentActionPolicy: actionPolicy, hasApproval: approval !== undefined }
+    return resolveAction(asked) === 'direct'
+  }
+  const names = (some: readonly Tool[]): readonly string[] => some.map(({ declaration }) => declaration.name)
+  const direct = tools.filter(isDirect)
+  return {
+    writingTools: names(direct.filter(({ declaration }) => isWriteTool(declaration))),
+    unaskedTools: names(direct.filter(({ approval }) => approval !== undefined)),
+  }
 }

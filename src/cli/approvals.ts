@@ -1,5 +1,6 @@
 // `parley approvals`: what agents want to do and may not without a person.
 import type { ActionLine } from '../agent/approvals/pending-action-store.ts'
+import { approverWords } from '../agent/approvals/terms.ts'
 import type { Group } from './command.ts'
 import { operatorCommand } from './operator.ts'
 import { instant, oneLine, table } from './output.ts'
@@ -35,7 +36,10 @@ const listCommand = operatorCommand({
       { title: 'STATUS', cell: (line) => line.status },
       { title: 'AGENT', cell: (line) => line.agent },
       { title: 'FOR', cell: (line) => line.creator },
-      { title: 'MAY DECIDE', cell: (line) => line.resolvers },
+      {
+        title: 'MAY DECIDE',
+        cell: (line) => (typeof line.resolvers === 'string' ? line.resolvers : approverWords(line.resolvers)),
+      },
       { title: 'EXPIRES', cell: (line) => instant(line.expires_at) },
       { title: 'WHAT', cell: (line) => line.summary },
     ])

@@ -47,5 +47,5 @@ function explainText(id: string, answer: ExplainAnswer, look: StoryLook): string
 function terminalLook(): StoryLook {
   const { isTTY, columns } = process.stdout
   const isColourful = isTTY === true && (process.env['NO_COLOR'] ?? '') === ''
-  return { isColourful, columns: Math.min(columns ?? 100, 120), now: Date.now() }
+  return { isColourful, columns: Math.min(columns || 100, 120), now: Date.now() }
 }

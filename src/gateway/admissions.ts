@@ -160,21 +160,31 @@ function speakerFields({ principal }: ResolvedPrincipal, { message }: WaitingMes
   return { ...principal, role, ...(caller === undefined ? {} : { caller_context: caller }) }
 }
 
+export type Authority = {
+  readonly isOperator: boolean
+  readonly role: StoredGrant['role']
+  /** How strongly they are proven, by what admitted them. */
+  readonly assurance: string | null
+  readonly adminGrants: readonly StoredGrant[]
+}
+
 /** What stored grants make of whoever gives a command, for this agent in this place, as of this very moment. */
 export async function authorityOf(
   deps: AdmissionDeps,
   at: GatewayConnection,
   row: WaitingMessage,
   agent: string,
-): Promise<{ readonly isOperator: boolean; readonly adminGrants: readonly StoredGrant[] }> {
+): Promise<Authority> {
   const scene = accessScene(deps, at, { message: row.message, agent, stored: row.access })
   const { sender } = row.message
   // A command that is tried again may come from somebody who was shut out meanwhile.
   const decision = await deps.access.decide(sender, scene)
-  if (decision.kind !== 'admitted') return { isOperator: false, adminGrants: [] }
+  if (decision.kind !== 'admitted') return { isOperator: false, adminGrants: [], role: null, assurance: null }
   const role = roleHere(sender, scene)
   return {
     isOperator: role === 'operator' || role === 'admin',
+    role,
+    assurance: decision.evidence.assurance,
     adminGrants: roleGrants(sender, scene).filter((grant) => grant.role === 'admin'),
   }
 }

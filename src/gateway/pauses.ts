@@ -3,11 +3,11 @@ import { actionHash } from '../agent/approvals/action-hash.ts'
 import type { ApprovalWish, AskedApproval, Pauses, ToolRequestWish } from '../agent/approvals/pauses.ts'
 import { readPendingAction } from '../agent/approvals/pending-action.ts'
 import { codeOf, questionText } from '../agent/approvals/question.ts'
-import { defaultExpiryMs } from '../agent/approvals/terms.ts'
+import { approversProblem, defaultExpiryMs, effectiveApprovers } from '../agent/approvals/terms.ts'
 import { storable } from '../agent/fields.ts'
 import { requestIdOf, shownRequest } from '../agent/runtime-tools/request.ts'
-import type { JsonObject } from '../contract/index.ts'
-import { expiryKinds } from '../sessions/signal-store.ts'
+import { GatewayError, type JsonObject } from '../contract/index.ts'
+import { endsPause, expiryKinds } from '../sessions/signal-store.ts'
 import type { NewPendingAction, NewTimer, NewToolRequest, PauseResult } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
@@ -108,10 +108,19 @@ async function newAction(
     summary: action.summary,
     action: { ...action },
     actionHash: await actionHash({ ...bound, agent, conversation, run: runId }),
-    resolvers: wish.by ?? 'anyone',
+    resolvers: storedApprovers(ready, wish),
     expiresInMs: wish.expiresInMs ?? defaultExpiryMs,
     resumeOf: wish.resume,
   }
+}
+
+/** A timer, or whatever else woke the agent, is no person who asked for it. */
+function storedApprovers({ turn, signal }: ReadyTurn, { by }: ApprovalWish): string {
+  const problem = approversProblem(by)
+  if (problem !== undefined) throw new GatewayError('agent_failed', `[agent] pause.approval: ${problem}`)
+  const isAsked = signal === null || endsPause(signal)
+  const approvers = effectiveApprovers(by, isAsked && (turn.principal ?? '') !== '')
+  return typeof approvers === 'string' ? approvers : JSON.stringify(approvers)
 }
 
 async function newRequest({ deps, ready, runId }: Scene, wish: ToolRequestWish): Promise<Draft<NewToolRequest>> {

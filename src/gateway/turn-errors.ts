@@ -55,7 +55,8 @@ export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
       watchers.add(thrown.message)
     }
     count += 1
-    tell(deps, ready, source, error, thrown)
+    // What a try failed by has its line: `turn_failed`, with what becomes of the turn. A step's error is the agent's to catch.
+    if (!isLast && source.source !== 'step') tell(deps, ready, source, error, thrown)
     const { hide: _, ...where } = source
     return { ...where, error: { ...thrown } as unknown as JsonObject }
   }
@@ -81,7 +82,6 @@ export function createTurnErrors(deps: Deps, ready: ReadyTurn): TurnErrors {
   }
 }
 
-/** What a try failed by has its line already: `turn_failed`, with what becomes of the turn. */
 function tell(
   { log }: Deps,
   ready: ReadyTurn,
@@ -89,7 +89,6 @@ function tell(
   error: unknown,
   thrown: ReturnType<typeof describeError>,
 ): void {
-  if (source === 'agent' || source === 'step') return
   const { lane, turn } = ready
   const { connection } = lane
   const place: LogFacts = {

@@ -8,5 +8,12 @@ import { actorIn } from './note-act.ts'
 export function resolverOf(context: Context, tenant: string): Resolver {
   const caller = keptCaller(context)
   const owner = caller.kind === 'operator' ? null : caller.principal
-  return { name: actorIn(context), isOperator: owner === null, scope: { tenant, conversationId: null, owner } }
+  // Whoever holds a person's token is that person by delegation.
+  const proven = owner === null ? {} : { assurance: 'delegated' }
+  return {
+    name: actorIn(context),
+    isOperator: owner === null,
+    ...proven,
+    scope: { tenant, conversationId: null, owner },
+  }
 }

@@ -224,7 +224,8 @@ export type NewPendingAction = NewPause & {
   readonly summary: string
   readonly action: JsonObject
   readonly actionHash: string
-  readonly resolvers: 'anyone' | 'other' | 'operator'
+  /** Who may decide: a word, or terms as JSON. */
+  readonly resolvers: string
   readonly expiresInMs: number
 }
 

@@ -10,6 +10,7 @@ import type {
   StoredAction,
   Verdict,
 } from '../agent/approvals/pending-action-store.ts'
+import type { Resolvers } from '../agent/approvals/terms.ts'
 import type { Database } from './database.ts'
 import {
   countActions,
@@ -41,10 +42,13 @@ export function createPendingActionStore(database: Database): PendingActionStore
       return { ...none, ...Object.fromEntries(rows.map(({ status, count }) => [status, count])) }
     },
     async resolve(id, verdict, resolver) {
-      const { name, isOperator, scope } = resolver
+      const { name, isOperator, scope, role = null, assurance = null, isInChat = false } = resolver
       const { status, hash, ...more } = verdict
       const params = [id, status, name, isOperator, hash ?? null, storableJson(more)]
-      const [row] = await database.query<Row>(resolveAction, [...scoped(scope), ...params, database.isShared])
+      const [row] = await database.query<Row>(resolveAction, [
+        ...[...scoped(scope), ...params, database.isShared],
+        ...[role, assurance, isOperator && !isInChat],
+      ])
       if (row !== undefined) return { kind: 'resolved', action: lineOf(row), isDuplicate: false }
       return explained(await read(scope, id), verdict, resolver)
     },
@@ -54,14 +58,15 @@ export function createPendingActionStore(database: Database): PendingActionStore
   }
 }
 
-type Row = ActionLine & { readonly isOverdue: boolean }
+type Row = Omit<ActionLine, 'resolvers'> & { readonly isOverdue: boolean; readonly resolvers: string }
 
 function scoped({ tenant, owner, conversationId }: ActionScope): [string, string | null, string | null] {
   return [tenant, owner, conversationId]
 }
 
-function lineOf({ isOverdue: _, ...line }: Row): ActionLine {
-  return line
+function lineOf({ isOverdue: _, resolvers, ...line }: Row): ActionLine {
+  // A word, or terms that were checked before they were stored.
+  return { ...line, resolvers: (resolvers.startsWith('{') ? JSON.parse(resolvers) : resolvers) as Resolvers }
 }
 
 /** Why nothing was decided; or it was, before, by the same person and alike. */

@@ -6,7 +6,9 @@ import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts
 import { defineTool } from '../../src/agent/tools/define-tool.ts'
 import { statement } from '../../src/storage/database.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
+import { createTestApp, operatorToken } from '../doubles/test-app.ts'
 import { createTestGateway, loopbackConnections, settleUntil, type TestGateway } from '../doubles/test-gateway.ts'
+import { madeToken } from '../doubles/tokens.ts'
 import { startVendorStub, type VendorStub } from '../doubles/vendor-stub.ts'
 import { describeOnDatabase } from '../setup/describe-on-database.ts'
 
@@ -42,6 +44,11 @@ const outdate = statement('test_outdate', `update pending_actions set expires_at
 const tamperInput = statement(
   'test_tamper',
   `update pending_actions set action = jsonb_set(action, '{apply_input,amount}', '9999') where status = 'pending'`,
+)
+const makeOperator = statement(
+  'test_make_operator',
+  `insert into grants (tenant, id, subject, effect, role, source, created_by)
+   values ('default', gen_random_uuid(), 'loopback:bob', 'allow', 'operator', 'test', 'test')`,
 )
 const tamperHash = statement('test_tamper_hash', `update pending_actions set action_hash = 'sha256:00'`)
 
@@ -234,12 +241,132 @@ describeOnDatabase('an approval', (database) => {
     expect(results).toEqual(['look-1', 'pay-1', 'look-2'])
   })
 
+  test('is asked for by its terms alone; a policy that says otherwise in so many words is followed', async () => {
+    const { action_policy: _, ...terms } = payDefinition
+    const asking = defineTool({ ...terms, approval: { summary: () => 'pay the rent' } })
+    start({ tools: [asking] })
+    server.script({ calls: [callPay] }, { text: 'Paid.' })
+    await say('pay')
+    expect(texts().at(-1)).toContain('I need an approval before I do this: pay the rent')
+    expect(paid).toEqual([])
+    gateway.stop()
+    start({ tools: [asking], actionPolicy: { tools: { 'bank/pay': 'direct' } } })
+    server.script({ calls: [callPay] }, { text: 'Paid at once.' })
+    await say('pay now')
+    expect(paid).toHaveLength(1)
+  })
+
+  test('in a room is for the person whom it is for to give, unless its terms say otherwise', async () => {
+    start()
+    server.script({ calls: [callPay] }, { text: 'Paid.' })
+    await say('pay')
+    await decide('approve', codeIn(texts()[0]), 'bob')
+    expect(texts().at(-1)).toBe('You cannot decide this. It takes the person it is for.')
+    expect(paid).toEqual([])
+    await decide('approve', codeIn(texts()[0]), 'ada')
+    expect(paid).toHaveLength(1)
+  })
+
+  test.each([
+    [{ principals: ['loopback:bob'] }, 'a person who was named for it'],
+    [
+      { requester: false, assurance: 'platform' },
+      'another person than the one it is for, an account proven by platform',
+    ],
+  ] as const)('by terms such as %o is given in the chat by who fits them, and by nobody else', async (by, words) => {
+    start({ tools: [defineTool({ ...payDefinition, approval: { by } })] })
+    server.script({ calls: [callPay] }, { text: 'Paid.' })
+    await say('pay')
+    await decide('approve')
+    expect(texts().at(-1)).toContain(`You cannot decide this. It takes ${words}`)
+    await decide('approve', '', 'bob')
+    expect(paid).toHaveLength(1)
+  })
+
+  test('by a role is given by who has it at that moment, and an account proven too weakly gives none', async () => {
+    const byRole = defineTool({ ...payDefinition, approval: { by: { role: 'operator' } } })
+    start({ tools: [byRole] })
+    server.script({ calls: [callPay] }, { text: 'Paid.' })
+    await say('pay')
+    await decide('approve', '', 'bob')
+    expect(texts().at(-1)).toBe('You cannot decide this. It takes the role operator.')
+    await database().query(makeOperator, [])
+    await decide('approve', '', 'bob')
+    expect(paid).toHaveLength(1)
+    gateway.stop()
+    start({ tools: [defineTool({ ...payDefinition, approval: { by: { assurance: 'wallet' } } })] })
+    server.script({ calls: [callPay] }, { text: 'Paid.' })
+    await say('pay again')
+    await decide('approve')
+    expect(texts().at(-1)).toBe('You cannot decide this. It takes an account proven by wallet or better.')
+    expect(paid).toHaveLength(1)
+  })
+
+  test('that a timer leads to is for operators: no person asked for it', async () => {
+    const agent = defineAgent({
+      slug: 'demo',
+      run(_message, { schedule }) {
+        schedule('rent', 1, {})
+        return 'I will.'
+      },
+      async onSignal({ kind, payload }, { pause }) {
+        if (kind === 'approval') return `It was ${String(payload['decision'])}.`
+        return (await pause.approval({ summary: 'pay the rent', apply_input: {} })).question
+      },
+    })
+    gateway = createTestGateway(database(), { agents: [agent], connections: loopbackConnections(vendor.origin) })
+    await say('pay my rent each month')
+    await settleUntil(gateway, () => texts().some((text) => text.includes('I need an approval')))
+    await decide('approve')
+    expect(texts().at(-1)).toBe('You cannot decide this. It takes an operator.')
+    const [action] = await stored()
+    const app = createTestApp(gateway, database())
+    const decided = await app.request(`/admin/approvals/${action?.id}/resolve`, {
+      ...{ method: 'POST', body: '{"decision":"accepted"}' },
+      headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
+    })
+    expect(decided.status).toBe(200)
+    await settled()
+    expect(texts()).toContain('It was accepted.')
+  })
+
+  test('over the API is given by a person who was named for it, and refused to the one it is for', async () => {
+    start({ tools: [defineTool({ ...payDefinition, approval: { by: { principals: ['test:boss'] } } })] })
+    server.script({ calls: [callPay] }, { text: 'Paid.' })
+    await say('pay')
+    const [action] = await stored()
+    const app = createTestApp(gateway, database())
+    const resolve = async (principal: string) => {
+      const { clear } = await madeToken(database(), { scopes: ['own'], principal })
+      const answer = await app.request(`/api/v1/agent/approvals/${action?.id}/resolve`, {
+        ...{ method: 'POST', body: '{"decision":"accepted"}' },
+        headers: { authorization: `Bearer ${clear}`, 'content-type': 'application/json' },
+      })
+      return [answer.status, await answer.text()] as const
+    }
+    const [refused, why] = await resolve('loopback:ada')
+    expect([refused, why]).toEqual([403, expect.stringContaining('It takes a person who was named for it.')])
+    expect((await resolve('test:eve'))[0]).toBe(404)
+    expect((await resolve('test:boss'))[0]).toBe(200)
+    await settled()
+    expect(paid).toHaveLength(1)
+    expect(await stored()).toMatchObject([{ status: 'accepted', resolver: expect.stringContaining('test:boss') }])
+  })
+
+  test('on terms that no gateway knows stops the start with what to write', () => {
+    const broken = (by: unknown) => () => defineTool({ ...payDefinition, approval: { by: by as never } })
+    expect(broken('everyone')).toThrow("bank/pay: approval.by must be 'requester', 'anyone', 'other', 'operator'")
+    expect(broken({ rol: 'admin' })).toThrow('approval.by.rol is not known')
+    expect(broken({ assurance: 'strong' })).toThrow('approval.by.assurance must be one of delegated')
+    expect(broken({ principals: [] })).toThrow('approval.by.principals must be a list')
+  })
+
   test('may be kept from the person who asked for it', async () => {
     start({ tools: [defineTool({ ...payDefinition, approval: { by: 'other' } })] })
     server.script({ calls: [callPay] }, { text: 'Paid.' })
     await say('pay')
     await decide('approve')
-    expect(texts().at(-1)).toContain('Somebody other than the person who asked')
+    expect(texts().at(-1)).toBe('You cannot decide this. It takes another person than the one it is for.')
     expect(paid).toEqual([])
     await decide('approve', '', 'bob')
     expect(paid).toHaveLength(1)

@@ -104,6 +104,10 @@ describeOnDatabase('an approval on Telegram', (database) => {
     expect(paid).toEqual([])
     expect(api.payloads('editMessageReplyMarkup')).toEqual([])
 
+    await press(approve, 6, 'bystander')
+    expect(toast('bystander')?.['text']).toBe('You cannot decide this. It takes the person it is for.')
+    expect(paid).toEqual([])
+
     await press(approve, 5, 'right')
     expect(toast('right')).toEqual({ callback_query_id: 'right', text: 'Approved: pay 12 EUR. I go on with it.' })
     await settleUntil(gateway, () => api.sent.some(({ text }) => text.includes('Paid 12 EUR.')))

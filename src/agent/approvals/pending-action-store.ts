@@ -32,7 +32,17 @@ export type ActionFilter = {
 }
 
 /** Who decides: known from a token or from evidence, never from what they write. */
-export type Resolver = { readonly name: string; readonly isOperator: boolean; readonly scope: ActionScope }
+export type Resolver = {
+  readonly name: string
+  /** By a token of the operator's routes, or by a grant for the agent. */
+  readonly isOperator: boolean
+  /** An operator who decides in a chat: the terms hold there as for anyone. Others decide whatever the terms. */
+  readonly isInChat?: boolean
+  /** What a grant makes of them, and how strongly they are proven where they decide, as far as is known there. */
+  readonly role?: string | null
+  readonly assurance?: string | null
+  readonly scope: ActionScope
+}
 
 export type Verdict = {
   readonly status: ApprovalDecision | 'deleted'

@@ -1,6 +1,7 @@
 // What somebody who decided is told: in a chat as a sentence, over HTTP as a typed refusal. The remedy is the same.
 import { type ControlFacts, GatewayError } from '../../contract/index.ts'
 import type { ActionLine, RefusedResolution, Resolution } from './pending-action-store.ts'
+import { approverWords } from './terms.ts'
 
 /** The words with what they mean, for whoever shows them. */
 export function resolutionTold(resolution: Resolution): {
@@ -40,10 +41,7 @@ const refusals: Readonly<Record<RefusedResolution, (action: ActionLine | null) =
   expired: () => 'This request for approval has expired. Ask again if it is still wanted.',
   changed: () =>
     'This is no longer the action that was shown to you. Look at it again, then decide with its present hash.',
-  not_allowed: (action) =>
-    action?.resolvers === 'other'
-      ? 'Somebody other than the person who asked for it must decide this.'
-      : 'Only an operator may decide this.',
+  not_allowed: (action) => `You cannot decide this. It takes ${approverWords(action?.resolvers ?? 'operator')}.`,
 }
 
 /** The action, or why nothing was decided. */

@@ -2,7 +2,7 @@
 // the gateway its checks.
 import * as z from 'zod'
 import { type Fields, GatewayError } from '../../contract/index.ts'
-import type { ApprovalTerms } from '../approvals/terms.ts'
+import { type ApprovalTerms, approversProblem } from '../approvals/terms.ts'
 import type { ActionPolicy } from '../policy/action-policy.ts'
 import { readDeclaration } from './declaration.ts'
 import type { Executors } from './executors.ts'
@@ -28,7 +28,7 @@ export type ToolDefinition<Parameters extends ToolParameters> = {
   readonly idempotent?: boolean
   readonly timeoutMs?: number
   readonly action_policy?: ActionPolicy
-  /** How a person is asked, where its action policy is `preview` or the tool asks by itself. */
+  /** A person is asked first, on these terms: its action policy is `preview` unless it or its agent says otherwise. */
   readonly approval?: ApprovalTerms<Parameters extends z.ZodType ? z.input<Parameters> : Fields>
   readonly required_capability?: string
   readonly parameter_bindings?: Readonly<Record<string, string | ParameterBinding>>
@@ -62,6 +62,8 @@ export function defineTool<const Parameters extends ToolParameters>(definition: 
   }
   const reading = readDeclaration(declared, 'server')
   if (!reading.ok) throw new GatewayError('config_invalid', `[tool] ${definition.name}: ${reading.rejected.reason}`)
+  const problem = approversProblem(approval?.by)
+  if (problem !== undefined) throw new GatewayError('config_invalid', `[tool] ${definition.name}: approval.${problem}`)
   const run: ToolExecutor = async (call, _declaration, context) => {
     const args = schema === undefined ? call.parameters : await parsed(schema, call.parameters)
     // The schema has just made it so; without one its type is Fields.

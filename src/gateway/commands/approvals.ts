@@ -20,6 +20,8 @@ export async function answerDecision({
   glance,
   principal,
   isOperator,
+  role,
+  assurance,
   turn,
 }: CommandScene): Promise<Told> {
   if (glance === undefined) return noneWords(undefined)
@@ -27,7 +29,7 @@ export async function answerDecision({
   const { pendingActions: actions, audit } = deps
   const needsCode = at.adapter.capabilities.needsDecisionCode === true
   const ids = { tenant: turn.tenant, conversationId, turnId: turn.id }
-  const scene = { actions, audit, ...ids, principal, isOperator, needsCode }
+  const scene = { actions, audit, ...ids, principal, isOperator, role, assurance, needsCode }
   const told = await decideByCommand(scene, command)
   deps.bells.turns.ring()
   return told
@@ -40,6 +42,8 @@ type DecisionScene = {
   readonly conversationId: string
   readonly principal: string
   readonly isOperator: boolean
+  readonly role: string | null
+  readonly assurance: string | null
   /** The channel does not show what is decided about beside the decision: it has to be named. */
   readonly needsCode: boolean
   /** The turn the command is: after a crash it finds what it decided before. */
@@ -57,7 +61,8 @@ async function decideByCommand(scene: DecisionScene, { name, args }: ControlComm
   if (found.length > 1 && action.status === 'pending') return whichWords(name, found)
   const reason = rest.trim().slice(0, 200)
   const verdict = { status, hash: action.hash, origin: scene.turnId, ...(reason === '' ? {} : { reason }) }
-  const resolver = { name: scene.principal, isOperator: scene.isOperator, scope }
+  const { principal, isOperator, role, assurance } = scene
+  const resolver = { name: principal, isOperator, isInChat: true, role, assurance, scope }
   const resolution = await scene.actions.resolve(action.action_id, verdict, resolver)
   if (resolution.kind === 'refused') await noteRefusal(scene, action, resolution.reason, status)
   return resolutionTold(resolution)

@@ -12,6 +12,9 @@ export type CommandScene = {
   readonly principal: string
   /** By a stored grant for this agent, as of now. */
   readonly isOperator: boolean
+  readonly role: string | null
+  /** How strongly they are proven by the message with the command. */
+  readonly assurance: string | null
   /** What makes them an admin here; none: they are not. */
   readonly adminGrants: readonly StoredGrant[]
   readonly agent: string

@@ -8,7 +8,7 @@ export function agentFindings(facts: ConfigFacts): readonly Finding[] {
 
 function aboutAgents({ agents, connections }: ConfigFacts): readonly Finding[] {
   const found: Finding[] = []
-  for (const { slug, access, writingTools, mcpServers } of agents) {
+  for (const { slug, access, writingTools, unaskedTools, mcpServers } of agents) {
     const open = connections.filter((each) => isReached(slug, each) && each.access.mode === 'public')
     const isOpen = open.length > 0 && (access === undefined || access.mode === 'public')
     const where = `agent ${slug}`
@@ -18,6 +18,13 @@ function aboutAgents({ agents, connections }: ConfigFacts): readonly Finding[] {
         ...{ id: 'AC-008', severity: open.some(isOpenToStrangers) ? 'critical' : 'info', where },
         weak: `everybody reaches it through ${through}, and it writes without asking: ${writingTools.join(', ')}`,
         remedy: "give the agent an access rule of its own, or its tools action_policy: 'preview'",
+      })
+    if (unaskedTools.length > 0)
+      found.push({
+        ...{ id: 'AC-016', severity: 'warning', where },
+        weak: `no person is asked before these run, although they have approval terms: ${unaskedTools.join(', ')}`,
+        remedy:
+          "remove 'direct' from the tool's action_policy or the agent's actionPolicy, or the approval from the tool",
       })
     if (isOpen && mcpServers.length > 0)
       found.push({

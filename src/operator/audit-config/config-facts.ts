@@ -20,8 +20,8 @@ export function configFacts(config: Config, around: Surroundings): ConfigFacts {
       trustsLoopback: isOn(settings, 'trustLoopback'),
       talksPlainly: isSet(settings, 'insecureLoopback'),
     })),
-    agents: config.agents.map(({ slug, access, writingTools = [], mcpServers = [] }) => ({
-      ...{ slug, access, writingTools },
+    agents: config.agents.map(({ slug, access, writingTools = [], unaskedTools = [], mcpServers = [] }) => ({
+      ...{ slug, access, writingTools, unaskedTools },
       mcpServers: mcpServers.map(({ name }) => name),
     })),
     trustedIssuers: [...config.trustedIssuers.values()].flat(),

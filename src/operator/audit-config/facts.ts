@@ -32,6 +32,8 @@ export type AgentAuditFacts = {
   readonly access: AccessRule | undefined
   /** Tools that write without asking first. */
   readonly writingTools: readonly string[]
+  /** Tools with terms of approval that run without it. */
+  readonly unaskedTools: readonly string[]
   readonly mcpServers: readonly string[]
 }
 

@@ -29,6 +29,7 @@ export const findingIds = {
   'AC-013': 'tokens of an issuer count for longer than an hour',
   'AC-014': 'tokens of an issuer are for all agents',
   'AC-015': 'a public gateway asks an issuer without TLS',
+  'AC-016': 'a tool has terms of approval and runs without it',
   'AC-101': 'the listener is open to the network without TLS',
   'AC-102': 'everybody may read the metrics',
   'AC-103': 'a webhook channel without a public address',

@@ -1,4 +1,6 @@
 // Pending actions: looked at by whoever may, decided once. The statement that decides also wakes the paused run (ruling 21).
+import { approverRoles } from '../../agent/approvals/terms.ts'
+import { assuranceClasses } from '../../contract/index.ts'
 import { statement } from '../database.ts'
 import { auditedAct } from './audit-lines.ts'
 import { isoTime } from './iso-time.ts'
@@ -12,8 +14,31 @@ const line = `a.id as action_id, a.kind, a.summary, a.action -> 'preview' as pre
   coalesce(a.resolution_metadata, '{}') as resolution_metadata, a.action_hash as hash, a.resolvers, a.tool_name, a.tool_call_id,
   a.run_id, a.session_id, a.conversation_id`
 
-/** $1 tenant, $2 owner or null, $3 conversation or null. */
-const scope = 'a.tenant = $1 and ($2::text is null or a.creator = $2) and ($3::uuid is null or a.conversation_id = $3)'
+/** Null: who may decide is said by a word. */
+const terms = `case when a.resolvers like '{%' then a.resolvers::jsonb end`
+
+/** $1 tenant, $2 whose or null, $3 conversation or null. What somebody was named to decide about is theirs to see too. */
+const scope = `a.tenant = $1 and ($3::uuid is null or a.conversation_id = $3)
+  and ($2::text is null or a.creator = $2 or coalesce(${terms} -> 'principals' @> to_jsonb($2::text), false))`
+
+const isAtLeast = (order: readonly string[], given: string, least: string): string =>
+  `(${least} is null or array_position(array['${order.join("','")}'], ${given}::text) >= array_position(array['${order.join("','")}'], ${least}))`
+
+/** Whether $6 may: $5 the decision, $7 whether an operator, $11 their role, $12 how they are proven, $13 whether on the operator's routes. */
+const mayDecide = `case
+      when $13::boolean then true
+      -- Taking it back is no decision.
+      when $5 = 'deleted' then a.creator = $6
+      when a.resolvers = 'anyone' then true
+      when a.resolvers = 'requester' then a.creator = $6 or $7::boolean
+      when a.resolvers = 'other' then a.creator is distinct from $6
+      when a.resolvers like '{%' then (
+        select (t.value -> 'requester' is null or (t.value -> 'requester')::boolean = (a.creator is not distinct from $6))
+          and (t.value -> 'principals' is null or t.value -> 'principals' @> to_jsonb($6::text))
+          and ${isAtLeast(approverRoles, '$11', "t.value ->> 'role'")}
+          and ${isAtLeast(assuranceClasses, '$12', "t.value ->> 'assurance'")}
+        from (select ${terms} as value) t)
+      else $7::boolean end`
 
 /** $4 id. */
 export const getAction = statement('get_action', `select ${line} from pending_actions a where ${scope} and a.id = $4`)
@@ -43,7 +68,7 @@ export const countActions = statement(
 )
 
 /**
- * $4 id, $5 status, $6 resolver, $7 whether an operator, $8 hash or null, $9 what is kept beside it, $10 whether to NOTIFY. Nothing is
+ * $4 id, $5 status, $6 resolver, $7 whether an operator, $8 hash or null, $9 what is kept beside it, $10 whether to NOTIFY; $11 to $13 see above. Nothing is
  * decided about an action that is not the one that was shown, that is decided already, or by somebody who may not. Withdrawing it is no decision.
  * A question that was not sent yet is not sent any more.
  */
@@ -55,8 +80,7 @@ with decided as (
     resolution_metadata = $9::text::jsonb
   where ${scope} and a.id = $4 and a.status = 'pending' and a.expires_at > now()
     and ($8::text is null or a.action_hash = $8)
-    and case when $5 = 'deleted' or a.resolvers = 'anyone' then true
-      when a.resolvers = 'other' then a.creator is distinct from $6 else $7::boolean end
+    and ${mayDecide}
   returning a.*
 ),${resumeSignal({ from: 'decided', kind: 'approval', name: '$5', owner: 'creator', notify: '$10' })},${withdrawQuestions(
     {

@@ -12,6 +12,7 @@ const all = { tenant, owner: null, conversationId: null }
 const operator: Resolver = { name: 'operator:night shift', isOperator: true, scope: all }
 const alice: Resolver = { name: owner, isOperator: false, scope: { ...all, owner } }
 const bob: Resolver = { name: 'test:bob', isOperator: false, scope: all }
+const chatOperator: Resolver = { name: 'test:olga', isOperator: true, isInChat: true, role: 'operator', scope: all }
 const accepted = { status: 'accepted' } as const
 const rejected = { status: 'rejected' } as const
 
@@ -103,11 +104,44 @@ describeOnDatabase('pending actions', (database) => {
     ['operator', alice, 'not_allowed'],
     ['operator', bob, 'not_allowed'],
     ['operator', operator, undefined],
-  ] as const)('for %s to decide: %o', async (resolvers, resolver, reason) => {
-    const action = anAction({ resolvers })
+    ['requester', alice, undefined],
+    ['requester', bob, 'not_allowed'],
+    ['requester', chatOperator, undefined],
+    ['requester', operator, undefined],
+    [{ principals: ['test:bob', 'test:carol'] }, bob, undefined],
+    [{ principals: ['test:carol'] }, bob, 'not_allowed'],
+    [{ principals: ['test:carol'] }, alice, 'not_allowed'],
+    // In a chat the terms hold for an operator too; on the operator's own routes they do not.
+    [{ principals: ['test:carol'] }, chatOperator, 'not_allowed'],
+    [{ principals: ['test:carol'] }, operator, undefined],
+    [{ role: 'operator' }, chatOperator, undefined],
+    [{ role: 'operator' }, { ...bob, role: 'admin' }, undefined],
+    [{ role: 'operator' }, { ...bob, role: 'viewer' }, 'not_allowed'],
+    [{ role: 'operator' }, bob, 'not_allowed'],
+    [{ assurance: 'platform' }, { ...bob, assurance: 'oauth' }, undefined],
+    [{ assurance: 'platform' }, { ...bob, assurance: 'platform' }, undefined],
+    [{ assurance: 'platform' }, { ...bob, assurance: 'address' }, 'not_allowed'],
+    [{ assurance: 'platform' }, { ...bob, assurance: 'made up' }, 'not_allowed'],
+    [{ assurance: 'platform' }, bob, 'not_allowed'],
+    [{ requester: false }, bob, undefined],
+    [{ requester: false }, alice, 'not_allowed'],
+    [{ requester: true }, bob, 'not_allowed'],
+    // All of what is said has to hold.
+    [{ requester: false, role: 'viewer' }, { ...alice, role: 'admin' }, 'not_allowed'],
+    [{ requester: true, assurance: 'platform' }, { ...alice, assurance: 'platform' }, undefined],
+  ] as const)('for %o to decide: %o', async (resolvers, resolver, reason) => {
+    const action = anAction({ resolvers: typeof resolvers === 'string' ? resolvers : JSON.stringify(resolvers) })
     await pauseTurn(database(), { actions: [action] })
     const resolution = await store().resolve(action.id, accepted, resolver)
     expect(resolution).toMatchObject(reason === undefined ? { kind: 'resolved' } : { kind: 'refused', reason })
+  })
+
+  test('that somebody was named to decide about are there for them, to decide and not to take back', async () => {
+    const action = anAction({ owner: 'test:carol', resolvers: JSON.stringify({ principals: [owner] }) })
+    await pauseTurn(database(), { actions: [action] })
+    expect(await store().list(alice.scope, { status: null, limit: 10, before: null })).toHaveLength(1)
+    expect(await store().resolve(action.id, { status: 'deleted' }, alice)).toMatchObject({ reason: 'not_allowed' })
+    expect(await store().resolve(action.id, accepted, alice)).toMatchObject({ kind: 'resolved' })
   })
 
   test('of somebody else are not there for a person', async () => {

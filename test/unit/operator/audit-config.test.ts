@@ -52,7 +52,10 @@ const at = (changes: Partial<ConnectionFacts>): Partial<ConfigFacts> => ({
 })
 const ruled = (rule: NonNullable<AccessRule['rules']>[number], mode: AccessRule['mode'] = 'allow_list') =>
   at({ access: listed({ mode, rules: [rule] }) })
-const agent = { slug: 'demo', access: undefined, writingTools: ['bank/pay'], mcpServers: ['files'] }
+const agent = {
+  ...{ slug: 'demo', access: undefined, writingTools: ['bank/pay'], mcpServers: ['files'] },
+  unaskedTools: [] as readonly string[],
+}
 const open = { mode: 'public', allow: [] } as const
 const issuer = { issuer: 'other.example', methods: [], assurance: [], subject_prefixes: [], max_ttl_seconds: 60 }
 const tokenIssuer = {
@@ -166,6 +169,7 @@ const cases: Readonly<Record<FindingId, readonly Weak[]>> = {
       fine: { publicUrl: undefined, tokenIssuers: [{ ...tokenIssuer, urls: ['http://127.0.0.1:9000/keys'] }] },
     },
   ],
+  'AC-016': [{ weak: { agents: [{ ...agent, unaskedTools: ['bank/pay'] }] }, fine: { agents: [agent] } }],
   'AC-101': [
     { weak: { host: '0.0.0.0', publicUrl: undefined }, fine: { host: '0.0.0.0' } },
     { weak: { host: '::', publicUrl: 'http://gateway.example' }, fine: { host: '::1', publicUrl: 'http://x.example' } },
