@@ -3,7 +3,13 @@ import { actionHash } from '../agent/approvals/action-hash.ts'
 import type { ApprovalWish, AskedApproval, Pauses, ToolRequestWish } from '../agent/approvals/pauses.ts'
 import { readPendingAction } from '../agent/approvals/pending-action.ts'
 import { codeOf, questionText } from '../agent/approvals/question.ts'
-import { approversProblem, defaultExpiryMs, effectiveApprovers } from '../agent/approvals/terms.ts'
+import {
+  approversProblem,
+  approverWords,
+  defaultExpiryMs,
+  effectiveApprovers,
+  type Resolvers,
+} from '../agent/approvals/terms.ts'
 import { storable } from '../agent/fields.ts'
 import { requestIdOf, shownRequest } from '../agent/runtime-tools/request.ts'
 import { GatewayError, type JsonObject } from '../contract/index.ts'
@@ -75,6 +81,8 @@ function askedApproval({ deps, ready, runId }: Scene, wish: ApprovalWish): Asked
   const { lane, turn } = ready
   const { tool } = wish
   const named = tool === undefined ? {} : { tool_name: tool.name, tool_call_id: tool.callId }
+  const by = approversOf(ready, wish)
+  const approvers = by === 'requester' || by === 'anyone' ? {} : { approvers: approverWords(by) }
   const action = readPendingAction({
     action_id: deps.newId(),
     kind: wish.kind ?? 'tool_call',
@@ -85,7 +93,7 @@ function askedApproval({ deps, ready, runId }: Scene, wish: ApprovalWish): Asked
     expires_at: new Date(deps.now() + (wish.expiresInMs ?? defaultExpiryMs)).toISOString(),
     agent: lane.agent,
     ...(turn.principal === null || turn.principal === '' ? {} : { creator: turn.principal }),
-    metadata: { ...named, run_id: runId, session_id: turn.sessionId },
+    metadata: { ...named, run_id: runId, session_id: turn.sessionId, ...approvers },
   })
   return { action, code: codeOf(action.action_id), question: questionText(action) }
 }
@@ -108,19 +116,22 @@ async function newAction(
     summary: action.summary,
     action: { ...action },
     actionHash: await actionHash({ ...bound, agent, conversation, run: runId }),
-    resolvers: storedApprovers(ready, wish),
+    resolvers: stored(approversOf(ready, wish)),
     expiresInMs: wish.expiresInMs ?? defaultExpiryMs,
     resumeOf: wish.resume,
   }
 }
 
 /** A timer, or whatever else woke the agent, is no person who asked for it. */
-function storedApprovers({ turn, signal }: ReadyTurn, { by }: ApprovalWish): string {
+function approversOf({ turn, signal }: ReadyTurn, { by }: ApprovalWish): Resolvers {
   const problem = approversProblem(by)
   if (problem !== undefined) throw new GatewayError('agent_failed', `[agent] pause.approval: ${problem}`)
   const isAsked = signal === null || endsPause(signal)
-  const approvers = effectiveApprovers(by, isAsked && (turn.principal ?? '') !== '')
-  return typeof approvers === 'string' ? approvers : JSON.stringify(approvers)
+  return effectiveApprovers(by, isAsked && (turn.principal ?? '') !== '')
+}
+
+function stored(by: Resolvers): string {
+  return typeof by === 'string' ? by : JSON.stringify(by)
 }
 
 async function newRequest({ deps, ready, runId }: Scene, wish: ToolRequestWish): Promise<Draft<NewToolRequest>> {

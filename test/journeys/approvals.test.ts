@@ -319,6 +319,7 @@ describeOnDatabase('an approval', (database) => {
     await settleUntil(gateway, () => texts().some((text) => text.includes('I need an approval')))
     await decide('approve')
     expect(texts().at(-1)).toBe('You cannot decide this. It takes an operator.')
+    expect(texts().join('\n')).toContain('pay the rent\nWho may decide: an operator.\nReply /approve')
     const [action] = await stored()
     const app = createTestApp(gateway, database())
     const decided = await app.request(`/admin/approvals/${action?.id}/resolve`, {

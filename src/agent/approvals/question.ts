@@ -12,12 +12,13 @@ export function codeOf(actionId: string): string {
   return actionId.slice(-codeLength)
 }
 
-export function questionText(action: Pick<PendingAction, 'action_id' | 'summary' | 'preview' | 'expires_at'>): string {
+export function questionText(action: Asked): string {
   const code = codeOf(action.action_id)
   const until = action.expires_at === null ? '' : ` It expires at ${shownTime(action.expires_at)}.`
   return [
     `I need an approval before I do this: ${action.summary}`,
     ...shownValues(action.preview),
+    ...decidedBy(action),
     `Reply /approve ${code} or /reject ${code}.${until}`,
   ].join('\n')
 }
@@ -43,7 +44,14 @@ export function withAsks(reply: NormalizedResponse, actions: readonly Asked[]): 
   return asks.length === 0 ? reply : { ...reply, asks }
 }
 
-type Asked = Pick<PendingAction, 'action_id' | 'summary' | 'preview' | 'expires_at'>
+type Asked = Pick<PendingAction, 'action_id' | 'summary' | 'preview' | 'expires_at'> &
+  Partial<Pick<PendingAction, 'metadata'>>
+
+/** Who may decide, where it is not simply the person it is for. */
+function decidedBy({ metadata }: Asked): readonly string[] {
+  const words = metadata?.['approvers']
+  return typeof words === 'string' ? [`Who may decide: ${words}.`] : []
+}
 
 /**
  * The reply as it reads once everything it asks is decided. Undefined: it asks for none of these actions. A function agent says
