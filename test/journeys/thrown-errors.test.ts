@@ -5,6 +5,7 @@ import { type AgentDefinition, defineAgent, type ModelAgentDefinition } from '..
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
 import { defineTool } from '../../src/agent/tools/define-tool.ts'
 import { renderStory } from '../../src/cli/render-story.ts'
+import { GatewayError } from '../../src/contract/index.ts'
 import { forgetPerson } from '../../src/identity/forget/forget.ts'
 import { explain } from '../../src/operator/explain.ts'
 import { statement } from '../../src/storage/database.ts'
@@ -34,6 +35,7 @@ const exceptions = statement(
    from run_events where event ->> 'type' = 'exception' order by run_id, seq`,
 )
 const states = statement('test_states', 'select state from inbox where message_id = $1')
+const hurry = statement('test_hurry', 'update lanes set next_at = now()')
 const denials = statement(
   'test_denials',
   `select code, rule, detail from audit_log where action = 'tool.call' and outcome = 'denied' order by seq`,
@@ -199,6 +201,36 @@ describeOnDatabase('what was thrown', (database) => {
       expect(event.length).toBeLessThan(9_000)
       expect(event).not.toMatch(/xoxb-12345678|hunter22|api_key=abc|canary-\d/)
     }
+  })
+
+  test('at every try of a long outage is kept of the first tries and of the newest', async () => {
+    let tries = 0
+    gateway = createTestGateway(database(), {
+      agents: [
+        defineAgent({
+          slug: 'demo',
+          run() {
+            tries += 1
+            if (tries > 45) return 'back again'
+            throw new GatewayError('provider_unavailable', `away for the ${tries}. time`)
+          },
+        }),
+      ],
+      connections: loopbackConnections(vendor.origin),
+      turns: { maxOutageMs: 60_000 },
+    })
+    await gateway.deliver({ id: 'm1', from: 'ada', text: 'hello' })
+    await settleUntil(
+      gateway,
+      async () => {
+        await database().query(hurry, [])
+        return (await database().query<{ state: string }>(states, ['m1']))[0]?.state === 'answered'
+      },
+      60_000,
+    )
+    const kept = (await thrown()).map(({ message }) => Number(/\d+/.exec(message)?.[0]))
+    expect(kept.slice(0, 39)).toEqual(Array.from({ length: 39 }, (_, index) => index + 1))
+    expect(kept.slice(39)).toEqual([45])
   })
 
   test('goes with the person who is forgotten', async () => {

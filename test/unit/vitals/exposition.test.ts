@@ -107,6 +107,24 @@ describe('the meter of a process', () => {
     expect(names).toContain('process_resident_memory_bytes')
   })
 
+  test('counts tool calls by name and outcome, and how long those took that ran; of many names some are other', async () => {
+    const meter = createNodeMeter()
+    meter.toolCalled('shop/order', 'succeeded', 40)
+    meter.toolCalled('shop/order', 'denied', 1)
+    for (let index = 0; index < 500; index += 1) meter.toolCalled(`server/tool-${index}`, 'failed', 5)
+    const families = readPrometheusText(await meter.read())
+    const calls = families.get('parley_tool_calls_total')?.samples ?? []
+    const order = calls.filter(({ labels }) => labels['tool'] === 'shop/order')
+    expect(order.map(({ labels, value }) => [labels['outcome'], value])).toEqual([
+      ['succeeded', 1],
+      ['denied', 1],
+    ])
+    expect(calls.length).toBeLessThanOrEqual(203)
+    expect(calls.find(({ labels }) => labels['tool'] === 'other')?.value).toBeGreaterThan(200)
+    const times = families.get('parley_tool_seconds')?.samples ?? []
+    expect(times.some(({ labels, value }) => labels['tool'] === 'shop/order' && value === 1)).toBe(true)
+  })
+
   test('does not grow without end, whatever it is told', async () => {
     const meter = createNodeMeter()
     for (let index = 0; index < 1_000; index += 1) meter.sent('c/default', 'refused', `reason_${index}`)
