@@ -68,6 +68,6 @@ test('nothing else in the program reads the environment by a name of its own', (
     [...read(path).matchAll(/process\.env(?:\.|\[')([A-Z][A-Z0-9_]*)/g)].map((match) => match[1] ?? ''),
   )
   // What every program honours and nobody sets for us.
-  const everybodys = ['PATH', 'NO_COLOR', 'XDG_RUNTIME_DIR']
+  const everybodys = ['PATH', 'NO_COLOR', 'NODE_ENV', 'XDG_RUNTIME_DIR']
   expect(sorted(names).filter((name) => !everybodys.includes(name) && !known.includes(name))).toEqual([])
 })
