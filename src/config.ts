@@ -151,6 +151,8 @@ export type Config = {
   readonly logLevel: LogLevel
   /** How much of an exception the log shows. Undefined: in full at a developer's terminal, else its place. */
   readonly logErrors: 'place' | 'full' | undefined
+  /** How often platforms are asked how connections stand; 0: never. */
+  readonly probeMs: number
   /** Who may read the metrics. `local`: callers on this machine, or with the admin token. */
   readonly metrics: 'local' | 'public' | 'off'
   /** What an operator should look at, and what does not stop the start. */
@@ -222,6 +224,7 @@ export function loadConfig(env: Environment, file: ParleyConfig, channels: reado
     ports: file.ports ?? {},
     logLevel: settings.PARLEY_LOG_LEVEL,
     logErrors: settings.PARLEY_LOG_ERRORS,
+    probeMs: settings.PARLEY_PROBE_SECONDS * 1000,
     metrics: settings.PARLEY_METRICS,
     warnings: unknown.warnings,
   })

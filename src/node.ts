@@ -6,6 +6,7 @@ import { type Assembled, assemble } from './assemble.ts'
 import type { Config } from './config.ts'
 import { GatewayError, type Log, type Secret } from './contract/index.ts'
 import type { ListenerSign } from './gateway/listeners/run-listeners.ts'
+import type { RunningProbes } from './gateway/probes/run-probes.ts'
 import { replay } from './gateway/replay.ts'
 import { createSessionDesk } from './gateway/session-desk.ts'
 import { newTraceId } from './gateway/trace-id.ts'
@@ -50,11 +51,12 @@ import { createTokenStore } from './storage/token-store.ts'
 import { createVitalsStore } from './storage/vitals-store.ts'
 import { boundRefusals } from './vitals/bound-refusals.ts'
 import { cached } from './vitals/cached.ts'
+import { connectionMetrics } from './vitals/connection-signs.ts'
 import { edgeMetrics } from './vitals/edge-use.ts'
 import { expose } from './vitals/exposition.ts'
 import { inTime } from './vitals/in-time.ts'
 import { jobMetrics } from './vitals/job-use.ts'
-import { type ReadinessDeps, readReadiness } from './vitals/readiness.ts'
+import { lastInboundAges, type ReadinessDeps, readReadiness } from './vitals/readiness.ts'
 import { slotMetrics } from './vitals/slot-use.ts'
 
 export type StartOptions = {
@@ -78,6 +80,8 @@ export type RunningGateway = {
   readonly listeners: () => readonly ListenerSign[]
   /** What connections want said at the start, by their key. */
   readonly notices: ReadonlyMap<string, string>
+  /** By connection whose platform is asked: how it stands, as soon as that is known. */
+  readonly probed: RunningProbes['first']
   /** Answers no more, lets turns reach their next step, and gives everything back; at most `graceMs` long. */
   readonly stop: (graceMs: number) => Promise<void>
 }
@@ -128,8 +132,13 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
       ...{ meter, files, firstToken: adminToken, isolation, offload: pool.offload },
     })
     const rejections = createRejections()
-    waysIn = createWaysIn(assembled, rejections)
-    const parts = { meter, pool, rejections, probe, edge, ...waysIn.signs, publicUrl: address.read }
+    const vitals = createVitalsStore(opened.database, config.tenant, config.retention)
+    const readSigns = cached(signsFreshMs, assembled.deps.monotonicMs, () => inTime(signsLateMs, vitals.read()))
+    waysIn = createWaysIn(assembled, rejections, {
+      everyMs: config.probeMs,
+      inboundAges: async () => lastInboundAges(await readSigns()),
+    })
+    const parts = { meter, pool, rejections, probe, edge, readSigns, ...waysIn.signs, publicUrl: address.read }
     openDoors({ ...appDeps(options, assembled, opened.database, parts), adminToken })
   } catch (error) {
     // What was begun would keep the process alive without serving anybody.
@@ -156,6 +165,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
     newAdminToken: admin.isNew ? admin.token.reveal() : undefined,
     listeners: waysIn.signs.listeners,
     notices: waysIn.notices,
+    probed: waysIn.probed(),
     async stop(graceMs) {
       address.stop()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
@@ -194,8 +204,10 @@ export async function openOffline(options: StartOptions & { readonly adminToken:
     const probe = createProbe(opened.database, config.tenant)
     const assembled = assemble(config, opened.database, { ...(await nodeRuntime(options, probe)), files })
     // Whoever may open the database is its operator already; there is no other caller.
+    const vitals = createVitalsStore(opened.database, config.tenant, config.retention)
+    const readSigns = (): ReturnType<typeof vitals.read> => inTime(signsLateMs, vitals.read())
     const app = createApp({
-      ...appDeps(options, assembled, opened.database, { meter, rejections: createRejections(), probe }),
+      ...appDeps(options, assembled, opened.database, { meter, rejections: createRejections(), probe, readSigns }),
       adminToken,
       sourceOf: () => 'local',
       mayOperate: () => true,
@@ -219,7 +231,7 @@ type AppParts = {
   readonly pool?: WorkerPool | undefined
   readonly edge?: EdgeServer | undefined
 } & Pick<AppDeps, 'rejections'> &
-  Pick<ReadinessDeps, 'probe' | 'sources' | 'listeners' | 'publicUrl'>
+  Pick<ReadinessDeps, 'probe' | 'readSigns' | 'sources' | 'listeners' | 'connectionSigns' | 'publicUrl'>
 
 function appDeps(
   { config, log, failpoint }: StartOptions,
@@ -231,9 +243,8 @@ function appDeps(
   const { deps, gateway } = assembled
   const tokens = createTokenStore(database, config.tenant)
   const sessions = createSessionStore(database, config.tenant)
-  const vitals = createVitalsStore(database, config.tenant, config.retention)
-  const readSigns = cached(signsFreshMs, deps.monotonicMs, () => inTime(signsLateMs, vitals.read()))
-  const readiness = nodeReadiness(assembled, { ...signs, database, readSigns })
+  const { readSigns } = signs
+  const readiness = nodeReadiness(assembled, { ...signs, database })
   const sourceOf = createSourceOf(config)
   return {
     gateway,
@@ -260,7 +271,11 @@ function appDeps(
     tokenIssuers: config.tokenIssuers,
     publicUrl: config.publicUrl,
     readReadiness: () => readReadiness(readiness),
-    metrics: { access: config.metrics, readSigns, readProcess: processMetrics(meter, gateway, { pool, edge }) },
+    metrics: {
+      access: config.metrics,
+      readSigns,
+      readProcess: processMetrics(meter, gateway, { pool, edge, ...signs }),
+    },
     sourceOf: (context) => {
       const incoming = incomingOf(context)
       return incoming === undefined ? 'remote' : sourceOf(incoming)
@@ -284,11 +299,13 @@ function appDeps(
 function processMetrics(
   meter: NodeMeter,
   { slots }: Assembled['gateway'],
-  { pool, edge }: Pick<AppParts, 'pool' | 'edge'>,
+  { pool, edge, connectionSigns }: Pick<AppParts, 'pool' | 'edge' | 'connectionSigns'>,
 ): () => Promise<string> {
   const jobs = () => (pool === undefined ? [] : jobMetrics(pool.use()))
   const ofEdge = () => (edge === undefined ? [] : edgeMetrics(edge.use()))
-  return async () => (await meter.read()) + expose([...slotMetrics(slots()), ...jobs(), ...ofEdge()])
+  const ofConnections = () => connectionMetrics(connectionSigns?.() ?? [])
+  return async () =>
+    (await meter.read()) + expose([...slotMetrics(slots()), ...jobs(), ...ofEdge(), ...ofConnections()])
 }
 
 function listenOn(server: Server, { port, host }: Config): Promise<void> {

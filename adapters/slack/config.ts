@@ -53,13 +53,10 @@ const settingsSchema = z.strictObject({
   botToken: secretSchema(/^xox[be][a-z0-9.]*-[\w.-]{4,512}$/i, botTokenProblem).optional(),
   /** In place of a bot token. */
   install: installSchema.optional(),
-  /** Two during a rotation: the old one and the new one. */
+  /** Two during a rotation: the old one and the new one. Of no use with Socket Mode, where nothing is signed. */
   signingSecret: z.preprocess(
-    (given) => (Array.isArray(given) ? given : [given]),
-    z
-      .array(signingSecretSchema)
-      .min(1, 'must hold one secret; set SLACK_SIGNING_SECRET')
-      .max(4, 'must hold at most four secrets'),
+    (given) => (Array.isArray(given) ? given : given === undefined ? [] : [given]),
+    z.array(signingSecretSchema).max(4, 'must hold at most four secrets'),
   ),
   /** Only for Socket Mode. */
   appToken: secretSchema(/^xapp-[\w-]{4,512}$/, 'must be an app-level token, xapp-…; set SLACK_APP_TOKEN').optional(),
@@ -104,13 +101,15 @@ const settingsSchema = z.strictObject({
   limits: limitsSchema.default({ conversation: { count: 4, perMs: 4000 } }),
 })
 
-export const slackSettingsSchema = settingsSchema.refine(
-  ({ botToken, install }) => (botToken === undefined) !== (install === undefined),
-  {
+export const slackSettingsSchema = settingsSchema
+  .refine(({ botToken, install }) => (botToken === undefined) !== (install === undefined), {
     path: ['botToken'],
     error: `${botTokenProblem}; or SLACK_CLIENT_ID and SLACK_CLIENT_SECRET, but not both`,
-  },
-)
+  })
+  .refine(({ signingSecret, appToken }) => signingSecret.length > 0 || appToken !== undefined, {
+    path: ['signingSecret'],
+    error: 'must hold one secret; set SLACK_SIGNING_SECRET, or SLACK_APP_TOKEN for Socket Mode',
+  })
 
 /** Checked settings of one app. */
 export type SlackSettings = z.output<typeof slackSettingsSchema>
@@ -137,14 +136,16 @@ export function slackFromEnvironment(
   const install = installFrom(env)
   const missing = [
     ...(token === undefined && install === undefined ? ['SLACK_BOT_TOKEN'] : []),
-    ...(signingSecrets === undefined ? ['SLACK_SIGNING_SECRET'] : []),
+    ...(signingSecrets === undefined && appToken === undefined ? ['SLACK_SIGNING_SECRET'] : []),
   ]
-  if (missing.length > 0 || signingSecrets === undefined) return { missing }
+  if (missing.length > 0) return { missing }
   const access = accessFrom(env['SLACK_ALLOW'])
   return {
     settings: {
       ...(token === undefined ? { install } : { botToken: secret(token) }),
-      signingSecret: signingSecrets.split(',').map((text) => secret(text.trim())),
+      ...(signingSecrets === undefined
+        ? {}
+        : { signingSecret: signingSecrets.split(',').map((text) => secret(text.trim())) }),
       ...(appToken === undefined ? {} : { appToken: secret(appToken) }),
       ...(env['SLACK_API_URL'] ? { apiUrl: env['SLACK_API_URL'] } : {}),
     },

@@ -30,12 +30,14 @@ import { keepResponseUrl } from './discovery/response-urls.ts'
 import { learnThreadContext, type Viewed } from './discovery/thread-context.ts'
 import { openSlackFile } from './files/open.ts'
 import { createAccounts } from './install/accounts.ts'
+import { hookUrl } from './install/manifest.ts'
+import { createSlackProbe } from './install/probe.ts'
 import { liveSlack } from './live.ts'
 import { normalizeSlack } from './normalize/normalize-slack.ts'
 import type { AppFacts } from './normalize/scene.ts'
 import { renderSlack } from './render.ts'
 import { createOwnArrivals } from './source/own-arrivals.ts'
-import { socketSource } from './source/socket-source.ts'
+import { createSocketWatch, socketSource } from './source/socket-source.ts'
 import { readBytes, type SlackPayload, screenSlack, verifySlack } from './verify.ts'
 import { maxTextLength, type SlackCall } from './wire/call.ts'
 import { readEnvelope } from './wire/event.ts'
@@ -79,7 +81,9 @@ export type SlackOptions = ConnectionOptions & {
   readonly botToken?: string
   /** In place of it: the app is installed by workspaces themselves. */
   readonly install?: { readonly clientId: string; readonly clientSecret: string; readonly redirectUrl: string }
-  readonly signingSecret: string | readonly string[]
+  /** Needed where Slack calls the gateway: without Socket Mode, or beside it. */
+  readonly signingSecret?: string | readonly string[]
+  /** For Socket Mode. */
   readonly appToken?: string
   readonly apiUrl?: string
   readonly fileOrigins?: readonly string[]
@@ -115,6 +119,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
   const call = createCallSlack(settings, deps)
   const accounts = createAccounts(settings, deps)
   const own = createOwnArrivals()
+  const socket = createSocketWatch()
   const ports = {
     call,
     tokenOf: accounts.tokenOf,
@@ -129,6 +134,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
   return defineAdapter<Judged, SlackCall>({
     channel: 'slack',
     capabilities: capabilitiesOf(settings, accounts.serve !== undefined),
+    ...(settings.appToken === undefined ? { notice: eventsNotice(deps) } : {}),
     screenHeaders: (head) => screenSlack(deps.now, head),
     async verify(arrival) {
       const isOwn = own.has(arrival)
@@ -157,11 +163,24 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
     live: liveSlack(ports, deps.now),
     transient: showSigns(settings, ports, deps),
     openFile: openSlackFile(settings, deps, ports),
+    probe: createSlackProbe({ settings, call, socket, ...installedIn(deps) }),
     ...(settings.appToken === undefined
       ? {}
-      : { source: socketSource({ ...settings, appToken: settings.appToken }, { ...deps, own }) }),
+      : { source: socketSource({ ...settings, appToken: settings.appToken }, { ...deps, own, watch: socket }) }),
     ...(accounts.serve === undefined ? {} : { serve: accounts.serve }),
   })
+}
+
+/** Slack calls one address for events, interactivity and the slash command. */
+function eventsNotice({ publicUrl, connection }: ChannelDeps): string {
+  if (publicUrl === undefined)
+    return 'set PARLEY_PUBLIC_URL to where Slack reaches it, or SLACK_APP_TOKEN for Socket Mode'
+  return `webhook: ${hookUrl(publicUrl, connection.id)}`
+}
+
+function installedIn({ installations }: ChannelDeps): { readonly installed?: () => Promise<number> } {
+  if (installations === undefined) return {}
+  return { installed: async () => (await installations.list()).filter(({ status }) => status === 'active').length }
 }
 
 function capabilitiesOf(settings: SlackSettings, isInstalled: boolean): Capabilities {
@@ -180,7 +199,7 @@ function capabilitiesOf(settings: SlackSettings, isInstalled: boolean): Capabili
     isInteractive: true,
     signs: ['seen', 'ended', 'opened'],
     verbs: [
-      ...(['acknowledge', 'reconcile', 'live', 'transient', 'openFile'] as const),
+      ...(['acknowledge', 'reconcile', 'live', 'transient', 'openFile', 'probe'] as const),
       ...(settings.appToken === undefined ? [] : (['source'] as const)),
       ...(!isInstalled ? [] : (['serve'] as const)),
     ],

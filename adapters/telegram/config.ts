@@ -19,10 +19,8 @@ const webhookSecretSchema = secretSchema(
 
 const settingsSchema = z.strictObject({
   botToken: tokenSchema,
-  /** Who begins: Telegram calls us, or we ask it. */
-  mode: z
-    .enum(['webhook', 'polling'], { error: 'must be webhook or polling; correct TELEGRAM_MODE' })
-    .default('webhook'),
+  /** Who begins: Telegram calls us, or we ask it. Without it: the one that there is a secret for, or the other that needs none. */
+  mode: z.enum(['webhook', 'polling'], { error: 'must be webhook or polling; correct TELEGRAM_MODE' }).optional(),
   /** Two during a rotation: the old one and the new one. Of no use to a bot that polls. */
   webhookSecret: z.preprocess(
     (given) => (Array.isArray(given) ? given : given === undefined ? [] : [given]),
@@ -59,13 +57,23 @@ const settingsSchema = z.strictObject({
   }),
 })
 
-export const telegramSettingsSchema = settingsSchema.refine(
-  ({ mode, webhookSecret }) => mode === 'polling' || webhookSecret.length > 0,
-  { path: ['webhookSecret'], error: 'must hold one secret; set TELEGRAM_WEBHOOK_SECRET, or TELEGRAM_MODE=polling' },
-)
+export const telegramSettingsSchema = settingsSchema
+  .refine(({ mode, webhookSecret }) => mode !== 'webhook' || webhookSecret.length > 0, {
+    path: ['webhookSecret'],
+    error: 'must hold one secret; set TELEGRAM_WEBHOOK_SECRET, or TELEGRAM_MODE=polling',
+  })
+  .transform(({ mode, ...rest }) => ({
+    ...rest,
+    mode: mode ?? (rest.webhookSecret.length > 0 ? ('webhook' as const) : ('polling' as const)),
+  }))
 
 /** Checked settings of one bot. */
 export type TelegramSettings = z.output<typeof telegramSettingsSchema>
+
+/** Where Telegram delivers. */
+export function hookUrl(publicUrl: string, id: string): string {
+  return `${publicUrl.replace(/\/+$/, '')}/hooks/telegram/${encodeURIComponent(id)}`
+}
 
 /** The bot's own user id is the part of its token before the colon. */
 export function botIdOf(settings: TelegramSettings): string {
@@ -80,7 +88,7 @@ export function telegramFromEnvironment(
   const mode = env['TELEGRAM_MODE'] || undefined
   if (token === undefined && webhookSecrets === undefined) return undefined
   if (token === undefined) return { missing: ['TELEGRAM_BOT_TOKEN'] }
-  if (webhookSecrets === undefined && mode !== 'polling') return { missing: ['TELEGRAM_WEBHOOK_SECRET'] }
+  if (webhookSecrets === undefined && mode === 'webhook') return { missing: ['TELEGRAM_WEBHOOK_SECRET'] }
   const streaming = env['TELEGRAM_STREAMING'] || undefined
   const richMessages = env['TELEGRAM_RICH_MESSAGES'] || undefined
   const access = accessFrom(env['TELEGRAM_ALLOW'])

@@ -50,9 +50,12 @@ export const fixtures = {
   definition: telegramChannel,
   connection: { tenant: 'default', id: 'default', agent: 'demo', domain: 'parley.localhost' },
   now,
-  settings: (vendorOrigin: string) => ({ botToken, webhookSecret, apiRoot: vendorOrigin, botUsername: 'gw_bot' }),
+  settings: (vendorOrigin: string) => ({
+    ...{ botToken, webhookSecret, mode: 'webhook', apiRoot: vendorOrigin, botUsername: 'gw_bot' },
+  }),
   secrets: { botToken, webhookSecret },
   environment: { TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_WEBHOOK_SECRET: webhookSecret },
+  surroundings: { TELEGRAM_MODE: 'webhook' },
   sign,
   credentialHeaders: ['x-telegram-bot-api-secret-token'],
   captured: [

@@ -10,12 +10,15 @@ import {
   defineAdapter,
   secret,
 } from '../../src/contract/index.ts'
-import { botIdOf, type TelegramSettings, telegramFromEnvironment, telegramSettingsSchema } from './config.ts'
+import { botIdOf, hookUrl, type TelegramSettings, telegramFromEnvironment, telegramSettingsSchema } from './config.ts'
+import { telegramApi } from './deliver/api.ts'
 import { deliverTelegram } from './deliver/call.ts'
 import { createPace, type PaceLimits } from './deliver/pace.ts'
 import { showTyping } from './deliver/typing.ts'
+import { createBotName } from './discovery/bot-name.ts'
 import { openTelegramFile } from './files/open.ts'
 import { renderWithFiles } from './files/render.ts'
+import { createTelegramProbe } from './install/probe.ts'
 import { liveTelegram } from './live/frames.ts'
 import { normalizeTelegram } from './normalize/update.ts'
 import { renderTelegram } from './render/reply.ts'
@@ -48,8 +51,9 @@ export const telegramChannel: ChannelDefinition = {
 /** What an operator writes into parley.config.ts for one bot. */
 export type TelegramOptions = ConnectionOptions & {
   readonly botToken: string
+  /** Without it: webhook where there is a secret for one, else polling. */
   readonly mode?: 'webhook' | 'polling'
-  /** Needed unless the bot polls. */
+  /** Needed for a webhook. */
   readonly webhookSecret?: string | readonly string[]
   readonly apiRoot?: string
   readonly botUsername?: string
@@ -67,7 +71,8 @@ export function telegram(options: TelegramOptions): ConnectionConfig {
 }
 
 function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter {
-  const bot = { id: botIdOf(settings), username: settings.botUsername, streaming: settings.streaming }
+  const name = createBotName(settings, deps)
+  const bot = () => ({ id: botIdOf(settings), username: name.known(), streaming: settings.streaming })
   const isStreaming = settings.streaming !== 'off'
   const isPolling = settings.mode === 'polling'
   const ownSecret = isPolling ? randomSecret() : ''
@@ -75,8 +80,10 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
   const secrets = isPolling ? [secret(ownSecret)] : settings.webhookSecret
   const render = deps.files === undefined ? renderTelegram : renderWithFiles
   const pace = createPace(deps.now, paceLimits(settings))
+  const webhook = isPolling || deps.publicUrl === undefined ? undefined : hookUrl(deps.publicUrl, deps.connection.id)
   return defineAdapter<Uint8Array, TelegramCall>({
     channel: 'telegram',
+    ...(isPolling ? {} : { notice: `webhook: ${webhook ?? 'set PARLEY_PUBLIC_URL to where Telegram reaches it'}` }),
     capabilities: {
       maxTextLength,
       // The Bot API has no client id and no way to read a chat back.
@@ -91,20 +98,25 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       coversNames: true,
       isInteractive: true,
       verbs: [
-        ...(['openFile', 'transient'] as const),
+        ...(['openFile', 'transient', 'probe'] as const),
         ...(isStreaming ? (['live'] as const) : []),
         ...(isPolling ? (['source'] as const) : []),
       ],
     },
     screenHeaders: (head) => screenTelegram(secrets, head),
-    verify: async (arrival) => verifyTelegram(secrets, arrival),
+    async verify(arrival) {
+      const verdict = verifyTelegram(secrets, arrival)
+      if (verdict.kind === 'genuine') await name.learn()
+      return verdict
+    },
     payloadOf: (arrival) => arrival.bytes,
-    normalize: (payload, arrival, connection) => normalizeTelegram(bot, payload, arrival, connection),
+    normalize: (payload, arrival, connection) => normalizeTelegram(bot(), payload, arrival, connection),
     render: (reply, to, mayNotify, hasLive) => render(reply, to, mayNotify, hasLive, settings.richMessages),
     deliver: deliverTelegram(settings, deps, pace),
     openFile: openTelegramFile(settings, deps),
     ...(isStreaming ? { live: liveTelegram(settings, deps, pace) } : {}),
     transient: showTyping(settings, deps, pace),
+    probe: createTelegramProbe({ api: telegramApi(settings, deps), settings, expectedUrl: webhook, now: deps.now }),
     ...(isPolling ? { source: pollTelegram(settings, { ...deps, headers: { [secretHeader]: ownSecret } }) } : {}),
   })
 }

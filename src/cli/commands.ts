@@ -7,6 +7,7 @@ import { auditCommands } from './audit.ts'
 import { backupCommand } from './backup.ts'
 import { booksCommand } from './books.ts'
 import { channelGroup } from './channel-commands.ts'
+import { connectionsCommands } from './connections.ts'
 import { deadCommands } from './dead.ts'
 import { deliveriesCommands } from './deliveries.ts'
 import { explainCommand } from './explain.ts'
@@ -37,6 +38,7 @@ const root = {
     restoreCommand,
     booksCommand,
     agentsCommand,
+    connectionsCommands,
     explainCommand,
     deliveriesCommands,
     deadCommands,

@@ -8,12 +8,15 @@ import { logLastWords } from '../node/last-words.ts'
 import { createLog, errorsShown } from '../node/log.ts'
 import { takesGuests } from '../node/request-source.ts'
 import { type RunningGateway, startNode } from '../node.ts'
+import { signLine } from '../vitals/connection-signs.ts'
 import { command } from './command.ts'
 import { configArg, loadFromDisk, migrationsFolder } from './load.ts'
 import { remark } from './output.ts'
 import { forkSuspects } from './suspects.ts'
 
 const graceMs = 10_000
+/** How long the start waits to tell how connections stand. The gateway is up meanwhile. */
+const toldWithinMs = 5_000
 
 export const startCommand = command({
   name: 'start',
@@ -44,6 +47,7 @@ export const startCommand = command({
     // Standard output is the log's.
     remark(welcome(running, config))
     stopOnSignal(running)
+    await tellConnections(running)
   },
 })
 
@@ -65,6 +69,16 @@ function welcome(running: RunningGateway, config: Config): string {
   if (running.newAdminToken !== undefined) lines.push(`Admin token, shown this once: ${running.newAdminToken}`)
   lines.push('', 'Say something to the agent:', tryIt(running.url, config))
   return lines.join('\n')
+}
+
+/** Each as soon as it is known; a platform that takes long is told later, in the log. */
+async function tellConnections({ probed }: RunningGateway): Promise<void> {
+  const late = new Promise<void>((resolve) => setTimeout(resolve, toldWithinMs).unref())
+  const lines = [...probed].map(async ([connection, first]) => {
+    const sign = await Promise.race([first, late])
+    remark(signLine(sign ?? { connection, state: 'checking', since: '', summary: '', problems: [] }))
+  })
+  await Promise.all(lines)
 }
 
 /** Whether people other than its owner can sign in here, as far as this machine's list of users tells. */

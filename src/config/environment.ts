@@ -23,5 +23,9 @@ export const environmentSchema = z.object({
   PARLEY_LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
   PARLEY_LOG_ERRORS: z.enum(['place', 'full'], 'must be place or full').optional(),
   PARLEY_CORS_ORIGINS: z.string().optional(),
+  PARLEY_PROBE_SECONDS: z.coerce
+    .number('must be a number of seconds; 0 switches the checks off')
+    .refine((seconds) => seconds === 0 || (seconds >= 30 && seconds <= 86_400), 'must be 0, or from 30 to 86400')
+    .default(300),
   PARLEY_METRICS: z.enum(['local', 'public', 'off'], 'must be local, public or off').default('local'),
 })

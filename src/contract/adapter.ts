@@ -11,6 +11,7 @@ import type { LiveVerbs } from './live.ts'
 import type { OpenedFile } from './opened-file.ts'
 import type { Operations } from './operate.ts'
 import type { Acceptance, DeliveryOutcome, LookupOutcome, TransportAnswer, Verdict } from './outcomes.ts'
+import type { ProbeRequest, ProbeResult } from './probe.ts'
 import type { NormalizedResponse } from './response.ts'
 import type { Endpoint, FollowRequest, ServeDoor } from './serve.ts'
 import type { Sign, SignFacts } from './sign.ts'
@@ -87,6 +88,8 @@ export interface OptionalVerbs {
   openFile?(ref: JsonObject, signal: AbortSignal): Promise<OpenedFile>
   /** What an operator may ask for while the gateway runs. */
   readonly operations?: Operations
+  /** Asks the platform how we stand there, without a message. Ends when it is told to; throws only what is a fault of ours. */
+  probe?(request: ProbeRequest): Promise<ProbeResult>
   /** Words of others that a message answers and the conversation does not have, the oldest first. Only what all may read. */
   around?(asked: AroundRequest, signal: AbortSignal): Promise<readonly AroundWords[]>
   /** What a message says that came by its address alone (`channel.named_at`). Throws where it cannot be asked for now. */
@@ -231,7 +234,7 @@ export class UnreadableArrival extends Error {
 
 const verbNames: readonly OptionalVerb[] = [
   ...(['acknowledge', 'follow', 'expand', 'discovery', 'reconcile', 'live', 'source', 'listen', 'takeHanded'] as const),
-  ...(['serve', 'transient', 'openFile', 'operations', 'around', 'readNamed'] as const),
+  ...(['serve', 'transient', 'openFile', 'operations', 'around', 'readNamed', 'probe'] as const),
 ]
 
 function requireDeclaredVerbs(definition: OptionalVerbs & { channel: string; capabilities: Capabilities }): void {

@@ -117,3 +117,4 @@ export type OptionalVerb =
   | 'operations'
   | 'around'
   | 'readNamed'
+  | 'probe'

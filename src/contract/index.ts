@@ -159,6 +159,8 @@ export {
   textOf,
   textPart,
 } from './parts.ts'
+export type { ProbeFact, ProbeProblem, ProbeRequest, ProbeResult, ProbeState } from './probe.ts'
+export { probeReport, probeState, worstProblem } from './probe.ts'
 export type { ChannelRecord, Effect, ProtocolSend, RecordFacts, Records } from './records.ts'
 export type { ClientFacts, ControlFacts, NormalizedResponse, StreamChunk } from './response.ts'
 export { agentResponseSchema, normalizedResponseSchema } from './response.ts'

@@ -5,6 +5,7 @@ import { GatewayError, type Page } from '../contract/index.ts'
 import { addApprovalRoutes } from './admin-approvals.ts'
 import { addAdminAttachmentRoutes } from './admin-attachments.ts'
 import { addAuditRoutes } from './admin-audit.ts'
+import { addConnectionRoutes } from './admin-connections.ts'
 import { addGrantRoutes } from './admin-grants.ts'
 import { addOperationRoutes } from './admin-operations.ts'
 import { addPairingRoutes } from './admin-pairings.ts'
@@ -48,6 +49,7 @@ const more: readonly ((app: Hono, deps: AppDeps) => void)[] = [
   addAdminAttachmentRoutes,
   addPairingRoutes,
   addGrantRoutes,
+  addConnectionRoutes,
   addPrincipalRoutes,
   addSessionDeskRoutes,
   addForgetRoute,

@@ -38,7 +38,7 @@ export function probingAfterFailure(store: InboxStore, probe: Probe): InboxStore
   }
 }
 
-type Signs = Pick<ReadinessDeps, 'probe' | 'readSigns' | 'sources' | 'listeners' | 'publicUrl'> & {
+type Signs = Pick<ReadinessDeps, 'probe' | 'readSigns' | 'sources' | 'listeners' | 'connectionSigns' | 'publicUrl'> & {
   readonly database: Pick<Database, 'faults'>
 }
 

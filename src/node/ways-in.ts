@@ -1,6 +1,8 @@
-// The ways in beside HTTP, together: connections that pull, and connections with a port of their own.
+// The ways in beside HTTP, together: connections that pull, connections with a port of their own, and how all of them stand.
 import type { Assembled } from '../assemble.ts'
+import { type RunningProbes, runProbes } from '../gateway/probes/run-probes.ts'
 import type { AppDeps } from '../http/deps.ts'
+import { problemsSeen } from '../vitals/connection-signs.ts'
 import type { ReadinessDeps } from '../vitals/readiness.ts'
 import { createNodeListeners } from './listeners.ts'
 import { createNodeSources } from './sources.ts'
@@ -10,26 +12,51 @@ export type WaysIn = {
   readonly start: () => Promise<void>
   /** What their adapters want said at the start, by connection. */
   readonly notices: ReadonlyMap<string, string>
-  readonly signs: Required<Pick<ReadinessDeps, 'sources' | 'listeners'>>
+  readonly signs: Required<Pick<ReadinessDeps, 'sources' | 'listeners' | 'connectionSigns'>>
+  /** By connection whose platform is asked: resolves when it is known how it stands. Empty before the start. */
+  readonly probed: () => RunningProbes['first']
   readonly stop: () => Promise<void>
 }
 
-export function createWaysIn(assembled: Assembled, rejections: AppDeps['rejections']): WaysIn {
+export type ProbeSchedule = {
+  readonly everyMs: number
+  /** Milliseconds since the last message of a connection was stored; null: none. */
+  readonly inboundAges: () => Promise<ReadonlyMap<string, number | null>>
+}
+
+export function createWaysIn(
+  assembled: Assembled,
+  rejections: AppDeps['rejections'],
+  { everyMs, inboundAges }: ProbeSchedule,
+): WaysIn {
+  const { gateway, deps } = assembled
+  let probes: RunningProbes | undefined
   const sources = createNodeSources(assembled)
   const listeners = createNodeListeners(assembled, rejections)
   return {
     start() {
       sources.start()
+      probes ??= runProbes({
+        ...deps,
+        everyMs,
+        probed: gateway.connections.map(({ key, adapter }) => ({ key, probe: adapter.probe?.bind(adapter) })),
+        seenHere: (connection) => problemsSeen(connection, sources.signs(), listeners.signs()),
+        async lastInboundAt(connection) {
+          const age = (await inboundAges()).get(connection) ?? null
+          return age === null ? undefined : deps.now() - age
+        },
+      })
       return listeners.start()
     },
+    probed: () => probes?.first ?? new Map(),
     notices: new Map(
-      assembled.gateway.connections.flatMap(({ key, adapter: { notice } }) =>
+      gateway.connections.flatMap(({ key, adapter: { notice } }) =>
         notice === undefined ? [] : [[key, notice] as const],
       ),
     ),
-    signs: { sources: sources.signs, listeners: listeners.signs },
+    signs: { sources: sources.signs, listeners: listeners.signs, connectionSigns: () => probes?.signs() ?? [] },
     async stop() {
-      await Promise.all([sources.stop(), listeners.stop()])
+      await Promise.all([sources.stop(), listeners.stop(), probes?.stop()])
     },
   }
 }

@@ -1,5 +1,6 @@
 // Whether messages can be stored and are being worked on here, with the reasons why not. Silence of a channel is shown, not judged.
-import { isGatewayError, type PumpName } from '../contract/index.ts'
+import { isGatewayError, type PumpName, worstProblem } from '../contract/index.ts'
+import type { ConnectionSign, ConnectionState, ListenerVitals, SourceVitals } from './connection-signs.ts'
 import { inTime } from './in-time.ts'
 import { isStandstill, type SlotUse } from './slot-use.ts'
 import type { VitalSign } from './vitals-store.ts'
@@ -10,7 +11,8 @@ export type ProblemCode =
   | 'pump_stalled'
   | 'leases_stalled'
   | 'slots_full'
-  | 'connection_failing'
+  | 'connection_failed'
+  | 'connection_degraded'
   | 'disk_low'
   | 'disk_full'
   | 'strangers_spent'
@@ -18,8 +20,21 @@ export type ProblemCode =
 /** `connection` is for those who may see names. */
 export type Problem = { readonly code: ProblemCode; readonly remedy: string; readonly connection?: string }
 
+/** How it stands, as its platform and this process tell. */
+type ConnectionStanding = {
+  readonly state: ConnectionState
+  readonly since: string
+  readonly checkedAt: string
+  /** Who we are there and how messages come. */
+  readonly summary: string
+  /** Of the worst of what is wrong: a code, words, and what to do. */
+  readonly reason: string
+  readonly problem: string
+  readonly remedy: string
+}
+
 /** Ages in seconds by the database's clock; null where there is nothing. */
-export type ConnectionVitals = {
+export type ConnectionVitals = Partial<ConnectionStanding> & {
   readonly connection: string
   readonly lastInboundAge: number | null
   readonly lastOutboundAge: number | null
@@ -31,23 +46,6 @@ export type ConnectionVitals = {
 
 /** A statement that keeps failing, the SQLSTATE, and what to do about it. */
 export type StorageFault = { readonly statement: string; readonly sqlstate: string; readonly remedy: string }
-
-/** `standby`: another process pulls. `failing`: tried again, nothing lost; `code` says why. */
-export type SourceVitals = {
-  readonly connection: string
-  readonly state: 'standby' | 'pulling' | 'failing'
-  readonly code?: string
-  /** In a row, since something was pulled or a pull went on for a while. */
-  readonly failures: number
-}
-
-/** `failing`: the port is not open, and is tried again; `code` says why. */
-export type ListenerVitals = {
-  readonly connection: string
-  readonly state: 'listening' | 'failing'
-  readonly address?: string
-  readonly code?: string
-}
 
 export type SlotVitals = {
   readonly total: number
@@ -112,6 +110,8 @@ export type ReadinessDeps = {
   /** Absent where no turns run. */
   readonly slots?: () => SlotUse
   readonly connections: readonly string[]
+  /** How they stand. Absent where no process stays to look. */
+  readonly connectionSigns?: () => readonly ConnectionSign[]
   readonly sources?: () => readonly SourceVitals[]
   readonly listeners?: () => readonly ListenerVitals[]
   readonly publicUrl?: () => PublicUrlVitals | undefined
@@ -121,8 +121,6 @@ export type ReadinessDeps = {
 }
 
 const answerMs = 1_500
-/** A platform that refuses once is asked again; one that refuses so often in a row is a fault. */
-const failuresInARow = 3
 
 export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const startedAt = deps.monotonicMs()
@@ -137,15 +135,19 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const stalled = Object.entries(loops).filter(([, age]) => age !== null && age > deps.patienceMs)
   const slots = deps.slots?.()
   const publicUrl = deps.publicUrl?.()
-  const lines = deps.connections.map((connection) => connectionVitals(signs ?? [], connection))
+  const stands = deps.connectionSigns?.() ?? []
+  const lines = deps.connections.map((connection) => ({
+    ...connectionVitals(signs ?? [], connection),
+    ...standing(stands.find((each) => each.connection === connection)),
+  }))
   return {
-    problems: [
-      ...storage,
-      ...stalled.map(([loop]) => stalledLoop(loop)),
-      ...slotProblems(slots, signs ?? []),
-      ...sources.filter(({ failures }) => failures >= failuresInARow).map(failingSource),
+    problems: [...storage, ...stalled.map(([loop]) => stalledLoop(loop)), ...slotProblems(slots, signs ?? [])],
+    // Others are answered: a load balancer that took this process away for one account would take all of them away.
+    warnings: [
+      ...stands.flatMap(connectionWarnings),
+      ...roomWarnings(room),
+      ...(signs ?? []).filter(isSpent).map(spentShare),
     ],
-    warnings: [...roomWarnings(room), ...(signs ?? []).filter(isSpent).map(spentShare)],
     detail: {
       database: { answers: storage.length === 0, ms: Math.round(deps.monotonicMs() - startedAt) },
       loops: inSeconds(loops),
@@ -207,9 +209,24 @@ async function storageProblems({ isCommitAnswered, probe, faults }: ReadinessDep
   return [...new Set([...found, ...told])].map((remedy) => ({ code: 'storage_unavailable', remedy }))
 }
 
-function failingSource({ connection, code }: SourceVitals): Problem {
-  const remedy = `messages cannot be fetched (${code ?? 'internal'}); look for source_failed in the log, it is tried again`
-  return { code: 'connection_failing', connection, remedy }
+function connectionWarnings(sign: ConnectionSign): readonly Problem[] {
+  const worst = worstProblem(sign)
+  if (worst === undefined) return []
+  const code = worst.state === 'failed' ? 'connection_failed' : 'connection_degraded'
+  return [{ code, connection: sign.connection, remedy: `${worst.problem}; ${worst.remedy}` }]
+}
+
+/** Nothing, where this process does not look. */
+function standing(sign: ConnectionSign | undefined): Partial<ConnectionStanding> {
+  if (sign === undefined) return {}
+  const { state, since, checkedAt, summary } = sign
+  const worst = worstProblem(sign)
+  return {
+    ...{ state, since },
+    ...(checkedAt === undefined ? {} : { checkedAt }),
+    ...(summary === '' ? {} : { summary }),
+    ...(worst === undefined ? {} : { reason: worst.reason, problem: worst.problem, remedy: worst.remedy }),
+  }
 }
 
 function stalledLoop(loop: string): Problem {
@@ -293,6 +310,21 @@ function connectionVitals(signs: readonly VitalSign[], connection: string): Conn
       ),
     ),
   }
+}
+
+/** Milliseconds since the latest message of each connection. */
+export function lastInboundAges(signs: readonly VitalSign[]): ReadonlyMap<string, number | null> {
+  const messages = signs.filter((sign) => sign.kind === 'message')
+  const connections = [...new Set(messages.map(({ connection }) => connection))]
+  return new Map(
+    connections.map((connection) => [
+      connection,
+      extreme(
+        Math.min,
+        messages.filter((sign) => sign.connection === connection).map((sign) => sign.lastMs),
+      ),
+    ]),
+  )
 }
 
 function total(signs: readonly VitalSign[]): number {

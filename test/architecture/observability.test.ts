@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createNodeMeter } from '../../src/node/meter.ts'
+import { connectionMetrics } from '../../src/vitals/connection-signs.ts'
 import { edgeMetrics } from '../../src/vitals/edge-use.ts'
 import { expose } from '../../src/vitals/exposition.ts'
 import { jobMetrics } from '../../src/vitals/job-use.ts'
@@ -62,7 +63,9 @@ test('every metric of the process is described with its type', async () => {
       refused: new Map([['bodies_full', 1]]),
     }),
   )
-  const families = readPrometheusText((await createNodeMeter().read()) + slots + jobs + edge)
+  const sign = { connection: 'c', state: 'ok', since: '', summary: '', problems: [] } as const
+  const connections = expose(connectionMetrics([sign]))
+  const families = readPrometheusText((await createNodeMeter().read()) + slots + jobs + edge + connections)
   const exposed = [...families.values()].flatMap(({ name, type }) =>
     name.startsWith('parley_') ? [`${name} ${type}`] : [],
   )

@@ -1,6 +1,18 @@
 // `parley slack …`: what an operator needs to set up the app.
-import type { ChannelCommand, ChannelCommands, CommandFlags, Json } from '../../../src/contract/index.ts'
+import {
+  type ChannelCommand,
+  type ChannelCommands,
+  type CommandFlags,
+  GatewayError,
+  type Json,
+  probeReport,
+} from '../../../src/contract/index.ts'
+import { slackSettingsSchema } from '../config.ts'
+import { createCallSlack } from '../deliver/call-slack.ts'
 import { slackManifest } from './manifest.ts'
+import { createSlackProbe } from './probe.ts'
+
+const checkMs = 20_000
 
 const manifestCommand: ChannelCommand = {
   name: 'manifest',
@@ -33,6 +45,26 @@ const manifestCommand: ChannelCommand = {
   },
 }
 
+const check: ChannelCommand = {
+  name: 'check',
+  description: 'Ask Slack how the app stands: who it is, what its tokens may do, whether Socket Mode is granted.',
+  examples: ['parley slack check', 'parley slack check --json'],
+  flags: {
+    connection: { type: 'string', description: 'Id of the connection', valueHint: 'id', default: 'default' },
+  },
+  async run(flags, desk) {
+    const id = textOf(flags, 'connection') ?? 'default'
+    const found = await desk.settings(id)
+    if (found === undefined) {
+      const remedy = 'set SLACK_BOT_TOKEN to the "Bot User OAuth Token" of your app, or name it in parley.config.ts'
+      throw new GatewayError('config_invalid', `[slack] there is no connection ${id}; ${remedy}`)
+    }
+    const settings = slackSettingsSchema.parse(found.settings)
+    const probe = createSlackProbe({ settings, call: createCallSlack(settings, desk) })
+    return probeReport(await probe({ signal: AbortSignal.timeout(checkMs) }))
+  },
+}
+
 function textOf(flags: CommandFlags, name: string): string | undefined {
   const value = flags[name]
   return typeof value === 'string' ? value : undefined
@@ -41,5 +73,5 @@ function textOf(flags: CommandFlags, name: string): string | undefined {
 export const slackCommands = {
   channel: 'slack',
   description: 'Set up the Slack app.',
-  commands: [manifestCommand],
+  commands: [manifestCommand, check],
 } satisfies ChannelCommands

@@ -77,7 +77,7 @@ export function slackManifest(options: ManifestOptions) {
   }
 }
 
-function hookUrl(url: string, connection: string): string {
+export function hookUrl(url: string, connection: string): string {
   return `${url.replace(/\/+$/, '')}/hooks/slack/${connection}`
 }
 

@@ -6,8 +6,40 @@ import { openSocket, type SocketSettings, type Taken } from './socket.ts'
 
 export type SocketSourceDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
   readonly own: OwnArrivals
+  readonly watch?: WatchedSocket
   /** First pause before another try to connect; doubled up to half a minute. */
   readonly firstPauseMs?: number
+}
+
+/** Whether the socket is open: for whoever asks how the connection stands. `idle`: another process has it, or none was asked for. */
+export type SocketWatch = {
+  readonly state: () => SocketState
+  /** Resolves when a first connection was made or refused. */
+  readonly settled: (signal: AbortSignal) => Promise<void>
+}
+export type SocketState = 'idle' | 'connecting' | 'connected' | 'refused'
+
+type WatchedSocket = SocketWatch & { readonly tell: (state: SocketState) => void }
+
+export function createSocketWatch(): WatchedSocket {
+  let state: SocketState = 'idle'
+  const first = Promise.withResolvers<void>()
+  return {
+    state: () => state,
+    settled: (signal) =>
+      Promise.race([
+        first.promise,
+        new Promise<void>((resolve) => {
+          if (signal.aborted) resolve()
+          signal.addEventListener('abort', () => resolve(), { once: true })
+        }),
+      ]),
+    tell(now) {
+      // It stays refused while it is tried again, which is soon and in vain.
+      if (!(state === 'refused' && now === 'connecting')) state = now
+      if (now === 'connected' || now === 'refused') first.resolve()
+    },
+  }
 }
 
 /** More than this is left unacknowledged: Slack delivers it again when we are less busy. */
@@ -29,8 +61,12 @@ export function socketSource(settings: SocketSettings, deps: SocketSourceDeps): 
       if (waiting.length < maxWaiting) waiting.push(taken)
       bell.resolve()
     })
-    // Told by the throw below; the promise is never without somebody who listens.
-    line.failed.catch(() => bell.resolve())
+    deps.watch?.tell('connecting')
+    // Told by the throw below; the promise always has a listener.
+    line.failed.catch(() => {
+      deps.watch?.tell('refused')
+      bell.resolve()
+    })
     signal.addEventListener('abort', () => bell.resolve(), { once: true })
     try {
       while (!signal.aborted) {
@@ -42,6 +78,7 @@ export function socketSource(settings: SocketSettings, deps: SocketSourceDeps): 
       }
     } finally {
       await line.close()
+      if (deps.watch?.state() !== 'refused') deps.watch?.tell('idle')
     }
   }
 }
@@ -101,7 +138,9 @@ async function connectUntil(
     try {
       const socket = await openSocket(settings, deps, take)
       open.add(socket.close)
+      deps.watch?.tell('connected')
       await Promise.race([socket.over, ended])
+      deps.watch?.tell('connecting')
       failures = deps.now() - since < goodAfterMs ? failures + 1 : 0
     } catch (error) {
       if (refusals.test(String(error instanceof Error ? error.message : ''))) throw refused(error)

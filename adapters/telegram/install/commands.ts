@@ -6,12 +6,15 @@ import {
   type CommandFlags,
   type CommandResult,
   GatewayError,
+  probeReport,
 } from '../../../src/contract/index.ts'
+import { hookUrl } from '../config.ts'
 import { allowedUpdates } from '../wire/fields.ts'
 import { ask, type Bench, openBench } from './bot-api.ts'
-import { reportOn } from './report.ts'
+import { createTelegramProbe } from './probe.ts'
 
 const secretName = 'TELEGRAM_WEBHOOK_SECRET'
+const checkMs = 20_000
 const ports: ReadonlySet<string> = new Set(['', '80', '88', '8443'])
 
 /** What people are offered when they type a slash. */
@@ -49,7 +52,7 @@ const connect: ChannelCommand = {
     const url = bench.settings.mode === 'polling' ? undefined : webhookUrl(textOf(flags, 'url') ?? bench.publicUrl, id)
     await register(bench, url)
     await ask(bench, 'setMyCommands', () => bench.api.setMyCommands(menu))
-    const report = await reportOn(bench, url, Date.now())
+    const report = await checkBot(bench, url)
     const notes = [
       ...(made === undefined ? [] : [`Put this into the gateway's environment and restart it: ${secretName}=${made}`]),
       ...(flags['polling'] === true && desk.environment['TELEGRAM_MODE'] !== 'polling'
@@ -69,7 +72,7 @@ const check: ChannelCommand = {
     const id = textOf(flags, 'connection') ?? 'default'
     const bench = await openBench(desk, id)
     const isPolling = bench.settings.mode === 'polling' || bench.publicUrl === undefined
-    return reportOn(bench, isPolling ? undefined : `${bench.publicUrl}/hooks/telegram/${id}`, Date.now())
+    return checkBot(bench, isPolling ? undefined : hookUrl(bench.publicUrl, id))
   },
 }
 
@@ -78,6 +81,12 @@ export const telegramCommands = {
   description: 'Set up the Telegram bot.',
   commands: [connect, check],
 } satisfies ChannelCommands
+
+/** The same as the gateway asks at its start. */
+async function checkBot({ api, settings }: Bench, expectedUrl: string | undefined): Promise<CommandResult> {
+  const probe = createTelegramProbe({ api, settings, expectedUrl, now: Date.now })
+  return probeReport(await probe({ signal: AbortSignal.timeout(checkMs) }))
+}
 
 /** Polling forgets the webhook, and with it nothing that waits. */
 async function register(bench: Bench, url: string | undefined): Promise<void> {
@@ -97,7 +106,7 @@ function webhookUrl(base: string | undefined, id: string): string {
   const url = URL.canParse(base) ? new URL(base) : undefined
   if (url === undefined || url.protocol !== 'https:' || !ports.has(url.port))
     throw new GatewayError('bad_request', 'Telegram delivers to https only, on port 443, 80, 88 or 8443; correct --url')
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}/hooks/telegram/${encodeURIComponent(id)}`
+  return hookUrl(`${url.origin}${url.pathname}`, id)
 }
 
 /** Only the environment's own bot can be without one: a configuration file does not load without it. */

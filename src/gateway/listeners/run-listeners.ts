@@ -12,6 +12,8 @@ export type ListenerSign = {
   /** Where it listens. */
   readonly address?: string
   readonly code?: string
+  /** What to do about it. */
+  readonly problem?: string
 }
 
 export type RunningListeners = {
@@ -79,7 +81,7 @@ async function untilOpen(
       // Said once for each reason: a port that is taken may be taken for days.
       if (told !== code) deps.log.warn('listener_failed', { connection, code, problem, ...facts })
       told = code
-      tell({ connection, state: 'failing', code })
+      tell({ connection, state: 'failing', code, problem })
       await sleep(backoffMs(failures, backoff, deps.random), stop)
     }
   }

@@ -1,6 +1,6 @@
 // What arrives where nobody calls us: for each connection that pulls, one process holds the source, hands over what came, and
 // moves on only when all of it is committed (ruling 24).
-import { failureFacts } from '../../contract/index.ts'
+import { failureFacts, isGatewayError } from '../../contract/index.ts'
 import type { SourceStore } from '../../inbound/source-store.ts'
 import { backoffMs } from '../../outbox/backoff.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
@@ -12,6 +12,8 @@ export type SourceSign = {
   readonly connection: string
   readonly state: 'standby' | 'pulling' | 'failing'
   readonly code?: string
+  /** What the source says of it, where the settings are wrong. */
+  readonly problem?: string
   /** In a row, since something was pulled or a pull went on for a while. */
   readonly failures: number
 }
@@ -49,7 +51,7 @@ type Watch = { readonly stop: AbortSignal; readonly tell: (sign: SourceSign) => 
 async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell }: Watch): Promise<void> {
   const connection = at.key
   let failures = 0
-  let code = 'internal'
+  let why: Pick<SourceSign, 'code' | 'problem'> = {}
   while (!stop.aborted) {
     const claimedAt = deps.monotonicMs()
     try {
@@ -61,8 +63,7 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell 
         continue
       }
       // What failed before is not forgotten because it is tried again.
-      const before = failures === 0 ? {} : { code }
-      tell({ connection, state: 'pulling', failures, ...before })
+      tell({ connection, state: 'pulling', failures, ...(failures === 0 ? {} : why) })
       const onBatch = (): void => {
         failures = 0
         tell({ connection, state: 'pulling', failures })
@@ -79,8 +80,12 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell 
       const facts = failureFacts(error, 'internal')
       const delayMs = backoffMs(failures, backoff, deps.random)
       deps.log.warn('source_failed', { connection, ...facts, attempt: failures, delayMs })
-      code = facts.code ?? 'internal'
-      tell({ connection, state: 'failing', code, failures })
+      why = {
+        code: facts.code ?? 'internal',
+        // Our own words, without anything that was sent.
+        ...(isGatewayError(error, 'config_invalid') ? { problem: error.message } : {}),
+      }
+      tell({ connection, state: 'failing', failures, ...why })
       await sleep(delayMs, stop)
     }
   }

@@ -109,6 +109,12 @@ const audits: readonly Line[] = [
 
 const channels: readonly Line[] = [
   {
+    ...{ method: 'get', path: '/admin/connections', id: 'listConnections', summary: 'How each connection stands' },
+    about:
+      'State (checking, ok, degraded, failed), since when, what is wrong and what to do, as the platform and the answering process tell; ages in seconds.',
+    answers: holding('connections', rows),
+  },
+  {
     ...{ method: 'post', path: operationPath, id: 'operateChannel', summary: 'Asks something of a channel as it runs' },
     about:
       'What it changes is one row, done once by its name and found with parley explain. A name the channel does not know is answered with those it knows.',

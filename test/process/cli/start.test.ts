@@ -43,7 +43,7 @@ async function parley(args: readonly string[], env: Record<string, string> = {})
 
 test.each([
   ['a port that is none', ['start'], { PARLEY_PORT: 'eighty' }, 'PARLEY_PORT: must be a port number'],
-  ['half a channel', ['start'], { TELEGRAM_BOT_TOKEN: '1:x' }, 'TELEGRAM_WEBHOOK_SECRET is missing'],
+  ['half a channel', ['start'], { SLACK_BOT_TOKEN: 'xoxb-1234' }, 'SLACK_SIGNING_SECRET is missing'],
   ['a folder that cannot be', ['start'], { PARLEY_DATA_DIR: '/dev/null/x' }, 'check the path'],
   ['a configuration file that is not there', ['start', '--config', 'nowhere.ts'], {}, 'no configuration file at'],
   ['a folder below /proc', ['start'], { PARLEY_DATA_DIR: '/proc/parley/x' }, 'check the path'],

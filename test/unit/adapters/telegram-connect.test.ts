@@ -2,12 +2,33 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { telegramChannel } from '../../../adapters/telegram/index.ts'
 import { telegramCommands } from '../../../adapters/telegram/install/commands.ts'
-import type { CommandDesk, CommandFlags, CommandResult } from '../../../src/contract/index.ts'
-import { apiFault, startTelegramApi, type TelegramApi, testBotToken } from '../../doubles/telegram-api.ts'
+import type {
+  Adapter,
+  ChannelDeps,
+  CommandDesk,
+  CommandFlags,
+  CommandResult,
+  ProbeRequest,
+} from '../../../src/contract/index.ts'
+import { webHmac } from '../../../src/verification/index.ts'
+import type { Fault } from '../../doubles/scripted-server.ts'
+import {
+  apiFault,
+  htmlBadGateway,
+  rateLimited,
+  startTelegramApi,
+  type TelegramApi,
+  testBotToken,
+} from '../../doubles/telegram-api.ts'
 
 const webhookSecret = 'a-webhook-secret-of-forty-characters-xyz'
 const url = 'https://bots.example.org'
 const hook = `${url}/hooks/telegram/default`
+
+const channelDeps: ChannelDeps = {
+  connection: { tenant: 'default', id: 'default', agent: 'demo', domain: 'parley.localhost' },
+  ...{ fetch, now: Date.now, hmac: webHmac() },
+}
 
 let api: TelegramApi
 beforeEach(async () => {
@@ -52,6 +73,7 @@ const info = (fields: object) =>
       result: { url: '', pending_update_count: 0, has_custom_certificate: false, ...fields },
     }),
   }) as const
+const polling = { TELEGRAM_MODE: 'polling' }
 const called = () => api.calls.map(({ route }) => route)
 
 describe('connect', () => {
@@ -127,16 +149,17 @@ describe('check', () => {
       'Telegram keeps back edited_message',
       {},
     ],
-    ['a webhook that keeps polling out', { url: hook }, 'keeps polling out', { TELEGRAM_MODE: 'polling' }],
+    ['a webhook that keeps polling out', { url: hook }, 'keeps polling out', polling],
     ['another name than was told', {}, 'no webhook is set', { TELEGRAM_BOT_USERNAME: 'other' }],
-    ['nothing wrong', {}, undefined, { TELEGRAM_MODE: 'polling' }],
+    ['nothing wrong', {}, undefined, polling],
+    ['nothing wrong without a name: it is asked for', {}, undefined, { ...polling, TELEGRAM_BOT_USERNAME: '' }],
     [
-      'a name nobody told',
+      'another name',
       {},
-      'set TELEGRAM_BOT_USERNAME=gw_bot',
-      { TELEGRAM_MODE: 'polling', TELEGRAM_BOT_USERNAME: '' },
+      'set TELEGRAM_BOT_USERNAME=gw_bot, or leave it out',
+      { ...polling, TELEGRAM_BOT_USERNAME: 'other_bot' },
     ],
-    ['many waiting', { pending_update_count: 300 }, '300 updates wait', { TELEGRAM_MODE: 'polling' }],
+    ['many waiting', { pending_update_count: 300 }, '300 updates wait', polling],
   ])('finds %s', async (_name, fields, problem, changes) => {
     api.failAlways('getWebhookInfo', info(fields))
     const result = await run('check', {}, deskOf(changes))
@@ -158,9 +181,89 @@ describe('check', () => {
     expect(result.text).toContain('Waiting     3 updates')
   })
 
+  test('tells a refused token with what to set, and nothing of it', async () => {
+    const result = await run('check', {}, deskOf({ TELEGRAM_BOT_TOKEN: '7000001:AAE-revoked-token-00000000000' }))
+    expect(result.problem).toBe(
+      'token refused (401 Unauthorized); set TELEGRAM_BOT_TOKEN to the token BotFather shows for the bot',
+    )
+    expect(result.value).toMatchObject({ state: 'failed', problems: [{ reason: 'token_refused' }] })
+    expect(JSON.stringify(result)).not.toContain('revoked')
+  })
+
   test('names the connection that does not exist', async () => {
     await expect(run('check', { connection: 'nobody' })).rejects.toThrow('there is no connection nobody')
   })
+})
+
+describe('the probe of a running gateway', () => {
+  const probing = (changes: Record<string, string> = {}, publicUrl: string | undefined = url) => {
+    const reading = telegramChannel.fromEnvironment({ ...deskOf().environment, ...changes })
+    if (reading === undefined || 'missing' in reading) return expect.unreachable('no settings')
+    return telegramChannel.create(reading.settings, { ...channelDeps, publicUrl })
+  }
+  const ask = (adapter: Adapter, more: Partial<ProbeRequest> = {}) =>
+    adapter.probe?.({ signal: AbortSignal.timeout(2_000), ...more })
+
+  test.each<[string, Fault, object]>([
+    ['a revoked token', apiFault(401, 'Unauthorized'), { problems: [{ state: 'failed', reason: 'token_refused' }] }],
+    ['a limit, which says nothing of the bot', rateLimited(77), { problems: [], retryAfterMs: 77_000 }],
+    ['a proxy’s page', htmlBadGateway, { problems: [{ state: 'degraded', reason: 'unreachable' }] }],
+  ])('tells %s', async (_name, fault, found) => {
+    api.failAlways('getMe', fault)
+    expect(await ask(probing(polling))).toMatchObject(found)
+  })
+
+  test('ends with its signal where Telegram hangs', async () => {
+    api.failAlways('getWebhookInfo', { kind: 'hang' })
+    const result = await ask(probing(polling), { signal: AbortSignal.timeout(100) })
+    expect(result).toMatchObject({ problems: [{ state: 'degraded', reason: 'unreachable' }] })
+  })
+
+  test('tells where Telegram delivers instead of here', async () => {
+    const { allowed_updates } = await registered()
+    api.failAlways('getWebhookInfo', info({ url: 'https://old.example.org/hook', allowed_updates }))
+    expect(await ask(probing())).toMatchObject({
+      summary: '@gw_bot, webhook',
+      problems: [{ state: 'failed', reason: 'webhook_elsewhere', problem: expect.stringContaining(hook) }],
+    })
+    expect(probing().notice).toBe(`webhook: ${hook}`)
+  })
+
+  test('tells that updates pile up while nothing comes, and not while messages come', async () => {
+    const { allowed_updates } = await registered()
+    const waits = (count: number) =>
+      api.failAlways('getWebhookInfo', info({ url: hook, allowed_updates, pending_update_count: count }))
+    const adapter = probing()
+    waits(2)
+    expect((await ask(adapter, { lastInboundAt: 1 }))?.problems).toEqual([])
+    waits(3)
+    expect((await ask(adapter, { lastInboundAt: 2 }))?.problems).toEqual([])
+    waits(4)
+    expect((await ask(adapter, { lastInboundAt: 2 }))?.problems).toMatchObject([
+      { reason: 'updates_waiting', problem: '4 updates wait at Telegram and nothing came here since the last check' },
+    ])
+  })
+})
+
+test('a group’s mention is known by a name that nobody set, which is asked for once', async () => {
+  const reading = telegramChannel.fromEnvironment({ ...deskOf().environment, TELEGRAM_BOT_USERNAME: '' })
+  if (reading === undefined || 'missing' in reading) return expect.unreachable('no settings')
+  const adapter = telegramChannel.create(reading.settings, channelDeps)
+  const say = async (id: number) => {
+    const chat = { id: -5, type: 'supergroup', title: 'Team' }
+    const message = {
+      ...{ message_id: id, date: Math.floor(Date.now() / 1000), chat, text: '@gw_bot hello' },
+      from: { id: 9, is_bot: false, first_name: 'Ada' },
+      entities: [{ type: 'mention', offset: 0, length: 7 }],
+    }
+    const bytes = new TextEncoder().encode(JSON.stringify({ update_id: id, message }))
+    const headers = { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': webhookSecret }
+    const at = { bytes, headers, receivedAt: new Date().toISOString(), from: 'remote' } as const
+    return JSON.stringify(await adapter.receive(at, channelDeps.connection))
+  }
+  expect(await say(1)).toContain('"addressed":"mention"')
+  expect(await say(2)).toContain('"addressed":"mention"')
+  expect(called()).toEqual(['getMe'])
 })
 
 /** What `connect` told Telegram before. */

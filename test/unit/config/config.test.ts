@@ -39,10 +39,10 @@ test.for([
 })
 
 test('reports every problem in one go', () => {
-  const text = problemsOf({ PARLEY_PORT: 'eighty', DATABASE_URL: 'mysql://x', TELEGRAM_BOT_TOKEN: botToken })
+  const text = problemsOf({ PARLEY_PORT: 'eighty', DATABASE_URL: 'mysql://x', SLACK_BOT_TOKEN: 'xoxb-1234' })
   expect(text).toContain('PARLEY_PORT')
   expect(text).toContain('DATABASE_URL')
-  expect(text).toContain('TELEGRAM_WEBHOOK_SECRET is missing')
+  expect(text).toContain('SLACK_SIGNING_SECRET is missing')
   expect(text).toContain('3 problem(s)')
 })
 
@@ -52,6 +52,22 @@ test('an incomplete channel stops the start; a complete one is on', () => {
   expect(config.connections.map((each) => each.id)).toEqual(['demo', 'default', 'default', 'default'])
   const quiet = loadConfig({ A2A_CHANNEL: 'off', EMAIL_CHANNEL: 'off' }, {}, channels)
   expect(quiet.connections.map((each) => each.id)).toEqual(['demo'])
+})
+
+test.for([
+  [{ TELEGRAM_BOT_TOKEN: botToken }, 'polling'],
+  [{ TELEGRAM_BOT_TOKEN: botToken, PARLEY_PUBLIC_URL: 'https://bots.example.org' }, 'polling'],
+  [{ TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_WEBHOOK_SECRET: webhookSecret }, 'webhook'],
+  [{ TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_WEBHOOK_SECRET: webhookSecret, TELEGRAM_MODE: 'polling' }, 'polling'],
+] as const)('a bot token alone means polling, a secret means a webhook: %j', ([env, mode]) => {
+  const found = loadConfig(env, {}, channels).connections.find(({ channel }) => channel.channel === 'telegram')
+  expect(found?.channel.settingsSchema.parse(found.settings)).toMatchObject({ mode })
+})
+
+test('a webhook that is asked for needs its secret', () => {
+  expect(problemsOf({ TELEGRAM_BOT_TOKEN: botToken, TELEGRAM_MODE: 'webhook' })).toContain(
+    'TELEGRAM_WEBHOOK_SECRET is missing',
+  )
 })
 
 test('a short webhook secret is refused rather than accepted weakly', () => {

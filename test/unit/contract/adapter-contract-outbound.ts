@@ -268,6 +268,27 @@ function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): vo
       expect([...origins]).toEqual([server.origin])
     })
   })
+  clause('verb: probe says what is wrong and what to do, and never a secret', async () => {
+    if (adapterFor(fixtures).probe === undefined) return
+    const answers: readonly Fault[] = [
+      { kind: 'answer', status: 200, body: '{}' },
+      { kind: 'answer', status: 401, body: '<h1>no</h1>' },
+      { kind: 'answer', status: 500, body: '[]' },
+      { kind: 'drop', when: 'before' },
+      { kind: 'hang' },
+    ]
+    for (const fault of answers) {
+      await withVendor(fixtures, fault, async (_send, _server, _origins, adapter) => {
+        const result = await adapter.probe?.({ signal: AbortSignal.timeout(300) })
+        for (const { reason, problem, remedy } of result?.problems ?? []) {
+          expect(reason).toMatch(/^[a-z][a-z0-9_]{2,40}$/)
+          expect(problem).not.toBe('')
+          expect(remedy).not.toBe('')
+        }
+        for (const hidden of Object.values(fixtures.secrets)) expect(JSON.stringify(result)).not.toContain(hidden)
+      })
+    }
+  })
   clause('verb: live finishes in place what it opened', async () => {
     if (adapterFor(fixtures).live === undefined) return
     const success: Fault = { kind: 'answer', ...expected(fixtures.vendor?.success) }

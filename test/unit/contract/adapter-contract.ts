@@ -70,6 +70,7 @@ function clausesBehind({ capabilities }: Adapter): readonly Clause[] {
     else if (verb === 'serve') needed.push('verb: serve answers whatever is asked of its paths in its own form')
     else if (verb === 'takeHanded')
       needed.push('verb: takeHanded answers for its own addresses alone, after the commit')
+    else if (verb === 'probe') needed.push('verb: probe says what is wrong and what to do, and never a secret')
     else if (verb === 'transient') needed.push('verb: transient is one call at most, and nobody waits for it')
     else expect.unreachable(`verb ${verb} has no clause in the kit yet; write it first`)
   }
@@ -137,11 +138,12 @@ function declareConfigClauses(fixtures: AdapterFixtures, clause: DeclareClause):
   })
   clause('config: an incomplete environment names what is missing', () => {
     expect(definition.fromEnvironment({})).toBeUndefined()
-    expect(definition.fromEnvironment(fixtures.environment)).toHaveProperty('settings')
+    const { surroundings } = fixtures
+    expect(definition.fromEnvironment({ ...fixtures.environment, ...surroundings })).toHaveProperty('settings')
     for (const name of Object.keys(fixtures.environment)) {
       const { [name]: removed, ...rest } = fixtures.environment
-      expect(definition.fromEnvironment(rest)).toEqual({ missing: [name] })
-      expect(definition.fromEnvironment({ ...rest, [name]: '' })).toEqual({ missing: [name] })
+      expect(definition.fromEnvironment({ ...rest, ...surroundings })).toEqual({ missing: [name] })
+      expect(definition.fromEnvironment({ ...rest, ...surroundings, [name]: '' })).toEqual({ missing: [name] })
       expect(removed).toBeDefined()
     }
   })

@@ -59,6 +59,7 @@ export const clauses = [
   'verb: expand keeps the answer to whoever asked, and says the same again',
   'verb: discovery names places of its own agents and of nobody else',
   'verb: operations take or refuse whatever is asked, with what to do',
+  'verb: probe says what is wrong and what to do, and never a secret',
   'deliver: a file is one upload, and none where there is nothing to upload',
   'truth: every declared capability has a clause that runs',
 ] as const
@@ -81,8 +82,10 @@ export type AdapterFixtures = {
   readonly settings: (vendorOrigin: string) => Readonly<Record<string, unknown>>
   /** Secret settings by name, as they stand in `settings`. */
   readonly secrets: Readonly<Record<string, string>>
-  /** A complete environment; each of its variables is required. */
+  /** A complete environment; each of its variables is required, beside `surroundings`. */
   readonly environment: Readonly<Record<string, string>>
+  /** Variables that say which way in is meant, where the channel has several. */
+  readonly surroundings?: Readonly<Record<string, string>>
   readonly sign: (
     bytes: Uint8Array,
     how?: { readonly key?: 'wrong'; readonly at?: number },

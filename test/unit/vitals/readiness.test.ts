@@ -45,11 +45,6 @@ test.each([
     { faults: () => [{ statement: 'accept', sqlstate: '53100', remedy: 'make room' }] },
     ['storage_unavailable'],
   ],
-  [
-    'a connection fails to pull three times in a row',
-    { sources: () => [{ connection: 'c/default', state: 'pulling', failures: 3 }] },
-    ['connection_failing'],
-  ],
   ['commits are taken and never answered', { isCommitAnswered: () => false }, ['storage_hangs']],
   ['the turns loop hangs', { loops: () => ({ ...well.loops(), turns: 15_001 }) }, ['pump_stalled']],
   ['the sends loop hangs', { loops: () => ({ ...well.loops(), sends: 60_000 }) }, ['pump_stalled']],
@@ -77,6 +72,28 @@ test.each([
   ['this process has no loops', { loops: () => ({ turns: null, sends: null, timers: null, leases: null }) }],
 ] satisfies [string, Partial<ReadinessDeps>][])('is green when %s', async (_name, changes) => {
   expect(await problems(changes)).toEqual([])
+})
+
+test('a connection that failed is a warning: the others are still answered', async () => {
+  const problem = { state: 'failed', reason: 'token_refused', problem: 'token refused', remedy: 'set it' } as const
+  const since = '2026-01-01T00:00:00.000Z'
+  const {
+    problems: red,
+    warnings,
+    detail,
+  } = await readReadiness({
+    ...well,
+    connectionSigns: () => [
+      { connection: 'c/default', state: 'failed', since, summary: '', problems: [problem] },
+      { connection: 'd/default', state: 'ok', since, checkedAt: since, summary: '@bot', problems: [] },
+    ],
+  })
+  expect(red).toEqual([])
+  expect(warnings).toEqual([{ code: 'connection_failed', connection: 'c/default', remedy: 'token refused; set it' }])
+  expect(detail.connections).toMatchObject([
+    { state: 'failed', since, reason: 'token_refused', problem: 'token refused', remedy: 'set it' },
+    { state: 'ok', since, checkedAt: since, summary: '@bot' },
+  ])
 })
 
 test('tells a remedy with every problem', async () => {

@@ -1,0 +1,66 @@
+// How a connection stands with its platform, asked without sending a message: at the start, on a schedule, and by `parley <channel>
+// check`.
+import type { CommandResult } from './channel-command.ts'
+import type { Json } from './json.ts'
+
+/** `failed`: nothing comes in, or nothing goes out. `degraded`: a part of it does not work, or nothing could be learnt. */
+export type ProbeState = 'ok' | 'degraded' | 'failed'
+
+export type ProbeProblem = {
+  readonly state: Exclude<ProbeState, 'ok'>
+  /** A code, such as `token_refused`. */
+  readonly reason: string
+  /** What is wrong, as the end of a line: `token refused (invalid_auth)`. */
+  readonly problem: string
+  /** What to do, as a sentence without its full stop. */
+  readonly remedy: string
+}
+
+/** A line of `check`: for people by its title, for programs by its key. */
+export type ProbeFact = { readonly key: string; readonly title: string; readonly text: string; readonly value: Json }
+
+/** Nothing in it is secret: it is printed, logged and shown to operators. */
+export type ProbeResult = {
+  /** Who we are there and how messages come, such as `@my_bot, polling`; empty where that is not known. */
+  readonly summary: string
+  readonly problems: readonly ProbeProblem[]
+  readonly facts?: readonly ProbeFact[]
+  /** The platform was asked too often and said nothing else: what was known stays, and it is not asked before. */
+  readonly retryAfterMs?: number
+}
+
+export type ProbeRequest = {
+  readonly signal: AbortSignal
+  /** When the last message of this connection was stored, in any process. Undefined: none, or not known. */
+  readonly lastInboundAt?: number
+}
+
+/** As bad as its worst problem. */
+export function probeState({ problems }: Pick<ProbeResult, 'problems'>): ProbeState {
+  if (problems.length === 0) return 'ok'
+  return problems.some(({ state }) => state === 'failed') ? 'failed' : 'degraded'
+}
+
+export function worstProblem({ problems }: Pick<ProbeResult, 'problems'>): ProbeProblem | undefined {
+  return problems.find(({ state }) => state === 'failed') ?? problems[0]
+}
+
+/** What `check` prints. */
+export function probeReport(result: ProbeResult): CommandResult {
+  const { summary, facts = [], problems } = result
+  const width = Math.max(...['Problem', ...facts.map(({ title }) => title)].map((title) => title.length))
+  const line = (title: string, text: string): string => `${title.padEnd(width)}  ${text}`
+  const worst = worstProblem(result)
+  return {
+    value: {
+      ...{ state: probeState(result), summary },
+      ...Object.fromEntries(facts.map(({ key, value }) => [key, value])),
+      problems: problems.map((each) => ({ ...each })),
+    },
+    text: [
+      ...facts.map(({ title, text }) => line(title, text)),
+      ...problems.map(({ problem, remedy }) => line('Problem', `${problem}; ${remedy}`)),
+    ].join('\n'),
+    ...(worst === undefined ? {} : { problem: `${worst.problem}; ${worst.remedy}` }),
+  }
+}

@@ -1,0 +1,196 @@
+// How connections stand, as their platforms and this process's own loops tell: asked at the start and then on a schedule. Told in the log
+// only when it changes.
+import {
+  failureFacts,
+  type Log,
+  type ProbeProblem,
+  type ProbeRequest,
+  type ProbeResult,
+  probeState,
+  worstProblem,
+} from '../../contract/index.ts'
+import type { ConnectionSign } from '../../vitals/connection-signs.ts'
+import { sleep } from '../sleep.ts'
+
+export type Probed = {
+  readonly key: string
+  readonly probe: ((request: ProbeRequest) => Promise<ProbeResult>) | undefined
+}
+
+export type ProbesDeps = {
+  readonly probed: readonly Probed[]
+  /** What this process itself sees go wrong: a source that fails, a port that is not open. */
+  readonly seenHere: (connection: string) => readonly ProbeProblem[]
+  /** When the last message of a connection was stored. */
+  readonly lastInboundAt: (connection: string) => Promise<number | undefined>
+  /** How often a connection that is well is asked about. 0: never, not at the start either. */
+  readonly everyMs: number
+  readonly now: () => number
+  /** Resolves after so long, or with the signal. Without it: by this machine's clock. */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>
+  readonly random: () => number
+  readonly log: Log
+}
+
+export type RunningProbes = {
+  readonly signs: () => readonly ConnectionSign[]
+  /** By connection that is asked about: resolves when it is known how it stands. */
+  readonly first: ReadonlyMap<string, Promise<ConnectionSign>>
+  readonly stop: () => Promise<void>
+}
+
+const timeoutMs = 10_000
+/** What is wrong is perhaps being mended just now: asked again sooner, and then less and less often. */
+const firstAgainMs = 30_000
+/** So often it is looked at what this process itself sees. */
+const lookEveryMs = 5_000
+
+export function runProbes(deps: ProbesDeps): RunningProbes {
+  const stopping = new AbortController()
+  const results = new Map<string, { readonly result: ProbeResult; readonly at: number }>()
+  const told = new Map<string, ConnectionSign>()
+  const isAsked = (each: Probed): boolean => each.probe !== undefined && deps.everyMs > 0
+  const look = (each: Probed): ConnectionSign => {
+    const known = results.get(each.key)
+    const sign = signOf(deps, each.key, isAsked(each) ? (known ?? 'unknown') : undefined, told.get(each.key))
+    if (isNews(told.get(each.key), sign)) tellChange(deps.log, sign)
+    told.set(each.key, sign)
+    return sign
+  }
+  for (const each of deps.probed) look(each)
+  const asked = deps.probed.filter(isAsked).map((each) => ({ each, known: Promise.withResolvers<ConnectionSign>() }))
+  const running = asked.map(({ each, known }) =>
+    askAgain(deps, each, stopping.signal, (result) => {
+      if (result.retryAfterMs === undefined) results.set(each.key, { result, at: deps.now() })
+      const sign = look(each)
+      if (sign.state !== 'checking') known.resolve(sign)
+    }),
+  )
+  const looking = lookAgain(deps, stopping.signal, () => void deps.probed.map(look))
+  return {
+    signs: () => deps.probed.map(look),
+    first: new Map(asked.map(({ each, known }) => [each.key, known.promise])),
+    async stop() {
+      stopping.abort()
+      await Promise.all([...running, looking])
+    },
+  }
+}
+
+async function lookAgain({ wait = sleep }: ProbesDeps, stop: AbortSignal, look: () => void): Promise<void> {
+  while (!stop.aborted) {
+    await wait(lookEveryMs, stop)
+    if (!stop.aborted) look()
+  }
+}
+
+async function askAgain(
+  deps: ProbesDeps,
+  { key, probe }: Probed,
+  stop: AbortSignal,
+  take: (result: ProbeResult) => void,
+): Promise<void> {
+  if (probe === undefined) return
+  let inARow = 0
+  while (!stop.aborted) {
+    const result = await askOnce(deps, key, probe, stop)
+    if (stop.aborted) return
+    take(result)
+    inARow = probeState(result) === 'ok' ? 0 : inARow + 1
+    const again = inARow === 0 ? deps.everyMs : Math.min(deps.everyMs, firstAgainMs * 2 ** (inARow - 1))
+    // Replicas and connections that began together do not stay together.
+    await (deps.wait ?? sleep)(Math.max(again * (0.8 + 0.4 * deps.random()), result.retryAfterMs ?? 0), stop)
+  }
+}
+
+/** Ends in time, whatever the adapter does with its signal. */
+async function askOnce(
+  deps: ProbesDeps,
+  key: string,
+  probe: NonNullable<Probed['probe']>,
+  stop: AbortSignal,
+): Promise<ProbeResult> {
+  const asked = new AbortController()
+  const over = AbortSignal.any([stop, asked.signal])
+  const late = (deps.wait ?? sleep)(timeoutMs, over).then(() => {
+    asked.abort()
+    return noAnswer
+  })
+  try {
+    const lastInboundAt = await deps.lastInboundAt(key).catch(() => undefined)
+    const asking = probe({ signal: over, ...(lastInboundAt === undefined ? {} : { lastInboundAt }) })
+    return await Promise.race([asking, late])
+  } catch (error) {
+    deps.log.warn('probe_failed', { connection: key, ...failureFacts(error, 'internal') })
+    return brokenProbe
+  } finally {
+    asked.abort()
+  }
+}
+
+const noAnswer: ProbeResult = {
+  summary: '',
+  problems: [
+    {
+      ...{ state: 'degraded', reason: 'no_answer', problem: `no answer within ${timeoutMs / 1000} s` },
+      remedy: 'check the network; it is asked again',
+    },
+  ],
+}
+
+const brokenProbe: ProbeResult = {
+  summary: '',
+  problems: [
+    {
+      ...{ state: 'degraded', reason: 'probe_failed', problem: 'it could not be found out how it stands' },
+      remedy: 'look for probe_failed in the log; it is asked again',
+    },
+  ],
+}
+
+type Known = { readonly result: ProbeResult; readonly at: number }
+
+/** `known` is undefined where the platform is never asked. */
+function signOf(
+  { seenHere, now }: ProbesDeps,
+  connection: string,
+  known: Known | 'unknown' | undefined,
+  before: ConnectionSign | undefined,
+): ConnectionSign {
+  const result = typeof known === 'object' ? known.result : undefined
+  const told = result?.problems ?? []
+  // Where the platform refuses us, our own loops fail for the same reason, and know less of it.
+  const seen = probeState({ problems: told }) === 'failed' ? [] : seenHere(connection)
+  const problems = [...seen, ...told].toSorted(byState)
+  const state = known === 'unknown' && problems.length === 0 ? 'checking' : probeState({ problems })
+  const isSame = before?.state === state && before.problems[0]?.reason === problems[0]?.reason
+  return {
+    connection,
+    state,
+    since: isSame ? before.since : new Date(now()).toISOString(),
+    ...(typeof known === 'object' ? { checkedAt: new Date(known.at).toISOString() } : {}),
+    summary: result?.summary ?? '',
+    problems,
+  }
+}
+
+function byState(one: ProbeProblem, other: ProbeProblem): number {
+  return Number(other.state === 'failed') - Number(one.state === 'failed')
+}
+
+/** That nothing was known before, and all is well now, is no news where nothing was asked. */
+function isNews(before: ConnectionSign | undefined, now: ConnectionSign): boolean {
+  if (now.state === 'checking') return false
+  if (before === undefined || before.state === 'checking') return now.state !== 'ok' || now.checkedAt !== undefined
+  return before.state !== now.state || before.problems[0]?.reason !== now.problems[0]?.reason
+}
+
+function tellChange(log: Log, sign: ConnectionSign): void {
+  const { connection, state } = sign
+  const worst = worstProblem(sign)
+  if (worst === undefined) log.info('connection_checked', { connection, state })
+  else {
+    const { reason, problem, remedy } = worst
+    log.warn('connection_checked', { connection, state, reason, problem: `${problem}; ${remedy}` })
+  }
+}
