@@ -5,6 +5,9 @@ import { sealKeyAdvice, sealKeyForm } from './seal-keys.ts'
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
+const databaseAdvice =
+  'must be an address of PostgreSQL, postgres://user:password@host:5432/name; unset it for the embedded one'
+
 export const environmentSchema = z.object({
   PARLEY_PORT: z.coerce.number('must be a port number').int().min(0).max(65_535).default(8787),
   PARLEY_HOST: z.string().min(1).default('127.0.0.1'),
@@ -16,7 +19,7 @@ export const environmentSchema = z.object({
   PARLEY_SEAL_KEY: z.string().regex(sealKeyForm, sealKeyAdvice).optional(),
   PARLEY_TENANT: z.string().optional(),
   PARLEY_POSTGRES_OPTIONS: z.string().optional(),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: databaseAdvice }).optional(),
   PARLEY_MODEL_URL: z.url({ protocol: /^https?$/ }).optional(),
   PARLEY_MODEL: z.string().min(1).optional(),
   PARLEY_MODEL_KEY: z.string().min(1).optional(),

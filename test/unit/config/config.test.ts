@@ -41,7 +41,7 @@ test.for([
 test('reports every problem in one go', () => {
   const text = problemsOf({ PARLEY_PORT: 'eighty', DATABASE_URL: 'mysql://x', SLACK_BOT_TOKEN: 'xoxb-1234' })
   expect(text).toContain('PARLEY_PORT')
-  expect(text).toContain('DATABASE_URL')
+  expect(text).toContain('DATABASE_URL: must be an address of PostgreSQL, postgres://')
   expect(text).toContain('SLACK_SIGNING_SECRET is missing')
   expect(text).toContain('3 problem(s)')
 })
