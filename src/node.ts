@@ -58,6 +58,7 @@ import { inTime } from './vitals/in-time.ts'
 import { jobMetrics } from './vitals/job-use.ts'
 import { lastInboundAges, type ReadinessDeps, readReadiness } from './vitals/readiness.ts'
 import { slotMetrics } from './vitals/slot-use.ts'
+import { toolServerMetrics } from './vitals/tool-server-use.ts'
 
 export type StartOptions = {
   readonly config: Config
@@ -153,6 +154,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
   const unlisten = await opened.database.listen(assembled.wake)
   const children = isolation.start({ ...assembled.deps, url: addressOf(server, config), wake: assembled.wake })
   const background = startBackground(assembled, opened.database, config, children)
+  assembled.deps.toolServers?.prepare(config.agents.flatMap((agent) => agent.mcpServers ?? []))
   // In the background: whatever stands between us and the public address, the start does not wait for it.
   address.read()
   // Whoever is told that we are up may use every port; one that takes its time is shown later, and keeps nobody waiting.
@@ -274,7 +276,7 @@ function appDeps(
     metrics: {
       access: config.metrics,
       readSigns,
-      readProcess: processMetrics(meter, gateway, { pool, edge, ...signs }),
+      readProcess: processMetrics(meter, assembled, { pool, edge, ...signs }),
     },
     sourceOf: (context) => {
       const incoming = incomingOf(context)
@@ -298,14 +300,15 @@ function appDeps(
 
 function processMetrics(
   meter: NodeMeter,
-  { slots }: Assembled['gateway'],
+  { gateway: { slots }, deps: { toolServers } }: Assembled,
   { pool, edge, connectionSigns }: Pick<AppParts, 'pool' | 'edge' | 'connectionSigns'>,
 ): () => Promise<string> {
   const jobs = () => (pool === undefined ? [] : jobMetrics(pool.use()))
   const ofEdge = () => (edge === undefined ? [] : edgeMetrics(edge.use()))
+  const ofTools = () => toolServerMetrics(toolServers?.states() ?? [])
   const ofConnections = () => connectionMetrics(connectionSigns?.() ?? [])
   return async () =>
-    (await meter.read()) + expose([...slotMetrics(slots()), ...jobs(), ...ofEdge(), ...ofConnections()])
+    (await meter.read()) + expose([...slotMetrics(slots()), ...jobs(), ...ofEdge(), ...ofTools(), ...ofConnections()])
 }
 
 function listenOn(server: Server, { port, host }: Config): Promise<void> {

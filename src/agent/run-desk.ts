@@ -30,8 +30,8 @@ export type RunDesk = Pick<ToolCatalog, 'find'> & {
 /** The tools of the agent's own and of its servers, and those that could not be had. */
 export type EquippedOptions = Omit<ModelAgentOptions, 'tools'> & OfferedTools
 
-/** Under a third of the lease (ruling 17). */
-const timeouts = { defaultTimeoutMs: 8_000, maxTimeoutMs: 10_000 } as const
+/** For tools that say nothing about it. Others may take as long as the turn: its lease is renewed meanwhile. */
+const defaultTimeoutMs = 8_000
 
 /** Undefined: it has no tools. */
 export function runDesk(
@@ -56,7 +56,7 @@ export function runDesk(
   const asking = new Set(tools.filter((tool) => tool.approval !== undefined).map((tool) => tool.declaration.name))
   const journaled = onceBy(context)
   const desk = createToolDesk({
-    ...timeouts,
+    defaultTimeoutMs,
     catalog,
     executors: executorsOf(tools),
     untimed: inSteps,

@@ -8,6 +8,7 @@ import { edgeMetrics } from '../../src/vitals/edge-use.ts'
 import { expose } from '../../src/vitals/exposition.ts'
 import { jobMetrics } from '../../src/vitals/job-use.ts'
 import { slotMetrics } from '../../src/vitals/slot-use.ts'
+import { toolServerMetrics } from '../../src/vitals/tool-server-use.ts'
 import { vitalMetrics } from '../../src/vitals/vital-metrics.ts'
 import { readPrometheusText } from '../doubles/prometheus-text.ts'
 import { checkoutRoot, readSources } from './source-tree.ts'
@@ -65,7 +66,8 @@ test('every metric of the process is described with its type', async () => {
   )
   const sign = { connection: 'c', state: 'ok', since: '', summary: '', problems: [] } as const
   const connections = expose(connectionMetrics([sign]))
-  const families = readPrometheusText((await createNodeMeter().read()) + slots + jobs + edge + connections)
+  const tools = expose(toolServerMetrics([{ server: 'a', agent: 'b', isThere: true }]))
+  const families = readPrometheusText((await createNodeMeter().read()) + slots + jobs + edge + connections + tools)
   const exposed = [...families.values()].flatMap(({ name, type }) =>
     name.startsWith('parley_') ? [`${name} ${type}`] : [],
   )

@@ -57,7 +57,6 @@ export function deskOf(
     once: (_call, effect) =>
       effect({ key: 'key-1', fetch: globalThis.fetch, signal, assertHeld: () => {}, isUnsent: () => false }),
     defaultTimeoutMs: 60_000,
-    maxTimeoutMs: 60_000,
     ...rest,
   })
 }

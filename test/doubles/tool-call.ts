@@ -47,6 +47,6 @@ export async function ran(
 ): Promise<ToolResult> {
   const ready = prepared(declaration, parameters, context.context ?? {})
   if (ready.call === undefined) return ready.refusal
-  const all = { executors: { default: executor }, defaultTimeoutMs: 60_000, maxTimeoutMs: 60_000, ...deps }
+  const all = { executors: { default: executor }, defaultTimeoutMs: 60_000, ...deps }
   return executeCall(all, { call: ready.call, declaration }, toolContext(context))
 }

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { defineAgent, type ModelAgentDefinition } from '../../src/agent/agent.ts'
 import { createToolServers } from '../../src/agent/mcp/tool-servers.ts'
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
+import { providerSafeName } from '../../src/agent/tools/provider-names.ts'
 import type { GatewayEvent } from '../../src/contract/index.ts'
 import { createMcpConnect } from '../../src/node/mcp/connect.ts'
 import { type ScriptedModelServer, startScriptedModel } from '../doubles/scripted-model-server.ts'
@@ -117,6 +118,29 @@ describeOnDatabase('an agent with an MCP server', (database) => {
     expect(await say('write')).toEqual(['Written.'])
     expect((await notes()).filter((line) => line.startsWith('write'))).toEqual(['write once'])
     expect(server.requests).toHaveLength(2)
+  })
+
+  test('has tools whose names differ in a stroke only, each called by its own name, also when the turn is taken up again', async () => {
+    let isBroken = true
+    start({
+      shouldContinue: () => {
+        if (!isBroken) return true
+        isBroken = false
+        throw Object.assign(new Error('the database went away'), { name: 'GatewayError', code: 'storage_unavailable' })
+      },
+    })
+    const [sum, other] = ['files__get-sum', providerSafeName('files/get__sum')]
+    server.script(
+      { calls: [{ id: 'a', name: sum, arguments: '{"ms":1}' }] },
+      { calls: [{ id: 'b', name: other, arguments: '{}' }] },
+      { text: 'Both.' },
+    )
+    expect(await say('both')).toEqual(['Both.'])
+    const shown = server.requests.map((each) => each.tools?.map((tool) => tool.function.name).toSorted())
+    expect(shown[0]).toEqual(expect.arrayContaining([sum, other]))
+    expect(shown[1]).toEqual(shown[0])
+    expect(JSON.stringify(server.requests[2]?.messages.at(-1))).toContain('another')
+    expect((await notes()).filter((line) => line.startsWith('sum'))).toEqual(['sum 1'])
   })
 
   test('is refused by name where no MCP server can be reached', () => {

@@ -3,7 +3,7 @@
 import type { Fields } from '../../contract/index.ts'
 import { fieldsOf, isFields, jsonOf, trimmed } from '../fields.ts'
 import { readDeclaration } from '../tools/declaration.ts'
-import { maxProviderName, providerSafeName } from '../tools/provider-names.ts'
+import { fingerprint } from '../tools/provider-names.ts'
 import type { RejectedDeclaration, ToolDeclaration } from '../tools/tool.ts'
 import type { McpServer } from './mcp-server.ts'
 
@@ -23,28 +23,49 @@ const maxNameLength = 128
 export function declareTools(server: McpServer, listed: readonly unknown[]): ServerTools {
   const tools = new Map<string, ServerTool>()
   const rejected: RejectedDeclaration[] = []
+  const spelled = listed.map((entry) => fieldsOf(entry)['name']).filter((name) => typeof name === 'string')
+  const ourNames = namesOf(new Set(spelled), maxNameLength - server.name.length - 1)
   for (const entry of listed) {
     const given = fieldsOf(entry)
     const tool = typeof given['name'] === 'string' ? given['name'] : ''
-    const name = `${server.name}/${ourName(tool)}`
+    const name = `${server.name}/${ourNames.get(tool) ?? ''}`
     const fault = tools.has(name) ? 'duplicate_tool_name: listed twice; the first one stays' : schemaFault(given)
     if (fault !== undefined) {
       rejected.push({ name: shown(server, tool), reason: fault })
       continue
     }
-    const reading = readDeclaration({ ...declared(server, given), ...spelling(name), name }, 'server')
+    const reading = readDeclaration({ ...declared(server, given), name }, 'server')
     if (reading.ok) tools.set(name, { server: server.name, tool, declaration: reading.declaration })
     else rejected.push({ ...reading.rejected, name: shown(server, tool) })
   }
   return { tools: [...tools.values()], rejected }
 }
 
-/** Ours are lower case: `readFile` is `read_file` here, and so is `read.file`. */
+/**
+ * Ours are lower case: `readFile` is `read_file` here. A name that several tools would have belongs to the one that is spelled so,
+ * and the others end with a fingerprint of their own spelling: whichever is listed first, each keeps its name.
+ */
+function namesOf(spelled: ReadonlySet<string>, maxLength: number): ReadonlyMap<string, string> {
+  const alike = new Map<string, number>()
+  for (const tool of spelled) alike.set(ourName(tool), (alike.get(ourName(tool)) ?? 0) + 1)
+  const named = [...spelled].map((tool) => {
+    const name = ourName(tool)
+    const isItsOwn = name === tool || alike.get(name) === 1
+    if (isItsOwn && name !== '' && name.length <= maxLength) return [tool, name] as const
+    const end = `_${fingerprint(tool)}`
+    return [tool, `${(name === '' ? 'tool' : name).slice(0, maxLength - end.length)}${end}`] as const
+  })
+  return new Map(named)
+}
+
+/** Empty where nothing of it can be kept. */
 function ourName(tool: string): string {
-  return tool
+  const name = tool
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toLowerCase()
     .replace(/[^a-z0-9_-]+/g, '_')
+  if (/^[a-z]/.test(name)) return name
+  return /[a-z0-9]/.test(name) ? `tool_${name.replace(/^[_-]+/, '')}` : ''
 }
 
 function shown(server: McpServer, tool: string): string {
@@ -61,22 +82,12 @@ function declared(server: McpServer, given: Fields): Fields {
     description: description.slice(0, maxDescription),
     parameters,
     ...traits(server, fieldsOf(given['annotations'])),
-    ...(server.timeoutMs === undefined ? {} : { timeout_ms: server.timeoutMs }),
+    timeout_ms: timeoutOf(server, name),
   }
 }
 
-/** Names too long for a provider get a shorter spelling that still belongs to one tool. */
-function spelling(name: string): Fields {
-  const safe = providerSafeName(name)
-  if (safe.length <= maxProviderName) return {}
-  return { provider_safe_name: `${safe.slice(0, maxProviderName - 9)}_${fingerprint(name)}` }
-}
-
-/** FNV-1a: tells names apart, keeps nothing secret. */
-function fingerprint(text: string): string {
-  let hash = 0x811c9dc5
-  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
-  return (hash >>> 0).toString(16).padStart(8, '0')
+function timeoutOf({ timeoutMs, toolTimeoutsMs }: McpServer, tool: string): number {
+  return Object.hasOwn(toolTimeoutsMs, tool) ? (toolTimeoutsMs[tool] ?? timeoutMs) : timeoutMs
 }
 
 function traits({ isTrusted }: McpServer, { readOnlyHint, destructiveHint, idempotentHint }: Fields): Fields {

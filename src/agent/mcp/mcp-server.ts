@@ -8,7 +8,12 @@ type Shared = {
   readonly name: string
   /** Believe what it says about its tools: which only read, which may be repeated. Without it every tool counts as writing. */
   readonly trust?: boolean
+  /** How long it may take to start and to list its tools (60 s). A turn does not wait so long; what is there later is for the next. */
+  readonly startTimeoutMs?: number
+  /** How long a call may take (60 s); never longer than the turn itself. */
   readonly timeoutMs?: number
+  /** The same for single tools, by their names. */
+  readonly toolTimeoutsMs?: Readonly<Record<string, number>>
 }
 
 /** A program of this machine that speaks on its standard input and output. It is given `env` and the PATH, nothing else of ours. */
@@ -30,8 +35,12 @@ export type McpServerConfig = McpCommandServer | McpUrlServer
 /** A server after the check. */
 export type McpServer = {
   readonly name: string
+  /** Whose it is: each agent has connections of its own. */
+  readonly agent: string
   readonly isTrusted: boolean
-  readonly timeoutMs?: number
+  readonly startTimeoutMs: number
+  readonly timeoutMs: number
+  readonly toolTimeoutsMs: Readonly<Record<string, number>>
   readonly reach:
     | {
         readonly kind: 'command'
@@ -49,6 +58,12 @@ const value = z.union([
   z.string(),
   z.custom<Secret>((given) => typeof given === 'object' && given !== null && 'reveal' in given),
 ])
+/** What other MCP clients allow as well. */
+const defaultTimeoutMs = 60_000
+const timeout = z
+  .number('must be a number of milliseconds')
+  .positive('must be a number of milliseconds')
+  .max(3_600_000, 'must be an hour at most, in milliseconds')
 const values = z.record(z.string().min(1), value, 'must be texts or secrets by name').default({})
 const shared = {
   name: z
@@ -56,7 +71,9 @@ const shared = {
     .regex(/^[a-z][a-z0-9_-]{0,31}$/, 'must be a short lower-case word: it is the namespace of its tools')
     .refine((name) => name !== 'client', 'is kept for the tools of clients; choose another name'),
   trust: z.boolean('must be true or false').default(false),
-  timeoutMs: z.number('must be a number').positive().optional(),
+  startTimeoutMs: timeout.default(defaultTimeoutMs),
+  timeoutMs: timeout.default(defaultTimeoutMs),
+  toolTimeoutsMs: z.record(z.string().min(1), timeout, 'must be milliseconds by the name of a tool').default({}),
 }
 const commandSchema = z.strictObject({
   ...shared,
@@ -75,7 +92,7 @@ const urlSchema = z.strictObject({
 export function readMcpServers(agent: string, given: unknown): readonly McpServer[] {
   if (!Array.isArray(given)) throw invalid(agent, ['mcpServers must be a list'])
   const problems: string[] = []
-  const servers = given.flatMap((entry: unknown, index) => readOne(entry, `mcpServers.${index}`, problems))
+  const servers = given.flatMap((entry: unknown, index) => readOne(agent, entry, `mcpServers.${index}`, problems))
   const names = servers.map((server) => server.name)
   for (const name of new Set(names.filter((each, index) => names.indexOf(each) !== index)))
     problems.push(`two MCP servers are called "${name}"; their tools could not be told apart`)
@@ -83,7 +100,7 @@ export function readMcpServers(agent: string, given: unknown): readonly McpServe
   return Object.freeze(servers)
 }
 
-function readOne(entry: unknown, at: string, problems: string[]): readonly McpServer[] {
+function readOne(agent: string, entry: unknown, at: string, problems: string[]): readonly McpServer[] {
   const has = (key: string): boolean => typeof entry === 'object' && entry !== null && key in entry
   if (has('command') === has('url')) {
     problems.push(`${at} needs either command (a program) or url (a server)`)
@@ -94,15 +111,9 @@ function readOne(entry: unknown, at: string, problems: string[]): readonly McpSe
     problems.push(...read.error.issues.map(({ path, message }) => `${[at, ...path].join('.')} ${message}`))
     return []
   }
-  const { name, trust, timeoutMs } = read.data
-  return [
-    Object.freeze({
-      name,
-      isTrusted: trust,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      reach: reachOf(read.data),
-    }),
-  ]
+  const { name, trust, startTimeoutMs, timeoutMs, toolTimeoutsMs } = read.data
+  const limits = { startTimeoutMs, timeoutMs, toolTimeoutsMs }
+  return [Object.freeze({ name, agent, isTrusted: trust, ...limits, reach: reachOf(read.data) })]
 }
 
 function reachOf(read: z.output<typeof commandSchema> | z.output<typeof urlSchema>): McpServer['reach'] {
@@ -116,7 +127,7 @@ function wrapped(given: Readonly<Record<string, string | Secret>>): Readonly<Rec
   return Object.freeze(Object.fromEntries(entries))
 }
 
-/** Ruling 10: nothing travels in the clear but on this machine. A name and password in an address would end up in logs. */
+/** Nothing travels in the clear but on this machine. A name and password in an address would end up in logs. */
 function isReachable(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname, username, password } = new URL(text)

@@ -1,6 +1,6 @@
 // The connection to one MCP server: made at the first use, shared by every turn of this process, made anew after it broke.
 //   nothing -> opening -> open      and back to nothing when the line breaks
-//   nothing -> cooling -> nothing   after a connection that could not be made
+//   nothing -> cooling -> nothing   after a connection that could not be made, or that breaks again and again
 import type { Log } from '../../contract/index.ts'
 import type { McpServer } from './mcp-server.ts'
 import { isMcpFailure, type McpConnect, McpFailure, type McpSession } from './mcp-session.ts'
@@ -11,6 +11,8 @@ export type SharedSessionDeps = {
   readonly monotonicMs: () => number
   /** What was known of its tools is no longer true. */
   readonly onToolsChanged: () => void
+  /** There is no connection; after so long another may be made. Not told where it ended by our own will. */
+  readonly onDown: (down: { readonly error?: unknown; readonly coolMs: number }) => void
 }
 
 export type SharedSession = {
@@ -18,49 +20,52 @@ export type SharedSession = {
   readonly close: () => Promise<void>
 }
 
-/** A first start may have to download the program. */
-const connectMs = 60_000
 const answerMs = 15_000
-const coolMs = 15_000
+const firstCoolMs = 1_000
+const maxCoolMs = 60_000
+/** What held for so long and then broke is no server that breaks again and again. */
+const steadyMs = 60_000
 
 export function createSharedSession(server: McpServer, deps: SharedSessionDeps): SharedSession {
-  const { connect, log, monotonicMs, onToolsChanged } = deps
-  const at = server.name
+  const { connect, monotonicMs, onToolsChanged, onDown } = deps
   const stop = new AbortController()
   let opening: Promise<McpSession> | undefined
-  let opened: McpSession | undefined
+  let opened: { readonly session: McpSession; readonly at: number } | undefined
+  let failures = 0
   let coolUntil = 0
 
-  const forget = (gone: Promise<McpSession>): void => {
-    if (opening !== gone) return
+  const down = (isLoss: boolean, error?: unknown): void => {
+    const isSteady = opened !== undefined && monotonicMs() - opened.at >= steadyMs
+    failures = isSteady ? 1 : failures + 1
+    // The first break is mended at once: a program that died of one call is there for the next.
+    const wait = isLoss && failures === 1 ? 0 : Math.min(maxCoolMs, firstCoolMs * 2 ** (failures - 1))
+    coolUntil = monotonicMs() + wait
     opening = undefined
     opened = undefined
     onToolsChanged()
+    if (!stop.signal.aborted) onDown({ coolMs: wait, ...(isLoss ? {} : { error }) })
   }
   const open = (): Promise<McpSession> => {
     if (opening !== undefined) return opening
     if (stop.signal.aborted || monotonicMs() < coolUntil) return Promise.reject(new McpFailure('unreachable'))
     const onClosed = (): void => {
-      if (opening === mine && !stop.signal.aborted) log.warn('mcp_server_lost', { at })
-      forget(mine)
+      if (opening === mine) down(true)
     }
-    const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(connectMs)])
+    const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(server.startTimeoutMs)])
     const mine = connect(server, { onClosed, onToolsChanged }, signal)
     opening = mine
     mine.then(
       (session) => {
-        if (opening === mine) opened = session
+        if (opening === mine) opened = { session, at: monotonicMs() }
       },
       (error: unknown) => {
-        forget(mine)
-        coolUntil = monotonicMs() + coolMs
-        if (!stop.signal.aborted) log.warn('mcp_server_unavailable', { at, ...reasonOf(error) })
+        if (opening === mine) down(false, error)
       },
     )
     return mine
   }
   const giveUp = (session: McpSession): void => {
-    if (opening !== undefined && opened === session) forget(opening)
+    if (opened?.session === session) down(true)
     void session.close().catch(() => {})
   }
   return {
@@ -96,11 +101,6 @@ function suspect(session: McpSession, giveUp: (session: McpSession) => void): vo
   session.listTools(undefined, AbortSignal.timeout(answerMs)).catch((error: unknown) => {
     if (!isMcpFailure(error) || error.kind !== 'refused') giveUp(session)
   })
-}
-
-function reasonOf(error: unknown): { readonly reason: string; readonly code?: string } {
-  if (!isMcpFailure(error)) return { reason: 'no_answer' }
-  return { reason: error.kind, ...(error.code === undefined ? {} : { code: String(error.code) }) }
 }
 
 function isTimeout(error: unknown): boolean {

@@ -1,13 +1,12 @@
 // The MCP servers of a process, as a turn sees them: what they offer, and one call. A server that is down or lies offers
 // nothing, is reported, and takes nobody down with it.
 import { type Fields, GatewayError } from '../../contract/index.ts'
-import { type Bounds, withDeadline } from '../tools/deadline.ts'
 import type { RejectedDeclaration, ToolContext, ToolDeclaration } from '../tools/tool.ts'
 import { ToolError } from '../tools/tool-error.ts'
 import { callResult } from './call-result.ts'
 import type { ServerTool, ServerTools } from './declare-tools.ts'
 import type { McpServer } from './mcp-server.ts'
-import { isMcpFailure, type McpFailure } from './mcp-session.ts'
+import { isMcpFailure, McpFailure } from './mcp-session.ts'
 import { createServerLink, type LinkDeps, type ServerLink } from './server-link.ts'
 
 export type ServerCall = {
@@ -17,7 +16,13 @@ export type ServerCall = {
   readonly declaration: ToolDeclaration
 }
 
+/** Whether a server is there now, as this process sees it. */
+export type ServerState = { readonly server: string; readonly agent: string; readonly isThere: boolean }
+
 export interface ToolServers {
+  /** Starts them in the background, so that the first turn finds their tools. */
+  prepare(servers: readonly McpServer[]): void
+  states(): readonly ServerState[]
   offered(servers: readonly McpServer[], signal: AbortSignal): Promise<ServerTools>
   call(call: ServerCall, context: Pick<ToolContext, 'key' | 'signal' | 'assertHeld'>): Promise<Fields>
   /** Ends every connection and every program. */
@@ -25,7 +30,7 @@ export interface ToolServers {
 }
 
 export type ToolServersDeps = LinkDeps & {
-  /** How long a turn waits for a server that is being started; the start itself goes on, for the next turn. */
+  /** How long turns wait for a server from its start on; the start itself takes longer where it has to, for a later turn. */
   readonly patienceMs?: number
 }
 
@@ -40,16 +45,25 @@ export function createToolServers({ patienceMs = defaultPatienceMs, ...deps }: T
     return link
   }
   return {
+    prepare(servers) {
+      for (const server of servers)
+        void linkOf(server)
+          .tools()
+          .catch(() => {})
+    },
+    states: () => [...links].map(([{ name, agent }, link]) => ({ server: name, agent, isThere: link.isThere() })),
     async offered(servers, signal) {
       const all = await Promise.all(
-        servers.map((server) => offeredBy(linkOf(server), server, { signal, timeoutMs: patienceMs })),
+        servers.map(async (server) => (await linkOf(server).toolsInTime(patienceMs, signal)) ?? absent(server)),
       )
       return { tools: all.flatMap((each) => each.tools), rejected: all.flatMap((each) => each.rejected) }
     },
     async call({ server, tool, parameters, declaration }, { key, signal, assertHeld }) {
+      const link = linkOf(server)
       try {
-        const answer = await linkOf(server).use((session) => {
-          // Connecting may have taken long. Asked right before the call is written (ruling 17).
+        await assertOffered(link, tool, declaration)
+        const answer = await link.use((session) => {
+          // Connecting may have taken long. Asked right before the call is written.
           assertHeld()
           return session.callTool({ name: tool, parameters, key }, signal)
         })
@@ -64,14 +78,17 @@ export function createToolServers({ patienceMs = defaultPatienceMs, ...deps }: T
   }
 }
 
-async function offeredBy(link: ServerLink, server: McpServer, bounds: Bounds): Promise<ServerTools> {
-  try {
-    const end = await withDeadline(() => link.tools(), bounds)
-    return end.kind === 'done' ? end.value : absent(server)
-  } catch (error) {
-    if (bounds.signal.aborted) throw error
-    return absent(server)
-  }
+/** A turn keeps the tools it began with; one that its server has taken back meanwhile is not asked for. */
+async function assertOffered(link: ServerLink, tool: string, { name }: ToolDeclaration): Promise<void> {
+  const known = await link.tools().catch((error: unknown) => {
+    // A line that breaks while the list is read has carried no call.
+    throw isMcpFailure(error) && error.kind === 'lost' ? new McpFailure('unreachable') : error
+  })
+  if (!known.tools.some((each) => each.tool === tool))
+    throw new ToolError(
+      `${name} is unavailable: its server does not offer it any more. Nothing was done.`,
+      'mcp_tool_unavailable',
+    )
 }
 
 function absent({ name }: McpServer): { tools: readonly ServerTool[]; rejected: readonly RejectedDeclaration[] } {
@@ -95,7 +112,10 @@ function told({ kind, code, detail }: McpFailure, { name, idempotent }: ToolDecl
       return new ToolError(`The server of ${name} did not let us in. Do not call it again.`, 'mcp_server_rejected')
     case 'session_gone':
     case 'unreachable':
-      return new ToolError(`The server of ${name} cannot be reached; nothing was done.`, 'mcp_server_unavailable')
+      return new ToolError(
+        `${name} is unavailable: its server cannot be reached. Nothing was done.`,
+        'mcp_server_unavailable',
+      )
     case 'lost':
       return idempotent === true
         ? new ToolError(`The connection to ${name} broke. It may be called again.`, 'mcp_connection_lost')

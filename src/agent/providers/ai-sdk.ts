@@ -3,6 +3,7 @@
 import { jsonSchema, type LanguageModel, Output, streamText, type ToolSet, tool } from 'ai'
 import type { Model, ModelRequest, ModelTurn } from '../loop/model.ts'
 import { loadPictures } from '../pictures.ts'
+import { providerSafeName } from '../tools/provider-names.ts'
 import type { RequestedCall, ToolDeclaration } from '../tools/tool.ts'
 import { toModelMessages } from './to-model-messages.ts'
 
@@ -26,7 +27,7 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Mo
     const stream = streamText({
       model,
       ...(request.system === undefined ? {} : { system: request.system }),
-      messages: toModelMessages(request.messages, (name) => names.get(name) ?? name, pictures),
+      messages: toModelMessages(request.messages, (name) => names.get(name) ?? providerSafeName(name), pictures),
       tools: toolSet(request.tools, names),
       ...outputOf(request),
       maxRetries: 0,
@@ -144,7 +145,9 @@ function schemaOf({ parameters }: ToolDeclaration): Record<string, unknown> {
 }
 
 function safeNames(tools: readonly ToolDeclaration[]): ReadonlyMap<string, string> {
-  return new Map(tools.map((declared) => [declared.name, declared.provider_safe_name ?? declared.name]))
+  return new Map(
+    tools.map((declared) => [declared.name, declared.provider_safe_name ?? providerSafeName(declared.name)]),
+  )
 }
 
 /** Tells the provider the form; the answer is read and checked on our side. */

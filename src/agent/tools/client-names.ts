@@ -2,6 +2,7 @@
 // names have, and what the caller declared stays beside it, so that it is called by its own word again.
 import type { Fields } from '../../contract/index.ts'
 import { isFields } from '../fields.ts'
+import { fingerprint } from './provider-names.ts'
 import type { ToolDeclaration } from './tool.ts'
 
 /** Longer ones are left out: providers take 64 characters, and a name is copied into every line about its calls. */
@@ -54,12 +55,5 @@ function mappedName(own: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9_-]+/g, '_')
     .replace(/^[^a-z]+/, '')
-  return `${words.slice(0, 32) || 'tool'}-${hash(own)}`
-}
-
-/** FNV-1a. It keeps names apart and nothing safe: whom a caller could deceive with it is itself. */
-function hash(text: string): string {
-  let value = 0x811c9dc5
-  for (const byte of new TextEncoder().encode(text)) value = Math.imul(value ^ byte, 0x01000193) >>> 0
-  return value.toString(16).padStart(8, '0')
+  return `${words.slice(0, 32) || 'tool'}-${fingerprint(own).slice(0, 8)}`
 }

@@ -7,7 +7,7 @@ import type { Fields } from '../../contract/index.ts'
 import { fieldsOf, isFields, jsonOf, trimmed } from '../fields.ts'
 import { readBindings, readContextBindings } from './bindings.ts'
 import { clientProviderName, declaredName, maxDeclaredName } from './client-names.ts'
-import { isProviderName, maxProviderName, providerSafeName } from './provider-names.ts'
+import { isProviderName, providerSafeName } from './provider-names.ts'
 import { isSensitiveParameter, type Sensitivity } from './redact.ts'
 import { normalizeRuntime } from './runtime-metadata.ts'
 import { redacted } from './sensitive-keys.ts'
@@ -169,10 +169,7 @@ function spellings(
   const own = isOutside ? declaredName(given) : undefined
   const chosen = isOutside ? own && clientProviderName(name, own) : given['provider_safe_name']
   const safe = chosen ?? providerSafeName(name)
-  if (!isProviderName(safe) && !faults.has('name')) {
-    const fault = `must be letters, digits, _ and -, ${maxProviderName} at most; set one that fits`
-    faults.set('provider_safe_name', fault)
-  }
+  if (!isProviderName(safe)) faults.set('provider_safe_name', 'must be letters, digits, _ and -, 64 at most')
   const aliases = isOutside || !Array.isArray(given['provider_aliases']) ? [] : given['provider_aliases']
   const usable = aliases.filter(isProviderName)
   return { provider_safe_name: String(safe), ...(usable.length === 0 ? {} : { provider_aliases: usable }) }

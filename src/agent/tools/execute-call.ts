@@ -11,9 +11,8 @@ import { failedResult, normalizeToolResult } from './tool-result.ts'
 export type ExecutionDeps = {
   readonly executors: Executors
   readonly capabilities?: CapabilityPolicy
+  /** For tools that do not say how long they may take; those that do are ended by the turn's own end at the latest. */
   readonly defaultTimeoutMs: number
-  /** Tools ask for more time up to this; it stays under a third of the lease (ruling 17). */
-  readonly maxTimeoutMs: number
   /** Tools whose work is steps of their own, each with its own time: only the turn's end ends them. */
   readonly untimed?: ReadonlySet<string>
   readonly onDenied?: (event: Readonly<Record<string, unknown>>) => void
@@ -42,9 +41,7 @@ export async function executeCall(deps: ExecutionDeps, ready: Executable, contex
   const choice = chooseExecutor(deps.executors, declaration)
   if ('refusal' in choice) return choice.refusal
   const isUntimed = deps.untimed?.has(declaration.name) === true
-  const timeoutMs = isUntimed
-    ? maxTimerMs
-    : Math.min(declaration.timeout_ms ?? deps.defaultTimeoutMs, deps.maxTimeoutMs)
+  const timeoutMs = isUntimed ? maxTimerMs : Math.min(declaration.timeout_ms ?? deps.defaultTimeoutMs, maxTimerMs)
   try {
     const work = (signal: AbortSignal) => choice.executor(call, declaration, { ...context, signal })
     const end = await withDeadline(work, { signal: context.signal, timeoutMs })

@@ -12,8 +12,8 @@ import { failureOf, type McpErrors } from './failure-of.ts'
 
 /** One message of a server, and one answer over HTTP. */
 const maxMessageBytes = 4 * 1024 * 1024
-/** Longer than any call may take: its own deadline comes first. */
-const requestMs = 60_000
+/** Longer than a server may take for anything: the deadline of what is asked comes first. */
+const graceMs = 15_000
 const goodbyeMs = 2_000
 
 /** Whatever the server sent: it is read on our side, tool by tool. */
@@ -22,8 +22,10 @@ const anything = z.looseObject({})
 export function createMcpConnect(fetch: typeof globalThis.fetch): McpConnect {
   return async (server, hooks, signal) => {
     const sdk = await loadSdk()
-    const { reach } = server
-    const transport = reach.kind === 'command' ? commandTransport(sdk, reach) : urlTransport(sdk, reach, fetch)
+    const { reach, startTimeoutMs, timeoutMs, toolTimeoutsMs } = server
+    const requestMs = Math.max(startTimeoutMs, timeoutMs, ...Object.values(toolTimeoutsMs)) + graceMs
+    const bounded = createBoundedFetch(fetch, { maxBytes: maxMessageBytes, requestMs })
+    const transport = reach.kind === 'command' ? commandTransport(sdk, reach) : urlTransport(sdk, reach, bounded)
     // No capabilities: it may ask us for nothing, neither samples of our model nor questions to our people.
     const client = new sdk.Client(
       { name: 'parley', version: manifest.version },
@@ -45,11 +47,13 @@ export function createMcpConnect(fetch: typeof globalThis.fetch): McpConnect {
       throw failureOf(error, sdk, { isOpen: false, isClosed })
     }
     isOpen = true
-    return sessionOf(client, transport, sdk, () => isClosed)
+    return sessionOf(client, transport, sdk, { isClosed: () => isClosed, requestMs })
   }
 }
 
-function sessionOf(client: Client, transport: Transport, sdk: Sdk, isClosed: () => boolean): McpSession {
+type SessionFacts = { readonly isClosed: () => boolean; readonly requestMs: number }
+
+function sessionOf(client: Client, transport: Transport, sdk: Sdk, { isClosed, requestMs }: SessionFacts): McpSession {
   const ask = async (request: Parameters<Client['request']>[0], signal: AbortSignal): Promise<unknown> => {
     try {
       return await client.request(request, anything, { signal, timeout: requestMs })
@@ -100,10 +104,14 @@ function commandTransport(sdk: Sdk, reach: Extract<McpServer['reach'], { kind: '
   })
 }
 
-function urlTransport(sdk: Sdk, reach: Extract<McpServer['reach'], { kind: 'url' }>, fetch: typeof globalThis.fetch) {
+function urlTransport(
+  sdk: Sdk,
+  reach: Extract<McpServer['reach'], { kind: 'url' }>,
+  fetch: ReturnType<typeof createBoundedFetch>,
+) {
   const headers = Object.entries(reach.headers).map(([name, value]) => [name, value.reveal()] as const)
   return new sdk.StreamableHTTPClientTransport(new URL(reach.url), {
-    fetch: createBoundedFetch(fetch, { maxBytes: maxMessageBytes, requestMs }),
+    fetch,
     requestInit: { headers: Object.fromEntries(headers) },
   })
 }

@@ -22,7 +22,7 @@ const patience = { timeout: 30_000, interval: 50 }
 
 let folder: string
 let servers: ToolServers
-let serversWith: (changes: { readonly patienceMs?: number }) => ToolServers
+let serversWith: (changes: { readonly patienceMs?: number; readonly monotonicMs?: () => number }) => ToolServers
 let logged: { readonly event: string; readonly facts: LogFacts | undefined }[]
 let nowMs: number
 const ends: (() => Promise<void>)[] = []
@@ -65,7 +65,6 @@ const call = async (
   server: McpServer,
   name: string,
   parameters: Readonly<Record<string, unknown>> = {},
-  timeoutMs = 60_000,
 ): Promise<ToolResult> => {
   const found = (await offered(server)).tools.find((each) => each.declaration.name === name)
   if (found === undefined) throw new Error(`no tool ${name}`)
@@ -74,7 +73,7 @@ const call = async (
     declaration,
     (ready, _declaration, context) =>
       servers.call({ server, tool, parameters: ready.parameters, declaration }, context),
-    { parameters, deps: { defaultTimeoutMs: timeoutMs, maxTimeoutMs: timeoutMs } },
+    { parameters },
   )
 }
 
@@ -82,7 +81,8 @@ test('a program is started at its first use, once, and its tools have names of o
   const server = files()
   expect(await names(server)).toEqual([
     ...['files/read_file', 'files/write', 'files/hang', 'files/huge', 'files/flood'],
-    ...['files/fail', 'files/grow', 'files/parts', 'files/structured'],
+    ...['files/fail', 'files/grow', 'files/shrink', 'files/get-sum', 'files/get__sum'],
+    ...['files/parts', 'files/structured'],
   ])
   const result = await call(server, 'files/read_file', { path: 'a.txt' })
   expect(result).toMatchObject({ success: true, tool_name: 'files/read_file', result: 'contents of a.txt' })
@@ -155,12 +155,9 @@ test('a program that dies in a call leaves its outcome unknown, and is started a
 })
 
 test('a call without an answer ends at its deadline, and others go on meanwhile', async () => {
-  const server = files()
+  const server = files('good', { toolTimeoutsMs: { hang: 300 } })
   await offered(server)
-  const [hung, read] = await Promise.all([
-    call(server, 'files/hang', {}, 300),
-    call(server, 'files/read_file', { path: 'c' }),
-  ])
+  const [hung, read] = await Promise.all([call(server, 'files/hang'), call(server, 'files/read_file', { path: 'c' })])
   expect(hung).toMatchObject({ success: false, metadata: { error_type: 'tool_outcome_unknown' } })
   expect(read).toMatchObject({ success: true })
 })
@@ -188,10 +185,121 @@ test.each([
   const reason = 'mcp_server_unavailable: it could not be asked for its tools; they are left out'
   expect(await offered(server)).toEqual({ tools: [], rejected: [{ name: 'files', reason }] })
   await offered(server)
-  expect(logged).toEqual([{ event: 'mcp_server_unavailable', facts: { at: 'files', reason: 'unreachable' } }])
-  nowMs = 16_000
+  nowMs = 70_000
   await offered(server)
-  expect(logged).toHaveLength(2)
+  const facts = { at: 'files', agent: 'demo', reason: 'unreachable', ms: 0 }
+  expect(logged).toEqual([{ event: 'mcp_server_unavailable', facts }])
+})
+
+/** With the clock that the timers have. */
+const timely = (patienceMs: number): void => {
+  servers = serversWith({ patienceMs, monotonicMs: () => performance.now() })
+}
+const events = () => logged.map(({ event, facts }) => [event, facts?.['reason']].filter((each) => each !== undefined))
+const starts = async () => (await notes()).filter((line) => line.startsWith('started')).length
+
+test('a server that starts slowly is missing from one turn and there for the next, and the log tells both once', async () => {
+  timely(200)
+  const server = files('slow')
+  expect(await offered(server)).toMatchObject({ tools: [], rejected: [{ name: 'files' }] })
+  // The second turn does not wait for what the first has waited for.
+  const askedAt = performance.now()
+  expect((await offered(server)).tools).toEqual([])
+  expect(performance.now() - askedAt).toBeLessThan(150)
+  await vi.waitFor(() => expect(logged.at(-1)?.event).toBe('mcp_server_available'), patience)
+  expect(await names(server)).toContain('files/write')
+  expect(events()).toEqual([['mcp_server_unavailable', 'starting'], ['mcp_server_available']])
+  expect(logged[0]?.facts).toMatchObject({ at: 'files', agent: 'demo', ms: expect.any(Number) })
+  expect(logged[1]?.facts).toMatchObject({ at: 'files', agent: 'demo', count: 12 })
+  expect(await starts()).toBe(1)
+})
+
+test('a server that could not be started is started again without a turn that asks for it', async () => {
+  timely(60_000)
+  const server = files('third-time')
+  expect((await offered(server)).tools).toEqual([])
+  await vi.waitFor(() => expect(logged.at(-1)?.event).toBe('mcp_server_available'), patience)
+  expect(await names(server)).toContain('files/write')
+  expect(events()).toEqual([['mcp_server_unavailable', 'unreachable'], ['mcp_server_available']])
+  expect(await starts()).toBe(3)
+})
+
+test('servers are started before the first turn asks, and whether they are there can be read', async () => {
+  timely(60_000)
+  const server = files()
+  servers.prepare([server])
+  expect(servers.states()).toEqual([{ server: 'files', agent: 'demo', isThere: false }])
+  await vi.waitFor(() => expect(servers.states()[0]?.isThere).toBe(true), patience)
+  expect(await names(server)).toContain('files/write')
+  expect(await starts()).toBe(1)
+})
+
+test('a program that dies in a call is there again without being asked for; one that dies again and again is left alone longer', async () => {
+  timely(60_000)
+  const server = files()
+  await call(server, 'files/write', { path: 'die' })
+  await vi.waitFor(() => expect(servers.states()[0]?.isThere).toBe(true), patience)
+  expect(await starts()).toBe(2)
+  expect(events()).toEqual([['mcp_server_lost'], ['mcp_server_available']])
+  await call(server, 'files/write', { path: 'die' })
+  expect((await offered(server)).tools).toEqual([])
+  await vi.waitFor(() => expect(servers.states()[0]?.isThere).toBe(true), patience)
+  expect(await starts()).toBe(3)
+})
+
+test('a tool that its server has taken back is unavailable to the turn that still has it, and nothing is sent', async () => {
+  const server = files()
+  const { tools } = await offered(server)
+  await call(server, 'files/shrink')
+  await vi.waitFor(async () => expect(await names(server)).not.toContain('files/write'), patience)
+  const write = tools.find((each) => each.tool === 'write')
+  if (write === undefined) throw new Error('no tool')
+  const gone = await ran(
+    write.declaration,
+    (ready, _declaration, context) => servers.call({ ...write, server, parameters: ready.parameters }, context),
+    { parameters: { path: 'x' } },
+  )
+  expect(gone).toMatchObject({ success: false, metadata: { error_type: 'mcp_tool_unavailable' } })
+  expect((await notes()).some((line) => line.startsWith('write'))).toBe(false)
+})
+
+test('the limits of a server and of its single tools are the limits of their calls', async () => {
+  const server = files('good', { timeoutMs: 300_000, toolTimeoutsMs: { huge: 900_000 } })
+  const { tools } = await offered(server)
+  const limitOf = (name: string) => tools.find((each) => each.tool === name)?.declaration.timeout_ms
+  expect([limitOf('write'), limitOf('huge')]).toEqual([300_000, 900_000])
+  expect(() => one({ name: 'x', command: 'y', timeoutMs: 4_000_000 })).toThrow('an hour at most')
+  expect(() => one({ name: 'x', command: 'y', toolTimeoutsMs: { a: -1 } })).toThrow('toolTimeoutsMs.a')
+})
+
+test('every name that a server gives its tools is one of ours, each another, whichever comes first', async () => {
+  const spelled = [
+    'get-sum',
+    'get_sum',
+    'getSum',
+    'get.sum',
+    'GET SUM',
+    'a/b',
+    'a__b',
+    '1st',
+    '検索',
+    '天気',
+    `x${'y'.repeat(200)}`,
+  ]
+  const named = async (listed: readonly string[]) => {
+    const { tools, rejected } = await offered(await raw(() => ({ tools: listed.map((name) => tool(name)) })))
+    expect(rejected).toEqual([])
+    return new Map(tools.map((each) => [each.tool, each.declaration]))
+  }
+  const first = await named(spelled)
+  const shown = [...first.values()].map((each) => each.provider_safe_name)
+  expect(new Set([...first.values()].map((each) => each.name)).size).toBe(spelled.length)
+  expect(new Set(shown).size).toBe(spelled.length)
+  expect(shown.filter((name) => !/^[a-zA-Z0-9_-]{1,64}$/.test(name ?? ''))).toEqual([])
+  expect(first.get('get-sum')).toMatchObject({ name: 'web/get-sum', provider_safe_name: 'web__get-sum' })
+  expect(first.get('get_sum')).toMatchObject({ name: 'web/get_sum', provider_safe_name: 'web__get_sum' })
+  expect(first.get('1st')?.name).toBe('web/tool_1st')
+  expect(new Map([...(await named(spelled.toReversed()))].toReversed())).toEqual(first)
 })
 
 test.each(['silent', 'babble'])(
@@ -253,7 +361,9 @@ test('a server that wants other credentials is rejected by name, without its wor
   if (typeof address !== 'object' || address === null) throw new Error('no address')
   ends.push(async () => void door.close())
   await offered(one({ name: 'web', url: `http://127.0.0.1:${address.port}/` }))
-  expect(logged).toEqual([{ event: 'mcp_server_unavailable', facts: { at: 'web', reason: 'rejected', code: '401' } }])
+  expect(logged).toEqual([
+    { event: 'mcp_server_unavailable', facts: { at: 'web', agent: 'demo', reason: 'rejected', code: '401', ms: 0 } },
+  ])
 })
 
 const tool = (name: string, more: object = {}) => ({ name, description: 'x', inputSchema: { type: 'object' }, ...more })
@@ -286,11 +396,10 @@ test('tools that lie about themselves are rejected one by one', async () => {
     ...['seven', null, tool('1st'), tool(long)],
   ]
   const { tools, rejected } = await offered(await raw(() => ({ tools: listed })))
-  expect(tools.map((each) => each.declaration.name)).toEqual(['web/good', `web/${long}`])
-  expect(tools[1]?.declaration.provider_safe_name).toMatch(/^web__ab+_[0-9a-f]{8}$/)
+  expect(tools.map((each) => each.tool)).toEqual(['good', 'GOOD', '1st', long])
+  expect(tools.at(-1)?.declaration.provider_safe_name).toMatch(/^web_ab+_X[0-9a-f]{16}$/)
   expect(rejected.map(({ name }) => name)).toEqual([
-    ...['web/good', 'web/GOOD', 'web/', 'web/list', 'web/bare', 'web/text', 'web/odd', 'web/req', 'web/', 'web/'],
-    'web/1st',
+    ...['web/good', 'web/', 'web/list', 'web/bare', 'web/text', 'web/odd', 'web/req', 'web/', 'web/'],
   ])
 })
 

@@ -7,29 +7,52 @@ import { declared } from '../../../doubles/tool-call.ts'
 
 test.each([
   ['a/b', 'a__b'],
-  ['a-b/c', 'a__b__c'],
-  ['/9', 'tool_9'],
-  ['é', 'tool'],
-  ['_x_', 'x'],
+  ['every/get-sum', 'every__get-sum'],
+  ['files/read_file', 'files__read_file'],
+  ['a_b/c_', 'a_b__c_'],
 ])('%s is %s to a provider', (name, safe) => expect(providerSafeName(name)).toBe(safe))
 
-test('of two tools a provider could not tell apart the second is reported', () => {
-  const catalog = createToolCatalog([declared({ name: 'a-b/c' }), declared({ name: 'a/b-c' })])
-  expect([...catalog.tools.keys()]).toEqual(['a-b/c'])
-  expect(catalog.rejected).toEqual([
-    {
-      name: 'a/b-c',
-      reason: 'provider_name_collision: a__b__c also means a-b/c; rename one or set provider_safe_name',
-    },
-  ])
+test('no two names have one spelling, and every spelling is one that providers take', () => {
+  const pieces = [
+    'a',
+    'a-b',
+    'a_b',
+    'a__b',
+    'a_',
+    'a__',
+    'a-',
+    'a--b',
+    'a_-b',
+    'b',
+    'b__c',
+    'c',
+    'a_xf',
+    'z'.repeat(60),
+  ]
+  const names = pieces.flatMap((space) => pieces.map((name) => `${space}/${name}`))
+  const ending = providerSafeName('a__b/c').slice(-18)
+  const crafted = [`a/b_c${ending.toLowerCase()}`, `a__b/c${ending.toLowerCase()}`, 'A/b', 'a/B', 'é', '_x_', '/9', '']
+  const spellings = [...names, ...crafted].map(providerSafeName)
+  expect(spellings.filter((each) => !/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(each))).toEqual([])
+  expect(new Set(spellings).size).toBe(spellings.length)
 })
 
-test('a name of its own settles the collision', () => {
+test('tools whose names differ in a stroke or a slash only are both there, each found by its own spelling', () => {
+  const all = ['a-b/c', 'a/b-c', 'a__b/c', 'a/b__c', `long/${'n'.repeat(90)}`, `long/${'n'.repeat(91)}`]
+  const catalog = createToolCatalog(all.map((name) => declared({ name })))
+  expect(catalog.rejected).toEqual([])
+  expect(all.map((name) => catalog.find(providerSafeName(name))?.name)).toEqual(all)
+})
+
+test('of two tools that were given one spelling the second is reported', () => {
   const catalog = createToolCatalog([
-    declared({ name: 'a-b/c' }),
-    declared({ name: 'a/b-c', provider_safe_name: 'abc' }),
+    declared({ name: 'a/b', provider_safe_name: 'abc' }),
+    declared({ name: 'a/c', provider_safe_name: 'abc' }),
   ])
-  expect([catalog.find('a__b__c')?.name, catalog.find('abc')?.name]).toEqual(['a-b/c', 'a/b-c'])
+  expect([...catalog.tools.keys()]).toEqual(['a/b'])
+  expect(catalog.rejected).toEqual([
+    { name: 'a/c', reason: 'provider_name_collision: abc also means a/b; rename one or set provider_safe_name' },
+  ])
 })
 
 test('an alias cannot take the name of another tool, in either order', () => {
@@ -39,8 +62,8 @@ test('an alias cannot take the name of another tool, in either order', () => {
   expect(createToolCatalog([thief, plain]).rejected.map((each) => each.name)).toEqual(['host/search'])
 })
 
-test('a name too long for providers is refused with a way out', () => {
-  const { rejected } = normalizeDeclarations([{ name: `a/${'b'.repeat(100)}`, description: 'x' }])
+test('a spelling of its own that no provider takes is refused', () => {
+  const { rejected } = normalizeDeclarations([{ name: 'a/b', description: 'x', provider_safe_name: 'a b' }])
   expect(rejected[0]?.reason).toContain('provider_safe_name')
 })
 

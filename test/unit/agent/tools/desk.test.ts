@@ -25,7 +25,6 @@ function desk(deps: Partial<DeskDeps> = {}, execute: (parameters: Fields) => unk
       },
     },
     defaultTimeoutMs: 60_000,
-    maxTimeoutMs: 60_000,
     once: (_call, effect) =>
       effect({ key: 'k', fetch: globalThis.fetch, signal, assertHeld: () => {}, isUnsent: () => false }),
     ...deps,
