@@ -119,6 +119,7 @@ const defaultTurnPolicy: Omit<TurnPolicy, 'reservedSlots'> = {
   maxDeaths: 4,
   retryFirstMs: 250,
   maxOutageMs: 60 * 60_000,
+  outageNoticeMs: 10_000,
   rotateAfterIdleMs: 7 * 24 * 60 * 60_000,
   rotateCommands: ['new', 'reset'],
   historyHead: 2,

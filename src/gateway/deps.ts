@@ -102,6 +102,8 @@ export type TurnPolicy = {
   readonly retryFirstMs: number
   /** Outages of what the agent depends on are retried by time, not by count. */
   readonly maxOutageMs: number
+  /** After so long the sender is told that it is still tried, where the channel can show it; once in a turn. */
+  readonly outageNoticeMs: number
   readonly rotateAfterIdleMs: number
   readonly rotateCommands: readonly string[]
   readonly historyHead: number

@@ -7,6 +7,7 @@ import { doorEnd } from './door-turn.ts'
 import { amendmentEnd, answeredEnd, deadEnd, type FailureStep, judgeFailure } from './end-turn.ts'
 import { failLane, prepareLane } from './fail-lane.ts'
 import { followLive, type LiveMessage } from './live-message.ts'
+import { tellStillTrying } from './notices.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { giveBackNotice } from './reply-limits.ts'
 import { runAgent } from './run-turn.ts'
@@ -157,6 +158,7 @@ async function fail(
       break
     case 'release':
       deps.meter.turnEnded(connection, 'again', tookMs(deps, ready))
+      if (step.cause === 'outage' && isLongWait(deps, ready, step.delayMs)) await tellStillTrying(deps, ready)
       await deps.results.store(undefined, () => deps.turns.release(ready.lane, step.delayMs, step.cause, step.code))
       break
     case 'split':
@@ -167,6 +169,11 @@ async function fail(
       await complete(deps, ready, await deps.results.store(undefined, () => deadEnd(deps, ready, step.reason)))
   }
   return step.kind
+}
+
+/** From the first failure until the next try, as far as the sender waits for it. */
+function isLongWait(deps: GatewayDeps, ready: TimedTurn, delayMs: number): boolean {
+  return (ready.turn.outageMs ?? 0) + tookMs(deps, ready) + delayMs >= deps.turnPolicy.outageNoticeMs
 }
 
 function factsOf({ lane, turn, members }: ReadyTurn): LogFacts {

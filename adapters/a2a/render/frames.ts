@@ -38,7 +38,7 @@ export function createFraming(place: Place, begun: Pick<TaskSnapshot, 'outputs'>
         return answerFrame(event, place, words, isMore)
       }
       case 'activity':
-        return undefined
+        return event.type === 'notice' ? noticeFrame(event, place) : undefined
       default:
         return event satisfies never
     }
@@ -52,6 +52,14 @@ function statusFrame({ state, said, at, runId }: EventOf<'state'>, place: Place)
   const message = statusMessage(state, said, runId === '' ? `${taskId}:${at}` : runId, place)
   const status = { state: stateName(state), timestamp: at, ...(message === undefined ? {} : { message }) }
   return { statusUpdate: { taskId, contextId, status } }
+}
+
+/** Words on the way, as the status the task is in already. */
+function noticeFrame({ metadata, at, cursor }: EventOf<'activity'>, place: Place): StreamResponse {
+  const { taskId, contextId } = place
+  const said = { role: 'ROLE_AGENT', parts: [{ text: String(metadata['text'] ?? '') }] } as const
+  const message = { messageId: `${taskId}:${cursor}`, contextId, taskId, ...said }
+  return { statusUpdate: { taskId, contextId, status: { state: stateName('working'), timestamp: at, message } } }
 }
 
 /** A question is said in the status that follows. */

@@ -219,6 +219,8 @@ function activity(told: Told, type: string, metadata: JsonObject): readonly Agui
   if (type === 'client_tools') return [{ type: 'CUSTOM', name: 'gw.client_tools', value: metadata }]
   const toolCallId = textIn(metadata, 'tool_call_id')
   if (type === 'tool_call' && toolCallId !== '') return [...close(told), ...toolCall(told, toolCallId, metadata)]
+  // Words on the way that are no part of the answer.
+  if (type === 'notice') return [{ type: 'CUSTOM', name: 'gw.notice', value: metadata }]
   if (type === 'tool_result' && toolCallId !== '') return [...close(told), ...toolResult(told, toolCallId, metadata)]
   return []
 }

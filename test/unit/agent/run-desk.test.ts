@@ -26,7 +26,7 @@ const deskOf = (timeoutMs: number | undefined, takesMs: number) => {
       isFinished: async () => false,
       emit() {},
       report() {},
-      toolCalled() {},
+      async toolCalled() {},
       signal,
       capabilities: { can: () => true },
     },
