@@ -11,14 +11,15 @@ import type { LoopOptions } from './loop/options.ts'
 import type { McpServerConfig } from './mcp/mcp-server.ts'
 import type { OutputSchema } from './output-schema.ts'
 import type { RetryOptions } from './providers/with-retries.ts'
+import { isRemoteAgent } from './remote/is-remote-agent.ts'
 import type { Tool } from './tools/define-tool.ts'
 import type { PreToolMediator } from './tools/mediate.ts'
 
 export type ModelAgentOptions = {
   /** The system prompt. */
   readonly instructions?: string
-  /** A model of the AI SDK, or our own port. */
-  readonly model: LanguageModel | Model
+  /** A model of the AI SDK, or our own port. Several: each answers while those before it are away. */
+  readonly model: LanguageModel | Model | readonly (LanguageModel | Model)[]
   readonly temperature?: number
   readonly maxOutputTokens?: number
   /** How long the model may say nothing (120 s); then the provider counts as away. For models of the AI SDK. */
@@ -77,6 +78,8 @@ export const modelAgentKeys: readonly string[] = Object.keys({
   onEvent: 1,
 } satisfies Record<keyof ModelAgentOptions, 1>)
 
+const maxModels = 4
+
 /** What types cannot refuse, and what a configuration written without them gets wrong. */
 export function modelAgentProblems(options: ModelAgentOptions): readonly string[] {
   const { model, tools = [], mcpServers = [], budgets = [], maxTurns = 1, output } = options
@@ -85,6 +88,12 @@ export function modelAgentProblems(options: ModelAgentOptions): readonly string[
   const callbacks = ['shouldContinue', 'completionPolicy', 'preToolMediator', 'history', 'onEvent'] as const
   return [
     ...(model === undefined || model === null ? ['needs run (a function) or model'] : []),
+    ...(Array.isArray(model) && (model.length === 0 || model.length > maxModels)
+      ? [`model must be one, or a list of ${maxModels} at most`]
+      : []),
+    ...(Array.isArray(model) && model.some(isRemoteAgent)
+      ? ['an agent elsewhere cannot be one of several models']
+      : []),
     ...(Array.isArray(tools) && tools.every(isTool) ? [] : ['tools must be made with defineTool']),
     ...(Number.isInteger(maxTurns) && maxTurns >= 1 ? [] : ['maxTurns must be a whole number, 1 at least']),
     ...(budgets.every(isBudget) ? [] : ['budgets must each have a name and a ceiling of 1 at least']),

@@ -1,4 +1,5 @@
 // An agent that is a model with tools: what a developer declares, and the run that comes of it.
+import type { LanguageModel } from 'ai'
 import type { Envelope, ErrorSource, Fields, Json, NormalizedMessage } from '../contract/index.ts'
 import { type CarriedData, carriedData, clientLine } from './client-data.ts'
 import { compact, type Summarizer } from './compaction/compact.ts'
@@ -20,6 +21,7 @@ import { outputForm } from './output-schema.ts'
 import { picturePayload } from './pictures.ts'
 import { aiSdkModel } from './providers/ai-sdk.ts'
 import { withOutputForm } from './providers/structured-output.ts'
+import { createBreaker, type NamedModel, nameOfModel, withFallback } from './providers/with-fallback.ts'
 import { type RetryPolicy, withRetries } from './providers/with-retries.ts'
 import { type Speakers, withSpeakers } from './providers/with-speakers.ts'
 import { resumed, type Suspended, settlePause, suspended } from './resume-run.ts'
@@ -57,13 +59,18 @@ type NamedOptions = ModelAgentOptions & { readonly slug: string }
 export function createModelRun(options: NamedOptions, servers: readonly McpServer[]): ModelRun {
   const { onEvent } = options
   const form = options.output === undefined ? undefined : outputForm(options.slug, options.output)
-  const base = modelOf(options)
+  const models = modelsOf(options)
+  const breaker = createBreaker(() => performance.now())
   const converse = async (equipped: Equipped, start: Start, context: SignalContext): Promise<AgentReply> => {
     const observe = watchedBy(context.emit, onEvent, context.report)
     const onRetry: RetryPolicy['onRetry'] = (facts) => observe('provider_retry', facts)
     const onFailure: RetryPolicy['onFailure'] = (error) => context.report(error, { source: 'model' })
     const speakers = speakersOf(start, context)
-    const model = withRetries(withSpeakers(base, speakers), { ...options.modelRetries, onRetry, onFailure })
+    const patient = models.map(({ name, model }, place) => {
+      const policy = { ...options.modelRetries, onRetry, onFailure, hasFallback: place < models.length - 1 }
+      return { name, model: withRetries(withSpeakers(model, speakers), policy) }
+    })
+    const model = withFallback(patient, breaker, (change) => observe('model_switched', change))
     let point: ResumePoint | undefined
     const resume = () => () => (point === undefined ? {} : suspended(point, start))
     // A form takes no tools, also none that a caller offers.
@@ -214,8 +221,16 @@ function answered({ resumed }: Start): { readonly answered?: AnsweredCall } {
   return resumed === undefined ? {} : { answered: resumed.answered }
 }
 
-function modelOf({ model, ...settings }: ModelAgentOptions): Model {
-  return typeof model === 'function' ? model : aiSdkModel(model, settings)
+function modelsOf({ model, ...settings }: ModelAgentOptions): readonly NamedModel[] {
+  const all: readonly (LanguageModel | Model)[] = isList(model) ? model : [model]
+  return all.map((each, place) => ({
+    name: nameOfModel(each, place),
+    model: typeof each === 'function' ? each : aiSdkModel(each, settings),
+  }))
+}
+
+function isList(model: ModelAgentOptions['model']): model is readonly (LanguageModel | Model)[] {
+  return Array.isArray(model)
 }
 
 /**

@@ -1,4 +1,5 @@
 // The agents of a configuration; where it names none, the demo agent or an assistant on the model of the environment.
+import type { LanguageModel } from 'ai'
 import { type Agent, defineAgent } from '../agent/agent.ts'
 import { demoAgent } from '../agent/demo/agent.ts'
 import { openAiCompatible } from '../agent/providers/openai-compatible.ts'
@@ -26,10 +27,23 @@ function defaultAgent(env: Environment, problems: string[]): Agent {
     problems.push(`${baseUrl === undefined ? 'PARLEY_MODEL_URL' : 'PARLEY_MODEL'} is missing; a model needs both`)
     return demoAgent
   }
+  const second = fallbackOf(env, baseUrl, problems)
   const apiKey = key === undefined ? undefined : secret(key)
+  const first = openAiCompatible({ baseUrl, model, ...(apiKey === undefined ? {} : { apiKey }) })
   return defineAgent({
     slug: 'assistant',
     instructions: 'You are a helpful assistant in a chat. Answer briefly, in the language you are addressed in.',
-    model: openAiCompatible({ baseUrl, model, ...(apiKey === undefined ? {} : { apiKey }) }),
+    model: second === undefined ? first : [first, second],
   })
+}
+
+/** On the same server unless it says otherwise; a key goes to no server but its own. */
+function fallbackOf(env: Environment, firstUrl: string, problems: string[]): LanguageModel | undefined {
+  const { PARLEY_MODEL_FALLBACK: model, PARLEY_MODEL_FALLBACK_URL: url, PARLEY_MODEL_FALLBACK_KEY: own } = env
+  if (model === undefined) {
+    if (url !== undefined || own !== undefined) problems.push('PARLEY_MODEL_FALLBACK is missing; name the model')
+    return undefined
+  }
+  const key = own ?? (url === undefined || url === firstUrl ? env['PARLEY_MODEL_KEY'] : undefined)
+  return openAiCompatible({ baseUrl: url ?? firstUrl, model, ...(key === undefined ? {} : { apiKey: secret(key) }) })
 }

@@ -44,6 +44,8 @@ export interface Meter {
   turnEnded(connection: string, outcome: TurnOutcome, ms: number): void
   agentFailed(connection: string, code: string): void
   toolCalled(tool: string, outcome: ToolOutcome, ms: number): void
+  /** Another model of an agent answers from now on; `reason` is why, `back` where the first one does again. */
+  modelSwitched(agent: string, reason: string): void
   /** The operator's routes turned somebody away. */
   callerRefused(reason: string): void
   /** `ms` is absent where nothing was sent: expired before its turn came, or found out by looking it up. */
@@ -57,6 +59,7 @@ export const noMeter: Meter = {
   turnEnded() {},
   agentFailed() {},
   toolCalled() {},
+  modelSwitched() {},
   callerRefused() {},
   sent() {},
 }

@@ -44,7 +44,9 @@ export function withUsage(end: RunEnd, elsewhere: readonly JsonObject[]): RunEnd
 
 /** Opaque to us; kept so that a provider can be asked about it (ruling 39). */
 function providerOf({ request_metadata }: ConversationResult): JsonObject {
-  const known = ['provider', 'model', 'provider_response_id'].map((key) => [key, request_metadata[key]] as const)
+  const known = ['provider', 'model', 'answered_by', 'provider_response_id'].map(
+    (key) => [key, request_metadata[key]] as const,
+  )
   return Object.fromEntries(known.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }
 

@@ -1,7 +1,7 @@
 // Hop 7: what a run leaves behind while it goes on, for the commit that ends its turn.
 import type { AgentContext, ClientToolReport } from '../agent/agent.ts'
 import { completeReply, type ReplyFacts } from '../agent/reply.ts'
-import type { Envelope, NormalizedResponse } from '../contract/index.ts'
+import type { Envelope, Fields, NormalizedResponse } from '../contract/index.ts'
 import type { NewTimer, RunEnd } from '../sessions/turn-store.ts'
 import type { GatewayDeps } from './deps.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
@@ -26,6 +26,13 @@ export type Made = {
   readonly used: RunEnd['usage'][]
   run: RunEnd | undefined
   clientTools?: ClientToolReport
+}
+
+function tellSwitch({ log, meter }: GatewayDeps, { lane, turn }: ReadyTurn, { from, to, reason }: Fields): void {
+  const { agent, connection } = lane
+  const facts = { agent, connection, trace: turn.traceId, turn: turn.id, from: String(from), to: String(to) }
+  log.warn('model_switched', { ...facts, reason: String(reason) })
+  meter.modelSwitched(agent, String(reason))
 }
 
 export function takenFrom(
@@ -54,6 +61,7 @@ export function takenFrom(
     },
     emit(type, metadata) {
       recorder.emit(type, metadata)
+      if (type === 'model_switched') tellSwitch(deps, ready, metadata)
       tellRun(deps, ready, type, metadata)
     },
     reportClientTools(report) {

@@ -24,6 +24,7 @@ export function createNodeMeter(): NodeMeter {
   const turns = counter('turns_total', 'Tries at a turn by what became of them.', 'connection', 'outcome')
   const turnTimes = histogram('turn_seconds', 'From opening a turn to its commit.', turnSeconds)
   const failures = counter('agent_failures_total', 'Tries at a turn that failed, by code.', 'connection', 'code')
+  const switches = counter('model_switches_total', 'Times another model of an agent took over.', 'agent', 'reason')
   const callers = counter('turned_away_total', "Callers the operator's routes turned away.", 'reason')
   const sends = counter('sends_total', 'Tries at a call by what became of them.', 'connection', 'outcome', 'reason')
   const sendTimes = histogram('send_seconds', 'How long vendors took to answer.', sendSeconds)
@@ -47,6 +48,7 @@ export function createNodeMeter(): NodeMeter {
       toolCalls.inc({ tool, outcome })
       if (outcome === 'succeeded' || outcome === 'failed') toolTimes.observe({ tool }, ms / 1000)
     },
+    modelSwitched: (agent, reason) => switches.inc({ agent, reason: word('switch', reason) }),
     callerRefused: (reason) => callers.inc({ reason: word('caller', reason) }),
     sent(connection, outcome, reason, ms) {
       sends.inc({ connection, outcome, reason: word('send', reason) })

@@ -130,6 +130,8 @@ export type MemberFacts = {
 
 export type StepFacts = {
   readonly name: string
+  /** Of a model's answer: which model gave it. */
+  readonly answeredBy?: string | null
   readonly state: string
   readonly error: string | null
   readonly startedAt: string

@@ -57,12 +57,12 @@ function began(
   return line(startedAt, 'Turn', `began${waited}${company}.${knew}${cut}`)
 }
 
-function step({ name, state, error, startedAt, finishedAt }: StepFacts): StoryLine {
+function step({ name, state, error, answeredBy, startedAt, finishedAt }: StepFacts): StoryLine {
   const title = `"${name.replace(/:[0-9a-f]{16}(?=#|$)/, '')}"`
   const span = finishedAt === null ? '' : ` after ${between(startedAt, finishedAt)}`
   switch (state) {
     case 'finished':
-      return line(startedAt, 'Step', `${title} finished${span}.`)
+      return line(startedAt, 'Step', `${title} finished${span}${answeredBy ? `, answered by ${answeredBy}` : ''}.`)
     case 'undone':
       return line(startedAt, 'Step', `${title} met an outage${span}: nothing happened, so it is run again.`, 'wait')
     case 'failed':

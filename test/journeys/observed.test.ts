@@ -26,6 +26,7 @@ function recordingMeter(): Meter & { readonly told: string[] } {
     turnEnded: (_connection, outcome) => tell('turn', outcome),
     agentFailed: (_connection, code) => tell('failed', code),
     toolCalled: (tool, outcome) => tell('tool', tool, outcome),
+    modelSwitched: (_agent, reason) => tell('switched', reason),
     callerRefused: (reason) => tell('caller refused', reason),
     sent: (_connection, outcome, reason, ms) => tell('sent', outcome, reason, ms === undefined ? 'untried' : ''),
   }

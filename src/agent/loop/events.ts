@@ -26,6 +26,7 @@ export const loopEventNames = [
   'compaction_failed',
   'compaction_overflow_archived',
   'provider_retry',
+  'model_switched',
   'duplicate_call_corrected',
   'failed',
   'completed',

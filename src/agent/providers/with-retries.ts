@@ -13,6 +13,8 @@ export type RetryPolicy = {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
   /** The provider's own error, where the run ends by it. */
   readonly onFailure?: (error: unknown) => void
+  /** Another model can answer: one that stays silent is not waited for twice. */
+  readonly hasFallback?: boolean
   readonly onRetry?: (facts: { attempt: number; max_attempts: number; delay_seconds: number; type: string }) => void
 }
 
@@ -54,7 +56,8 @@ export function withRetries(model: Model, changes: Partial<RetryPolicy> = {}): M
           return { failure: told }
         }
         const waitMs = delayMs(attempt, policy, retryAfterSeconds)
-        if (hasShown || attempt >= policy.attempts || waitMs > policy.maxMs) {
+        const isSilent = policy.hasFallback === true && failure.type === 'timeout'
+        if (hasShown || isSilent || attempt >= policy.attempts || waitMs > policy.maxMs) {
           if (patience === 'long') throw unavailable(failure, error)
           policy.onFailure?.(error)
           return { failure: told }

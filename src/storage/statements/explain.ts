@@ -106,6 +106,7 @@ const turn = `select t.id, t.kind, t.state, t.reason, t.agent, t.attempt, t.fail
     coalesce((select json_agg(json_build_object('id', m.id, 'messageId', m.message_id, 'event', m.event,
         'state', m.state) order by m.turn_order) from inbox m where m.turn_id = t.id), '[]') as members,
     coalesce((select json_agg(json_build_object('name', j.step, 'state', j.state, 'error', j.error,
+        'answeredBy', j.result #>> '{answer,request_metadata,answered_by}',
         'startedAt', ${iso('j.started_at')}, 'finishedAt', ${iso('j.finished_at')}) order by j.started_at, j.step)
       from journal j where j.turn_id = t.id), '[]') as steps,
     coalesce((select json_agg(jsonb_build_object('at', ${iso('e.created_at')}, 'attempt', e.attempt) || (e.event -> 'metadata') order by e.seq)
