@@ -40,6 +40,7 @@ const emojiSchema = z
 
 // Read twice, by the configuration and by the adapter: what comes out must mean the same going in.
 const signsSchema = z.strictObject({
+  waiting: emojiSchema.default('hourglass_flowing_sand'),
   seen: emojiSchema.default('eyes'),
   busy: emojiSchema.optional(),
   done: emojiSchema.optional(),
@@ -94,7 +95,10 @@ const settingsSchema = z.strictObject({
     .max(4, 'must be at most four')
     .optional(),
   /** Emoji on a message while it is on its way, and the words of the status line. */
-  signs: z.preprocess((given) => (given === false ? { seen: false, status: false } : (given ?? {})), signsSchema),
+  signs: z.preprocess(
+    (given) => (given === false ? { waiting: false, seen: false, status: false } : (given ?? {})),
+    signsSchema,
+  ),
   /** How long one call may take; `turns.leaseMs`, and so a take-over after a crash, is at least three times as long. */
   callTimeoutMs: z.int().min(500).max(30_000).default(9000),
   /** About one message a second per channel, a few at once (Slack's own Retry-After wins). */

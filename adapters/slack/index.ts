@@ -197,7 +197,7 @@ function capabilitiesOf(settings: SlackSettings, isInstalled: boolean): Capabili
     mentionRelay: { kind: Object.keys(settings.names).length > 0 ? 'inline' : 'none' },
     coversNames: true,
     isInteractive: true,
-    signs: ['seen', 'ended', 'opened'],
+    signs: ['waiting', 'seen', 'ended', 'opened'],
     verbs: [
       ...(['acknowledge', 'reconcile', 'live', 'transient', 'openFile', 'probe'] as const),
       ...(settings.appToken === undefined ? [] : (['source'] as const)),

@@ -97,6 +97,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       mentionRelay: { kind: 'none' },
       coversNames: true,
       isInteractive: true,
+      signs: ['waiting'],
       verbs: [
         ...(['openFile', 'transient', 'probe'] as const),
         ...(isStreaming ? (['live'] as const) : []),

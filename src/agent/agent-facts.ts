@@ -24,6 +24,8 @@ export type AgentFacts = {
   readonly starters?: readonly Starter[]
   /** `queue` unless told: it waits for the next turn. */
   readonly busy?: BusyPolicy
+  /** False: messages that come while it works are not marked as received. */
+  readonly receipts?: boolean
   /** Who may speak to it. It can only narrow what the connection allows. */
   readonly access?: AccessRule
   readonly provenance?: Provenance
@@ -51,6 +53,7 @@ const factsSchema = z.object({
     .max(10, 'must be at most ten')
     .optional(),
   busy: z.enum(busyPolicies, `must be one of ${busyPolicies.join(', ')}`).optional(),
+  receipts: z.boolean('must be true or false').optional(),
   access: accessSchema.optional(),
   provenance: z
     .strictObject({
@@ -82,6 +85,7 @@ const factKeys = Object.keys({
   help: 1,
   starters: 1,
   busy: 1,
+  receipts: 1,
   access: 1,
   provenance: 1,
   skills: 1,

@@ -1,13 +1,15 @@
 // Signs of life beside the books: at most once each, and nobody waits for them (ruling 33).
 
 /**
- * Moments a platform may show, outside the books: the turn of a message begins, it has been at work for a while, it is over,
- * somebody opened a conversation.
+ * Moments a platform may show, outside the books: a message waits behind a run, its turn begins, it has been at work for a while, it
+ * is over, a conversation was opened.
  */
-export type Sign = 'seen' | 'typing' | 'ended' | 'opened'
+export type Sign = 'waiting' | 'seen' | 'typing' | 'ended' | 'opened'
 
 /** What signs are given along; nothing that is not said to the same place anyway. */
 export type SignFacts = {
+  /** `waiting`: the message, as its platform calls it. */
+  readonly messageId?: string
   /** `seen`: the words that were taken up. */
   readonly text?: string
   /** `opened`: what one might ask here. */

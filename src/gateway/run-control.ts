@@ -3,6 +3,7 @@ import { runStopped, type StopCause, stopCause } from '../agent/run-stop.ts'
 import type { Envelope, GatewayError } from '../contract/index.ts'
 import { interruptedBy } from '../sessions/run-store.ts'
 import type { GatewayDeps } from './deps.ts'
+import { createReceipts } from './notices.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { createRunRecorder, type RunRecorder } from './run-events.ts'
 import { hasOwnersMessage, steer } from './steer.ts'
@@ -50,9 +51,14 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
     const outcome = await deps.runs.cancel(turn.id, interruptedBy)
     if (outcome?.kind === 'stopping') onStopped(interruptedBy)
   }
+  const acknowledge =
+    busy === 'interrupt' || deps.agents.get(lane.agent)?.receipts === false
+      ? undefined
+      : createReceipts(deps, ready, { busy, emit: recorder.emit })
   const end = deps.runWatch.watch(turn.id, ({ stoppedBy, hasWaiting }) => {
     if (stoppedBy !== null) onStopped(stoppedBy)
     else if (hasWaiting && busy === 'interrupt') giveWay().catch(() => {})
+    else if (hasWaiting) acknowledge?.()
   })
   return {
     stop: stopping.signal,

@@ -57,7 +57,7 @@ export async function hasOwnersMessage(deps: GatewayDeps, ready: ReadyTurn): Pro
 }
 
 /** Up to the first that is not his: order is kept, and each is admitted on its own (ruling 14). */
-async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn) {
+export async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn) {
   if (turn.principal === null) return { waiting: [], decided: new Map() }
   const messages = addressRows(at, lane.agent, await deps.turns.waiting(lane))
   const decided = await admissions(deps, at, { messages, agent: lane.agent, takesPart: true })

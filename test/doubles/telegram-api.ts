@@ -41,7 +41,7 @@ const methods = new Set([
   ...['sendMessage', 'editMessageText', 'editMessageReplyMarkup', 'sendPhoto', 'sendDocument', 'getFile', 'getMe'],
   ...['answerCallbackQuery', 'answerGuestQuery', 'setWebhook', 'deleteWebhook', 'getWebhookInfo', 'setMyCommands'],
   ...['sendVideo', 'sendAnimation', 'sendAudio', 'sendVoice', 'sendMediaGroup'],
-  ...['getUpdates', 'sendChatAction', 'sendMessageDraft', 'sendRichMessage'],
+  ...['getUpdates', 'sendChatAction', 'setMessageReaction', 'sendMessageDraft', 'sendRichMessage'],
 ])
 const uploads = new Set([
   ...['sendPhoto', 'sendDocument', 'sendVideo', 'sendAnimation', 'sendAudio', 'sendVoice', 'sendMediaGroup'],

@@ -18,6 +18,10 @@ const spoken = statement(
   `select envelope ->> 'content' as content from messages where role = 'user' and envelope ->> 'type' = 'text'
    and inbox_id is not null order by session_id, seq`,
 )
+const notices = statement(
+  'test_notices',
+  `select event -> 'metadata' as said from run_events where event ->> 'type' = 'notice'`,
+)
 const waiting = statement('test_waiting', "select count(*)::int as count from inbox where state = 'queued'")
 
 describeOnDatabase('a busy agent', (database) => {
@@ -64,6 +68,24 @@ describeOnDatabase('a busy agent', (database) => {
     gateway.stop()
     await vendor.close()
     await server.close()
+  })
+
+  test.each([
+    ['queue', { notice: 'message_next', text: expect.stringContaining('after this') }],
+    ['steer', { notice: 'message_added', text: expect.stringContaining('into what I am doing') }],
+  ] as const)('says once that it has what was sent meanwhile (%s)', async (busy, said) => {
+    start(busy)
+    server.script({ calls: [callOfSlowTool('a')] }, { text: 'Done.' })
+    await say('m1', 'work')
+    await until(() => acted.length > 0)
+    await say('m2', 'and this')
+    await say('m3', 'and that')
+    const told = () => database().query<{ said: unknown }>(notices, [])
+    await until(async () => (await told()).length > 0)
+    door.open()
+    await settled()
+    expect(await told()).toEqual([{ said }])
+    expect(Object.values(await fate()).filter((state) => state.startsWith('answered')).length).toBeLessThanOrEqual(2)
   })
 
   test('that queues answers the next message in a turn of its own', async () => {

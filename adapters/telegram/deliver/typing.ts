@@ -1,21 +1,23 @@
-// "… is typing": at most once, outside the books. What Telegram says to it changes nothing, but a wait it asks for is kept.
+// "… is typing", and eyes on a message that waits: at most once, outside the books. What Telegram says to it changes nothing, but a wait it asks for is kept.
 import { GrammyError } from 'grammy/web'
-import type { ChannelDeps, JsonObject } from '../../../src/contract/index.ts'
+import type { ChannelDeps, JsonObject, Sign, SignFacts } from '../../../src/contract/index.ts'
 import type { TelegramSettings } from '../config.ts'
 import { replyToSchema } from '../wire/call.ts'
 import { clientSignal, telegramApi } from './api.ts'
 import type { Pace } from './pace.ts'
 
 const timeoutMs = 3000
+/** One of the few emoji that bots may set. */
+const eyes = { type: 'emoji', emoji: '👀' } as const
 
 export function showTyping(
   settings: TelegramSettings,
   deps: Pick<ChannelDeps, 'fetch' | 'now'>,
   pace: Pick<Pace, 'quietMs'>,
-): (to: JsonObject, what: 'typing') => Promise<void> {
+): (to: JsonObject, what: Sign, about?: SignFacts) => Promise<void> {
   const api = telegramApi(settings, deps, timeoutMs)
   let quietUntil = 0
-  return async (to, what) => {
+  return async (to, what, about) => {
     const { chat_id, message_thread_id: topic, business_connection_id: business, ...rest } = replyToSchema.parse(to)
     // A guest may not show itself in the chat, and whoever pressed a button is told at once.
     if (rest.direct_messages_topic_id !== undefined) return
@@ -26,8 +28,13 @@ export function showTyping(
       ...(topic === undefined ? {} : { message_thread_id: Number(topic) }),
       ...(business === undefined ? {} : { business_connection_id: business }),
     }
+    const signal = clientSignal(AbortSignal.timeout(timeoutMs))
+    const messageId = Number(about?.messageId)
     try {
-      await api.raw.sendChatAction({ ...place, action: what }, clientSignal(AbortSignal.timeout(timeoutMs)))
+      if (what === 'typing') await api.raw.sendChatAction({ ...place, action: what }, signal)
+      // Its own bot's chats only: in the name of a business account nothing is marked.
+      else if (what === 'waiting' && Number.isSafeInteger(messageId) && business === undefined)
+        await api.raw.setMessageReaction({ chat_id: place.chat_id, message_id: messageId, reaction: [eyes] }, signal)
     } catch (error) {
       const seconds = error instanceof GrammyError ? (error.parameters.retry_after ?? 0) : 0
       quietUntil = deps.now() + seconds * 1000

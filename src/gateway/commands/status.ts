@@ -30,7 +30,6 @@ const activityWords: Readonly<Record<string, string>> = {
   text_delta: 'I am writing the answer',
   tool_call: 'I am using a tool',
   tool_result: 'I am thinking about what a tool found',
-  notice: 'This takes longer than usual, I am still trying',
   provider_retry: 'My model is slow to answer, I am trying again',
 }
 

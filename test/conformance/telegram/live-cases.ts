@@ -350,4 +350,16 @@ export const liveCases: readonly Case[] = [
       { chat_id: -5, action: 'typing' },
     ],
   },
+  {
+    id: 'T58g',
+    claim: 'a message that waits behind a run is marked with eyes, and none of a business account',
+    run: () =>
+      growing(async (bench) => {
+        const mark = (to: JsonObject) => bench.adapter.transient?.(to, 'waiting', { messageId: '77' })
+        await mark(private5)
+        await mark({ chat_id: '5', business_connection_id: 'b' })
+        return bench.api.payloads('setMessageReaction')
+      }),
+    equals: [{ chat_id: 5, message_id: 77, reaction: [{ type: 'emoji', emoji: '👀' }] }],
+  },
 ]

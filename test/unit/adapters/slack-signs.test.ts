@@ -31,6 +31,16 @@ describe('emoji on a message', () => {
       expect(api.fields('reactions.add')).toMatchObject([{ channel: 'C0GENERAL1', timestamp: '1763300020.000300' }])
     }))
 
+  test('say that it waits behind another, until it is taken up', () =>
+    withApi(async (api, adapter) => {
+      await adapter.transient?.(asked, 'waiting', { messageId: '1763300020.000300' })
+      await adapter.transient?.(asked, 'seen')
+      await adapter.transient?.(asked, 'ended', { outcome: 'replied' })
+      expect(reactions(api)).toEqual([
+        ...['add hourglass_flowing_sand', 'add eyes', 'remove hourglass_flowing_sand', 'remove eyes'],
+      ])
+    }))
+
   test('are the ones in the settings, one at a time', () =>
     withApi(
       async (api, adapter) => {

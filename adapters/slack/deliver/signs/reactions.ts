@@ -4,20 +4,26 @@ import type { SlackReplyTo } from '../../wire/call.ts'
 import type { QuietCall } from './quiet-call.ts'
 
 export type ReactionNames = {
+  readonly waiting?: string | false | undefined
   readonly seen?: string | false | undefined
   readonly busy?: string | false | undefined
   readonly done?: string | false | undefined
 }
 
 export type Reactions = {
-  readonly show: (to: SlackReplyTo, what: 'seen' | 'busy') => Promise<void>
+  readonly show: (to: SlackReplyTo, what: 'waiting' | 'seen' | 'busy') => Promise<void>
   readonly end: (to: SlackReplyTo, outcome: SignFacts['outcome']) => Promise<void>
 }
 
 const maxRemembered = 10_000
 
 export function createReactions(quiet: QuietCall, given: ReactionNames): Reactions {
-  const names = { seen: given.seen || undefined, busy: given.busy || undefined, done: given.done || undefined }
+  const names = {
+    waiting: given.waiting || undefined,
+    seen: given.seen || undefined,
+    busy: given.busy || undefined,
+    done: given.done || undefined,
+  }
   const placed = new Map<string, string>()
   const add = async (to: SlackReplyTo, ts: string, name: string): Promise<void> => {
     if (placed.size >= maxRemembered) placed.clear()

@@ -30,6 +30,8 @@ export function showSigns(
   return async (given, what, about = {}) => {
     const to = replyToSchema.parse(given)
     switch (what) {
+      case 'waiting':
+        return reactions.show(to, 'waiting')
       case 'seen':
         await reactions.show(to, 'seen')
         await title.give(to, about.text ?? '')
