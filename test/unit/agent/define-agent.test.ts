@@ -8,7 +8,8 @@ const base = { slug: 'demo', model: async () => ({ content: '' }) }
 const define = (changes: object) => defineAgent({ ...base, ...changes } as ModelAgentDefinition)
 
 const known = [
-  ...['slug', 'label', 'description', 'help', 'starters', 'busy', 'access', 'provenance', 'skills', 'siblings'],
+  ...['slug', 'label', 'description', 'help', 'starters', 'busy', 'receipts', 'access', 'provenance', 'skills'],
+  'siblings',
   ...['instructions', 'model', 'temperature', 'maxOutputTokens', 'modelTimeoutMs', 'modelRetries', 'files'],
   ...[
     'tools',

@@ -11,6 +11,9 @@ const callError = (statusCode: number, responseBody = '', responseHeaders = {}) 
 
 const scene = (fail: () => unknown) => {
   let now = 0
+  const pass = (ms: number): void => {
+    now += ms
+  }
   const asked: string[] = []
   const switches: ModelSwitch[] = []
   const breaker = createBreaker(() => now)
@@ -30,7 +33,7 @@ const scene = (fail: () => unknown) => {
     { name: 'b/second', model: second },
   ]
   const model = withFallback(models, breaker, (change) => void switches.push(change))
-  return { model, asked, switches, pass: (ms: number) => void (now += ms) }
+  return { model, asked, switches, pass }
 }
 
 test.each([
