@@ -42,7 +42,7 @@ export const a2aSettingsSchema = z.strictObject({
     .refine((versions) => versions.includes('1.0'), 'must include 1.0'),
   /** Which release of 1.0 the numbers of errors follow. */
   errorTable: z.enum(['1.0.0', '1.0.1'], 'must be 1.0.0 or 1.0.1').default('1.0.1'),
-  /** Whether callers from elsewhere need no credential. On this machine nobody needs one. */
+  /** Whether callers on the port need no credential. Over the socket in the data folder none is needed. */
   anonymous: z.boolean().default(false),
   /** A header in which a token of this gateway may come instead of `Authorization`, for callers that only know API keys. */
   apiKeyHeader: z
@@ -102,8 +102,8 @@ export type A2aSettings = z.output<typeof a2aSettingsSchema>
 export type A2aSettingsInput = z.input<typeof a2aSettingsSchema>
 
 /**
- * On unless told otherwise: like the run API it answers this machine without any set-up, and others by token. Nothing is told to
- * the world before somebody says so.
+ * On unless told otherwise: over the socket in the data folder it answers without any set-up, on the port by token. Nothing is
+ * told to the world before an operator says so.
  */
 export function a2aFromEnvironment(env: Readonly<Record<string, string | undefined>>): EnvironmentReading | undefined {
   if (env['A2A_CHANNEL'] === 'off') return undefined

@@ -66,7 +66,6 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
   const tasks = neededPort('a2a', deps.tasks, 'the task desk; pass deps.tasks')
   const agents = neededPort('a2a', deps.agents, 'the agents; pass deps.agents')
   const newId = neededPort('a2a', deps.newId, 'a source of ids; pass deps.newId')
-  const isPublic = publicUrl !== undefined
   const callTimeoutMs = Math.min(pushTimeoutMs, deps.maxCallMs ?? pushTimeoutMs)
   const { apiKeyHeader } = settings
   const schemes = [gatewayTokens, ...(apiKeyHeader === undefined ? [] : [gatewayKeys(apiKeyHeader)])]
@@ -81,7 +80,7 @@ function createA2a(settings: A2aSettings, deps: ChannelDeps): Adapter {
     timeoutMs: callTimeoutMs,
     signing: { key, base: `${ownOrigin}${settings.path}`, keysUrl: `${ownOrigin}${keysPath(settings)}`, newId, now },
   }
-  const cards = createCardDesk({ settings, connection, agents, schemes, isPublic, key, keys, now })
+  const cards = createCardDesk({ settings, connection, agents, schemes, key, keys, now })
   // Where nothing is kept, this process alone knows its tokens.
   const ownSecret = newId()
   const secret = async (): Promise<string> => (await ownKeys?.keep('pages', async () => newId(), 'plain')) ?? ownSecret

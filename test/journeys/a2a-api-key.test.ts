@@ -1,4 +1,5 @@
 // Callers that only know API keys: a token of this gateway in a header that the operator names, and that the card names too.
+// And what cards say about credentials at all: what the gateway then asks of the very same caller.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { a2a } from '../../adapters/a2a/index.ts'
 import { type A2aPeer, aMessage, startA2a } from '../doubles/a2a-peer.ts'
@@ -39,10 +40,58 @@ describeOnDatabase('a key of a caller', (database) => {
   })
 
   test('is on the card of the connection that takes it, and on no other', async () => {
-    const card = async (base: string) => (await peer.request(`${base}/demo/.well-known/agent-card.json`)).json()
+    const card = async (base: string) =>
+      (await peer.request(`${base}/demo/.well-known/agent-card.json`, {}, { isElsewhere: true })).json()
     expect((await card('/a2a')).securitySchemes.apiKey).toMatchObject({
       apiKeySecurityScheme: { location: 'header', name: 'x-api-key' },
     })
     expect((await card('/plain')).securitySchemes.apiKey).toBeUndefined()
+  })
+})
+
+describeOnDatabase('what a card says about credentials', (database) => {
+  let peer: A2aPeer
+  beforeEach(() => {
+    const extendedCard = { description: 'More.' }
+    peer = startA2a(database(), {
+      connections: [
+        a2a(),
+        a2a({ id: 'open', path: '/open', anonymous: true }),
+        a2a({ id: 'more', path: '/more', anonymous: true, extendedCard }),
+      ],
+    })
+  })
+  afterEach(() => peer.stop())
+
+  const card = async (path: string, isElsewhere: boolean) => (await peer.request(path, {}, { isElsewhere })).json()
+  const strict = (base: string, isElsewhere: boolean) => card(`${base}/.well-known/agent-card.json`, isElsewhere)
+  const status = async (base: string, isElsewhere: boolean) =>
+    (await peer.call('JSONRPC', 'SendMessage', { message: aMessage('hello') }, { base, isElsewhere })).status
+
+  test('a caller on the port, which needs a token, reads so on every card of the gateway, without a public URL too', async () => {
+    expect(await status('/a2a', true)).toBe(401)
+    expect((await strict('/a2a', true)).securityRequirements).toEqual([{ schemes: { bearer: { list: [] } } }])
+    const legacy = await card('/.well-known/agent.json', true)
+    expect(legacy).toMatchObject({ security: [{ bearer: [] }], securitySchemes: { bearer: { type: 'http' } } })
+    expect((await card('/.well-known/agent-card/demo', true)).a2a.auth).toEqual({ scheme: 'bearer' })
+  })
+
+  test('a caller on the socket, which needs none, is told of none, whoever read the card before', async () => {
+    await strict('/a2a', true)
+    expect(await status('/a2a', false)).toBe(200)
+    for (const open of [await strict('/a2a', false), await card('/.well-known/agent.json', false)]) {
+      expect(open).not.toHaveProperty('securityRequirements')
+      expect(open).not.toHaveProperty('security')
+      expect(open).not.toHaveProperty('securitySchemes')
+    }
+    expect((await card('/.well-known/agent-card/demo', false)).a2a.auth).toEqual({ scheme: 'none' })
+  })
+
+  test('where everybody may call, a credential is named only if it opens something: the extended card', async () => {
+    expect(await status('/open', true)).toBe(200)
+    expect(await strict('/open', true)).not.toHaveProperty('securitySchemes')
+    const more = await strict('/more', true)
+    expect(more.securitySchemes).toHaveProperty('bearer')
+    expect(more).not.toHaveProperty('securityRequirements')
   })
 })

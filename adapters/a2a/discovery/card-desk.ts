@@ -8,14 +8,17 @@ import { addressCard, hybridCard, legacyCard } from './other-cards.ts'
 import { keysPath, type OwnCardKeys, type OwnKey } from './own-key.ts'
 import type { SchemeFacts } from './security.ts'
 
+/** Who reads a card: by which origin, and whether over the socket, where no credential is needed. */
+export type CardReader = { readonly origin: string; readonly isLocal: boolean }
+
 export type CardDesk = {
   /** Undefined: there is no such agent. */
-  strict(mount: Mount, origin: string): Promise<Document | undefined>
-  hybrid(mount: Mount, origin: string): Promise<Document | undefined>
-  address(slug: string, origin: string): Promise<Document | undefined>
+  strict(mount: Mount, reader: CardReader): Promise<Document | undefined>
+  hybrid(mount: Mount, reader: CardReader): Promise<Document | undefined>
+  address(slug: string, reader: CardReader): Promise<Document | undefined>
   /** The keys that cards are signed with; none where they are not. */
   keys(): Promise<Document>
-  extended(mount: Mount, origin: string, dialect: Dialect): Promise<JsonObject | undefined>
+  extended(mount: Mount, reader: CardReader, dialect: Dialect): Promise<JsonObject | undefined>
 }
 
 export type CardDeps = {
@@ -23,8 +26,6 @@ export type CardDeps = {
   readonly connection: Connection
   readonly agents: () => readonly AgentProfile[]
   readonly schemes: readonly SchemeFacts[]
-  /** Whether the outside reaches this gateway at all: on this machine nobody needs a credential. */
-  readonly isPublic: boolean
   readonly key: OwnKey
   readonly keys: OwnCardKeys['all']
   readonly now: () => number
@@ -33,36 +34,41 @@ export type CardDeps = {
 export function createCardDesk(deps: CardDeps): CardDesk {
   const { settings, schemes, agents, connection, key } = deps
   const cache = createDocumentCache(deps.now)
-  const isClosed = deps.isPublic && !settings.anonymous && schemes.length > 0
-  const sceneAt = (origin: string): CardScene => ({ settings, schemes, isClosed, origin, agents: agents() })
+  const sceneFor = ({ origin, isLocal }: CardReader): CardScene => {
+    const isClosed = !isLocal && !settings.anonymous
+    // Readers of 0.3 take a scheme that is listed for one that is needed: it is named only where it opens something.
+    const isListed = isClosed || (!isLocal && settings.extendedCard !== false)
+    return { settings, schemes: isListed ? schemes : [], isClosed, origin, agents: agents() }
+  }
+  const nameOf = ({ origin, isLocal }: CardReader): string => `${origin}${isLocal ? ' local' : ''}`
   const sign = async (scene: CardScene, card: JsonObject): Promise<JsonObject> =>
     (await key())?.sign(card, `${scene.origin}${keysPath(settings)}`) ?? card
   return {
-    async strict(mount, origin) {
-      const scene = sceneAt(origin)
+    async strict(mount, reader) {
+      const scene = sceneFor(reader)
       const card = agentCard(scene, mount)
       if (card === undefined) return undefined
       // A new key makes a new document of the same card.
       const kid = (await key())?.kid ?? ''
-      return cache(`strict ${mount.agent ?? ''} ${origin} ${kid}`, card, (content) => sign(scene, content))
+      return cache(`strict ${mount.agent ?? ''} ${nameOf(reader)} ${kid}`, card, (content) => sign(scene, content))
     },
-    async hybrid(mount, origin) {
-      const scene = sceneAt(origin)
+    async hybrid(mount, reader) {
+      const scene = sceneFor(reader)
       const card = agentCard(scene, mount)
       if (card === undefined) return undefined
-      return cache(`hybrid ${mount.agent ?? ''} ${origin}`, hybridCard(scene, card), asItIs)
+      return cache(`hybrid ${mount.agent ?? ''} ${nameOf(reader)}`, hybridCard(scene, card), asItIs)
     },
-    async address(slug, origin) {
-      const scene = sceneAt(origin)
+    async address(slug, reader) {
+      const scene = sceneFor(reader)
       const profile = scene.agents.find((each) => each.slug === slug)
       if (profile === undefined) return undefined
-      return cache(`address ${slug} ${origin}`, addressCard(scene, profile, connection.domain), asItIs)
+      return cache(`address ${slug} ${nameOf(reader)}`, addressCard(scene, profile, connection.domain), asItIs)
     },
     async keys() {
       return cache('keys', { keys: (await deps.keys()).map(({ publicJwk }) => publicJwk) }, asItIs)
     },
-    async extended(mount, origin, dialect) {
-      const scene = sceneAt(origin)
+    async extended(mount, reader, dialect) {
+      const scene = sceneFor(reader)
       const card = extendedCard(scene, mount)
       if (card === undefined) return undefined
       return dialect === '0.3' ? legacyCard(scene, card) : sign(scene, card)

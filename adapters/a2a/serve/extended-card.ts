@@ -13,6 +13,6 @@ export const getExtendedCard: Operation = async ({ callers, cards, settings }, {
     return fault('unauthenticated', 'the extended card is for callers who show a credential', {
       headers: { 'www-authenticate': callers.challenge('missing_credential') },
     })
-  const card = await cards.extended({ agent: named }, origin, dialect)
+  const card = await cards.extended({ agent: named }, { origin, isLocal: caller.kind === 'local' }, dialect)
   return card === undefined ? missing : result(card)
 }

@@ -1,5 +1,6 @@
 // Everything below this channel's paths: documents for anybody, and both bindings of every agent.
 import type { ServeDoor } from '../../../src/contract/index.ts'
+import type { CardReader } from '../discovery/card-desk.ts'
 import { type Document, documentMethod, documentResponse, type Serving } from '../discovery/documents.ts'
 import { type Fault, fault, isFault } from '../wire/faults.ts'
 import { failure } from './answer.ts'
@@ -20,7 +21,9 @@ export function createServe(deps: A2aDeps): (request: Request, door: ServeDoor) 
       if (place.kind === 'operation') return await serveOperation(deps, { request, door, origin }, place)
       const stranger = await strangerFault(deps, request, door)
       if (stranger !== undefined) return faultResponse(plain(deps, 'rest'), stranger)
-      return (await serveDocument(deps, request, place, origin)) ?? nothingThere(deps)
+      return (
+        (await serveDocument(deps, request, place, { origin, isLocal: door.from === 'local' })) ?? nothingThere(deps)
+      )
     } catch (error) {
       const isRpc = place.kind === 'operation' && place.segments.length === 0
       return faultResponse(plain(deps, isRpc ? 'rpc' : 'rest'), failure(door, error))
@@ -50,7 +53,7 @@ async function serveDocument(
   { settings, cards }: A2aDeps,
   request: Request,
   place: Exclude<Place, { kind: 'operation' }>,
-  origin: string,
+  reader: CardReader,
 ): Promise<Response | undefined> {
   const { maxAgeSeconds } = settings.card
   const isLegacyOn = settings.protocolVersions.includes('0.3')
@@ -64,15 +67,15 @@ async function serveDocument(
     case 'root_card': {
       // Who says 1.0 reads 1.0; who says nothing may be of the version before.
       const isStrict = !isLegacyOn || (request.headers.get('a2a-version') ?? '').trim().startsWith('1.')
-      const read = isStrict ? cards.strict({ agent: undefined }, origin) : cards.hybrid({ agent: undefined }, origin)
+      const read = isStrict ? cards.strict({ agent: undefined }, reader) : cards.hybrid({ agent: undefined }, reader)
       return shown(read, { maxAgeSeconds, ...(isLegacyOn ? { vary: 'A2A-Version' } : {}) })
     }
     case 'early_card':
-      return isLegacyOn ? shown(cards.hybrid({ agent: undefined }, origin), { maxAgeSeconds }) : undefined
+      return isLegacyOn ? shown(cards.hybrid({ agent: undefined }, reader), { maxAgeSeconds }) : undefined
     case 'address_card':
-      return shown(cards.address(place.slug, origin), { maxAgeSeconds })
+      return shown(cards.address(place.slug, reader), { maxAgeSeconds })
     case 'card':
-      return shown(cards.strict({ agent: place.agent }, origin), { maxAgeSeconds })
+      return shown(cards.strict({ agent: place.agent }, reader), { maxAgeSeconds })
     case 'keys':
       return shown(cards.keys(), { maxAgeSeconds })
     case 'nothing':

@@ -20,5 +20,7 @@ const agent = defineAgent({
 // The kit gives one id to many messages, and does not want to wait for a task to rest.
 export default defineConfig({
   agents: [agent],
-  connections: [a2a({ messageIds: 'loose', legacyBlocking: false, push: { allow: ['127.0.0.1', 'localhost'] } })],
+  connections: [
+    a2a({ anonymous: true, messageIds: 'loose', legacyBlocking: false, push: { allow: ['127.0.0.1', 'localhost'] } }),
+  ],
 })

@@ -50,7 +50,7 @@ const agent = defineAgent({
 })
 
 /** The kit gives one id to many messages, and pins the first release of 1.0. */
-const profile = { errorTable: '1.0.0', messageIds: 'loose' } as const
+const profile = { anonymous: true, errorTable: '1.0.0', messageIds: 'loose' } as const
 const push = { allow: ['127.0.0.1', 'localhost'] }
 const skill = { id: 'more', name: 'More', description: 'For those who show a credential.', tags: ['kit'] }
 
