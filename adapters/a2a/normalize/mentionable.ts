@@ -21,9 +21,12 @@ export type Carried = {
   readonly chain: unknown
   /** What it says its own channel can do; for whoever judges the evidence. */
   readonly relay: unknown
+  /** The message that it answers, as its sender says. */
+  readonly inReplyTo: string | undefined
 }
 
-const nothing = { forwarded: undefined, chain: undefined, relay: undefined }
+const nothing = { forwarded: undefined, chain: undefined, relay: undefined, inReplyTo: undefined }
+const maxIdLength = 256
 
 export function takeMentionable(metadata: JsonObject | undefined): Carried {
   const carried = metadata?.[key]
@@ -33,8 +36,10 @@ export function takeMentionable(metadata: JsonObject | undefined): Carried {
   if (!isFields(carried)) return { metadata: filled(rest), ...nothing, forwarded: carried }
   const own = Object.fromEntries(Object.entries(carried).filter(([name]) => !taken.includes(name)))
   const kept = Object.keys(own).length === 0 ? rest : { ...rest, [key]: own }
-  const { identity_evidence: forwarded, agent_chain: chain, recipient_capabilities: can } = carried
-  return { metadata: filled(kept), forwarded, chain, relay: isFields(can) ? can['mention_relay'] : undefined }
+  const { identity_evidence: forwarded, agent_chain: chain, recipient_capabilities: can, in_reply_to: parent } = carried
+  const relay = isFields(can) ? can['mention_relay'] : undefined
+  const isId = typeof parent === 'string' && parent !== '' && parent.length <= maxIdLength
+  return { metadata: filled(kept), forwarded, chain, relay, inReplyTo: isId ? parent : undefined }
 }
 
 function filled(metadata: Fields): JsonObject | undefined {

@@ -38,6 +38,8 @@ export type SendFacts = {
   readonly chain: AgentChain | undefined
   /** What it refers to, in words. */
   readonly references: readonly Part[]
+  /** The message that it answers: what its sender names, else what was said last in the task that it is about. */
+  readonly inReplyTo?: string | undefined
   readonly receivedAt: string
 }
 
@@ -47,6 +49,7 @@ export function cleanSend({ message, metadata }: Pick<SendRequest, 'message' | '
   readonly forwarded: unknown
   readonly relay: unknown
   readonly chain: unknown
+  readonly inReplyTo: string | undefined
 } {
   const { metadata: own, ...rest } = message
   const carried = takeMentionable(own)
@@ -56,6 +59,7 @@ export function cleanSend({ message, metadata }: Pick<SendRequest, 'message' | '
     forwarded: carried.forwarded ?? beside.forwarded,
     relay: carried.relay ?? beside.relay,
     chain: carried.chain ?? beside.chain,
+    inReplyTo: carried.inReplyTo,
   }
 }
 
@@ -67,6 +71,7 @@ export function arrivedFrom(facts: SendFacts, connection: Connection): ArrivedMe
     message: {
       id: message.messageId,
       thread_id: contextId,
+      ...(facts.inReplyTo === undefined ? {} : { in_reply_to: facts.inReplyTo }),
       sender: senderOf(caller, { connection, recipient, receivedAt }),
       recipient,
       parts: [...partsFrom(message.parts), ...facts.references],
@@ -149,7 +154,7 @@ export function normalizeA2a(
     const remedy = read.violations.map(({ field, description }) => `${field} ${description}`).join('; ')
     throw new UnreadableArrival('invalid_send_request', { ...facts, remedy: remedy.slice(0, 300) })
   }
-  const { message, forwarded, relay, chain: claimed } = cleanSend(read.value)
+  const { message, forwarded, relay, chain: claimed, inReplyTo } = cleanSend(read.value)
   const chain = readChain(claimed, caller.chain.agentChain)
   if (!chain.ok) throw new UnreadableArrival('invalid_agent_chain', facts)
   const { messageId, contextId = messageId, taskId } = message
@@ -163,6 +168,7 @@ export function normalizeA2a(
       ...(taskId === undefined ? {} : { known: taskId }),
       dialect: '1.0',
       references: [],
+      inReplyTo,
     },
     connection,
   )

@@ -4,14 +4,7 @@
 // copies, in whatever order and in however many replicas, one is stored and both learn its task. Only then is what was asked
 // compared with what is stored there, and another body is refused. Comparing before the commit would leave a gap for two first
 // sends at once; flagging after it would have let the second one run.
-import {
-  cleanText,
-  type Part,
-  type Task,
-  type TaskMessage,
-  type TaskSnapshot,
-  textOf,
-} from '../../../src/contract/index.ts'
+import { cleanText, type Task, type TaskMessage, type TaskSnapshot, textOf } from '../../../src/contract/index.ts'
 import { canonicalJson } from '../../../src/verification/index.ts'
 import { readChain } from '../normalize/mentionable.ts'
 import { arrivedFrom, cleanSend, type SendFacts } from '../normalize/message.ts'
@@ -109,7 +102,7 @@ type Facts = SendFacts & { readonly before: TaskSnapshot | undefined }
 
 async function factsOf(deps: A2aDeps, call: Call, request: SendRequest): Promise<Facts | Fault> {
   const { caller, dialect, agent, named } = call
-  const { message: cleaned, forwarded, relay, chain: claimed } = cleanSend(request)
+  const { message: cleaned, forwarded, relay, chain: claimed, inReplyTo } = cleanSend(request)
   const message = storable(cleaned)
   if (caller.chain.kind === 'unreadable') return invalidParams([{ field: 'headers', description: caller.chain.remedy }])
   const chain = readChain(claimed, caller.chain.agentChain)
@@ -118,6 +111,8 @@ async function factsOf(deps: A2aDeps, call: Call, request: SendRequest): Promise
   const place = await placeOf(deps, call, message)
   if (isFault(place)) return place
   const isAnonymous = caller.kind === 'anonymous'
+  const references = await readReferences(deps, call, message.referenceTaskIds ?? [])
+  const [about] = place.before === undefined ? references : [place.before]
   return {
     ...{ message, caller, dialect, forwarded, relay, chain: chain.chain, before: place.before },
     // A task goes on with the agent it began with, whoever the words name.
@@ -127,7 +122,10 @@ async function factsOf(deps: A2aDeps, call: Call, request: SendRequest): Promise
     semanticId: semanticIdOf(deps, call, message.messageId),
     isContextOwn: !isAnonymous || isUnguessable(place.contextId),
     ...(message.taskId === undefined ? {} : { known: message.taskId }),
-    references: await referencesOf(deps, call, message.referenceTaskIds ?? []),
+    references: references.map(({ task, outputs }) =>
+      referencePart(task.id, task.state, textOf(outputs.flatMap(({ parts }) => [...parts]))),
+    ),
+    inReplyTo: inReplyTo ?? lastSaid(about),
     receivedAt: call.door.receivedAt,
   }
 }
@@ -156,13 +154,17 @@ async function placeOf(deps: A2aDeps, call: Call, { taskId, contextId }: A2aMess
 }
 
 /** What else is named there is silently absent: nobody learns what exists. */
-async function referencesOf(deps: A2aDeps, call: Call, ids: readonly string[]): Promise<readonly Part[]> {
+async function readReferences(deps: A2aDeps, call: Call, ids: readonly string[]): Promise<readonly TaskSnapshot[]> {
   const found = await Promise.all(ids.slice(0, maxReferences).map((id) => readTaskOf(deps, call, id)))
-  return found.flatMap((each) =>
-    isFault(each)
-      ? []
-      : [referencePart(each.task.id, each.task.state, textOf(each.outputs.flatMap(({ parts }) => [...parts])))],
-  )
+  return found.flatMap((each) => (isFault(each) ? [] : [each]))
+}
+
+/** What its owner was shown last, by its id: the result is an artifact, anything else the message in the status. */
+function lastSaid(about: TaskSnapshot | undefined): string | undefined {
+  const result = about?.outputs.at(-1)?.runId
+  const asked = about?.messages.findLast((each) => each.role === 'agent')
+  const question = asked?.role === 'agent' ? asked.runId : undefined
+  return about?.task.state === 'completed' ? (result ?? question) : (question ?? result)
 }
 
 function refused(reason: string): Fault {

@@ -159,9 +159,11 @@ export const sendCases: readonly A2aCase[] = [
     id: 'SE-11',
     claim: 'a message for a task needs no context',
     async run(scene, binding) {
-      const { id, contextId } = await sent(scene, binding, aMessage('ask'))
+      const { id, contextId, status } = await sent(scene, binding, aMessage('ask'))
+      expect(scene.main.heard.at(-1)).not.toHaveProperty('in_reply_to')
       const task = await sent(scene, binding, aMessage('blue', { taskId: id }))
       expect(task).toMatchObject({ id, contextId, status: { state: 'TASK_STATE_COMPLETED' } })
+      expect(scene.main.heard.at(-1)?.in_reply_to).toBe(status.message.messageId)
       expect(task.history.map(({ role }: Body) => role)).toEqual(['ROLE_USER', 'ROLE_AGENT', 'ROLE_USER'])
     },
   },
@@ -269,6 +271,18 @@ export const sendCases: readonly A2aCase[] = [
       expect(said).toContain(`[refers to task ${own.id}, completed]:\ndemo heard: the first thing`)
       expect(said).not.toContain('secret')
       expect(task.history[0]).toMatchObject({ referenceTaskIds, parts: [{ text: 'see above' }] })
+      expect(scene.main.heard.at(-1)?.in_reply_to).toBe(own.artifacts[0].artifactId)
+      await sent(scene, binding, aMessage('not mine', { referenceTaskIds: [foreign.id] }))
+      expect(scene.main.heard.at(-1)).not.toHaveProperty('in_reply_to')
+      for (const [named, heard] of [
+        ['parent-1', 'parent-1'],
+        ['x'.repeat(257), own.artifacts[0].artifactId],
+        [7, own.artifacts[0].artifactId],
+      ]) {
+        const metadata = { mentionable: { in_reply_to: named } }
+        await sent(scene, binding, aMessage('named', { referenceTaskIds: [own.id], metadata }))
+        expect(scene.main.heard.at(-1)?.in_reply_to).toBe(heard)
+      }
     },
   },
   {
