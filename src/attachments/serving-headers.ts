@@ -25,7 +25,7 @@ const shownTypes = new Set([
 ])
 /** Saved under their own name: programs open them, browsers run nothing of them. */
 const savedTypes =
-  /^(?:image\/(?:tiff|x-icon)|video\/x-[a-z]+|application\/(?:pdf|zip|gzip|zstd|x-tar|x-xz|x-bzip2|x-7z-compressed|vnd\.rar|rtf|epub\+zip|vnd\.openxmlformats-officedocument\.[a-z.]+|vnd\.oasis\.opendocument\.[a-z-]+))$/
+  /^(?:text\/(?:csv|tab-separated-values)|image\/(?:tiff|x-icon)|video\/x-[a-z]+|application\/(?:pdf|zip|gzip|zstd|x-tar|x-xz|x-bzip2|x-7z-compressed|vnd\.rar|rtf|epub\+zip|vnd\.openxmlformats-officedocument\.[a-z.]+|vnd\.oasis\.opendocument\.[a-z-]+))$/
 
 export type ServedFile = Pick<AttachmentDescriptor, 'mimeType' | 'name' | 'sha256' | 'path'>
 

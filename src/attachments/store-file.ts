@@ -5,7 +5,7 @@ import type { BlobStore } from './blob-store.ts'
 import type { IncomingFile, StoreOutcome } from './desk.ts'
 import { extensionOf } from './intake/extension.ts'
 import { type BodyLimits, type MeasuredBody, measureBody } from './intake/measured-body.ts'
-import { canBe } from './intake/mime-family.ts'
+import { canBe, refinedType } from './intake/mime-family.ts'
 import { type Refused, refused } from './refusals.ts'
 import { servedType } from './serving-headers.ts'
 import { sniff } from './sniff/sniff.ts'
@@ -37,7 +37,7 @@ export async function storeFile(deps: StoreFileDeps, file: IncomingFile): Promis
     }
   }
   const body = await measureBody(file.body, deps.limits, deps.now)
-  const { mimeType } = sniff(body.head)
+  const mimeType = refinedType(file.declaredMime, sniff(body.head).mimeType)
   const refusal = earlyRefusal(deps, body, file.declaredMime, mimeType)
   if (refusal !== undefined) {
     await body.cancel()

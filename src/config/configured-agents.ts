@@ -15,8 +15,27 @@ export function configuredAgents(
 ): readonly Agent[] {
   const agents = given ?? [defaultAgent(env, problems)]
   if (agents.length === 0) problems.push('agents is empty; add an agent, or leave agents out for the demo agent')
-  problems.push(...duplicates(agents.map((agent) => agent.slug)).map((slug) => `two agents are called "${slug}"`))
+  for (const slug of duplicates(agents.map((agent) => agent.slug))) {
+    const sources = agents.flatMap((agent, index) => (agent.slug === slug ? [sourceOf(agent, index)] : []))
+    problems.push(`two agents are called "${slug}": ${inWords(sources)}; rename one of them`)
+  }
   return agents
+}
+
+/** Where an agent comes from: what it says of itself, else its place in the configuration. */
+function sourceOf({ provenance }: Agent, index: number): string {
+  const { sourceType, sourcePackage, sourceVersion, sourceRef } = provenance ?? {}
+  const version = sourceVersion === undefined ? '' : `@${sourceVersion}`
+  const name = sourcePackage === undefined ? sourceType : `${sourcePackage}${version}`
+  if (name === undefined) return sourceRef ?? `agents[${index}]`
+  return sourceRef === undefined ? name : `${name} (${sourceRef})`
+}
+
+function inWords(sources: readonly string[]): string {
+  const isPlace = (source: string): boolean => /^agents\[\d+\]$/.test(source)
+  // Places of one list are named together.
+  if (sources.every(isPlace)) return `${sources.join(' and ')} of the configuration`
+  return sources.map((source) => (isPlace(source) ? `${source} of the configuration` : source)).join(' and ')
 }
 
 /** The demo agent, unless the environment names a model server: then an assistant on that. */

@@ -6,7 +6,15 @@ export type FilePart = Extract<KnownPart, { readonly kind: 'file' | 'artifact' }
 
 export function fileLine(part: FilePart): string {
   if (part.kind === 'file') return `[file${suffix(part.name ?? part.mime, part.size)}]`
-  return `[artifact${suffix(part.name ?? part.artifact_type ?? part.mime)}]`
+  const { name, artifact_type: type, mime } = part
+  const known = name === undefined ? (type ?? mime) : [name, ...(type === undefined ? [] : [type])].join(', ')
+  return `[artifact${suffix(known)}]`
+}
+
+/** What stands behind a link about what it leads to; nothing if nothing is said. */
+export function linkDescription(description: string | undefined): string {
+  const words = oneLine(description ?? '').slice(0, 500)
+  return words === '' ? '' : ` – ${words}`
 }
 
 export function placeholderLine({ kind }: Part): string {

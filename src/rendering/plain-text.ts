@@ -1,7 +1,7 @@
 // A reply as one plain text, its Markdown as it was written: for models, logs and channels that show text as it is (hop 8).
 import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from '../contract/index.ts'
 import { htmlToText } from './html-text/html-to-text.ts'
-import { fileLine, oneLine, placeholderLine } from './part-line.ts'
+import { fileLine, linkDescription, oneLine, placeholderLine } from './part-line.ts'
 import { shownText } from './shown-text.ts'
 import { statusWords } from './status-words.ts'
 
@@ -24,7 +24,7 @@ function knownPartText(part: KnownPart): string {
     case 'text':
       return part.mime === 'text/html' ? htmlToText(part.content) : part.content
     case 'link':
-      return linkText(part.url, part.title)
+      return linkText(part.url, part.title) + linkDescription(part.description)
     case 'file':
     case 'artifact':
       return fileLine(part)

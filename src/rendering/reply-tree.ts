@@ -3,7 +3,7 @@ import { isKnownPart, type KnownPart, type NormalizedResponse, type Part } from 
 import { isBlank } from './chunk/text-length.ts'
 import { htmlToText } from './html-text/html-to-text.ts'
 import { parseMarkdown } from './markdown/parse-markdown.ts'
-import { type FilePart, fileLine, oneLine, placeholderLine } from './part-line.ts'
+import { type FilePart, fileLine, linkDescription, oneLine, placeholderLine } from './part-line.ts'
 import { plainTree } from './plain-tree.ts'
 import { type Policy, policyAction } from './policy-action.ts'
 import { safeUrl } from './safe-url.ts'
@@ -48,7 +48,7 @@ function knownPartBlocks(part: KnownPart, options: ReplyTreeOptions): readonly B
     case 'text':
       return textBlocks(part, options)
     case 'link':
-      return [{ type: 'paragraph', children: [linkNode(part.url, part.title)] }]
+      return [{ type: 'paragraph', children: [linkNode(part.url, part.title), ...descriptionNodes(part.description)] }]
     case 'file':
     case 'artifact':
       return options.showsFiles === false ? [] : [paragraph(fileLine(part))]
@@ -91,6 +91,11 @@ function linkNode(address: string, title: string | undefined): Inline {
   const label = title === undefined ? '' : oneLine(shownText(title))
   if (url === undefined) return { type: 'text', value: label === '' ? '[link]' : label }
   return { type: 'link', url, children: [{ type: 'text', value: label === '' ? url : label }] }
+}
+
+function descriptionNodes(description: string | undefined): readonly Inline[] {
+  const words = linkDescription(description)
+  return words === '' ? [] : [{ type: 'text', value: shownText(words) }]
 }
 
 function paragraph(words: string): Block {

@@ -94,6 +94,16 @@ describeOnDatabase('an agent behind an address', (database) => {
     expect(JSON.parse(first?.body.toString() ?? '{}')).not.toHaveProperty('raw')
   })
 
+  test('is told in the headers of the chain of agents who calls it, and how far the chain has come', async () => {
+    await say(withJson('from afar'))
+    expect(asked[0]?.headers).toMatchObject({
+      'x-agents-api-caller-agent': 'demo',
+      'x-agents-api-caller-host': expect.stringMatching(/^https?:\/\//),
+      'x-agents-api-chain-depth': '1',
+      'x-agents-api-chain-root': expect.stringMatching(/./),
+    })
+  })
+
   test('may stream; the end of the stream is the answer', async () => {
     expect(await say(withStream('bit by bit', true))).toEqual(['bit by bit'])
   })

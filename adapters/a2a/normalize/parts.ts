@@ -1,9 +1,11 @@
 // Parts of a message as agents read them (a2a 9.8): text, files that nobody fetches by themselves, JSON, tool events.
-import { type KnownPart, type Part, textPart } from '../../../src/contract/index.ts'
+import { type KnownPart, maxInlineBytes, type Part, textPart } from '../../../src/contract/index.ts'
 import { type Fields, isFields } from '../wire/fields.ts'
 import type { A2aPart } from '../wire/objects.ts'
 
 const textTypes = ['text/plain', 'text/markdown', 'text/html'] as const
+/** Written as text, and a file to whoever works with it. */
+const tableTypes = ['text/csv', 'text/tab-separated-values']
 const toolEvents = ['tool-call', 'tool-result', 'tool-error']
 
 export function partsFrom(given: readonly A2aPart[]): readonly Part[] {
@@ -25,7 +27,11 @@ function partFrom({ text, raw, url, data, mediaType, filename }: A2aPart): Part 
   const mime = mediaType === undefined ? {} : { mime: mediaType }
   const name = filename === undefined ? {} : { name: filename }
   if (text !== undefined) {
-    const known = textTypes.find((type) => type === mediaType?.toLowerCase())
+    const type = mediaType?.toLowerCase().split(';')[0]?.trim()
+    const data_base64 = type !== undefined && tableTypes.includes(type) ? base64Of(text) : undefined
+    if (data_base64 !== undefined && data_base64.length * 3 <= maxInlineBytes * 4)
+      return { kind: 'file', bytes_ref: { kind: 'inline', data_base64 }, ...mime, ...name }
+    const known = textTypes.find((each) => each === type)
     return { kind: 'text', mime: known ?? 'text/plain', content: text }
   }
   if (raw !== undefined) return { kind: 'file', bytes_ref: { kind: 'inline', data_base64: raw }, ...mime, ...name }

@@ -41,14 +41,17 @@ type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
 
 function fileTo(part: FilePart): readonly A2aPart[] {
   const { bytes_ref: ref, mime, name } = part
+  const artifactType = part.kind === 'artifact' ? part.artifact_type : undefined
+  const metadata = artifactType === undefined ? {} : { metadata: { mentionable: { artifact_type: artifactType } } }
   const about = {
     ...(name === undefined ? {} : { filename: name }),
     ...(mime === undefined ? {} : { mediaType: mime }),
+    ...metadata,
   }
   if (ref.kind === 'inline') {
     const data = part.kind === 'artifact' && mayBeJson(mime) ? jsonIn(ref.data_base64) : undefined
     if (data === undefined) return [{ raw: ref.data_base64, ...about }]
-    return [{ data: data.is, ...(name === undefined ? {} : { filename: name }) }]
+    return [{ data: data.is, ...(name === undefined ? {} : { filename: name }), ...metadata }]
   }
   if (ref.kind !== 'channel' && ref.url !== undefined) return [{ url: ref.url, ...about }]
   const line = partsText([part])
@@ -57,9 +60,10 @@ function fileTo(part: FilePart): readonly A2aPart[] {
 
 /** Something behind an address that the agent knows the type of, or an address for people to follow. */
 function linkTo(part: Extract<KnownPart, { kind: 'link' }>): A2aPart {
-  const { url, title, mime } = part
+  const { url, title, description, mime } = part
   if (mime === undefined) return { text: partsText([part]) }
-  return { url, ...(title === undefined ? {} : { filename: title }), mediaType: mime }
+  const metadata = description === undefined ? {} : { metadata: { mentionable: { description } } }
+  return { url, ...(title === undefined ? {} : { filename: title }), mediaType: mime, ...metadata }
 }
 
 /** Whoever stores a file calls it by what its bytes show, and JSON shows no more than text. */

@@ -57,7 +57,10 @@ function profileOf(signer: RemoteActor, name: string): SenderProfile {
     provider: 'activitypub',
     provider_subject: signer.id,
     fetched_at: signer.fetchedAt,
-    extensions: { actor_type: signer.type, handle: signer.handle, handle_confirmed: signer.isHandleConfirmed },
+    // Below the name of the protocol, so that no two sources write one key.
+    extensions: {
+      activitypub: { actor_type: signer.type, handle: signer.handle, handle_confirmed: signer.isHandleConfirmed },
+    },
   }
 }
 

@@ -8,6 +8,7 @@ import {
 } from '../../contract/index.ts'
 import { hexOf, webHmac } from '../../verification/index.ts'
 import type { AgentContext, AgentReply } from '../context.ts'
+import { chainReply } from '../remote/reply.ts'
 import { readEvents } from './read-events.ts'
 
 export type HttpAgentOptions = {
@@ -25,6 +26,11 @@ const hmac = webHmac()
 export function httpAgent(url: string, options: HttpAgentOptions) {
   const { timeoutMs = 60_000, maxBytes = 4 * 1024 * 1024 } = options
   return async (message: NormalizedMessage, context: AgentContext): Promise<AgentReply> => {
+    const next = await context.elsewhere.next(undefined)
+    if (!next.ok) {
+      context.emit('remote_refused', { code: next.code })
+      return chainReply(next.code)
+    }
     const answer = await context.step(
       'http-agent',
       async ({ key, signal, fetch }) => {
@@ -32,7 +38,7 @@ export function httpAgent(url: string, options: HttpAgentOptions) {
         const response = await send(fetch, url, {
           method: 'POST',
           redirect: 'error',
-          headers: { ...(await signed(options.secret, body)), 'idempotency-key': key },
+          headers: { ...next.headers, ...(await signed(options.secret, body)), 'idempotency-key': key },
           body,
           signal: AbortSignal.any([signal, context.stop, AbortSignal.timeout(timeoutMs)]),
         })

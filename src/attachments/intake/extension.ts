@@ -12,6 +12,8 @@ const endings: Readonly<Record<string, string>> = {
   'image/x-icon': 'ico',
   'image/svg+xml': 'svg',
   'text/plain': 'txt',
+  'text/csv': 'csv',
+  'text/tab-separated-values': 'tsv',
   'text/html': 'html',
   'text/xml': 'xml',
   'application/xhtml+xml': 'xhtml',

@@ -52,6 +52,15 @@ export function canBe(declared: string | undefined, sniffed: string): boolean {
   return families.length === 0 || familiesOf(sniffed).some((family) => families.includes(family))
 }
 
+/** Kinds of text that no browser runs, and that programs open by their type. */
+const inertTexts: readonly string[] = ['text/csv', 'text/tab-separated-values']
+
+/** Tables show no more than text in their bytes: the sender's word for them is kept. */
+export function refinedType(declared: string | undefined, sniffed: string): string {
+  const claimed = essence(declared)
+  return sniffed === 'text/plain' && claimed !== undefined && inertTexts.includes(claimed) ? claimed : sniffed
+}
+
 /** Without parameters, in lower case, and under its registered name. */
 function essence(declared: string | undefined): string | undefined {
   const name = declared?.split(';')[0]?.trim().toLowerCase() ?? ''

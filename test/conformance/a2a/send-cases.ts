@@ -106,6 +106,10 @@ export const sendCases: readonly A2aCase[] = [
       expect(task.history[0].parts).toEqual(message.parts)
       const heard = scene.main.heard.at(-1)?.parts ?? []
       expect(heard.map(({ kind }) => kind)).toEqual(['text', ...data.map(() => 'artifact')])
+      const table = { text: 'a,b\n1,2', mediaType: 'text/csv', filename: 't.csv' }
+      await sent(scene, binding, aMessage('', { parts: [{ text: 'a table' }, table] }))
+      const [, kept] = scene.main.heard.at(-1)?.parts ?? []
+      expect(kept).toMatchObject({ kind: 'file', mime: 'text/csv', name: 't.csv' })
     },
   },
   {

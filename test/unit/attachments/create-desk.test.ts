@@ -55,6 +55,14 @@ describe('the attachment desk', () => {
     expect(await bytesOf(await desk.open(descriptor, { start: 1, end: 3 }))).toEqual(png.slice(1, 4))
   })
 
+  test('keeps a table a table, though its bytes show no more than text, and nothing that a browser might run', async () => {
+    const { desk } = scene
+    const typeOf = async (declaredMime: string) =>
+      stored(await desk.store(fileOf('a,b\n1,2\n', { declaredMime }))).mimeType
+    expect(await typeOf('text/csv; charset=utf-8')).toBe('text/csv')
+    expect(await typeOf('text/html')).toBe('text/plain')
+  })
+
   test('refuses an empty file, and one that is not what it is declared to be, before anything is written', async () => {
     const { desk, rows, objects } = scene
     expect(await desk.store(fileOf(''))).toMatchObject({ kind: 'refused', code: 'SU_EMPTY' })

@@ -78,10 +78,20 @@ test('an empty variable counts as absent', () => {
   expect(problemsOf({ TELEGRAM_BOT_TOKEN: '', PARLEY_PORT: ' ' })).toBe('')
 })
 
+test('agents of one name are told by where each comes from', () => {
+  const provenance = { sourcePackage: '@acme/agents', sourceVersion: '2.1.0', sourceRef: 'agents/one.md' }
+  const packed = defineAgent({ slug: 'one', provenance, run: () => 'x' })
+  expect(problemsOf({}, { agents: [agent, packed] })).toContain(
+    'two agents are called "one": agents[0] of the configuration and @acme/agents@2.1.0 (agents/one.md); rename one of them',
+  )
+})
+
 test('two of a kind are refused: agents, connections; and an agent nobody defined', () => {
   const bot = telegram({ botToken, webhookSecret })
   const text = problemsOf({}, { agents: [agent, agent], connections: [bot, bot, { ...bot, id: 'x', agent: 'nobody' }] })
-  expect(text).toContain('two agents are called "one"')
+  expect(text).toContain(
+    'two agents are called "one": agents[0] and agents[1] of the configuration; rename one of them',
+  )
   expect(text).toContain('two connections are called "telegram/default"')
   expect(text).toContain('no agent "nobody"')
 })

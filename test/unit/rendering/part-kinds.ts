@@ -119,10 +119,27 @@ export const kinds: readonly Kind[] = [
     },
   },
   {
+    name: 'link with a description',
+    about: 'The description stands behind it, on one line.',
+    part: { kind: 'link', url: 'https://e.example/docs', title: 'The docs', description: 'How to\n begin.' },
+    cells: {
+      blocks:
+        '[{"type":"link","text":"The docs","url":"https://e.example/docs"},{"type":"text","text":" – How to begin."}]',
+      mrkdwn: '<https://e.example/docs|The docs> – How to begin.',
+      'markdown text': '[The docs](https://e.example/docs) – How to begin.',
+      entities: 'The docs – How to begin. {"type":"text_link","offset":0,"length":8,"url":"https://e.example/docs"}',
+      'mail html': '<p><a href="https://e.example/docs" rel="noopener noreferrer">The docs</a> – How to begin.</p>',
+      'mail text': 'The docs [1] – How to begin.\n\n[1] https://e.example/docs',
+      note: '<p><a href="https://e.example/docs" rel="nofollow noopener noreferrer" target="_blank">The docs</a> – How to begin.</p>',
+      markdown: '[The docs](https://e.example/docs) – How to begin.',
+      plain: 'The docs (https://e.example/docs) – How to begin.',
+    },
+  },
+  {
     name: 'artifact',
-    about: 'Its name, unless the channel sends the bytes themselves.',
-    part: { kind: 'artifact', name: 'chart.json', bytes_ref: bytes },
-    cells: words('[artifact: chart.json]'),
+    about: 'Its name and its type, unless the channel sends the bytes themselves.',
+    part: { kind: 'artifact', name: 'chart.json', artifact_type: 'chart', bytes_ref: bytes },
+    cells: words('[artifact: chart.json, chart]'),
   },
   {
     name: 'tool_call',
