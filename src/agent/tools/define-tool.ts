@@ -64,6 +64,12 @@ export function defineTool<const Parameters extends ToolParameters>(definition: 
   if (!reading.ok) throw new GatewayError('config_invalid', `[tool] ${definition.name}: ${reading.rejected.reason}`)
   const problem = approversProblem(approval?.by)
   if (problem !== undefined) throw new GatewayError('config_invalid', `[tool] ${definition.name}: approval.${problem}`)
+  const target = reading.declaration.runtime?.['executor_target']
+  if (target !== undefined) {
+    const problem = `runtime.executor_target names "${String(target).slice(0, 64)}", and this gateway has no executors yet`
+    const remedy = 'leave it out and the tool runs in the gateway'
+    throw new GatewayError('config_invalid', `[tool] ${definition.name}: ${problem}; ${remedy}`)
+  }
   const run: ToolExecutor = async (call, _declaration, context) => {
     const args = schema === undefined ? call.parameters : await parsed(schema, call.parameters)
     // The schema has just made it so; without one its type is Fields.

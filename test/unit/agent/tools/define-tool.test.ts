@@ -82,6 +82,13 @@ test('a tool without a namespace, a description or an object schema is refused a
   expect(() => defineTool({ ...good, parameters: z.string() })).toThrow('z.object')
 })
 
+test('a tool that names an executor is refused at once, since there is none that could run it', () => {
+  const definition = { name: 'demo/x', description: 'x', parameters: {}, execute: () => 1 }
+  expect(() => defineTool({ ...definition, runtime: { executor_target: 'sandbox' } })).toThrow(
+    '[tool] demo/x: runtime.executor_target names "sandbox", and this gateway has no executors yet; leave it out and the tool runs in the gateway',
+  )
+})
+
 test('a set of tools runs each by its name', async () => {
   const executors = executorsOf([weather])
   const other = { ...weather.declaration, name: 'demo/other' }
