@@ -82,4 +82,35 @@ describe('the documents of this repository', () => {
     const read = (path: string) => readFileSync(join(checkoutRoot, path), 'utf8')
     expect(documents.flatMap((path) => documentFaults(path, read(path), repository))).toEqual([])
   })
+
+  describe('name every variable of .env.example', () => {
+    const read = (path: string) => readFileSync(join(checkoutRoot, path), 'utf8')
+    const variables = [...read('.env.example').matchAll(/^#?([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name ?? '')
+    // The container says these itself.
+    const fixed = ['PARLEY_HOST', 'PARLEY_PORT', 'PARLEY_DATA_DIR']
+
+    test('deploy/compose.yaml, which hands them to the gateway', () => {
+      const passed = [...read('deploy/compose.yaml').matchAll(/^ {6}([A-Z][A-Z0-9_]+): /gm)].map(([, name]) => name)
+      expect(variables.filter((name) => !fixed.includes(name) && !passed.includes(name))).toEqual([])
+    })
+
+    test('README, in its table of settings', () => {
+      const named = new Set(read('README.md').match(/(?<=`)[A-Z][A-Z0-9_]+(?=`)/g))
+      expect(variables.filter((name) => !named.has(name))).toEqual([])
+    })
+  })
+
+  test('list every channel in README, each with a page that exists', () => {
+    const readme = readFileSync(join(checkoutRoot, 'README.md'), 'utf8')
+    const channels = readdirSync(join(checkoutRoot, 'adapters'), { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [entry.name] : [],
+    )
+    const rows = new Set([...readme.matchAll(/^\| `([a-z0-9]+)` +\|.*\]\([^)]+\.md\) *\|$/gm)].map(([, name]) => name))
+    expect(channels.filter((name) => !rows.has(name))).toEqual([])
+  })
+
+  test('name the readiness route as it is', () => {
+    const read = (path: string) => readFileSync(join(checkoutRoot, path), 'utf8')
+    expect(documents.filter((path) => /`(?:GET )?\/ready`/.test(read(path)))).toEqual([])
+  })
 })
