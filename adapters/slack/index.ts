@@ -197,6 +197,9 @@ function capabilitiesOf(settings: SlackSettings, isInstalled: boolean): Capabili
     mentionRelay: { kind: Object.keys(settings.names).length > 0 ? 'inline' : 'none' },
     coversNames: true,
     isInteractive: true,
+    // Slack's own client takes whatever begins with a slash, and sends us the app's command only.
+    commandForm: { prefix: `/${settings.slashCommand} `, joint: ' ' },
+    tellsInPrivate: true,
     signs: ['waiting', 'seen', 'ended', 'opened'],
     verbs: [
       ...(['acknowledge', 'reconcile', 'live', 'transient', 'openFile', 'probe'] as const),

@@ -6,7 +6,14 @@ import type { Answer } from './deliver/call-slack.ts'
 import { isError } from './deliver/outcome-of.ts'
 import type { LiveState, SlackPorts } from './deliver/ports.ts'
 import { type Send, settled, withPlainWords } from './deliver/send-message.ts'
-import { type MessagePayload, maxTextLength, replyToSchema, type SlackCall, type SlackReplyTo } from './wire/call.ts'
+import {
+  isForOnePerson,
+  type MessagePayload,
+  maxTextLength,
+  replyToSchema,
+  type SlackCall,
+  type SlackReplyTo,
+} from './wire/call.ts'
 
 /** Slack ends a stream about five minutes after it began, also a busy one. */
 const streamMs = 4 * 60 * 1000
@@ -27,8 +34,8 @@ export function liveSlack(ports: SlackPorts, now: () => number): LiveVerbs {
 }
 
 function openLive({ withoutStreams }: LiveState, to: SlackReplyTo, text: string): JsonObject | undefined {
-  // The answer to a click belongs to its card.
-  if (to.reply_to_card !== undefined || text.length > maxLiveLength) return undefined
+  // The answer to a click belongs to its card, and one person alone is shown no message that grows.
+  if (to.reply_to_card !== undefined || isForOnePerson(to) || text.length > maxLiveLength) return undefined
   const { account, channel, thread_ts, team_id } = to
   const org = team_id === undefined ? {} : { team_id }
   if (thread_ts === undefined || withoutStreams.has(account)) {

@@ -15,7 +15,7 @@ import {
   replyTree,
 } from '../../src/rendering/index.ts'
 import { fileCall, isSendable } from './files/render.ts'
-import { type MessagePayload, replyToSchema, type SlackCall, type SlackReplyTo } from './wire/call.ts'
+import { isForOnePerson, type MessagePayload, replyToSchema, type SlackCall, type SlackReplyTo } from './wire/call.ts'
 import { approvalBlock } from './wire/order.ts'
 
 export type RenderFacts = {
@@ -33,12 +33,14 @@ type PolicyPart = Extract<Part, { kind: 'policy' }>
 const decided: ReadonlySet<unknown> = new Set(['accepted', 'rejected', 'expired'])
 
 export function renderSlack(
-  facts: RenderFacts,
+  given: RenderFacts,
   reply: NormalizedResponse,
   to: JsonObject,
   how: { readonly mayNotify: ReadonlySet<string>; readonly hasLive: boolean },
 ): readonly Rendered[] {
   const address = replyToSchema.parse(to)
+  // A file cannot be shown to one person in a channel: it is named.
+  const facts = { ...given, sendsFiles: given.sendsFiles && !isForOnePerson(address) }
   const cards = reply.parts.flatMap((part) => (isCard(part) ? [cardOf(part)] : []))
   const words = wordsOf(facts, reply, { mayNotify: how.mayNotify, channel: address.channel })
   // A message that grew is finished by words, also where files say it all: then by their names.
@@ -80,10 +82,17 @@ function userIdOf(names: ReadonlyMap<string, string>, name: string): string | un
 function callFor(to: SlackReplyTo, message: BlocksMessage, isLive: boolean, control?: ControlFacts): SlackCall {
   const { reply_to_card: card, reply_to_user: clicker, reply_to_response: key } = to
   const payload = payloadOf(to, message)
-  // Nobody else saw a command that was given to the gateway, and nobody else is told.
-  const isPrivate = to.reply_to_private_card === true || (card === undefined && control !== undefined)
+  const isPrivate = to.reply_to_private_card === true || (card === undefined && isForOnePerson(to))
   const response = key === undefined ? {} : { response: { key, ...(isPrivate ? { first: true as const } : {}) } }
   const account = { account: to.account, ...response }
+  if (card === undefined && to.user !== undefined && isPrivate)
+    return { method: 'chat.postEphemeral', ...account, payload: { ...payload, user: to.user }, fallbackUser: to.user }
+  if (card === undefined && clicker !== undefined && control?.about === 'door' && !to.channel.startsWith('D')) {
+    // A thread that has no answer yet shows nothing to one person: the channel does.
+    const { thread_ts: thread, ...place } = payload
+    const shown = thread === undefined || thread === to.reply_to_ts ? place : payload
+    return { method: 'chat.postEphemeral', ...account, payload: { ...shown, user: clicker } }
+  }
   if (card === undefined || clicker === undefined) {
     return {
       method: 'chat.postMessage',
@@ -124,23 +133,16 @@ function isCard(part: Part): part is PolicyPart {
 }
 
 function cardOf({ policy }: PolicyPart): BlocksMessage {
-  const { message, code } = policy
-  const words = typeof message === 'string' ? message : ''
+  const { message, code, question } = policy
   if (policy['kind'] !== 'approval_required' || typeof code !== 'string') {
-    return { text: plain(words), blocks: policyBlocks(policy) }
+    return { text: plain(message), blocks: policyBlocks(policy) }
   }
-  const question = questionOf(words, policy['expires_at'])
+  // Buttons take the place of the line that says what to reply.
+  const asked = typeof question === 'string' ? question : message
   return {
-    text: plain(question),
-    blocks: [...(renderBlocks(plainTree(question))[0]?.blocks ?? []), buttonsFor(code)],
+    text: plain(asked),
+    blocks: [...(renderBlocks(plainTree(asked))[0]?.blocks ?? []), buttonsFor(code)],
   }
-}
-
-/** Buttons take the place of the line that says what to reply. */
-function questionOf(message: string, expiresAt: unknown): string {
-  const lines = message.split('\n').filter((line) => !/^Reply \/approve /.test(line))
-  const until = typeof expiresAt === 'string' ? [`Expires ${expiresAt.slice(0, 16).replace('T', ' ')} UTC`] : []
-  return [...lines, ...until].join('\n')
 }
 
 function plain(text: string): string {

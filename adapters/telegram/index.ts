@@ -98,6 +98,8 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       coversNames: true,
       isInteractive: true,
       signs: ['waiting'],
+      // A tap sends the command without what follows it, so what it is about is part of its name.
+      commandForm: { prefix: '/', joint: '_' },
       verbs: [
         ...(['openFile', 'transient', 'probe'] as const),
         ...(isStreaming ? (['live'] as const) : []),

@@ -2,6 +2,7 @@
 import type {
   ClientData,
   ClientFacts,
+  CommandForm,
   Envelope,
   ErrorSource,
   Fields,
@@ -137,6 +138,8 @@ export type AgentContext = {
   readonly report: (error: unknown, source?: ErrorSource) => void
   /** Counts a tool call, and writes down one that was denied. */
   readonly toolCalled: (facts: ToolCallFacts) => Promise<void>
+  /** How a person gives the gateway a command where this turn answers: `/stop`, on Slack `/parley stop`. */
+  readonly commandForm: CommandForm | undefined
   /** What came in meanwhile, if this agent's busy policy takes it into the run; undefined: nothing. */
   readonly hear: () => Promise<Envelope | undefined>
   /** How a run that the loop ran came to its end. */

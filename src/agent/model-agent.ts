@@ -106,7 +106,7 @@ export function createModelRun(options: NamedOptions, servers: readonly McpServe
     context.record(linesOf(result, start.known))
     context.finish(result)
     settlePause(start.resumed?.answered, result, context)
-    return statusReply(result, stopCause(context.stop))
+    return statusReply(result, { cause: stopCause(context.stop), form: context.commandForm })
   }
   return {
     async run(message, context) {

@@ -1,5 +1,5 @@
 // What a person in a chat is told, for every way a run can end: a safe text and a next step. Details are the operator's.
-import { type NormalizedResponse, textPart } from '../contract/index.ts'
+import { type CommandForm, type NormalizedResponse, textPart, writeCommand } from '../contract/index.ts'
 import type { PendingAction } from './approvals/pending-action.ts'
 import { questionPart } from './approvals/question.ts'
 import { isFields } from './fields.ts'
@@ -9,8 +9,11 @@ import type { StopCause } from './run-stop.ts'
 
 type Told = Pick<NormalizedResponse, 'parts' | 'status'> & Partial<Pick<NormalizedResponse, 'error' | 'usage'>>
 
-/** `cause`: why it was stopped, where somebody stopped it. */
-export function statusReply(result: ConversationResult, cause?: StopCause): Told | undefined {
+/** `cause`: why it was stopped, where somebody stopped it. `form`: how commands are written where it is told. */
+export function statusReply(
+  result: ConversationResult,
+  { cause, form }: { readonly cause?: StopCause | undefined; readonly form?: CommandForm | undefined } = {},
+): Told | undefined {
   const { retryable } = result.run_outcome
   const status = toldStatus(result.run_outcome.status, cause)
   const said = result.final_content.trim()
@@ -19,8 +22,8 @@ export function statusReply(result: ConversationResult, cause?: StopCause): Told
     return said === ''
       ? undefined
       : { parts: [textPart(result.final_content, 'text/markdown')], status: 'completed', usage }
-  const question = status === 'approval_required' ? askedIn(result) : pendingIn(result)
-  const note = question?.policy.message ?? notes[status](result)
+  const question = status === 'approval_required' ? askedIn(result, form) : pendingIn(result)
+  const note = question?.policy.message ?? notes[status](result, form)
   const last = question ?? textPart(note)
   const parts = said === '' ? [last] : [textPart(result.final_content, 'text/markdown'), last]
   return { parts, status: responseStatus[status], error: { code: status, message: note, retryable }, usage }
@@ -55,9 +58,12 @@ const responseStatus: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, Norma
   incomplete: 'failed',
 }
 
-const notes: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, (result: ConversationResult) => string>> = {
-  failed: (result) => failureNote(String(result.failure?.['type'] ?? '')),
-  runtime_tool_pending: () => 'I am waiting for an answer from your side before I can go on; /stop ends it.',
+const notes: Readonly<
+  Record<Exclude<OutcomeStatus, 'completed'>, (result: ConversationResult, form?: CommandForm) => string>
+> = {
+  failed: (result, form) => failureNote(String(result.failure?.['type'] ?? ''), form),
+  runtime_tool_pending: (_result, form) =>
+    `I am waiting for an answer from your side before I can go on; ${writeCommand(form, 'stop')} ends it.`,
   approval_required: () => 'I need an approval before I do this.',
   budget_exceeded: () =>
     'I stopped here because I had used up the steps I may take for one message. Ask me to go on, or narrow the question.',
@@ -69,9 +75,12 @@ const notes: Readonly<Record<Exclude<OutcomeStatus, 'completed'>, (result: Conve
 }
 
 /** The action as the transcript shows it: what it would be executed with is not in there. */
-function askedIn({ approval_required: line }: ConversationResult): ReturnType<typeof questionPart> | undefined {
+function askedIn(
+  { approval_required: line }: ConversationResult,
+  form: CommandForm | undefined,
+): ReturnType<typeof questionPart> | undefined {
   const payload = line?.['payload']
-  return isFields(payload) ? questionPart(payload as unknown as PendingAction) : undefined
+  return isFields(payload) ? questionPart(payload as unknown as PendingAction, form) : undefined
 }
 
 /** Whoever runs the tool finds here what it is asked for; everybody else is told that it waits. */
@@ -84,10 +93,10 @@ function pendingIn({ runtime_tool_pending: request }: ConversationResult): Retur
   return { kind: 'policy', policy: { kind: 'runtime_tool_pending', message, ...asked } }
 }
 
-function failureNote(type: string): string {
+function failureNote(type: string, form: CommandForm | undefined): string {
   switch (type) {
     case 'context_length':
-      return 'Our conversation has grown too long for me. Send /new to start a fresh one.'
+      return `Our conversation has grown too long for me. Send ${writeCommand(form, 'new')} to start a fresh one.`
     case 'authentication':
       return 'I cannot reach my model: it refuses my key. My operator has to look at it.'
     case 'quota':

@@ -90,6 +90,10 @@ export type Capabilities = {
    * admitted may send in a day is counted.
    */
   readonly isOpenToAnyone?: boolean
+  /** How people write a command for the gateway here; where it is left out: `/stop`, `/approve c0ffee`. */
+  readonly commandForm?: CommandForm
+  /** What `render` is told to be about the door or a command it shows to that person alone, also in a room. */
+  readonly tellsInPrivate?: boolean
   /** `own`: a file's URL in a message may be one that this gateway or its store signed, and counts only as that. */
   readonly takesFileUrls?: 'own'
   /** Calls are `{ event }` and go into the run's own log: the commit that ends the turn delivers them. */
@@ -98,6 +102,15 @@ export type Capabilities = {
   readonly signs?: readonly Sign[]
   /** Optional verbs this adapter implements; a verb that is not declared is never called. */
   readonly verbs: readonly OptionalVerb[]
+}
+
+/** `prefix` stands before the name, `joint` between the name and what it is about. */
+export type CommandForm = { readonly prefix: string; readonly joint: string }
+
+/** A command for the gateway as a person writes it on a channel. */
+export function writeCommand(form: CommandForm | undefined, name: string, about = ''): string {
+  const { prefix, joint } = form ?? { prefix: '/', joint: ' ' }
+  return about === '' ? `${prefix}${name}` : `${prefix}${name}${joint}${about.replaceAll(' ', joint)}`
 }
 
 /** The verbs beyond verify, normalize, render and deliver. */

@@ -43,7 +43,7 @@ export const channelContextSchema = z.object({
   addressed: z.enum(['mention', 'reply', 'dm', 'thread', 'command', 'none']).default('none'),
   /**
    * For what is said in the room itself where that begins a thread of its own: what the room's main line is called, so that
-   * what was said there before belongs to it.
+   * what was said there before belongs to it. The threads of the room are called so too, with a colon and more behind it.
    */
   main_line: z.string().min(1).max(512).optional(),
   visibility: z.enum(['public', 'unlisted', 'followers', 'direct', 'private']).default('private'),

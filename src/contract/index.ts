@@ -48,13 +48,14 @@ export { bearerMay, callerContextSchema, maxChainDepth, runScope } from './calle
 export { callerId, isPlainId, plainIdRemedy } from './caller-id.ts'
 export type {
   Capabilities,
+  CommandForm,
   MentionRelay,
   OptionalVerb,
   RateLimit,
   RecipientCapabilities,
   ReplyLimit,
 } from './capabilities.ts'
-export { mentionRelaySchema } from './capabilities.ts'
+export { mentionRelaySchema, writeCommand } from './capabilities.ts'
 export type { Carrier } from './carrier.ts'
 export type {
   AgentProfile,

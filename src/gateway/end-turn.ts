@@ -122,6 +122,7 @@ function asked(
   const unasked = withoutQuestions(
     reply,
     actions.map(({ action }) => readPendingAction(action)),
+    scene.at.adapter.capabilities.commandForm,
   )
   return unasked === undefined ? {} : { unasked: { ...unasked, reply: mentionable(scene, unasked.reply).reply } }
 }

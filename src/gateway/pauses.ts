@@ -95,7 +95,11 @@ function askedApproval({ deps, ready, runId }: Scene, wish: ApprovalWish): Asked
     ...(turn.principal === null || turn.principal === '' ? {} : { creator: turn.principal }),
     metadata: { ...named, run_id: runId, session_id: turn.sessionId, ...approvers },
   })
-  return { action, code: codeOf(action.action_id), question: questionText(action) }
+  return {
+    action,
+    code: codeOf(action.action_id),
+    question: questionText(action, ready.at.adapter.capabilities.commandForm),
+  }
 }
 
 async function newAction(

@@ -264,7 +264,7 @@ async function whoSpeaks(deps: GatewayDeps, { members, at, lane, speaker }: Read
 function givenContext(
   ready: ReadyTurn,
   agent: Agent,
-): Pick<AgentContext, 'agent' | 'principal' | 'evidence' | 'sessionId' | 'runId' | 'attempt'> {
+): Pick<AgentContext, 'agent' | 'principal' | 'evidence' | 'sessionId' | 'runId' | 'attempt' | 'commandForm'> {
   return {
     agent: agent.slug,
     principal: ready.turn.principal ?? '',
@@ -272,6 +272,7 @@ function givenContext(
     sessionId: ready.turn.sessionId,
     runId: runIdOf(ready),
     attempt: ready.turn.attempt,
+    commandForm: ready.at.adapter.capabilities.commandForm,
   }
 }
 

@@ -77,6 +77,16 @@ export interface RunStore {
   cancel(id: string, by: string): Promise<CancelOutcome | undefined>
   /** `conversationId`: the conversation, or the one beside it where commands about it go. */
   glance(conversationId: string, subject: string | null): Promise<Glance | undefined>
+  /**
+   * The thread of a room in which something runs or waits for somebody who takes part in it; with a code, in which that waits.
+   * `conversationId`: of the room's main line, or beside it. `room`: what its main line is called; threads begin with that and a colon.
+   */
+  busyThread(asked: {
+    readonly conversationId: string
+    readonly subject: string
+    readonly room: string
+    readonly code: string | null
+  }): Promise<string | undefined>
   news(ids: readonly string[]): Promise<readonly RunNews[]>
   /** While the run goes on, under its lane's fence; `isHeld` false: nothing was written. */
   append(hold: Hold, turnId: string, attempt: number, events: readonly NewRunEvent[]): Promise<AppendOutcome>

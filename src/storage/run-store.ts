@@ -14,6 +14,7 @@ import type { Database } from './database.ts'
 import {
   appendRunEvents,
   cancelRun,
+  findBusyThread,
   findRuns,
   findWaitingRun,
   glanceAtRuns,
@@ -48,6 +49,10 @@ export function createRunStore(database: Database, { holder, tenant }: RunStoreO
     async glance(conversationId, subject) {
       const [row] = await database.query<Glance>(glanceAtRuns, [conversationId, subject, controlPrefix])
       return row
+    },
+    async busyThread({ conversationId, subject, room, code }) {
+      const params = [conversationId, subject, `${room}:`, code, tenant]
+      return (await database.query<{ id: string }>(findBusyThread, params))[0]?.id
     },
     async news(ids) {
       return ids.length === 0 ? [] : database.query<RunNews>(runNews, [storableJson(ids)])

@@ -34,6 +34,7 @@ export function loneContext(agent: string, transcript: readonly Envelope[] = [])
     emit: () => {},
     report: () => {},
     toolCalled: async () => {},
+    commandForm: undefined,
     hear: async () => undefined,
     finish: () => {},
     agents: { list: () => [], call: () => Promise.reject(new Error('nobody is there to ask')), cue: undefined },

@@ -126,7 +126,7 @@ describeOnDatabase('an approval', (database) => {
     expect(question).toContain('pay 12 EUR')
     expect(question).toContain('- amount: 12')
     expect(question).toContain('- iban: [redacted]')
-    expect(question).toMatch(/Reply \/approve [0-9a-f]{6} or \/reject [0-9a-f]{6}\. It expires at .* UTC\./)
+    expect(question).toMatch(/Reply \/approve [0-9a-f]{6} or \/reject [0-9a-f]{6}\. It expires in 30 minutes\./)
     expect(paid).toEqual([])
     const all = await lines()
     expect(all.map((line) => line.type)).toEqual(['text', 'tool_call', 'approval_required', 'multimodal_part'])

@@ -178,12 +178,12 @@ describeOnDatabase('consent', (database) => {
 
   test('is given and taken back in the chat, and what was said last counts', async () => {
     start()
-    expect(await command('consent')).toMatch(/no - share_transcript: give a copy of what was said to somebody else/)
+    expect(await command('consent')).toMatch(/share: no - give a copy of what was said to another person/)
     expect(await command('consent', 'allow share_transcript')).toMatch(/^Agreed: give a copy/)
-    expect(await command('consent')).toMatch(/yes - share_transcript/)
-    expect(await command('consent', 'withdraw share_transcript')).toMatch(/^Taken back: give a copy/)
-    expect(await command('consent')).toMatch(/no - share_transcript/)
-    expect(await command('consent', 'allow everything')).toMatch(/^Change it with \/consent allow share_transcript/)
+    expect(await command('consent')).toMatch(/share: yes/)
+    expect(await command('consent', 'withdraw share')).toMatch(/^Taken back: give a copy/)
+    expect(await command('consent')).toMatch(/share: no/)
+    expect(await command('consent', 'allow everything')).toMatch(/^Change it with \/consent allow share or/)
     await gateway.deliver({
       id: 'm2',
       from: 'ada',

@@ -69,7 +69,7 @@ async function withResponse(
 }
 
 function withoutFallback(call: Message): Message {
-  if (call.method !== 'chat.postMessage') return call
+  if (call.method !== 'chat.postMessage' && call.method !== 'chat.postEphemeral') return call
   const { fallbackUser: _user, ...bare } = call
   return bare
 }
@@ -91,8 +91,13 @@ async function sendCall(call: Message, attempt: Attempt, { send, live }: Means):
       return startLive({ send, live, post: (message) => post(message, attempt, send) }, call)
     case 'chat.update':
       return settled(await withPlainWords(send, call.method, call.payload), true, call.payload.ts)
-    case 'chat.postEphemeral':
-      return settled(await withPlainWords(send, call.method, call.payload), false)
+    case 'chat.postEphemeral': {
+      const answer = await withPlainWords(send, call.method, call.payload)
+      const { user, ...payload } = call.payload
+      const isHopeless = isError(answer, 'absent', 'place') && call.fallbackUser !== undefined
+      if (!isHopeless) return settled(answer, false)
+      return post({ ...call, method: 'chat.postMessage', payload: { ...payload, channel: user } }, attempt, send)
+    }
     default:
       return call satisfies never
   }

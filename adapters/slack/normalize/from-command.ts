@@ -42,7 +42,9 @@ export function fromClick(scene: scenes.Scene, interaction: SlackInteraction): A
     return nothing(scene, 'click_without_place', user?.id)
   const author = person(scene, user.id, user.team_id)
   const room = scenes.roomKind(channel, undefined)
-  const thread = scenes.threadOf(room, container?.thread_ts ?? message?.thread_ts, card)
+  const within = container?.thread_ts ?? message?.thread_ts
+  // What one person alone sees begins no thread.
+  const thread = container?.is_ephemeral === true ? within : scenes.threadOf(room, within, card)
   const question = (message?.text ?? '').slice(0, maxQuestionLength).toWellFormed()
   return arrived(scene, {
     author,
@@ -69,14 +71,17 @@ export function fromSlash(scene: scenes.Scene, slash: SlackSlash): Arrived {
   // Names of people and channels are tokens here too, where the command asks for it.
   const text = decodeText(slash.text).text.trim()
   const replyTo = scenes.replyToOf(scene.place, slash.channel_id, undefined, author)
+  const isOurs = name === scene.app.slashCommand
+  const order = isOurs ? gatewayOrder(text === '' ? 'help' : text) : undefined
   return arrived(scene, {
     author,
     channel: slash.channel_id,
     thread: undefined,
     id: `slash:${slash.trigger_id ?? scene.deliveryId}`,
     at: undefined,
-    command: (name === scene.app.slashCommand ? gatewayOrder(text) : undefined) ?? { name, args: text },
-    words: text === '' ? slash.command : text,
+    command: order ?? { name, args: text },
+    // Of the app's own command the rest is what is said; any other says by its name what is wanted.
+    words: !isOurs ? `${slash.command} ${text}`.trim() : text === '' ? '/help' : text,
     obligation: 'command',
     replyTo: { ...replyTo, user: slash.user_id, ...responseOf(scene) },
   })
@@ -107,9 +112,11 @@ export function fromStop(
 /** `/parley stop`, `/parley approve c0ffee`. A sentence that happens to begin with such a word is a sentence. */
 function gatewayOrder(text: string): ChannelContext['command'] {
   const [first = '', ...rest] = text.toLowerCase().split(/\s+/)
-  const takesOne = ['approve', 'reject', 'pair', 'consent'].includes(first)
-  const isOrder = /^[a-z]{1,32}$/.test(first) && (rest.length === 0 || (takesOne && rest.length === 1))
-  return isOrder ? { name: first, args: rest.join(' ') } : undefined
+  const args = rest.join(' ')
+  const takesOne = ['approve', 'reject', 'pair'].includes(first) && rest.length === 1
+  const isConsent = first === 'consent' && /^(?:allow|withdraw) \S+$/.test(args)
+  const isOrder = /^[a-z]{1,32}$/.test(first) && (rest.length === 0 || takesOne || isConsent)
+  return isOrder ? { name: first, args } : undefined
 }
 
 function person({ place }: scenes.Scene, id: string, team: string | undefined): scenes.Author {

@@ -11,7 +11,7 @@ export const replyToSchema = z.object({
   team_id: z.string().optional(),
   channel: z.string(),
   thread_ts: z.string().optional(),
-  /** Set where the bot may not be in the channel: then the answer goes to this person alone. */
+  /** Who gave a slash command: in a channel the answer is for this person alone, and the bot may not be in it. */
   user: z.string().optional(),
   reply_to_user: z.string().optional(),
   reply_to_team: z.string().optional(),
@@ -30,6 +30,11 @@ export const replyToSchema = z.object({
 
 /** Where an answer goes; the gateway keeps it as it is. */
 export type SlackReplyTo = z.infer<typeof replyToSchema>
+
+/** Only the person who gave a slash command in a channel saw it, and only they are shown the answer. */
+export function isForOnePerson({ user, channel }: SlackReplyTo): boolean {
+  return user !== undefined && !channel.startsWith('D')
+}
 
 export type MessagePayload = {
   readonly channel: string
@@ -56,7 +61,12 @@ export type SlackCall = Account &
         readonly live?: true
         readonly fallbackUser?: string
       }
-    | { readonly method: 'chat.postEphemeral'; readonly payload: MessagePayload & { readonly user: string } }
+    | {
+        readonly method: 'chat.postEphemeral'
+        readonly payload: MessagePayload & { readonly user: string }
+        /** Written to directly where the bot cannot show them anything in the channel. */
+        readonly fallbackUser?: string
+      }
     | { readonly method: 'chat.update'; readonly payload: MessagePayload & { readonly ts: string } }
     | {
         readonly method: 'chat.startStream'

@@ -111,12 +111,19 @@ function arrivedMessage(scene: Scene, message: TelegramMessage, { event, author,
   }
 }
 
+/** Commands of the gateway as they are tapped, with what they are about in the name itself. */
+const tappedCommand = /^(approve|reject|pair|consent)_(\w+)$/
+
 /** A link to the bot can carry a pairing code; it counts only between two, where nobody else reads along. */
 function meantBy({ chat }: TelegramMessage, command: Command | undefined): ChannelContext['command'] {
   if (command === undefined) return undefined
   const { name, args } = command
-  const code =
-    name === 'start' && chat.type === 'private' ? /^pair[-_]([A-Za-z0-9-]{4,32})$/.exec(args)?.[1] : undefined
+  const [, tapped, about = ''] = args === '' ? (tappedCommand.exec(name) ?? []) : []
+  if (tapped !== undefined) return { name: tapped, args: tapped === 'consent' ? about.replace('_', ' ') : about }
+  if (name !== 'start') return { name, args }
+  // Telegram's own button for whoever opens a bot for the first time.
+  if (args === '') return { name: 'help', args }
+  const code = chat.type === 'private' ? /^pair[-_]([A-Za-z0-9-]{4,32})$/.exec(args)?.[1] : undefined
   return code === undefined ? { name, args } : { name: 'pair', args: code }
 }
 

@@ -1,5 +1,11 @@
 // Questions of policy as buttons below the words (slack 3.12): what is decided stays with us, a button sends back its code. Pure.
-import { cleanName, isKnownPart, type KnownPart, type NormalizedResponse } from '../../../src/contract/index.ts'
+import {
+  cleanName,
+  isKnownPart,
+  type KnownPart,
+  type NormalizedResponse,
+  type Part,
+} from '../../../src/contract/index.ts'
 import { buttonValue, type Decision } from '../wire/button.ts'
 import type { Button, Keyboard } from '../wire/call.ts'
 
@@ -7,43 +13,51 @@ type Policy = Extract<KnownPart, { readonly kind: 'policy' }>['policy']
 
 const labels: Readonly<Record<Decision, string>> = { approve: '✅ Approve', reject: '❌ Reject' }
 const maxRows = 8
+const maxCards = 8
 const maxLabel = 40
 const maxUrl = 2048
 
-export type Buttoned = { readonly reply: NormalizedResponse; readonly keyboard: Keyboard | undefined }
+/** The words of a reply, with links of policies as buttons below them, and its questions as messages of their own. */
+export type Buttoned = {
+  readonly reply: NormalizedResponse
+  readonly keyboard: Keyboard | undefined
+  readonly cards: readonly Card[]
+}
 
-/** A link that became a button is no longer said in words. */
+/** A question and the buttons that answer it. */
+export type Card = { readonly text: string; readonly keyboard: Keyboard }
+
+/** A link or a decision that became a button is no longer said in words. */
 export function buttonsOf(reply: NormalizedResponse): Buttoned {
   const rows: Button[][] = []
-  const asked = reply.parts.filter(isApproval).length
-  const parts = reply.parts.map((part) => {
-    if (!isKnownPart(part) || part.kind !== 'policy' || rows.length >= maxRows) return part
-    const row = isApproval(part) ? decisions(part.policy, asked > 1) : links(part.policy)
-    if (row.length === 0) return part
+  const cards: Card[] = []
+  const parts = reply.parts.flatMap((part): readonly Part[] => {
+    if (!isKnownPart(part) || part.kind !== 'policy') return [part]
+    const { policy } = part
+    const card = cards.length < maxCards ? cardOf(policy) : undefined
+    if (card !== undefined) {
+      cards.push(card)
+      return []
+    }
+    const row = rows.length < maxRows ? links(policy) : []
+    if (row.length === 0) return [part]
     rows.push(row)
-    const { url: _shown, ...policy } = part.policy
-    return isApproval(part)
-      ? part
-      : { ...part, policy: { ...policy, kind: part.policy.kind, message: part.policy.message } }
+    const { url: _shown, ...said } = policy
+    return [{ ...part, policy: { ...said, kind: policy.kind, message: policy.message } }]
   })
-  return rows.length === 0
-    ? { reply, keyboard: undefined }
-    : { reply: { ...reply, parts }, keyboard: { inline_keyboard: rows } }
+  const keyboard = rows.length === 0 ? undefined : { inline_keyboard: rows }
+  return { reply: { ...reply, parts }, keyboard, cards }
 }
 
-function isApproval(part: NormalizedResponse['parts'][number]): boolean {
-  return isKnownPart(part) && part.kind === 'policy' && part.policy.kind === 'approval_required'
-}
-
-/** Of several questions each button says which one it is about. */
-function decisions(policy: Policy, isOneOfSeveral: boolean): Button[] {
-  const { code, choices } = policy
-  if (typeof code !== 'string' || !Array.isArray(choices)) return []
-  return (['approve', 'reject'] as const).flatMap((decision) => {
+/** Undefined: it is no question, or has a code that would not come back as it is. */
+function cardOf({ kind, code, choices, question, message }: Policy): Card | undefined {
+  if (kind !== 'approval_required' || typeof code !== 'string' || !Array.isArray(choices)) return undefined
+  const row = (['approve', 'reject'] as const).flatMap((decision) => {
     const value = choices.includes(decision) ? buttonValue(decision, code) : undefined
-    const text = isOneOfSeveral ? `${labels[decision]} ${code}` : labels[decision]
-    return value === undefined ? [] : [{ text, callback_data: value }]
+    return value === undefined ? [] : [{ text: labels[decision], callback_data: value }]
   })
+  if (row.length === 0) return undefined
+  return { text: typeof question === 'string' ? question : message, keyboard: { inline_keyboard: [row] } }
 }
 
 function links(policy: Policy): Button[] {

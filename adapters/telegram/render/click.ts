@@ -13,7 +13,7 @@ const settled: ReadonlySet<unknown> = new Set(['accepted', 'rejected', 'already_
 
 /** Long answers come as a message too: a press is told two hundred characters and no more. */
 export function clickCalls(reply: NormalizedResponse, to: TelegramReplyTo, click: Click): readonly Rendered[] {
-  const pieces = piecesOf(replyTree(reply))
+  const pieces = piecesOf(replyTree(reply), reply.control)
   const words = pieces.map(({ text }) => text).join('\n')
   const isSettled = settled.has(reply.control?.decision)
   const isShort = words.length <= maxToastLength

@@ -1,11 +1,11 @@
 // Hop 8: a reply to Bot API calls as data. Pure.
 import type { JsonObject, NormalizedResponse } from '../../../src/contract/index.ts'
-import { type EntityChunk, replyTree } from '../../../src/rendering/index.ts'
-import { maxTextLength, replyToSchema, type TelegramCall } from '../wire/call.ts'
-import { buttonsOf } from './buttons.ts'
+import { type EntityChunk, plainTree, replyTree } from '../../../src/rendering/index.ts'
+import { maxTextLength, replyToSchema, type TelegramCall, type TelegramReplyTo, type TextCall } from '../wire/call.ts'
+import { buttonsOf, type Card } from './buttons.ts'
 import { clickCalls } from './click.ts'
 import { type RichUse, richOf } from './rich.ts'
-import { chunksOf, textCall } from './text.ts'
+import { chunksOf, piecesOf, textCall } from './text.ts'
 
 type Rendered = { readonly call: TelegramCall; readonly primary: boolean }
 
@@ -18,21 +18,37 @@ export function renderTelegram(
 ): readonly Rendered[] {
   const address = replyToSchema.parse(to)
   if (address.reply_to_click !== undefined) return clickCalls(reply, address, address.reply_to_click)
-  const { reply: said, keyboard } = buttonsOf(reply)
-  const chunks = chunksOf(replyTree(said, { mayNotify }))
-  if (address.guest_query_id !== undefined) return guestCalls(chunks, address.guest_query_id)
-  return chunks.map(({ blocks, piece }, index) => {
+  // A guest has one answer and no buttons: the words say what to reply.
+  if (address.guest_query_id !== undefined)
+    return guestCalls(chunksOf(replyTree(reply, { mayNotify }), reply.control), address.guest_query_id)
+  const { reply: said, keyboard, cards } = buttonsOf(reply)
+  const chunks = wordsBeside(said, cards).flatMap((words) => chunksOf(replyTree(words, { mayNotify }), reply.control))
+  const calls = chunks.map(({ blocks, piece }, index) => {
     const { method, payload } = textCall(piece, address, index === 0)
     const isLast = index === chunks.length - 1
     const whole = isLast && keyboard !== undefined ? { ...payload, reply_markup: keyboard } : payload
     const richForm = richOf(blocks, rich)
-    const call = {
-      ...{ method, payload: whole },
-      ...(hasLive && index === 0 ? { finishesLive: true as const } : {}),
-      ...(richForm === undefined ? {} : { rich: richForm }),
-    }
-    return { call, primary: true }
+    return { method, payload: whole, ...(richForm === undefined ? {} : { rich: richForm }) }
   })
+  const asked = cards.map((card, index) => cardCall(card, address, calls.length + index === 0))
+  return [...calls, ...asked].map((call, index) => ({
+    call: hasLive && index === 0 ? { ...call, finishesLive: true as const } : call,
+    primary: true,
+  }))
+}
+
+/** What a reply says beside its questions; none where they say it all. */
+function wordsBeside(reply: NormalizedResponse, cards: readonly Card[]): readonly NormalizedResponse[] {
+  if (cards.length === 0) return [reply]
+  const isPlain = reply.status === 'completed' || reply.status === 'input_required'
+  if (isPlain && reply.parts.every((part) => part.kind === 'tool_call')) return []
+  return [isPlain ? { ...reply, status: 'completed' } : reply]
+}
+
+function cardCall({ text, keyboard }: Card, address: TelegramReplyTo, isFirst: boolean): TextCall {
+  const [piece = { text: '', entities: [] }] = piecesOf(plainTree(text))
+  const { method, payload } = textCall(piece, address, isFirst)
+  return { method, payload: { ...payload, reply_markup: keyboard } }
 }
 
 /** A guest may answer once; what does not fit into one message is cut, and says so. */

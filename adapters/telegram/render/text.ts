@@ -1,20 +1,34 @@
 // Words as pieces Telegram takes. Formatting goes beside the text as entities, so nothing in the text can become markup. Pure.
+import type { ControlFacts } from '../../../src/contract/index.ts'
 import { type EntityChunk, type EntityPiece, entityChunks, type Root } from '../../../src/rendering/index.ts'
 import { maxTextLength, type Place, type TelegramReplyTo, type TextCall, type TextPayload } from '../wire/call.ts'
 
 // What Telegram would by itself turn into a notification of somebody or a command to tap, and never less than TDLib's own
 // patterns find (test/interop/tdlib).
-const tappable = /(?<![\p{L}\p{N}_])@\w{2,32}(?!\w)|(?<![\p{L}\p{N}_/<>])\/\w{1,64}(?:@\w{3,32})?(?![\p{L}\p{N}_/<>])/gu
-// The server refuses longer input before it looks at it, and honours about a hundred entities.
-const limits = { limit: maxTextLength, maxRanges: 100, maxBytes: 32_768, inert: tappable }
+const names = String.raw`(?<![\p{L}\p{N}_])@\w{2,32}(?!\w)`
+const commandsExcept = (tapped: string): string =>
+  String.raw`(?<![\p{L}\p{N}_/<>])\/(?!(?:${tapped})(?![\w@]))\w{1,64}(?:@\w{3,32})?(?![\p{L}\p{N}_/<>])`
+const tappable = new RegExp(`${names}|${commandsExcept('(?!)')}`, 'gu')
 
-export function piecesOf(tree: Root): readonly EntityPiece[] {
-  return chunksOf(tree).map(({ piece }) => piece)
+// Commands of the gateway stay commands: those that only look or stop in all words, those that decide only in its own.
+const harmless = 'stop|status|help|new|agents'
+const deciding = String.raw`(?:approve|reject)(?:_[0-9a-f]{6,36})?|pair|consent(?:_\w+)?`
+const inertForAgents = new RegExp(`${names}|${commandsExcept(harmless)}`, 'gu')
+const inertForGateway = new RegExp(`${names}|${commandsExcept(`${harmless}|${deciding}`)}`, 'gu')
+/** What the operator wrote about an agent is all there is beside the gateway's own words. */
+const inertInHelp = new RegExp(names, 'gu')
+
+// The server refuses longer input before it looks at it, and honours about a hundred entities.
+const limits = { limit: maxTextLength, maxRanges: 100, maxBytes: 32_768 }
+
+export function piecesOf(tree: Root, control?: ControlFacts): readonly EntityPiece[] {
+  return chunksOf(tree, control).map(({ piece }) => piece)
 }
 
-/** Each piece with the blocks it says. */
-export function chunksOf(tree: Root): readonly EntityChunk[] {
-  return entityChunks(tree, limits)
+/** Each piece with the blocks it says. `control`: they are the gateway's own words. */
+export function chunksOf(tree: Root, control?: ControlFacts): readonly EntityChunk[] {
+  const inert = control === undefined ? inertForAgents : control.about === 'help' ? inertInHelp : inertForGateway
+  return entityChunks(tree, { ...limits, inert })
 }
 
 /** The words alone, with nothing in them that could be tapped; as long as they were. */

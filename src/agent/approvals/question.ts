@@ -1,5 +1,13 @@
 // What a person is asked: what would happen, with what, until when, and what to reply.
-import { isKnownPart, type Json, type KnownPart, type NormalizedResponse, type Part } from '../../contract/index.ts'
+import {
+  type CommandForm,
+  isKnownPart,
+  type Json,
+  type KnownPart,
+  type NormalizedResponse,
+  type Part,
+  writeCommand,
+} from '../../contract/index.ts'
 import { isFields } from '../fields.ts'
 import type { PendingAction } from './pending-action.ts'
 
@@ -12,22 +20,43 @@ export function codeOf(actionId: string): string {
   return actionId.slice(-codeLength)
 }
 
-export function questionText(action: Asked): string {
+/** `form`: how commands are written where it is asked. The same action gives the same words, whenever it is asked. */
+export function questionText(action: Asked, form?: CommandForm): string {
   const code = codeOf(action.action_id)
-  const until = action.expires_at === null ? '' : ` It expires at ${shownTime(action.expires_at)}.`
-  return [
-    `I need an approval before I do this: ${action.summary}`,
-    ...shownValues(action.preview),
-    ...decidedBy(action),
-    `Reply /approve ${code} or /reject ${code}.${until}`,
-  ].join('\n')
+  const reply = `Reply ${writeCommand(form, 'approve', code)} or ${writeCommand(form, 'reject', code)}.`
+  return [...askedLines(action), [reply, ...expiryWords(action)].join(' ')].join('\n')
 }
 
-/** A channel with buttons finds the facts, any other one the words. */
-export function questionPart(action: PendingAction): Extract<KnownPart, { kind: 'policy' }> {
+/** The same for buttons to stand below: it says nothing about what to reply. */
+function buttonQuestion(action: Asked): string {
+  return [...askedLines(action), ...expiryWords(action)].join('\n')
+}
+
+function askedLines(action: Asked): readonly string[] {
+  const { summary, preview } = action
+  return [`I need an approval before I do this: ${summary}`, ...shownValues(preview), ...decidedBy(action)]
+}
+
+function expiryWords({ created_at, expires_at }: Asked): readonly string[] {
+  if (expires_at === null) return []
+  return [`It expires in ${timeWords(Date.parse(expires_at) - Date.parse(created_at))}.`]
+}
+
+/** How long, in the largest unit that says it: `30 minutes`, `2 hours`. */
+export function timeWords(ms: number): string {
+  const minutes = Math.max(1, Math.round(ms / 60_000))
+  const [count, unit] =
+    minutes < 120 ? [minutes, 'minute'] : minutes < 48 * 60 ? [minutes / 60, 'hour'] : [minutes / 1440, 'day']
+  const whole = Math.round(count)
+  return `${whole} ${unit}${whole === 1 ? '' : 's'}`
+}
+
+/** A channel with buttons finds the facts and `question`, any other one the words. */
+export function questionPart(action: PendingAction, form?: CommandForm): Extract<KnownPart, { kind: 'policy' }> {
   const { action_id, summary, expires_at } = action
   const choices = ['approve', 'reject']
-  const policy = { kind: 'approval_required', message: questionText(action), action_id, code: codeOf(action_id) }
+  const words = { message: questionText(action, form), question: buttonQuestion(action) }
+  const policy = { kind: 'approval_required', ...words, action_id, code: codeOf(action_id) }
   return { kind: 'policy', policy: { ...policy, summary, expires_at, choices } }
 }
 
@@ -44,7 +73,7 @@ export function withAsks(reply: NormalizedResponse, actions: readonly Asked[]): 
   return asks.length === 0 ? reply : { ...reply, asks }
 }
 
-type Asked = Pick<PendingAction, 'action_id' | 'summary' | 'preview' | 'expires_at'> &
+type Asked = Pick<PendingAction, 'action_id' | 'summary' | 'preview' | 'created_at' | 'expires_at'> &
   Partial<Pick<PendingAction, 'metadata'>>
 
 /** Who may decide, where it is not simply the person it is for. */
@@ -60,6 +89,7 @@ function decidedBy({ metadata }: Asked): readonly string[] {
 export function withoutQuestions(
   reply: NormalizedResponse,
   actions: readonly Asked[],
+  form?: CommandForm,
 ): { readonly asks: readonly string[]; readonly reply: NormalizedResponse } | undefined {
   const asks = new Set<string>()
   const parts = reply.parts.flatMap((part): readonly Part[] => {
@@ -70,10 +100,10 @@ export function withoutQuestions(
       return []
     }
     if (part.kind !== 'text') return [part]
-    const inWords = actions.filter((action) => part.content.includes(questionText(action)))
+    const inWords = actions.filter((action) => part.content.includes(questionText(action, form)))
     if (inWords.length === 0) return [part]
     for (const { action_id } of inWords) asks.add(action_id)
-    const content = inWords.reduce((text, action) => text.replace(questionText(action), ''), part.content).trim()
+    const content = inWords.reduce((text, action) => text.replace(questionText(action, form), ''), part.content).trim()
     return content === '' ? [] : [{ ...part, content }]
   })
   if (asks.size === 0) return undefined
@@ -99,8 +129,4 @@ function shownValue(value: unknown): string {
 function oneLine(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   return line.length > maxValueLength ? `${line.slice(0, maxValueLength).toWellFormed()}…` : line
-}
-
-function shownTime(iso: string): string {
-  return `${iso.slice(0, 16).replace('T', ' ')} UTC`
 }

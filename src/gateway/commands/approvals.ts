@@ -23,13 +23,14 @@ export async function answerDecision({
   role,
   assurance,
   turn,
+  write,
 }: CommandScene): Promise<Told> {
   if (glance === undefined) return noneWords(undefined)
   const { conversationId } = glance
   const { pendingActions: actions, audit } = deps
   const needsCode = at.adapter.capabilities.needsDecisionCode === true
   const ids = { tenant: turn.tenant, conversationId, turnId: turn.id }
-  const scene = { actions, audit, ...ids, principal, isOperator, role, assurance, needsCode }
+  const scene = { actions, audit, ...ids, principal, isOperator, role, assurance, needsCode, write }
   const told = await decideByCommand(scene, command)
   deps.bells.turns.ring()
   return told
@@ -44,6 +45,7 @@ type DecisionScene = {
   readonly isOperator: boolean
   readonly role: string | null
   readonly assurance: string | null
+  readonly write: CommandScene['write']
   /** The channel does not show what is decided about beside the decision: it has to be named. */
   readonly needsCode: boolean
   /** The turn the command is: after a crash it finds what it decided before. */
@@ -57,8 +59,8 @@ async function decideByCommand(scene: DecisionScene, { name, args }: ControlComm
   const found = await scene.actions.find(scope, { code: code?.toLowerCase() ?? null, origin: scene.turnId })
   const action = found.find((each) => each.resolution_metadata['origin'] === scene.turnId) ?? found[0]
   if (action === undefined) return noneWords(code)
-  if (code === undefined && scene.needsCode) return codeWords(name, found)
-  if (found.length > 1 && action.status === 'pending') return whichWords(name, found)
+  if (code === undefined && scene.needsCode) return codeWords(choices(scene, name, found))
+  if (found.length > 1 && action.status === 'pending') return whichWords(choices(scene, name, found))
   const reason = rest.trim().slice(0, 200)
   const verdict = { status, hash: action.hash, origin: scene.turnId, ...(reason === '' ? {} : { reason }) }
   const { principal, isOperator, role, assurance } = scene
@@ -87,16 +89,19 @@ function noneWords(code: string | undefined): Told {
   return { says, decision: 'not_found' }
 }
 
-function whichWords(name: string, found: readonly ActionLine[]): Told {
-  const says = ['Several things wait for an approval here. Which one?', ...choices(name, found)].join('\n')
-  return { says, decision: 'unclear' }
+function whichWords(lines: readonly string[]): Told {
+  return { says: ['Several things wait for an approval here. Which one?', ...lines].join('\n'), decision: 'unclear' }
 }
 
-function codeWords(name: string, found: readonly ActionLine[]): Told {
+function codeWords(lines: readonly string[]): Told {
   const how = 'Nothing was decided: say which request you mean, by the code in my question. Answer with this line:'
-  return { says: [how, ...choices(name, found)].join('\n'), decision: 'unclear' }
+  return { says: [how, ...lines].join('\n'), decision: 'unclear' }
 }
 
-function choices(name: string, found: readonly ActionLine[]): readonly string[] {
-  return found.map(({ action_id, summary }) => `/${name} ${codeOf(action_id)} - ${summary}`)
+function choices(
+  { write }: Pick<DecisionScene, 'write'>,
+  name: string,
+  found: readonly ActionLine[],
+): readonly string[] {
+  return found.map(({ action_id, summary }) => `${write(name, codeOf(action_id))} - ${summary}`)
 }

@@ -8,6 +8,8 @@ export type CommandScene = {
   readonly deps: GatewayDeps
   readonly at: GatewayConnection
   readonly command: ControlCommand
+  /** A command as people write it on this channel. */
+  readonly write: (name: string, about?: string) => string
   /** Who speaks, as the access policy resolved them. */
   readonly principal: string
   /** By a stored grant for this agent, as of now. */

@@ -4,10 +4,11 @@ import { readPairingCode, shownCode } from '../../identity/pairing/pairing-code.
 import type { PairingDecision, PairingLine } from '../../identity/pairing/pairing-store.ts'
 import type { CommandScene } from './command.ts'
 
-export async function answerPair({ deps, command, principal, adminGrants }: CommandScene): Promise<string> {
+export async function answerPair({ deps, command, principal, adminGrants, write }: CommandScene): Promise<string> {
   if (adminGrants.length === 0) return 'Only my admins can let people in.'
   const code = readPairingCode(command.args)
-  if (code === undefined) return 'Tell me whom to let in: /pair and the code they were given, such as /pair BCDF-2345'
+  if (code === undefined)
+    return `Tell me whom to let in, by the code they were given: ${write('pair')} and the code, such as BCDF-2345`
   const { pairings } = deps.people
   const pairing = await pairings.find(code)
   const grant = adminGrants.find((each) => pairing !== undefined && covers(each, pairing))

@@ -1,6 +1,8 @@
 // A turn in the conversation beside a conversation: no agent runs, the gateway answers.
 import { completeReply } from '../../agent/reply.ts'
-import { GatewayError, type NormalizedResponse } from '../../contract/index.ts'
+import { GatewayError, type NormalizedResponse, writeCommand } from '../../contract/index.ts'
+import type { ControlCommand } from '../../inbound/control-command.ts'
+import type { Glance } from '../../sessions/run-store.ts'
 import { authorityOf } from '../admissions.ts'
 import type { GatewayDeps } from '../deps.ts'
 import type { ReadyTurn } from '../prepare-turn.ts'
@@ -14,11 +16,12 @@ export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<N
   if (lead === undefined || command === undefined)
     throw new GatewayError('agent_failed', '[gateway] a control turn without a command this release knows')
   const { lane, turn } = ready
-  const glance = await deps.runs.glance(lane.conversationId, lead.row.subject)
+  const glance = await glanceAt(deps, lane.conversationId, lead, command)
   const scene = {
     deps,
     at: ready.at,
     command,
+    write: (name: string, about?: string) => writeCommand(ready.at.adapter.capabilities.commandForm, name, about),
     principal: turn.principal ?? '',
     ...(await authorityOf(deps, ready.at, lead.row, lane.agent)),
     agent: lane.agent,
@@ -36,3 +39,22 @@ export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<N
   }
   return reply === undefined ? undefined : { ...reply, control }
 }
+
+/** What a command looks at. Where each question opens a thread, and commands are given beside them all, the thread is looked for. */
+async function glanceAt(
+  deps: GatewayDeps,
+  conversationId: string,
+  { row, message }: ReadyTurn['members'][number],
+  { name, args }: ControlCommand,
+): Promise<Glance | undefined> {
+  const here = await deps.runs.glance(conversationId, row.subject)
+  const room = message.channel?.main_line
+  if (room === undefined || row.subject === null || !aboutRuns.has(name)) return here
+  const code = /^[0-9a-f]{6,36}\b/i.exec(args)?.[0]?.toLowerCase() ?? null
+  const isBusy = here !== undefined && (here.running !== null || here.paused.length > 0)
+  if (isBusy && code === null) return here
+  const thread = await deps.runs.busyThread({ conversationId, subject: row.subject, room, code })
+  return thread === undefined ? here : deps.runs.glance(thread, row.subject)
+}
+
+const aboutRuns: ReadonlySet<string> = new Set(['stop', 'status', 'approve', 'reject'])

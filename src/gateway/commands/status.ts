@@ -2,26 +2,26 @@
 import type { Glance } from '../../sessions/run-store.ts'
 import type { CommandScene } from './command.ts'
 
-export function answerStatus({ glance }: CommandScene): string {
+export function answerStatus({ glance, write }: CommandScene): string {
   if (glance === undefined)
     return 'Nothing is running here, and nothing waits. Write to me when you want something done.'
   const { running, paused, queued, sessionMs } = glance
   const lines = [
-    running === null ? idleLine(paused.length) : runningLine(running),
+    running === null ? idleLine(paused.length) : runningLine(running, write('stop')),
     ...(queued === 0 ? [] : [`${count(queued, 'message')} ${queued === 1 ? 'waits' : 'wait'} behind it.`]),
     ...waitingLines(paused),
-    ...(sessionMs === null ? [] : [`This session began ${span(sessionMs)} ago; /new starts a fresh one.`]),
+    ...(sessionMs === null ? [] : [`This session began ${span(sessionMs)} ago; ${write('new')} starts a fresh one.`]),
   ]
   return lines.join('\n')
 }
 
 function idleLine(paused: number): string {
-  return paused === 0 ? 'Nothing is running here.' : 'Nothing is running; I am waiting for somebody.'
+  return paused === 0 ? 'Nothing is running here.' : 'Nothing is running; I am waiting for an answer.'
 }
 
-function runningLine({ runningMs, isStopping, activity }: NonNullable<Glance['running']>): string {
+function runningLine({ runningMs, isStopping, activity }: NonNullable<Glance['running']>, stop: string): string {
   const doing = isStopping ? 'I am stopping' : (activityWords[activity ?? ''] ?? 'I am working')
-  return `${doing}; your message was taken up ${span(runningMs)} ago.${isStopping ? '' : ' /stop ends it.'}`
+  return `${doing}; your message was taken up ${span(runningMs)} ago.${isStopping ? '' : ` ${stop} ends it.`}`
 }
 
 /** By the latest event of its log. */

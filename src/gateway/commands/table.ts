@@ -12,10 +12,10 @@ import { answerStop } from './stop.ts'
 const commands: Readonly<Record<string, Command>> = {
   stop: { help: 'stop what I am doing for you', answer: answerStop },
   status: { help: 'what I am doing, and what waits', answer: answerStatus },
-  approve: { help: 'let me do what I asked you about', answer: answerDecision },
-  reject: { help: 'keep me from it', answer: answerDecision },
+  approve: { help: 'approve what I asked about', answer: answerDecision },
+  reject: { help: 'decline what I asked about', answer: answerDecision },
   agents: { help: 'who answers here, and how to write to them', answer: answerAgents },
-  pair: { help: 'let somebody in by the code they were given (admins only)', answer: answerPair },
+  pair: { help: 'let a person in by the code they were given (admins only)', answer: answerPair },
   consent: { help: 'what I may do with what you say', answer: answerConsent },
   help: { help: 'this list', answer: answerHelp },
 }
@@ -36,10 +36,10 @@ export async function answerCommand(scene: CommandScene): Promise<string | Told>
 }
 
 /** The agent's own words, then what works whatever the agent is. */
-function answerHelp({ deps, agent }: CommandScene): string {
+function answerHelp({ deps, agent, write }: CommandScene): string {
   const facts = deps.agents.get(agent)
   const about = facts?.help ?? facts?.description
-  const own = Object.entries(commands).map(([name, { help }]) => `/${name} - ${help}`)
-  const rotation = deps.turnPolicy.rotateCommands.slice(0, 1).map((name) => `/${name} - start a fresh session`)
+  const own = Object.entries(commands).map(([name, { help }]) => `${write(name)} - ${help}`)
+  const rotation = deps.turnPolicy.rotateCommands.slice(0, 1).map((name) => `${write(name)} - start a fresh session`)
   return [...(about === undefined ? [] : [about, '']), 'Always:', ...own, ...rotation].join('\n')
 }

@@ -202,3 +202,22 @@ select m.id as "conversationId",
     where c.id = m.id) as "sessionMs"
 from main m`,
 )
+
+/**
+ * $1 a conversation beside the main line of a room, $2 the subject that asks, $3 what threads of the room begin with, $4 the end of the
+ * id of what waits there or null, $5 tenant. The thread they were last active in where something runs or waits.
+ */
+export const findBusyThread = statement(
+  'find_busy_thread',
+  `
+select c.id from conversations b
+join participants p on p.subject = $2
+join conversations c on c.id = p.conversation_id and c.tenant = b.tenant and c.connection = b.connection and c.agent = b.agent
+  and starts_with(c.external_id, $3)
+where b.id = $1 and b.tenant = $5 and (
+  exists (select 1 from pending_actions a where a.conversation_id = c.id and a.status = 'pending'
+    and ($4::text is null or right(a.id::text, length($4)) = $4))
+  or $4::text is null and exists (
+    select 1 from lanes l join runs r on r.id = l.turn_id where l.conversation_id = c.id and r.status = 'running'))
+order by c.last_activity_at desc limit 1`,
+)

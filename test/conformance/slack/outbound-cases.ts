@@ -302,7 +302,8 @@ const question: Part = {
   kind: 'policy',
   policy: {
     kind: 'approval_required',
-    message: 'May I?\nReply /approve c0ffee or /reject c0ffee.',
+    message: 'May I?\nReply /parley approve c0ffee or /parley reject c0ffee.',
+    question: 'May I?',
     action_id: 'a',
     code: 'c0ffee',
     summary: 's',
@@ -351,7 +352,7 @@ const approvalCases: readonly Case[] = [
     run: () => {
       const [call] = callsFor(replySaying('', { parts: [question], status: 'input_required' }))
       const text = JSON.stringify(call)
-      return [text.match(/"value":"[^"]*"/g), text.includes('Reply /approve'), text.includes('"style":"danger"')]
+      return [text.match(/"value":"[^"]*"/g), text.includes('Reply'), text.includes('"style":"danger"')]
     },
     equals: [['"value":"c0ffee"', '"value":"c0ffee"'], false, true],
   },
@@ -417,7 +418,7 @@ const answerTo = (
 }
 const decidedReply = words({ kind: 'resolved', action } as Resolution)
 const gone = (api: SlackApi) => api.failAlways('response', { kind: 'answer', status: 404, body: 'expired_url' })
-const absent = (api: SlackApi) => api.failNext('chat.postMessage', apiError('not_in_channel'))
+const absent = (api: SlackApi) => api.failNext('chat.postEphemeral', apiError('not_in_channel'))
 
 const responseCases: readonly Case[] = [
   {
@@ -448,7 +449,7 @@ const responseCases: readonly Case[] = [
   },
   {
     id: 'S95a',
-    claim: 'what the gateway says to a slash command only its giver sees; an agent’s answer goes to the channel',
+    claim: 'what the gateway or an agent says to a slash command only the person who gave it sees',
     run: async () => [
       await answerTo((origin) => ordered(origin, 'status'), replySaying('idle', { control: { about: 'status' } }), {
         how: form,
@@ -457,27 +458,31 @@ const responseCases: readonly Case[] = [
     ],
     expected: [
       { methods: ['response'], said: [{ response_type: 'ephemeral', text: 'idle' }], isLeaked: false },
-      { kind: 'delivered', methods: ['chat.postMessage'], isLeaked: false },
+      {
+        kind: 'delivered',
+        methods: ['response'],
+        said: [{ response_type: 'ephemeral', text: 'this' }],
+        isLeaked: false,
+      },
     ],
   },
   {
     id: 'S95b',
     claim:
-      'where the bot is not, an answer goes to whoever asked: by response_url, and when that is over in a direct message',
+      'an answer to a slash command goes by response_url; when that is over to the person alone, and where the bot is not in a direct message',
     run: async () => [
-      await answerTo((origin) => ordered(origin, 'what?'), replySaying('this'), { how: form, prepare: absent }),
+      await answerTo((origin) => ordered(origin, 'what?'), replySaying('this'), { how: form, prepare: gone }),
       await answerTo((origin) => ordered(origin, 'what?'), replySaying('this'), {
         how: form,
         prepare: (api) => {
           gone(api)
           absent(api)
-          absent(api)
         },
       }),
     ],
     expected: [
-      { kind: 'delivered', methods: ['chat.postMessage', 'response'] },
-      { kind: 'delivered', methods: ['chat.postMessage', 'response', 'chat.postMessage', 'chat.postMessage'] },
+      { kind: 'delivered', methods: ['response', 'chat.postEphemeral'] },
+      { kind: 'delivered', methods: ['response', 'chat.postEphemeral', 'chat.postMessage'] },
     ],
   },
 ]

@@ -14,6 +14,7 @@ const decided = (words: string, decision: ControlFacts['decision'] = 'accepted')
   ...parts(saying(words)),
   control: { about: 'approve', decision },
 })
+const textOf = (call: JsonObject | undefined): unknown => (call?.['payload'] as JsonObject | undefined)?.['text']
 const methods = (all: readonly JsonObject[]): unknown => all.map((call) => call['method'])
 
 const buttons: readonly Case[] = [
@@ -39,16 +40,28 @@ const buttons: readonly Case[] = [
   },
   {
     id: 'T70b',
-    claim: 'two questions are told apart, and the buttons hang on the last message',
-    run: () => calls(parts(saying('x'.repeat(5000)), question(), question('aaaaaa')), private5).map(keyboardOf),
+    claim: 'each question is a message of its own with its own buttons, which say what to do in place of the words',
+    run: () =>
+      calls(parts(saying('Two things:'), question(), question('aaaaaa')), private5).map((call) => [
+        textOf(call),
+        keyboardOf(call),
+      ]),
     expected: [
-      undefined,
-      {
-        inline_keyboard: [
-          [{ text: '✅ Approve 0f3c9a' }, {}],
-          [{ callback_data: 'a:aaaaaa' }, { callback_data: 'r:aaaaaa' }],
-        ],
-      },
+      ['Two things:', undefined],
+      ['I need an approval: delete it.', { inline_keyboard: [[{ callback_data: 'a:0f3c9a' }, {}]] }],
+      ['I need an approval: delete it.', { inline_keyboard: [[{ callback_data: 'a:aaaaaa' }, {}]] }],
+    ],
+  },
+  {
+    id: 'T70c',
+    claim: 'a question that ends a message that grew is the message, and a guest is told what to reply',
+    run: () => [
+      calls(parts(question()), private5, true).map((call) => [call['finishesLive'], textOf(call)]),
+      calls(parts(question()), { chat_id: '-5', guest_query_id: 'g1' }).map(textOf),
+    ],
+    equals: [
+      [[true, 'I need an approval: delete it.']],
+      ['I need an approval: delete it.\nReply /approve_0f3c9a or /reject_0f3c9a.'],
     ],
   },
   {
@@ -167,14 +180,14 @@ const ladder: readonly Case[] = [
     run: () =>
       withApi(async (bench) => {
         bench.api.failNext('sendMessage', parseError)
-        return [await tries(bench, named('ask @admin or /stop')), bench.api.payloads('sendMessage')]
+        return [await tries(bench, named('ask @admin or /pay')), bench.api.payloads('sendMessage')]
       }),
     expected: [
       [
         { kind: 'retry', reason: 'render_rejected', afterMs: 0 },
         { kind: 'delivered', vendorId: '1' },
       ],
-      [{ entities: [{}, {}] }, { text: 'ask ＠admin or ⁄stop' }],
+      [{ entities: [{}, {}] }, { text: 'ask ＠admin or ⁄pay' }],
     ],
   },
   {

@@ -3,7 +3,7 @@ import { fixtures } from '../../../adapters/telegram/fixtures.ts'
 import type { Adapter, DeliveryOutcome, JsonObject } from '../../../src/contract/index.ts'
 import { apiFault, startTelegramApi, type TelegramApi } from '../../doubles/telegram-api.ts'
 import type { Case } from '../conform.ts'
-import { attemptAt, kit, parts, question } from './scene.ts'
+import { attemptAt, kit, parts } from './scene.ts'
 
 type Bench = { readonly api: TelegramApi; readonly adapter: Adapter }
 
@@ -234,7 +234,8 @@ const refusals: readonly Case[] = [
     claim: 'one that may be a repeat says so, and buttons hang on it as on any other',
     run: () =>
       withApi(async (bench) => {
-        const reply = parts(markdown(table), question())
+        const policy = { kind: 'payment_required', message: 'Pay first.', url: 'https://e.com/pay' }
+        const reply = parts(markdown(table), { kind: 'policy', policy })
         const call = bench.adapter.render(reply, to, new Set(), false)[0]?.call ?? {}
         await tries(bench, call, { isMaybeRepeat: true })
         const [sent] = bench.api.payloads('sendRichMessage')

@@ -62,7 +62,8 @@ export const question = (code = '0f3c9a'): object => ({
   kind: 'policy',
   policy: {
     kind: 'approval_required',
-    message: `I need an approval: delete it.\nReply /approve ${code} or /reject ${code}.`,
+    message: `I need an approval: delete it.\nReply /approve_${code} or /reject_${code}.`,
+    question: 'I need an approval: delete it.',
     action_id: `01997a00-0000-7000-8000-0000${code}00`,
     code,
     summary: 'delete it',

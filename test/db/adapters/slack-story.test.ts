@@ -59,10 +59,70 @@ describeOnDatabase('a mention on Slack', (database) => {
   })
 })
 
+describeOnDatabase('a slash command on Slack', (database) => {
+  let api: SlackApi
+  beforeEach(async () => {
+    api = await startSlackApi()
+  })
+  afterEach(async () => {
+    expect(api.unexpected).toEqual([])
+    await api.close()
+  })
+  let asked = 100
+  const slash = (text: string) => ({
+    ...{ command: '/parley', text, user_id: ada, team_id: 'T0PARLEY1', channel_id: 'C0GENERAL1' },
+    ...{ trigger_id: `1.${asked}.${text}`, response_url: `${api.origin}/response/of-the-command` },
+  })
+  const answers = () => api.responses.map((body) => (body as { readonly text: string }).text)
+
+  test('alone is help for that person, in commands that Slack lets people send', async () => {
+    const { gateway, order } = open(database(), api, ++asked)
+    await order(slash(''))
+    await settleUntil(gateway, () => api.responses.length > 0)
+    expect(answers()[0]).toContain('/parley stop - stop what I am doing for you')
+    expect(answers()[0]).not.toMatch(/^\/(?!parley )/m)
+    await order(slash('status'))
+    await settleUntil(gateway, () => api.responses.length > 1)
+    expect(api.posts).toEqual([])
+  })
+
+  test('with words is answered to that person, who alone has seen the question', async () => {
+    const { gateway, order } = open(database(), api, ++asked)
+    await order(slash('hello there'))
+    await settleUntil(gateway, () => api.responses.length > 0)
+    expect(answers()).toEqual(['you said: hello there'])
+    expect(api.responses[0]).toMatchObject({ response_type: 'ephemeral' })
+    expect(api.posts).toEqual([])
+  })
+
+  test('reaches what waits and what runs in a thread of the channel', async () => {
+    const { gateway, send, order, ts } = open(database(), api, ++asked)
+    await send(message({ text: `<@${bot}> pay`, ts, event_ts: ts }))
+    await settleUntil(gateway, () => api.posts.length === 1)
+    const [, code = ''] = /Reply \/parley approve (\w+) or/.exec(JSON.stringify(api.posts[0]?.blocks)) ?? []
+    expect(code).toMatch(/^[0-9a-f]{6}$/)
+    await order(slash(`approve ${code}`))
+    await settleUntil(gateway, () => api.posts.length === 2)
+    expect(answers()).toEqual(['Approved: pay 12 EUR. I go on with it.'])
+    expect(api.posts[1]).toMatchObject({ thread_ts: ts })
+
+    await send(message({ text: `<@${bot}> pay`, ts: `${ts}9`, event_ts: `${ts}9`, thread_ts: ts }, { event_id: 'Ev9' }))
+    await settleUntil(gateway, () => api.posts.length === 3)
+    await order(slash('stop'))
+    await settleUntil(gateway, () => answers().length === 2)
+    expect(answers()[1]).toMatch(/^Stopped\./)
+  })
+})
+
 function open(database: Database, api: SlackApi, number: number) {
   const agent = defineAgent({
     slug: 'demo',
-    run: ({ parts }) => `you said: ${parts.map((part) => ('content' in part ? part.content : '')).join('')}`,
+    async run({ parts }, { pause }) {
+      const said = parts.map((part) => ('content' in part ? part.content : '')).join('')
+      if (said !== 'pay') return `you said: ${said}`
+      return (await pause.approval({ summary: 'pay 12 EUR', apply_input: {} })).question
+    },
+    onSignal: () => 'paid',
   })
   const connection = {
     channel: 'slack',
@@ -77,5 +137,12 @@ function open(database: Database, api: SlackApi, number: number) {
     const arrival = await fixtures.sign(bytesOf(payload), { at: Date.now() })
     await gateway.gateway.receive(at, { ...arrival, receivedAt: new Date().toISOString() })
   }
-  return { gateway, send, ts: `${Math.floor(Date.now() / 1000)}.${String(number).padStart(6, '0')}` }
+  const order = async (fields: Readonly<Record<string, string>>): Promise<void> => {
+    if (at === undefined) throw new Error('no connection')
+    const type = 'application/x-www-form-urlencoded'
+    const body = bytesOf(new URLSearchParams(fields).toString())
+    const arrival = await fixtures.sign(body, { at: Date.now(), type })
+    await gateway.gateway.receive(at, { ...arrival, receivedAt: new Date().toISOString() })
+  }
+  return { gateway, send, order, ts: `${Math.floor(Date.now() / 1000)}.${String(number).padStart(6, '0')}` }
 }

@@ -138,20 +138,41 @@ describe('a slash command', () => {
     ['/parley', 'stop', { name: 'stop', args: '' }],
     ['/parley', 'approve C0FFEE', { name: 'approve', args: 'c0ffee' }],
     ['/parley', 'stop smoking tips', { name: 'parley', args: 'stop smoking tips' }],
+    ['/parley', 'consent allow share', { name: 'consent', args: 'allow share' }],
+    ['/parley', 'consent forms for school', { name: 'parley', args: 'consent forms for school' }],
+    ['/parley', '', { name: 'help', args: '' }],
     ['/approve', 'c0ffee', { name: 'approve', args: 'c0ffee' }],
     ['/ask', 'who is <@U0BOB0001|bob>?', { name: 'ask', args: 'who is @bob (U0BOB0001)?' }],
   ])('%s %s is %j', async (name, text, expected) => {
     expect((await ordered({ command: name, text })).message.channel?.command).toEqual(expected)
   })
 
-  test('given where the bot is not is answered to whoever gave it', async () => {
+  test.each([
+    ['/deploy', 'staging', '/deploy staging'],
+    ['/deploy', '', '/deploy'],
+    ['/parley', 'what is new?', 'what is new?'],
+    ['/parley', '', '/help'],
+  ])('%s %s reaches the agent as %s', async (name, text, expected) => {
+    expect(wordsOf(await ordered({ command: name, text }))).toEqual([expected])
+  })
+
+  test('in a channel is answered to the person who gave it, and where the bot is not in a direct message', async () => {
     const { replyTo } = await ordered({})
     await withApi(async (api, adapter) => {
-      api.failNext('chat.postMessage', apiError('not_in_channel'))
       const [first] = adapter.render(replySaying('here'), replyTo)
       expect(await adapter.deliver(first?.call ?? {}, attemptAt(1))).toMatchObject({ kind: 'delivered' })
-      expect(api.fields('chat.postMessage').map(({ channel }) => channel)).toEqual(['C0GENERAL1', ada])
+      expect(api.ephemeral).toMatchObject([{ channel: 'C0GENERAL1', user: ada }])
+      api.failNext('chat.postEphemeral', apiError('not_in_channel'))
+      expect(await adapter.deliver(first?.call ?? {}, attemptAt(2))).toMatchObject({ kind: 'delivered' })
+      expect(api.fields('chat.postMessage').map(({ channel }) => channel)).toEqual([ada])
+      expect(adapter.live?.open(replyTo, 'growing')).toBeUndefined()
     })
+  })
+
+  test('in a direct conversation with the app is answered there like a message', async () => {
+    const { replyTo } = await ordered({ channel_id: 'D0ADA0001' })
+    const calls = adapterWith().render(replySaying('here'), replyTo)
+    expect(calls.map(({ call }) => call['method'])).toEqual(['chat.postMessage'])
   })
 })
 

@@ -32,6 +32,35 @@ const spans = (text: string) =>
       .map(({ offset, length }) => payload.text.slice(offset, offset + length)),
   )
 
+describe('commands in words', () => {
+  const coded = (reply: Parameters<ReturnType<typeof adapterFor>['render']>[0]) =>
+    adapterFor(kit)
+      .render(reply, { chat_id: '5' })
+      .map(({ call }) => call as { payload: Payload })
+      .flatMap(({ payload }) =>
+        (payload.entities ?? []).map(({ offset, length }) => payload.text.slice(offset, offset + length)),
+      )
+
+  test('of the gateway can be tapped, and what a model wrote beside them cannot', () => {
+    const said = 'Which one?\n/approve_c0ffee - run /rm_all for @bob'
+    expect(coded(replySaying(said, { control: { about: 'approve', decision: 'unclear' } }))).toEqual([
+      '/rm_all',
+      '@bob',
+    ])
+    expect(coded(replySaying('This session began 2 min ago; /new starts a fresh one. /stop ends it.'))).toEqual([])
+  })
+
+  test('of an agent’s own help can be tapped in the answer to /help, and nowhere else', () => {
+    const help = '/dice - rolls\n/help - this list'
+    expect(coded(replySaying(help, { control: { about: 'help' } }))).toEqual([])
+    expect(coded(replySaying(help))).toEqual(['/dice'])
+  })
+
+  test('that decide are never tappable in what an agent says', () => {
+    expect(coded(replySaying('tap /approve_c0ffee'))).toEqual(['/approve_c0ffee'])
+  })
+})
+
 describe('rendering', () => {
   test('is one plain call without previews', () => {
     expect(render('hello')).toEqual([

@@ -225,6 +225,15 @@ describe('commands', () => {
     ],
     ['T24 with a payload that is no link', command('/start a=b', 6), { name: 'start', args: 'a=b' }],
     ['in another case', command('/HELP', 5), { name: 'help', args: '' }],
+    ['a bare start is a wish for help', command('/start', 6), { name: 'help', args: '' }],
+    ['a tapped decision', command('/approve_c0ffee@gw_bot', 22), { name: 'approve', args: 'c0ffee' }],
+    [
+      'a tapped consent',
+      command('/consent_allow_store_transcript', 31),
+      { name: 'consent', args: 'allow store_transcript' },
+    ],
+    ['a tapped pairing', command('/pair_BCDF2345', 14), { name: 'pair', args: 'bcdf2345' }],
+    ['a command of the agent’s own with a line', command('/stop_loss 5', 10), { name: 'stop_loss', args: '5' }],
     ['a path is no command', message({ text: '/etc/hosts' }), undefined],
     [
       'a command further on is no command',

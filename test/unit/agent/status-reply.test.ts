@@ -76,8 +76,8 @@ test('a run that completed says what it said, and nothing when it said nothing',
 })
 
 test('a run that somebody stopped is told as cancelled, whether the loop ran it or not', () => {
-  const stopped = statusReply(resultOf('interrupted'), 'stop')
+  const stopped = statusReply(resultOf('interrupted'), { cause: 'stop' })
   expect(stopped).toMatchObject({ status: 'cancelled', error: { code: 'cancelled' } })
   expect(stoppedReply('stop').parts).toEqual(stopped?.parts)
-  expect(stoppedReply('interrupt').parts).toEqual(statusReply(resultOf('interrupted'), 'interrupt')?.parts)
+  expect(stoppedReply('interrupt').parts).toEqual(statusReply(resultOf('interrupted'), { cause: 'interrupt' })?.parts)
 })
