@@ -275,7 +275,7 @@ function configuredConnections(
         strangers: strangerLimits(each.strangers, access),
         replyParts: each.replyParts,
         mentionHumans: each.mentionHumans ?? 'participants',
-        attention: readAttention(each, problems),
+        attention: readAttention(each, problems, channel.defaultAttention),
         consent: each.consent,
         channel,
         settings: each.settings,
@@ -312,7 +312,10 @@ function connectionsFromEnvironment(
       )
     } else {
       const access = reading.access === undefined ? {} : { access: reading.access }
-      found.push({ channel: channel.channel, id: channel.defaultConnectionId, settings: reading.settings, ...access })
+      // An unknown word is told by the schema that reads it.
+      const attention = reading.attention === undefined ? {} : { attention: reading.attention }
+      const own = { channel: channel.channel, id: channel.defaultConnectionId, settings: reading.settings }
+      found.push({ ...own, ...access, ...attention })
     }
   }
   return found

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import {
   type AccessRule,
+  type AttentionMode,
   type EnvironmentReading,
   limitsSchema,
   secret,
@@ -154,6 +155,8 @@ export function slackFromEnvironment(
       ...(env['SLACK_API_URL'] ? { apiUrl: env['SLACK_API_URL'] } : {}),
     },
     ...(access === undefined ? {} : { access }),
+    // Checked with the connection it is for.
+    ...(env['SLACK_ATTENTION'] ? { attention: { mode: env['SLACK_ATTENTION'] as AttentionMode } } : {}),
   }
 }
 

@@ -51,6 +51,8 @@ export const slackChannel: ChannelDefinition = {
   channel: 'slack',
   defaultConnectionId: 'default',
   defaultAccess: { mode: 'pairing', allow: [] },
+  // People who were answered in a thread go on in it.
+  defaultAttention: 'thread',
   settingsSchema: slackSettingsSchema,
   variables: [
     'SLACK_BOT_TOKEN',
@@ -60,6 +62,7 @@ export const slackChannel: ChannelDefinition = {
     'SLACK_CLIENT_SECRET',
     'SLACK_REDIRECT_URL',
     'SLACK_ALLOW',
+    'SLACK_ATTENTION',
     'SLACK_API_URL',
   ],
   fromEnvironment: slackFromEnvironment,

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import {
   type AccessRule,
+  type AttentionMode,
   type EnvironmentReading,
   limitsSchema,
   secret,
@@ -105,6 +106,8 @@ export function telegramFromEnvironment(
       ...(env['TELEGRAM_BOT_USERNAME'] ? { botUsername: env['TELEGRAM_BOT_USERNAME'] } : {}),
     },
     ...(access === undefined ? {} : { access }),
+    // Checked with the connection it is for.
+    ...(env['TELEGRAM_ATTENTION'] ? { attention: { mode: env['TELEGRAM_ATTENTION'] as AttentionMode } } : {}),
   }
 }
 

@@ -1,6 +1,6 @@
 // How agents listen in rooms: a section of a connection's configuration.
 import * as z from 'zod'
-import type { ConnectionConfig } from '../contract/index.ts'
+import type { AttentionMode, ConnectionConfig } from '../contract/index.ts'
 import { type Attention, maxRemembered } from '../identity/routing/attention.ts'
 
 const modes = ['always', 'mention', 'thread', 'ambient'] as const
@@ -16,7 +16,7 @@ const memorySchema = z.strictObject({
 })
 
 const attentionSchema = z.strictObject({
-  mode: modeSchema.default('mention'),
+  mode: modeSchema.optional(),
   places: z.record(z.string().min(1), modeSchema).default({}),
   remember: z
     .union([z.literal(false), memorySchema], 'must be false, or how much: messages, minutes, bytes')
@@ -26,10 +26,15 @@ const attentionSchema = z.strictObject({
 export function readAttention(
   { id, attention }: Pick<ConnectionConfig, 'id' | 'attention'>,
   problems: string[],
+  usual: AttentionMode = 'mention',
 ): Attention {
   const parsed = attentionSchema.safeParse(attention ?? {})
   for (const { path, message } of parsed.error?.issues ?? [])
     problems.push(`connection "${id}": ${['attention', ...path].join('.')}: ${message}`)
   const { mode, places, remember } = parsed.data ?? attentionSchema.parse({})
-  return { mode, places: new Map(Object.entries(places)), remember: remember === false ? null : remember }
+  return {
+    mode: mode ?? usual,
+    places: new Map(Object.entries(places)),
+    remember: remember === false ? null : remember,
+  }
 }

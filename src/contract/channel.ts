@@ -20,7 +20,7 @@ export type AttentionMode = 'always' | 'mention' | 'thread' | 'ambient'
 
 /** How an agent listens in rooms; what is said to it alone it always answers. */
 export type AttentionSettings = {
-  /** Without it: `mention`. */
+  /** Without it: `mention`, on Slack `thread`. */
   readonly mode?: AttentionMode
   /** Rooms with a mode of their own, by the platform's id of the room. */
   readonly places?: Readonly<Record<string, AttentionMode>>
@@ -242,7 +242,7 @@ export type ChannelDeps = {
 
 /** What the environment says about a channel: settings to be checked by its schema, or the variables still missing. */
 export type EnvironmentReading =
-  | { readonly settings: unknown; readonly access?: AccessRule }
+  | { readonly settings: unknown; readonly access?: AccessRule; readonly attention?: AttentionSettings }
   | { readonly missing: readonly string[] }
 
 /** A channel that can be switched on. `create` checks the settings again, so nothing unchecked becomes an adapter. */
@@ -252,6 +252,8 @@ export interface ChannelDefinition {
   readonly defaultConnectionId: string
   /** Used where the operator states no access rule. */
   readonly defaultAccess: AccessRule
+  /** How agents listen in its rooms where the operator does not say it; where it is left out: `mention`. */
+  readonly defaultAttention?: AttentionMode
   /** Callers on a port of this machine may speak there without a credential, where the gateway has no other address. */
   readonly takesGuests?: true
   readonly settingsSchema: z.ZodType

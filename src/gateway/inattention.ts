@@ -1,4 +1,5 @@
 // Who may speak is not always spoken with: what a room says among itself ends here, by rule (hop 6, ruling 29).
+import { textOf } from '../contract/index.ts'
 import { isRoom, isUnheeded, unheeded } from '../identity/routing/attention.ts'
 import type { Recall } from '../sessions/overheard.ts'
 import type { Admission, Hearing } from '../sessions/plan-turn.ts'
@@ -56,7 +57,9 @@ function unheededNow(
 ): string | undefined {
   if (isControl(message)) return undefined
   const isClaimed = obligation !== null || namesAgent(deps, at, message)
-  return unheeded(at.attention, { channel: message.channel, isClaimed, takesPart })
+  const words = textOf(message.parts).trimStart()
+  const isForAnother = (message.channel?.mentions ?? []).some(({ text }) => text !== '' && words.startsWith(text))
+  return unheeded(at.attention, { channel: message.channel, isClaimed, takesPart, isForAnother })
 }
 
 /** An edit wakes nobody. Taking back what was overheard has work to do all the same: what it said is erased. */

@@ -28,7 +28,7 @@ describeOnDatabase('attention on Slack', (database) => {
     await slack.close()
   })
 
-  const start = (attention: AttentionSettings = {}) => {
+  const start = (attention: AttentionSettings = {}, more: object = {}) => {
     const agent = defineAgent({
       slug: 'demo',
       run(message) {
@@ -43,7 +43,7 @@ describeOnDatabase('attention on Slack', (database) => {
       create: (settings, deps) => slackChannel.create(settings, { ...deps, installations }),
     }
     const limits = { conversation: { count: 100_000, perMs: 1000 } }
-    const settings = { install: installSettings, signingSecret, apiUrl: slack.apiUrl, limits }
+    const settings = { install: installSettings, signingSecret, apiUrl: slack.apiUrl, limits, ...more }
     const access = { mode: 'public', allow: [] } as const
     const connections = [{ channel: 'slack', id: 'default', access, attention, settings }]
     gateway = createTestGateway(database(), { agents: [agent], connections }, {}, [channel])
@@ -74,13 +74,44 @@ describeOnDatabase('attention on Slack', (database) => {
   })
 
   test('a mention in a thread comes with the message that began it and its replies', async () => {
-    start()
+    start({ mode: 'mention' })
     await say('about something else')
     const root = await say('let us paint it blue')
     await say('green!', { thread_ts: root })
     expect(await ask({ thread_ts: root })).toEqual(['let us paint it blue', 'green!'])
     await say('red!', { thread_ts: root })
     expect(await ask({ thread_ts: root })).toEqual(['let us paint it blue', 'green!', 'red!'])
+  })
+
+  test('a thread it was asked in is followed, but not what people there say to each other', async () => {
+    start()
+    const root = await say('<@U0BOT> well?', { type: 'app_mention' })
+    expect(runs).toBe(1)
+    await say('and why?', { thread_ts: root })
+    expect(runs).toBe(2)
+    await say('<@U0ADA0001> what do you think?', { thread_ts: root })
+    await say('on the main line')
+    await say('of another thread', { thread_ts: stamp(500) })
+    expect(runs).toBe(2)
+    await say('so, <@U0ADA0001> is right?', { thread_ts: root })
+    expect(runs).toBe(3)
+  })
+
+  test('with mention a thread is not followed', async () => {
+    start({ mode: 'mention' })
+    const root = await say('<@U0BOT> well?', { type: 'app_mention' })
+    await say('and why?', { thread_ts: root })
+    expect(runs).toBe(1)
+  })
+
+  test('a bot that is listened to must name the agent, in a thread too', async () => {
+    start({}, { allowBots: ['B0OTHER01'] })
+    const root = await say('<@U0BOT> well?', { type: 'app_mention' })
+    const other = { thread_ts: root, user: 'U0OTHER01', bot_id: 'B0OTHER01', bot_profile: { app_id: 'A0OTHER01' } }
+    await say('I am a bot too', other)
+    expect(runs).toBe(1)
+    await say('<@U0BOT> and now?', { ...other, type: 'app_mention' })
+    expect(runs).toBe(2)
   })
 
   test('an edit and a deletion reach what a channel remembers', async () => {

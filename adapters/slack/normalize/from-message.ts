@@ -165,6 +165,8 @@ function contextOf(scene: MessageScene, room: 'dm' | 'group' | 'channel', origin
   const own = change.message.app_context
   const viewed = own === undefined ? scene.viewed : viewedIn(own)
   const isInThread = root !== undefined && root !== '' && root !== ts
+  // A bot is answered only where it calls us, so that two bots do not keep each other talking.
+  const isHeardOn = isInThread && !author.isBot
   const parentIsUs = place.botUserId !== undefined && change.message.parent_user_id === place.botUserId
   return {
     ...scenes.contextOf(scene, {
@@ -173,7 +175,7 @@ function contextOf(scene: MessageScene, room: 'dm' | 'group' | 'channel', origin
       sender_id: author.id,
       room_kind: room,
     }),
-    addressed: room === 'dm' ? 'dm' : isCalled ? 'mention' : parentIsUs ? 'reply' : isInThread ? 'thread' : 'none',
+    addressed: room === 'dm' ? 'dm' : isCalled ? 'mention' : parentIsUs ? 'reply' : isHeardOn ? 'thread' : 'none',
     mentions: said.named.map(({ text, userId }) => ({
       text,
       subject: `slack:${scenes.homeOf(place, undefined).home}/${userId}`,

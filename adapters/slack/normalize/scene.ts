@@ -59,12 +59,13 @@ export function placeOfEvent(app: AppFacts, envelope: SlackEnvelope): Place {
   const isOrg = authorization?.is_enterprise_install === true
   const enterprise = authorization?.enterprise_id ?? envelope.enterprise_id
   const team = authorization?.team_id ?? envelope.context_team_id ?? envelope.team_id
-  const account = isOrg ? enterprise : team
+  // What happens to an organization's own installation names no workspace.
+  const account = isOrg ? enterprise : (team ?? enterprise)
   if (account === undefined) throw new UnreadableArrival('no_installation')
   const bot = authorization?.is_bot === true ? authorization.user_id : undefined
   return {
     account,
-    isOrg,
+    isOrg: isOrg || team === undefined,
     team,
     enterprise,
     appId: app.appId ?? envelope.api_app_id,

@@ -127,7 +127,9 @@ export const noiseEvents: ReadonlySet<string> = new Set(
 )
 
 /** What happened to the installation itself. */
-export const installationEvents: ReadonlySet<string> = new Set(['app_uninstalled', 'tokens_revoked'])
+export const installationEvents: ReadonlySet<string> = new Set([
+  ...['app_uninstalled', 'tokens_revoked', 'team_access_granted', 'team_access_revoked'],
+])
 
 export const fileSchema = z.looseObject({
   id,

@@ -29,10 +29,15 @@ export type Heard = {
   readonly isClaimed: boolean
   /** The agent has answered in this conversation before. */
   readonly takesPart: boolean
+  /** It begins with the name of another person. */
+  readonly isForAnother: boolean
 }
 
 /** Undefined: it is for the agent. */
-export function unheeded(attention: Attention, { channel, isClaimed, takesPart }: Heard): Unheeded | undefined {
+export function unheeded(
+  attention: Attention,
+  { channel, isClaimed, takesPart, isForAnother }: Heard,
+): Unheeded | undefined {
   if (!isRoom(channel)) return undefined
   const mode = modeOf(attention, channel)
   switch (mode) {
@@ -43,7 +48,7 @@ export function unheeded(attention: Attention, { channel, isClaimed, takesPart }
     case 'mention':
       return isClaimed || isAddressed(channel) ? undefined : 'not_addressed'
     case 'thread':
-      return isClaimed || isAddressed(channel) || (takesPart && channel.addressed === 'thread')
+      return isClaimed || isAddressed(channel) || (takesPart && channel.addressed === 'thread' && !isForAnother)
         ? undefined
         : 'not_addressed'
     default: {

@@ -4,8 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { createCallSlack } from '../../../adapters/slack/deliver/call-slack.ts'
 import { fixtures } from '../../../adapters/slack/fixtures.ts'
 import { slack, slackChannel } from '../../../adapters/slack/index.ts'
+import { endRemoved } from '../../../adapters/slack/install/removal.ts'
 import { renderSlack } from '../../../adapters/slack/render.ts'
-import { type JsonObject, secret } from '../../../src/contract/index.ts'
+import { type Installations, type JsonObject, secret } from '../../../src/contract/index.ts'
 import {
   ada,
   adapterWith,
@@ -21,6 +22,10 @@ import {
 import { apiError, startSlackApi } from '../../doubles/slack-api.ts'
 import { attemptAt, replySaying } from '../contract/adapter-contract-outbound.ts'
 
+const appFacts = {
+  ...{ botUserId: undefined, appId: undefined, allowBots: new Set<string>(), botHops: 4 },
+  ...{ slashCommand: 'parley', relaysNames: false },
+}
 const form = 'application/x-www-form-urlencoded'
 const command = {
   command: '/parley',
@@ -211,6 +216,26 @@ describe('people', () => {
     is_enterprise_install: true,
   }
 
+  test.each(['app_uninstalled', 'tokens_revoked', 'team_access_granted', 'team_access_revoked'])(
+    'an organization’s %s without a team is about the organization’s installation',
+    async (type) => {
+      const event = envelope(
+        { type, tokens: { bot: ['U0PARLEY1'] } },
+        { team_id: undefined, authorizations: undefined, enterprise_id: 'E0ORG0001' },
+      )
+      expect(await arrived(event)).toMatchObject({ kind: 'ignored', reason: type, isNoise: false })
+      const ended: string[] = []
+      const installation = { account: 'E0ORG0001', status: 'active', facts: { bot_user_id: 'U0PARLEY1' } }
+      const installations = {
+        find: async (account: string) => (account === 'E0ORG0001' ? installation : undefined),
+        end: async (account: string) => void ended.push(account),
+      }
+      // Only what ends an installation is asked of the store.
+      await endRemoved(installations as unknown as Installations, appFacts, event)
+      expect(ended).toEqual(type.startsWith('team_access') ? [] : ['E0ORG0001'])
+    },
+  )
+
   test('of one organization are the same in all its workspaces, and calls say for which', async () => {
     const each = await read(
       message({ user_team: 'T0THIRD01' }, { authorizations: [org], team_id: 'T0FIFTH01', enterprise_id: 'E0ORG0001' }),
@@ -255,6 +280,16 @@ describe('the settings', () => {
       rules: [{ effect: 'allow', subject_prefix: 'slack:T2/' }],
     })
     expect(access('*')).toEqual({ mode: 'public', allow: [] })
+  })
+
+  test('the environment may say how it listens; without it threads are followed', () => {
+    const attention = (SLACK_ATTENTION?: string) => {
+      const reading = slackChannel.fromEnvironment({ ...fixtures.environment, SLACK_ATTENTION })
+      return reading !== undefined && 'attention' in reading ? reading.attention : undefined
+    }
+    expect(attention('mention')).toEqual({ mode: 'mention' })
+    expect(attention()).toBeUndefined()
+    expect(slackChannel.defaultAttention).toBe('thread')
   })
 
   test('a click on somebody else’s button is kept and asks for nothing', async () => {
