@@ -97,12 +97,11 @@ function failureNote(type: string, form: CommandForm | undefined): string {
   switch (type) {
     case 'context_length':
       return `Our conversation has grown too long for me. Send ${writeCommand(form, 'new')} to start a fresh one.`
+    // Why is for operators: the run's events and its log say it.
     case 'authentication':
-      return 'I cannot reach my model: it refuses my key. My operator has to look at it.'
     case 'quota':
-      return 'I cannot reach my model: its quota is used up. My operator has to look at it.'
     case 'not_found':
-      return 'I cannot reach my model: it is not where I look for it. My operator has to look at it.'
+      return 'I cannot answer right now. My operator has to look at it; please try again later.'
     case 'content_filter':
       return 'My model declined to answer this. Please put it differently.'
     case 'invalid_request':

@@ -233,6 +233,9 @@ function reasonOf(reason: string, { message }: WaitingMessage): string {
 function hold(at: GatewayConnection, row: WaitingMessage, ground: Ground, agent: string): Admission {
   const pairing = row.access.pairings.find((each) => each.agent === agent) ?? null
   const refused = (reason: string): Admission => ({ ...ground, kind: 'refused', reason, mustTell: false })
+  // A press is no message: nothing of it is kept for later, and the press alone is answered.
+  if (row.obligation === 'click')
+    return { ...ground, kind: 'refused', reason: 'decision_not_allowed', mustTell: ground.subject !== null }
   // A deletion is always kept: without it a message that was taken back would be answered.
   if (pairing !== null && pairing.held >= maxHeld && row.event !== 'delete') return refused('too_many_held')
   if (pairing === null && !mayTell(row)) return refused('not_paired')

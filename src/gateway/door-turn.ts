@@ -1,8 +1,9 @@
 // A turn at the door: somebody is told why they are not let in, or gets a code to be let in with. No agent runs.
 import { completeReply } from '../agent/reply.ts'
 import { cleanName, type NormalizedResponse } from '../contract/index.ts'
-import { limitWords, pairingWords, refusalWords } from '../identity/pairing/door-words.ts'
+import { limitWords, pairingHint, pairingWords, refusalWords } from '../identity/pairing/door-words.ts'
 import { newPairingCode } from '../identity/pairing/pairing-code.ts'
+import { isRoom } from '../identity/routing/attention.ts'
 import type { NewPairing } from '../sessions/new-pairing.ts'
 import type { Admission } from '../sessions/plan-turn.ts'
 import type { Ground, TurnEnd, WaitingMessage } from '../sessions/turn-store.ts'
@@ -67,7 +68,8 @@ async function heldEnd(
   admission: Extract<Admission, { kind: 'held' }>,
 ): Promise<TurnEnd> {
   const pairing = newPairing(deps, ready.at, row, admission)
-  const words = pairingWords(pairing.code)
+  const isRead = isRoom(row.message.channel) && ready.at.adapter.capabilities.tellsInPrivate !== true
+  const words = isRead ? pairingHint() : pairingWords(pairing.code)
   // A request that waits for its answer is given the code as one.
   return {
     ...emptyEnd(ready),

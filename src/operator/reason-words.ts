@@ -29,6 +29,7 @@ const words: Readonly<Record<string, string>> = {
   // Hop 6: who may speak.
   no_evidence: 'nothing proves who sent it',
   not_on_allow_list: 'the sender is not on the allow list of this connection',
+  decision_not_allowed: 'a press on a button by a person who has no access; they were told so',
   not_paired: 'the sender is not paired with this connection, and was told so or not asked',
   pairing_required: 'the sender is not known here yet, and waits to be let in',
   pairings_full: 'as many strangers wait to be let in as may wait at once, of that group or on the connection',

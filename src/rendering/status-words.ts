@@ -21,18 +21,15 @@ const sentences: Readonly<Record<Status, string>> = {
   cancelled: 'The request was cancelled.',
 }
 
-// Error messages may quote internals; a code of this form cannot.
-const safeCode = /^[a-z0-9][a-z0-9_.:-]{0,63}$/
-
-/** What stands after the agent's words, or instead of them; may be empty. */
+/** What stands after the agent's words, or instead of them; may be empty. Codes are for machines: they stay in `error`. */
 export function statusWords(reply: NormalizedResponse, hasWords: boolean): string {
-  const words = hasWords ? labelOf(reply) : sentences[reply.status]
-  const code = reply.status === 'failed' || reply.status === 'refused' ? reply.error?.code : undefined
-  return code !== undefined && safeCode.test(code) ? `${words} (${code})` : words
+  return hasWords ? labelOf(reply) : sentences[reply.status]
 }
 
-/** A question that a policy part asks says itself what it waits for. */
-function labelOf({ status, parts }: NormalizedResponse): string {
+/** A question says itself what it waits for, and so do words that tell what went wrong. */
+function labelOf({ status, parts, error }: NormalizedResponse): string {
   const isAsked = status === 'input_required' && parts.some((part) => part.kind === 'policy')
-  return isAsked ? '' : labels[status]
+  const last = parts.at(-1)
+  const isTold = last?.kind === 'text' && error !== undefined && error.message === last['content']
+  return isAsked || isTold ? '' : labels[status]
 }

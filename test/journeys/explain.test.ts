@@ -70,7 +70,7 @@ describeOnDatabase('explain', (database) => {
       start(echo, {}, { access: { mode: 'pairing', allow: [] } })
       await gateway.deliver({ id: 'm1', from: 'eve', text: 'hello' })
       await settleUntil(gateway, () => vendor.messages.length === 1)
-      return /whoever runs me: (\S+)/.exec(vendor.messages[0]?.text ?? '')?.[1] ?? ''
+      return /this code: (\S+)/.exec(vendor.messages[0]?.text ?? '')?.[1] ?? ''
     }
     const expectDocumented = (heading: string, explanation: Explanation) => {
       const story = evenStory(explanation)

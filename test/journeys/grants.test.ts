@@ -155,8 +155,8 @@ describeOnDatabase('a grant', (database) => {
     await add({ subject: 'loopback:ada', role: 'admin', agent: 'demo' })
     await add({ subject: 'loopback:oli', role: 'operator' })
     await say(gateway, 'm1', 'hello')
-    await told('I do not know you yet')
-    const code = /whoever runs me: (\S+)/.exec(texts()[0] ?? '')?.[1] ?? ''
+    await told("I can't chat with you yet")
+    const code = /this code: (\S+)/.exec(texts()[0] ?? '')?.[1] ?? ''
     for (const [index, from] of ['mallory', 'oli'].entries()) {
       await pair(gateway, `p${index}a`, from, code)
       await pair(gateway, `p${index}b`, from, 'ZZZZ-ZZZZ')

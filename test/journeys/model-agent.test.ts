@@ -155,7 +155,7 @@ describeOnDatabase('a model agent', (database) => {
     start()
     server.script({ status: 401, body: '{"error":{"message":"key sk-canary is wrong"}}' })
     await say('m1', 'hi')
-    expect(texts()[0]).toContain('it refuses my key')
+    expect(texts()[0]).toContain('I cannot answer right now')
     expect(texts().join()).not.toContain('canary')
   })
 })

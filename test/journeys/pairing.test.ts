@@ -47,7 +47,7 @@ describeOnDatabase('a stranger', (database) => {
   const say = (id: string, text: string, more: Partial<LoopbackEvent> = {}, connection?: string) =>
     gateway.deliver({ id, from: 'eve', text, ...more }, connection)
   const texts = () => vendor.messages.map((message) => message.text)
-  const codes = () => texts().flatMap((text) => /whoever runs me: (\S+)/.exec(text)?.[1]?.replace('-', '') ?? [])
+  const codes = () => texts().flatMap((text) => /this code: (\S+)/.exec(text)?.[1]?.replace('-', '') ?? [])
   const code = (at = 0) => codes()[at] ?? 'none'
   const fate = async () => {
     const rows = await database().query<{ id: string; state: string; reason: string | null }>(fates, [])
@@ -91,7 +91,7 @@ describeOnDatabase('a stranger', (database) => {
     expect(await balanced()).toEqual({ inFlight: 2, answered: 0, refused: 0 })
     await settleUntil(gateway, async () => (await balanced())?.inFlight === 0)
     expect(heard).toEqual(['one\ntwo'])
-    expect(texts()).toEqual([expect.stringContaining('I do not know you yet'), 're: one\ntwo'])
+    expect(texts()).toEqual([expect.stringContaining("I can't chat with you yet"), 're: one\ntwo'])
     expect(await fate()).toEqual(['m1 merged', 'm2 answered'])
     await say('m3', 'three')
     await say('m1', 'one')
@@ -232,16 +232,23 @@ describeOnDatabase('a stranger', (database) => {
     )
   })
 
-  test('in a room they merely share with the agent is left alone; addressed they are given a code', async () => {
+  test('in a room they merely share with the agent is left alone; addressed they are told to ask privately, where they are given a code', async () => {
     await say('m1', 'hello all', { room: 'group', addressed: 'none', conversation: 'room' })
     await settleUntil(gateway, async () => (await fate()).every((each) => each.includes('refused')))
     expect(await fate()).toEqual(['m1 refused(not_paired)'])
     expect(texts()).toEqual([])
     await say('m2', 'hello agent', { room: 'group', addressed: 'mention', conversation: 'room' })
-    await settleUntil(gateway, () => codes().length === 1)
+    await settleUntil(gateway, () => texts().length === 1)
+    expect(texts()).toEqual([expect.stringContaining('Write to me privately')])
+    expect(codes()).toEqual([])
     await say('m3', 'as I said', { room: 'group', addressed: 'none', conversation: 'room' })
     await settleUntil(gateway, async () => (await fate()).at(-1) === 'm3 held(pairing_required)')
     expect(texts()).toHaveLength(1)
+    await say('m4', 'hello?', { conversation: 'private' })
+    await settleUntil(gateway, () => codes().length === 1)
+    await approve(code())
+    await settleUntil(gateway, () => heard.length === 2)
+    expect(heard.some((words) => words.includes('hello agent'))).toBe(true)
   })
 
   test('is let in by a grant that is added while they wait, and by nothing that only lets them look', async () => {

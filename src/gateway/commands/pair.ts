@@ -31,7 +31,8 @@ function decisionWords(code: string, decision: PairingDecision, principal: strin
   const who = pairing.shownName === null ? pairing.subject : `${pairing.subject}, who goes by “${pairing.shownName}”`
   // After a crash the same command finds what it decided before.
   const isOurs = decision.kind === 'decided' || (pairing.status === 'approved' && pairing.decidedBy === principal)
-  if (isOurs) return `Let in: ${who}. What they wrote is being answered now.`
+  const held = decision.kind === 'decided' && decision.messages === 0 ? 'Nothing of theirs was waiting.' : undefined
+  if (isOurs) return `Let in: ${who}. ${held ?? 'What they wrote is being answered now.'}`
   return `${shownCode(code)} has been decided already: it is ${pairing.status}.`
 }
 

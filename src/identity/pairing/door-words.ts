@@ -5,10 +5,14 @@ import { shownCode } from './pairing-code.ts'
 
 export function pairingWords(code: string): string {
   return [
-    'I do not know you yet, so I cannot answer until somebody lets you in. Your message is kept until then.',
-    `Please give this code to whoever runs me: ${shownCode(code)}`,
-    `They let you in with: parley pairings approve ${shownCode(code)}`,
+    "Hi! I can't chat with you yet. Your message is kept, and I'll answer it once you have access.",
+    `Ask an admin to approve this code: ${shownCode(code)}`,
   ].join('\n')
+}
+
+/** The same where everybody would read the code. */
+export function pairingHint(): string {
+  return "Hi! I can't chat with you yet. Write to me privately, and I'll tell you how to get access."
 }
 
 /** Said once they are let in. Undefined: nothing was left out. */
@@ -39,11 +43,13 @@ export function limitWords(freeInMs: number): string {
 export function refusalWords(reason: RefusalReason | string, subject: string | null): string | undefined {
   if (subject === null) return undefined
   switch (reason) {
+    case 'decision_not_allowed':
+      return 'Only people who have access here can decide this.'
     case 'connection_closed':
     case 'agent_closed':
-      return 'I am not taking messages here at the moment. Please try again later, or ask whoever runs me.'
+      return 'I am not taking messages here at the moment. Please try again later, or ask an admin.'
     case 'not_on_allow_list':
-      return `I am not allowed to talk with you here. If you think I should be, ask whoever runs me to let you in, as ${subject}`
+      return `I am not allowed to talk with you here. If you think I should be, ask an admin to let you in, as ${subject}`
     case 'denied_by_rule':
     case 'blocked':
       return 'I am not allowed to talk with you here.'

@@ -59,6 +59,48 @@ describeOnDatabase('a mention on Slack', (database) => {
   })
 })
 
+describeOnDatabase('a stranger on Slack', (database) => {
+  let api: SlackApi
+  beforeEach(async () => {
+    api = await startSlackApi()
+  })
+  afterEach(async () => {
+    expect(api.unexpected).toEqual([])
+    await api.close()
+  })
+  const pairing = { mode: 'pairing', allow: [] } as const
+
+  test('is given a code in a channel alone, and no shell command', async () => {
+    const { gateway, send, ts } = open(database(), api, 201, pairing)
+    await send(message({ text: `<@${bot}> hello`, ts, event_ts: ts }))
+    await settleUntil(gateway, () => api.ephemeral.length > 0)
+    expect(api.ephemeral).toMatchObject([{ user: ada, channel: 'C0GENERAL1' }])
+    expect(api.ephemeral[0]).not.toHaveProperty('thread_ts')
+    const [said] = api.ephemeral.map(({ text }) => text)
+    expect(said).toMatch(/Ask an admin to approve this code: [A-Z0-9]{4}-[A-Z0-9]{4}/)
+    expect(said).not.toContain('parley pairings')
+    expect(api.posts).toEqual([])
+  })
+
+  test('who presses a button is told alone that they cannot decide, and nothing is kept for later', async () => {
+    const { gateway, send, ts } = open(database(), api, 202, pairing)
+    await send({
+      type: 'block_actions',
+      user: { id: 'U0EVE0001', team_id: 'T0PARLEY1' },
+      team: { id: 'T0PARLEY1' },
+      channel: { id: 'C0GENERAL1' },
+      container: { message_ts: ts, thread_ts: ts },
+      actions: [{ action_id: 'approve', block_id: 'parley_approval', value: 'c0ffee', action_ts: ts }],
+    })
+    await settleUntil(gateway, () => api.ephemeral.length > 0)
+    expect(api.ephemeral).toMatchObject([
+      { user: 'U0EVE0001', text: 'Only people who have access here can decide this.' },
+    ])
+    const waiting = await gateway.deps.people.pairings.list({ status: 'pending', limit: 10, before: null })
+    expect(waiting.filter(({ subject }) => subject.endsWith('U0EVE0001'))).toEqual([])
+  })
+})
+
 describeOnDatabase('a slash command on Slack', (database) => {
   let api: SlackApi
   beforeEach(async () => {
@@ -114,7 +156,12 @@ describeOnDatabase('a slash command on Slack', (database) => {
   })
 })
 
-function open(database: Database, api: SlackApi, number: number) {
+function open(
+  database: Database,
+  api: SlackApi,
+  number: number,
+  access: { readonly mode: 'public' | 'pairing'; readonly allow: [] } = { mode: 'public', allow: [] },
+) {
   const agent = defineAgent({
     slug: 'demo',
     async run({ parts }, { pause }) {
@@ -127,7 +174,7 @@ function open(database: Database, api: SlackApi, number: number) {
   const connection = {
     channel: 'slack',
     id: `story${number}`,
-    access: { mode: 'public', allow: [] },
+    access,
     settings: fixtures.settings(api.origin),
   } as const
   const gateway = createTestGateway(database, { agents: [agent], connections: [connection] }, {}, [slackChannel])

@@ -18,7 +18,7 @@ describeOnDatabase('the routes of people', (database) => {
   let api: Api
   const call = (method: string, path: string, body?: object): Promise<ApiAnswer> =>
     api.operate(method, `/admin${path}`, body)
-  const codeIn = ({ body }: ApiAnswer): string => /whoever runs me: ([A-Z0-9-]+)/.exec(JSON.stringify(body))?.[1] ?? ''
+  const codeIn = ({ body }: ApiAnswer): string => /this code: ([A-Z0-9-]+)/.exec(JSON.stringify(body))?.[1] ?? ''
 
   beforeEach(() => {
     heard.length = 0

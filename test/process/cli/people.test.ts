@@ -20,7 +20,7 @@ afterAll(() => home.close(), 60_000)
 
 test('a stranger: given a code, listed with the name they go by, let in after kill -9 without a gateway, answered once by the next', async () => {
   await gateway.say('good day')
-  const code = /whoever runs me: (\S+)/.exec(String((await told('I do not know you yet')).text))?.[1] ?? ''
+  const code = /this code: (\S+)/.exec(String((await told("I can't chat with you yet")).text))?.[1] ?? ''
   const list = await home.parley(['pairings', 'list'])
   expect(list.stdout).toMatch(
     new RegExp(`^${code} +pending +telegram:42 +Ada Lovelace +telegram/default +\\* +1 `, 'm'),

@@ -123,7 +123,7 @@ describe('a model in a group', () => {
   test('is told in safe words that the provider refuses us', async () => {
     server.script({ status: 401, body: JSON.stringify({ error: { message: `wrong key ${key}` } }) })
     const told = await say(ada, 'hi again')
-    expect(told).toContain('it refuses my key')
+    expect(told).toContain('I cannot answer right now')
     const shown = `${told}\n${parley.output()}\n${JSON.stringify(await parley.get('/admin/books'))}`
     expect(shown).not.toContain('canary')
     expect(shown).not.toContain(new URL(server.baseUrl).host)

@@ -129,7 +129,7 @@ describe('the gateway as a process', () => {
     const chat = { id: 8, type: 'private', first_name: 'Mallory' }
     await post(update({ text: 'let me in', from, chat }))
     await until(() => answers().length > before)
-    expect(answers().at(-1)).toContain('ask whoever runs me to let you in, as telegram:8')
+    expect(answers().at(-1)).toContain('ask an admin to let you in, as telegram:8')
     await post(update({ text: 'let me in now', from, chat }))
     await until(() => gateway.output().includes('not_on_allow_list'))
     expect(answers()).toHaveLength(before + 1)
