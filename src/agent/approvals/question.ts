@@ -43,7 +43,7 @@ function expiryWords({ created_at, expires_at }: Asked): readonly string[] {
 }
 
 /** How long, in the largest unit that says it: `30 minutes`, `2 hours`. */
-export function timeWords(ms: number): string {
+function timeWords(ms: number): string {
   const minutes = Math.max(1, Math.round(ms / 60_000))
   const [count, unit] =
     minutes < 120 ? [minutes, 'minute'] : minutes < 48 * 60 ? [minutes / 60, 'hour'] : [minutes / 1440, 'day']

@@ -160,7 +160,7 @@ function open(
   database: Database,
   api: SlackApi,
   number: number,
-  access: { readonly mode: 'public' | 'pairing'; readonly allow: [] } = { mode: 'public', allow: [] },
+  access: { readonly mode: 'public' | 'pairing'; readonly allow: readonly [] } = { mode: 'public', allow: [] },
 ) {
   const agent = defineAgent({
     slug: 'demo',
