@@ -38,7 +38,7 @@ const listCommand = operatorCommand({
       { title: 'FOR', cell: (line) => line.creator },
       {
         title: 'MAY DECIDE',
-        cell: (line) => (typeof line.resolvers === 'string' ? line.resolvers : approverWords(line.resolvers)),
+        cell: (line) => (typeof line.resolvers === 'object' ? approverWords(line.resolvers) : line.resolvers),
       },
       { title: 'EXPIRES', cell: (line) => instant(line.expires_at) },
       { title: 'WHAT', cell: (line) => line.summary },

@@ -139,6 +139,7 @@ const isChannel = shape(
   },
   {
     ...{ target_id: isText, run_id: isText },
+    sender_kind: among('person', 'machine'),
     main_line: (value) => typeof value === 'string' && value !== '' && value.length <= 512,
     command: shape({ name: (value) => typeof value === 'string' && value !== '', args: isText }),
   },

@@ -168,7 +168,12 @@ describeOnDatabase('a listener', (database) => {
     )
     await until(() => listeners.signs()[0]?.state === 'failing')
     expect(listeners.signs()).toEqual([
-      { connection: 'loopback-client-id/loopback-client-id', state: 'failing', code: 'EADDRINUSE' },
+      {
+        connection: 'loopback-client-id/loopback-client-id',
+        state: 'failing',
+        code: 'EADDRINUSE',
+        problem: expect.stringContaining('set another port'),
+      },
     ])
     const warnings = gateway.logged.filter(({ event }) => event === 'listener_failed')
     expect(warnings).toMatchObject([

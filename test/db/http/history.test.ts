@@ -170,7 +170,8 @@ describeOnDatabase('the history of a thread', (database) => {
     const policy = {
       ...{ kind: 'approval_required', state: 'pending', summary: 'order two apples', choices: ['approve', 'reject'] },
       ...{ action_id: expect.any(String), code: expect.stringMatching(/^[0-9a-f]{6}$/) },
-      ...{ message: expect.stringContaining('/approve'), expires_at: expect.any(String) },
+      ...{ message: expect.stringContaining('/approve'), question: expect.not.stringContaining('/approve') },
+      expires_at: expect.any(String),
     }
     expect(asked?.content).toEqual([{ type: 'text', text: expect.stringContaining('/approve'), policy }])
     const call = { id: expect.any(String), name: 'demo/order', args: { what: 'two apples' } }

@@ -35,7 +35,7 @@ describeOnPostgres('a decision about a stranger', (adminUrl) => {
   const say = (id: string, text: string, conversation = 'main') =>
     gateway.deliver({ id, from: 'eve', text, conversation })
   const codes = () =>
-    vendor.messages.flatMap(({ text }) => /whoever runs me: (\S+)/.exec(text)?.[1]?.replace('-', '') ?? [])
+    vendor.messages.flatMap(({ text }) => /approve this code: (\S+)/.exec(text)?.[1]?.replace('-', '') ?? [])
   const fate = async () => {
     const rows = await database.query<{ id: string; state: string; reason: string | null }>(fates, [])
     return rows.map(({ id, state, reason }) => `${id} ${reason === null ? state : `${state}(${reason})`}`)

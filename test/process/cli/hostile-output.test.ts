@@ -74,6 +74,7 @@ const row = {
     scopes: [hostile],
     connections: [{ connection: hostile, by: hostile }],
     evidence: { assurance: hostile, issuer: hostile },
+    resolvers: hostile,
   },
   ...{
     origin: { receivedVia: hostile },

@@ -215,6 +215,7 @@ describeOnPostgres('canaries', (adminUrl) => {
     { name: 'GET /metrics', read: async () => (await request('/metrics')).body },
     { name: 'GET /admin/agents', read: () => asOperator('/admin/agents') },
     { name: 'GET /admin/books', read: () => asOperator('/admin/books') },
+    { name: 'GET /admin/connections', read: () => asOperator('/admin/connections') },
     // An error that quotes what was said brings it along.
     { name: 'GET /admin/explain/:id', showsText: true, showsErrors: true, read: everyStory },
     { name: 'GET /admin/audit', read: () => asOperator('/admin/audit?limit=500') },

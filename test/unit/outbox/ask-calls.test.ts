@@ -55,12 +55,13 @@ test('on Slack the card asks and nothing else does: words before it and files af
   ])
 })
 
-test('on Telegram one message says both, and is left with its words and without buttons', () => {
-  const [call, ...more] = marked(saying(words, questionPart(action)), telegram)
+test('on Telegram the words are sent whatever is decided, and the question is a message of its own with buttons', () => {
+  const [first, question, ...more] = marked(saying(words, questionPart(action)), telegram)
   expect(more).toEqual([])
-  expect(JSON.stringify(call?.call)).toContain('reply_markup')
-  expect(call?.question).toMatchObject({ asks: [action.action_id], otherwise: { payload: { text: said } } })
-  expect(JSON.stringify(call?.question?.otherwise)).not.toContain('reply_markup')
+  expect(first).toMatchObject({ call: { payload: { text: said } } })
+  expect(first?.question).toBeUndefined()
+  expect(JSON.stringify(question?.call)).toContain('reply_markup')
+  expect(question?.question).toEqual({ asks: [action.action_id], otherwise: null })
 })
 
 test.each([
