@@ -203,6 +203,7 @@ function capabilitiesOf(settings: SlackSettings, isInstalled: boolean): Capabili
     // Slack's own client takes whatever begins with a slash, and sends us the app's command only.
     commandForm: { prefix: `/${settings.slashCommand} `, joint: ' ' },
     tellsInPrivate: true,
+    editsPressed: true,
     signs: ['waiting', 'seen', 'ended', 'opened'],
     verbs: [
       ...(['acknowledge', 'reconcile', 'live', 'transient', 'openFile', 'probe'] as const),

@@ -98,6 +98,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       mentionRelay: { kind: 'none' },
       coversNames: true,
       isInteractive: true,
+      canEdit: true,
       signs: ['waiting'],
       // A tap sends the command without what follows it, so what it is about is part of its name.
       commandForm: { prefix: '/', joint: '_' },

@@ -43,6 +43,8 @@ export type Attempt = {
   readonly isMaybeRepeat: boolean
   /** Vendor id of the live message this call finishes, where one was opened and is there. */
   readonly liveReference?: string
+  /** The call only edits that message: where it cannot, it is refused, and nothing is posted in its place. */
+  readonly mustEdit?: boolean
   readonly signal: AbortSignal
 }
 

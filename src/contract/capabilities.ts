@@ -83,6 +83,10 @@ export type Capabilities = {
   readonly coversNames?: boolean
   /** A person sits there who can be asked and answers; false where it is left out. */
   readonly isInteractive?: boolean
+  /** Messages can be edited also where `live` is not among the verbs: a question that is decided becomes its outcome. */
+  readonly canEdit?: boolean
+  /** A press on a question's button is answered by editing the question. */
+  readonly editsPressed?: boolean
   /** `/approve` and `/reject` name what they decide about by its code, also where only one thing waits. */
   readonly needsDecisionCode?: boolean
   /**

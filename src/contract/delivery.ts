@@ -6,7 +6,7 @@ import type { JsonObject } from './json.ts'
  * message, saying the final text of one once more after a take-over, telling somebody how their task stands, or what the rules of a
  * protocol answer an arrival with.
  */
-export type CallPurpose = 'reply' | 'message' | 'apology' | 'notice' | 'live' | 'assertion' | 'push' | 'protocol'
+export type CallPurpose = 'reply' | 'message' | 'apology' | 'notice' | 'live' | 'assertion' | 'outcome' | 'push' | 'protocol'
 
 const maxOrderKeyBytes = 2_000
 
@@ -27,6 +27,8 @@ export type CallQuestion = {
   readonly asks: readonly string[]
   /** The same call without the question; null where it says nothing else. */
   readonly otherwise: JsonObject | null
+  /** Once it was shown and is decided, it is edited into its outcome. */
+  readonly isEditable?: boolean
 }
 
 export type QueuedCall = {

@@ -16,6 +16,7 @@ const names: Readonly<Record<string, string>> = {
   message: 'an extra message',
   protocol: 'the answer of the protocol',
   live: 'the growing reply',
+  outcome: 'what became of the question',
   assertion: 'the final text, said once more after a take-over,',
 }
 

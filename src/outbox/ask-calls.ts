@@ -1,5 +1,10 @@
 // Which calls of a reply ask people to decide something, and what each says once that is decided.
-import type { JsonObject, RenderedCall } from '../contract/index.ts'
+import type { Adapter, CallQuestion, JsonObject, RenderedCall } from '../contract/index.ts'
+
+/** Whether a message that was sent can be edited there. */
+export function canEdit({ live, capabilities }: Adapter): boolean {
+  return live !== undefined || capabilities.canEdit === true
+}
 
 /**
  * `unasked` is the same reply rendered without its questions. A call that is in both asks nothing; the others ask, and those of
@@ -8,7 +13,7 @@ import type { JsonObject, RenderedCall } from '../contract/index.ts'
 export function markQuestions(
   calls: readonly RenderedCall[],
   unasked: readonly RenderedCall[],
-  asks: readonly string[],
+  question: Omit<CallQuestion, 'otherwise'>,
 ): readonly RenderedCall[] {
   const left = unasked.map(({ call }) => ({ call, written: written(call) }))
   const isAsking = calls.map(({ call }) => {
@@ -16,9 +21,18 @@ export function markQuestions(
     if (same >= 0) left.splice(same, 1)
     return same < 0
   })
-  return calls.map((rendered, at) =>
-    isAsking[at] === true ? { ...rendered, question: { asks, otherwise: left.shift()?.call ?? null } } : rendered,
-  )
+  return calls.map((rendered, at) => {
+    if (isAsking[at] !== true) return rendered
+    const asks = askedIn(rendered.call, question.asks)
+    return { ...rendered, question: { ...question, asks, otherwise: left.shift()?.call ?? null } }
+  })
+}
+
+/** Each question names its action by the end of its id; where none is found the call is taken to ask them all. */
+function askedIn(call: JsonObject, asks: readonly string[]): readonly string[] {
+  const words = written(call)
+  const named = asks.filter((id) => words.includes(id.slice(-6)))
+  return named.length === 0 ? asks : named
 }
 
 /** Both were made by the same render, so that their keys are in the same order. */

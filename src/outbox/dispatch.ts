@@ -6,12 +6,14 @@ import {
   failureFacts,
   type IdSource,
   isGatewayError,
+  type JsonObject,
   type Log,
   type LookupOutcome,
   type Meter,
   type StoreResult,
   textPart,
 } from '../contract/index.ts'
+import { canEdit } from './ask-calls.ts'
 import { withNotice } from './broken-reply.ts'
 import {
   type HeldSendLane,
@@ -203,7 +205,7 @@ function isEditOfQuestion({ question, vendorId }: OpenCall): boolean {
 function maySayOutcome(adapter: Adapter, call: OpenCall, { state, isFinal, vendorId }: Settlement): boolean {
   const isQuestion = call.question !== null && call.question.otherwise === null && call.vendorId === null
   const hasArrived = isFinal && state === 'delivered' && vendorId !== null
-  return isQuestion && hasArrived && adapter.live !== undefined && call.replyTo !== null
+  return isQuestion && hasArrived && canEdit(adapter) && call.replyTo !== null
 }
 
 function outcomeCall(
@@ -213,14 +215,19 @@ function outcomeCall(
   { id, question, replyTo }: OpenCall,
 ): OpenCall['call'] | undefined {
   const words = (question?.outcomes ?? []).map(deps.outcomeWords).join('\n')
-  if (words === '' || replyTo === null) return undefined
+  if (words === '' || replyTo === null || !canEdit(adapter)) return undefined
   const said = { thread_id: lane.orderKey, in_reply_to: id, agent: '', status: 'completed' } as const
   try {
-    return adapter.render({ ...said, parts: [textPart(words)] }, replyTo, new Set(), true)[0]?.call
+    return adapter.render({ ...said, parts: [textPart(words)] }, placeOf(replyTo), new Set(), true)[0]?.call
   } catch {
     // The question stays as it is: a press on it is told that it was decided.
     return undefined
   }
+}
+
+/** Where the conversation is, without what its latest message left there: a press, or the person who wrote. */
+function placeOf(replyTo: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(replyTo).filter(([key]) => !key.startsWith('reply_to_')))
 }
 
 /** A pause that the vendor asked for holds for everything that shares the limit. */
@@ -300,6 +307,7 @@ async function withAttempt<T>(adapter: Adapter, call: OpenCall, work: (attempt: 
       clientId: call.clientId,
       isMaybeRepeat: call.maybeRepeat,
       ...(call.liveReference === null ? {} : { liveReference: call.liveReference }),
+      ...(isEditOfQuestion(call) ? { mustEdit: true } : {}),
       signal: abort.signal,
     })
   } finally {

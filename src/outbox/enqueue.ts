@@ -13,7 +13,7 @@ import {
   textOf,
   textPart,
 } from '../contract/index.ts'
-import { markQuestions } from './ask-calls.ts'
+import { canEdit, markQuestions } from './ask-calls.ts'
 import { cutReply, type KeepWhole } from './cut-reply.ts'
 
 export type Outgoing = {
@@ -116,7 +116,7 @@ function renderAsking(
   const isLeftOpen = reply.parts.length === 0 && hasLive
   const rest = isLeftOpen ? { ...reply, parts: [textPart(context.live?.text || '…', 'text/markdown')] } : reply
   const without = rest.parts.length === 0 ? [] : render(context, { ...said, reply: rest }, hasLive)
-  return markQuestions(calls, without, asks)
+  return markQuestions(calls, without, { asks, isEditable: canEdit(context.adapter) })
 }
 
 /** In a lane of its own: what waits there for its time holds nothing up. */

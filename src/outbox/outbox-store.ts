@@ -47,7 +47,12 @@ export type OpenQuestion = {
   readonly outcomes: readonly QuestionOutcome[] | null
 }
 
-export type QuestionOutcome = { readonly status: string; readonly summary: string }
+export type QuestionOutcome = {
+  readonly status: string
+  readonly summary: string
+  /** Who decided, as they are called there. */
+  readonly by?: string | null
+}
 
 /** A lane's next calls, as far as this release can read them. */
 export type HeldSendLane = SendHold & { readonly calls: readonly OpenCall[] }

@@ -43,11 +43,13 @@ export function createPendingActionStore(database: Database): PendingActionStore
     },
     async resolve(id, verdict, resolver) {
       const { name, isOperator, scope, role = null, assurance = null, isInChat = false } = resolver
-      const { status, hash, ...more } = verdict
+      const { status, hash, ...told } = verdict
+      const isOutside = isOperator && !isInChat
+      const more = isOutside ? { by: 'an operator', ...told } : told
       const params = [id, status, name, isOperator, hash ?? null, storableJson(more)]
       const [row] = await database.query<Row>(resolveAction, [
         ...[...scoped(scope), ...params, database.isShared],
-        ...[role, assurance, isOperator && !isInChat],
+        ...[role, assurance, isOutside],
       ])
       if (row !== undefined) return { kind: 'resolved', action: lineOf(row), isDuplicate: false }
       return explained(await read(scope, id), verdict, resolver)

@@ -249,7 +249,7 @@ describeOnPostgres('a question', (adminUrl) => {
 
   const approve = (gateway: TestGateway, { id = 'm2', conversation = 'main', connection = 'loopback-client-id' }) =>
     gateway.deliver(
-      { id, from: 'ada', text: '/approve', command: { name: 'approve', args: '' }, conversation },
+      { id, from: 'ada', name: 'Ada', text: '/approve', command: { name: 'approve', args: '' }, conversation },
       connection,
     )
 
@@ -303,8 +303,8 @@ describeOnPostgres('a question', (adminUrl) => {
       door.open()
       await until(isQuiet)
       const words = {
-        accepted: 'Approved: pay 12 EUR. I go on with it.',
-        rejected: 'Rejected: pay 12 EUR. I will not do it.',
+        accepted: 'Approved by an operator: pay 12 EUR.',
+        rejected: 'Rejected by an operator: pay 12 EUR.',
         deleted: 'Withdrawn: pay 12 EUR. No approval is needed any more.',
       }
       expect(texts()).toEqual([words[end], `It is ${end}.`])
@@ -313,6 +313,70 @@ describeOnPostgres('a question', (adminUrl) => {
       expect(await told('m1')).toContain('what it asks had been decided meanwhile, and it says so now (outcome_shown)')
     },
   )
+
+  test.each(['accepted', 'rejected', 'deleted', 'expired', 'cancelled'] as const)(
+    'that was shown before it was %s is edited into its outcome',
+    async (end) => {
+      const gateway = start()
+      await ask(gateway)
+      const id = await action()
+      await until(async () => (await rows())[0]?.state === 'delivered')
+      if (end === 'expired') {
+        await database.query(runOut, [])
+        await database.query(fireNow, [])
+      } else if (end === 'cancelled') {
+        const [run] = await database.query<{ id: string }>(pausedRun, [])
+        await gateway.gateway.runs.cancel(run?.id ?? '', 'ada')
+      } else await decide(gateway, id, end)
+      await until(async () => questions().length === 0 && (await isQuiet()))
+      const words = {
+        accepted: 'Approved by an operator: pay 12 EUR.',
+        rejected: 'Rejected by an operator: pay 12 EUR.',
+        deleted: 'Withdrawn: pay 12 EUR. No approval is needed any more.',
+        expired: 'Expired: pay 12 EUR. Ask again if it is still wanted.',
+        cancelled: 'Withdrawn: pay 12 EUR. No approval is needed any more.',
+      }
+      expect(texts()).toEqual([words[end], ...(end === 'cancelled' ? [] : [`It is ${end}.`])])
+      expect((await rows()).filter(({ purpose }) => purpose === 'outcome')).toEqual([
+        { purpose: 'outcome', state: 'delivered', reason: 'outcome_shown' },
+      ])
+    },
+  )
+
+  test('that a person decides by a typed command says who it was, once, also with two replicas and after kill -9', async () => {
+    let isDead = false
+    const first = start({
+      watch: async (name) => {
+        if (name !== 'before:settle_send' || questions().length > 0 || texts().length === 0) return
+        isDead = true
+        await new Promise<void>(() => {})
+      },
+    })
+    await ask(first)
+    await until(async () => (await rows())[0]?.state === 'delivered')
+    await approve(first, {})
+    await until(() => isDead)
+    await kill()
+    start()
+    start()
+    await until(isQuiet)
+    expect(texts()[0]).toBe('Approved by Ada: pay 12 EUR.')
+    expect(questions()).toEqual([])
+    expect((await rows()).filter(({ purpose }) => purpose === 'outcome')).toHaveLength(1)
+  })
+
+  test('that is no longer there when it is decided is not posted anew', async () => {
+    const gateway = start()
+    await ask(gateway)
+    await until(async () => (await rows())[0]?.state === 'delivered')
+    vendor.failAlways('edit', { kind: 'answer', status: 404, body: '{}' })
+    await decide(gateway, await action())
+    await until(isQuiet)
+    expect(texts().filter((text) => text.includes('pay 12 EUR'))).toHaveLength(1)
+    expect((await rows()).filter(({ purpose }) => purpose === 'outcome')).toMatchObject([
+      { state: 'delivered', reason: 'outcome_not_shown' },
+    ])
+  })
 
   test('that arrives after its decision stays delivered where it cannot be edited', async () => {
     const door = createDoor()
@@ -354,7 +418,7 @@ describeOnPostgres('a question', (adminUrl) => {
       start()
       await until(isQuiet)
       expect(questions()).toEqual([])
-      expect(texts()).toContain('Approved: pay 12 EUR. I go on with it.')
+      expect(texts()).toContain('Approved by an operator: pay 12 EUR.')
       expect(texts()).toHaveLength(2)
     },
   )

@@ -114,6 +114,7 @@ describeOnDatabase('an approval on Telegram', (database) => {
     expect(paid).toEqual([12])
     await settleUntil(gateway, async () => (await database().query<{ count: number }>(unsent, []))[0]?.count === 0)
     expect(api.payloads('editMessageReplyMarkup')).toEqual([{ chat_id: -77, message_id: 1 }])
+    expect(api.sent[0]?.text).toBe('Approved by P5: pay 12 EUR.')
 
     await press(approve, 6, 'late')
     expect(toast('late')?.['text']).toContain('may have been decided')
@@ -123,5 +124,22 @@ describeOnDatabase('an approval on Telegram', (database) => {
       const rows = await database().query<{ state: string }>(states, [])
       return rows.every(({ state }) => state === 'answered')
     })
+  })
+
+  test('that is decided by a typed command loses its buttons and says who decided', async () => {
+    server.script({ calls: [{ id: 'pay-1', name: 'bank__pay', arguments: '{"amount":12}' }] }, { text: 'Paid 12 EUR.' })
+    const chat = { id: 5, type: 'private', first_name: 'P5' }
+    const date = Math.floor(Date.now() / 1000)
+    const say = (message_id: number, text: string, entities: object[] = []) =>
+      receive({ message: { message_id, date, chat, from: person(5), text, entities } })
+    await say(50, 'pay my rent')
+    await settleUntil(gateway, () => api.sent.length === 1)
+    expect(buttons()).toHaveLength(2)
+    await say(51, '/approve', [{ type: 'bot_command', offset: 0, length: 8 }])
+    await settleUntil(gateway, () => api.sent.some(({ text }) => text.includes('Paid 12 EUR.')))
+    await settleUntil(gateway, async () => (await database().query<{ count: number }>(unsent, []))[0]?.count === 0)
+    expect(api.sent[0]?.text).toBe('Approved by P5: pay 12 EUR.')
+    expect(api.payloads('editMessageText')).toHaveLength(1)
+    expect(api.payloads('editMessageText')[0]).not.toHaveProperty('reply_markup')
   })
 })

@@ -78,6 +78,8 @@ type Means = { readonly send: Send; readonly live: LiveState }
 type Message = Exclude<SlackCall, { method: 'upload' }>
 
 async function sendCall(call: Message, attempt: Attempt, { send, live }: Means): Promise<DeliveryOutcome> {
+  const isEdit = call.method === 'chat.update' || (call.method === 'chat.postMessage' && call.live === true)
+  if (attempt.mustEdit === true && !isEdit) return { kind: 'refused', reason: 'cannot_be_edited' }
   switch (call.method) {
     case 'chat.postMessage': {
       const { liveReference } = attempt
@@ -85,6 +87,7 @@ async function sendCall(call: Message, attempt: Attempt, { send, live }: Means):
         call.live === true && liveReference !== undefined
           ? await finishLive(send, call, liveReference, live)
           : undefined
+      if (finished === undefined && attempt.mustEdit === true) return { kind: 'refused', reason: 'cannot_be_edited' }
       return finished ?? post(call, attempt, send)
     }
     case 'chat.startStream':
@@ -95,7 +98,8 @@ async function sendCall(call: Message, attempt: Attempt, { send, live }: Means):
       const answer = await withPlainWords(send, call.method, call.payload)
       const { user, ...payload } = call.payload
       const isHopeless = isError(answer, 'absent', 'place') && call.fallbackUser !== undefined
-      if (!isHopeless) return settled(answer, false)
+      // What one person was shown has no name by which it could be edited.
+      if (!isHopeless) return answer.kind === 'ok' ? { kind: 'delivered' } : settled(answer, false)
       return post({ ...call, method: 'chat.postMessage', payload: { ...payload, channel: user } }, attempt, send)
     }
     default:

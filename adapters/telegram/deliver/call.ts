@@ -6,7 +6,7 @@ import { openUpload } from '../files/send.ts'
 import type { TelegramCall } from '../wire/call.ts'
 import { clientSignal, telegramApi } from './api.ts'
 import { saysCredential } from './credential.ts'
-import { chatOf, createLadder, type Ladder } from './ladder.ts'
+import { chatOf, createLadder, type Ladder, type Step } from './ladder.ts'
 import { isUnmodified, outcomeOf, type Way, wayOn } from './outcome.ts'
 import type { Pace } from './pace.ts'
 import { delivered, finishLive, sendText } from './text.ts'
@@ -25,6 +25,7 @@ export function deliverTelegram(
     const closed = await closedPlace(deps, call, attempt)
     if (closed !== undefined) return { kind: 'refused', reason: `place_closed:${closed}` }
     const edited = call.method === 'sendMessage' && call.finishesLive === true ? attempt.liveReference : undefined
+    if (attempt.mustEdit === true && edited === undefined) return { kind: 'refused', reason: 'cannot_be_edited' }
     const waitMs = isSaying(call) && edited === undefined ? pace.waitMs(chatOf(call) ?? 0) : 0
     if (waitMs > 0) return { kind: 'retry', reason: 'group_limit', afterMs: waitMs, scope: 'conversation' }
     try {
@@ -35,7 +36,11 @@ export function deliverTelegram(
       return sent
     } catch (error) {
       if (isUnmodified(error)) return { kind: 'delivered', ...editedId(call, edited) }
-      const made = { call, isEdit: edited !== undefined, taken: ladder.taken(attempt.outboxId) }
+      const taken = ladder.taken(attempt.outboxId)
+      const made = {
+        ...{ call, isEdit: edited !== undefined },
+        taken: attempt.mustEdit === true ? new Set<Step>([...taken, 'as_new']) : taken,
+      }
       return nextForm(ladder, attempt, wayOn(error, made), call) ?? paced(pace, call, outcomeOf(error, made))
     }
   }

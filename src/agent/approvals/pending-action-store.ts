@@ -51,6 +51,10 @@ export type Verdict = {
   readonly reason?: string
   /** The turn that decides, where it is a turn. */
   readonly origin?: string
+  /** Who decides, as people there call them: the question says so in the end. */
+  readonly by?: string
+  /** The answer to the decision shows it in place of the question. */
+  readonly isShown?: true
 }
 
 export type Resolution =

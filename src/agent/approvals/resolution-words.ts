@@ -20,13 +20,20 @@ function resolutionWords(resolution: Resolution): string {
   return outcomeWords(resolution.action)
 }
 
-/** What a question says in the end, where it was shown after its decision. */
-export function outcomeWords({ status, summary }: { readonly status: string; readonly summary: string }): string {
+type Outcome = {
+  readonly status: string
+  readonly summary: string
+  /** Who decided; they themselves need not be told. */
+  readonly by?: string | null
+}
+
+/** What a question says in the end. */
+export function outcomeWords({ status, summary, by = null }: Outcome): string {
   switch (status) {
     case 'accepted':
-      return `Approved: ${summary}. I go on with it.`
+      return by === null ? `Approved: ${summary}. I go on with it.` : `Approved by ${by}: ${summary}.`
     case 'rejected':
-      return `Rejected: ${summary}. I will not do it.`
+      return by === null ? `Rejected: ${summary}. I will not do it.` : `Rejected by ${by}: ${summary}.`
     case 'deleted':
       return `Withdrawn: ${summary}. No approval is needed any more.`
     default:

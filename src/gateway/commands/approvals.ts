@@ -24,13 +24,16 @@ export async function answerDecision({
   assurance,
   turn,
   write,
+  by,
+  isClick,
 }: CommandScene): Promise<Told> {
   if (glance === undefined) return noneWords(undefined)
   const { conversationId } = glance
   const { pendingActions: actions, audit } = deps
   const needsCode = at.adapter.capabilities.needsDecisionCode === true
+  const isShown = isClick && at.adapter.capabilities.editsPressed === true
   const ids = { tenant: turn.tenant, conversationId, turnId: turn.id }
-  const scene = { actions, audit, ...ids, principal, isOperator, role, assurance, needsCode, write }
+  const scene = { actions, audit, ...ids, principal, isOperator, role, assurance, needsCode, write, by, isShown }
   const told = await decideByCommand(scene, command)
   deps.bells.turns.ring()
   return told
@@ -46,6 +49,8 @@ type DecisionScene = {
   readonly role: string | null
   readonly assurance: string | null
   readonly write: CommandScene['write']
+  readonly by: CommandScene['by']
+  readonly isShown: boolean
   /** The channel does not show what is decided about beside the decision: it has to be named. */
   readonly needsCode: boolean
   /** The turn the command is: after a crash it finds what it decided before. */
@@ -62,7 +67,12 @@ async function decideByCommand(scene: DecisionScene, { name, args }: ControlComm
   if (code === undefined && scene.needsCode) return codeWords(choices(scene, name, found))
   if (found.length > 1 && action.status === 'pending') return whichWords(choices(scene, name, found))
   const reason = rest.trim().slice(0, 200)
-  const verdict = { status, hash: action.hash, origin: scene.turnId, ...(reason === '' ? {} : { reason }) }
+  const verdict = {
+    ...{ status, hash: action.hash, origin: scene.turnId },
+    ...(reason === '' ? {} : { reason }),
+    ...(scene.by === undefined ? {} : { by: scene.by }),
+    ...(scene.isShown ? { isShown: true as const } : {}),
+  }
   const { principal, isOperator, role, assurance } = scene
   const resolver = { name: principal, isOperator, isInChat: true, role, assurance, scope }
   const resolution = await scene.actions.resolve(action.action_id, verdict, resolver)

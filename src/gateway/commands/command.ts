@@ -12,6 +12,10 @@ export type CommandScene = {
   readonly write: (name: string, about?: string) => string
   /** Who speaks, as the access policy resolved them. */
   readonly principal: string
+  /** What they are called where they speak. */
+  readonly by: string | undefined
+  /** The command is a press on a button. */
+  readonly isClick: boolean
   /** By a stored grant for this agent, as of now. */
   readonly isOperator: boolean
   readonly role: string | null

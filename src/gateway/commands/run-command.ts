@@ -1,6 +1,6 @@
 // A turn in the conversation beside a conversation: no agent runs, the gateway answers.
 import { completeReply } from '../../agent/reply.ts'
-import { GatewayError, type NormalizedResponse, writeCommand } from '../../contract/index.ts'
+import { cleanName, GatewayError, type NormalizedResponse, writeCommand } from '../../contract/index.ts'
 import type { ControlCommand } from '../../inbound/control-command.ts'
 import type { Glance } from '../../sessions/run-store.ts'
 import { authorityOf } from '../admissions.ts'
@@ -24,6 +24,11 @@ export async function runCommand(deps: GatewayDeps, ready: ReadyTurn): Promise<N
     write: (name: string, about?: string) => writeCommand(ready.at.adapter.capabilities.commandForm, name, about),
     principal: turn.principal ?? '',
     ...(await authorityOf(deps, ready.at, lead.row, lane.agent)),
+    by:
+      cleanName(lead.message.sender.display_name ?? '')
+        .slice(0, 100)
+        .toWellFormed() || undefined,
+    isClick: lead.row.obligation === 'click',
     agent: lane.agent,
     glance,
     turn: { id: turn.id, tenant: lane.tenant },

@@ -255,7 +255,7 @@ disowned as (
 ),
 decided as (delete from consents k using closed where k.tenant = $1 and k.session_id = closed.id returning 1),
 resolved as (
-  update pending_actions a set resolver = 'forgotten', resolution_metadata = a.resolution_metadata - 'reason'
+  update pending_actions a set resolver = 'forgotten', resolution_metadata = a.resolution_metadata - 'reason' - 'by'
   from idle where a.tenant = $1 and a.conversation_id = idle.id and ${reach.isTheirs('a.resolver')}
 ),
 shown as (

@@ -86,6 +86,7 @@ with decided as (
     {
       from: 'decided',
       after: 'queued',
+      isShown: "d.resolution_metadata ->> 'isShown'",
     },
   )},${auditedAct({
     from: 'decided',

@@ -1,5 +1,6 @@
 // Calls that ask people to decide something: whether anything of it is still open, and what becomes of those that were not sent when
 // their question is decided. A sender must not begin with a call whose question is over, and says so in the statement that begins.
+import { rowVersion } from '../row-version.ts'
 import { unindexed } from './by-key-alone.ts'
 import { remembered } from './history.ts'
 
@@ -18,8 +19,9 @@ export const isAsked = (call: string): string =>
 export const questionOf = (call: string): string => `case when ${call}.question is not null then json_build_object(
   'otherwise', ${call}.question -> 'otherwise',
   'outcomes', case when not ${isAsked(call)} then coalesce((
-    select json_agg(json_build_object('status', case when a.status = 'pending' then 'expired' else a.status end, 'summary', a.summary)
-      order by a.id) from ${asked(call)}), '[]') end) end`
+    select json_agg(json_build_object('status', case when a.status = 'pending' then 'expired' else a.status end, 'summary', a.summary,
+      'by', a.resolution_metadata ->> 'by') order by a.id)
+    from ${asked(call)}), '[]') end) end`
 
 /** It was decided by a press on this very message, which shows the outcome already. */
 export const isShownDecided = (call: string, vendorId: string): string => `exists (
@@ -37,22 +39,37 @@ export const memberFate = (message: string, ended: string): string => `case
     and ${message}.turn_order = (select max(y.turn_order) from inbox y where y.turn_id = ${ended}.id and y.event = 'new')
   then 'answered' else 'merged' end`
 
+/** Nothing of what a call asks is open once the statement that decides `from` is committed. */
+const isDecidedBy = (call: string, from: string): string => `not exists (
+      select 1 from ${asked(call)}
+      and a.status = 'pending' and a.expires_at > now() and a.id not in (select d.id from ${from} d))`
+
 /**
  * Part of a statement that decides: `from` is its CTE of decided actions (tenant, id, turn_id). Calls that say nothing but their
- * question and were not begun are cancelled here and now, and leave the books with their turn. A sender holds the lane of the
+ * question and were not begun are cancelled here and now, and leave the books with their turn; those that were shown are edited into
+ * their outcome by a call of its own, unless the decision says that it is shown already (`isShown`). A sender holds the lane of the
  * sends, so that is locked first, after the lanes of the conversations (`after`), as every turn that ends does; what is read then
  * must be what that sender left, so the calls are read locked.
  */
-export const withdrawQuestions = ({ from, after }: { readonly from: string; readonly after: string }): string => `
+export const withdrawQuestions = ({
+  from,
+  after,
+  isShown = 'false',
+}: {
+  readonly from: string
+  readonly after: string
+  readonly isShown?: string
+}): string => `
 asking_lanes as materialized (
   select l.tenant, l.connection, l.order_key from send_lanes l
   where (select count(*) from ${after}) >= 0 and (l.tenant, l.connection, l.order_key) in (
     select o.tenant, o.connection, o.order_key from ${from} d join outbox o on o.turn_id = d.turn_id
-    where o.tenant = d.tenant and o.settled_at is null and o.question -> 'asks' @> to_jsonb(d.id::text))
+    where o.tenant = d.tenant and o.question -> 'asks' @> to_jsonb(d.id::text))
   order by l.tenant, l.connection, l.order_key for update of l
 ),
 asking_calls as materialized (
-  select o.id, o.tenant, o.connection, o.order_key, o.turn_id, o."primary", o.state, o.reason, o.settled_at, o.question
+  select o.id, o.tenant, o.connection, o.order_key, o.turn_id, o."primary", o.state, o.reason, o.settled_at, o.question,
+    o.purpose, o.vendor_id, o.conversation_id, o.call, o.trace_id
   from (select distinct turn_id from ${from}) d join outbox o on o.turn_id = d.turn_id
   join asking_lanes l on l.tenant = o.tenant and l.connection = o.connection and l.order_key = o.order_key
   where o."primary" or o.question is not null
@@ -62,15 +79,30 @@ unasked as (
   update outbox o set state = 'cancelled', reason = '${questionDecided}', settled_at = now()
   from asking_calls c
   where o.id = c.id and c.settled_at is null and c.state in ('queued', 'retry') and c.question ->> 'otherwise' is null
-    and not exists (
-      select 1 from ${asked('c')}
-      and a.status = 'pending' and a.expires_at > now() and a.id not in (select d.id from ${from} d))
+    and c.vendor_id is null and ${isDecidedBy('c', from)}
   returning o.id, o.tenant, o.connection, o.order_key, o.turn_id, o."primary"
+),
+outcomes as (
+  insert into outbox (id, tenant, connection, conversation_id, turn_id, origin, ordinal, order_key, "primary", purpose, v,
+    call, client_id, state, trace_id, question, vendor_id)
+  select gen_random_uuid(), c.tenant, c.connection, c.conversation_id, c.turn_id, c.id, 0, c.order_key, false, 'outcome',
+    ${rowVersion}, c.call, c.id || ':outcome', 'queued', c.trace_id, c.question, c.vendor_id
+  from asking_calls c
+  where c.state = 'delivered' and c.settled_at is not null and c.vendor_id is not null and c.purpose <> 'outcome'
+    and c.reason is distinct from 'outcome_shown' and c.question ->> 'otherwise' is null
+    and (c.question ->> 'isEditable')::boolean and ${isDecidedBy('c', from)}
+    and exists (select 1 from ${from} d where c.question -> 'asks' @> to_jsonb(d.id::text)
+      and not coalesce((${isShown})::boolean, false))
+  on conflict (origin, ordinal) do nothing
+  returning tenant, connection, order_key
 ),
 -- What waited behind them need not wait for their next try.
 unasked_lanes as (
-  update send_lanes l set pending = l.pending - u.calls, next_at = least(l.next_at, now())
-  from (select tenant, connection, order_key, count(*)::int as calls from unasked group by 1, 2, 3) u
+  update send_lanes l set pending = l.pending + u.calls, next_at = least(l.next_at, now())
+  from (select tenant, connection, order_key, sum(calls)::int as calls from (
+    select tenant, connection, order_key, -1 as calls from unasked
+    union all
+    select tenant, connection, order_key, 1 from outcomes) w group by 1, 2, 3) u
   where l.tenant = u.tenant and l.connection = u.connection and l.order_key = u.order_key
 ),
 unasked_turns as (

@@ -147,6 +147,8 @@ describeOnDatabase('a slash command on Slack', (database) => {
     await settleUntil(gateway, () => api.posts.length === 2)
     expect(answers()).toEqual(['Approved: pay 12 EUR. I go on with it.'])
     expect(api.posts[1]).toMatchObject({ thread_ts: ts })
+    await settleUntil(gateway, () => String(api.posts[0]?.text).startsWith('Approved'))
+    expect(JSON.stringify(api.posts[0]?.blocks)).not.toContain('/parley approve')
 
     await send(message({ text: `<@${bot}> pay`, ts: `${ts}9`, event_ts: `${ts}9`, thread_ts: ts }, { event_id: 'Ev9' }))
     await settleUntil(gateway, () => api.posts.length === 3)
