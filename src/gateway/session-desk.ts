@@ -6,6 +6,7 @@ import { renderCalls } from '../outbox/enqueue.ts'
 import { assistantEnvelope } from '../sessions/codec.ts'
 import type { SessionDeskStore, SessionPlace, Spoken } from '../sessions/session-desk-store.ts'
 import type { SessionStore, TranscriptLine } from '../sessions/session-store.ts'
+import { consentWords } from './commands/consent.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { consentScene } from './keeping.ts'
 import { newTraceId } from './trace-id.ts'
@@ -71,7 +72,7 @@ async function requireConsent(
   const remedy =
     decision.reason === 'non_interactive_default_denied'
       ? 'nobody can be asked on its connection'
-      : `ask everybody who takes part to send /consent allow ${operation}`
+      : `ask everybody who takes part to send /consent allow ${consentWords[operation]}`
   throw new GatewayError('consent_missing', `this needs consent to ${operation}; ${remedy}`)
 }
 

@@ -234,7 +234,7 @@ describeOnDatabase('consent', (database) => {
     const id = await session()
     expect(await act(id, 'export')).toMatchObject({
       status: 403,
-      body: { error: { code: 'consent_missing', remedy: expect.stringMatching(/\/consent allow share_transcript/) } },
+      body: { error: { code: 'consent_missing', remedy: expect.stringMatching(/\/consent allow share$/) } },
     })
     await command('consent', 'allow share_transcript')
     expect(await act(id, 'export')).toMatchObject({ status: 403 })

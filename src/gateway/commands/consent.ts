@@ -4,7 +4,7 @@ import { consentScene } from '../keeping.ts'
 import type { CommandScene } from './command.ts'
 
 /** What people write for each; its own name is understood as well. */
-const words: Readonly<Record<ConsentOperation, string>> = {
+export const consentWords: Readonly<Record<ConsentOperation, string>> = {
   store_memory: 'remember',
   use_memory: 'recall',
   store_transcript: 'keep',
@@ -27,7 +27,7 @@ export async function answerConsent(scene: CommandScene): Promise<string> {
   const [verb = '', operation = ''] = command.args.trim().toLowerCase().split(/\s+/)
   if (verb === '') return listWords(scene)
   const isAllowed = { allow: true, withdraw: false }[verb]
-  const known = consentOperations.find((each) => each === operation || words[each] === operation)
+  const known = consentOperations.find((each) => each === operation || consentWords[each] === operation)
   if (isAllowed === undefined || known === undefined) return usageWords(scene)
   const word = { id: turn.id, operation: known, isAllowed, principal, connection: at.key, agent }
   await deps.consents.recordWord(word)
@@ -36,7 +36,7 @@ export async function answerConsent(scene: CommandScene): Promise<string> {
 
 function consequence(operation: ConsentOperation, isAllowed: boolean, { at, write }: CommandScene): string {
   if (operation !== 'store_transcript')
-    return isAllowed ? ` ${write('consent', `withdraw ${words[operation]}`)} takes it back.` : ''
+    return isAllowed ? ` ${write('consent', `withdraw ${consentWords[operation]}`)} takes it back.` : ''
   if (at.transcriptBasis !== undefined)
     return ` It is kept here all the same; the operator says why: ${at.transcriptBasis}`
   return isAllowed
@@ -50,7 +50,7 @@ async function listWords(scene: CommandScene): Promise<string> {
   const lines = consentOperations.map((operation) => {
     const { allowed, reason } = deps.consent(operation, asked)
     const why = reason === 'operator_grant' ? ` (the operator says why: ${at.transcriptBasis ?? ''})` : ''
-    return `${words[operation]}: ${allowed ? 'yes' : 'no'} - ${meanings[operation]}${why}`
+    return `${consentWords[operation]}: ${allowed ? 'yes' : 'no'} - ${meanings[operation]}${why}`
   })
   return ['What I may do with what you say:', ...lines, '', usageWords(scene)].join('\n')
 }

@@ -26,7 +26,9 @@ const saying = (...parts: readonly Part[]): NormalizedResponse => ({
 const marked = (reply: NormalizedResponse, render: (reply: NormalizedResponse) => readonly RenderedCall[]) => {
   const unasked = withoutQuestions(reply, [action])
   if (unasked === undefined) return render(reply)
-  return markQuestions(render(reply), unasked.reply.parts.length === 0 ? [] : render(unasked.reply), unasked.asks)
+  return markQuestions(render(reply), unasked.reply.parts.length === 0 ? [] : render(unasked.reply), {
+    asks: unasked.asks,
+  })
 }
 const slack = (reply: NormalizedResponse) =>
   renderSlack(
