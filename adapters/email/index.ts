@@ -28,6 +28,7 @@ import { dohLookup } from './dns/doh-lookup.ts'
 import { nodeLookup } from './dns/node-lookup.ts'
 import { createResolver } from './dns/resolver.ts'
 import { openMailFile } from './files.ts'
+import { createEmailProbe } from './install/probe.ts'
 import { readHop } from './manners/hop.ts'
 import { horizonMs, normalizeMail } from './normalize/mail.ts'
 import { maxRawBytes } from './normalize/raw.ts'
@@ -178,6 +179,7 @@ function createEmail(given: EmailSettings, deps: ChannelDeps): Adapter {
     openFile: openMailFile(originals, offload === undefined ? undefined : offloadFindPart(offload)),
     ...(smtp === undefined ? {} : { listen: afterTest(tested, listenSmtp(smtp, incoming)) }),
     ...(imap === undefined ? {} : { source: imapSource(imap, incoming) }),
+    probe: createEmailProbe(settings, deps.carrier),
     takeHanded: takeHandedMail({ ...incoming, requireSecret: secret }),
   })
 }
@@ -205,7 +207,7 @@ function capabilitiesOf(
     needsDecisionCode: true,
     isOpenToAnyone: true,
     verbs: [
-      ...(['openFile', 'takeHanded'] as const),
+      ...(['openFile', 'takeHanded', 'probe'] as const),
       ...(settings.smtp === false ? [] : (['listen'] as const)),
       ...(settings.imap === undefined ? [] : (['source'] as const)),
       ...(isDecidedHere ? (['serve'] as const) : []),

@@ -1,5 +1,6 @@
 // The ways in beside HTTP, together: connections that pull, connections with a port of their own, and how all of them stand.
 import type { Assembled } from '../assemble.ts'
+import type { Adapter } from '../contract/index.ts'
 import { type RunningProbes, runProbes } from '../gateway/probes/run-probes.ts'
 import type { AppDeps } from '../http/deps.ts'
 import { problemsSeen } from '../vitals/connection-signs.ts'
@@ -36,17 +37,19 @@ export function createWaysIn(
   return {
     start() {
       sources.start()
+      // Whether its port is open is a part of how a connection stands.
+      const opened = listeners.start()
       probes ??= runProbes({
         ...deps,
         everyMs,
-        probed: gateway.connections.map(({ key, adapter }) => ({ key, probe: adapter.probe?.bind(adapter) })),
+        probed: gateway.connections.map(({ key, adapter }) => ({ key, probe: probeOf(adapter, opened) })),
         seenHere: (connection) => problemsSeen(connection, sources.signs(), listeners.signs()),
         async lastInboundAt(connection) {
           const age = (await inboundAges()).get(connection) ?? null
           return age === null ? undefined : deps.now() - age
         },
       })
-      return listeners.start()
+      return opened
     },
     probed: () => probes?.first ?? new Map(),
     notices: new Map(
@@ -58,5 +61,14 @@ export function createWaysIn(
     async stop() {
       await Promise.all([sources.stop(), listeners.stop(), probes?.stop()])
     },
+  }
+}
+
+function probeOf(adapter: Adapter, opened: Promise<void>): Adapter['probe'] {
+  const probe = adapter.probe?.bind(adapter)
+  if (probe === undefined || adapter.listen === undefined) return probe
+  return async (request) => {
+    await opened
+    return probe(request)
   }
 }

@@ -50,6 +50,8 @@ type Mail = {
 
 export type Pool = {
   sendMail(mail: object): Promise<Sent>
+  /** Connects and logs in; sends nothing. */
+  verify(): Promise<unknown>
   use(step: 'stream', plugin: (mail: Mail, done: () => void) => void): void
 }
 

@@ -34,6 +34,11 @@ export function createSmtpWay(
   }
 }
 
+/** Greets the server and logs in, on a connection of its own; rejects where that fails. */
+export async function relayCheck(url: Secret, callTimeoutMs: number): Promise<void> {
+  await (await smtpPool({ ...poolOptions(url, callTimeoutMs), pool: false })).verify()
+}
+
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
 
 function poolOptions(url: Secret, callTimeoutMs: number): object {
