@@ -81,7 +81,7 @@ export type RunningGateway = {
   readonly listeners: () => readonly ListenerSign[]
   /** What connections want said at the start, by their key. */
   readonly notices: ReadonlyMap<string, string>
-  /** By connection whose platform is asked: how it stands, as soon as that is known. */
+  /** By connection whose platform, and model whose server is asked: how it stands, as soon as that is known. */
   readonly probed: RunningProbes['first']
   /** Answers no more, lets turns reach their next step, and gives everything back; at most `graceMs` long. */
   readonly stop: (graceMs: number) => Promise<void>
@@ -137,6 +137,7 @@ export async function startNode(given: StartOptions): Promise<RunningGateway> {
     const readSigns = cached(signsFreshMs, assembled.deps.monotonicMs, () => inTime(signsLateMs, vitals.read()))
     waysIn = createWaysIn(assembled, rejections, {
       everyMs: config.probeMs,
+      agents: config.agents,
       inboundAges: async () => lastInboundAges(await readSigns()),
     })
     const parts = { meter, pool, rejections, probe, edge, readSigns, ...waysIn.signs, publicUrl: address.read }
@@ -233,7 +234,7 @@ type AppParts = {
   readonly pool?: WorkerPool | undefined
   readonly edge?: EdgeServer | undefined
 } & Pick<AppDeps, 'rejections'> &
-  Pick<ReadinessDeps, 'probe' | 'readSigns' | 'sources' | 'listeners' | 'connectionSigns' | 'publicUrl'>
+  Pick<ReadinessDeps, 'probe' | 'readSigns' | 'sources' | 'listeners' | 'connectionSigns' | 'modelSigns' | 'publicUrl'>
 
 function appDeps(
   { config, log, failpoint }: StartOptions,

@@ -7,6 +7,7 @@ import { createModelRun } from './model-agent.ts'
 import { type ModelAgentOptions, modelAgentKeys, modelAgentProblems } from './model-agent-options.ts'
 import { resolveAction } from './policy/action-policy.ts'
 import { isWriteTool } from './policy/tool-traits.ts'
+import { type ModelProbe, modelProbeOf } from './providers/openai-compatible.ts'
 import { isRemoteAgent, type RemoteAgent } from './remote/is-remote-agent.ts'
 import type { Recall } from './remote/recall.ts'
 import type { Tool } from './tools/define-tool.ts'
@@ -43,6 +44,8 @@ export type Agent = Readonly<FunctionAgentDefinition> & {
   readonly unaskedTools?: readonly string[]
   /** Its tools by name and description, for whoever lists what it can do. */
   readonly toolFacts?: readonly { readonly name: string; readonly description: string }[]
+  /** Its models whose servers can be asked how they stand. */
+  readonly modelProbes?: readonly ModelProbe[]
   /** Of an agent elsewhere: calls off what a stopped run left behind there. */
   readonly recall?: Recall
 }
@@ -80,6 +83,7 @@ export function defineAgent(definition: FunctionAgentDefinition | ModelAgentDefi
       name,
       description: description ?? '',
     })),
+    modelProbes: [definition.model].flat().flatMap((model) => modelProbeOf(model) ?? []),
     ...createModelRun(definition, mcpServers),
   })
 }

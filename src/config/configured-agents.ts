@@ -48,7 +48,7 @@ function defaultAgent(env: Environment, problems: string[]): Agent {
   }
   const second = fallbackOf(env, baseUrl, problems)
   const apiKey = key === undefined ? undefined : secret(key)
-  const first = openAiCompatible({ baseUrl, model, ...(apiKey === undefined ? {} : { apiKey }) })
+  const first = openAiCompatible({ baseUrl, model, ...(apiKey === undefined ? {} : { apiKey }) }, 'PARLEY_MODEL_KEY')
   return defineAgent({
     slug: 'assistant',
     instructions: 'You are a helpful assistant in a chat. Answer briefly, in the language you are addressed in.',
@@ -64,5 +64,6 @@ function fallbackOf(env: Environment, firstUrl: string, problems: string[]): Lan
     return undefined
   }
   const key = own ?? (url === undefined || url === firstUrl ? env['PARLEY_MODEL_KEY'] : undefined)
-  return openAiCompatible({ baseUrl: url ?? firstUrl, model, ...(key === undefined ? {} : { apiKey: secret(key) }) })
+  const apiKey = key === undefined ? {} : { apiKey: secret(key) }
+  return openAiCompatible({ baseUrl: url ?? firstUrl, model, ...apiKey }, 'PARLEY_MODEL_FALLBACK_KEY')
 }

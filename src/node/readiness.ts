@@ -38,7 +38,10 @@ export function probingAfterFailure(store: InboxStore, probe: Probe): InboxStore
   }
 }
 
-type Signs = Pick<ReadinessDeps, 'probe' | 'readSigns' | 'sources' | 'listeners' | 'connectionSigns' | 'publicUrl'> & {
+type Signs = Pick<
+  ReadinessDeps,
+  'probe' | 'readSigns' | 'sources' | 'listeners' | 'connectionSigns' | 'modelSigns' | 'publicUrl'
+> & {
   readonly database: Pick<Database, 'faults'>
 }
 

@@ -1,4 +1,5 @@
 // The ways in beside HTTP, together: connections that pull, connections with a port of their own, and how all of them stand.
+import type { Agent } from '../agent/agent.ts'
 import type { Assembled } from '../assemble.ts'
 import type { Adapter } from '../contract/index.ts'
 import { type RunningProbes, runProbes } from '../gateway/probes/run-probes.ts'
@@ -13,14 +14,16 @@ export type WaysIn = {
   readonly start: () => Promise<void>
   /** What their adapters want said at the start, by connection. */
   readonly notices: ReadonlyMap<string, string>
-  readonly signs: Required<Pick<ReadinessDeps, 'sources' | 'listeners' | 'connectionSigns'>>
-  /** By connection whose platform is asked: resolves when it is known how it stands. Empty before the start. */
+  readonly signs: Required<Pick<ReadinessDeps, 'sources' | 'listeners' | 'connectionSigns' | 'modelSigns'>>
+  /** By connection whose platform, and model whose server is asked: resolves when it is known how it stands. Empty before the start. */
   readonly probed: () => RunningProbes['first']
   readonly stop: () => Promise<void>
 }
 
 export type ProbeSchedule = {
   readonly everyMs: number
+  /** Whose models are asked about. */
+  readonly agents: readonly Pick<Agent, 'modelProbes'>[]
   /** Milliseconds since the last message of a connection was stored; null: none. */
   readonly inboundAges: () => Promise<ReadonlyMap<string, number | null>>
 }
@@ -28,10 +31,11 @@ export type ProbeSchedule = {
 export function createWaysIn(
   assembled: Assembled,
   rejections: AppDeps['rejections'],
-  { everyMs, inboundAges }: ProbeSchedule,
+  { everyMs, agents, inboundAges }: ProbeSchedule,
 ): WaysIn {
   const { gateway, deps } = assembled
   let probes: RunningProbes | undefined
+  let models: RunningProbes | undefined
   const sources = createNodeSources(assembled)
   const listeners = createNodeListeners(assembled, rejections)
   return {
@@ -49,17 +53,29 @@ export function createWaysIn(
           return age === null ? undefined : deps.now() - age
         },
       })
+      const byName = new Map(agents.flatMap(({ modelProbes = [] }) => modelProbes.map((each) => [each.name, each])))
+      models ??= runProbes({
+        ...{ ...deps, everyMs, about: 'model' as const },
+        probed: [...byName.values()].map(({ name, probe }) => ({ key: `model ${name}`, probe })),
+        seenHere: () => [],
+        lastInboundAt: async () => undefined,
+      })
       return opened
     },
-    probed: () => probes?.first ?? new Map(),
+    probed: () => new Map([...(probes?.first ?? []), ...(models?.first ?? [])]),
     notices: new Map(
       gateway.connections.flatMap(({ key, adapter: { notice } }) =>
         notice === undefined ? [] : [[key, notice] as const],
       ),
     ),
-    signs: { sources: sources.signs, listeners: listeners.signs, connectionSigns: () => probes?.signs() ?? [] },
+    signs: {
+      sources: sources.signs,
+      listeners: listeners.signs,
+      connectionSigns: () => probes?.signs() ?? [],
+      modelSigns: () => models?.signs() ?? [],
+    },
     async stop() {
-      await Promise.all([sources.stop(), listeners.stop(), probes?.stop()])
+      await Promise.all([sources.stop(), listeners.stop(), probes?.stop(), models?.stop()])
     },
   }
 }

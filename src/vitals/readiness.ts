@@ -13,6 +13,7 @@ export type ProblemCode =
   | 'slots_full'
   | 'connection_failed'
   | 'connection_degraded'
+  | 'model_failed'
   | 'disk_low'
   | 'disk_full'
   | 'strangers_spent'
@@ -91,6 +92,8 @@ export type Readiness = {
     readonly sources?: readonly SourceVitals[]
     /** Connections with a port of their own, as this process sees them. */
     readonly listeners?: readonly ListenerVitals[]
+    /** Models whose servers are asked, by their names, such as `model gpt-x at api.example.org`. */
+    readonly models?: readonly (Partial<ConnectionStanding> & { readonly model: string })[]
     /** Where the public URL leads, as this process found. */
     readonly publicUrl?: PublicUrlVitals
   }
@@ -112,6 +115,8 @@ export type ReadinessDeps = {
   readonly connections: readonly string[]
   /** How they stand. Absent where no process stays to look. */
   readonly connectionSigns?: () => readonly ConnectionSign[]
+  /** How the models stand with their servers. */
+  readonly modelSigns?: () => readonly ConnectionSign[]
   readonly sources?: () => readonly SourceVitals[]
   readonly listeners?: () => readonly ListenerVitals[]
   readonly publicUrl?: () => PublicUrlVitals | undefined
@@ -136,6 +141,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
   const slots = deps.slots?.()
   const publicUrl = deps.publicUrl?.()
   const stands = deps.connectionSigns?.() ?? []
+  const models = deps.modelSigns?.() ?? []
   const lines = deps.connections.map((connection) => ({
     ...connectionVitals(signs ?? [], connection),
     ...standing(stands.find((each) => each.connection === connection)),
@@ -145,6 +151,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
     // Others are answered: a load balancer that took this process away for one account would take all of them away.
     warnings: [
       ...stands.flatMap(connectionWarnings),
+      ...models.flatMap(modelWarnings),
       ...roomWarnings(room),
       ...(signs ?? []).filter(isSpent).map(spentShare),
     ],
@@ -167,6 +174,7 @@ export async function readReadiness(deps: ReadinessDeps): Promise<Readiness> {
       connections: lines,
       ...(sources.length === 0 ? {} : { sources }),
       ...(listeners.length === 0 ? {} : { listeners }),
+      ...(models.length === 0 ? {} : { models: models.map((sign) => ({ model: sign.connection, ...standing(sign) })) }),
       ...(publicUrl === undefined ? {} : { publicUrl }),
     },
   }
@@ -214,6 +222,12 @@ function connectionWarnings(sign: ConnectionSign): readonly Problem[] {
   if (worst === undefined) return []
   const code = worst.state === 'failed' ? 'connection_failed' : 'connection_degraded'
   return [{ code, connection: sign.connection, remedy: `${worst.problem}; ${worst.remedy}` }]
+}
+
+function modelWarnings(sign: ConnectionSign): readonly Problem[] {
+  const worst = worstProblem(sign)
+  if (worst === undefined) return []
+  return [{ code: 'model_failed', remedy: `${sign.connection}: ${worst.problem}; ${worst.remedy}` }]
 }
 
 /** Nothing, where this process does not look. */

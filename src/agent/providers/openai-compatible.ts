@@ -1,7 +1,7 @@
 // A base URL, a key and a model name are enough: any server that speaks the chat completions API.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { LanguageModel } from 'ai'
-import type { Secret } from '../../contract/index.ts'
+import type { ProbeRequest, ProbeResult, Secret } from '../../contract/index.ts'
 
 export type OpenAiCompatibleOptions = {
   readonly baseUrl: string
@@ -12,7 +12,23 @@ export type OpenAiCompatibleOptions = {
   readonly fetch?: typeof fetch
 }
 
-export function openAiCompatible(options: OpenAiCompatibleOptions): LanguageModel {
+/** How a model stands with its server, asked without a question to the model. */
+export type ModelProbe = {
+  /** `gpt-x at api.example.org`. */
+  readonly name: string
+  readonly probe: (request: Pick<ProbeRequest, 'signal'>) => Promise<ProbeResult>
+}
+
+/** A model of the AI SDK does not say where its server is. */
+const probes = new WeakMap<object, ModelProbe>()
+
+/** Undefined: this model cannot be asked about. */
+export function modelProbeOf(model: unknown): ModelProbe | undefined {
+  return typeof model === 'object' && model !== null ? probes.get(model) : undefined
+}
+
+/** `keyName`: where the operator sets the key, for what is said about it. */
+export function openAiCompatible(options: OpenAiCompatibleOptions, keyName = 'apiKey of the model'): LanguageModel {
   const { baseUrl, model, apiKey, structuredOutputs = false, fetch } = options
   const provider = createOpenAICompatible({
     name: 'openai-compatible',
@@ -22,5 +38,38 @@ export function openAiCompatible(options: OpenAiCompatibleOptions): LanguageMode
     ...(apiKey === undefined ? {} : { apiKey: apiKey.reveal() }),
     ...(fetch === undefined ? {} : { fetch }),
   })
-  return provider.chatModel(model)
+  const made = provider.chatModel(model)
+  const host = URL.canParse(baseUrl) ? new URL(baseUrl).host : baseUrl
+  probes.set(made, { name: `${model} at ${host}`, probe: ({ signal }) => askServer(options, keyName, signal) })
+  return made
+}
+
+/** A list of models is asked for, which costs nothing. Servers that have none, or are in trouble, say nothing of the key. */
+async function askServer(
+  { baseUrl, apiKey, fetch: ask = fetch }: OpenAiCompatibleOptions,
+  keyName: string,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey.reveal()}` }
+  try {
+    const response = await ask(`${baseUrl.replace(/\/+$/, '')}/models`, { headers, signal, redirect: 'manual' })
+    await response.body?.cancel()
+    const { status } = response
+    if (status !== 401 && status !== 403)
+      return { summary: response.ok ? '' : `(the key is not known to be right: status ${status})`, problems: [] }
+    const problem = `${apiKey === undefined ? 'it wants a key' : 'key refused'} (${status})`
+    const remedy = `set ${keyName} to a key that this server takes`
+    return { summary: '', problems: [{ state: 'failed', reason: 'key_refused', problem, remedy }] }
+  } catch (error) {
+    const problem = `its server cannot be reached (${signal.aborted ? 'no answer' : networkCode(error)})`
+    const remedy = `check the network and ${keyName.startsWith('PARLEY_') ? keyName.replace(/_KEY$/, '_URL') : 'baseUrl of the model'}`
+    return { summary: '', problems: [{ state: 'degraded', reason: 'unreachable', problem, remedy }] }
+  }
+}
+
+/** The words of an error may quote anything; its code does not. */
+function networkCode(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined
+  const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : undefined
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : 'no answer'
 }

@@ -19,6 +19,8 @@ export type Probed = {
 
 export type ProbesDeps = {
   readonly probed: readonly Probed[]
+  /** What is asked about; a connection unless told. */
+  readonly about?: 'connection' | 'model'
   /** What this process itself sees go wrong: a source that fails, a port that is not open. */
   readonly seenHere: (connection: string) => readonly ProbeProblem[]
   /** When the last message of a connection was stored. */
@@ -53,7 +55,7 @@ export function runProbes(deps: ProbesDeps): RunningProbes {
   const look = (each: Probed): ConnectionSign => {
     const known = results.get(each.key)
     const sign = signOf(deps, each.key, isAsked(each) ? (known ?? 'unknown') : undefined, told.get(each.key))
-    if (isNews(told.get(each.key), sign)) tellChange(deps.log, sign)
+    if (isNews(told.get(each.key), sign)) tellChange(deps, sign)
     told.set(each.key, sign)
     return sign
   }
@@ -185,12 +187,13 @@ function isNews(before: ConnectionSign | undefined, now: ConnectionSign): boolea
   return before.state !== now.state || before.problems[0]?.reason !== now.problems[0]?.reason
 }
 
-function tellChange(log: Log, sign: ConnectionSign): void {
+function tellChange({ log, about }: Pick<ProbesDeps, 'log' | 'about'>, sign: ConnectionSign): void {
   const { connection, state } = sign
   const worst = worstProblem(sign)
-  if (worst === undefined) log.info('connection_checked', { connection, state })
-  else {
-    const { reason, problem, remedy } = worst
-    log.warn('connection_checked', { connection, state, reason, problem: `${problem}; ${remedy}` })
-  }
+  const wrong = worst === undefined ? {} : { reason: worst.reason, problem: `${worst.problem}; ${worst.remedy}` }
+  if (about === 'model') {
+    if (worst === undefined) log.info('model_checked', { model: connection, state })
+    else log.warn('model_checked', { model: connection, state, ...wrong })
+  } else if (worst === undefined) log.info('connection_checked', { connection, state })
+  else log.warn('connection_checked', { connection, state, ...wrong })
 }
