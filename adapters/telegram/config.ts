@@ -47,6 +47,8 @@ const settingsSchema = z.strictObject({
   richMessages: z
     .enum(['off', 'tables', 'all'], { error: 'must be off, tables or all; correct TELEGRAM_RICH_MESSAGES' })
     .default('tables'),
+  /** 👀 on a message that waits behind another, until it is taken up. */
+  receipts: z.boolean('must be true or false').default(true),
   /** How long one call may take; `turns.leaseMs`, and so a take-over after a crash, is at least three times as long. */
   callTimeoutMs: z.int().min(500).max(30_000).default(9000),
   /** How much is said in one group before Telegram would refuse more. */

@@ -99,7 +99,7 @@ function createTelegram(settings: TelegramSettings, deps: ChannelDeps): Adapter 
       coversNames: true,
       isInteractive: true,
       canEdit: true,
-      signs: ['waiting'],
+      signs: ['waiting', 'seen'],
       // A tap sends the command without what follows it, so what it is about is part of its name.
       commandForm: { prefix: '/', joint: '_' },
       verbs: [

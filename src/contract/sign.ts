@@ -8,7 +8,7 @@ export type Sign = 'waiting' | 'seen' | 'typing' | 'ended' | 'opened'
 
 /** What signs are given along; nothing that is not said to the same place anyway. */
 export type SignFacts = {
-  /** `waiting`: the message, as its platform calls it. */
+  /** `waiting`, `seen`: the message, as its platform calls it. */
   readonly messageId?: string
   /** `seen`: the words that were taken up. */
   readonly text?: string

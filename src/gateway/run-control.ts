@@ -51,10 +51,9 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
     const outcome = await deps.runs.cancel(turn.id, interruptedBy)
     if (outcome?.kind === 'stopping') onStopped(interruptedBy)
   }
+  const isMarking = deps.agents.get(lane.agent)?.receipts !== false
   const acknowledge =
-    busy === 'interrupt' || deps.agents.get(lane.agent)?.receipts === false
-      ? undefined
-      : createReceipts(deps, ready, { busy, emit: recorder.emit })
+    busy === 'interrupt' ? undefined : createReceipts(deps, ready, { busy, isMarking, emit: recorder.emit })
   const end = deps.runWatch.watch(turn.id, ({ stoppedBy, hasWaiting }) => {
     if (stoppedBy !== null) onStopped(stoppedBy)
     else if (hasWaiting && busy === 'interrupt') giveWay().catch(() => {})

@@ -34,7 +34,8 @@ export function showSigns(
   if (turn.kind === 'messages')
     for (const { row, message } of members) {
       const text = textOf(message.parts).slice(0, maxTextLength).toWellFormed()
-      show(row.replyTo, 'seen', { text })
+      const messageId = message.channel?.external_message_id ?? undefined
+      show(row.replyTo, 'seen', { text, ...(messageId === undefined ? {} : { messageId }) })
     }
   const timer = repeat(turnPolicy.typingAfterMs, async () => {
     if (!live.isShown() && lease.isHeld()) await last.then(() => signs.show(at.adapter, lane.replyTo, 'typing'))

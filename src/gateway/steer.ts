@@ -58,7 +58,7 @@ export async function hasOwnersMessage(deps: GatewayDeps, ready: ReadyTurn): Pro
 
 /** Up to the first that is not his: order is kept, and each is admitted on its own (ruling 14). */
 export async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn) {
-  if (turn.principal === null) return { waiting: [], decided: new Map() }
+  if (turn.principal === null) return { waiting: [], messages: [], decided: new Map() }
   const messages = addressRows(at, lane.agent, await deps.turns.waiting(lane))
   const decided = await admissions(deps, at, { messages, agent: lane.agent, takesPart: true })
   const isOwners = (row: WaitingMessage): boolean => {
@@ -66,5 +66,5 @@ export async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: Read
     return row.event === 'new' && admission?.kind === 'admitted' && admission.principal === turn.principal
   }
   const end = messages.findIndex((row) => !isOwners(row))
-  return { waiting: end === -1 ? messages : messages.slice(0, end), decided }
+  return { waiting: end === -1 ? messages : messages.slice(0, end), messages, decided }
 }

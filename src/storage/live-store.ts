@@ -1,7 +1,7 @@
 // The port of live messages on SQL.
 import type { LiveRow, LiveStore } from '../outbox/live-store.ts'
 import type { Database } from './database.ts'
-import { findLive, openLive } from './statements/live.ts'
+import { findLive, openLive, tellWaiting } from './statements/live.ts'
 import { storableJson } from './storable-json.ts'
 
 export function createLiveStore(database: Database, { holder }: { readonly holder: string }): LiveStore {
@@ -15,6 +15,11 @@ export function createLiveStore(database: Database, { holder }: { readonly holde
     async find(turnId) {
       const [row] = await database.query<LiveRow>(findLive, [turnId])
       return row
+    },
+    async tellWaiting(hold, turnId, notices) {
+      const params = [hold.conversationId, holder, hold.epoch, turnId, storableJson(notices)]
+      const [row] = await database.query<{ sent: number }>(tellWaiting, params)
+      return row?.sent ?? 0
     },
   }
 }

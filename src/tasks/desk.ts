@@ -92,6 +92,7 @@ async function* eventsFrom(
 ): AsyncGenerator<readonly TaskEvent[]> {
   let place = placeOf(from.cursor)
   let shown = from.state
+  let isWaitTold = false
   try {
     if (from.isFresh === true) await watcher.wait(pollMs)
     while (place !== undefined && !signal.aborted) {
@@ -103,8 +104,12 @@ async function* eventsFrom(
       place = last ?? place
       const isAll = news.lines.length < batchSize
       // States that no turn reached: turned away at the door, or cancelled.
-      const reached = isAll && news.state !== shown ? reachedOutside(news, last?.runId ?? '', cursorOf(place)) : []
+      // And one that was told, before it has a turn, that it waits for one.
+      const isTold = news.state === 'submitted' && news.said !== null && !isWaitTold
+      const isNews = isAll && (news.state !== shown || isTold)
+      const reached = isNews ? reachedOutside(news, last?.runId ?? '', cursorOf(place)) : []
       if (reached.length > 0) shown = news.state
+      isWaitTold ||= isTold && isAll
       if (events.length + reached.length > 0) yield [...events, ...reached]
       if (isAll && isFinalState(news.state)) return
       if (isAll) await watcher.wait(pollMs)

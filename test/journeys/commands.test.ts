@@ -15,6 +15,9 @@ const kinds = statement(
   'select t.kind, (select count(*)::int from runs r where r.id = t.id) as runs from turns t order by t.started_at',
 )
 
+const beside = statement('test_beside', 'select purpose, state from outbox where not "primary"')
+const expire = statement('test_expire', "update lanes set lease_until = now() - interval '1 second', epoch = epoch + 1")
+
 describeOnDatabase('a command', (database) => {
   let vendor: VendorStub
   let gateway: TestGateway
@@ -160,13 +163,24 @@ describeOnDatabase('a command', (database) => {
     expect(texts()[0]).toMatch(/^I am working/)
   })
 
-  test('/new stays in its conversation, behind what runs there', async () => {
-    start()
+  test('/new stays in its conversation behind what runs there, and is told so at once, once, and not as its answer', async () => {
+    start({ receipts: false })
     await say('m1', 'hello')
     await until(() => heard.length === 1)
     await command('c1', 'new')
+    await command('c2', 'new')
+    await until(() => texts().length === 1)
+    expect(texts()).toEqual(['OK. I finish this first, then we start afresh.'])
+    expect(await fate()).toEqual({ m1: 'in_turn', c1: 'queued', c2: 'queued' })
+    // As after kill -9: whoever takes the turn over says it no second time.
+    await database().query(expire, [])
+    await until(() => heard.length === 2)
+    await until(async () => (await database().query(beside, [])).length === 1)
     door.open()
-    await until(() => texts().length === 2)
-    expect(texts()).toEqual(['re: hello', expect.stringMatching(/^Started a new session/)])
-  })
+    await until(() => texts().length === 4)
+    const fresh = expect.stringMatching(/^Started a new session/)
+    expect(texts()).toEqual(['OK. I finish this first, then we start afresh.', 're: hello', fresh, fresh])
+    await until(async () => Object.values(await fate()).every((state) => state === 'answered'))
+    expect(await database().query(beside, [])).toEqual([{ purpose: 'notice', state: 'delivered' }])
+  }, 30_000)
 })

@@ -24,7 +24,7 @@ export function statusMessage(
   messageId: string,
   place: Place,
 ): A2aMessage | undefined {
-  if (state === 'completed' || state === 'submitted' || state === 'working') return undefined
+  if (state === 'completed' || state === 'working') return undefined
   if (said !== null) return messageTo(said, messageId, place, sentences[state])
   return sentences[state] === '' ? undefined : message([{ text: sentences[state] }], undefined, messageId, place)
 }

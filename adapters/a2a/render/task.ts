@@ -37,7 +37,8 @@ export function taskTo({ task, messages, outputs }: Shown, view: TaskView): A2aT
 }
 
 function statusTo(task: Task, messages: readonly TaskMessage[], place: Place): A2aStatus {
-  const last = messages.findLast((each) => each.role === 'agent')
+  // That it waits is said before its turn, and is no word of an earlier one.
+  const last = task.state === 'submitted' ? undefined : messages.findLast((each) => each.role === 'agent')
   const messageId = last?.role === 'agent' ? last.runId : `${task.id}:${task.stateAt}`
   const message = statusMessage(task.state, task.said, messageId, place)
   return {
@@ -77,7 +78,9 @@ function historyTo(
 ): readonly A2aMessage[] | undefined {
   if (length === 0) return undefined
   const current =
-    said !== null && state !== 'completed' ? messages.findLast((each) => each.role === 'agent') : undefined
+    said !== null && state !== 'completed' && state !== 'submitted'
+      ? messages.findLast((each) => each.role === 'agent')
+      : undefined
   const shown = messages.filter((each) => each.role === 'user' || (isResult(each) ? false : each !== current))
   const history = shown.map((each) => historyMessage(each, place))
   return length === undefined ? history : history.slice(-length)

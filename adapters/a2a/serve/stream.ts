@@ -86,7 +86,9 @@ async function* follow(
   for await (const events of log) {
     const followed: Followed[] = []
     for (const event of events) {
-      const isNews = event.kind !== 'state' || event.state !== state || event.said !== null
+      // That it waits may stand in what was shown first.
+      const isTold = event.kind === 'state' && event.state === 'submitted' && start.task.said !== null
+      const isNews = event.kind !== 'state' || event.state !== state || (event.said !== null && !isTold)
       if (event.kind === 'state') state = event.state
       const isLast = event.kind === 'state' && (isFinalState(state) || (isTurn && state === 'input_required'))
       const response = isNews ? framing(await filled(deps, event)) : undefined

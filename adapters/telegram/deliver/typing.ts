@@ -7,8 +7,10 @@ import { clientSignal, telegramApi } from './api.ts'
 import type { Pace } from './pace.ts'
 
 const timeoutMs = 3000
-/** One of the few emoji that bots may set. */
+/** One of the few emoji that bots may set (Bot API, `ReactionTypeEmoji`). */
 const eyes = { type: 'emoji', emoji: '👀' } as const
+/** Beyond it the marks of messages that were never taken up here are left where they are. */
+const maxRemembered = 10_000
 
 export function showTyping(
   settings: TelegramSettings,
@@ -17,6 +19,7 @@ export function showTyping(
 ): (to: JsonObject, what: Sign, about?: SignFacts) => Promise<void> {
   const api = telegramApi(settings, deps, timeoutMs)
   let quietUntil = 0
+  const marked = new Set<string>()
   return async (to, what, about) => {
     const { chat_id, message_thread_id: topic, business_connection_id: business, ...rest } = replyToSchema.parse(to)
     // A guest may not show itself in the chat, and whoever pressed a button is told at once.
@@ -30,11 +33,16 @@ export function showTyping(
     }
     const signal = clientSignal(AbortSignal.timeout(timeoutMs))
     const messageId = Number(about?.messageId)
+    const mark = `${chat_id}:${messageId}`
     try {
       if (what === 'typing') await api.raw.sendChatAction({ ...place, action: what }, signal)
       // Its own bot's chats only: in the name of a business account nothing is marked.
-      else if (what === 'waiting' && Number.isSafeInteger(messageId) && business === undefined)
+      else if (what === 'waiting' && settings.receipts && Number.isSafeInteger(messageId) && business === undefined) {
+        if (marked.size >= maxRemembered) marked.clear()
+        marked.add(mark)
         await api.raw.setMessageReaction({ chat_id: place.chat_id, message_id: messageId, reaction: [eyes] }, signal)
+      } else if (what === 'seen' && marked.delete(mark))
+        await api.raw.setMessageReaction({ chat_id: place.chat_id, message_id: messageId, reaction: [] }, signal)
     } catch (error) {
       const seconds = error instanceof GrammyError ? (error.parameters.retry_after ?? 0) : 0
       quietUntil = deps.now() + seconds * 1000

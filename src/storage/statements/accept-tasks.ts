@@ -31,7 +31,8 @@ held_lanes as materialized (
 gone_on as (
   update tasks t set waiting_id = (select c.id from claims c where c.ord = g.last),
     state = case when t.state in ('input_required', 'auth_required') then 'submitted' else t.state end,
-    state_at = case when t.state in ('input_required', 'auth_required') then ${instantNow} else t.state_at end
+    state_at = case when t.state in ('input_required', 'auth_required') then ${instantNow} else t.state_at end,
+    said = case when t.state in ('input_required', 'auth_required') then null else t.said end
   from going_on g
   where t.id = g.known and ${unindexed('t.tenant')} = g.tenant and ${unindexed('t.connection')} = g.connection and t.ended_at is null
     and t.owner is not distinct from g.subject and (select count(*) from held_lanes) >= 0

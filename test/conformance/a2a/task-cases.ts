@@ -318,4 +318,24 @@ export const taskCases: readonly A2aCase[] = [
       expect(status.timestamp).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
     },
   },
+  {
+    id: 'TA-waits',
+    claim: 'a task that waits behind another of its context says so, until its turn begins',
+    async run(scene, binding) {
+      const contextId = crypto.randomUUID()
+      const how = { configuration: { returnImmediately: true } }
+      const first = await sent(scene, binding, aMessage('wait', { contextId }), how)
+      await until(async () => (await state(scene, binding, first.id)) === 'TASK_STATE_WORKING')
+      const second = await sent(scene, binding, aMessage('hello', { contextId }), how)
+      const status = async () => (await scene.call(binding, 'GetTask', { id: second.id })).result.status
+      await until(async () => (await status()).message !== undefined)
+      expect(await status()).toMatchObject({
+        state: 'TASK_STATE_SUBMITTED',
+        message: { taskId: second.id, parts: [{ text: expect.stringContaining('I finish what I am doing first') }] },
+      })
+      scene.main.release()
+      await until(async () => (await status()).state === 'TASK_STATE_COMPLETED')
+      expect((await status()).message).toBeUndefined()
+    },
+  },
 ]

@@ -352,14 +352,21 @@ export const liveCases: readonly Case[] = [
   },
   {
     id: 'T58g',
-    claim: 'a message that waits behind a run is marked with eyes, and none of a business account',
+    claim: 'a message that waits behind a run is marked with eyes until it is taken up, and none of a business account',
     run: () =>
       growing(async (bench) => {
-        const mark = (to: JsonObject) => bench.adapter.transient?.(to, 'waiting', { messageId: '77' })
-        await mark(private5)
-        await mark({ chat_id: '5', business_connection_id: 'b' })
+        const show = (to: JsonObject, what: 'waiting' | 'seen', messageId = '77') =>
+          bench.adapter.transient?.(to, what, { messageId })
+        await show(private5, 'waiting')
+        await show({ chat_id: '5', business_connection_id: 'b' }, 'waiting')
+        await show(private5, 'seen', '78')
+        await show(private5, 'seen')
+        await show(private5, 'seen')
         return bench.api.payloads('setMessageReaction')
       }),
-    equals: [{ chat_id: 5, message_id: 77, reaction: [{ type: 'emoji', emoji: '👀' }] }],
+    equals: [
+      { chat_id: 5, message_id: 77, reaction: [{ type: 'emoji', emoji: '👀' }] },
+      { chat_id: 5, message_id: 77, reaction: [] },
+    ],
   },
 ]
