@@ -6,7 +6,16 @@ import type { JsonObject } from './json.ts'
  * message, saying the final text of one once more after a take-over, telling somebody how their task stands, or what the rules of a
  * protocol answer an arrival with.
  */
-export type CallPurpose = 'reply' | 'message' | 'apology' | 'notice' | 'live' | 'assertion' | 'outcome' | 'push' | 'protocol'
+export type CallPurpose =
+  | 'reply'
+  | 'message'
+  | 'apology'
+  | 'notice'
+  | 'live'
+  | 'assertion'
+  | 'outcome'
+  | 'push'
+  | 'protocol'
 
 const maxOrderKeyBytes = 2_000
 

@@ -23,6 +23,7 @@ const plainFields = [
   'action',
   'outbox',
   'agent',
+  'model',
   'tool',
   'at',
   'path',

@@ -103,9 +103,8 @@ async function* eventsFrom(
       const last = news.lines.at(-1)
       place = last ?? place
       const isAll = news.lines.length < batchSize
-      // States that no turn reached: turned away at the door, or cancelled.
-      // And one that was told, before it has a turn, that it waits for one.
-      const isTold = news.state === 'submitted' && news.said !== null && !isWaitTold
+      // States that no turn reached: turned away at the door, or cancelled. And a task that was told, before it has a turn, that it waits.
+      const isTold: boolean = news.state === 'submitted' && news.said !== null && !isWaitTold
       const isNews = isAll && (news.state !== shown || isTold)
       const reached = isNews ? reachedOutside(news, last?.runId ?? '', cursorOf(place)) : []
       if (reached.length > 0) shown = news.state

@@ -22,8 +22,11 @@ describeBeside('the corpus, read by TDLib', tdlib, (peer) => {
     expect(judged.filter(([, found]) => found.length > 0)).toEqual([])
   })
 
-  test('no piece calls anybody or offers a command', () => {
-    const judged = pieces().map(({ name, piece }) => [name, comesAlive(peer(), piece)] as const)
+  test('no piece calls anybody, or offers a command that decides something', () => {
+    const isHarmless = (word: string): boolean => /^\/(?:stop|status|help|new|agents)$/.test(word)
+    const judged = pieces().map(
+      ({ name, piece }) => [name, comesAlive(peer(), piece).filter((word) => !isHarmless(word))] as const,
+    )
     expect(judged.filter(([, found]) => found.length > 0)).toEqual([])
   })
 })

@@ -14,9 +14,8 @@ const isFrame = (call: Passing, words: string): boolean =>
   textOf(call).startsWith(words) &&
   ![opening.trim(), ending].includes(textOf(call))
 
-/** The growing words end in the question, which stays as it was asked: only its buttons go. */
-const question = expect.stringContaining(`${opening.trim()}\n\nI need an approval before I do this: pay 12 EUR`)
-const whole = [question, ending]
+/** The words that grew, what became of the question below them, and the last words. */
+const whole = [opening.trim(), expect.stringContaining('pay 12 EUR'), ending]
 
 describeBeside('a story on Telegram beside telegram-test-api', telegramTestApi, (module) => {
   const { url, reason } = inject('postgres')

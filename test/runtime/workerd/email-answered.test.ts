@@ -73,9 +73,9 @@ describeInWorkerd('mail in and out of a Worker', () => {
     await drain()
     expect(sent).toEqual([
       {
-        from: { name: 'demo', email: 'demo@agents.example' },
+        from: { name: 'Demo agent', email: 'demo@agents.example' },
         to: [sender],
-        replyTo: { name: 'demo', email: expect.stringMatching(/^demo\+[a-z2-7]{32}@agents\.example$/) },
+        replyTo: { name: 'Demo agent', email: expect.stringMatching(/^demo\+[a-z2-7]{32}@agents\.example$/) },
         subject: 'Re: Tea',
         text: expect.stringContaining('Is there tea?'),
         html: expect.stringContaining('Is there tea?'),

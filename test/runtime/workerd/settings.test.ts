@@ -91,9 +91,9 @@ describeInWorkerd('the settings of a Worker', () => {
       PARLEY_DATA_DIR: '.parley',
       HYPERDRIVE: undefined,
       WAKE: undefined,
-      TELEGRAM_WEBHOOK_SECRET: '',
+      SLACK_BOT_TOKEN: 'xoxb-half-a-channel',
     })
-    for (const name of ['DATABASE_URL', 'PARLEY_DATA_DIR', 'HYPERDRIVE', 'WAKE', 'TELEGRAM_WEBHOOK_SECRET'])
+    for (const name of ['DATABASE_URL', 'PARLEY_DATA_DIR', 'HYPERDRIVE', 'WAKE', 'SLACK_SIGNING_SECRET'])
       expect(problems).toContain(name)
     expect(problemsOf({})).toBe('')
   })

@@ -6,6 +6,7 @@ import { defineAgent } from '../../../../src/agent/agent.ts'
 import { openAiCompatible } from '../../../../src/agent/providers/openai-compatible.ts'
 import { loadConfig } from '../../../../src/config.ts'
 import { secret } from '../../../../src/contract/index.ts'
+import { freePort } from '../../../doubles/free-port.ts'
 
 const key = 'sk-key-of-the-tests'
 const closing: (() => void)[] = []
@@ -48,7 +49,7 @@ test.each([
 })
 
 test('a server that is not there is told with what the network says', async () => {
-  const { result } = await ask('http://127.0.0.1:18714/v1')
+  const { result } = await ask(`http://127.0.0.1:${await freePort()}/v1`)
   expect(result?.problems).toEqual([
     {
       ...{ state: 'degraded', reason: 'unreachable', problem: 'its server cannot be reached (ECONNREFUSED)' },

@@ -46,7 +46,7 @@ async function startRelay(): Promise<{ readonly urlFor: (word: string) => string
 }
 
 /** A mail server that lets one account in, and has one mailbox. `silent`: it takes connections and says nothing. */
-async function startMailbox(silent = false): Promise<(word: string, mailbox?: string) => object> {
+async function startMailbox(silent = false): Promise<(word: string, mailbox?: string) => Record<string, unknown>> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
