@@ -27,6 +27,7 @@ import { showSigns } from './deliver/signs/show-signs.ts'
 import { isBeyondHops } from './discovery/bot-hops.ts'
 import { createLearnBotUser, type LearnBotUser } from './discovery/bot-user.ts'
 import { keepResponseUrl } from './discovery/response-urls.ts'
+import { createSenderName } from './discovery/sender-name.ts'
 import { learnThreadContext, type Viewed } from './discovery/thread-context.ts'
 import { openSlackFile } from './files/open.ts'
 import { createAccounts } from './install/accounts.ts'
@@ -134,6 +135,7 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
   const origins = responseOriginsOf(settings)
   const facts = { names, sendsFiles: deps.files !== undefined, broadcasts: new Set(settings.broadcasts) }
   const learn = createLearnBotUser(ports, deps.now)
+  const nameOf = createSenderName(ports, deps.now)
   return defineAdapter<Judged, SlackCall>({
     channel: 'slack',
     capabilities: capabilitiesOf(settings, accounts.serve !== undefined),
@@ -166,6 +168,10 @@ function createSlack(settings: SlackSettings, deps: ChannelDeps): Adapter {
     live: liveSlack(ports, deps.now),
     transient: showSigns(settings, ports, deps),
     openFile: openSlackFile(settings, deps, ports),
+    senderName: async ({ channel }, { account }, signal) => {
+      if (typeof account !== 'string' || typeof channel?.sender_id !== 'string') return undefined
+      return nameOf(account, channel.sender_id, signal)
+    },
     probe: createSlackProbe({ settings, call, socket, ...installedIn(deps) }),
     ...(settings.appToken === undefined
       ? {}
@@ -206,7 +212,7 @@ function capabilitiesOf(settings: SlackSettings, isInstalled: boolean): Capabili
     editsPressed: true,
     signs: ['waiting', 'seen', 'ended', 'opened'],
     verbs: [
-      ...(['acknowledge', 'reconcile', 'live', 'transient', 'openFile', 'probe'] as const),
+      ...(['acknowledge', 'reconcile', 'live', 'transient', 'openFile', 'probe', 'senderName'] as const),
       ...(settings.appToken === undefined ? [] : (['source'] as const)),
       ...(!isInstalled ? [] : (['serve'] as const)),
     ],

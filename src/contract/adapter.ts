@@ -8,6 +8,7 @@ import { GatewayError } from './errors.ts'
 import type { JsonObject } from './json.ts'
 import type { HandedAnswer, HandedOver, ListenDoor, Listening } from './listen.ts'
 import type { LiveVerbs } from './live.ts'
+import type { NormalizedMessage } from './message.ts'
 import type { OpenedFile } from './opened-file.ts'
 import type { Operations } from './operate.ts'
 import type { Acceptance, DeliveryOutcome, LookupOutcome, TransportAnswer, Verdict } from './outcomes.ts'
@@ -92,6 +93,12 @@ export interface OptionalVerbs {
   readonly operations?: Operations
   /** Asks the platform how we stand there, without a message. Ends when it is told to; throws only what is a fault of ours. */
   probe?(request: ProbeRequest): Promise<ProbeResult>
+  /** What a sender is called whose messages carry an id alone; asked when a stranger's pairing is made, for who decides about it. */
+  senderName?(
+    message: Pick<NormalizedMessage, 'channel'>,
+    to: JsonObject,
+    signal: AbortSignal,
+  ): Promise<string | undefined>
   /** Words of others that a message answers and the conversation does not have, the oldest first. Only what all may read. */
   around?(asked: AroundRequest, signal: AbortSignal): Promise<readonly AroundWords[]>
   /** What a message says that came by its address alone (`channel.named_at`). Throws where it cannot be asked for now. */
@@ -236,7 +243,7 @@ export class UnreadableArrival extends Error {
 
 const verbNames: readonly OptionalVerb[] = [
   ...(['acknowledge', 'follow', 'expand', 'discovery', 'reconcile', 'live', 'source', 'listen', 'takeHanded'] as const),
-  ...(['serve', 'transient', 'openFile', 'operations', 'around', 'readNamed', 'probe'] as const),
+  ...(['serve', 'transient', 'openFile', 'operations', 'around', 'readNamed', 'probe', 'senderName'] as const),
 ]
 
 function requireDeclaredVerbs(definition: OptionalVerbs & { channel: string; capabilities: Capabilities }): void {

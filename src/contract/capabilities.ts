@@ -135,3 +135,4 @@ export type OptionalVerb =
   | 'around'
   | 'readNamed'
   | 'probe'
+  | 'senderName'

@@ -13,6 +13,7 @@ import { emptyEnd, render } from './end-turn.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 import { isPrivate, mayTellStranger, reachedLimit, replyLimit } from './reply-limits.ts'
 import { replyFacts } from './turn-facts.ts'
+import { untilAborted } from './until-aborted.ts'
 
 const pairingDays = 7
 
@@ -67,7 +68,7 @@ async function heldEnd(
   row: WaitingMessage,
   admission: Extract<Admission, { kind: 'held' }>,
 ): Promise<TurnEnd> {
-  const pairing = newPairing(deps, ready.at, row, admission)
+  const pairing = newPairing(deps, ready.at, row, admission, await nameOf(ready.at, row, admission))
   const isRead = isRoom(row.message.channel) && ready.at.adapter.capabilities.tellsInPrivate !== true
   const words = isRead ? pairingHint() : pairingWords(pairing.code)
   // A request that waits for its answer is given the code as one.
@@ -83,13 +84,29 @@ async function heldEnd(
   }
 }
 
+const nameTimeoutMs = 3_000
+
+/** Asked of the platform once per pairing, of which each group of strangers has only so many; its id stands where it does not say. */
+async function nameOf(
+  { adapter }: GatewayConnection,
+  { message, replyTo }: WaitingMessage,
+  { pairing }: Extract<Admission, { kind: 'held' }>,
+): Promise<string> {
+  const told = message.sender.display_name
+  if (told !== undefined || pairing !== null || adapter.senderName === undefined) return told ?? ''
+  const inTime = AbortSignal.timeout(nameTimeoutMs)
+  const asked = untilAborted(inTime, () => adapter.senderName?.(message, replyTo, inTime) ?? undefined)
+  return (await asked.catch(() => undefined)) ?? ''
+}
+
 function newPairing(
   deps: Pick<GatewayDeps, 'newId' | 'fillRandom'>,
   at: GatewayConnection,
   { message }: WaitingMessage,
   { pairing, pairedWith, subject, evidence }: Extract<Admission, { kind: 'held' }>,
+  told: string,
 ): NewPairing {
-  const name = cleanName(message.sender.display_name ?? '').slice(0, 100)
+  const name = cleanName(told).slice(0, 100)
   return {
     id: deps.newId(),
     knownId: pairing?.id ?? null,

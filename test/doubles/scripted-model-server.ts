@@ -40,6 +40,8 @@ export async function startScriptedModel(): Promise<ScriptedModelServer> {
   const requests: ModelRequestBody[] = []
   let answerTo: (asked: ModelRequestBody) => ScriptedAnswer = () => ({ status: 500 })
   const server = createServer((request, response) => {
+    // The gateway asks which models there are to learn whether its key is taken: nothing of the script.
+    if (request.method === 'GET') return void response.end('{"data":[]}')
     readBody(request).then(
       (body) => {
         const asked = JSON.parse(body) as ModelRequestBody

@@ -39,7 +39,7 @@ const methods = new Set([
   ...['chat.startStream', 'chat.appendStream', 'chat.stopStream', 'conversations.history', 'conversations.replies'],
   ...['files.getUploadURLExternal', 'files.completeUploadExternal', 'assistant.threads.setStatus'],
   ...['assistant.threads.setTitle', 'assistant.threads.setSuggestedPrompts', 'agents.sessions.setStatus'],
-  ...['reactions.add', 'reactions.remove'],
+  ...['reactions.add', 'reactions.remove', 'users.info'],
 ])
 
 type State = {
@@ -115,6 +115,10 @@ function carryOut(state: State, route: string, { path, body }: VendorRequest): V
       return ok({})
     case 'auth.test':
       return ok({ user_id: 'U0PARLEY1', team_id: 'T0PARLEY1' })
+    case 'users.info':
+      return ok({
+        user: { id: fields['user'], name: 'ada.l', profile: { display_name: '', real_name: 'Ada Lovelace' } },
+      })
     case 'files.getUploadURLExternal':
       return ok({ upload_url: state.uploadUrl(), file_id: 'F0UPLOAD1' })
     case 'files.completeUploadExternal':

@@ -24,6 +24,7 @@ export const botScopes = [
   'im:history',
   'mpim:history',
   'reactions:write',
+  'users:read',
 ] as const
 
 const botEvents = [

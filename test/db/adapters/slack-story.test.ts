@@ -82,6 +82,17 @@ describeOnDatabase('a stranger on Slack', (database) => {
     expect(api.posts).toEqual([])
   })
 
+  test('is shown to operators by name, asked for once', async () => {
+    const { gateway, send, ts } = open(database(), api, 203, pairing)
+    await send(message({ text: `<@${bot}> hello`, ts, event_ts: ts, user: 'U0LOVELACE' }))
+    await settleUntil(gateway, () => api.ephemeral.length > 0)
+    await send(message({ text: `<@${bot}> hello?`, ts: `${ts}1`, event_ts: `${ts}1`, user: 'U0LOVELACE' }))
+    await gateway.settle()
+    const waiting = await gateway.deps.people.pairings.list({ status: 'pending', limit: 10, before: null })
+    expect(waiting.find(({ subject }) => subject.endsWith('U0LOVELACE'))?.shownName).toBe('Ada Lovelace')
+    expect(api.methods().filter((method) => method === 'users.info')).toHaveLength(1)
+  })
+
   test('who presses a button is told alone that they cannot decide, and nothing is kept for later', async () => {
     const { gateway, send, ts } = open(database(), api, 202, pairing)
     await send({

@@ -58,7 +58,7 @@ describe('the way to Slack', () => {
     expect(`${location.origin}${location.pathname}`).toBe(new URL('/oauth/v2/authorize', slack.apiUrl).href)
     expect(Object.fromEntries(location.searchParams)).toEqual({
       client_id: '11.22',
-      scope: expect.stringMatching(/^app_mentions:read,.*reactions:write$/),
+      scope: expect.stringMatching(/^app_mentions:read,.*users:read$/),
       redirect_uri: redirectUrl,
       state: expect.stringMatching(/^[0-9a-f]{32}$/),
     })

@@ -289,6 +289,16 @@ function declareLiveClause(fixtures: AdapterFixtures, clause: DeclareClause): vo
       })
     }
   })
+  clause('verb: senderName tells a name or nothing, whatever the platform answers', async () => {
+    if (adapterFor(fixtures).senderName === undefined) return
+    // All it may look at is the channel's own name for the sender.
+    const message = { channel: { sender_id: 'U0SOMEONE' } } as Parameters<NonNullable<Adapter['senderName']>>[0]
+    for (const body of ['{}', '[]', '<h1>no</h1>', '{"ok":true,"user":7}', '{"ok":true,"user":{"name":7}}'])
+      await withVendor(fixtures, { kind: 'answer', status: 200, body }, async (_send, _server, _origins, adapter) => {
+        const signal = AbortSignal.timeout(300)
+        expect(await adapter.senderName?.(message, fixtures.replyTo, signal)).toBeUndefined()
+      })
+  })
   clause('verb: live finishes in place what it opened', async () => {
     if (adapterFor(fixtures).live === undefined) return
     const success: Fault = { kind: 'answer', ...expected(fixtures.vendor?.success) }

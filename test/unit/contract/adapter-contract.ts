@@ -71,6 +71,8 @@ function clausesBehind({ capabilities }: Adapter): readonly Clause[] {
     else if (verb === 'takeHanded')
       needed.push('verb: takeHanded answers for its own addresses alone, after the commit')
     else if (verb === 'probe') needed.push('verb: probe says what is wrong and what to do, and never a secret')
+    else if (verb === 'senderName')
+      needed.push('verb: senderName tells a name or nothing, whatever the platform answers')
     else if (verb === 'transient') needed.push('verb: transient is one call at most, and nobody waits for it')
     else expect.unreachable(`verb ${verb} has no clause in the kit yet; write it first`)
   }

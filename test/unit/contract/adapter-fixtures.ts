@@ -60,6 +60,7 @@ export const clauses = [
   'verb: discovery names places of its own agents and of nobody else',
   'verb: operations take or refuse whatever is asked, with what to do',
   'verb: probe says what is wrong and what to do, and never a secret',
+  'verb: senderName tells a name or nothing, whatever the platform answers',
   'deliver: a file is one upload, and none where there is nothing to upload',
   'truth: every declared capability has a clause that runs',
 ] as const
