@@ -68,7 +68,7 @@ async function heldEnd(
   row: WaitingMessage,
   admission: Extract<Admission, { kind: 'held' }>,
 ): Promise<TurnEnd> {
-  const pairing = newPairing(deps, ready.at, row, admission, await nameOf(ready.at, row, admission))
+  const pairing = newPairing(deps, ready.at, admission, await nameOf(ready.at, row, admission))
   const isRead = isRoom(row.message.channel) && ready.at.adapter.capabilities.tellsInPrivate !== true
   const words = isRead ? pairingHint() : pairingWords(pairing.code)
   // A request that waits for its answer is given the code as one.
@@ -102,7 +102,6 @@ async function nameOf(
 function newPairing(
   deps: Pick<GatewayDeps, 'newId' | 'fillRandom'>,
   at: GatewayConnection,
-  { message }: WaitingMessage,
   { pairing, pairedWith, subject, evidence }: Extract<Admission, { kind: 'held' }>,
   told: string,
 ): NewPairing {
