@@ -71,6 +71,7 @@ export function runDesk(
       ruleOnAction({
         toolName: tool_name,
         tool: declaration,
+        mode: String(facts['mode'] ?? 'chat'),
         agentActionPolicy: options.actionPolicy,
         hasApproval: asking.has(tool_name),
       }),

@@ -56,7 +56,7 @@ export function fromNote(scene: Scene, object: ReadObject | string | undefined):
 }
 
 /**
- * A post that is only named: its server is asked for it when it is answered, never before the delivery is (ruling 9). Until then the activity
+ * A post that is only named: its server is asked for it when it is answered, never before the delivery is. Until then the activity
  * says whom it is for; whether the post says so too, and is its sender's, is looked at then (around.ts).
  */
 function fromNamed(scene: Scene, iri: string): readonly Arrived[] {

@@ -28,6 +28,9 @@ export type ToolDefinition<Parameters extends ToolParameters> = {
   readonly idempotent?: boolean
   readonly timeoutMs?: number
   readonly action_policy?: ActionPolicy
+  /** The same for chats with people, and for what other agents ask, where `action_policy` says nothing. */
+  readonly action_policy_chat?: ActionPolicy
+  readonly action_policy_pipeline?: ActionPolicy
   /** A person is asked first, on these terms: its action policy is `preview` unless it or its agent says otherwise. */
   readonly approval?: ApprovalTerms<Parameters extends z.ZodType ? z.input<Parameters> : Fields>
   readonly required_capability?: string

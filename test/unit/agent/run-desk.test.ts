@@ -9,6 +9,19 @@ const { signal } = new AbortController()
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
+test('a tool acts as its policy says for the mode of the run', async () => {
+  const pay = defineTool({
+    ...{ name: 'demo/pay', description: 'Pays.', parameters: z.object({}), execute: () => 'paid' },
+    action_policy_pipeline: 'forbidden',
+  })
+  const outcomeIn = async (mode: string) => {
+    const { call } = deskWith(pay, { mode }, 'demo__pay')
+    return JSON.stringify(await call())
+  }
+  expect(await outcomeIn('chat')).toContain('paid')
+  expect(await outcomeIn('pipeline')).not.toContain('paid')
+})
+
 const deskOf = (timeoutMs: number | undefined, takesMs: number) => {
   const slow = defineTool({
     name: 'demo/search',
@@ -17,10 +30,19 @@ const deskOf = (timeoutMs: number | undefined, takesMs: number) => {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     execute: () => new Promise((resolve) => setTimeout(resolve, takesMs, 'found')),
   })
+  const { call } = deskWith(slow, {}, 'demo__search')
+  return async () => {
+    const end = call()
+    await vi.advanceTimersByTimeAsync(takesMs)
+    return end
+  }
+}
+
+function deskWith(tool: ReturnType<typeof defineTool>, facts: Record<string, string>, name: string) {
   const step = async (_name: string, work: (context: never) => Promise<unknown>) => work({ key: 'k', signal } as never)
   const desk = runDesk(
-    { model: async () => ({}), tools: [slow], rejected: [] },
-    { facts: {}, clientTools: [] },
+    { model: async () => ({}), tools: [tool], rejected: [] },
+    { facts, clientTools: [] },
     {
       step: step as never,
       isFinished: async () => false,
@@ -33,12 +55,11 @@ const deskOf = (timeoutMs: number | undefined, takesMs: number) => {
     {},
   )?.desk
   if (desk === undefined) throw new Error('no desk')
-  return async () => {
-    const ready = await desk.ready({ name: 'demo__search', parameters: {} }, 'c1', {})
-    const end = desk.run(ready, { turn: 1, context: {}, messages: [], signal, results: [], batchResults: [] })
-    await vi.advanceTimersByTimeAsync(takesMs)
-    return end
+  const call = async () => {
+    const ready = await desk.ready({ name, parameters: {} }, 'c1', {})
+    return desk.run(ready, { turn: 1, context: {}, messages: [], signal, results: [], batchResults: [] })
   }
+  return { call }
 }
 
 test('a tool that asks for minutes has minutes', async () => {
