@@ -156,7 +156,7 @@ export function capabilitiesOf(
     // For each server that we write to.
     limits: { conversation: { count: 5, perMs: 1000 } },
     ...{ maxParts: 15, wholeReply: 'link', redelivers: true },
-    // Nobody is answered without end, least of all by a machine.
+    // No sender is answered without end, least of all a machine.
     replyLimits: [
       { per: 'thread', in: 'open', ...answerLimits.thread },
       { per: 'thread', in: 'open', ...answerLimits.threadDay },
@@ -165,7 +165,7 @@ export function capabilitiesOf(
       { per: 'domain', in: 'open', ...answerLimits.server },
       { per: 'sender', in: 'direct', ...answerLimits.direct },
       { per: 'sender', in: 'direct', ...answerLimits.directDay },
-      // Strangers of one server together: whoever was answered once has a share of their own.
+      // Strangers of one server together: people who were answered once have a share of their own.
       { per: 'domain', in: 'direct', count: answerLimits.server.count * 5, perMs: answerLimits.server.perMs },
     ],
     receivedVia: 'activitypub',

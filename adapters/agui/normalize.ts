@@ -306,7 +306,7 @@ function clientTool({ name, description, parameters }: NonNullable<RunRequest['t
   return { name, ...(description ? { description } : {}), parameters: parameters ?? {} }
 }
 
-/** Everything the client wants known beside the message: data of whoever sent it, with no more authority than their words. */
+/** Everything the client wants known beside the message: data of its sender, with no more authority than their words. */
 function clientData({ context, state, forwardedProps, messages }: RunRequest): ClientData | undefined {
   const system = messages.filter(({ role }) => role === 'system' || role === 'developer')
   const texts = system.flatMap((message) => (typeof message['content'] === 'string' ? [message['content']] : []))

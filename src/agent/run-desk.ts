@@ -207,7 +207,7 @@ export function turnFacts(
 ): Fields {
   const { client_tools: _tools, client_data: _data, tool_result: _result, ...channel } = message.channel ?? {}
   const isKnown = evidence.length > 0 && principal !== ''
-  // Whoever is asked by another agent works for it: no person reads along.
+  // An agent that another agent asks works for that one: no person reads along.
   const mode = message.recipient_capabilities.agent_chain === undefined ? 'chat' : 'pipeline'
   const run = { agent, run_id: runId, session_id: sessionId, thread_id: message.thread_id }
   return {

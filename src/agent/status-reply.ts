@@ -9,7 +9,7 @@ import type { StopCause } from './run-stop.ts'
 
 type Told = Pick<NormalizedResponse, 'parts' | 'status'> & Partial<Pick<NormalizedResponse, 'error' | 'usage'>>
 
-/** `cause`: why it was stopped, where somebody stopped it. `form`: how commands are written where it is told. */
+/** `cause`: why it was stopped, where a person stopped it. `form`: how commands are written where it is told. */
 export function statusReply(
   result: ConversationResult,
   { cause, form }: { readonly cause?: StopCause | undefined; readonly form?: CommandForm | undefined } = {},

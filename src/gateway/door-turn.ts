@@ -40,7 +40,7 @@ export async function doorEnd(deps: GatewayDeps, ready: ReadyTurn): Promise<Turn
   }
 }
 
-/** A person in private who reached a limit of answers is told when it ends. Undefined: they may be answered, or nobody is told. */
+/** A person in private who reached a limit of answers is told when it ends. Undefined: they may be answered, or are not told. */
 async function limitEnd(
   deps: GatewayDeps,
   ready: ReadyTurn,

@@ -37,8 +37,8 @@ const firstOrdinal = 1_000
 
 /**
  * Called while messages wait behind a run: those of its owner are marked as received, where the platform can mark a message or has a
- * task for each, and whoever watches the run is told once. No answer, and no harm in a second mark after a take-over. A command that
- * starts afresh is answered by nothing else until the run is over: whoever sent the first one is told in words, by a row of its own.
+ * task for each, and clients that watch the run are told once. No answer, and no harm in a second mark after a take-over. A command that
+ * starts afresh is answered by nothing else until the run is over: the sender of the first one is told in words, by a row of its own.
  */
 export function createReceipts(
   deps: GatewayDeps,

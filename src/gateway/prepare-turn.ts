@@ -104,7 +104,7 @@ async function settle(deps: GatewayDeps, lane: HeldLane, dispositions: readonly 
   if (await deps.turns.open(lane, null, dispositions)) notifySkipped(deps, lane, dispositions)
 }
 
-/** Silence is all that ends an exchange of machines: nobody is told but the operator, and a person in private, once. */
+/** Silence is all that ends an exchange of machines: only the operator is told, and a person in private, once. */
 function unanswered(members: readonly Absorbed[], decided: Decided, rule: string): readonly Disposition[] {
   return members.flatMap(({ row, edits }) =>
     [row, ...edits].map(({ id }): Disposition => {

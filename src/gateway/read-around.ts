@@ -39,7 +39,7 @@ export async function readAround(scene: AroundScene, transcript: readonly Envelo
 
 /**
  * Messages that came by their address alone, with their words: asked for once they were let in, as a step, so that a turn that is taken
- * up again hears the same. Where nobody can be asked the turn fails and is tried again. Answers why there is nothing to run.
+ * up again hears the same. Where the platform cannot be asked the turn fails and is tried again. Answers why there is nothing to run.
  */
 export async function readNamed({ ready, step, signal }: AroundScene): Promise<string | undefined> {
   const { adapter } = ready.at

@@ -1,5 +1,5 @@
 // The state that an agent shares with the program in front of a person, during one turn: read from what the program sent or from
-// the session, told to whoever watches as it changes, and kept by the commit that ends the turn. A try that broke off leaves
+// the session, told to clients that watch as it changes, and kept by the commit that ends the turn. A try that broke off leaves
 // nothing behind, and the next one begins with the same state.
 import type { SharedState } from '../agent/agent.ts'
 import { isFields, isJson } from '../agent/fields.ts'
@@ -11,7 +11,7 @@ export type TurnState = {
   readonly state: SharedState
   /** Tells a program that sent none, or an empty one, what is stored. */
   readonly begin: () => Promise<void>
-  /** What to keep; undefined: nobody touched it. */
+  /** What to keep; undefined: it was not touched. */
   readonly ended: () => Promise<Json | undefined>
 }
 

@@ -8,7 +8,7 @@ import { actorIn } from './note-act.ts'
 export function resolverOf(context: Context, tenant: string): Resolver {
   const caller = keptCaller(context)
   const owner = caller.kind === 'operator' ? null : caller.principal
-  // Whoever holds a person's token is that person by delegation.
+  // The caller who holds a person's token is that person by delegation.
   const proven = owner === null ? {} : { assurance: 'delegated' }
   return {
     name: actorIn(context),

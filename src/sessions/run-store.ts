@@ -78,7 +78,7 @@ export interface RunStore {
   /** `conversationId`: the conversation, or the one beside it where commands about it go. */
   glance(conversationId: string, subject: string | null): Promise<Glance | undefined>
   /**
-   * The thread of a room in which something runs or waits for somebody who takes part in it; with a code, in which that waits.
+   * The thread of a room in which something runs or waits for a person who takes part in it; with a code, in which that waits.
    * `conversationId`: of the room's main line, or beside it. `room`: what its main line is called; threads begin with that and a colon.
    */
   busyThread(asked: {

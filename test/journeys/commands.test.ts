@@ -172,7 +172,7 @@ describeOnDatabase('a command', (database) => {
     await until(() => texts().length === 1)
     expect(texts()).toEqual(['OK. I finish this first, then we start afresh.'])
     expect(await fate()).toEqual({ m1: 'in_turn', c1: 'queued', c2: 'queued' })
-    // As after kill -9: whoever takes the turn over says it no second time.
+    // As after kill -9: the process that takes the turn over says it no second time.
     await database().query(expire, [])
     await until(() => heard.length === 2)
     await until(async () => (await database().query(beside, [])).length === 1)

@@ -4,7 +4,7 @@ import { type Fields, isFields } from '../wire/fields.ts'
 import type { A2aPart } from '../wire/objects.ts'
 
 const textTypes = ['text/plain', 'text/markdown', 'text/html'] as const
-/** Written as text, and a file to whoever works with it. */
+/** Written as text, and a file to the agent that works with it. */
 const tableTypes = ['text/csv', 'text/tab-separated-values']
 const toolEvents = ['tool-call', 'tool-result', 'tool-error']
 

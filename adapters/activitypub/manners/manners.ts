@@ -22,8 +22,8 @@ const machines: ReadonlySet<string> = new Set(['Service', 'Application'])
 export const isMachine = ({ type }: Pick<RemoteActor, 'type'>): boolean => machines.has(type)
 
 /**
- * Why somebody who wrote to an agent is not answered; undefined: they are. Also people whose profile says `#nobot`: they began it. Their words
- * are read for nobody else (around.ts), and an agent never writes first.
+ * Why a sender who wrote to an agent is not answered; undefined: they are. Also people whose profile says `#nobot`: they began it. Their words
+ * are not read for other people (around.ts), and an agent never writes first.
  */
 export function reasonForSilence({ bots }: Pick<Manners, 'bots'>, author: RemoteActor): string | undefined {
   const isWelcome = bots === 'all' || isListed(bots, author.id)

@@ -62,7 +62,7 @@ function fromUndo(scene: Scene): Arrived {
   const { activity, signer } = scene.gated
   const { inner } = activity
   if (inner !== undefined && inner.actor !== signer.id) return ignored(scene, 'not_their_own')
-  // What was deleted was forgotten for good: there is nothing to restore, and whoever wants an answer writes again.
+  // What was deleted was forgotten for good: there is nothing to restore, and a person who wants an answer writes again.
   if (inner?.type === 'Delete') return ignored(scene, 'deleted_for_good')
   if (inner !== undefined && quiet.has(inner.type)) return noise(scene, `undo_${inner.type.toLowerCase()}`)
   const target = typeof inner?.object === 'string' ? inner.object : inner?.object?.id

@@ -1,4 +1,4 @@
-// Interrupts of a thread: what a run that paused waits for, and the decisions a request brings about them (msg 13.6). One resume decides
+// Interrupts of a thread: what a run that paused waits for, and the decisions a request brings about them. One resume decides
 // about every one that is open; one that is over cannot be decided any more. A command decides in words, about the one it names.
 import type { TaskDesk, TaskWait, TransportAnswer } from '../../../src/contract/index.ts'
 import { parseBoundedJson } from '../../../src/verification/index.ts'
@@ -68,7 +68,7 @@ function saidMeanwhile(request: RunRequest, open: readonly TaskWait[], isStreame
   if (command.name !== 'approve' && command.name !== 'reject') return free
   const [, code] = /^([0-9a-f]{6,36})\b/i.exec(command.args.trim()) ?? []
   const [wait, ...others] = open.filter(({ id }) => code === undefined || id.endsWith(code.toLowerCase()))
-  // Which one is meant is said by whoever answers the command.
+  // The answer to the command says which one is meant.
   if (wait === undefined || others.length > 0 || wait.isTaskOver) return free
   return { kind: 'decides', tasks: new Map([[wait.id, wait.taskId]]) }
 }

@@ -90,7 +90,7 @@ function isHandedMail({ smtp, webhookSecret, ses, mailgun }: EmailSettings, carr
 
 export type NoticeDeps = { readonly host: string; readonly publicUrl?: string; readonly carrier?: Carrier }
 
-/** Whoever waits for an answer should know where it went, and whoever set a public address whether mail gets to it. */
+/** A person who waits for an answer should know where it went, and an operator who set a public address whether mail gets to it. */
 export function startNotice(settings: EmailSettings, deps: NoticeDeps): Pick<Adapter, 'notice'> {
   const { smtpUrl, mailFolder } = settings
   const until = 'until SMTP_URL is set'

@@ -11,7 +11,7 @@ export type SocketSourceDeps = Pick<ChannelDeps, 'fetch' | 'now'> & {
   readonly firstPauseMs?: number
 }
 
-/** Whether the socket is open: for whoever asks how the connection stands. `idle`: another process has it, or none was asked for. */
+/** Whether the socket is open, for the probe of the connection. `idle`: another process has it, or none was asked for. */
 export type SocketWatch = {
   readonly state: () => SocketState
   /** Resolves when a first connection was made or refused. */

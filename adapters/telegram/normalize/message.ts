@@ -121,7 +121,7 @@ function meantBy({ chat }: TelegramMessage, command: Command | undefined): Chann
   const [, tapped, about = ''] = args === '' ? (tappedCommand.exec(name) ?? []) : []
   if (tapped !== undefined) return { name: tapped, args: tapped === 'consent' ? about.replace('_', ' ') : about }
   if (name !== 'start') return { name, args }
-  // Telegram's own button for whoever opens a bot for the first time.
+  // Telegram's own button for people who open a bot for the first time.
   if (args === '') return { name: 'help', args }
   const code = chat.type === 'private' ? /^pair[-_]([A-Za-z0-9-]{4,32})$/.exec(args)?.[1] : undefined
   return code === undefined ? { name, args } : { name: 'pair', args: code }

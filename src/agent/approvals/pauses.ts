@@ -28,7 +28,7 @@ export type AskedApproval = {
 }
 
 export type ToolRequestWish = {
-  /** `declared_name`: what whoever runs it calls it. */
+  /** `declared_name`: what the client that runs it calls it. */
   readonly tool: { readonly name: string; readonly callId: string; readonly declared_name?: string }
   /** As the tool must be given them. */
   readonly parameters: JsonObject

@@ -51,7 +51,7 @@ export function approversProblem(by: unknown): string | undefined {
   return undefined
 }
 
-/** As they are stored with the question: whoever asked for it counts only where there is such a person. */
+/** As they are stored with the question: the requester counts only where there is one. */
 export function effectiveApprovers(by: Resolvers | undefined, hasRequester: boolean): Resolvers {
   return by === undefined || by === 'requester' ? (hasRequester ? 'requester' : 'operator') : by
 }

@@ -8,7 +8,7 @@ import { categoriesOf } from './tool-traits.ts'
 
 export type ActionPolicy = 'direct' | 'preview' | 'forbidden'
 
-/** `rule`: what said so, for whoever asks why. */
+/** `rule`: what said so, for the audit log. */
 export type ActionRuling = { readonly policy: ActionPolicy; readonly rule: string | undefined }
 
 /** From loose to strict. */

@@ -31,7 +31,7 @@ export function sendAgainWords(leftOut: readonly LeftOut[]): string | undefined 
 
 const maxFiles = 10
 
-/** Somebody wrote more in a while than is answered. */
+/** A person wrote more in a while than is answered. */
 export function limitWords(freeInMs: number): string {
   const minutes = Math.max(1, Math.ceil(freeInMs / 60_000))
   const hours = Math.ceil(minutes / 60)

@@ -17,7 +17,7 @@ const line = `a.id as action_id, a.kind, a.summary, a.action -> 'preview' as pre
 /** Null: who may decide is said by a word. */
 const terms = `case when a.resolvers like '{%' then a.resolvers::jsonb end`
 
-/** $1 tenant, $2 whose or null, $3 conversation or null. What somebody was named to decide about is theirs to see too. */
+/** $1 tenant, $2 whose or null, $3 conversation or null. What a person was named to decide about is theirs to see too. */
 const scope = `a.tenant = $1 and ($3::uuid is null or a.conversation_id = $3)
   and ($2::text is null or a.creator = $2 or coalesce(${terms} -> 'principals' @> to_jsonb($2::text), false))`
 

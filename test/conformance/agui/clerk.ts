@@ -1,4 +1,4 @@
-// A model agent as somebody with a web page in front would set it up: tools of its own, the page's tools, shared state.
+// A model agent as a developer with a web page in front would set it up: tools of its own, the page's tools, shared state.
 import * as z from 'zod'
 import { defineAgent } from '../../../src/agent/agent.ts'
 import type { ModelAgentOptions } from '../../../src/agent/model-agent-options.ts'
