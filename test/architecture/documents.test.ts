@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { activitypubSettingsSchema } from '../../adapters/activitypub/config.ts'
 import { documentFaults, type Repository } from './document-claims.ts'
 import { checkoutRoot, listFiles } from './source-tree.ts'
 
@@ -107,6 +108,12 @@ describe('the documents of this repository', () => {
     )
     const rows = new Set([...readme.matchAll(/^\| `([a-z0-9]+)` +\|.*\]\([^)]+\.md\) *\|$/gm)].map(([, name]) => name))
     expect(channels.filter((name) => !rows.has(name))).toEqual([])
+  })
+
+  test('name every setting of a fediverse connection on its page', () => {
+    const page = readFileSync(join(checkoutRoot, 'docs/activitypub.md'), 'utf8')
+    const named = new Set([...page.matchAll(/^\| `([a-zA-Z]+)`/gm)].map(([, name]) => name))
+    expect(Object.keys(activitypubSettingsSchema.shape).filter((name) => !named.has(name))).toEqual([])
   })
 
   test('name the readiness route as it is', () => {

@@ -79,6 +79,12 @@ export async function settlePeople(actor: string): Promise<People> {
     const activity = aMention(by, actor, words)
     return { deed: deed(by, activity), asked: { by, note: activity.object.id, words } }
   }
+  /** Only the address of the post is delivered; the person's server shows the post to readers who ask. */
+  const pointTo = (by: Person, words: string): { readonly deed: Deed; readonly asked: Asked } => {
+    const { object, ...activity } = aMention(by, actor, words)
+    server.put('127.0.0.1', new URL(object.id).pathname, { body: object })
+    return { deed: deed(by, { ...activity, object: object.id }), asked: { by, note: object.id, words } }
+  }
   return {
     origin: server.origin('127.0.0.1'),
     ...{ deeds, answerable, deleted, followers, leavers, blockers, watcher, hand },
@@ -90,8 +96,9 @@ export async function settlePeople(actor: string): Promise<People> {
     async company(place, isThoughtAbout) {
       const named = (name: string): Person =>
         person(`${name}-${place}`, ['fan', 'leaver'].includes(name) ? shared : undefined)
-      const [asker, fan, leaver, regretter, sulker] = ['asker', 'fan', 'leaver', 'regretter', 'sulker'].map(named) as [
-        ...[Person, Person, Person, Person, Person],
+      const names = ['asker', 'pointer', 'fan', 'leaver', 'regretter', 'sulker']
+      const [asker, pointer, fan, leaver, regretter, sulker] = names.map(named) as [
+        ...[Person, Person, Person, Person, Person, Person],
       ]
       const followed = act(leaver, 'Follow', actor)
       const said = mention(regretter, `forget me-not-${place}`)
@@ -107,15 +114,16 @@ export async function settlePeople(actor: string): Promise<People> {
       if (!(await eventually(isReady, prepareMs, 20))) throw new Error(`company ${place} was never ready`)
       return async () => {
         const asked = mention(asker, `hear asker ${place}`)
+        const pointed = pointTo(pointer, `hear pointer ${place}`)
         const follow = act(fan, 'Follow', actor)
         const block = act(sulker, 'Block', actor)
-        answerable.push(asked.asked)
+        answerable.push(asked.asked, pointed.asked)
         followers.push(follow)
         blockers.push({ by: sulker, block, openAfterMs: onItsWayMs })
         const undo = act(leaver, 'Undo', followed.activity)
         const forget = act(regretter, 'Delete', { id: said.asked.note, type: 'Tombstone' })
         await Promise.all([
-          ...[asked.deed, follow, undo, forget].map(hand),
+          ...[asked.deed, pointed.deed, follow, undo, forget].map(hand),
           // From then on they would take whatever came.
           hand(block).then(async () => {
             await delay(onItsWayMs)

@@ -65,6 +65,10 @@ describeOnDatabase('a chat in the fediverse', (database) => {
     ])
   })
 
+  test('needs no setting to go on beyond the six answers in ten minutes of a public thread', async () => {
+    for (let at = 1; at <= 8; at += 1) expect((await say(at)).object.content).toBe(`<p>answer ${at}</p>`)
+  })
+
   test('with a machine that may write keeps the limits of machines, and the machine is told nothing', async () => {
     await bot.stop()
     alice = settlePerson(fediverse, social, 'robot', { type: 'Service' })

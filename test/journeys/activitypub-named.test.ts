@@ -68,6 +68,15 @@ describeOnDatabase('a post that is only named', (database) => {
     expect(alice.received).toEqual([])
   })
 
+  test('is not asked for where its sender has no access', async () => {
+    await bot.stop()
+    const settings = { access: { mode: 'allow_list', allow: ['bob@elsewhere.example'] } } as const
+    bot = await startFediverseGateway(database(), fediverse, { hosts: [social], settings })
+    const id = await name('what is the time?')
+    await ended()
+    expect([asked(id), await ends()]).toEqual([0, ['not_on_allow_list']])
+  })
+
   test('of another server is refused, and nobody is asked for it', async () => {
     const { object: _object, ...create } = aMention(alice, bot.actor('demo'), 'x')
     expect(await alice.post(bot.inbox('demo'), { ...create, object: 'https://elsewhere.example/1' })).toBe(400)

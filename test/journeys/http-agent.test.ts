@@ -19,6 +19,7 @@ describeOnDatabase('an agent behind an address', (database) => {
   let vendor: VendorStub
   let server: Server
   let gateway: TestGateway
+  let run: ReturnType<typeof httpAgent>
   const asked: Asked[] = []
   let answers: Answer[] = []
 
@@ -69,7 +70,7 @@ describeOnDatabase('an agent behind an address', (database) => {
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
-    const run = httpAgent(`http://127.0.0.1:${port}/agent`, { secret: secret(words) })
+    run = httpAgent(`http://127.0.0.1:${port}/agent`, { secret: secret(words) })
     gateway = createTestGateway(database(), {
       agents: [defineAgent({ slug: 'demo', run })],
       connections: loopbackConnections(vendor.origin),
@@ -102,6 +103,26 @@ describeOnDatabase('an agent behind an address', (database) => {
       'x-agents-api-chain-depth': '1',
       'x-agents-api-chain-root': expect.stringMatching(/./),
     })
+  })
+
+  test('is not asked where the chain of agents has come as far as it may, and the person is told why', async () => {
+    const relay = (slug: string, next: string) =>
+      defineAgent({ slug, run: async (_message, { agents }) => (await agents.call(next, 'hello')) ?? 'no answer' })
+    gateway.stop()
+    gateway = createTestGateway(database(), {
+      agents: [
+        relay('a', 'b'),
+        relay('b', 'c'),
+        relay('c', 'd'),
+        relay('d', 'demo'),
+        defineAgent({ slug: 'demo', run }),
+      ],
+      connections: loopbackConnections(vendor.origin),
+    })
+    expect(await say(withJson('from afar'))).toEqual([
+      expect.stringContaining('I do not pass this on: the chain of agents it came through is at its end.'),
+    ])
+    expect(asked).toEqual([])
   })
 
   test('may stream; the end of the stream is the answer', async () => {

@@ -5,6 +5,7 @@ import { expect, test, vi } from 'vitest'
 import { defineAgent } from '../../src/agent/agent.ts'
 import { createToolServers } from '../../src/agent/mcp/tool-servers.ts'
 import { openAiCompatible } from '../../src/agent/providers/openai-compatible.ts'
+import { providerSafeName } from '../../src/agent/tools/provider-names.ts'
 import { createMcpConnect } from '../../src/node/mcp/connect.ts'
 import { startScriptedModel } from '../doubles/scripted-model-server.ts'
 import { createTestGateway, loopbackConnections, settleUntil } from '../doubles/test-gateway.ts'
@@ -29,11 +30,14 @@ describeOnDatabase('a call of a tool', (database) => {
       },
       { createToolServers: (deps) => createToolServers({ ...deps, connect: createMcpConnect(deps.fetch) }) },
     )
-    server.script({ calls: [{ id: 'a', name: 'files__get-sum', arguments: '{"ms":17000}' }] }, { text: 'It is 42.' })
+    const name = providerSafeName('files/get-sum')
+    server.script({ calls: [{ id: 'a', name, arguments: '{"ms":17000}' }] }, { text: 'It is added up.' })
     await gateway.deliver({ id: 'm1', from: 'ada', text: 'add up' })
     await settleUntil(gateway, () => vendor.messages.length > 0, 60_000)
-    expect(vendor.messages.map((message) => message.text)).toEqual(['It is 42.'])
+    expect(vendor.messages.map((message) => message.text)).toEqual(['It is added up.'])
     expect(server.requests).toHaveLength(2)
+    const told = server.requests[1]?.messages.at(-1)
+    expect(told).toMatchObject({ role: 'tool', content: expect.stringContaining('42') })
     expect(gateway.logged.map(({ event }) => event)).not.toContain('turn_fenced')
     gateway.stop()
     await gateway.closeTools()

@@ -249,6 +249,25 @@ describeOnDatabase('a sibling', (database) => {
       ])
     })
 
+    test('is shown the tools of a pipeline, and a person who asks it the tools of a chat; each acts as its policy says for that mode', async () => {
+      const tool = (name: string, modes: readonly string[]) =>
+        defineTool({ name, description: name, parameters: z.object({}), modes, execute: () => 'x' })
+      const tools = [
+        tool('x/chat', ['chat']),
+        tool('x/pipe', ['pipeline']),
+        charge({ action_policy_chat: 'forbidden' }),
+      ]
+      const shown = () => asked['billing']?.at(0)?.tools.map(({ name }) => name)
+      expect(await ask(start([desk(), billing({ tools })]), 'pay')).toContain('charged 5')
+      expect(shown()).toEqual(['x/pipe', 'bill/charge'])
+      asked = {}
+      const alone = start([billing({ tools })])
+      await alone.deliver({ id: 'm2', from: 'bob', text: 'pay', conversation: 'other' })
+      await settleUntil(alone, () => answers().length === 2)
+      expect(shown()).toEqual(['x/chat', 'bill/charge'])
+      expect([answers()[1], charges]).toEqual([expect.stringContaining('not allowed here'), 1])
+    })
+
     test.each([
       ['before its caller’s model answered', 1, 1],
       ['before its model answered', 2, 1],

@@ -498,4 +498,10 @@ export const messageCases: readonly Case[] = [
     run: () => message(aCreate()).message.sender.profile,
     expected: { avatar: { url: 'https://files.social.example/alice.png' }, username: 'alice' },
   },
+  {
+    id: 'AP-06',
+    claim: 'what only this protocol says of a sender lies below its name',
+    run: () => Object.keys(message(aCreate()).message.sender.profile?.extensions ?? {}),
+    expected: ['activitypub'],
+  },
 ]

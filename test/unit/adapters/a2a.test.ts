@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { fixtures } from '../../../adapters/a2a/fixtures.ts'
 import { a2aChannel } from '../../../adapters/a2a/index.ts'
 import { partsFrom } from '../../../adapters/a2a/normalize/parts.ts'
+import { partsTo } from '../../../adapters/a2a/render/parts.ts'
 import { doTypesMeet, isTypeAmong } from '../../../adapters/a2a/verify/media-type.ts'
 import { isUnguessable } from '../../../adapters/a2a/verify/unguessable.ts'
 import {
@@ -125,6 +126,27 @@ test('A2-07 a tool call and its result are one part; words about one stay words'
     { kind: 'tool_call', id: 't1', name: 'weather', args: { city: 'Oslo' }, result: ['rain'] },
     { kind: 'text', mime: 'text/plain', content: 'calling weather(…)' },
     { kind: 'tool_call', id: 't2', name: 'unknown', args: {}, error: { message: 'no' } },
+  ])
+})
+
+test('a link says what it is called and what it is about: in words, or beside an address with a type', () => {
+  const link = { kind: 'link', url: 'https://e.example/docs', title: 'The docs', description: 'How to begin.' } as const
+  expect(partsTo([link, { ...link, mime: 'application/pdf' }], [])).toEqual([
+    { text: 'The docs (https://e.example/docs) – How to begin.' },
+    {
+      ...{ url: 'https://e.example/docs', filename: 'The docs', mediaType: 'application/pdf' },
+      metadata: { mentionable: { description: 'How to begin.' } },
+    },
+  ])
+})
+
+test.each([
+  ['JSON', { kind: 'inline', data_base64: btoa('{"bars":[1,2]}') }, { data: { bars: [1, 2] } }],
+  ['bytes', { kind: 'inline', data_base64: 'AAH/' }, { raw: 'AAH/' }],
+  ['an address', { kind: 'url', url: 'https://e.example/chart' }, { url: 'https://e.example/chart' }],
+] as const)('an artifact of %s says its type', (_form, bytes_ref, content) => {
+  expect(partsTo([{ kind: 'artifact', name: 'sales', artifact_type: 'chart', bytes_ref }], [])).toEqual([
+    { ...content, filename: 'sales', metadata: { mentionable: { artifact_type: 'chart' } } },
   ])
 })
 

@@ -202,6 +202,7 @@ test('a server that starts slowly is missing from one turn and there for the nex
   timely(200)
   const server = files('slow')
   expect(await offered(server)).toMatchObject({ tools: [], rejected: [{ name: 'files' }] })
+  expect(events()).toEqual([['mcp_server_unavailable', 'starting']])
   // The second turn does not wait for what the first has waited for.
   const askedAt = performance.now()
   expect((await offered(server)).tools).toEqual([])
