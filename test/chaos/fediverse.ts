@@ -24,13 +24,19 @@ import type { FailpointPlan } from './subject-settings.ts'
 const around = (...names: readonly string[]): readonly string[] =>
   names.flatMap((name) => [`before:${name}`, `after:${name}`])
 
-/** `list_records` is where an answer learns its inboxes, `put_record` where a note is kept before anybody is told of it. */
+/**
+ * `record_step` is where the words of a post that came by its address are kept, `list_records` where an answer learns its inboxes,
+ * `put_record` where a note is kept before anybody is told of it.
+ */
 const steps = [
-  ...around('accept', 'claim_lanes', 'open_turn', 'list_records', 'complete_turn'),
+  ...around('accept', 'claim_lanes', 'open_turn', 'record_step', 'list_records', 'complete_turn'),
   ...around('claim_sends', 'start_send', 'put_record', 'settle_send'),
   ...['before:answer', 'before:deliver', 'after:deliver'],
 ]
-const few = [...['after:deliver', 'before:settle_send', 'after:put_record'], ...around('accept', 'complete_turn')]
+const few = [
+  ...['after:deliver', 'before:settle_send', 'after:put_record'],
+  ...around('accept', 'record_step', 'complete_turn'),
+]
 const roundsAtFull = 3
 
 const leaseMs = 3000

@@ -84,12 +84,15 @@ describeOnDatabase('a stranger on Slack', (database) => {
 
   test('is shown to operators by name, asked for once', async () => {
     const { gateway, send, ts } = open(database(), api, 203, pairing)
+    const waiting = async () => {
+      const pairings = await gateway.deps.people.pairings.list({ status: 'pending', limit: 10, before: null })
+      return pairings.find(({ subject }) => subject.endsWith('U0LOVELACE'))
+    }
     await send(message({ text: `<@${bot}> hello`, ts, event_ts: ts, user: 'U0LOVELACE' }))
-    await settleUntil(gateway, () => api.ephemeral.length > 0)
+    await settleUntil(gateway, async () => (await waiting()) !== undefined)
     await send(message({ text: `<@${bot}> hello?`, ts: `${ts}1`, event_ts: `${ts}1`, user: 'U0LOVELACE' }))
     await gateway.settle()
-    const waiting = await gateway.deps.people.pairings.list({ status: 'pending', limit: 10, before: null })
-    expect(waiting.find(({ subject }) => subject.endsWith('U0LOVELACE'))?.shownName).toBe('Ada Lovelace')
+    expect((await waiting())?.shownName).toBe('Ada Lovelace')
     expect(api.methods().filter((method) => method === 'users.info')).toHaveLength(1)
   })
 
@@ -137,6 +140,14 @@ describeOnDatabase('a slash command on Slack', (database) => {
     await order(slash('status'))
     await settleUntil(gateway, () => api.responses.length > 1)
     expect(api.posts).toEqual([])
+  })
+
+  test('for help names the commands in the form that Slack takes', async () => {
+    const { gateway, order } = open(database(), api, ++asked)
+    await order(slash('help'))
+    const said = () => [...answers(), ...api.posts.map(({ text }) => String(text))]
+    await settleUntil(gateway, () => said().length > 0)
+    expect(said()[0]).toMatch(/^\/parley stop - /m)
   })
 
   test('with words is answered to that person, who alone has seen the question', async () => {
