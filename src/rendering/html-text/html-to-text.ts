@@ -131,8 +131,9 @@ function beginLink(lines: Lines, attributes: Attributes): () => void {
   const label = record(lines)
   return () => {
     const classes = attributes.get('class')?.split(/\s+/) ?? []
-    const more = linkText(label(), attributes.get('href'), classes)
-    if (more !== undefined) appendText(lines, more.text, more.isApart)
+    const more = linkText(label.end(), attributes.get('href'), classes)
+    if (more?.place === 'instead') label.replace(more.text)
+    else if (more !== undefined) appendText(lines, more.text, more.place === 'apart')
   }
 }
 

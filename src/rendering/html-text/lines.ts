@@ -17,8 +17,8 @@ export type Lines = {
   rowDepth: number
   rowsWithText: number
   separators: number
-  /** What was written since recording began; undefined when nobody asked. */
-  recorded: string | undefined
+  /** What was written since recording began, and where; undefined when nothing is recorded. */
+  recorded: { text: string; from: { readonly parts: number; readonly length: number } | undefined } | undefined
 }
 
 /** A quote or an item of a list: the marker stands on its first line, the prefix on the others. */
@@ -122,13 +122,21 @@ export function startCell(lines: Lines): void {
   lines.isFresh = true
 }
 
-/** Answers what was written from here to there. */
-export function record(lines: Lines): () => string {
-  lines.recorded = ''
-  return () => {
-    const label = lines.recorded ?? ''
-    lines.recorded = undefined
-    return label.trim()
+/** `end`: what was written from here to there. `replace`: something else in its place. */
+export function record(lines: Lines): { readonly end: () => string; readonly replace: (text: string) => void } {
+  const recorded: NonNullable<Lines['recorded']> = { text: '', from: undefined }
+  lines.recorded = recorded
+  return {
+    end() {
+      lines.recorded = undefined
+      return recorded.text.trim()
+    },
+    replace(text) {
+      if (recorded.from === undefined || lines.isFull) return
+      lines.parts.length = recorded.from.parts
+      lines.length = recorded.from.length
+      write(lines, text)
+    },
   }
 }
 
@@ -136,9 +144,12 @@ function emit(lines: Lines, text: string): void {
   if (lines.length === 0 || lines.breaks > 0) startLine(lines)
   else if (lines.separators > 0) write(lines, `${' |'.repeat(Math.min(lines.separators, maxSeparators))} `)
   else if (lines.isSpacePending) write(lines, ' ')
+  const { recorded } = lines
+  if (recorded !== undefined) {
+    recorded.from ??= { parts: lines.parts.length, length: lines.length }
+    if (recorded.text.length < maxRecorded) recorded.text += lines.isSpacePending ? ` ${text}` : text
+  }
   write(lines, text)
-  if (lines.recorded !== undefined && lines.recorded.length < maxRecorded)
-    lines.recorded += lines.isSpacePending ? ` ${text}` : text
   lines.breaks = 0
   lines.separators = 0
   lines.isSpacePending = false

@@ -5,20 +5,28 @@ const protocols = new Set(['https:', 'http:', 'mailto:', 'tel:'])
 const mention = /^@[\p{L}\p{N}_.-]+$/u
 const hashtag = /^#[\p{L}\p{M}\p{N}_]+$/u
 
-/** What stands behind the label; apart from it with a space, or straight after it. Undefined: the label says it all. */
-export function linkText(
-  label: string,
-  href: string | undefined,
-  classes: readonly string[],
-): { readonly text: string; readonly isApart: boolean } | undefined {
+/** What is said besides the label: behind it, apart from it with a space, or instead of it. */
+type LinkText = { readonly text: string; readonly place: 'behind' | 'apart' | 'instead' }
+
+/** Undefined: the label says it all. */
+export function linkText(label: string, href: string | undefined, classes: readonly string[]): LinkText | undefined {
   const url = linkTarget(href)
   if (label === '' || url === undefined) return undefined
   if (hashtag.test(label) && classes.includes('hashtag')) return undefined
   if (mention.test(label) && (classes.includes('mention') || classes.includes('u-url')))
-    return url.host === '' ? undefined : { text: `@${url.host}`, isApart: false }
+    return url.host === '' ? undefined : { text: `@${url.host}`, place: 'behind' }
   if (saysSame(label, url)) return undefined
   const shown = shownUrl(url)
-  return { text: `(${shown.length > maxShownUrl ? `${shown.slice(0, maxShownUrl)}…` : shown})`, isApart: true }
+  if (shown.length > maxShownUrl) return { text: `(${shown.slice(0, maxShownUrl)}…)`, place: 'apart' }
+  return isShortened(label, url) ? { text: shown, place: 'instead' } : { text: `(${shown})`, place: 'apart' }
+}
+
+/** The beginning of the address itself, with all of its host: how servers of the fediverse show long ones. */
+function isShortened(label: string, url: URL): boolean {
+  const stem = /^(.+?)(?:…|\.\.\.)$/.exec(label)?.[1]
+  if (stem === undefined || url.host === '') return false
+  const [said, target] = [comparable(stem), comparable(shownUrl(url))]
+  return target.startsWith(said) && said.length > comparable(url.host).length
 }
 
 function linkTarget(href: string | undefined): URL | undefined {

@@ -117,9 +117,19 @@ describe('HTML as text', () => {
 describe('a post of the fediverse as text', () => {
   test.each([
     {
-      what: 'shows an address as people see it, and where it goes',
+      what: 'shows an address that is shortened once, as a whole',
       html: '<p>See <a href="https://news.example/2026/11/a-very-long-title" rel="nofollow"><span class="invisible">https://</span><span class="ellipsis">news.example/2026/11/a-ve</span><span class="invisible">ry-long-title</span></a></p>',
-      text: 'See news.example/2026/11/a-ve… (https://news.example/2026/11/a-very-long-title)',
+      text: 'See https://news.example/2026/11/a-very-long-title',
+    },
+    {
+      what: 'shows what a shortened address says where it goes elsewhere',
+      html: '<a href="https://evil.example/2026/11/a-very-long-title"><span class="ellipsis">news.example/2026/11/a-ve</span></a> <a href="https://news.example.evil.example/a"><span class="ellipsis">news.example</span></a>',
+      text: 'news.example/2026/11/a-ve… (https://evil.example/2026/11/a-very-long-title) news.example… (https://news.example.evil.example/a)',
+    },
+    {
+      what: 'goes on behind a shortened address on its line',
+      html: '<ul><li>one<br><a href="https://news.example/a/b"><span class="invisible">https://</span><span class="ellipsis">news.example/a</span></a>, two</li><li>three</li></ul>',
+      text: '- one\n  https://news.example/a/b, two\n- three',
     },
     {
       what: 'shows a short address once',
