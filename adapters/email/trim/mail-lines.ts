@@ -47,9 +47,9 @@ function restOf(raw: string): MailLine {
   return { raw, text: '', low: '', isBlank: raw.trim() === '', isQuote }
 }
 
-/** `> `, and the way some old programs write it, with the initials of who is quoted before it. */
+/** `> `, and the way some old programs write it, with the initials or the name of who is quoted before it. */
 function isQuoted(text: string): boolean {
-  return text.startsWith('>') || /^[A-Z][A-Za-z]{0,9}>(?: |$)/.test(text)
+  return text.startsWith('>') || /^\p{Lu}[\p{L}'-]{0,19}>{1,9}(?: |$)/u.test(text)
 }
 
 /** The next line from `at` that is not blank; the number of lines where there is none. */

@@ -139,6 +139,11 @@ export const quotedReplies: readonly Reply[] = [
     (block) => `${answer}\n\n${'_'.repeat(32)}\n${block}\n\n${unquoted}\n`,
   ),
   ...replies('separator', separators, (line) => `${answer}\n\n${line}\n${unquoted}\n`),
+  ...replies(
+    'a name before each mark',
+    { short: 'AL> ', twice: 'AL>> ', long: 'Christopher> ', double: 'Jean-Luc> ', accented: 'Jürgen> ' },
+    (mark) => `${answer}\n\n${asked.map((line) => `${mark}${line}`.trimEnd()).join('\n')}\n`,
+  ),
   ...replies('signature', signatures, (lines) => `${answer}\n\n${lines}\n`),
   ...replies(
     'signature above a quote',
