@@ -10,6 +10,8 @@ export type Sign = 'waiting' | 'seen' | 'typing' | 'ended' | 'opened'
 export type SignFacts = {
   /** `waiting`, `seen`: the message, as its platform calls it. */
   readonly messageId?: string
+  /** `seen`: how long the message waited to be taken up. */
+  readonly waitedMs?: number
   /** `seen`: the words that were taken up. */
   readonly text?: string
   /** `opened`: what one might ask here. */

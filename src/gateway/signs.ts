@@ -20,7 +20,7 @@ export type TurnSigns = {
 const none: TurnSigns = { stop() {}, end() {} }
 
 export function showSigns(
-  { turnPolicy, signs }: Pick<GatewayDeps, 'turnPolicy' | 'signs'>,
+  { turnPolicy, signs, now }: Pick<GatewayDeps, 'turnPolicy' | 'signs' | 'now'>,
   { at, lane, turn, members }: ReadyTurn,
   { lease, live }: { readonly lease: Lease; readonly live: Pick<LiveMessage, 'isShown'> },
 ): TurnSigns {
@@ -35,7 +35,8 @@ export function showSigns(
     for (const { row, message } of members) {
       const text = textOf(message.parts).slice(0, maxTextLength).toWellFormed()
       const messageId = message.channel?.external_message_id ?? undefined
-      show(row.replyTo, 'seen', { text, ...(messageId === undefined ? {} : { messageId }) })
+      const waitedMs = Math.max(0, now() - Date.parse(message.received_at))
+      show(row.replyTo, 'seen', { text, waitedMs, ...(messageId === undefined ? {} : { messageId }) })
     }
   const timer = repeat(turnPolicy.typingAfterMs, async () => {
     if (!live.isShown() && lease.isHeld()) await last.then(() => signs.show(at.adapter, lane.replyTo, 'typing'))

@@ -11,6 +11,8 @@ const timeoutMs = 3000
 const eyes = { type: 'emoji', emoji: '👀' } as const
 /** Beyond it the marks of messages that were never taken up here are left where they are. */
 const maxRemembered = 10_000
+/** A message that waited so long may have been marked by another process, or by this one before it was started again. */
+const mayBeMarkedMs = 1_000
 
 export function showTyping(
   settings: TelegramSettings,
@@ -37,11 +39,12 @@ export function showTyping(
     try {
       if (what === 'typing') await api.raw.sendChatAction({ ...place, action: what }, signal)
       // Its own bot's chats only: in the name of a business account nothing is marked.
-      else if (what === 'waiting' && settings.receipts && Number.isSafeInteger(messageId) && business === undefined) {
+      if (!settings.receipts || !Number.isSafeInteger(messageId) || business !== undefined) return
+      if (what === 'waiting') {
         if (marked.size >= maxRemembered) marked.clear()
         marked.add(mark)
         await api.raw.setMessageReaction({ chat_id: place.chat_id, message_id: messageId, reaction: [eyes] }, signal)
-      } else if (what === 'seen' && marked.delete(mark))
+      } else if (what === 'seen' && (marked.delete(mark) || (about?.waitedMs ?? 0) >= mayBeMarkedMs))
         await api.raw.setMessageReaction({ chat_id: place.chat_id, message_id: messageId, reaction: [] }, signal)
     } catch (error) {
       const seconds = error instanceof GrammyError ? (error.parameters.retry_after ?? 0) : 0

@@ -369,4 +369,18 @@ export const liveCases: readonly Case[] = [
       { chat_id: 5, message_id: 77, reaction: [] },
     ],
   },
+  {
+    id: 'T58h',
+    claim: 'eyes that another process set are taken off a message that has waited, and fresh messages cost no call',
+    run: () =>
+      growing(async (bench) => {
+        const show = (messageId: string, waitedMs: number, to: JsonObject = private5) =>
+          bench.adapter.transient?.(to, 'seen', { messageId, waitedMs })
+        await show('77', 200)
+        await show('78', 5_000)
+        await show('79', 5_000, { chat_id: '5', business_connection_id: 'b' })
+        return bench.api.payloads('setMessageReaction')
+      }),
+    equals: [{ chat_id: 5, message_id: 78, reaction: [] }],
+  },
 ]
