@@ -12,7 +12,14 @@ export const rawTags = names('script style title textarea iframe noembed noframe
 
 /** What they hold is no message either: choices, foreign languages, things that only a browser can show. */
 export const silentTags = names(
-  'frame frameset noscript template object applet svg math select datalist audio video canvas xml',
+  `frame frameset noscript template object applet svg select datalist audio video canvas xml
+   annotation annotation-xml mphantom`,
+)
+
+/** Formulas (MathML Core). */
+export const mathTags = names(
+  `math semantics mrow mi mn mo mtext ms mspace mfrac msqrt mroot msup msub msubsup munder mover munderover mtable mtr mtd
+   mstyle mpadded merror`,
 )
 
 /** A blank line around them. */

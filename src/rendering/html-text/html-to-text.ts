@@ -1,7 +1,7 @@
 // HTML of a mail or a post as the text a reader would see, for a model to read: no markup, no hidden words, no hidden targets.
 // Linear in its input and bounded in size and depth. Quoted history is left to whoever knows the channel.
 import { cleanText, maxTextLength } from '../../contract/index.ts'
-import { lineTags, rawTags, spacedTags, voidTags } from './elements.ts'
+import { lineTags, mathTags, rawTags, spacedTags, voidTags } from './elements.ts'
 import { readTokens } from './html-tokens.ts'
 import { withoutLooseJoiners, withoutUnseen } from './invisible-characters.ts'
 import {
@@ -15,6 +15,7 @@ import {
   record,
   startBlock,
   startCell,
+  tieText,
   writeKept,
   writeWords,
 } from './lines.ts'
@@ -39,7 +40,7 @@ export type HtmlTextOptions = {
 export function htmlToText(html: string, options: HtmlTextOptions = {}): string {
   const lines = newLines(Math.min(options.maxLength ?? maxTextLength, maxTextLength))
   const elements = noElements()
-  const lists: List[] = []
+  const [lists, formulas]: [List[], Formula[]] = [[], []]
   let isRaw = false
   readTokens(cleanText(html.slice(0, maxHtmlLength)), {
     open(name, attributes) {
@@ -47,7 +48,7 @@ export function htmlToText(html: string, options: HtmlTextOptions = {}): string 
       if (isRaw) return
       if (voidTags.has(name)) return writeVoid(lines, name, lookOf(currentLook(elements), name, attributes), attributes)
       openElement(elements, name, attributes, (look) => {
-        const end = begin({ lines, lists }, { name, attributes, look })
+        const end = begin({ lines, lists, formulas }, { name, attributes, look })
         const mark = isShown(look) ? options.mark?.(name, attributes) : undefined
         if (mark !== undefined) writeLine(lines, mark)
         return end
@@ -79,13 +80,16 @@ export function htmlToText(html: string, options: HtmlTextOptions = {}): string 
 
 /** Number of the next item; undefined in a list without numbers. */
 type List = { next: number | undefined }
-type Page = { readonly lines: Lines; readonly lists: List[] }
+/** An open element of a formula, and how many are in it so far. */
+type Formula = { readonly name: string; children: number }
+type Page = { readonly lines: Lines; readonly lists: List[]; readonly formulas: Formula[] }
 type Element = { readonly name: string; readonly attributes: Attributes; readonly look: Look }
 
 /** Answers what is to be done at the element's end. */
 function begin(page: Page, element: Element): () => void {
   const { name, look, attributes } = element
   if (!isShown(look)) return nothing
+  if (mathTags.has(name)) return beginFormula(page, name)
   const breaks = spacedTags.has(name) ? 2 : 1
   const isBlock = breaks === 2 || lineTags.has(name)
   if (isBlock) startBlock(page.lines, isNestedList(page, name) ? 1 : breaks)
@@ -124,6 +128,40 @@ function beginKind(page: Page, name: string, attributes: Attributes): () => void
         : nothing
     default:
       return nothing
+  }
+}
+
+/** What stands before the second and the third element in one of these. */
+const signs: ReadonlyMap<string, readonly string[]> = new Map([
+  ['mfrac', ['/']],
+  ['mroot', ['^1/']],
+  ['msup', ['^']],
+  ['msub', ['_']],
+  ['msubsup', ['_', '^']],
+  ['mover', ['^']],
+  ['munder', ['_']],
+  ['munderover', ['_', '^']],
+])
+const separators: ReadonlyMap<string, string> = new Map([
+  ['mtable', '; '],
+  ['mtr', ', '],
+])
+
+/** Formulas in a line, as people type them: x^2, (a + b)/2. */
+function beginFormula({ lines, formulas }: Page, name: string): () => void {
+  const parent = name === 'math' ? undefined : formulas.at(-1)
+  const place = signs.get(parent?.name ?? '')
+  if (parent !== undefined) {
+    const sign = place?.[parent.children - 1] ?? (parent.children > 0 ? separators.get(parent.name) : undefined)
+    parent.children += 1
+    if (sign !== undefined) tieText(lines, sign)
+  }
+  const opening = name === 'msqrt' ? '√(' : name === 'mrow' && place !== undefined ? '(' : ''
+  writeWords(lines, opening)
+  formulas.push({ name, children: 0 })
+  return () => {
+    formulas.pop()
+    if (opening !== '') appendText(lines, ')', false)
   }
 }
 

@@ -67,6 +67,12 @@ export function appendText(lines: Lines, text: string, isApart: boolean): void {
   lines.isSpacePending = isSpacePending
 }
 
+/** Between what was written last and what is written next, without a space. */
+export function tieText(lines: Lines, text: string): void {
+  lines.isSpacePending = false
+  appendText(lines, text, false)
+}
+
 /** What follows starts that many line ends further down. */
 export function startBlock(lines: Lines, breaks: 1 | 2): void {
   lines.isSpacePending = false

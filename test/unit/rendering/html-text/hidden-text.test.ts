@@ -68,7 +68,12 @@ describe('hidden words', () => {
     ['a title', '<head><title>x</title></head>'],
     ['a template', '<template><p>x</p></template>'],
     ['a frame', '<iframe>x</iframe><noframes>x</noframes><object>x</object>'],
-    ['a drawing', '<svg><text>x</text></svg><math><mi>x</mi></math>'],
+    ['a drawing', '<svg><text>x</text></svg>'],
+    [
+      'what a formula says beside itself',
+      '<math><semantics><mrow></mrow><annotation>x</annotation></semantics></math>',
+    ],
+    ['a gap in a formula', '<math><mphantom><mi>x</mi></mphantom></math>'],
     ['a form control', '<textarea>x</textarea><select><option>x</select><input value=x>'],
     ['an attribute', '<p title="x" data-x="x" aria-label="x"></p>'],
     ['a white font on white', '<font color="#ffffff">x</font><font color=white>x</font>'],

@@ -108,6 +108,30 @@ describe('HTML as text', () => {
     { html: 'hi <img class="emoji" alt=":blobcat:" src=x> <img alt="🎉">', text: 'hi :blobcat: 🎉' },
   ])('names pictures: $html', ({ html, text }) => expect(htmlToText(html)).toBe(text))
 
+  test.each([
+    {
+      html: '<p>so <math><msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mn>1</mn></math>, then</p>',
+      text: 'so x^2+1, then',
+    },
+    {
+      html: '<math> <mfrac> <mrow> <mi>a</mi> <mo>+</mo> <mi>b</mi> </mrow> <mn>2</mn> </mfrac> </math>',
+      text: '( a + b)/2',
+    },
+    {
+      html: '<math><msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup><msqrt><mi>y</mi></msqrt></math>',
+      text: 'x_i^2√(y)',
+    },
+    {
+      html: '<math><mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>0</mn></mtd></mtr><mtr><mtd><mn>0</mn></mtd></mtr></mtable></math>',
+      text: '1, 0; 0',
+    },
+    { html: '<math><mroot><mi>x</mi><mn>3</mn></mroot>', text: 'x^1/3' },
+    {
+      html: '<math><a href="https://evil.example/">good.example</a><p>one</p><p>two',
+      text: 'good.example (https://evil.example/)\n\none\n\ntwo',
+    },
+  ])('writes formulas in a line: $html', ({ html, text }) => expect(htmlToText(html)).toBe(text))
+
   test('cuts at the length it is given, between characters', () => {
     expect(htmlToText('<p>aaa</p><p>😀😀</p>', { maxLength: 6 })).toBe('aaa')
     expect(htmlToText('<p>aaa</p><p>😀😀</p>', { maxLength: 8 })).toBe('aaa\n\n😀')
