@@ -1,5 +1,5 @@
 // One connection to one mailbox: what is new in it, its bytes within the limit, marking, and waiting for more.
-import type { ImapFlow } from 'imapflow'
+import type { ImapFlow, SearchObject } from 'imapflow'
 import { importOnNode } from '../../../../src/contract/index.ts'
 import type { ImapSettings } from './settings.ts'
 
@@ -22,8 +22,8 @@ export type Mailbox = {
   /** Undefined: somebody has removed it. */
   readonly fetch: (uid: number) => Promise<FetchedMail | undefined>
   readonly mark: (uid: number) => Promise<void>
-  /** Resolves when there may be something new; rejects when the connection is gone. */
-  readonly change: () => Promise<void>
+  /** Resolves when there may be something new, and after `longestMs` in any case; rejects when the connection is gone. */
+  readonly change: (longestMs: number) => Promise<void>
   readonly close: () => void
 }
 
@@ -31,7 +31,6 @@ const maxListed = 200
 /** So many of the newest are looked at after the mailbox has been numbered anew. */
 const maxRescanned = 1000
 const headBytes = 65_536
-const defaultPollMs = 300_000
 const dayMs = 86_400_000
 const defaultMark = '$Parley'
 
@@ -55,15 +54,15 @@ export async function openMailbox(settings: ImapSettings, maxBytes: number, sign
       nextUid: uidNext,
       async after(uid) {
         bell = Promise.withResolvers()
-        const found = await client.search({ uid: `${uid + 1}:*` }, { uid: true })
+        const found = await searched(client, { uid: `${uid + 1}:*` })
         // A range that begins after the last mail means the last mail (RFC 3501 section 9, seq-range).
-        const news = (found || []).filter((each) => each > uid)
+        const news = found.filter((each) => each > uid)
         return news.toSorted((one, other) => one - other).slice(0, maxListed)
       },
       before: (instant) => uidBefore(client, instant, uidNext),
       fetch: (uid) => fetchMail(client, uid, maxBytes),
       mark: (uid) => markMail(client, uid, settings),
-      change: () => changed(client, bell.promise, gone.promise, settings.pollMs ?? defaultPollMs),
+      change: (longestMs) => changed(client, bell.promise, gone.promise, longestMs),
       close,
     }
   } catch (error) {
@@ -91,10 +90,17 @@ async function createClient(settings: ImapSettings): Promise<ImapFlow> {
   })
 }
 
+/** A server that puts the question off has not said that there is nothing: then this connection is given up for another one. */
+async function searched(client: ImapFlow, query: SearchObject): Promise<readonly number[]> {
+  const found = await client.search(query, { uid: true })
+  if (!Array.isArray(found)) throw new Error('the mailbox was not searched')
+  return found
+}
+
 /** The server counts in days; the instant within the day is ours to compare. */
 async function uidBefore(client: ImapFlow, instant: number, nextUid: number): Promise<number> {
-  const found = await client.search({ since: new Date(instant - dayMs) }, { uid: true })
-  const newest = (found || []).toSorted((one, other) => one - other).slice(-maxRescanned)
+  const found = await searched(client, { since: new Date(instant - dayMs) })
+  const newest = found.toSorted((one, other) => one - other).slice(-maxRescanned)
   for (const uid of newest) {
     const mail = await client.fetchOne(String(uid), { internalDate: true }, { uid: true })
     const at = mail ? new Date(mail.internalDate ?? 0).getTime() : 0
@@ -127,9 +133,9 @@ async function markMail(client: ImapFlow, uid: number, { mark = { flag: defaultM
   await marking.catch(() => false)
 }
 
-async function changed(client: ImapFlow, bell: Promise<void>, gone: Promise<never>, pollMs: number): Promise<void> {
+async function changed(client: ImapFlow, bell: Promise<void>, gone: Promise<never>, longestMs: number): Promise<void> {
   const timeout = Promise.withResolvers<void>()
-  const timer = setTimeout(() => timeout.resolve(), pollMs)
+  const timer = setTimeout(() => timeout.resolve(), longestMs)
   // Ends with the next command, or with the connection, which `gone` tells.
   client.idle().catch(() => {})
   try {

@@ -22,6 +22,8 @@ export type ImapSettings = {
   readonly ca?: string
   /** First pause before another try to connect; doubled up to a minute. */
   readonly firstPauseMs?: number
-  /** Asked so often for new mail where the server does not tell. Also the longest wait. */
+  /** First wait before the server is asked although it told of nothing new; doubled up to `pollMs`. */
+  readonly firstWaitMs?: number
+  /** The longest wait: where the server does not tell, it is asked so often. Without it a minute. */
   readonly pollMs?: number
 }

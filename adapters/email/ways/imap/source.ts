@@ -17,6 +17,13 @@ export type ImapDeps = Pick<ChannelDeps, 'now'> & {
 /** A mailbox that was numbered anew is read again from here: what was taken before is recognised by its own id. */
 const rescanMs = 7 * 86_400_000
 const longestPauseMs = 60_000
+/**
+ * A server may say nothing of a mail that is put in while it begins to watch the mailbox (Dovecot does so under load): looked at again
+ * soon after that moment, such a mail is late by seconds.
+ */
+const waits = { firstMs: 1000, longestMs: 60_000 } as const
+/** Said of a login that may succeed later with the same password (RFC 5530). */
+const passing: ReadonlySet<unknown> = new Set(['UNAVAILABLE', 'INUSE', 'LIMIT', 'SERVERBUG'])
 /** A mail that cannot be judged for so long is judged by what is known. */
 const patienceMs = 900_000
 
@@ -29,10 +36,11 @@ export function imapSource(settings: ImapSettings, deps: ImapDeps): NonNullable<
       let mailbox: Mailbox | undefined
       try {
         mailbox = await openMailbox(settings, deps.maxBytes, signal)
-        failures = 0
         const found = await findPlace(mailbox, place, settings, deps)
         if (found !== place) yield { arrivals: [], cursor: JSON.stringify(found) }
         place = found
+        const { firstWaitMs = waits.firstMs, pollMs = waits.longestMs } = settings
+        let waitMs = firstWaitMs
         while (!signal.aborted) {
           const uids = await mailbox.after(place.uid)
           for (const uid of uids) {
@@ -42,7 +50,13 @@ export function imapSource(settings: ImapSettings, deps: ImapDeps): NonNullable<
             if (mail !== undefined) yield await batchOf(mail, next, mailbox, { settings, deps, waiting })
             place = next
           }
-          if (uids.length === 0) await mailbox.change()
+          // Not before: a server that lets in and then fails is asked less and less often, too.
+          failures = 0
+          if (uids.length > 0) waitMs = firstWaitMs
+          else {
+            await mailbox.change(Math.min(waitMs, pollMs))
+            waitMs = Math.min(waitMs * 2, pollMs)
+          }
         }
       } catch (error) {
         if (isRefusal(error)) throw refused(error)
@@ -120,8 +134,10 @@ async function recipientIn(
   return address
 }
 
+/** Any end of a login is a failed one to the client: only a server that says no has refused it. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof Error && 'authenticationFailed' in error && error.authenticationFailed === true
+  if (!(error instanceof Error) || !('authenticationFailed' in error) || !('responseStatus' in error)) return false
+  return error.responseStatus === 'NO' && !('serverResponseCode' in error && passing.has(error.serverResponseCode))
 }
 
 function refused(cause: unknown): GatewayError {
