@@ -1,11 +1,11 @@
-// What every agent may declare about itself, model or function, and the check that nothing else was meant (ruling 40).
+// What every agent may declare about itself, model or function, and the check that nothing else was meant.
 import * as z from 'zod'
 import { type AccessRule, type AgentSkill, accessSchema, GatewayError, type Starter } from '../contract/index.ts'
 
 /** What becomes of a message that comes while the agent is busy in the same conversation. */
 export type BusyPolicy = (typeof busyPolicies)[number]
 
-/** Where an agent comes from, for whoever reads the list of agents. */
+/** Where an agent comes from, for readers of the list of agents. */
 export type Provenance = {
   readonly sourceType?: string
   readonly sourcePackage?: string
@@ -20,7 +20,7 @@ export type AgentFacts = {
   readonly description?: string
   /** What it can be asked, in its own words; told by /help behind the gateway's commands. */
   readonly help?: string
-  /** What people might ask it, offered where the platform shows such things before anybody has written. */
+  /** What people might ask it, offered where the platform shows such things before the first message. */
   readonly starters?: readonly Starter[]
   /** `queue` unless told: it waits for the next turn. */
   readonly busy?: BusyPolicy

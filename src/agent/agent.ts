@@ -28,7 +28,7 @@ export type FunctionAgentDefinition = AgentFacts & {
   readonly onSignal?: (signal: Signal, context: SignalContext) => Promise<AgentReply> | AgentReply
 }
 
-/** An agent elsewhere: it has instructions and tools of its own. */
+/** A remote agent: it has instructions and tools of its own. */
 export type RemoteAgentDefinition = AgentFacts & { readonly model: RemoteAgent }
 
 /** A model with instructions and tools, run by the loop. */
@@ -38,15 +38,15 @@ export type AgentDefinition = FunctionAgentDefinition
 export type Agent = Readonly<FunctionAgentDefinition> & {
   /** The servers its tools come from; only some runtimes can reach them. */
   readonly mcpServers?: readonly McpServer[]
-  /** Names of its tools that write and do not ask first, for whoever judges who may reach it. */
+  /** Names of its tools that write and do not ask first, for the check of who may reach it. */
   readonly writingTools?: readonly string[]
   /** Names of its tools that have terms of approval and whose policy says that no person is asked. */
   readonly unaskedTools?: readonly string[]
-  /** Its tools by name and description, for whoever lists what it can do. */
+  /** Its tools by name and description, for lists of what it can do. */
   readonly toolFacts?: readonly { readonly name: string; readonly description: string }[]
   /** Its models whose servers can be asked how they stand. */
   readonly modelProbes?: readonly ModelProbe[]
-  /** Of an agent elsewhere: calls off what a stopped run left behind there. */
+  /** Of a remote agent: cancels what a stopped run left behind there. */
   readonly recall?: Recall
 }
 

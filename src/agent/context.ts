@@ -85,7 +85,7 @@ export type ToolCallFacts = {
 export type AgentContext = {
   readonly agent: string
   readonly principal: string
-  /** The execution principal (loop 7.1) with the role a grant gives it; empty where nobody spoke. Never shown to a model. */
+  /** The execution principal with the role a grant gives it; empty where no message began the turn. Never shown to a model. */
   readonly who: Fields
   /** Whether a principal may use a capability. */
   readonly capabilities: CapabilityPolicy
@@ -111,7 +111,7 @@ export type AgentContext = {
   /** Aborts when this turn must stop: lease lost, deadline, shutdown. */
   readonly signal: AbortSignal
   /**
-   * Aborts when somebody stopped this run. For model calls and waiting; a step in flight is never broken off by it, and the
+   * Aborts when a person or an operator stopped this run. For model calls and waiting; a step in flight is never broken off by it, and the
    * next step does not begin: it throws `run_cancelled`, which ends the run as cancelled.
    */
   readonly stop: AbortSignal
@@ -127,9 +127,9 @@ export type AgentContext = {
   readonly schedule: (name: string, dueInMs: number, payload: JsonObject) => void
   /** An extra message before the answer, stored and sent with it. */
   readonly send: (reply: AgentReply) => void
-  /** The answer as it grows, for whoever watches; the answer itself is what is returned. */
+  /** The answer as it grows, for clients that watch the run; the answer itself is what is returned. */
   readonly show: (delta: string) => void
-  /** An event for whoever watches this run. Its metadata is stored: no secrets. */
+  /** An event for clients that watch this run. Its metadata is stored: no secrets. */
   readonly emit: (type: string, metadata: Fields) => void
   /**
    * Tells operators of an error that the agent goes on after. Message and stack are kept with the turn; people and models are not told.
@@ -146,7 +146,7 @@ export type AgentContext = {
   readonly finish: (result: ConversationResult) => void
   /** Lines for the transcript between what was heard and what is said: tool calls, results, notes. */
   readonly record: (lines: readonly Envelope[]) => void
-  /** Stops for a person's consent, or for a tool that runs elsewhere; `onSignal` is called when it is there. */
+  /** Stops for a person's consent, or for a tool that a client runs; `onSignal` is called when the answer is there. */
   readonly pause: Pauses
   /** The other agents of this gateway. */
   readonly agents: Siblings

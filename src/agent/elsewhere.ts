@@ -14,11 +14,11 @@ export type NextHop =
 export type Elsewhere = {
   /** For origins that the operator wrote down. Nothing leaves through either once this turn has lost its lease. */
   readonly fetch: typeof fetch
-  /** For addresses that somebody else named. */
+  /** For addresses that another party named. */
   readonly guarded: GuardedFetch
   /** `address`: whom we are about to ask, where it has one. */
   readonly next: (address?: string) => Promise<NextHop>
-  /** What was proven about whoever speaks, signed for the agent at this address and for this message alone. */
+  /** What was proven about the sender, signed for the agent at this address and for this message alone. */
   readonly attest: (
     evidence: readonly IdentityEvidence[],
     to: { readonly audience: string; readonly messageId: string },

@@ -38,7 +38,7 @@ export async function equip(
   return { ...options, tools: [...(options.tools ?? []), ...shared, ...tools, ...siblings], rejected, purse }
 }
 
-/** One purse for a run, those it asks, and the one that asked it. */
+/** One budget for a run, the agents it asks, and the agent that asked it. */
 export function sharedBudgets(
   { budgets }: Pick<SignalContext, 'budgets'>,
   { purse }: Equipped,

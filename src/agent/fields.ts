@@ -1,7 +1,7 @@
-// Reading values nobody vouches for: plain JSON is taken, anything else counts as absent.
+// Reading untrusted values: plain JSON is taken, anything else counts as absent.
 import type { Fields, Json } from '../contract/index.ts'
 
-/** Nobody needs deeper JSON; the bound lets everything behind it recurse safely. */
+/** No known client sends deeper JSON; the bound lets everything behind it recurse safely. */
 export const maxJsonDepth = 64
 
 /** A plain object, from any realm. Lists, dates and instances of classes are none. */

@@ -1,4 +1,4 @@
-// The port of the journal: every effect of a turn is a step row, started before it and finished after it (ruling 16).
+// The port of the journal: every effect of a turn is a step row, started before it and finished after it.
 import type { Json } from '../contract/index.ts'
 
 export type StepAddress = {
@@ -22,7 +22,7 @@ export type StepState =
   | { readonly kind: 'finished'; readonly result: Json }
   /** Begun before and not finished, or failed there: it may or may not have happened. */
   | { readonly kind: 'unknown'; readonly error: string | null }
-  /** Somebody stopped the run before this step began. */
+  /** The run was stopped before this step began. */
   | { readonly kind: 'stopped'; readonly by: string }
   | { readonly kind: 'lease_lost' }
 
@@ -53,7 +53,7 @@ export type TurnPast = {
   readonly isErased: boolean
 }
 
-/** By reference: the lines of the session before `until`, the first `head` and the last `tail` of them, and what was overheard. */
+/** By reference: the lines of the session before `until`, the first `head` and the last `tail` of them, and the ambient context. */
 export type TurnView = {
   readonly head: number
   readonly tail: number
@@ -61,7 +61,7 @@ export type TurnView = {
   readonly until: number
 }
 
-/** A step of a call to an agent elsewhere, by its name. */
+/** A step of a call to a remote agent, by its name. */
 export type RemoteStep = { readonly step: string; readonly state: string; readonly result: Json | null }
 
 export interface JournalStore {
@@ -71,6 +71,6 @@ export interface JournalStore {
   /** A step without effect, which needs no start. False: the lease was lost and nothing was written. */
   record(address: StepAddress, end: StepEnd, tookMs: number): Promise<boolean>
   past(turnId: string): Promise<TurnPast>
-  /** What a turn began with agents elsewhere. */
+  /** What a turn began with remote agents. */
   remoteSteps(journalTurn: string): Promise<readonly RemoteStep[]>
 }

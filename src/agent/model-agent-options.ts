@@ -1,4 +1,4 @@
-// What a developer declares of an agent that is a model with tools (ruling 40).
+// What a developer declares of an agent that is a model with tools.
 import type { LanguageModel } from 'ai'
 import type { Summarizer } from './compaction/compact.ts'
 import type { CompactionPolicy } from './compaction/policy.ts'

@@ -212,7 +212,7 @@ function mediated(desk: RunDesk | undefined): Partial<LoopOptions> {
   return { tools: desk.desk, completionGate: completionGate(desk.rules), ...guards }
 }
 
-/** A turn is claimed and ended by its lane; here the run only asks whether somebody stopped it. */
+/** A turn is claimed and ended by its lane; here the run only asks whether it was stopped. */
 function stoppedBy(stop: AbortSignal): NonNullable<LoopOptions['runControl']> {
   return { start: async () => undefined, isCancelled: async () => stop.aborted, finish: async () => undefined }
 }
@@ -261,7 +261,7 @@ function keepTurns(
     }
     const kept: AnsweredTurn = await step(`model turn ${turn}`, work, { effect: false })
     offered = kept.offered
-    // Whoever watches has just been told to start over.
+    // Watching clients have just been told to start over.
     if (!isAsked && typeof kept.answer.content === 'string') onDelta?.(kept.answer.content)
     return kept.answer
   }

@@ -108,7 +108,7 @@ function waitingLine({ point }: Suspended, find: (name: string) => Named | undef
 
 type Named = Sensitivity & { readonly name: string }
 
-/** What the desk does with the call that waited. */
+/** What the tools do with the call that waited. */
 function answeredCall(pause: EndedPause, callId: string): AnsweredCall {
   if (pause.kind === 'tool_request')
     return { callId, answer: { kind: 'result', isRejected: false, result: ranElsewhere(pause) } }
@@ -134,7 +134,7 @@ const errorTypes: Readonly<Record<Refused, string>> = {
 const refusals: Readonly<Record<Refused, (tool: string, reason: string | null) => string>> = {
   rejected: (tool, reason) =>
     `${tool} was not run: the person refused.${reason === null ? '' : ` Their reason: ${reason}`} Do not call it again unless they ask for it.`,
-  expired: (tool) => `${tool} was not run: nobody approved it in time. Tell the person; they may ask for it again.`,
+  expired: (tool) => `${tool} was not run: it was not approved in time. Tell the person; they may ask for it again.`,
   deleted: (tool) => `${tool} was not run: the request for approval was withdrawn. Do not call it again.`,
   tampered: (tool) =>
     `${tool} was not run: what was stored is not what was approved. Tell the person that their operator should look at it.`,
@@ -146,7 +146,7 @@ function ranElsewhere({ status, isCancelled, result }: EndedRequest) {
   return (call: ReadyCall): ToolResult => {
     if (status === 'runtime_tool_completed') return normalizeToolResult(toolOf(call), result ?? {})
     const error = isCancelled
-      ? `${call.tool_name} was cancelled by whoever should have run it. Do not call it again.`
+      ? `${call.tool_name} was cancelled by the client that should have run it. Do not call it again.`
       : `${call.tool_name} was not answered in time. Tell the person; they may ask for it again.`
     return failedResult(toolOf(call), isCancelled ? 'runtime_tool_cancelled' : 'runtime_tool_timeout', error)
   }

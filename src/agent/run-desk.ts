@@ -177,7 +177,7 @@ function onceBy({ step }: Pick<AgentContext, 'step'>): DeskDeps['once'] {
       if (result.metadata['outcome'] !== 'unknown') settled.set(alike, use)
       return result
     } catch (error) {
-      // Told to the model and by it to the person (ruling 16); the turn goes on.
+      // Told to the model and by it to the person; the turn goes on.
       if (isGatewayError(error, 'tool_outcome_unknown')) return unknownOutcome(declaration)
       throw error
     }

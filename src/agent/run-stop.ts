@@ -8,12 +8,12 @@ export type StopCause = 'stop' | 'interrupt'
 export const steeredType = 'steered_message'
 
 export function runStopped(cause: StopCause): GatewayError {
-  return new GatewayError('run_cancelled', '[agent] somebody stopped this run; nothing more of it begins', {
+  return new GatewayError('run_cancelled', '[agent] this run was stopped; nothing more of it begins', {
     details: { cause },
   })
 }
 
-/** Undefined: nobody stopped it. */
+/** Undefined: it was not stopped. */
 export function stopCause({ aborted, reason }: AbortSignal): StopCause | undefined {
   if (!aborted) return undefined
   return reason instanceof GatewayError && reason.details['cause'] === 'interrupt' ? 'interrupt' : 'stop'

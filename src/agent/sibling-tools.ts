@@ -1,4 +1,4 @@
-// The siblings of a model agent as tools: `agent/<slug>`, one message in, its answer out.
+// Other agents of this gateway as tools of a model agent: `agent/<slug>`, one message in, its answer out.
 import * as z from 'zod'
 import { isGatewayError, type NormalizedResponse } from '../contract/index.ts'
 import { partsText } from '../rendering/index.ts'

@@ -5,12 +5,12 @@ import type { SharedBudgets } from './loop/budget.ts'
 export type SiblingLine = { readonly slug: string; readonly address: string; readonly description: string }
 
 export type SiblingCall = {
-  /** What the caller's run may still use: its siblings use it up as well. */
+  /** What the caller's run may still use: the agents it calls use it up as well. */
   readonly within?: SharedBudgets | undefined
 }
 
 export interface Siblings {
-  /** Those that may be asked from here: nobody at the end of a chain. */
+  /** Those that may be asked from here: none at the end of a chain. */
   list(): readonly SiblingLine[]
   /**
    * Runs another agent now, with its own instructions, tools and policies, for the same person and under the same evidence. It

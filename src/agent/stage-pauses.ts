@@ -1,4 +1,4 @@
-// How the calls of a model come to wait: for a person's consent, or for whoever runs the tool elsewhere.
+// How the calls of a model come to wait: for a person's consent, or for the client that runs the tool.
 import type { Fields, JsonObject } from '../contract/index.ts'
 import type { Pauses } from './approvals/pauses.ts'
 import { toApprovalEnvelope } from './approvals/pending-action.ts'
@@ -70,7 +70,7 @@ function summaryOf(
     .toWellFormed()
 }
 
-/** Words that fail must not decide whether somebody is asked. */
+/** Words that fail must not decide whether a person is asked. */
 function spoken(
   { tool_name: name, prepared, declaration }: Runnable,
   summary: ApprovalTerms['summary'],

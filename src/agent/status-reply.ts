@@ -83,7 +83,7 @@ function askedIn(
   return isFields(payload) ? questionPart(payload as unknown as PendingAction, form) : undefined
 }
 
-/** Whoever runs the tool finds here what it is asked for; everybody else is told that it waits. */
+/** The client that runs the tool finds its request here; other readers are told that it waits. */
 function pendingIn({ runtime_tool_pending: request }: ConversationResult): ReturnType<typeof questionPart> | undefined {
   if (request === undefined) return undefined
   const message = 'I am waiting for an answer from your side before I can go on.'

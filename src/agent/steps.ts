@@ -1,4 +1,4 @@
-// ctx.step: an effect that happens once (ruling 16). Started is committed before it, finished after it.
+// ctx.step: an effect that happens once. Started is committed before it, finished after it.
 import { GatewayError, isGatewayError, type Json, type StoreResult } from '../contract/index.ts'
 import type { AgentContext, StepContext, StepOptions } from './context.ts'
 import type { JournalStore, StepAddress, StepEnd, StepState } from './journal-store.ts'
@@ -20,7 +20,7 @@ export type StepDeps = {
   /** `onSend` is told right before the first byte of a request leaves. */
   readonly fetch: (onSend: () => void) => typeof fetch
   readonly hash: (text: string) => Promise<string>
-  /** Somebody stopped the run: marks it here too, and says how the step ends. */
+  /** The run was stopped: marks it here too, and says how the step ends. */
   readonly onStopped: (by: string) => GatewayError
   /** What the work of a step threw, unless that says how the turn stands. */
   readonly onThrown?: (error: unknown, label: string) => void

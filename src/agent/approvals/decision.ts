@@ -1,4 +1,4 @@
-// What a person may say to a pending action. Nothing is remembered for the next one (ruling 37).
+// What a person may say to a pending action. Nothing is remembered for the next one.
 import { GatewayError } from '../../contract/index.ts'
 
 export type ApprovalDecision = 'accepted' | 'rejected'

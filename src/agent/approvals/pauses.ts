@@ -1,4 +1,4 @@
-// What an agent may stop for: a person's consent, or a tool that somebody else runs. Stored with the turn's answer; the
+// What an agent may stop for: a person's consent, or a tool that a client runs. Stored with the turn's answer; the
 // conversation goes on meanwhile, and a signal wakes it with what was decided.
 import type { Json, JsonObject } from '../../contract/index.ts'
 import type { PendingAction } from './pending-action.ts'
@@ -32,9 +32,9 @@ export type ToolRequestWish = {
   readonly tool: { readonly name: string; readonly callId: string; readonly declared_name?: string }
   /** As the tool must be given them. */
   readonly parameters: JsonObject
-  /** As anybody may see them. */
+  /** As every reader may see them: without secrets. */
   readonly shown: JsonObject
-  /** Facts of whoever asked for it. */
+  /** Facts about the requester. */
   readonly request: JsonObject
   readonly expiresInMs?: number
   readonly resume?: () => JsonObject
@@ -43,7 +43,7 @@ export type ToolRequestWish = {
 export interface Pauses {
   /** Asks for consent. The answer comes as a signal of kind `approval`. */
   approval(wish: ApprovalWish): Promise<AskedApproval>
-  /** Asks somebody else to run a tool. The answer comes as a signal of kind `runtime_tool`. */
+  /** Asks a client to run a tool. The answer comes as a signal of kind `runtime_tool`. */
   toolRequest(wish: ToolRequestWish): Promise<JsonObject>
   /** What came of what this run had waited for, without secrets: kept beside the decision. */
   settle(outcome: { readonly result: Json; readonly error: string | null }): void

@@ -17,7 +17,7 @@ export type ActionLine = Omit<PendingAction, 'apply_input' | 'metadata' | 'works
   readonly conversation_id: string
 }
 
-/** Whose actions are meant; nothing else exists for whoever asks. */
+/** Whose actions are meant; nothing else exists for the caller. */
 export type ActionScope = {
   readonly tenant: string
   readonly owner: string | null
@@ -36,7 +36,7 @@ export type Resolver = {
   readonly name: string
   /** By a token of the operator's routes, or by a grant for the agent. */
   readonly isOperator: boolean
-  /** An operator who decides in a chat: the terms hold there as for anyone. Others decide whatever the terms. */
+  /** An operator who decides in a chat: the terms hold there as for every user. Others decide whatever the terms. */
   readonly isInChat?: boolean
   /** What a grant makes of them, and how strongly they are proven where they decide, as far as is known there. */
   readonly role?: string | null

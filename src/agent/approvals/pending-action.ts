@@ -1,4 +1,4 @@
-// An action that waits for a person: what it would do, for whom, until when, and what became of it (loop 5.6).
+// An action that waits for a person: what it would do, for whom, until when, and what became of it.
 import {
   type Envelope,
   type Fields,
@@ -75,7 +75,7 @@ export type EnvelopeExtras = {
 
 /**
  * The transcript line that asks for the approval. It holds the whole action but not the raw input: transcripts are read by
- * models, people and exports, and only the executor needs the values (trap 15).
+ * models, people and exports, and only the executor needs the values.
  */
 export function toApprovalEnvelope(action: PendingAction, extras: EnvelopeExtras = {}): Envelope {
   const instruction = trimmed(extras.instruction)
@@ -92,7 +92,7 @@ function shown(input: Json): unknown {
   return redactParameters({ input })['input']
 }
 
-/** A decision has a time and somebody who took it; an expiry has a time only. */
+/** A decision has a time and a decider; an expiry has a time only. */
 function requireResolution({ status, resolved_at, resolver }: PendingAction): void {
   if (status === 'pending') return
   if (resolved_at === null) throw invalid(`resolved_at is required when the status is ${status}`)

@@ -1,9 +1,9 @@
-// What somebody who decided is told: in a chat as a sentence, over HTTP as a typed refusal. The remedy is the same.
+// What the person who decided is told: in a chat as a sentence, over HTTP as a typed refusal. The remedy is the same.
 import { type ControlFacts, GatewayError } from '../../contract/index.ts'
 import type { ActionLine, RefusedResolution, Resolution } from './pending-action-store.ts'
 import { approverWords } from './terms.ts'
 
-/** The words with what they mean, for whoever shows them. */
+/** The words with what they mean, for callers that show them. */
 export function resolutionTold(resolution: Resolution): {
   readonly says: string
   readonly decision: NonNullable<ControlFacts['decision']>

@@ -7,7 +7,7 @@ export const approverRoles = ['viewer', 'operator', 'admin'] as const
 
 /** Who may decide. All of what is said has to hold. */
 export type ApproverTerms = {
-  /** True: only who it is for. False: anyone but them. */
+  /** True: only who it is for. False: every user but them. */
   readonly requester?: boolean
   /** Only these, by their subject or principal: `space:T123/U456`. */
   readonly principals?: readonly string[]
@@ -17,7 +17,7 @@ export type ApproverTerms = {
   readonly assurance?: AssuranceClass
 }
 
-/** In one word: who it is for, `anyone` who reaches the question, anyone `other` than who it is for, or an `operator`; else terms. */
+/** In one word: who it is for, `anyone` who reaches the question, a user `other` than who it is for, or an `operator`; else terms. */
 export type Resolvers = 'requester' | 'anyone' | 'other' | 'operator' | ApproverTerms
 
 export type ApprovalTerms<Parameters = Fields> = {

@@ -1,4 +1,4 @@
-// A shorter view of a transcript: a summary in front of what is recent. The log itself is never touched (trap 13), and
+// A shorter view of a transcript: a summary in front of what is recent. The log itself is never touched, and
 // whatever goes wrong leaves the view as it was.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import { textLine } from '../messages/create.ts'

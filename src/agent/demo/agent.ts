@@ -9,7 +9,7 @@ const help = [
   'I am the demo agent. Write anything and I explain what reached me. I also know:',
   '/dice [how many] - rolls dice with a tool: the same message never rolls twice',
   '/order <what> - asks for your approval, then pretends to order it',
-  '/story - tells one word by word, for whoever watches the run',
+  '/story - tells one word by word, for clients that watch the run',
   '/remind <seconds> <text> - wakes this conversation later',
   '/file <text> - sends it back to you as a small text file; send me files and I say what they are',
   '/fail - fails on purpose, to show the apology',
@@ -66,7 +66,7 @@ function sendFile(text: string): AgentReply {
   return { parts: [textPart('Here it is.'), { kind: 'file', bytes_ref, mime: 'text/plain', name: 'demo.txt' }] }
 }
 
-/** What somebody sent, read byte by byte: so that it can be compared with what they have. */
+/** What the sender attached, read byte by byte: so that it can be compared with what they have. */
 async function filesIn({ parts }: NormalizedMessage, { attachments }: AgentContext): Promise<readonly string[]> {
   const lines: string[] = []
   for (const part of parts) {

@@ -61,7 +61,7 @@ function resultWords({ payload }: Envelope): string {
 
 const refusals = new Map<unknown, string>([
   ['approval_rejected', 'All right, I did not order it.'],
-  ['approval_expired', 'Nobody decided in time, so I did not order it. Ask again if you still want it.'],
+  ['approval_expired', 'That was not decided in time, so I did not order it. Ask again if you still want it.'],
   ['approval_tampered', 'The order changed after it was approved, so I did not place it.'],
 ])
 
@@ -70,7 +70,7 @@ function said(content: string, onDelta: ((delta: string) => void) | undefined): 
   return { content }
 }
 
-/** Word by word, so that somebody who watches sees it grow. */
+/** Word by word, so that a watching client sees it grow. */
 async function tell(
   text: string,
   onDelta: ((delta: string) => void) | undefined,

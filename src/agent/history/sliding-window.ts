@@ -1,9 +1,9 @@
-// What of a long conversation a model is shown: its stable beginning and its recent end (msg 10). Pure.
+// What of a long conversation a model is shown: its stable beginning and its recent end. Pure.
 import type { HistoricalMessage, Sender } from '../../contract/index.ts'
 
 export type HistoryInput = {
   readonly history: readonly HistoricalMessage[]
-  /** Of whoever speaks now as much as a resumed run still knows: no evidence, so nothing to decide by. */
+  /** Of the current speaker as much as a resumed run still knows: no evidence, so nothing to decide by. */
   readonly current: { readonly role: 'user'; readonly sender: Pick<Sender, 'address' | 'auth_method' | 'verified'> }
 }
 
@@ -112,7 +112,7 @@ function mergeRoles(turns: readonly HistoricalMessage[]): readonly HistoricalMes
   return groups.flatMap(mergeGroup)
 }
 
-/** What was said around the agent never becomes part of what somebody said to it. */
+/** Ambient context of a room never becomes part of what a person said to it. */
 function isOverheard({ overheard }: HistoricalMessage): boolean {
   return overheard === true
 }

@@ -1,4 +1,4 @@
-// The end of a run: its result, whatever it came to, told to whoever keeps and watches it.
+// The end of a run: its result, whatever it came to, told to those that store and watch it.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { LoopOptions } from './options.ts'
 import { type ConversationResult, normalizeResult } from './result.ts'
@@ -28,11 +28,11 @@ export async function endRun(
     return resultOf(state)
   }
   if (isPaused(state)) options.onPause?.(resumePoint(state))
-  // A host's own persister may fail without anybody's harm; ours is the commit of the turn (ruling 38).
+  // A host's own persister may fail without harm to the run; ours is the commit of the turn.
   await keep(options.persist, result)
   if (state.stop?.status !== 'failed' && state.stop?.status !== 'transcript_lock_contention') {
     const facts = { message_count: state.messages.length, tool_results: state.executions.length }
-    // Every end but a failure is told by this event; how it ended is in it, so that nobody takes a stop for an answer.
+    // Every end but a failure is told by this event; how it ended is in it, so that no reader takes a stop for an answer.
     const { status, stop_reason } = result.run_outcome
     state.emit('completed', { turn: state.turn, ...facts, status, stop_reason })
   }
@@ -43,7 +43,7 @@ async function keep(persist: LoopOptions['persist'], result: ConversationResult)
   try {
     await persist?.(result)
   } catch {
-    // Whoever keeps a copy does not decide about the run.
+    // A persister that keeps a copy does not decide about the run.
   }
 }
 
@@ -76,7 +76,7 @@ function budgetsOf({ budgets }: RunState): Fields {
   return Object.fromEntries(used)
 }
 
-/** The last words of the last turn: narration of earlier turns and notes to the model are no answer (traps 05, 16). */
+/** The last words of the last turn: narration of earlier turns and notes to the model are no answer. */
 function finalContent(messages: readonly Envelope[]): string {
   const said = messages.findLast(
     ({ type, role, metadata }) => type === 'text' && role === 'assistant' && !metadata['hidden'],

@@ -26,7 +26,7 @@ export type ModelRequest = {
   /** The bytes of a file that a line names, at most so many. Absent: there are none to be had. */
   readonly readFile?: (id: string, maxBytes: number) => Promise<Uint8Array | undefined>
   readonly signal: AbortSignal
-  /** Text as it grows. Absent: nobody watches. */
+  /** Text as it grows. Absent: no client watches. */
   readonly onDelta?: (delta: string) => void
 }
 

@@ -21,7 +21,7 @@ export type FailureGuard = {
   readonly succeeded: () => void
 }
 
-/** A shorter view of the transcript for the model; the full log stays (trap 13). */
+/** A shorter view of the transcript for the model; the full log stays. */
 export type CompactView = (
   messages: readonly Envelope[],
 ) => Promise<{ readonly messages: readonly Envelope[]; readonly events: readonly { type: string; metadata: Fields }[] }>
@@ -86,7 +86,7 @@ export type LoopOptions = {
   readonly monotonicMs: () => number
   /** Continue a paused run: what it had used, and the calls of its batch that still wait. */
   readonly resumeFrom?: ResumePoint
-  /** Told at the end of a run that waits for somebody: where it goes on. */
+  /** Told at the end of a run that waits for a person or a client: where it goes on. */
   readonly onPause?: (point: ResumePoint) => void
 }
 

@@ -1,4 +1,4 @@
-// What a run is asked to do: messages, tools, for whom, and how far it may go (loop 2.1).
+// What a run is asked to do: messages, tools, for whom, and how far it may go.
 import {
   type Envelope,
   type Fields,
@@ -38,7 +38,7 @@ export type RequestWish = {
   readonly runtime_overrides?: unknown
 }
 
-/** Ruling 31. */
+/** Turns of a run whose request names no limit. */
 const defaultMaxTurns = 10
 
 export function conversationRequest(wish: RequestWish): ConversationRequest {

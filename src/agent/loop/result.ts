@@ -8,7 +8,7 @@ import type { ToolAudit, ToolEvent, ToolExecution } from './tool-records.ts'
 
 export const resultSchemaId = 'agents-api.conversation-result'
 
-/** Unknown keys are kept: `error`, `warning`, `last_tool_calls` and assertions of a host pass through (ruling 39). */
+/** Unknown keys are kept: `error`, `warning`, `last_tool_calls` and assertions of a host pass through. */
 export type ConversationResult = {
   readonly schema: typeof resultSchemaId
   readonly version: 1

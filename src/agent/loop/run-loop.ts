@@ -1,4 +1,4 @@
-// Hop 7's loop: turn after turn until the model is done, somebody else says stop, or a budget is spent.
+// Hop 7's loop: turn after turn until the model is done, a person says stop, or a budget is spent.
 // It holds nothing between runs; what must survive a crash is journaled by the model and the tools it is given.
 import { GatewayError, isGatewayError } from '../../contract/index.ts'
 import { normalizeMessages } from '../messages/normalize.ts'
@@ -11,7 +11,7 @@ import { createRunState, exceed, type RunState, stopRun } from './run-state.ts'
 import { shareBudgets } from './share-budgets.ts'
 import { takeModelTurn } from './take-model-turn.ts'
 
-/** Broken promises of the spine: whoever runs the turn decides about them, not the run. */
+/** Broken invariants of the gateway: the turn decides about them, not the run. */
 const spineCodes: ReadonlySet<string> = new Set([
   'lease_lost',
   'stopping',
@@ -27,7 +27,7 @@ export async function runLoop(input: readonly unknown[], options: LoopOptions): 
   options.onBudgets?.(shareBudgets(state, options, () => void countTime(state, options)))
   const refusal = await options.runControl?.start()
   if (refusal !== undefined) {
-    // The run is somebody else's: it is neither finished nor persisted by us.
+    // The run belongs to another process: it is neither finished nor persisted by us.
     failRun(state, { type: 'run_control', ...refusal })
     return endRun(state, {})
   }

@@ -1,4 +1,4 @@
-// What became of a run, for whoever started it and for other runtimes: `agents-api/run-result/v1` (loop 2.6).
+// What became of a run, for its caller and for other runtimes: `agents-api/run-result/v1`.
 import type { Fields } from '../../contract/index.ts'
 import { fieldsOf, isFields, jsonOf, trimmed } from '../fields.ts'
 
@@ -64,7 +64,7 @@ export function readRunResult(input: Fields): RunResult {
   }
 }
 
-/** A word nobody knows is a run that may still go on: nobody takes it for an end. */
+/** An unknown status is a run that may still go on: it is not taken for an end. */
 function readRunStatus(value: unknown): RunStatus {
   const word = (trimmed(value) ?? '').toLowerCase()
   return runStatuses.find((status) => status === word) ?? 'running'

@@ -38,7 +38,7 @@ export type RunState = {
   readonly toolEvents: ToolEvent[]
   readonly records: LoopRecord[]
   readonly diagnostics: Fields[]
-  /** What the model itself wrote, by `callKey`, for its own eyes: the transcript holds the redacted form (trap 08). */
+  /** What the model itself wrote, by `callKey`, for its own eyes: the transcript holds the redacted form. */
   readonly rawParameters: Map<string, Fields>
   readonly budgets: ReadonlyMap<string, Budget>
   readonly within: SharedBudgets | undefined
@@ -108,7 +108,7 @@ export function callKey(metadata: Fields): string {
   return `${metadata['tool_call_id']} ${metadata['parameters_sha256']}`
 }
 
-/** It waits for somebody and can go on. */
+/** It waits for a person or a client and can go on. */
 export function isPaused({ stop }: RunState): boolean {
   return stop?.status === 'approval_required' || stop?.status === 'runtime_tool_pending'
 }

@@ -1,4 +1,4 @@
-// What one request may set for its run, over what the agent says (loop 2.1). Anything unreadable counts as not said.
+// What one request may set for its run, over what the agent says. Anything unreadable counts as not said.
 import type { Fields } from '../../contract/index.ts'
 import { fieldsOf, textsOf, trimmed } from '../fields.ts'
 

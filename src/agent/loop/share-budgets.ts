@@ -1,4 +1,4 @@
-// Budgets that hold for a run and for the agents it asks: whoever spends, spends from the same purse.
+// Budgets that a run shares with the agents it asks: each of them spends from the same total.
 import type { SharedBudgets } from './budget.ts'
 import type { LoopOptions } from './options.ts'
 import type { RunState } from './run-state.ts'

@@ -1,5 +1,5 @@
 // One turn: the model is asked, what it wants done is done, and whether to go on is decided. Natural completion comes
-// first, budgets after it (ruling 31).
+// first, budgets after it.
 import { type Envelope, type Fields, GatewayError } from '../../contract/index.ts'
 import { textLine } from '../messages/create.ts'
 import { normalizeMessages } from '../messages/normalize.ts'
@@ -37,7 +37,7 @@ function isOutOfTokens(state: RunState): boolean {
   return exceed(state, budget)
 }
 
-/** What a turn wants next: another one for sure, another one unless somebody objects, or none. */
+/** What a turn wants next: another one for sure, another one unless a completion policy or a person objects, or none. */
 type Wish = 'must' | 'may' | 'none'
 
 function isOver(state: RunState): boolean {
@@ -56,7 +56,7 @@ async function askModel(state: RunState, options: LoopOptions, context: Fields):
   const turn = await heldTurn(state, options, context)
   if (typeof turn !== 'object' || turn === null || Array.isArray(turn))
     throw new GatewayError('agent_failed', 'invalid_agent_conversation_loop: turn runner must return an array')
-  // What a turn cost is counted, also when nobody waits for it any more (trap 19).
+  // What a turn cost is counted, also when the run has ended meanwhile.
   account(state, turn)
   if (turn.failure !== undefined) {
     failRun(state, { ...turn.failure, type: turn.failure.type || 'provider_turn_failure' })
@@ -99,7 +99,7 @@ async function modelRequest(state: RunState, options: LoopOptions, context: Fiel
   }
 }
 
-/** The model sees its own arguments as it wrote them; nobody else does. */
+/** The model sees its own arguments as it wrote them; no other reader does. */
 function unredacted(state: RunState, messages: readonly Envelope[]): readonly Envelope[] {
   return messages.map((message) => {
     const raw = message.type === 'tool_call' && state.rawParameters.get(callKey(message.metadata))
@@ -153,7 +153,7 @@ function isHeldOpen(state: RunState, options: LoopOptions): boolean {
   return true
 }
 
-/** Text is kept always (trap 10); a model that returns no transcript does not lose the one there is. */
+/** Text is kept always; a model that returns no transcript does not lose the one there is. */
 function adopt(state: RunState, turn: ModelTurn): void {
   if (turn.messages !== undefined) state.messages.splice(0, state.messages.length, ...normalizeMessages(turn.messages))
   const { content } = turn

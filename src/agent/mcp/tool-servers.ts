@@ -1,5 +1,5 @@
 // The MCP servers of a process, as a turn sees them: what they offer, and one call. A server that is down or lies offers
-// nothing, is reported, and takes nobody down with it.
+// nothing, is reported, and takes no other server down with it.
 import { type Fields, GatewayError } from '../../contract/index.ts'
 import type { RejectedDeclaration, ToolContext, ToolDeclaration } from '../tools/tool.ts'
 import { ToolError } from '../tools/tool-error.ts'

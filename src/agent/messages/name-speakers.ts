@@ -4,7 +4,7 @@
 import { cleanName, type Envelope, type Fields } from '../../contract/index.ts'
 import { fieldsOf, trimmed } from '../fields.ts'
 
-/** `note` tells the model how to read the lines; absent: nobody is named, there is one person to talk to. */
+/** `note` tells the model how to read the lines; absent: no speaker is named, there is only one person. */
 export type NamedLines = { readonly lines: readonly Envelope[]; readonly note?: string }
 
 export type Room = {
@@ -74,10 +74,10 @@ function unmarked(line: Envelope, mark: string): Envelope {
   return { ...line, content: jsonWithoutMark(content, mark), payload: jsonWithoutMark(payload, mark) }
 }
 
-/** Of a person's own words only: results and notes stand in the user's place too, and nobody said them. */
+/** Of a person's own words only: results and notes stand in the user's place too, and no person said them. */
 function addressOf(line: Envelope): string | undefined {
   if (line.role !== 'user' || (line.type !== 'text' && line.type !== 'multimodal_part')) return undefined
-  // An address is made by us of what the platform vouches for; without its brackets it stays one word.
+  // The gateway makes an address of what the platform has verified; without its brackets it stays one word.
   return trimmed(senderOf(line)['address'])?.replace(/[<>\s\]]/g, '')
 }
 

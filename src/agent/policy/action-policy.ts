@@ -1,5 +1,5 @@
-// How a visible tool may act (loop 5.2): at once, only after a person has seen it, or not at all. The first rule that says
-// something wins; there is no memory of earlier approvals (ruling 37), and outside input can only make it stricter (trap 22).
+// How a visible tool may act: at once, only after a person has seen it, or not at all. The first rule that says
+// something wins; there is no memory of earlier approvals, and outside input can only make it stricter.
 import type { Fields } from '../../contract/index.ts'
 import { fieldOf, fieldsOf, textsOf, trimmed } from '../fields.ts'
 import { declaredName } from '../tools/client-names.ts'
@@ -91,7 +91,7 @@ function fromProviders(request: ActionRequest): ActionPolicy | null {
       const policy = readActionPolicy(provider(request))
       if (policy !== null) return policy
     } catch {
-      // Whoever was to be asked did not answer: nothing happens.
+      // A policy provider that fails allows nothing.
       return 'forbidden'
     }
   }

@@ -14,12 +14,12 @@ export function principalIn(context: Fields): Fields | undefined {
   return isFlat ? context : undefined
 }
 
-/** Nobody we know, or something that acts without a person: it gets no tools that write, unless policy says so. */
+/** An unknown sender, or a program that acts without a person: it gets no tools that write, unless policy says so. */
 export function isAutonomous(principal: Fields | undefined): boolean {
   if (principal === undefined) return true
   const { acting_user_id: user, auth_source: source, owner_key: owner } = principal
   const isNoUser = user === undefined || user === null || user === 0 || user === '' || user === '0'
-  // Somebody from outside who was proven to be themselves is a person, though no user of this installation.
+  // A sender from outside with a verified identity is a person, though no user of this installation.
   const isPerson = source === 'audience' && typeof owner === 'string' && owner !== ''
   return (isNoUser && !isPerson) || autonomousSources.some((each) => each === source)
 }

@@ -1,4 +1,4 @@
-// The tool list handed to a delegated runtime: `agents-api/runtime-tool-policy/v1` (loop 5.3). Closed unless a tool says twice
+// The tool list handed to a delegated runtime: `agents-api/runtime-tool-policy/v1`. Closed unless a tool says twice
 // that it belongs there.
 import type { Fields } from '../../contract/index.ts'
 import { fieldOf, fieldsOf, trimmed } from '../fields.ts'

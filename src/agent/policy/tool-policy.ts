@@ -5,7 +5,7 @@ import type { ToolDeclaration } from '../tools/tool.ts'
 import { categoriesOf } from './tool-traits.ts'
 
 export type ToolPolicy = {
-  /** Null: a word nobody knows; the two lists below it are then passed over. */
+  /** Null: an unknown mode; the two lists below it are then passed over. */
   readonly mode: 'allow' | 'deny' | null
   readonly tools: readonly string[]
   readonly categories: readonly string[]

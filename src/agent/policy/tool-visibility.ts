@@ -1,5 +1,5 @@
-// Which tools a model is shown (loop 5.1). The order of the steps is the contract; whatever came from outside is applied last
-// and can only take away (trap 22).
+// Which tools a model is shown. The order of the steps is the contract; whatever came from outside is applied last
+// and can only take away.
 import type { Fields } from '../../contract/index.ts'
 import { textsOf } from '../fields.ts'
 import type { ToolDeclaration } from '../tools/tool.ts'

@@ -18,7 +18,7 @@ export type AiSdkOptions = {
 const defaultTimeoutMs = 120_000
 
 export function aiSdkModel(model: LanguageModel, options: AiSdkOptions = {}): Model {
-  // The SDK prints what providers warn about beside our log, unless somebody has said otherwise.
+  // The SDK prints what providers warn about beside our log, unless the host application has said otherwise.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: Reflect.get(globalThis, 'AI_SDK_LOG_WARNINGS') ?? false })
   return async (request) => {
     const names = safeNames(request.tools)
@@ -83,7 +83,7 @@ async function collect(parts: AsyncIterable<StreamPart>, request: ModelRequest, 
   return { content, tool_calls: calls, usage, request_metadata: metadata }
 }
 
-/** Silence would be the alternative: nobody would know why. */
+/** Without it the run would end silently and the operator would not know why. */
 const contentFiltered = {
   type: 'content_filter',
   message: 'The provider declined to answer.',

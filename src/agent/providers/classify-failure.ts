@@ -4,7 +4,7 @@ import type { ModelFailure } from '../loop/model.ts'
 
 /**
  * How long it is worth trying again. `none`: it would fail the same way. `short`: a few times, then the person is told.
- * `long`: the provider is away, and the turn waits for it (ruling 15).
+ * `long`: the provider is away, and the turn waits for it.
  */
 export type Patience = 'none' | 'short' | 'long'
 

@@ -1,4 +1,4 @@
-// An agent that lives elsewhere (ruling 45): it is sent the message, signed, and answers with a response or its stream.
+// An agent behind an HTTP endpoint: it is sent the message, signed, and answers with a response or its stream.
 import {
   GatewayError,
   type NormalizedMessage,
@@ -89,7 +89,7 @@ async function readAnswer(response: Response, maxBytes: number, context: AgentCo
   return isStream ? readStream(response, maxBytes, context) : parse(await readJson(response, maxBytes))
 }
 
-/** `done` or `error` comes last, exactly once (msg 11.2); a stream without either was cut. */
+/** `done` or `error` comes last, exactly once; a stream without either was cut. */
 async function readStream(response: Response, maxBytes: number, context: AgentContext): Promise<NormalizedResponse> {
   for await (const chunk of readEvents(response, maxBytes)) {
     if (typeof chunk !== 'object' || chunk === null || !('t' in chunk)) throw malformed()
@@ -131,5 +131,5 @@ function unavailable(what: string, cause?: unknown): GatewayError {
 }
 
 function malformed(): GatewayError {
-  return new GatewayError('agent_failed', '[agent] the remote agent answered with no valid response (msg 11.1, 11.2)')
+  return new GatewayError('agent_failed', '[agent] the remote agent answered with no valid response')
 }

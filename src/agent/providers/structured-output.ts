@@ -1,5 +1,5 @@
 // Structured output with any provider: the model is told the form, its answer is read and checked, and it may try once more.
-// What it wrote goes nowhere but back to itself (loop 3.19).
+// What it wrote goes nowhere but back to itself.
 import type { Model, ModelRequest, ModelTurn } from '../loop/model.ts'
 import { addUsage } from '../loop/result.ts'
 import { textLine } from '../messages/create.ts'

@@ -29,7 +29,7 @@ export function toModelMessages(
       case 'multimodal_part':
       case 'final_result':
         addText(out, message, pictures)
-        // Text of the same turn stands before its calls; after anybody's words another turn begins.
+        // Text of the same turn stands before its calls; after a message of another speaker a new turn begins.
         turn = undefined
         break
       case 'approval_required':

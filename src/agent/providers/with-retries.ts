@@ -1,5 +1,5 @@
 // Patience with a provider, in two steps: short waits here, while nothing was shown yet; then the turn itself waits, by
-// time and not by count (ruling 15), with its lane free for whoever comes.
+// time and not by count, with its lane free for other messages.
 import { GatewayError } from '../../contract/index.ts'
 import type { Model } from '../loop/model.ts'
 import { type Classified, classifyFailure } from './classify-failure.ts'

@@ -1,5 +1,5 @@
-// One message to an agent elsewhere, sent once. Whether an earlier try arrived is asked before it is sent again; where that
-// cannot be told, it is not repeated (ruling 18).
+// One message to a remote agent, sent once. Whether an earlier try arrived is asked before it is sent again; where that
+// cannot be told, it is not repeated.
 import { GatewayError } from '../../contract/index.ts'
 import type { RemoteClient, StreamedEvent } from './client.ts'
 import { isFault, RemoteFault } from './fault.ts'
@@ -112,7 +112,7 @@ function isOf({ messageId, isNewContext, contextId, taskId }: Plan, task: Remote
   return isOurs || task.history.some((message) => message.messageId === messageId)
 }
 
-/** Whoever signed in elsewhere has set the task going again: there is nothing to be said to it. */
+/** The person who signed in elsewhere has set the task going again: there is nothing to be said to it. */
 async function signedIn({ plan, clientOf }: Asking): Promise<RemoteTask | undefined> {
   if (!plan.isSignIn || plan.taskId === undefined) return undefined
   const task = await clientOf(plan.at).get(plan.taskId)

@@ -1,4 +1,4 @@
-// One message on its way to an agent elsewhere: what may be read for it, until when, and how it is called off.
+// One message on its way to a remote agent: what may be read for it, until when, and how it is cancelled.
 import type { AgentContext } from '../context.ts'
 import type { NextHop } from '../elsewhere.ts'
 import { createRemoteClient, type RemoteClient } from './client.ts'
@@ -24,7 +24,7 @@ export type RemoteCall = {
   readonly naming: Pick<PatientSignal, 'hurry'>
   /** How it is called off from here on, as far as is known by now. */
   readonly onStop: (cancel: (client: (at: RemoteInterface) => RemoteClient) => Promise<unknown>) => void
-  /** Calls it off at the peer where the run was stopped, it is late, or nobody reads on; that it cannot be told changes nothing. */
+  /** Cancels it at the peer where the run was stopped, it is late, or the reader has left; that it cannot be told changes nothing. */
   readonly stopRemote: (isUnread?: boolean) => Promise<void>
   readonly close: () => void
 }

@@ -1,4 +1,4 @@
-// The operations of an agent elsewhere, on one of its interfaces. Answers are values, whatever else is a RemoteFault.
+// The operations of a remote agent, on one of its interfaces. Answers are values, whatever else is a RemoteFault.
 import type { Egress } from './egress.ts'
 import { isFault, RemoteFault } from './fault.ts'
 import type { RemoteLimits } from './limits.ts'

@@ -1,4 +1,4 @@
-// How a request to an agent elsewhere leaves: to origins that the operator wrote down, or to public ones and nowhere else;
+// How a request to a remote agent leaves: to origins that the operator wrote down, or to public ones and nowhere else;
 // credentials go to the origin they were given for.
 import type { GuardedOutcome, Secret } from '../../contract/index.ts'
 import { createUnpinnedFetch } from '../../verification/index.ts'

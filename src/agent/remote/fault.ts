@@ -1,4 +1,4 @@
-// Why an agent elsewhere was not asked or gave no answer. Codes are ours: nothing a peer says about its faults gets further.
+// Why a remote agent was not asked or gave no answer. Codes are ours: nothing a peer says about its faults gets further.
 import { GatewayError } from '../../contract/index.ts'
 
 export type FaultCode =
@@ -34,7 +34,7 @@ export function isFault(error: unknown, ...codes: readonly FaultCode[]): error i
   return error instanceof RemoteFault && (codes.length === 0 || codes.includes(error.code))
 }
 
-/** An outage: nothing happened, and the turn waits for it (ruling 15). */
+/** An outage: nothing happened, and the turn waits for it. */
 export function away({ retryAfterSeconds }: Pick<RemoteFault, 'retryAfterSeconds'>): GatewayError {
   return new GatewayError(
     'provider_unavailable',

@@ -1,4 +1,4 @@
-// A task elsewhere, followed until it rests. A stream that breaks off with a task unsettled is no answer: it is taken up again
+// A remote task, followed until it rests. A stream that breaks off with a task unsettled is no answer: it is taken up again
 // where it can be, and asked about where it cannot.
 import type { RemoteClient, StreamedEvent } from './client.ts'
 import { isFault, RemoteFault } from './fault.ts'

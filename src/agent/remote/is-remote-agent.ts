@@ -1,4 +1,4 @@
-// Tells an agent elsewhere from a model for the loop; both are functions.
+// Tells a remote agent from a model for the loop; both are functions.
 import type { NormalizedMessage } from '../../contract/index.ts'
 import type { AgentContext, AgentReply } from '../context.ts'
 import type { Recall } from './recall.ts'

@@ -1,4 +1,4 @@
-// How much an agent elsewhere may say, and how long it may take.
+// How much a remote agent may say, and how long it may take.
 
 export type RemoteLimits = {
   /** For the whole answer; a task that takes longer is cancelled. */

@@ -1,4 +1,4 @@
-// What an operator says about an agent elsewhere, checked when the configuration is read.
+// What an operator says about a remote agent, checked when the configuration is read.
 import { formatAddress, GatewayError, parseAddress, type Secret, secret } from '../../contract/index.ts'
 import type { CardTrust } from './card-signature.ts'
 import { readTarget, type Target } from './discover.ts'
@@ -16,7 +16,7 @@ export type A2aAgentOptions = {
   readonly trust?: CardTrust
   /** Talk to it in the version before 1.0 where it knows no other. */
   readonly allow03?: boolean
-  /** It takes one message id once, so that a message whose fate is unknown may be sent again. */
+  /** It takes one message id once, so that a message whose outcome is unknown may be sent again. */
   readonly resend?: boolean
   /** Tells it who speaks, in evidence that this gateway signs: the address it is made out to, `@agent@host`. Without it: nothing. */
   readonly vouchTo?: string
@@ -79,7 +79,7 @@ function readLimits({ limits }: A2aAgentOptions): RemoteLimits {
   return all
 }
 
-/** Written out by the operator, http is a network of their own; nobody else's is. */
+/** Written out by the operator, http is a network of their own; an address from any other party is not. */
 function isSafe(origin: string, written: readonly string[]): boolean {
   return origin.startsWith('https:') || written.includes(origin)
 }

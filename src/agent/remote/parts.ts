@@ -1,4 +1,4 @@
-// Parts to and from an agent elsewhere. Files go as bytes: the URLs we have are good for a minute, and for us.
+// Parts to and from a remote agent. Files go as bytes: the URLs we have are good for a minute, and for us.
 import { isKnownPart, maxInlineBytes, maxTextLength, type Part, textPart } from '../../contract/index.ts'
 import { partsText } from '../../rendering/index.ts'
 import type { AgentFiles } from '../context.ts'

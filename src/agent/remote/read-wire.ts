@@ -1,5 +1,5 @@
 // The protocol as it stands on the wire: what is read. One tolerant reader for both versions and both bindings; whatever does
-// not fit is malformed, whoever sent it.
+// not fit is malformed, from every peer.
 import type { Fields, Json } from '../../contract/index.ts'
 import { fieldOf, fieldsOf, isFields, jsonOf } from '../fields.ts'
 import { type FaultCode, RemoteFault } from './fault.ts'
@@ -113,7 +113,7 @@ function readMessage(at: Reads, input: unknown): RemoteMessage {
   }
 }
 
-/** Its own words about a refusal are for nobody; a code that we know is. */
+/** Its own words about a refusal are not passed on; a code that we know is. */
 function refusalIn(metadata: unknown): Pick<RemoteMessage, 'refusal'> {
   const own = isFields(metadata) ? metadata['mentionable'] : undefined
   const refusal = chainRefusals.find((code) => isFields(own) && own['refusal'] === code)

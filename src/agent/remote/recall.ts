@@ -1,4 +1,4 @@
-// A task elsewhere whose run was stopped while nobody was there to tell the peer: found by what the journal kept, and called off.
+// Cancels a remote task whose run was stopped while no process was there to tell the peer: found by what the journal kept.
 import type { Elsewhere } from '../elsewhere.ts'
 import { isFields } from '../fields.ts'
 import { lookUp, type Plan } from './ask.ts'

@@ -1,4 +1,4 @@
-// What a conversation keeps of the agent elsewhere: its task and context, and where they are. A line of the transcript, stored
+// What a conversation keeps of the remote agent: its task and context, and where they are. A line of the transcript, stored
 // with the turn that came to it and forgotten with the session; no model and no person is shown it.
 import { type Envelope, envelopeSchemaId, envelopeVersion, type JsonObject } from '../../contract/index.ts'
 import { fieldsOf } from '../fields.ts'
@@ -55,7 +55,7 @@ export function rememberedTask(lines: readonly Envelope[], agent: string): Remem
   return { ...known, ...task, ...(typeof wait === 'string' ? { wait } : {}) }
 }
 
-/** The newest line of each agent that still waits for somebody: what a call by another agent goes on with. */
+/** The newest line of each agent that still waits for a person: what a call by another agent goes on with. */
 export function waitingLines(lines: readonly Envelope[]): readonly Envelope[] {
   const newest = new Map(lines.filter(isRemoteLine).map((line) => [String(line.payload['agent']), line]))
   return [...newest].flatMap(([agent, line]) => {

@@ -14,7 +14,7 @@ import { waitOf } from './task.ts'
 
 /**
  * `model` for defineAgent. `target`: the URL of a card, the base URL of an agent, or an address such as `@agent@host`. It is an
- * agent like any other: people write to it, and others here may ask it as their sibling.
+ * agent like any other: people write to it, and other agents here may call it.
  */
 export function a2aAgent(target: string, options: A2aAgentOptions = {}): RemoteAgent {
   const peer = readPeer(target, options)

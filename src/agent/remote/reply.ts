@@ -1,4 +1,4 @@
-// What an agent elsewhere came to, as a reply. Its answers are passed on as its words; of its faults nobody hears but a sentence
+// The result of a remote agent as a reply. Its answers are passed on as its words; of its faults the person hears only a sentence
 // of ours.
 import { type NormalizedResponse, type Part, textPart } from '../../contract/index.ts'
 import type { AgentReply } from '../context.ts'
@@ -75,7 +75,7 @@ function orDone(parts: readonly Part[]): Part[] {
   return parts.length > 0 ? parts.slice(0, maxReplyParts) : [textPart('Done.')]
 }
 
-/** The state itself authorizes nothing: whoever signed in elsewhere says so here, and the task goes on. */
+/** The state itself authorizes nothing: a person who signed in elsewhere says so here, and the task goes on. */
 function signInPart({ agent }: SaidBy): Part {
   const message = `${agent} needs you to sign in before it can go on. Write here when you have done so.`
   return { kind: 'policy', policy: { kind: 'unauthorized', message } }
@@ -115,11 +115,11 @@ function failedReply(code: Extract<Outcome, { kind: 'failed' }>['code']): AgentR
 
 const endings: Readonly<Record<ChainRefusal, string>> = {
   'gw:hop_limit':
-    'I passed this on, and nobody answered it: it went through as many agents as it may, each asking the next.',
-  'gw:agent_loop': 'I passed this on, and nobody answered it: the agents behind me ask each other in a circle.',
+    'I passed this on, and got no answer: it went through as many agents as it may, each asking the next.',
+  'gw:agent_loop': 'I passed this on, and got no answer: the agents behind me ask each other in a circle.',
 }
 
-/** The chain ended further on: whoever asked first is told why, through everybody in between. */
+/** The chain ended further on: the first caller is told why, through every agent in between. */
 function endedReply(code: ChainRefusal): AgentReply {
   const message = endings[code]
   return { parts: [textPart(message)], status: 'refused', error: { code, message, retryable: false } }
@@ -129,7 +129,7 @@ const chainSentences: Readonly<Record<string, string>> = {
   'gw:agent_loop': 'I do not pass this on: it comes from the agent I would have to ask.',
 }
 
-/** Why nobody was asked: a chain of agents is at its end, or goes in circles. A plain answer, so that nobody tries again. */
+/** Why no agent was asked: the chain of agents is at its end, or goes in circles. A plain answer, so that no caller tries again. */
 export function chainReply(code: string): AgentReply {
   const message = chainSentences[code] ?? 'I do not pass this on: the chain of agents it came through is at its end.'
   return { parts: [textPart(message)], status: 'refused', error: { code, message, retryable: false } }

@@ -134,7 +134,7 @@ export async function answerStep(
     return { kind: 'task', task: await follow({ ...means, ...(live === undefined ? {} : { live }) }, task) }
   }
   const outcome = await journaled<Outcome>(call, 'remote answer', [{ kind: 'text', task: task.id }], work, false)
-  // Whoever watches has just been told to start over.
+  // Watching clients have just been told to start over.
   if (!isFollowed && outcome.kind === 'task') context.show(wordsOf(outcome.task))
   return outcome
 }
@@ -189,7 +189,7 @@ function lasting(part: Part): Json {
   return JSON.parse(JSON.stringify({ ...rest, ...id }))
 }
 
-/** What a connector tells the agent it forwards to (msg 1.1, 3.7, 12): how names in its reply travel, and its place in the chain. */
+/** What a connector tells the agent it forwards to: how names in its reply travel, and its place in the chain. */
 function forwarded(
   { recipient_capabilities }: NormalizedMessage,
   chain: JsonObject,

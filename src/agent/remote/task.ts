@@ -1,4 +1,4 @@
-// What an agent elsewhere says, in our own words: its tasks, messages and the events between them. No wire name gets in here.
+// What a remote agent says, in our own words: its tasks, messages and the events between them. No wire name gets in here.
 import type { Json } from '../../contract/index.ts'
 
 /** `unknown` is a state from the future: it is waited out like one that works. */
@@ -71,7 +71,7 @@ export function isOver(state: RemoteState): boolean {
   return overStates.has(state)
 }
 
-/** It waits for somebody, and goes on when it is answered. */
+/** It waits for a person, and goes on when it is answered. */
 export function isWaiting(state: RemoteState): boolean {
   return openStates.has(state)
 }

@@ -1,4 +1,4 @@
-// A tool that somebody else runs: what they are asked for, and what of it anybody may see (loop 3.20).
+// The request for a tool that a client runs: what the client is asked for, and what of it other readers may see.
 import type { JsonObject } from '../../contract/index.ts'
 import { sha256Hex } from '../../verification/index.ts'
 import type { ToolRequestWish } from '../approvals/pauses.ts'

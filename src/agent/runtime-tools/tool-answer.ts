@@ -1,4 +1,4 @@
-// What whoever ran the tool reports, as it is stored: a result or an error, never both (loop 3.20).
+// What the client that ran the tool reports, as it is stored: a result or an error, never both.
 import type { Json, JsonObject } from '../../contract/index.ts'
 import { isFields } from '../fields.ts'
 import type { ToolAnswer } from './tool-request-store.ts'
@@ -16,7 +16,7 @@ export function submittedResult(given: Submission): ToolAnswer {
   return { status: 'runtime_tool_completed', result: result as JsonObject }
 }
 
-/** A cancel is a timeout that somebody brought about. */
+/** A cancel is a timeout brought about by hand. */
 export function cancelledResult(): ToolAnswer {
   return { status: 'runtime_tool_timeout', result: { status: 'runtime_tool_timeout', success: false, cancelled: true } }
 }

@@ -1,5 +1,5 @@
-// The port of tools that somebody else runs. Requests are stored by the commit that ends the paused turn and time out by a
-// timer of it; here they are looked at and answered, once (loop 3.20).
+// The port of tools that a client runs. Requests are stored by the commit that ends the paused turn and time out by a
+// timer of it; here they are looked at and answered, once.
 import type { JsonObject } from '../../contract/index.ts'
 
 export const toolRequestStatuses = ['runtime_tool_pending', 'runtime_tool_completed', 'runtime_tool_timeout'] as const
@@ -12,7 +12,7 @@ export type ToolRequestLine = {
   readonly status: ToolRequestStatus
   readonly tool_name: string
   readonly tool_call_id: string
-  /** As anybody may see it: parameters without secrets. */
+  /** As every reader may see it: parameters without secrets. */
   readonly request: JsonObject
   readonly agent: string
   readonly owner: string
@@ -43,7 +43,7 @@ export type ToolRequestFilter = {
 export type ToolAnswer = {
   readonly status: Exclude<ToolRequestStatus, 'runtime_tool_pending'>
   readonly result: JsonObject
-  /** Whoever answers is a turn and goes on with the run: nobody need be woken. */
+  /** The answer comes in a turn that goes on with the run itself: no other worker need be woken. */
   readonly isTakenOn?: boolean
 }
 

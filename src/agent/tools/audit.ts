@@ -1,5 +1,5 @@
-// The safe trace of one call (loop 4.7): hashes instead of contents. The whole result is hashed, so that it can be proven
-// later what the tool answered (trap 09).
+// The safe trace of one call: hashes instead of contents. The whole result is hashed, so that it can be proven
+// later what the tool answered.
 import type { Fields } from '../../contract/index.ts'
 import type { ToolAudit } from '../loop/tool-records.ts'
 import { sha256Of } from './canonical-json.ts'

@@ -1,4 +1,4 @@
-// From the model's arguments to what is executed (loop 4.2). Later wins: defaults, what the context offers, the model's own
+// From the model's arguments to what is executed. Later wins: defaults, what the context offers, the model's own
 // word, and last what the model has no say in.
 import type { Fields, Json } from '../../contract/index.ts'
 import { fieldOf, fieldsOf, isFields, jsonOf } from '../fields.ts'
@@ -51,7 +51,7 @@ function look({ source, path }: ParameterBinding, context: Fields): Json | undef
   return jsonOf(found)
 }
 
-/** The declaration shows `[redacted]` in place of a secret default; that word must never be executed (ruling 36). */
+/** The declaration shows `[redacted]` in place of a secret default; that word must never be executed. */
 function usableDefault(declaration: ToolDeclaration, name: string, value: Json | undefined): Json | undefined {
   return value === redacted && isSensitiveParameter(name, declaration) ? undefined : value
 }

@@ -1,4 +1,4 @@
-// Parameters a declaration wants filled from what the gateway knows (loop 4.2). Nothing is bound that is not declared.
+// Parameters a declaration wants filled from what the gateway knows. Nothing is bound that is not declared.
 import type { Fields } from '../../contract/index.ts'
 import { isFields, jsonOf, trimmed } from '../fields.ts'
 import type { BindingSource, ParameterBinding } from './tool.ts'

@@ -1,4 +1,4 @@
-// Rules about the order of tool calls, applied: which call may come now, and whether the run may end (loop 3.17). Decided
+// Rules about the order of tool calls, applied: which call may come now, and whether the run may end. Decided
 // from the transcript alone, so that a resumed run decides alike.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { CompletionGate } from '../loop/options.ts'

@@ -1,4 +1,4 @@
-// Tools that need a capability (loop 4.9): no principal, no capability, no answer from the policy all mean no.
+// Tools that need a capability: no principal, no capability, no answer from the policy all mean no.
 import type { Fields } from '../../contract/index.ts'
 import { principalIn, safePrincipal } from '../policy/principal.ts'
 import { redactParameters } from './redact.ts'

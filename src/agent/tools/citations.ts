@@ -1,4 +1,4 @@
-// `metadata.citations`: where a result comes from, and whether the asker may see it (loop 4.8). They explain, they never
+// `metadata.citations`: where a result comes from, and whether the asker may see it. They explain, they never
 // authorize.
 import type { Fields } from '../../contract/index.ts'
 import { isFields, jsonOf, trimmed } from '../fields.ts'

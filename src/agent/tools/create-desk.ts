@@ -1,5 +1,5 @@
 // The tools of one run behind the loop's port: prepare, mediate, correct, ask, run once, shorten. In this order, so that
-// nobody is asked to approve a call that could not run, and nothing runs that somebody should have approved.
+// no person is asked to approve a call that could not run, and nothing runs that a person should have approved.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { ToolCallFacts } from '../context.ts'
 import { storable } from '../fields.ts'
@@ -23,7 +23,7 @@ import type { ToolResultTruncator } from './truncate-result.ts'
 export type Runnable = ReadyCall & { readonly prepared: PreparedCall; readonly declaration: ToolDeclaration }
 export type EffectContext = Pick<ToolContext, 'key' | 'fetch' | 'signal' | 'assertHeld' | 'isUnsent'>
 
-/** Somebody agreed: `input` is what they agreed to, `shown` what the tool may know of it. */
+/** A person approved: `input` is what they approved, `shown` what the tool may know of it. */
 export type Approved = {
   readonly kind: 'approved'
   readonly input: Fields
@@ -261,7 +261,7 @@ function forbidden(declaration: ToolDeclaration): ToolResult {
   return failedResult(declaration, 'action_forbidden', `${declaration.name} is not allowed here. Do not call it again.`)
 }
 
-/** Nobody is there to be asked: then it does not happen. */
+/** No person can be asked here: then the call does not happen. */
 function unavailable(call: ReadyCall): ToolResult {
   const error = `${call.tool_name} cannot be run here. Do not call it again.`
   return failedResult(call.declaration ?? { name: call.tool_name }, 'executor_unavailable', error)

@@ -1,4 +1,4 @@
-// Waiting for somebody else's code: at most so long, and not a moment after the run was stopped.
+// Waiting for code of a host or tool author: at most so long, and not a moment after the run was stopped.
 export type Bounded<T> = { readonly kind: 'done'; readonly value: T } | { readonly kind: 'timed_out' }
 
 export type Bounds = { readonly signal: AbortSignal; readonly timeoutMs: number }
@@ -21,7 +21,7 @@ export async function withDeadline<T>(
   }, timeoutMs)
   signal.addEventListener('abort', onAbort, { once: true })
   try {
-    // What comes after the end has nobody left to hear it; settling twice is harmless.
+    // What comes after the end is dropped; settling twice is harmless.
     void run(work, stop.signal).then((value) => ended.resolve({ kind: 'done', value }), ended.reject)
     return await ended.promise
   } finally {

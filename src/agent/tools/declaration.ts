@@ -1,8 +1,8 @@
-// One tool declaration, judged and completed (loop 4.1, ruling 35). Four forms:
+// One tool declaration, judged and completed. Four forms:
 //   client   strict: a tool that the other side of a connection runs; nothing is guessed
 //   server   a tool of ours, as configuration and tool sources declare it
 //   request  either, as a stored conversation request holds it; what older client entries left out is supplied
-//   outside  a client tool declared by somebody else: it may describe itself, and never grant itself anything
+//   outside  a client tool declared by an API caller: it may describe itself, and never grant itself anything
 import type { Fields } from '../../contract/index.ts'
 import { fieldsOf, isFields, jsonOf, trimmed } from '../fields.ts'
 import { readBindings, readContextBindings } from './bindings.ts'

@@ -2,7 +2,7 @@
 import type { Envelope, Fields } from '../../contract/index.ts'
 import type { PreparedCall, RejectedDeclaration, RequestedCall, ToolDeclaration, ToolResult } from './tool.ts'
 
-/** A call under its canonical name, bound, and as anybody but its executor may see it. */
+/** A call under its canonical name, bound, and as readers other than its executor may see it. */
 export type ReadyCall = {
   readonly id: string
   readonly tool_name: string

@@ -1,4 +1,4 @@
-// A call that was made before in this run is answered with a reminder instead of being made again (ruling 37). Asking again
+// A call that was made before in this run is answered with a reminder instead of being made again. Asking again
 // makes sense only when something may have changed since; `duplicate_policy: repeatable` says that it always does.
 //
 //   the call before            this tool is idempotent                              it is not

@@ -1,4 +1,4 @@
-// One prepared call, run (loop 4.4). Every failure of the tool is a result; only what ends the turn itself is thrown.
+// One prepared call, run. Every failure of the tool is a result; only what ends the turn itself is thrown.
 import { type ErrorCode, isGatewayError } from '../../contract/index.ts'
 import { type CapabilityPolicy, checkCapability } from './capability.ts'
 import { withDeadline } from './deadline.ts'
@@ -64,7 +64,7 @@ function timedOut(declaration: ToolDeclaration, timeoutMs: number): ToolResult {
 const repeatAdvice = 'It may be called again with the same arguments.'
 const unknownAdvice = 'it may or may not have happened. Do not call it again; tell the person and ask them to check.'
 
-/** For a call that was started and whose end nobody saw; also what a resumed turn says of such a call (ruling 16). */
+/** For a call that was started and whose end was not seen; also what a resumed turn says of such a call. */
 export function unknownOutcome(declaration: Pick<ToolDeclaration, 'name' | 'runtime'>): ToolResult {
   const error = `${declaration.name} was interrupted: ${unknownAdvice}`
   return failedResult(declaration, 'tool_outcome_unknown', error, { outcome: 'unknown' })

@@ -1,5 +1,5 @@
 // Who runs a call: the executor a declaration names, else the one for everything. A name that leads nowhere is a failure and
-// never falls back (loop 4.4).
+// never falls back.
 import { trimmed } from '../fields.ts'
 import { runtimeToolPending } from './pause.ts'
 import type { ToolDeclaration, ToolExecutor, ToolResult } from './tool.ts'

@@ -1,5 +1,5 @@
-// The same call failing in the same way (loop 3.13): the model is told, in a note that no person sees. Any success starts the
-// count anew (trap 16). It never ends the run.
+// The same call failing in the same way: the model is told, in a note that no person sees. Any success starts the
+// count anew. It never ends the run.
 import type { Fields } from '../../contract/index.ts'
 import { sha256Hex } from '../../verification/index.ts'
 import { fieldsOf } from '../fields.ts'

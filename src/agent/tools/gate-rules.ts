@@ -1,4 +1,4 @@
-// Rules about the order of tool calls, read from configuration (loop 3.17).
+// Rules about the order of tool calls, read from configuration.
 import { fieldsOf, isFields, textsOf, trimmed } from '../fields.ts'
 
 /** "After `after_tool`, at most `max_calls` of the `limited_tools`, then one of `require_one_of`." */
@@ -14,7 +14,7 @@ export type GateRule = {
   readonly gate_completion: boolean
 }
 
-/** A rule that could never apply is dropped. `canonical` turns a provider's spelling into ours (trap 07). */
+/** A rule that could never apply is dropped. `canonical` turns a provider's spelling into ours. */
 export function readGateRules(
   input: unknown,
   canonical: (name: string) => string = (name) => name,

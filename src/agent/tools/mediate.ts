@@ -1,5 +1,5 @@
-// The last word before a tool runs (loop 4.5). Whoever is asked must say plainly that the call may proceed: an exception, a
-// silence or an unknown word is a no (trap 06).
+// The last word before a tool runs. The mediator must say plainly that the call may proceed: an exception, a
+// silence or an unknown word is a no.
 import type { Envelope, Fields } from '../../contract/index.ts'
 import { fieldsOf, isFields, trimmed } from '../fields.ts'
 import { withDeadline } from './deadline.ts'

@@ -6,7 +6,7 @@ const mark: unique symbol = Symbol.for('parley.pause')
 
 export type Pause = { readonly [mark]: 'runtime_tool_pending' | 'approval_required'; readonly details: Fields }
 
-/** Somebody else runs the tool and reports later. */
+/** A client runs the tool and reports later. */
 export function runtimeToolPending(request: Fields = {}): Pause {
   return { [mark]: 'runtime_tool_pending', details: request }
 }

@@ -1,4 +1,4 @@
-// A requested call made ready, or refused in words the model can act on (loop 4.2 to 4.4). Nothing is executed here.
+// A requested call made ready, or refused in words the model can act on. Nothing is executed here.
 import type { Fields } from '../../contract/index.ts'
 import { isFields, trimmed } from '../fields.ts'
 import { authoritativeNames, bindParameters } from './bind-parameters.ts'
@@ -8,7 +8,7 @@ import type { PreparedCall, RequestedCall, ToolDeclaration, ToolResult } from '.
 import { failedResult } from './tool-result.ts'
 import { type ArgumentFault, validateArguments } from './validate-arguments.ts'
 
-/** `toolName` is canonical wherever the tool is known, so that budgets, rules and audits speak of one tool (trap 07). */
+/** `toolName` is canonical wherever the tool is known, so that budgets, rules and audits speak of one tool. */
 export type Preparation = {
   readonly toolName: string
   readonly id: string

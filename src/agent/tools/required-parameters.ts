@@ -1,4 +1,4 @@
-// Which parameters a call must have and has not (loop 4.3): absent, null or empty.
+// Which parameters a call must have and has not: absent, null or empty.
 import type { Fields } from '../../contract/index.ts'
 import { fieldOf, fieldsOf, isFields, textsOf } from '../fields.ts'
 

@@ -3,7 +3,7 @@ import type { Fields } from '../../contract/index.ts'
 import { fieldsOf, jsonOf } from '../fields.ts'
 import { redactParameters } from './redact.ts'
 
-/** Plain JSON only; nulls go, and what looks like a secret is hidden: hints are shown to everybody. */
+/** Plain JSON only; nulls go, and what looks like a secret is hidden: hints are shown to every reader. */
 export function normalizeRuntime(value: unknown): Fields {
   const entries = Object.entries(fieldsOf(jsonOf(value)))
   return redactParameters(Object.fromEntries(entries.filter(([, hint]) => hint !== null)))

@@ -1,5 +1,5 @@
 // Which parameter names are secrets by their look. Whole words are compared, so that `max_tokens`, `next_page_token` and
-// `secretary` stay readable (trap 08).
+// `secretary` stay readable.
 export const redacted = '[redacted]'
 
 /** Unmistakable also inside a word: `userpassword`. */

@@ -1,4 +1,4 @@
-// A model that makes the same call again and again (loop 3.13). Told apart from the duplicate correction: that one answers a
+// A model that makes the same call again and again. Told apart from the duplicate correction: that one answers a
 // call, this one ends the run.
 import type { SpinGuard } from '../loop/options.ts'
 import { type CallSignature, callSignature, type SignatureDeps } from './call-signature.ts'

@@ -1,4 +1,4 @@
-// A result as transcripts, events and stores keep it (ruling 36, trap 15): the request to a client without its secrets, and no
+// A result as transcripts, events and stores keep it: the request to a client without its secrets, and no
 // secret parameter echoed by the tool that received it.
 import type { Fields } from '../../contract/index.ts'
 import { fieldsOf, isFields } from '../fields.ts'

@@ -1,4 +1,4 @@
-// Whatever an executor returned, as a result (loop 4.4). Results are JSON: they are journaled, hashed and shown to a model.
+// Whatever an executor returned, as a result. Results are JSON: they are journaled, hashed and shown to a model.
 import type { Fields, Json } from '../../contract/index.ts'
 import { fieldsOf, isFields, jsonOf, trimmed } from '../fields.ts'
 import { normalizeCitations } from './citations.ts'

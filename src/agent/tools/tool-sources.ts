@@ -1,4 +1,4 @@
-// Where tools come from (loop 4.10): named sources, asked in the order of their priority. The first to declare a name has it;
+// Where tools come from: named sources, asked in the order of their priority. The first to declare a name has it;
 // what is refused is reported, never dropped in silence.
 import type { Fields } from '../../contract/index.ts'
 import { fieldsOf, isFields, trimmed } from '../fields.ts'

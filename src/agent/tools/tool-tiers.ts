@@ -1,4 +1,4 @@
-// Many tools, few slots (loop 4.10): the first tier is shown in full, the second as a list of names and summaries.
+// Many tools, few slots: the first tier is shown in full, the second as a list of names and summaries.
 import { textsOf } from '../fields.ts'
 import { requiredByProperties } from './required-parameters.ts'
 import type { ToolDeclaration } from './tool.ts'

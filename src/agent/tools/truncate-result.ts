@@ -1,5 +1,5 @@
-// Tool results cut to a size a model can be shown (loop 3.14). Bodies and error texts are cut, citations are kept while they
-// fit; the full result stays in the audit's hash and with whoever watches.
+// Tool results cut to a size a model can be shown. Bodies and error texts are cut, citations are kept while they
+// fit; the full result stays in the audit's hash and with clients that watch.
 import type { Fields } from '../../contract/index.ts'
 import { fieldsOf, isFields } from '../fields.ts'
 import { normalizeCitations } from './citations.ts'
