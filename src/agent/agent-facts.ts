@@ -112,7 +112,7 @@ export function invalidAgent(slug: string, problems: readonly string[]): Gateway
   return new GatewayError('config_invalid', `[agent] "${slug}": ${problems.join('; ')}`)
 }
 
-/** An agent as a list shows it, in the original's words. Nothing secret, nothing of what it says. */
+/** An agent as a list shows it, in the field names of agents-api. Nothing secret, nothing of what it says. */
 export function agentLine({ slug, label, description, busy, access, provenance, siblings }: AgentFacts) {
   const { sourceType, sourcePackage, sourceVersion, sourceRef } = provenance ?? {}
   return {

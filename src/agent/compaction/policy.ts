@@ -1,4 +1,4 @@
-// When and how a transcript is shortened for the model. The defaults are the original's; off unless switched on.
+// When and how a transcript is shortened for the model. Off unless switched on.
 import type { Fields } from '../../contract/index.ts'
 
 export type CompactionPolicy = {
