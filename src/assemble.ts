@@ -58,7 +58,7 @@ export type Runtime = {
   readonly fenceFetch?: (mayLeave: (ageMs: number) => boolean, onSend?: () => void) => typeof fetch
   readonly now: () => number
   readonly monotonicMs: () => number
-  /** For addresses that somebody sent us. Without it: over `fetch`, which pins nothing. */
+  /** For addresses from messages and peers. Without it: over `fetch`, which pins nothing. */
   readonly guardedFetch?: GuardedFetch
   /** Without it: WebCrypto. */
   readonly hmac?: Hmac
@@ -72,11 +72,11 @@ export type Runtime = {
   readonly secretValues?: readonly string[]
   /** How rows are committed. Without it: in groups, shared by whatever arrives at the same time. */
   readonly committer?: (store: InboxStore) => Committer
-  /** Told that a commit left work to somebody outside this process. Correctness never depends on it. */
+  /** Told that a commit left work to another process. Correctness never depends on it. */
   readonly onWork?: () => void
   /** Reaches MCP servers; without it agents that have some are refused. */
   readonly createToolServers?: (deps: Pick<Runtime, 'fetch' | 'log' | 'monotonicMs'>) => ToolServers
-  /** Counts what the hops come to; without one nobody counts. */
+  /** Counts what the hops come to; without one nothing is counted. */
   readonly meter?: Meter
   /** The name this process holds leases in. Without it: one of its own. */
   readonly holder?: string
@@ -100,7 +100,7 @@ export type Assembled = {
   readonly files: AssembledFiles
   /** For an edge that stays: connections that pull. */
   readonly sources: SourceStore
-  /** Rings the bell of this work; without one, every bell. */
+  /** Wakes the worker loop of this work; without one, every loop. */
   readonly wake: (work?: WakingWork) => void
   readonly stop: () => void
   /** Ends the connections to MCP servers, and the programs among them. */
@@ -208,7 +208,7 @@ function createKeepers(
   }
 }
 
-/** What we start must be on its way before anybody else may start: under a third of the lease, like the calls. */
+/** What we start must be on its way before another process can take the lane over: under a third of the lease, like the calls. */
 function fencedFetch(
   runtime: Runtime,
   { leaseMs }: TurnPolicy,
@@ -238,7 +238,7 @@ function scopeOf(
 
 type IdentityPorts = 'consent' | 'access' | 'principals' | 'capabilities' | 'trustedIssuers' | 'attestations'
 
-/** The identity stage as configured: a host application may bring parts of its own (ruling 56). */
+/** The identity stage as configured: a host application may bring parts of its own. */
 function identityPorts({ ports, trustedIssuers }: Config): Pick<GatewayDeps, IdentityPorts> {
   return {
     access: ports.access ?? createAccessPolicy(),
@@ -264,7 +264,7 @@ function elsewhereDeps(
   }
 }
 
-/** A server out of reach is told at the start and by name, instead of in the middle of somebody's message. */
+/** A server out of reach is told at the start and by name, instead of in the middle of a message. */
 function reachableTools({ agents }: Config, runtime: Runtime): Pick<GatewayDeps, 'toolServers'> {
   if (runtime.createToolServers !== undefined) return { toolServers: runtime.createToolServers(runtime) }
   const far = agents.find((agent) => agent.mcpServers !== undefined)

@@ -1,4 +1,4 @@
-// Files as configured: the desk over the rows of this database and the stores of this runtime.
+// The attachment service as configured: over the rows of this database and the stores of this runtime.
 import { answerFile } from '../attachments/answer-file.ts'
 import type { BlobStore } from '../attachments/blob-store.ts'
 import { createAttachmentDesk } from '../attachments/create-desk.ts'

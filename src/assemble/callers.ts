@@ -1,4 +1,4 @@
-// The desk that identifies callers, one per connection over one set of issuers.
+// The services that identify API callers, one per connection over one set of issuers.
 import type { Config } from '../config.ts'
 import type { CallerDesk, GuardedFetch, Log, Secret } from '../contract/index.ts'
 import { createIssuerMemory, type IssuerMemory } from '../identity/issuers/issuer-memory.ts'

@@ -40,7 +40,7 @@ type Means = CallerMeans &
     readonly sealKeys?: SealKeys
     readonly newId: () => string
     readonly monotonicMs: () => number
-    /** Whoever watches tasks here. */
+    /** The clients that watch tasks in this process. */
     readonly watchers: Watchers
     /** Something was left to do. */
     readonly wake: () => void
@@ -111,14 +111,14 @@ function createConnection(
   }
 }
 
-/** The agent that takes what is for nobody in particular goes first. */
+/** The default agent, for messages that name none, goes first. */
 function profilesFor(config: Config, { agent, isShared }: Config['connections'][number]): readonly AgentProfile[] {
   const first = config.agents.filter(({ slug }) => slug === agent)
   const others = isShared ? config.agents.filter(({ slug }) => slug !== agent) : []
   return [...first, ...others].map(agentProfile)
 }
 
-/** Ruling 17: what we start must be over before anybody else may start. */
+/** A call of ours must be over before another process can take the lane over. */
 function requireShortCalls(connections: readonly GatewayConnection[], policy: TurnPolicy): void {
   for (const { adapter, connection } of connections) {
     const { callTimeoutMs } = adapter.capabilities

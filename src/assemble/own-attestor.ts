@@ -1,4 +1,4 @@
-// The key that this gateway signs with when it tells agents elsewhere who speaks: made once, sealed, the same for all replicas.
+// The key that this gateway signs with when it tells remote agents who speaks: made once, sealed, the same for all replicas.
 import { sealKeyBytes } from '../config/seal-keys.ts'
 import type { Config } from '../config.ts'
 import { type Attestor, createAttestor, makeAttestationKey } from '../identity/evidence/attest.ts'

@@ -7,7 +7,7 @@ import { createOwnKeys } from '../storage/own-key-store.ts'
 
 type Named = { readonly tenant: string; readonly publicUrl: string | undefined; readonly domain: string }
 
-/** Nobody is asked before somebody wants to know, and then once. */
+/** The database is read at the first use, and once. */
 export function createOwnHost({ tenant, publicUrl, domain }: Named, database: Database): () => Promise<string> {
   if (publicUrl !== undefined) {
     const { origin } = new URL(publicUrl)
