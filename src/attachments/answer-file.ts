@@ -29,7 +29,7 @@ export async function answerFile(
   headers['content-length'] = String(range === undefined ? file.size : range.end - range.start + 1)
   if (reading.kind === 'part') headers['content-range'] = reading.contentRange
   const status = range === undefined ? fileStatus.whole : fileStatus.part
-  // Nobody would read it, and nobody would close it.
+  // A body would be neither read nor closed.
   if (request.method === 'HEAD') return new Response(null, { status, headers })
   const body = await open(file, range)
   if (body === undefined) throw new GatewayError('not_found', 'this file is gone; send it again')

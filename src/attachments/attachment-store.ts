@@ -19,7 +19,7 @@ export type FinishedUpload = {
 export type ObjectAddress = { readonly store: string; readonly bucket: string; readonly path: string }
 
 export interface AttachmentStore {
-  /** Before the first byte is written: a row to sweep by, should nobody come back. */
+  /** Before the first byte is written: a row to sweep by, should the upload never be finished. */
   begin(blob: NewBlob): Promise<void>
   /**
    * One commit: the bytes are there, and whose they are. The same bytes were stored before by this tenant: the descriptor
@@ -34,11 +34,11 @@ export interface AttachmentStore {
   /** A message refers to these: they live as long as its transcript and are no orphans any more. */
   use(ids: readonly string[], by: { readonly inboxId: string | null; readonly sessionId: string | null }): Promise<void>
   list(page: { readonly before: string | null; readonly limit: number }): Promise<readonly AttachmentDescriptor[]>
-  /** Marks it deleted; its object goes when nobody else refers to it. False: there is none. */
+  /** Marks it deleted; its object goes when no other descriptor refers to it. False: there is none. */
   remove(id: string, actor: string): Promise<boolean>
   /**
    * Objects to remove: begun and never finished, uploaded and never used, or no longer referred to. From here on `finish`
-   * points nobody to them.
+   * no longer points to them.
    */
   due(limit: number, orphanHours: number): Promise<readonly NewBlob[]>
   /** The object is gone. */

@@ -16,11 +16,11 @@ export interface BlobStore {
   remove(key: string): Promise<void>
   /** Set where the store signs URLs of its own that a browser may follow. */
   readonly signUrl?: (key: string, seconds: number) => Promise<string>
-  /** Set where URLs of this store may come back to us in a message: reads its URL forms (msg 14.4). */
+  /** Set where URLs of this store may come back to us in a message: reads its URL forms. */
   readonly urls?: StoreUrls
 }
 
-/** What a signed URL of a store looks like; data, so that one strict reader serves every store (msg 14.3). */
+/** What a signed URL of a store looks like; data, so that one strict reader serves every store. */
 export type StoreUrls = {
   /** Exact host names, lower case. */
   readonly hosts: readonly string[]

@@ -1,4 +1,4 @@
-// The attachment desk on its ports: rows, keys, and the places where bytes are kept.
+// The attachment service on its ports: rows, keys, and the places where bytes are kept.
 import { GatewayError, type IdSource, type Log } from '../contract/index.ts'
 import type { AttachmentStore } from './attachment-store.ts'
 import type { BlobStore } from './blob-store.ts'
@@ -34,7 +34,7 @@ export type AttachmentOptions = {
   readonly maxWaitingUploads: number
   readonly idleMs: number
   readonly totalMs: number
-  /** How long a handle is good for (msg 14.6). */
+  /** How long a handle is good for. */
   readonly personSeconds: number
   readonly agentSeconds: number
   /** Whose URLs are handed out: ours, or those of a store that signs its own. */
@@ -86,9 +86,9 @@ async function handleFor(
   descriptor: AttachmentDescriptor,
   reader: HandleReader,
 ): Promise<AttachmentHandle> {
-  // Redeeming would refuse it; whoever asks for it has mistaken somebody for the owner, and hears of it here.
+  // Redeeming would refuse it; a caller that asks for it has mistaken the reader for the owner, and is told so here.
   if (reader.kind === 'person' && reader.principal !== descriptor.owner.principal) {
-    throw new GatewayError('forbidden', '[attachments] this file belongs to somebody else; ask as its owner')
+    throw new GatewayError('forbidden', '[attachments] this file belongs to another user; ask as its owner')
   }
   const seconds = reader.seconds ?? (reader.kind === 'person' ? personSeconds : agentSeconds)
   const { signUrl } = storeOf(deps.stores, descriptor)

@@ -1,4 +1,4 @@
-// A stored file as we remember it (msg 14.1): who owns it and where its bytes are. URLs are made when somebody reads, never kept.
+// A stored file as we remember it: who owns it and where its bytes are. URLs are made for each read, never kept.
 
 /** Whose it is. A thread narrows it: the same person does not reach it from another conversation. */
 export type AttachmentOwner = {

@@ -1,4 +1,4 @@
-// Arrivals as they came, where they are too large for a row (ruling 25): kept like a file before the row that refers to them, named
+// Raw inbound events, where they are too large for a row: kept like a file before the row that refers to them, named
 // after what they are, so that a second delivery finds the first. What no message refers to in the end is swept like an upload.
 import { GatewayError, type Originals } from '../contract/index.ts'
 import { sha256Hex } from '../verification/index.ts'
@@ -18,7 +18,7 @@ export type OriginalsDeps = Omit<StoreFileDeps, 'limits' | 'attachments'> & {
 /** Far more than any channel takes in; the channel's own limit comes first. */
 const limits = { maxBytes: 128 * 1024 * 1024, idleMs: 30_000, totalMs: 600_000 } as const
 
-/** Nobody's until the message it belongs to is stored, and in no list of anybody's files. */
+/** Without an owner until the message it belongs to is stored, and in no list of a user's files. */
 const origin = 'original'
 
 const mimeType = /^[a-z]{1,20}\/[a-z0-9.+-]{1,80}$/

@@ -1,4 +1,4 @@
-// What to do about each refusal, in words for the sender. The same words whether somebody else's object exists or none does.
+// What to do about each refusal, in words for the sender. The same words whether an object of another owner exists or none does.
 import type { SignedUrlCode } from './signed-url-code.ts'
 
 export type Refused = { readonly kind: 'refused'; readonly code: SignedUrlCode; readonly remedy: string }

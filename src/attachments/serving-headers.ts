@@ -29,14 +29,14 @@ const savedTypes =
 
 export type ServedFile = Pick<AttachmentDescriptor, 'mimeType' | 'name' | 'sha256' | 'path'>
 
-/** Of the whole object; whoever answers a range adds its length and place. */
+/** Of the whole object; an answer to a range adds its length and place. */
 export function servingHeaders(file: ServedFile): Readonly<Record<string, string>> {
   return {
     'content-type': servedType(file.mimeType),
     'content-disposition': disposition(file),
     'x-content-type-options': 'nosniff',
     'content-security-policy': "sandbox; default-src 'none'",
-    // A page elsewhere may show what its reader was handed; without the token nobody gets this far.
+    // A page of another origin may show what its reader was given; without the token no request gets this far.
     'cross-origin-resource-policy': 'cross-origin',
     'referrer-policy': 'no-referrer',
     'cache-control': 'private, no-store',

@@ -1,4 +1,4 @@
-// Why a signed URL or a file is refused (msg 14.7). The same words in answers, logs and tests.
+// Why a signed URL or a file is refused. The same words in answers, logs and tests.
 export type SignedUrlCode =
   | 'SU_SCHEME'
   | 'SU_HOST'

@@ -1,4 +1,4 @@
-// One bounded round of removing objects nobody needs. An object that cannot be removed now keeps its row and is tried again.
+// One bounded round of removing objects that are no longer needed. An object that cannot be removed now keeps its row and is tried again.
 import type { Log } from '../contract/index.ts'
 import type { AttachmentStore, NewBlob } from './attachment-store.ts'
 import type { BlobStore } from './blob-store.ts'

@@ -1,4 +1,4 @@
-// What a store's own signed URL lets a browser do: pictures are shown, all else is saved (msg 14.4). By the key's ending, which we
+// What a store's own signed URL lets a browser do: pictures are shown, all else is saved. By the key's ending, which we
 // chose from the bytes.
 
 const picture = /\.(?:png|jpg|gif|webp|avif|bmp)$/

@@ -33,7 +33,7 @@ export async function storeRequest(
   }
 }
 
-/** The body with an end to every wait; whoever stops reading ends the request too. */
+/** The body with an end to every wait; a reader that stops ends the request too. */
 function guarded(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   idleMs: number,
@@ -63,7 +63,7 @@ function guarded(
   )
 }
 
-/** Reads what is left of an answer nobody needs, so that its connection can be used again. */
+/** Reads what is left of an answer that is not needed, so that its connection can be used again. */
 export async function drain(response: Response): Promise<void> {
   await response.text().catch(() => '')
 }

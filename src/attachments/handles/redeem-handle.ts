@@ -1,4 +1,4 @@
-// Somebody follows one of our handles: the token is judged before anything is looked up, the row after it.
+// Redeems one of our handles: the token is judged before anything is looked up, the row after it.
 import type { AttachmentStore } from '../attachment-store.ts'
 import type { AttachmentDescriptor } from '../descriptor.ts'
 import type { RedeemOutcome } from '../desk.ts'

@@ -22,7 +22,7 @@ export type MeasuredBody = {
   readonly measure: () => { readonly size: number; readonly sha256: string }
   /** Why the stream erred, if it was the body and not the store. */
   readonly fault: () => BodyFault | undefined
-  /** Nobody wants the rest. */
+  /** The rest is not wanted. */
   readonly cancel: () => Promise<void>
 }
 

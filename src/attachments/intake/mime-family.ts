@@ -1,4 +1,4 @@
-// Whether what a sender declared can be true of the bytes (msg 14.3, rule 6). Families, because senders name types loosely.
+// Whether what a sender declared can be true of the bytes. Families, because senders name types loosely.
 
 type Family = 'image' | 'media' | 'text' | 'archive' | 'document' | 'font' | 'program'
 
@@ -6,7 +6,7 @@ type Family = 'image' | 'media' | 'text' | 'archive' | 'document' | 'font' | 'pr
 const unmistakable = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'])
 
 const named: Readonly<Record<string, readonly Family[]>> = {
-  // A picture by name, and markup that runs: whoever declares pixels did not send this.
+  // A picture by name, and markup that runs: a sender that declares pixels did not send this.
   'image/svg+xml': ['text'],
   'application/pdf': ['document'],
   'application/rtf': ['document', 'text'],
@@ -48,7 +48,7 @@ export function canBe(declared: string | undefined, sniffed: string): boolean {
   if (claimed === undefined || claimed === sniffed) return true
   if (sniffed === 'application/octet-stream') return !unmistakable.has(claimed)
   const families = familiesOf(claimed)
-  // A type nobody here knows contradicts nothing; its bytes are served by what they are.
+  // An unknown type contradicts nothing; its bytes are served by what they are.
   return families.length === 0 || familiesOf(sniffed).some((family) => families.includes(family))
 }
 

@@ -1,4 +1,4 @@
-// How many uploads may flow at once. A few more wait with their bytes unread; whoever comes after those is sent away.
+// How many uploads may flow at once. A few more wait with their bytes unread; uploads after those are refused.
 import { GatewayError } from '../../contract/index.ts'
 
 export type UploadSlots = { readonly run: <Result>(work: () => Promise<Result>) => Promise<Result> }
@@ -16,7 +16,7 @@ export function createUploadSlots(maxRunning: number, maxWaiting: number): Uploa
         retryable: true,
       })
     }
-    // Whoever leaves hands over its place, so nobody can slip in between.
+    // An upload that ends hands its place to the next, so that no other can slip in between.
     await new Promise<void>((resolve) => waiting.push(resolve))
   }
   const leave = (): void => {

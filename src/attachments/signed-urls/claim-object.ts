@@ -1,4 +1,4 @@
-// What a signed URL in somebody's message refers to, if it is theirs (msg 14.3, rule 4). The URL is read and never fetched.
+// What a signed URL in a message refers to, if its sender owns that. The URL is read and never fetched.
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import type { AttachmentStore } from '../attachment-store.ts'
 import type { AttachmentOwner } from '../descriptor.ts'
@@ -19,7 +19,7 @@ export async function claimObject(deps: ClaimDeps, raw: string, by: AttachmentOw
   if (await isForged(deps, parsed)) return refused('SU_TOKEN_MALFORMED')
   const { store, bucket, path } = parsed
   const found = await deps.attachments.byAddress({ store, bucket, path })
-  // An expired URL still says which object was meant (msg 14.6); without a record of ours it says nothing any more.
+  // An expired URL still says which object was meant; without a record of ours it says nothing any more.
   if (found.length === 0) return refused(isExpired(parsed, deps.now()) ? 'SU_EXPIRED' : 'SU_UNKNOWN_OBJECT')
   const owned = found.filter((descriptor) => isTheirs(descriptor.owner, by))
   if (owned.length === 0) return refused('SU_OWNER')

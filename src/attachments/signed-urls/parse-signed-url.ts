@@ -1,4 +1,4 @@
-// A signed URL to the object it names (seed 002, msg 14.3 and 14.4). This grants nothing: whose the object is, its descriptor says.
+// A signed URL to the object it names. This grants nothing: whose the object is, its descriptor says.
 import type { ObjectAddress } from '../attachment-store.ts'
 import { type Refused, refused } from '../refusals.ts'
 import type { SignedUrlCode } from '../signed-url-code.ts'

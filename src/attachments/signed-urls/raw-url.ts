@@ -1,5 +1,5 @@
-// A URL as somebody wrote it, taken apart without mending it. `new URL` folds `..`, turns `\` into `/` and drops tabs, so whatever
-// it would change is refused instead (msg 14.3, rules 1 and 2).
+// A URL as the sender wrote it, taken apart without mending it. `new URL` folds `..`, turns `\` into `/` and drops tabs, so whatever
+// it would change is refused instead.
 import type { SignedUrlCode } from '../signed-url-code.ts'
 
 export type RawUrl = {

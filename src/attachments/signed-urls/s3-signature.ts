@@ -1,4 +1,4 @@
-// The query of a presigned S3 URL (Signature Version 4), read without its key: complete, once each, and for reading (msg 14.4).
+// The query of a presigned S3 URL (Signature Version 4), read without its key: complete, once each, and for reading.
 import type { SignatureReading } from './supabase-token.ts'
 
 const maxExpirySeconds = 604_800

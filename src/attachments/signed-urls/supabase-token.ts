@@ -1,4 +1,4 @@
-// The token of a Supabase URL, read without its key: it must at least speak of this object, and of reading it (msg 14.4).
+// The token of a Supabase URL, read without its key: it must at least speak of this object, and of reading it.
 import { decodeJwt } from 'jose'
 import type { SignedUrlCode } from '../signed-url-code.ts'
 
@@ -15,7 +15,7 @@ export function readSupabaseToken(
   const tokens = query.filter(([name]) => name === 'token').map(([, value]) => value)
   if (tokens.length > 1) return { code: 'SU_DUP_PARAM' }
   const [token = ''] = tokens
-  // A word without dots is no JWT, so there is nothing in it that could contradict the URL (the seed's own examples).
+  // A word without dots is no JWT, so there is nothing in it that could contradict the URL.
   if (opaque.test(token)) return { expiresAtMs: null, token }
   const claims = claimsOf(token)
   if (claims === undefined) return { code: 'SU_TOKEN_MALFORMED' }

@@ -1,7 +1,7 @@
 // Where signed URLs may come from, as data: our own origin, and the stores that sign URLs themselves.
 import type { BlobStore, StoreUrls } from '../blob-store.ts'
 
-/** Our own handles look like Supabase's (ruling 50); only their origin and their key are ours. */
+/** Our own handles look like Supabase's; only their origin and their key are ours. */
 export type UrlPlace = {
   readonly form: StoreUrls['form'] | 'own'
   /** Scheme, host and port, as a URL shows them. */

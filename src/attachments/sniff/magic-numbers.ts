@@ -95,7 +95,7 @@ function programType(head: Uint8Array): string | undefined {
 
 /**
  * MPEG audio without a tag in front begins with a frame: eleven set bits, then version, layer and rates that exist. Layer I is
- * left out: nobody uses it, and it would swallow the byte order mark of UTF-16.
+ * left out: it is not in use, and it would swallow the byte order mark of UTF-16.
  */
 function frameType(head: Uint8Array): string | undefined {
   const [first = 0, second = 0, third = 0] = head

@@ -1,4 +1,4 @@
-// What bytes are, read from their beginning (msg 14.3, rule 6). Nothing is unpacked, nothing is run, and what could be active
+// What bytes are, read from their beginning. Nothing is unpacked, nothing is run, and what could be active
 // in a browser is never called anything harmless.
 import { magicType } from './magic-numbers.ts'
 import { hasActiveMarker, looksLikeScript, markupType } from './markup.ts'
@@ -23,7 +23,7 @@ export function sniff(firstBytes: Uint8Array): Sniffed {
   if (magic !== undefined) return binary(head, magic)
   const markup = markupType(head)
   if (markup !== undefined) return { mimeType: markup, isActive: true }
-  // A PDF reader accepts junk before its header; a browser does not, so nobody agrees on what this is.
+  // A PDF reader accepts junk before its header; a browser does not, so readers disagree on what this is.
   if (includesWord(head.subarray(0, markerBytes), '%PDF-')) return ambiguous
   if (isText(head)) return { mimeType: 'text/plain', isActive: false }
   return hasActiveMarker(head.subarray(0, markerBytes)) ? ambiguous : unknown
