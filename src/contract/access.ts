@@ -26,7 +26,7 @@ const accessEntrySchema = z
     message: 'cannot stand beside subject; write two rules',
   })
   .refine(({ effect: _effect, id: _id, ...rest }) => Object.values(rest).some((value) => value !== undefined), {
-    message: 'needs a condition; to let everybody in, say visibility: public',
+    message: 'needs a condition; to let every sender in, say visibility: public',
   })
 
 export const accessEntriesSchema = z.array(accessEntrySchema, 'must be a list of rules').max(100_000).readonly()
@@ -34,7 +34,7 @@ export const accessEntriesSchema = z.array(accessEntrySchema, 'must be a list of
 export const accessSchema = z.strictObject(
   {
     mode: z.enum(accessModes, `must be one of ${accessModes.join(', ')}`),
-    /** Subjects that are let in where not everybody is. */
+    /** Subjects that are let in where access is limited. */
     allow: z.array(z.string('must be a subject'), 'must be a list of subjects').readonly().optional(),
     /** The same, and no, in terms of evidence. A denial wins over everything. */
     rules: accessEntriesSchema.optional(),

@@ -1,4 +1,4 @@
-// The adapter: four verbs in the order of the journey, optional verbs declared as capabilities (ruling 33).
+// The adapter: four verbs in the order of the journey, optional verbs declared as capabilities.
 import type { AroundRequest, AroundWords, NamedMessage } from './around.ts'
 import type { ArrivalHead, Arrived, Connection, KeptFacts, OnceClaim, RawArrival } from './arrival.ts'
 import type { Capabilities, OptionalVerb } from './capabilities.ts'
@@ -52,7 +52,7 @@ export type Attempt = {
 /** What a watching request is told in the end. */
 export type WatchResult =
   | { readonly kind: 'answered'; readonly response: NormalizedResponse; readonly runId: string }
-  /** Kept until somebody lets the sender in; the response says what it takes. */
+  /** Kept until an operator lets the sender in; the response says what it takes. */
   | { readonly kind: 'held'; readonly response: NormalizedResponse | null; readonly reason: string }
   | { readonly kind: 'ended'; readonly state: string; readonly reason: string }
   | { readonly kind: 'pending' }
@@ -64,24 +64,24 @@ export interface OptionalVerbs {
     result: WatchResult | undefined,
     others?: readonly WatchResult[],
   ): TransportAnswer
-  /** Answers a watching request with a stream of what comes of it. Undefined: nobody asked for one. */
+  /** Answers a watching request with a stream of what comes of it. Undefined: the request asked for none. */
   follow?(request: FollowRequest): Promise<Response | undefined>
   /**
    * What was rendered becomes what is sent: one call for each recipient. Called before the commit that queues the calls, and again
-   * where that failed; it may look things up, and sends nothing. Calls to whoever asked stay primary, the others are not. What a
+   * where that failed; it may look things up, and sends nothing. Calls to the requester stay primary, the others are not. What a
    * rendered call asks (`question`) every call made of it asks.
    */
   expand?(calls: readonly RenderedCall[], to: JsonObject): Promise<readonly RenderedCall[]>
   /** What stands in the document of an agent's address. */
   readonly discovery?: DiscoveryVerbs
   reconcile?(call: JsonObject, attempt: Attempt): Promise<LookupOutcome>
-  /** Shows a reply while it grows (ruling 19). */
+  /** Shows a reply while it grows. */
   readonly live?: LiveVerbs
-  /** Where the adapter fetches what arrives. Held by one process at a time (ruling 24). */
+  /** Where the adapter fetches what arrives. Held by one process at a time. */
   source?(cursor: string | undefined, signal: AbortSignal): AsyncIterable<SourceBatch>
   /** Opens a port for callers of the adapter's own protocol. Every process that stays does; a port that is taken throws. */
   listen?(door: ListenDoor, signal: AbortSignal): Promise<Listening>
-  /** Takes what the runtime hands over. Undefined: it is for nobody on this connection. */
+  /** Takes what the runtime hands over. Undefined: it is for no agent of this connection. */
   takeHanded?(handed: HandedOver, door: ListenDoor): Promise<HandedAnswer | undefined>
   /** Undefined: there is nothing at this address. */
   serve?(request: Request, door: ServeDoor): Promise<Response | undefined>
@@ -113,7 +113,7 @@ export type SourceBatch = {
   acknowledge?(answers: readonly TransportAnswer[]): Promise<void>
 }
 
-/** Looked up where the adapter has to: who somebody is may be known only to its store. */
+/** Looked up where the adapter has to: the sender may be known only to its store. */
 type Kept<Payload> = Payload | undefined | Promise<Payload | undefined>
 
 /**
@@ -127,17 +127,17 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
   readonly channel: string
   readonly capabilities: Capabilities
   readonly endpoints?: readonly Endpoint[]
-  /** What whoever starts the gateway should know of this connection: the end of a line, in plain words. */
+  /** What the operator should know at the start of this connection: the end of a line, in plain words. */
   readonly notice?: string
   readonly screenHeaders?: ScreenHeaders
   verify(arrival: RawArrival): Promise<Verdict<Payload>>
   /**
-   * The payload of an arrival that was judged genuine when it came; without it remains cannot be driven again. Undefined where
-   * what is kept does not say who sent it: nobody is guessed.
+   * The payload of an arrival that was verified when it came; without it a rejected event cannot be replayed. Undefined where
+   * what is kept does not say who sent it: no sender is guessed.
    */
   payloadOf?(arrival: RawArrival, kept: KeptFacts): Kept<Payload>
   normalize(payload: Payload, arrival: RawArrival, connection: Connection): readonly Arrived[]
-  /** `mayNotify`: names as written, in small letters, that may reach whom they name; any other must reach nobody. */
+  /** `mayNotify`: names as written, in small letters, that may reach whom they name; any other must notify no person. */
   render(
     reply: NormalizedResponse,
     to: JsonObject,

@@ -1,4 +1,4 @@
-// Addresses: humans, agents and services share one address space, `@local@domain` (msg 2.1).
+// Addresses: humans, agents and services share one address space, `@local@domain`.
 
 /** A parsed address; the domain is lower-case and in its wire (punycode) form. */
 export type Address = { readonly local: string; readonly domain: string }

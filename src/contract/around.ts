@@ -1,4 +1,4 @@
-// What a message is about and does not say: words of others that it answers (hop 7). They are something to know and never a request.
+// Thread ancestors: messages of others that a message answers (hop 7). They are something to know and never a request.
 import type { NormalizedMessage } from './message.ts'
 import type { KnownPart } from './parts.ts'
 
@@ -10,7 +10,7 @@ export type AroundRequest = {
   readonly known: ReadonlySet<string>
 }
 
-/** Somebody's words as the platform shows them. Who they are is shown, and nothing is proven by it. */
+/** A person's words as the platform shows them. The author is shown, and nothing is proven by it. */
 export type AroundWords = {
   readonly id: string
   readonly address: string

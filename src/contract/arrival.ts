@@ -12,7 +12,7 @@ import type { TaskClaim } from './tasks.ts'
  */
 export type RequestSource = 'local' | 'guest' | 'remote'
 
-/** What came in, before anybody judged it. */
+/** What came in, before it is verified. */
 export type RawArrival = {
   readonly bytes: Uint8Array
   readonly headers: Readonly<Record<string, string>>
@@ -65,19 +65,19 @@ export type ToKeep = { readonly ref: string; readonly id: string; readonly mime:
 /** What a sender who is not admitted is asked to send again once they are; `files` by the names they gave them. */
 export type LeftOut = { readonly files: readonly string[]; readonly more_files: number; readonly is_text_cut: boolean }
 
-/** A message with what accept needs to claim it once and queue it in its conversation (rulings 11, 12). */
+/** A message with what accept needs to claim it once and queue it in its conversation. */
 export type ArrivedMessage = {
   readonly kind: 'message'
   readonly message: NormalizedMessage
   readonly agent: string
-  /** The address it was sent to names the agent: nobody whom its words name answers instead. */
+  /** The address it was sent to names the agent: no agent that its words name answers instead. */
   readonly isAddressed?: boolean
   /** The platform's identity of this message, the same for every delivery and twin event of it. */
   readonly semanticId: string
   readonly version: string
   /** True where the sender picks the id, so that it must not collide with another sender's. */
   readonly isSenderChosenId: boolean
-  /** The id alone says which message it is: another body under it is the same message, told so by whoever compares. */
+  /** The id alone says which message it is: another body under it is the same message, which the comparison reports. */
   readonly isOnceById?: boolean
   /** The id counts whichever agent it is for: with another one it is the same message. */
   readonly isIdForAllAgents?: boolean
@@ -129,22 +129,22 @@ export type ArrivedNothing = {
   readonly renamed?: { readonly from: string; readonly to: string }
   /** The platform says that a place takes nothing more from us, or takes it again. */
   readonly reach?: PlaceChange
-  /** Somebody on the way says what became of something that we sent. */
+  /** A server on the way says what became of something that we sent. */
   readonly bounce?: Bounce
   /** What it changes in the channel's records. */
   readonly effects?: readonly Effect[]
   /** What its protocol answers it with. */
   readonly sends?: readonly ProtocolSend[]
-  /** Whoever wants nothing more from us: what waits to be sent there ends as refused, `blocked`. */
+  /** The receiver wants nothing more from us: what waits to be sent there ends as refused, `blocked`. */
   readonly cancels?: { readonly orderKeyPrefix: string }
   /** An operator should look at it: the log warns of it once. */
   readonly isForOperator?: boolean
   /**
-   * Whoever it is from has left the platform: what they said and were told on this connection before is erased in the background.
+   * Its sender has left the platform: what they said and were told on this connection before is erased in the background.
    * Needs `subject`, and a proof that it is theirs to say.
    */
   readonly isFarewell?: boolean
-  /** Somebody opened a conversation and has said nothing yet: where they could be offered something. */
+  /** A person opened a conversation and has said nothing yet: where they could be offered something. */
   readonly opened?: JsonObject
   readonly raw: unknown
 }
@@ -152,7 +152,7 @@ export type ArrivedNothing = {
 /** `place` is the adapter's own name for it; `closed` why nothing can be sent there, null where it can; `at` the platform's time. */
 export type PlaceChange = { readonly place: string; readonly closed: string | null; readonly at: string }
 
-/** `clientId`: of the delivery that it is about; one that nobody knows is left alone. `reason`: a code. `at`: when it was said. */
+/** `clientId`: of the delivery that it is about; an unknown one is ignored. `reason`: a code. `at`: when it was said. */
 export type Bounce = {
   readonly clientId: string
   readonly kind: 'failed' | 'delayed'

@@ -1,5 +1,5 @@
 // Ids that callers choose: threads, runs, messages, tasks. They are stored, compared, logged and shown, so nothing in them may end a line,
-// move a cursor, turn text around or be half a character. Judged at the door, where the caller can still be told.
+// move a cursor, turn text around or be half a character. Checked when the request comes in, while the caller can still be told.
 import * as z from 'zod'
 
 /** Control characters (C0, DEL, C1), line and paragraph separators, and the embeddings, overrides and isolates of UAX 9. */

@@ -1,9 +1,9 @@
-// Who calls one of our APIs (hop 2): the holder of a token or nobody we know, and how far along a chain of agents.
+// Who calls one of our APIs (hop 2): the holder of a token or an anonymous caller, and how far along a chain of agents.
 import * as z from 'zod'
 import type { RecipientCapabilities } from './capabilities.ts'
 import type { RejectReason } from './outcomes.ts'
 
-/** Longer chains are refused, whoever counts (ruling 48). */
+/** Longer chains are refused, whichever side counts. */
 export const maxChainDepth = 16
 
 export const callerContextSchema = z.object({
@@ -19,7 +19,7 @@ export const callerContextSchema = z.object({
 /** Which agent called us, and how far from the beginning: claims for loop protection and audit, never authority. */
 export type CallerContext = Readonly<z.infer<typeof callerContextSchema>>
 
-/** Whoever showed a token that is valid now and may talk to the agent. */
+/** A caller with a token that is valid now and may talk to the agent. */
 export type Bearer = {
   /** The eight digits its prefix shows, or the id its issuer gave it; the token itself is known to its holder alone. */
   readonly tokenId: string
@@ -37,7 +37,7 @@ export type Bearer = {
   readonly vouched?: TokenVoucher
 }
 
-/** What a token from elsewhere says about itself, once it was found to hold. Times are RFC 3339. */
+/** What a token of another issuer says about itself, once it was found to hold. Times are RFC 3339. */
 export type TokenVoucher = {
   readonly issuer: string
   /** `jwt`: signed with a key of the caller's own house. `oauth`: an authorization server stands behind it. */
@@ -62,7 +62,7 @@ export type CallerWish = {
 /** The scope a token needs to have an agent run over the API. */
 export const runScope = 'run'
 
-/** True where nobody had to show a token: what such a caller may do is the channel's to say. */
+/** True where no token is required: what such a caller may do is the channel's to say. */
 export function bearerMay(bearer: Pick<Bearer, 'scopes'> | undefined, scope: string): boolean {
   return bearer?.scopes?.includes(scope) ?? true
 }

@@ -43,7 +43,7 @@ export type RateLimit = { readonly count: number; readonly perMs: number }
 
 /**
  * At most `count` answers in any window of `perMs`, counted on the connection by what they have in common: the conversation, who
- * wrote, the domain of whoever wrote, or the very words that were written.
+ * wrote, the sender's domain, or the very words that were written.
  */
 export type ReplyLimit = RateLimit & {
   readonly per: 'thread' | 'sender' | 'domain' | 'words'
@@ -77,9 +77,9 @@ export type Capabilities = {
   readonly receivedVia: string
   readonly authMethods: readonly string[]
   readonly mentionRelay: MentionRelay
-  /** False where naming somebody in a text reaches nobody. */
+  /** False where a name in a text notifies no person. */
   readonly notifiesByName?: boolean
-  /** `render` itself keeps every name outside `mayNotify` from reaching anybody, so the words stay as they are written. */
+  /** `render` itself keeps every name outside `mayNotify` from notifying a person, so the words stay as they are written. */
   readonly coversNames?: boolean
   /** A person sits there who can be asked and answers; false where it is left out. */
   readonly isInteractive?: boolean
@@ -90,13 +90,13 @@ export type Capabilities = {
   /** `/approve` and `/reject` name what they decide about by its code, also where only one thing waits. */
   readonly needsDecisionCode?: boolean
   /**
-   * Any server can send here, without an account at a platform that vouches for the sender: what people who are not
+   * Any server can send here, without an account at a platform that verifies the sender: what people who are not
    * admitted may send in a day is counted.
    */
   readonly isOpenToAnyone?: boolean
   /** How people write a command for the gateway here; where it is left out: `/stop`, `/approve c0ffee`. */
   readonly commandForm?: CommandForm
-  /** What `render` is told to be about the door or a command it shows to that person alone, also in a room. */
+  /** What `render` is told to be about a refused access or a command it shows to that person alone, also in a room. */
   readonly tellsInPrivate?: boolean
   /** `own`: a file's URL in a message may be one that this gateway or its store signed, and counts only as that. */
   readonly takesFileUrls?: 'own'

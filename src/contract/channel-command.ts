@@ -38,11 +38,11 @@ export interface ChannelCommand {
 
 /** The gateway of a connection of the channel: the one that runs, or its database where none does. */
 export interface OperatorDesk {
-  /** Runs an operation of the adapter (`Adapter.operations`). Refusals are told to whoever asked, as they are. */
+  /** Runs an operation of the adapter (`Adapter.operations`). Refusals are told to the operator as they are. */
   operate(name: string, input: JsonObject): Promise<OperatedAnswer>
   /** True: no gateway runs, and what is to be sent waits for one. */
   readonly isOffline: boolean
-  /** A file beside whoever asks, within its bounds. */
+  /** A file on the operator's machine, within its bounds. */
   readText(path: string, maxBytes: number): Promise<string>
 }
 

@@ -1,4 +1,4 @@
-// Routing facts of an arrival (ruling 3): what tools may bind to, never authority, never shown to a model as such.
+// Routing facts of an arrival: what tools may bind to, never authority, never shown to a model as such.
 import * as z from 'zod'
 import { callerContextSchema } from './caller.ts'
 import { jsonSchema } from './json.ts'
@@ -86,7 +86,7 @@ export type ChannelContext = z.infer<typeof channelContextSchema>
 
 export type ClientData = z.infer<typeof clientDataSchema>
 
-/** The eight fields tools may bind to, in the original's names (loop 6.1). */
+/** The eight fields tools may bind to, in the names of agents-api. */
 export type ClientContext = {
   readonly source: string
   readonly connector_id: string

@@ -12,7 +12,7 @@ import type { Records } from './records.ts'
 import type { StrangerSettings } from './strangers.ts'
 import type { TaskDesk } from './tasks.ts'
 
-/** Which people a reply may notify by naming them (ruling 47). */
+/** Which people a reply may notify by naming them. */
 export type MentionHumans = 'nobody' | 'participants' | 'anyone'
 
 /** When an agent answers in a room (docs/attention.md). */
@@ -24,7 +24,7 @@ export type AttentionSettings = {
   readonly mode?: AttentionMode
   /** Rooms with a mode of their own, by the platform's id of the room. */
   readonly places?: Readonly<Record<string, AttentionMode>>
-  /** What is said around it and not to it, kept for a while for the next time it is asked. False: nothing. */
+  /** Ambient context: what is said in the room and not to it, kept for a while for the next time it is asked. False: nothing. */
   readonly remember?: RoomMemory | false
 }
 
@@ -109,7 +109,7 @@ export interface Installations {
 
 /** Store port: places of a connection that its platform has closed to us, as `ArrivedNothing.reach` told. */
 export interface Places {
-  /** Why nothing can be sent there. Undefined: it can, or whoever the run answers wrote after it was closed. */
+  /** Why nothing can be sent there. Undefined: it can, or the person whom the run answers wrote after it was closed. */
   closed(place: string, runId: string | undefined): Promise<string | undefined>
 }
 
@@ -124,7 +124,7 @@ export interface People {
 /** Store port: texts that a channel makes for itself once: a key, a secret. */
 export interface ChannelKeys {
   /**
-   * The same for every replica, made by whoever asks first; sealed at rest unless it is said to need no seal. Undefined: there is
+   * The same for every replica, made by the first replica that asks; sealed at rest unless it is said to need no seal. Undefined: there is
    * nothing to seal it with.
    */
   keep(name: string, make: () => Promise<string>, how?: 'sealed' | 'plain'): Promise<string | undefined>
@@ -206,7 +206,7 @@ export type ChannelDeps = {
   readonly connection: Connection
   /** For hosts the operator named. */
   readonly fetch: typeof fetch
-  /** For addresses that somebody sent. */
+  /** For addresses from messages and peers. */
   readonly guardedFetch?: GuardedFetch
   readonly now: () => number
   readonly hmac: Hmac
@@ -230,7 +230,7 @@ export type ChannelDeps = {
   /** Where the outside reaches this gateway: an origin without a path. */
   readonly publicUrl?: string
   readonly newId?: () => string
-  /** Longest time one call may take here (ruling 17). */
+  /** Longest time one call may take here. */
   readonly maxCallMs?: number
   /** For channels whose protocol the runtime itself speaks. */
   readonly carrier?: Carrier

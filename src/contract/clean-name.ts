@@ -1,4 +1,4 @@
-// Names people choose for themselves: shown to others, so they may neither hide nor turn text around (msg 3.3).
+// Names people choose for themselves: shown to others, so they may neither hide nor turn text around.
 import { cleanText } from './clean-text.ts'
 
 const maxNameLength = 256

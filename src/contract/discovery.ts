@@ -1,4 +1,4 @@
-// Where an agent of ours is found, as channels tell it: what stands in the document of its address (ruling 51).
+// Where an agent of ours is found, as channels tell it: what stands in the document of its address.
 
 /** Each place in full, by https; on this machine alone also by http. */
 export type AgentPlaces = {
@@ -7,7 +7,7 @@ export type AgentPlaces = {
   /** Its actor, where it speaks ActivityPub. */
   readonly self?: string
   readonly profilePage?: string
-  /** Where somebody elsewhere goes to follow it: a template with `{uri}` in it. */
+  /** Where a user of another server goes to follow it: a template with `{uri}` in it. */
   readonly subscribe?: string
   /** Its mail address. */
   readonly mail?: string
@@ -15,10 +15,10 @@ export type AgentPlaces = {
   readonly domain?: string
 }
 
-/** What a channel says when somebody asks for an agent's address. */
+/** What a channel says when a client asks for an agent's address. */
 export interface DiscoveryVerbs {
-  /** Undefined: it is not on this channel. `gone`: it was, and is no more. `agent` is any name that somebody asked for. */
+  /** Undefined: it is not on this channel. `gone`: it was, and is no more. `agent` is any name that a client asked for. */
   places(agent: string): Promise<AgentPlaces | 'gone' | undefined>
-  /** Whom an address of this channel's own belongs to, where somebody asks by that. Pure. */
+  /** Whom an address of this channel's own belongs to, where a client asks by that. Pure. */
   agentAt?(url: URL): string | undefined
 }

@@ -1,4 +1,4 @@
-// Addresses for people's eyes: punycode labels are shown in Unicode (msg 2.1), unless that would help a look-alike.
+// Addresses for people's eyes: punycode labels are shown in Unicode, unless that would help a look-alike.
 import type { Address } from './address.ts'
 
 /** `@local@domain` with a readable domain. Never compare or store what this returns. */

@@ -1,4 +1,4 @@
-// The stored form of a transcript line: `agents-api.message` version 1. Names are the original's, on purpose.
+// The stored form of a transcript line: `agents-api.message` version 1. Field names are those of agents-api.
 import type { Json, JsonObject } from './json.ts'
 
 export const envelopeSchemaId = 'agents-api.message'

@@ -1,4 +1,4 @@
-// What a host application can watch (rulings 3, 40): what happens to messages, in runs and to the tools of clients, through
+// What a host application can watch: what happens to messages, in runs and to the tools of clients, through
 // one subscription (`onEvent` of the configuration).
 import type { Fields } from './envelope.ts'
 
@@ -30,7 +30,7 @@ export type ChannelEvent = Place & {
 /** The lifecycle of a run: `loop.` and the name the loop gives it. Parameters of tools are redacted. */
 export type LoopEvent = RunPlace & { readonly type: `loop.${string}`; readonly payload: Fields }
 
-/** What becomes of a tool that somebody else runs: `runtime_tool.pending` and so on. */
+/** What becomes of a tool that a client runs: `runtime_tool.pending` and so on. */
 export type RuntimeToolEvent = RunPlace & { readonly type: `runtime_tool.${string}`; readonly payload: Fields }
 
 export type GatewayEvent = ChannelEvent | LoopEvent | RuntimeToolEvent

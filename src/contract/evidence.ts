@@ -1,4 +1,4 @@
-// Identity evidence: who sent a message and how we know (msg 5). Policy reads this and nothing else.
+// Identity evidence: who sent a message and how we know. Policy reads this and nothing else.
 import * as z from 'zod'
 
 const isTrimmed = (text: string) => text.trim() === text

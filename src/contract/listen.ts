@@ -1,11 +1,11 @@
-// Where an adapter hands in arrivals by itself (ruling 33), from a port or a request of its own protocol, and what it is told to
+// Where an adapter delivers inbound events by itself, from a port or a request of its own protocol, and what it is told to
 // answer.
 import type { RawArrival } from './arrival.ts'
 import type { Acceptance, TransportAnswer } from './outcomes.ts'
 
 /**
- * What a caller is answered with. `later`: the same may be taken in a while; the others will never be. `trace`: what whoever was
- * turned away can ask by.
+ * What a caller is answered with. `later`: the same may be taken in a while; the others will never be. `trace`: the id by which a
+ * rejected caller can ask.
  */
 export type ListenAnswer =
   | { readonly kind: 'stored'; readonly acceptances: readonly Acceptance[]; readonly isUnproven?: boolean }
@@ -29,7 +29,7 @@ export interface ListenDoor {
 /** A listener that is open. `address`: where, as people write it. */
 export interface Listening {
   readonly address: string
-  /** Takes nobody new, lets who is there finish, and resolves when nobody is left. */
+  /** Takes no new callers, lets those that are connected finish, and resolves when none is left. */
   stop(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export type HandedOver = {
   readonly body: ReadableStream<Uint8Array>
 }
 
-/** `text`: what whoever sent it is told. */
+/** `text`: what the sender is told. */
 export type HandedAnswer =
   | { readonly kind: 'taken' }
   | { readonly kind: 'refused'; readonly text: string }

@@ -1,9 +1,9 @@
-// How a reply is shown while it grows (ruling 19, decisions 15 and 17).
+// How a reply is shown while it grows (docs/decisions/0015, 0018).
 import type { JsonObject } from './json.ts'
 
 /**
  * A live message: opened by an outbox row, whose vendor id is the reference of every frame; frames are shown at most once and
- * outside the books; the reply's first call, rendered with `hasLive`, is an edit of it when it is delivered.
+ * outside the outbox; the reply's first call, rendered with `hasLive`, is an edit of it when it is delivered.
  */
 export interface LiveVerbs {
   /** Least time between two frames of one message. */
@@ -30,7 +30,7 @@ export type LiveFrame = {
   readonly to: JsonObject
   /** All words so far, Markdown as the model writes it. */
   readonly text: string
-  /** What the last frame that was shown, or the opening, showed. After a take-over nobody knows: then it is no beginning of `text`. */
+  /** What the last frame that was shown, or the opening, showed. After a take-over that is unknown: then it is no beginning of `text`. */
   readonly shown: string
   readonly signal: AbortSignal
 }

@@ -1,4 +1,4 @@
-// NormalizedMessage: the one shape every agent reads (seed 004, msg 3).
+// NormalizedMessage: the one shape every agent reads.
 import * as z from 'zod'
 import { recipientCapabilitiesSchema } from './capabilities.ts'
 import { channelContextSchema } from './channel-context.ts'
@@ -14,7 +14,7 @@ export const historicalMessageSchema = z.object({
   sender: senderSchema,
   parts: z.array(partSchema),
   timestamp: z.string(),
-  /** Said in the room around the agent and not to it: something to know, nothing to follow. */
+  /** Ambient context: said in the room and not to the agent, to know and not to follow. */
   overheard: z.literal(true).optional(),
 })
 

@@ -1,4 +1,4 @@
-// What the hops tell whoever counts. Labels are connections and codes; never a subject, an id or text.
+// The metrics port: what the hops report. Labels are connections and codes; never a subject, an id or text.
 
 /** Hops 2-4. `failed` and `later`: not stored and not acknowledged, the platform will deliver again. `limited`: more than strangers may send. */
 export type ArrivalOutcome =
@@ -16,7 +16,7 @@ export type ArrivalOutcome =
   /** The day's share of people who are not admitted is used up, or there is too little room on the disk: not stored. */
   | 'spent'
 
-/** Hops 5-7. `again`: given back to its lane, to be tried later; `fenced`: somebody else had taken over. */
+/** Hops 5-7. `again`: given back to its lane, to be tried later; `fenced`: another process had taken over. */
 export type TurnOutcome = 'replied' | 'silent' | 'dead' | 'again' | 'split' | 'fenced'
 
 /** Hop 8: what one try came to. */
@@ -30,7 +30,7 @@ export type SendOutcome =
   | 'cancelled'
   | 'fenced'
 
-/** What a tool call came to. `denied`: by policy, a check or a person; `asked`: a person is asked first; `waiting`: it runs elsewhere. */
+/** What a tool call came to. `denied`: by policy, a check or a person; `asked`: a person is asked first; `waiting`: a client runs it. */
 export type ToolOutcome = 'succeeded' | 'failed' | 'denied' | 'asked' | 'waiting'
 
 export type PumpName = 'turns' | 'sends' | 'timers'
@@ -46,7 +46,7 @@ export interface Meter {
   toolCalled(tool: string, outcome: ToolOutcome, ms: number): void
   /** Another model of an agent answers from now on; `reason` is why, `back` where the first one does again. */
   modelSwitched(agent: string, reason: string): void
-  /** The operator's routes turned somebody away. */
+  /** The operator's routes rejected a caller. */
   callerRefused(reason: string): void
   /** `ms` is absent where nothing was sent: expired before its turn came, or found out by looking it up. */
   sent(connection: string, outcome: SendOutcome, reason: string, ms?: number): void

@@ -12,7 +12,7 @@ export type ProvenFacts = {
   readonly subject: string
   readonly method: string
   readonly assurance: AssuranceClass
-  /** Our own name as issuer, the domain of the connection; or whoever issued the token. */
+  /** Our own name as issuer, the domain of the connection; or the issuer of the token. */
   readonly issuer: string
   /** The agent's address: evidence for one agent is worth nothing to another. */
   readonly recipient: string
@@ -35,7 +35,7 @@ export function isPlainSubject(subject: string): boolean {
   return subject.length <= maxSubjectLength && namespaced.test(subject) && isVisible(subject)
 }
 
-/** Evidence made here. A subject that is not a plain id makes the arrival unreadable: nobody is guessed. */
+/** Evidence made here. A subject that is not a plain id makes the arrival unreadable: no sender is guessed. */
 export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
   const { subject, issuer, method, assurance, recipient, issuedAt, notBefore, expiresAt, onBehalfOf, claims } = proven
   if (!isPlainSubject(subject)) throw new UnreadableArrival('invalid_subject')

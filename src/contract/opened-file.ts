@@ -1,6 +1,6 @@
 // A file that a message refers to, opened at its platform.
 
-/** What a platform gave for a file. `mime` and `name` are its words; the bytes are judged by whoever stores them. */
+/** What a platform gave for a file. `mime` and `name` are its words; the bytes are judged by the store. */
 export type OpenedFile =
   | {
       readonly kind: 'opened'

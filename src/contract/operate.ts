@@ -12,7 +12,7 @@ export type OperationChange = Pick<
   readonly reason: string
 }
 
-/** `value`: what is shown to whoever asked. Without `change` it only looked. */
+/** `value`: what is shown to the operator. Without `change` it only looked. */
 export type Operated = { readonly value: JsonObject; readonly change?: OperationChange }
 
 /** Throws `bad_request` or `not_found` where what was asked cannot be done, with what to do instead. */

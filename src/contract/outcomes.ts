@@ -14,7 +14,7 @@ export type RejectReason =
   | 'invalid_token'
   | 'insufficient_scope'
   | 'wrong_agent'
-  // What is wrong with a token that somebody else issued.
+  // What is wrong with a token of another issuer.
   | 'token_issuer'
   | 'token_algorithm'
   | 'token_key'
@@ -27,7 +27,7 @@ export type RejectReason =
   | 'token_lifetime'
   | 'token_inactive'
   | 'token_replayed'
-  /** Whoever issued it cannot be asked now. The same token may hold a moment later. */
+  /** Its issuer cannot be asked now. The same token may hold a moment later. */
   | 'issuer_unavailable'
   | 'bad_signature'
   | 'stale_timestamp'
@@ -44,12 +44,12 @@ export type Verdict<Payload> =
   | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
   /** `challenge`: the WWW-Authenticate header of the answer. */
   | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly challenge?: string }
-  /** It cannot be judged now: nothing is kept, and whoever sent it should send it again. */
+  /** It cannot be judged now: nothing is kept, and the sender should send it again. */
   | { readonly kind: 'later'; readonly reason: string }
   /** It is what it claims to be and will never be taken. A row says so. `remedy`: what its sender could do. */
   | ({ readonly kind: 'turned_away'; readonly reason: string; readonly remedy: string } & TurnedAwayFacts)
 
-/** What is known of somebody who is turned away for good, as far as it was proven. */
+/** What is known of a sender who is rejected for good, as far as it was proven. */
 export type TurnedAwayFacts = {
   readonly subject?: string
   /** The sender's own id for it, by which it can be asked for. */

@@ -1,5 +1,5 @@
-// How much one sender, server or connection may send at once, counted by this process: what is beyond it is told to come later (mail
-// 2.4, step 6). Only what was proven counts: no sender uses up the share of another by naming them.
+// How much one sender, server or connection may send at once, counted by this process: what is beyond it is told to come later.
+// Only what was proven counts: no sender uses up the share of another by naming them.
 import type { RateLimit } from './capabilities.ts'
 
 export interface Pace {
@@ -9,7 +9,7 @@ export interface Pace {
   take(host: string): number | undefined
 }
 
-/** Nobody fills the memory by naming hosts: beyond so many the one that was quiet longest is forgotten. */
+/** A sender cannot fill the memory by naming hosts: beyond so many the one that was quiet longest is forgotten. */
 const maxHosts = 10_000
 
 /** Two halves of a window are counted; the older fades as the newer grows. */

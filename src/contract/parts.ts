@@ -1,4 +1,4 @@
-// Parts: what a message or a reply consists of (msg 3.4, 3.5).
+// Parts: what a message or a reply consists of.
 import * as z from 'zod'
 
 export const maxInlineBytes = 256 * 1024
@@ -69,7 +69,7 @@ const linkPartSchema = z.object({
   url: z.string().min(1),
   title: z.string().optional(),
   description: z.string().optional(),
-  /** What is behind it, where whoever wrote it knows. */
+  /** What is behind it, where its writer knows. */
   mime: z.string().optional(),
 })
 const artifactPartSchema = z.object({
@@ -154,7 +154,7 @@ function wrapBarePolicy(input: unknown): unknown {
   return isBare ? { kind: 'policy', policy: input } : input
 }
 
-/** Our own handles are http where the gateway itself is (ruling 10); that one is ours is judged by whoever follows it. */
+/** Our own handles are http where the gateway itself is; that one is ours is checked when it is followed. */
 function isHttpsUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, pathname } = new URL(text)

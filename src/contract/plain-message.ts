@@ -7,7 +7,7 @@ import { maxParts, maxTextLength } from './parts.ts'
 
 type Rule = (value: unknown) => boolean
 
-/** Every field known and as it should be, none missing that must be there; a field nobody knows would be left out. */
+/** Every field known and as it should be, none missing that must be there; an unknown field would be left out. */
 function shape(required: Readonly<Record<string, Rule>>, optional: Readonly<Record<string, Rule>> = {}): Rule {
   const rules = new Map(Object.entries({ ...required, ...optional }))
   const names = Object.keys(required)

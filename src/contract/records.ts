@@ -12,7 +12,7 @@ export type ChannelRecord = {
   readonly at: string
 }
 
-/** Store port: records of a connection. They end only where somebody removes or forgets them. */
+/** Store port: records of a connection. They end only where a caller removes or erases them. */
 export interface Records {
   /** False: with `isOnce` it was there already and stays as it was. */
   put(
@@ -38,7 +38,7 @@ export type Effect =
   | { readonly kind: 'remove'; readonly family: string; readonly key: string }
 
 /**
- * A call that answers an arrival by the rules of its protocol, without anybody having been asked: queued in the commit that stores
+ * A call that answers an arrival by the rules of its protocol, without an agent having been asked: queued in the commit that stores
  * it, once for its client id, and delivered like any other.
  */
 export type ProtocolSend = { readonly call: JsonObject; readonly orderKey: string; readonly clientId: string }

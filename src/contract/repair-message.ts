@@ -1,4 +1,4 @@
-// Level "repair" of msg 3.8: what is put right before a message is judged, with a warning where it matters.
+// The repairs of message validation: what is put right before a message is judged, with a warning where it matters.
 import { cleanName } from './clean-name.ts'
 import { cleanText } from './clean-text.ts'
 

@@ -1,14 +1,14 @@
-// NormalizedResponse: the one shape every agent writes back (msg 11.1), and its stream (msg 11.2).
+// NormalizedResponse: the one shape every agent writes back, and its stream.
 import * as z from 'zod'
 import { jsonSchema } from './json.ts'
 import { type KnownPart, partSchema } from './parts.ts'
 
 /**
- * Set by the gateway where it answers itself, and by nobody else: what was asked of it, and what came of a decision. An adapter
+ * Set by the gateway where it answers itself, and by no other code: what was asked of it, and what came of a decision. An adapter
  * goes by this and not by the words.
  */
 const controlSchema = z.object({
-  /** `door`: somebody is told why they are not let in. Else the name of the command. */
+  /** `door`: the sender is told why they have no access. Else the name of the command. */
   about: z.string(),
   /** `accepted` and `rejected`: decided just now. `unclear`: several things wait. The others: why nothing was decided. */
   decision: z
@@ -39,7 +39,7 @@ export const normalizedResponseSchema = z.object({
   mentions: z.array(z.string()).optional(),
   status: z.enum(['completed', 'input_required', 'refused', 'failed', 'cancelled']),
   error: errorSchema.optional(),
-  /** Merely said: nothing that anybody would come back to. Channels that know tasks answer without one. */
+  /** Merely said: nothing that a caller would come back to. Channels that know tasks answer without one. */
   direct: z.literal(true).optional(),
   usage: z.object({ input_tokens: z.number().optional(), output_tokens: z.number().optional() }).optional(),
   trace: z.array(z.record(z.string(), z.unknown())).optional(),

@@ -1,4 +1,4 @@
-// Sender: the compact view (auth_method, verified) and the evidence it rests on (msg 3.2, 3.3).
+// Sender: the compact view (auth_method, verified) and the evidence it rests on.
 import * as z from 'zod'
 import { formatAddress } from './address.ts'
 import { GatewayError } from './errors.ts'
@@ -63,7 +63,7 @@ export type PolicySender = {
   readonly identities?: readonly IdentityEvidence[] | undefined
 }
 
-/** How a sender is shown. None of it opens a door. */
+/** How a sender is shown. None of it grants access. */
 export type SenderPresentation = Pick<UnverifiedSender, 'display_name' | 'profile'>
 
 /** The only way an adapter says `verified`: the evidence comes first, what is shown comes second. */
@@ -78,7 +78,7 @@ export function verifiedSender(
   return { ...shown, verified: true, identities: [...evidence] } as VerifiedSender
 }
 
-/** Nobody we could authenticate (ruling 7). What the sender claims to be stays in `raw`. */
+/** A sender that could not be authenticated. What the sender claims to be stays in `raw`. */
 export function unverifiedSender(domain: string, shown: SenderPresentation = {}): UnverifiedSender {
   return { ...shown, address: formatAddress({ local: 'unverified', domain }), auth_method: 'none', verified: false }
 }

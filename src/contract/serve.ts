@@ -1,4 +1,4 @@
-// Requests that an adapter answers itself (ruling 33): where they come in, and what it is given with them.
+// Requests that an adapter answers itself: where they come in, and what it is given with them.
 import type * as z from 'zod'
 import type { ArrivedMessage, RawArrival, RequestSource } from './arrival.ts'
 import type { ListenAnswer } from './listen.ts'
@@ -48,9 +48,9 @@ export interface ServeDoor {
   take(messages: readonly ArrivedMessage[]): Promise<readonly Acceptance[]>
   /** Hops 2-4, as for a hook: for a request whose body is an arrival. Resolves when what was taken is committed. */
   receive(arrival: RawArrival): Promise<ListenAnswer>
-  /** Whoever is turned away leaves a trace to ask by; nothing else of theirs is kept. */
+  /** A rejected caller gets a trace id to ask by; nothing else of theirs is kept. */
   turnAway(reason: RejectReason): string
-  /** Something broke: it is written down, and whoever asked is given what to ask by and nothing else. */
+  /** Something broke: it is written down, and the caller is given a trace id to ask by and nothing else. */
   fail(error: unknown): string
   /** Work that outlives the answer: an open stream. Until it is over the process does not end by itself. */
   keepOpen(work: Promise<void>): void

@@ -1,7 +1,7 @@
-// Signs of life beside the books: at most once each, and nobody waits for them (ruling 33).
+// Presence: typing, reactions and status. Each is sent at most once, outside the outbox, and no turn waits for one.
 
 /**
- * Moments a platform may show, outside the books: a message waits behind a run, its turn begins, it has been at work for a while, it
+ * Moments a platform may show, outside the outbox: a message waits behind a run, its turn begins, it has been at work for a while, it
  * is over, a conversation was opened.
  */
 export type Sign = 'waiting' | 'seen' | 'typing' | 'ended' | 'opened'

@@ -12,7 +12,7 @@ export type StoredGrant = {
   readonly workspaceId: string | null
 }
 
-/** A pairing that nobody has decided yet, on the connection of the message. */
+/** A pairing that is not decided yet, on the connection of the message. */
 export type OpenPairing = {
   readonly id: string
   readonly code: string
@@ -25,10 +25,10 @@ export type OpenPairing = {
 
 export type StoredAccess = {
   readonly grants: readonly StoredGrant[]
-  /** Whoever proves `subject` is `principal`, because an operator said so. */
+  /** A sender who proves `subject` is `principal`, because an operator said so. */
   readonly links: readonly { readonly subject: string; readonly principal: string }[]
   readonly pairings: readonly OpenPairing[]
-  /** How often the sender, and how often anybody, was told something at the door of this conversation within the hour. */
+  /** How often the sender, and how often all senders together, were told in this conversation that they have no access, within the hour. */
   readonly told: number
   readonly toldAll: number
 }

@@ -1,4 +1,4 @@
-// Tasks: work that somebody asked for under an id, looks at from outside, and may come back to (ruling 54). One task is one or
+// Tasks: work that a caller asked for under an id, looks at from outside, and may come back to. One task is one or
 // several runs of one conversation; its log is the logs of those runs, one after the other.
 import type { JsonObject } from './json.ts'
 import type { Part } from './parts.ts'
@@ -28,7 +28,7 @@ export type TaskClaim = {
   readonly contextId: string
   /** The message as its protocol wrote it, to be shown again word for word. */
   readonly payload: JsonObject
-  /** The dialect that whoever watches it speaks unless they say otherwise. */
+  /** The dialect of its watchers unless they say otherwise. */
   readonly dialect: string
   readonly metadata?: JsonObject
 }
@@ -37,7 +37,7 @@ export type Task = {
   readonly id: string
   readonly contextId: string
   readonly agent: string
-  /** The subject that asked for it; null: whoever knows the id. */
+  /** The subject that asked for it; null: every caller that knows the id. */
   readonly owner: string | null
   readonly state: TaskState
   /** When the state was reached: UTC, with milliseconds. */
@@ -76,7 +76,7 @@ export type TaskEvent = { readonly cursor: string; readonly at: string; readonly
   | { readonly kind: 'activity'; readonly type: string; readonly metadata: JsonObject }
 )
 
-/** What stands in the way of a task: somebody has to decide about it. `isOver`: decided, or too late. */
+/** What stands in the way of a task: a person has to decide about it. `isOver`: decided, or too late. */
 export type TaskWait = {
   readonly id: string
   readonly taskId: string
@@ -90,7 +90,7 @@ export type TaskWait = {
   readonly expiresAt: string
 }
 
-/** Who asks. `subject` null: somebody who has shown nothing but the id. */
+/** Who asks. `subject` null: a caller that has shown nothing but the id. */
 export type TaskCaller = { readonly subject: string | null }
 
 export type TaskQuery = {
@@ -106,7 +106,7 @@ export type TaskQuery = {
 
 export type TaskPage = { readonly tasks: readonly Task[]; readonly total: number; readonly hasMore: boolean }
 
-/** Port: tasks of one connection, each seen by its owner alone. A task of somebody else's is no task. */
+/** Port: tasks of one connection, each seen by its owner alone. A task of another owner does not exist for the caller. */
 export interface TaskDesk {
   /** The task a stored message belongs to, by the message's inbox id. */
   ofMessage(inboxId: string): Promise<string | undefined>
@@ -119,12 +119,12 @@ export interface TaskDesk {
   list(query: TaskQuery, by: TaskCaller): Promise<TaskPage>
   /** Decisions that tasks of this conversation wait for. */
   waits(agent: string, contextId: string, by: TaskCaller): Promise<readonly TaskWait[]>
-  /** Whether a conversation of this name belongs to somebody else. */
+  /** Whether a conversation of this name belongs to another caller. */
   isForeignContext(agent: string, contextId: string, by: TaskCaller): Promise<boolean>
   /**
    * Stored events after `cursor` (`0`: from the beginning), in order; waits for more, ends after the task's last event or when
    * aborted. `state`: the one that was shown already. `isFresh`: it was stored just now, so there is nothing to see before
-   * somebody tells of it. A cursor nobody was given yields nothing. Whoever does not read to the end aborts.
+   * the next change is announced. A cursor that was never handed out yields nothing. A reader that stops early aborts.
    */
   watch(
     id: string,
@@ -133,7 +133,7 @@ export interface TaskDesk {
   ): AsyncIterable<readonly TaskEvent[]>
   /**
    * Waits until the task rests (final, or waiting for its owner), at most so long; how it stands then. `isFresh`: it was stored
-   * just now, so there is nothing to see before somebody tells of it.
+   * just now, so there is nothing to see before the next change is announced.
    */
   settled(
     id: string,
@@ -146,7 +146,7 @@ export interface TaskDesk {
   readonly push: PushDesk
 }
 
-/** Where somebody wants to be told about a task. Credentials are sealed at rest and never read back by anybody but the sender. */
+/** Where a caller wants to be notified about a task. Credentials are sealed at rest and read back only to send. */
 export type PushConfig = {
   readonly taskId: string
   readonly id: string
@@ -167,7 +167,7 @@ export interface PushDesk {
   list(taskId: string, by: TaskCaller): Promise<readonly PushConfig[] | undefined>
   /** False: there is no such task. One that is not there is as good as removed. */
   remove(taskId: string, id: string, by: TaskCaller): Promise<boolean>
-  /** For telling the receiver, whoever asked for it. Undefined: nobody wants to be told any more. */
+  /** For notifying the receiver, whichever caller asked for it. Undefined: it was removed or disabled. */
   receiver(taskId: string, id: string): Promise<PushConfig | undefined>
   /** The task as its receivers are told about it. */
   told(taskId: string): Promise<TaskSnapshot | undefined>

@@ -1,4 +1,4 @@
-// Validation of NormalizedMessage with the codes of msg 3.8: rejects, repairs with a warning, or passes.
+// Validation of NormalizedMessage with a code for each problem: rejects, repairs with a warning, or passes.
 import type * as z from 'zod'
 import { isCanonicalAddress, isHostedAddress } from './address.ts'
 import { type NormalizedMessage, normalizedMessageSchema } from './message.ts'
