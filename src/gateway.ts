@@ -54,21 +54,21 @@ export type Gateway = {
   readonly connectorCard: () => Promise<JsonObject | undefined>
   /** Sleeps until run events were stored here, at most so long. */
   readonly waitForEvents: (ms: number) => Promise<void>
-  /** A dead turn is queued again; remains that could not be read are read again; `by` is written down. False: nothing to do. */
+  /** A dead turn is queued again; an unparsable event is read again; `by` is written down. False: nothing to do. */
   readonly resubmit: (inboxId: string, by: string, how?: Resubmission) => Promise<boolean>
   /** What an operator asks of a channel; what that changes is one row and one commit. */
   readonly operate: (at: GatewayConnection, asked: Asked) => Promise<Done>
-  /** What paused runs wait for. Whoever decides wakes the gateway afterwards. */
+  /** What paused runs wait for. A caller that decides wakes the gateway afterwards. */
   readonly waits: Waits
-  /** Who may speak, and who they are. Whoever changes it wakes the gateway afterwards. */
+  /** Who may speak, and who they are. A caller that changes it wakes the gateway afterwards. */
   readonly people: People
-  /** Works until its deadline, or until nothing is due. The next drain goes on where this one stopped, here or elsewhere. */
+  /** Works until its deadline, or until nothing is due. The next drain goes on where this one stopped, here or in another process. */
   readonly drain: (options: DrainOptions) => Promise<void>
-  /** Milliseconds until there is something to drain that nobody holds; 0 = now, undefined = nothing waits. */
+  /** Milliseconds until there is something to drain that no process holds; 0 = now, undefined = nothing waits. */
   readonly nextDueMs: () => Promise<number | undefined>
   /** Who holds the slots of this process. */
   readonly slots: () => SlotUse
-  /** Milliseconds since each pump's last round; null before its first one. */
+  /** Milliseconds since each worker loop's last round; null before its first one. */
   readonly pumpAges: () => Readonly<Record<PumpName, number | null>>
 }
 
@@ -78,7 +78,7 @@ export type Waits = {
   readonly toolRequests: ToolRequestStore
 }
 
-/** Once `deadline` is aborted nothing new is claimed, and turns stop at their next journal step (ruling 32). */
+/** Once `deadline` is aborted nothing new is claimed, and turns stop at their next journal step. */
 export type DrainOptions = {
   readonly deadline: AbortSignal
   readonly untilIdle?: boolean
@@ -156,7 +156,7 @@ type Shared = Pick<Pump<unknown>, 'isStopping' | 'untilQuiet' | 'pollMs' | 'mono
   readonly onError: (error: unknown, work?: Claimed) => void
 }
 
-/** What a pump holds, as far as a failure names it. */
+/** What a worker loop holds, as far as a failure names it. */
 type Claimed = { readonly lane: { readonly connection: string; readonly conversationId?: string } }
 
 function pacing(deps: GatewayDeps): Pick<Shared, 'pollMs' | 'monotonicMs'> {
@@ -181,7 +181,7 @@ function turnPump(
     slots: suspects === 'alone' ? 1 : deps.turnPolicy.slots,
     bell: deps.bells.turns,
     claim: createSharedClaim(deps, slots, { pump: 'turns', claim: share.claim }),
-    // A gateway full of long runs is where somebody wants to say stop.
+    // A gateway full of long runs is where a person wants to say stop.
     ...(suspects === undefined ? { claimUrgent } : {}),
     run: ({ leaveSlot, ...claimed }) => share.run(() => takeTurn(deps, claimed, shared.isStopping)).finally(leaveSlot),
   }

@@ -1,4 +1,4 @@
-// What waits in a lane, as its agent reads it: addressed to it by name, whoever the adapter took for the recipient.
+// What waits in a lane, as its agent reads it: addressed to it by name, whichever recipient the adapter chose.
 import { formatAddress } from '../contract/index.ts'
 import { addressedTo } from '../identity/evidence/addressed-to.ts'
 import type { WaitingMessage } from '../sessions/turn-store.ts'

@@ -1,4 +1,4 @@
-// Hop 6: each waiting message on its own: evidence -> access decision -> principal (ruling 14).
+// Hop 6: each waiting message on its own: evidence -> access decision -> principal.
 import {
   type Fields,
   type IdentityEvidence,
@@ -27,7 +27,7 @@ type RoomDeps = AdmissionDeps & Pick<GatewayDeps, 'people' | 'log'>
 /** Without `conversationId` a decision is only looked at: none begins to wait by it. */
 type Waiting = Pick<HeldLane, 'messages' | 'agent' | 'takesPart'> & { readonly conversationId?: string }
 
-/** In one conversation nobody is told more than once an hour, and so many strangers not at all. */
+/** In one conversation a stranger is told once an hour at most, and only so many strangers are told at all. */
 const maxToldAll = 20
 /** What one stranger may have waiting for a pairing. */
 const maxHeld = 20
@@ -139,7 +139,7 @@ async function resolvePerson(
   return deps.principals.resolve(message.sender, { ...place, ...by, links: access.links })
 }
 
-/** Who acts in a run that nobody was admitted to just now. Undefined: nobody. */
+/** Who acts in a run for which no sender was admitted just now. Undefined: no person. */
 export async function speakerOf(
   deps: AdmissionDeps,
   at: GatewayConnection,
@@ -153,7 +153,7 @@ export async function speakerOf(
   return person === undefined ? undefined : speakerFields(person, row, scene)
 }
 
-/** With what authority somebody acts: the execution principal and the role a grant gives it. */
+/** With what authority a sender acts: the execution principal and the role a grant gives it. */
 function speakerFields({ principal }: ResolvedPrincipal, { message }: WaitingMessage, scene: AccessScene): Fields {
   const caller = message.channel?.caller
   const role = roleHere(message.sender, scene)
@@ -168,7 +168,7 @@ export type Authority = {
   readonly adminGrants: readonly StoredGrant[]
 }
 
-/** What stored grants make of whoever gives a command, for this agent in this place, as of this very moment. */
+/** What stored grants make of the sender of a command, for this agent in this place, as of this very moment. */
 export async function authorityOf(
   deps: AdmissionDeps,
   at: GatewayConnection,
@@ -177,7 +177,7 @@ export async function authorityOf(
 ): Promise<Authority> {
   const scene = accessScene(deps, at, { message: row.message, agent, stored: row.access })
   const { sender } = row.message
-  // A command that is tried again may come from somebody who was shut out meanwhile.
+  // A command that is tried again may come from a sender who lost access meanwhile.
   const decision = await deps.access.decide(sender, scene)
   if (decision.kind !== 'admitted') return { isOperator: false, adminGrants: [], role: null, assurance: null }
   const role = roleHere(sender, scene)
@@ -251,7 +251,7 @@ export function isWatched({ adapter }: Pick<GatewayConnection, 'adapter'>): bool
   return adapter.endpoints.some(({ answer }) => answer === 'watch')
 }
 
-/** Said to somebody who spoke to us: not into a room that happens to be overheard, and not over and over. */
+/** Said to a sender who addressed us: not into a room of which we only see ambient context, and not over and over. */
 export function mayTell({ message, access }: Pick<WaitingMessage, 'message' | 'access'>): boolean {
   return isSaidToUs(message) && access.told === 0 && access.toldAll < maxToldAll
 }

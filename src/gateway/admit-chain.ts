@@ -1,4 +1,4 @@
-// Hop 6, for messages that agents send: whether their chain may go on here (ruling 48). A chain is no authority; it can only
+// Hop 6, for messages that agents send: whether their chain may go on here. A chain is no authority; it can only
 // take away.
 import type { NormalizedMessage } from '../contract/index.ts'
 import { isBeyondHops } from '../identity/chain/agent-chain.ts'
@@ -35,7 +35,7 @@ export async function admitChain(
   const host = await ownHost()
   if (isCallerLoop(caller, { agent, host }, [])) return 'gw:agent_loop'
   if (await chains.visit({ root, agent, host, depth })) return 'gw:agent_loop'
-  // A person who speaks begins a chain of their own: within one chain two agents have only each other to talk to (CH-07).
+  // A person who speaks begins a chain of their own: within one chain two agents have only each other to talk to.
   const pair = { root, agent: caller.caller_agent ?? '', host: caller.caller_host }
   return (await chains.turnsWith(inboxId, pair)) >= maxPairTurns ? 'gw:agent_loop' : undefined
 }

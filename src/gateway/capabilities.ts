@@ -1,4 +1,4 @@
-// Whether whoever speaks may use a tool that needs a capability (loop 7.4). The agent asks; identity answers.
+// Whether the sender may use a tool that needs a capability. The agent asks; identity answers.
 import type { Fields } from '../contract/index.ts'
 import { can, effectiveCeiling, type UserHas } from '../identity/access/capabilities.ts'
 import { ceilingAllows } from '../identity/principal/capability-ceiling.ts'
@@ -12,7 +12,7 @@ export function capabilityCheck(userHas: UserHas): CapabilityCheck {
     async can({ role, ...facts }, capability) {
       const principal = createPrincipal(facts)
       const isOperator = role === 'operator' || role === 'admin'
-      // Whoever made the token wrote down what it may do: the list is the grant.
+      // The token was made with a list of what it may do: the list is the grant.
       const isListed = principal.capability_ceiling?.allowed_capabilities?.includes(capability.trim()) === true
       if (isOperator || (principal.auth_source === 'agent_token' && isListed))
         return ceilingAllows(effectiveCeiling(principal), capability)

@@ -63,7 +63,7 @@ export type GatewayConnection = {
   /** What rows call it, `channel/id`: every channel may have a connection called `default`. */
   readonly key: string
   readonly connection: Connection
-  /** All agents answer here; `connection.agent` where nobody is addressed. */
+  /** All agents answer here; `connection.agent` where no agent is addressed. */
   readonly isShared: boolean
   readonly adapter: Adapter
   /** What its platform says about places that take nothing from us any more. */
@@ -78,7 +78,7 @@ export type GatewayConnection = {
   readonly replyParts?: number
   readonly mentionHumans: MentionHumans
   readonly attention: Attention
-  /** The operator's ground for keeping transcripts, if there is one. */
+  /** The operator's legal basis for keeping transcripts, if there is one. */
   readonly transcriptBasis?: string
 }
 
@@ -110,7 +110,7 @@ export type TurnPolicy = {
   readonly historyTail: number
   /** From the first words of a reply until it is shown while it grows; what is over by then is shown whole. */
   readonly liveAfterMs: number
-  /** After how long people are shown that somebody is at work. */
+  /** After how long people are shown that the agent is at work. */
   readonly typingAfterMs: number
 }
 
@@ -160,11 +160,11 @@ export type GatewayDeps = {
   readonly host: () => Promise<string>
   /** What marks the lines that tell a model of a session who speaks. */
   readonly speakerMarks: (sessionId: string) => Promise<string>
-  /** Signs what we say about people to agents elsewhere. */
+  /** Signs what we say about people to remote agents. */
   readonly attestor: Attestor
   readonly consent: ConsentPolicy
   readonly consents: ConsentStore
-  /** Over turns, sends and timers: milliseconds until something is due that nobody holds. */
+  /** Over turns, sends and timers: milliseconds until something is due that no process holds. */
   readonly nextDueMs: () => Promise<number | undefined>
   readonly leases: LeaseKeeper
   /** Where results wait for a database that is away. */
@@ -174,7 +174,7 @@ export type GatewayDeps = {
   readonly turnPolicy: TurnPolicy
   readonly settlePolicy: SettlePolicy
   readonly validation: Extract<ValidationScope, { from: 'adapter' }>
-  /** Whoever watches a task in this process. */
+  /** The clients that watch a task in this process. */
   readonly watchers: Watchers
   readonly bells: {
     readonly turns: Bell
@@ -188,7 +188,7 @@ export type GatewayDeps = {
   }
   /** fetch for effects: asks right before a request leaves whether it still may. */
   readonly fenceFetch: (mayLeave: (ageMs: number) => boolean, onSend?: () => void) => typeof fetch
-  /** fetch for addresses that somebody sent us. */
+  /** fetch for addresses from messages and peers. */
   readonly guardedFetch: GuardedFetch
   readonly newId: IdSource
   readonly now: () => number

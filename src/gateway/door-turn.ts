@@ -1,4 +1,4 @@
-// A turn at the door: somebody is told why they are not let in, or gets a code to be let in with. No agent runs.
+// The access challenge: a turn that tells a sender why they have no access, or gives them a pairing code. No agent runs.
 import { completeReply } from '../agent/reply.ts'
 import { cleanName, type NormalizedResponse } from '../contract/index.ts'
 import { limitWords, pairingHint, pairingWords, refusalWords } from '../identity/pairing/door-words.ts'
@@ -124,7 +124,7 @@ function notice(ready: ReadyTurn, words: string): NormalizedResponse | undefined
   return reply === undefined ? undefined : { ...reply, control: { about: 'door' } }
 }
 
-/** Whoever passed it on must be able to tell its own asker why a chain of agents ended here. */
+/** The agent that passed it on must be able to tell its own caller why a chain of agents ended here. */
 function refusedNotice(ready: ReadyTurn, words: string, reason: string): NormalizedResponse | undefined {
   const told = notice(ready, words)
   if (told === undefined || !reason.startsWith('gw:')) return told

@@ -1,4 +1,4 @@
-// What an agent is given that passes work on to one outside (ruling 49): a fetch under this turn's lease, and our place in the
+// What an agent is given that passes work on to one outside: a fetch under this turn's lease, and our place in the
 // chain of agents as the next one is told it.
 import type { Elsewhere, NextHop } from '../agent/elsewhere.ts'
 import { type CallerContext, type GuardedFetch, parseAddress } from '../contract/index.ts'
@@ -48,7 +48,7 @@ async function nextOf(
   if (isCaller(caller, address)) return { ok: false, code: 'gw:agent_loop' }
   const next = nextAgentChain(place, { isFromAgent: place !== undefined || caller.chain_depth > 0 })
   if (!next.ok) return { ok: false, code: next.code }
-  // Whoever counts lower does not make the chain shorter (CH-08).
+  // A peer that counts lower does not make the chain shorter.
   const chain_depth = Math.max(caller.chain_depth, next.chain.hop - 1)
   const hop = nextHop({ ...caller, chain_depth }, { agent, host: await host() })
   return hop === undefined
@@ -56,7 +56,7 @@ async function nextOf(
     : { ok: true, headers: callerHeaders(hop), chain: { ...next.chain } }
 }
 
-/** Asking back whoever waits for us. Of others we know no more than their root; they know themselves. */
+/** Asking back the agent that waits for us. Of others we know no more than their root; they know themselves. */
 function isCaller({ caller_agent, caller_host }: CallerContext, address: string | undefined): boolean {
   const asked = address === undefined ? undefined : parseAddress(address)
   if (asked === undefined || caller_agent === null || !URL.canParse(caller_host)) return false

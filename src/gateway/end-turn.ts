@@ -76,7 +76,7 @@ const replied = { state: 'replied', leadState: null, leadReason: null } as const
 const answered = { state: 'answered', leadState: 'answered', leadReason: null } as const
 const silent = { state: 'silent', leadState: 'refused', leadReason: 'silent' } as const
 
-/** Whoever stops an answer wants no more of it, and keeps what they have read. */
+/** A person who stops an answer wants no more of it, and keeps what they have read. */
 function keepingShown({ shown = '' }: ReadyTurn, result: RunResult): RunResult {
   const { reply, run } = result
   const note = reply?.parts.at(-1)
@@ -106,7 +106,7 @@ function askingAsData(result: RunResult): RunResult {
   }
 }
 
-/** A question is changed by whoever answers it, and must not come back after that. */
+/** A question is changed by the person who answers it, and must not come back after that. */
 function endingLive(ready: ReadyTurn, { actions, requests }: RunResult): ReadyTurn {
   if (ready.live === undefined || (actions.length === 0 && requests.length === 0)) return ready
   const { clientId, text } = ready.live
@@ -163,12 +163,12 @@ export async function deadEnd(deps: GatewayDeps, given: ReadyTurn, reason: strin
   }
 }
 
-/** What waited for this turn is over with it: nobody will come back for its input. */
+/** What waited for this turn is over with it: no run will come back for its input. */
 function endedWith(ready: ReadyTurn, { payload }: WaitingSignal, error: string): TurnEnd['resolved'] {
   return { id: String(payload['id']), result: null, error, metadata: { turn: ready.turn.id } }
 }
 
-/** An edit or delete of what was already taken: recorded in the transcript, answered by nothing (ruling 4). */
+/** An edit or delete of what was already taken: recorded in the transcript, answered by nothing. */
 export function amendmentEnd(ready: ReadyTurn): TurnEnd {
   const edit = ready.edit
   const original = edit?.original ?? null
@@ -196,7 +196,7 @@ export function judgeFailure(deps: GatewayDeps, ready: ReadyTurn, error: unknown
   const code = isGatewayError(error) ? error.code : 'agent_failed'
   if (code === 'lease_lost') return { kind: 'abandon' }
   if (code === 'stopping') return { kind: 'release', delayMs: 0, cause: 'stopping', code }
-  // Our own database failed in the middle: not the agent's fault, and nobody's answer.
+  // Our own database failed in the middle: not the agent's fault, and no answer for the person.
   if (code === 'storage_unavailable') return { kind: 'release', delayMs: 500, cause: 'stopping', code }
   // Every later try would meet the same end.
   if (code === 'tool_outcome_unknown' || ready.steps.isFinal(error))
@@ -239,7 +239,7 @@ function heard(ready: ReadyTurn): readonly Line[] {
 export function emptyEnd(ready: ReadyTurn): TurnEnd {
   return {
     turnId: ready.turn.id,
-    // Only a turn at the door has none.
+    // Only an access challenge has none.
     sessionId: ready.turn.sessionId || null,
     state: 'silent',
     reason: null,

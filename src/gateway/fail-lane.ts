@@ -152,7 +152,7 @@ async function lastEnd(deps: GatewayDeps, ready: ReadyTurn, reason: string): Pro
   }
 }
 
-/** A turn at the door lets no sender in: only senders who would be told so there are told this. */
+/** An access challenge lets no sender in: only senders who would be told so in one are told this. */
 function mayApologize({ turn, at, members }: ReadyTurn): boolean {
   if (turn.kind === 'amendment') return false
   const row = members.at(-1)?.row

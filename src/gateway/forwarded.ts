@@ -12,7 +12,7 @@ import type { GatewayDeps } from './deps.ts'
 
 type ForwardedDeps = Pick<GatewayDeps, 'trustedIssuers' | 'attestations' | 'now'>
 
-/** What is believed joins what the adapter proved itself; of the rest the codes stay, for whoever asks why. */
+/** What is believed joins what the adapter proved itself; of the rest the codes stay, for operators who ask why. */
 export async function withForwarded(deps: ForwardedDeps, arrived: ArrivedMessage): Promise<ArrivedMessage> {
   const { forwarded, relay, ...rest } = arrived
   if (forwarded === undefined) return arrived
@@ -37,7 +37,7 @@ export async function withForwarded(deps: ForwardedDeps, arrived: ArrivedMessage
   }
 }
 
-/** A gateway that is believed about people is believed about its own channel (msg 3.7); what nobody can read changes nothing. */
+/** A gateway that is believed about people is believed about its own channel; what cannot be read changes nothing. */
 function capabilitiesWith(
   { recipient_capabilities: own }: NormalizedMessage,
   relay: unknown,

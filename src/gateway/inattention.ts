@@ -1,4 +1,4 @@
-// Who may speak is not always spoken with: what a room says among itself ends here, by rule (hop 6, ruling 29).
+// The reply policy in rooms (hop 6): messages of admitted people that are not for the agent end here as refused, and may be kept as ambient context.
 import { textOf } from '../contract/index.ts'
 import { isRoom, isUnheeded, unheeded } from '../identity/routing/attention.ts'
 import type { Recall } from '../sessions/overheard.ts'
@@ -20,7 +20,7 @@ export function inattention(
   return { ...noGround, kind: 'refused', reason, mustTell: false, overheard: hearing(at, row, principal) }
 }
 
-/** Only words of those who may speak come here: a stranger's are kept for nobody. */
+/** Only words of those who may speak come here: a stranger's are not kept. */
 function hearing({ attention }: GatewayConnection, { message }: WaitingMessage, principal: string): Hearing {
   const { remember } = attention
   if (remember === null) return { memory: null }
@@ -28,7 +28,7 @@ function hearing({ attention }: GatewayConnection, { message }: WaitingMessage, 
   return { memory: { ...roomOf(message), principal, minutes, maxBytes } }
 }
 
-/** What a turn that begins is given of the talk around it. A session that begins on command leaves it behind. */
+/** What a turn that begins is given of the ambient context. A session that begins on command leaves it behind. */
 export function recallFor(
   { attention }: GatewayConnection,
   { message }: WaitingMessage,
@@ -44,7 +44,7 @@ function roomOf({ channel, thread_id }: WaitingMessage['message']): Pick<Recall,
   return { room: channel?.external_conversation_id ?? thread_id, mainLine: channel?.main_line ?? null }
 }
 
-/** A message that is taken back is remembered no longer, whoever remembers it. */
+/** A message that is taken back is remembered no longer, in every agent's ambient context. */
 export function unheardBy({ event, original }: WaitingMessage): { readonly unheard?: string } {
   return event === 'delete' && original !== null && isUnheeded(original.reason) ? { unheard: original.id } : {}
 }
@@ -62,7 +62,7 @@ function unheededNow(
   return unheeded(at.attention, { channel: message.channel, isClaimed, takesPart, isForAnother })
 }
 
-/** An edit wakes nobody. Taking back what was overheard has work to do all the same: what it said is erased. */
+/** An edit wakes no agent. Deleting ambient context has work to do all the same: what it said is erased. */
 function unheededBefore({ event, original }: WaitingMessage): string | undefined {
   const reason = original?.reason ?? null
   return event === 'edit' && isUnheeded(reason) ? reason : undefined

@@ -1,4 +1,4 @@
-// Whether a session that begins may be kept (ruling 42): decided once, stored with it.
+// Whether a session that begins may be kept: decided once, stored with it.
 import type { ConsentScene } from '../identity/consent/consent.ts'
 import type { Keeping } from '../sessions/turn-store.ts'
 import type { GatewayConnection, GatewayDeps } from './deps.ts'
@@ -11,7 +11,7 @@ export async function decideKeeping(
   { principal, agent }: { readonly principal: string | null; readonly agent: string },
 ): Promise<Keeping> {
   const scene = consentScene(at, agent)
-  // What the operator grants needs nobody's word; where nobody can be asked there is none.
+  // What the operator grants needs no person's consent; where no person can be asked there is none.
   const isAsked = scene.transcriptBasis === undefined && scene.interactive && principal !== null
   const consent = isAsked ? await deps.consents.given(principal) : {}
   const { allowed, reason, audit_metadata } = deps.consent('store_transcript', { ...scene, consent })
@@ -24,7 +24,7 @@ export async function decideKeeping(
   }
 }
 
-/** What the connection says about it; a person's own word is added by whoever knows which person. */
+/** What the connection says about it; a person's own word is added by the caller that knows the person. */
 export function consentScene(at: GatewayConnection | undefined, agent: string): ConsentScene {
   const basis = at?.transcriptBasis
   return {

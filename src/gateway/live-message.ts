@@ -1,5 +1,5 @@
-// A reply shown while it grows (ruling 19). Its row is opened under the turn's fence and sent like any other; once that has
-// arrived, frames follow: outside the books, one at a time, each with all words so far, none without the lease. A preview, which
+// A reply shown while it grows. Its row is opened under the turn's fence and sent like any other; once that has
+// arrived, frames follow: outside the outbox, one at a time, each with all words so far, none without the lease. A preview, which
 // vanishes by itself, has no row: the reply is then a message like any other.
 import type { JsonObject, LiveVerbs } from '../contract/index.ts'
 import type { LiveEnd } from '../outbox/enqueue.ts'
@@ -12,7 +12,7 @@ import { sleep } from './sleep.ts'
 
 export type LiveMessage = {
   readonly show: (delta: string) => void
-  /** Somebody can see it grow. */
+  /** A person can see it grow. */
   readonly isShown: () => boolean
   /** All words that were given to be shown. */
   readonly words: () => string
@@ -22,7 +22,7 @@ export type LiveMessage = {
 
 /** Words beyond this are shown by the final reply. */
 const maxTextLength = 100_000
-/** Where nobody knows what was shown last; no text begins with it. */
+/** Where it is unknown what was shown last; no text begins with it. */
 const unknownWords = '\u0000'
 
 const none: LiveMessage = { show() {}, isShown: () => false, words: () => '', end: async () => undefined }
@@ -72,7 +72,7 @@ export function followLive(deps: GatewayDeps, ready: ReadyTurn, lease: Lease): L
   }
 }
 
-/** What the rows say about the live message of a turn, for whoever ends it. */
+/** What the rows say about the live message of a turn, for the commit that ends it. */
 export async function liveEndOf(
   deps: Pick<GatewayDeps, 'live' | 'turnPolicy'>,
   ready: Pick<ReadyTurn, 'at' | 'lane' | 'turn'>,
@@ -81,7 +81,7 @@ export async function liveEndOf(
   const row = await deps.live.find(ready.turn.id)
   if (row === undefined) return undefined
   const { clientId, reference } = row
-  // Whoever had the turn before may have a frame on its way that has not arrived yet.
+  // The process that had the turn before may have a frame on its way that has not arrived yet.
   const isTakenOver = ready.lane.openTurn !== null && reference !== null
   const againAfterMs = deps.turnPolicy.leaseMs + ready.at.adapter.capabilities.callTimeoutMs
   return { clientId, text, ...(isTakenOver ? { againAfterMs } : {}) }

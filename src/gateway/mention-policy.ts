@@ -1,4 +1,4 @@
-// Whom a reply may notify by naming them (hop 8, ruling 47): decided once, before rendering, for every channel alike.
+// Whom a reply may notify by naming them (hop 8): decided once, before rendering, for every channel alike.
 import { isKnownPart, type NormalizedResponse, type Part, parseAddress } from '../contract/index.ts'
 import { defuseMentions, type NameFate, type WrittenName } from '../identity/routing/defuse-mentions.ts'
 import { mayMentionHuman } from '../identity/routing/mention-humans.ts'
@@ -19,7 +19,7 @@ export type Mentionable = {
 }
 
 export function mentionable(scene: MentionScene, reply: NormalizedResponse): Mentionable {
-  // Where a name reaches nobody the words are left alone.
+  // Where a name notifies no person the words are left alone.
   if (scene.at.adapter.capabilities.notifiesByName === false) return { reply, mayNotify: new Set() }
   const isCovered = scene.at.adapter.capabilities.coversNames === true
   const fateOf = policyOf(scene)
@@ -39,14 +39,14 @@ function policyOf({ agents, at, participants }: MentionScene): (name: WrittenNam
   const wakesAgents = at.adapter.capabilities.mentionRelay.kind !== 'none'
   return ({ local, domain }) => {
     const isOurs = domain === undefined || parseAddress(`${local}@${domain}`)?.domain === ours
-    // Where the platform relays nothing, an agent's name reaches nobody it means; people still write it to address that agent.
+    // Where the platform relays nothing, an agent's name does not reach that agent; people still write it to address that agent.
     if (isOurs && agents.has(local.toLowerCase())) return wakesAgents ? 'live' : 'leave'
     const address = `@${local}@${domain ?? ours}`.toLowerCase()
     return mayMentionHuman(at.mentionHumans, names, address) ? 'live' : 'defuse'
   }
 }
 
-/** A name somebody merely claims would let a reply call whoever really has it. */
+/** A name that is merely claimed would let a reply notify its real owner. */
 function namesOf({ address, verified, handle }: Participant, ours: string): readonly string[] {
   if (!verified) return []
   return [address, ...(handle === undefined ? [] : [`@${handle}@${ours}`])].map((name) => name.toLowerCase())

@@ -38,7 +38,7 @@ export async function occasionOf(deps: GatewayDeps, ready: ReadyTurn): Promise<O
   if ('refusal' in answered) return { kind: 'gateway', says: answered.refusal }
   const result = { kind: pauseSignals.runtimeTool, name: 'submitted', payload: { id: answered.id } }
   const resumed = goesOn(await resumedSignal(deps, ready, result))
-  // Whoever sent the result waits for the answer: it goes to them.
+  // The client that sent the result waits for the answer: it goes there.
   return resumed.kind === 'agent' ? { ...resumed, reply: {} } : resumed
 }
 

@@ -58,19 +58,19 @@ async function take(
     throw new GatewayError('bad_request', `it would change more than ${maxChanges} things at once; ask for less`)
   if (!areStorable(change, maxChanges))
     throw new GatewayError('bad_request', 'a name or a text in it is too long to be kept; shorten it')
-  // Not in the commit, and so before it: whoever asks again says it again, and that changes nothing.
+  // Not in the commit, and so before it: an operator who asks again says it again, and that changes nothing.
   if (reach !== undefined) await at.notePlace(reach, subject)
   const entry = enter(deps, undefined)
   const context = acceptContext(at, entry)
   const raw = { operation: name, by, input }
   const draft = remainsDraft(deps, { ...change, raw, subject, state: 'ignored', content: '' }, context)
-  // Of a kind of its own: it is no arrival, and nobody reads it again as one.
+  // Of a kind of its own: it is no inbound event, and is never read again as one.
   const acceptance = await acceptWhole(deps, { ...draft, kind: 'operation', dedupe: operationKey(deliveryId) })
   if (acceptance.kind === 'accepted' && (change.sends ?? []).length > 0) deps.bells.sends.ring()
   return arrivalTeller(deps, context, entry)('ignored', reason, acceptance)
 }
 
-/** Nothing is committed for somebody who was told that it took too long. */
+/** Nothing is committed for an operator who was told that it took too long. */
 async function inTime(work: Promise<Operated>): Promise<Operated> {
   const late = Promise.withResolvers<never>()
   const error = new GatewayError('storage_unavailable', 'it took too long and nothing was changed; ask again')

@@ -156,7 +156,7 @@ async function newRequest({ deps, ready, runId }: Scene, wish: ToolRequestWish):
   }
 }
 
-/** Fires under the id of what it ends, and only if nobody was faster. */
+/** Fires under the id of what it ends, and only if no answer was faster. */
 function expiry({ lane, turn }: ReadyTurn, kind: string, id: string, dueInMs: number): NewTimer {
   const payload = { id, principal: turn.principal, turn: turn.id, reply_to: lane.replyTo }
   return { id, name: `${kind}:${id}`, kind, dueInMs, payload }

@@ -250,7 +250,7 @@ export function memberOf(row: WaitingMessage, ord: number, principal: string | n
   return { id: row.id, ord, principal, accessRule, subject, evidence }
 }
 
-/** Whoever stands outside takes a turn too, so that what they are told is sent once and their message ends with it. */
+/** A sender without access takes a turn too, so that what they are told is sent once and their message ends with it. */
 async function openAtDoor(
   deps: GatewayDeps,
   at: GatewayConnection,
@@ -358,7 +358,7 @@ function historyOf(
 }
 
 function opened(turn: NewTurn): OpenTurn {
-  // Only a turn at the door has no session, and it looks for none.
+  // Only an access challenge has no session, and it looks for none.
   return { ...turn, sessionId: turn.sessionId ?? '', failures: 0, deaths: 0, outageMs: null }
 }
 
@@ -366,7 +366,7 @@ function withReplyTo(lane: HeldLane, turn: NewTurn): HeldLane {
   return { ...lane, replyTo: turn.replyTo ?? lane.replyTo }
 }
 
-/** Where a paused run was asked is where it answers; what was said elsewhere meanwhile does not move it. */
+/** Where a paused run was asked is where it answers; what was said in other places meanwhile does not move it. */
 function answering(lane: HeldLane, signal: WaitingSignal | null): HeldLane {
   const replyTo = signal !== null && endsPause(signal) ? signal.payload['reply_to'] : undefined
   return typeof replyTo === 'object' && replyTo !== null && !Array.isArray(replyTo)
@@ -374,7 +374,7 @@ function answering(lane: HeldLane, signal: WaitingSignal | null): HeldLane {
     : lane
 }
 
-/** Facts of the run that waited. A plain timer is nobody's: what it carries is the agent's own. */
+/** Facts of the run that waited. A plain timer belongs to no person: what it carries is the agent's own. */
 function textIn(signal: WaitingSignal, key: 'principal' | 'turn'): string | null {
   const value = endsPause(signal) ? signal.payload[key] : undefined
   return typeof value === 'string' && value !== '' ? value : null

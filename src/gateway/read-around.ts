@@ -1,5 +1,5 @@
-// Hop 7, before the agent runs: the words of others that its message answers, asked of the platform. Only here, where every member
-// is admitted: a stranger's message never causes a look-up. They are shown like anything overheard, and belong to no transcript.
+// Hop 7, before the agent runs: the thread ancestors of its message, fetched from the platform. Only here, where every member
+// is admitted: a stranger's message never causes a look-up. They are shown like ambient context, and belong to no transcript.
 import type { AgentContext } from '../agent/context.ts'
 import type { AroundWords, Envelope, Json, KnownPart, NamedMessage, Part } from '../contract/index.ts'
 import { overheardEnvelope } from '../sessions/codec.ts'
@@ -9,7 +9,7 @@ import { untilAborted } from './until-aborted.ts'
 export type AroundScene = {
   readonly ready: Pick<ReadyTurn, 'at' | 'lane' | 'members'>
   readonly step: AgentContext['step']
-  /** Ends the reading: lease lost, deadline, or somebody stopped the run. */
+  /** Ends the reading: lease lost, deadline, or the run was stopped. */
   readonly signal: AbortSignal
 }
 
@@ -77,7 +77,7 @@ function cut(text: string, room: number): string {
 
 function lineOf({ id, address, name, parts, at }: AroundWords, receivedAt: string): Envelope {
   const shown = name === undefined ? {} : { display_name: name }
-  // Shown by a server and proven by nobody.
+  // Shown by a server, and not verified.
   const sender = { address, ...shown, auth_method: 'none', verified: false } as const
   const said: Part[] = [...parts]
   return overheardEnvelope({ id, sender, parts: said, received_at: at ?? receivedAt })

@@ -1,5 +1,5 @@
-// A run that was stopped while nobody ran it: its process died before it could tell the agents elsewhere that worked for it. Whoever
-// takes the turn up tells them. A process that dies here too leaves it to the next.
+// A run that was stopped while no process ran it: its process died before it could tell the remote agents that worked for it. The process
+// that takes the turn up tells them. A process that dies here too leaves it to the next.
 import type { Lease } from '../sessions/lease-keeper.ts'
 import type { GatewayDeps } from './deps.ts'
 import { createElsewhere } from './elsewhere.ts'
@@ -16,7 +16,7 @@ export type RecallScene = {
   readonly signal: AbortSignal
 }
 
-/** That somebody cannot be told changes nothing about the stop. */
+/** A remote agent that cannot be told changes nothing about the stop. */
 export async function recallRemotes(deps: GatewayDeps, ready: ReadyTurn, scene: RecallScene): Promise<void> {
   const { turn, lane, journalTurn } = ready
   const calls = callsIn(await deps.journal.remoteSteps(journalTurn))

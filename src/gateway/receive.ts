@@ -20,7 +20,7 @@ import type { GatewayConnection, GatewayDeps } from './deps.ts'
 import { claimFiles, hasFiles } from './files/claim-files.ts'
 
 export type Received =
-  /** `trace`: what whoever was turned away can ask by. */
+  /** `trace`: the id by which a rejected sender can ask. */
   | { readonly kind: 'rejected'; readonly reason: RejectReason; readonly challenge?: string; readonly trace: string }
   | { readonly kind: 'handshake'; readonly answer: TransportAnswer }
   /** More than strangers may send at once. `isDropped`: it was acknowledged, since its platform would hold up or stop the others. */
@@ -86,7 +86,7 @@ export function take(
   })
 }
 
-/** Nothing is stored about whoever is turned away. */
+/** Nothing is stored about a rejected sender. */
 export function turnAway(deps: GatewayDeps, at: GatewayConnection, reason: RejectReason, { trace }: Entry): void {
   deps.log.warn('arrival_rejected', { connection: at.key, trace, reason })
   deps.meter.arrived(at.key, 'rejected', reason)

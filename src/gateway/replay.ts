@@ -75,7 +75,7 @@ function refuseWhatNeverRan({ turn }: Stored): void {
 /** What came of it, in the words the replay uses: what the vendor did with the answer is not the agent's doing. */
 function accountOf({ turn, members, calls, timers }: Stored): Account {
   const sent = { calls, timers }
-  // At the door no agent ran, and what was said there was the gateway's.
+  // In an access challenge no agent ran, and what was said was the gateway's.
   if (turn === null || turn.kind === 'door') {
     const [first] = members
     return { ...sent, calls: [], outcome: first?.state ?? 'unknown', reason: first?.reason ?? null }

@@ -60,7 +60,7 @@ export async function giveBackNotice(deps: LimitDeps, connection: string, inboxI
 }
 
 /**
- * What strangers are told at the door goes to addresses that a machine may have made up or borrowed: only so much of it leaves in an
+ * What strangers are told about their access goes to addresses that a machine may have made up or borrowed: only so much of it leaves in an
  * hour. A code that is not sent is still there for the operator to see, and is told when they write again.
  */
 export async function mayTellStranger(

@@ -1,4 +1,4 @@
-// A signal that ends a wait, read back: what was decided, checked once more, and where the run goes on (ruling 21).
+// A signal that ends a wait, read back: what was decided, checked once more, and where the run goes on.
 import type { Signal } from '../agent/agent.ts'
 import { actionHash } from '../agent/approvals/action-hash.ts'
 import type { EndedPause, PauseDecision } from '../agent/approvals/pauses.ts'

@@ -21,7 +21,7 @@ export function routeArrival(
   const { agent: defaultAgent, domain } = at.connection
   const agents = [...deps.agents.keys()]
   const sticky = { agent: defaultAgent, isSticky: true, isAddressed: false, agents }
-  // An amendment belongs to whoever has what it amends; where several have it, to the one it was sent to.
+  // An amendment belongs to the agent that has what it amends; where several have it, to the one it was sent to.
   if ((arrived.message.channel?.event ?? 'new') !== 'new')
     return arrived.isAddressed === true ? { ...sticky, agent: arrived.agent } : sticky
   // The adapter knows it from the envelope.
@@ -51,7 +51,7 @@ export function namesAgent(
   return routed.kind === 'routed' && routed.reason === 'mention'
 }
 
-/** The mentions a message begins with, without those the platform itself knows to be somebody: its own account, a person. */
+/** The mentions a message begins with, without those that the platform itself resolves: its own account, a person. */
 function addressing(message: Pick<NormalizedMessage, 'parts' | 'channel'>): readonly TextMention[] {
   const command = message.channel?.command ?? controlCommandOf(message, controlNames)
   const text = command?.args ?? textOf(message.parts)

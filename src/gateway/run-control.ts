@@ -12,10 +12,10 @@ import { tellProgress } from './task-end.ts'
 export type RunControl = {
   readonly stop: AbortSignal
   readonly recorder: RunRecorder
-  /** Stops it here, once the database says that somebody did. */
+  /** Stops it here, once the database says that it was stopped. */
   readonly onStopped: (by: string) => GatewayError
   readonly cause: () => StopCause | undefined
-  /** `bring`: their files are brought before anybody hears of them. */
+  /** `bring`: their files are brought before the agent hears of them. */
   readonly hear: (bring: Parameters<typeof steer>[3]) => Promise<Envelope | undefined>
   readonly end: () => void
 }
@@ -45,7 +45,7 @@ export function openRunControl(deps: GatewayDeps, ready: ReadyTurn): RunControl 
       if (stoppedBy !== null) onStopped(stoppedBy)
     },
   })
-  /** A message of the owner is worth more than the answer to his last one; anybody else's waits (ruling 14). */
+  /** A message of the owner is worth more than the answer to their last one; another person's waits. */
   const giveWay = async (): Promise<void> => {
     if (stopping.signal.aborted || !(await hasOwnersMessage(deps, ready))) return
     const outcome = await deps.runs.cancel(turn.id, interruptedBy)

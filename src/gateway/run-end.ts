@@ -4,7 +4,7 @@ import type { StopCause } from '../agent/run-stop.ts'
 import type { JsonObject } from '../contract/index.ts'
 import type { RunEnd, TurnEnd } from '../sessions/turn-store.ts'
 
-/** What a function of its own came to: it returned, and nobody counted. */
+/** The end of an agent that is a plain function: it returned, and nothing was counted. */
 export const naturalEnd: RunEnd = { status: 'completed', stopReason: 'natural', usage: {}, budgets: {}, summary: {} }
 
 export function stoppedEnd(cause: StopCause): RunEnd {
@@ -42,7 +42,7 @@ export function withUsage(end: RunEnd, elsewhere: readonly JsonObject[]): RunEnd
   return { ...end, usage: elsewhere.reduce((sum, used) => json(addUsage(sum, used)), end.usage) }
 }
 
-/** Opaque to us; kept so that a provider can be asked about it (ruling 39). */
+/** Opaque to us; kept so that a provider can be asked about it. */
 function providerOf({ request_metadata }: ConversationResult): JsonObject {
   const known = ['provider', 'model', 'answered_by', 'provider_response_id'].map(
     (key) => [key, request_metadata[key]] as const,

@@ -1,5 +1,5 @@
 // A run's log while it is written: kept back for a tenth of a second, so that a stream of words is a few rows and a fast run
-// costs no statement of its own. Only what is committed is ever shown to anybody (ruling 19).
+// costs no statement of its own. Only what is committed is ever shown to a client.
 import { jsonOf } from '../agent/fields.ts'
 import type { Fields, JsonObject } from '../contract/index.ts'
 import type { AppendOutcome } from '../sessions/run-store.ts'
@@ -24,7 +24,7 @@ const flushMs = 100
 const maxEventBytes = 64 * 1024
 /** Longer runs of words are cut into several events. */
 const maxDeltaLength = 16_000
-/** Per try; a run that says more than this says it to nobody. */
+/** Per try; what a run says beyond this is dropped. */
 const maxEvents = 2_000
 
 export function createRunRecorder({ tryId, isFirstTry, append, onStored }: RunRecorderDeps): RunRecorder {
@@ -52,7 +52,7 @@ export function createRunRecorder({ tryId, isFirstTry, append, onStored }: RunRe
     waiting = []
     try {
       const outcome = await append(events)
-      // Somebody else has the lane: he writes the log now.
+      // Another process has the lane: it writes the log now.
       if (!outcome.isHeld) isOver = true
       onStored(outcome)
     } catch {
@@ -70,7 +70,7 @@ export function createRunRecorder({ tryId, isFirstTry, append, onStored }: RunRe
       })
     }, flushMs)
   }
-  // Whoever watches replaces what an earlier try showed.
+  // Watching clients replace what an earlier try showed.
   if (!isFirstTry) add('reset', {})
   return {
     emit(type, metadata) {

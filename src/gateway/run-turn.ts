@@ -148,7 +148,7 @@ async function runControlled(deps: GatewayDeps, ready: ReadyTurn, start: Start):
       await keepEvents(deps, ready, control)
       throw error
     }
-    // Nobody wants its answer any more, so that it gave none is no failure.
+    // Its answer is not wanted any more, so that it gave none is no failure.
     const reply = completeReply(stoppedReply(cause), start.facts())
     const { resolved } = pauses.collect()
     return { ...nothing, reply, resolved, run: stoppedEnd(cause), events: await control.recorder.rest() }
@@ -287,7 +287,7 @@ async function keepEvents(deps: GatewayDeps, { lane, turn }: ReadyTurn, { record
   if (events.length > 0) await deps.runs.append(lane, turn.id, turn.attempt, events).catch(() => undefined)
 }
 
-/** A run may have been stopped while nobody ran it: between two tries. */
+/** A run may have been stopped while no process ran it: between two tries. */
 async function stopIfAsked(
   deps: GatewayDeps,
   ready: ReadyTurn,
@@ -300,7 +300,7 @@ async function stopIfAsked(
   throw control.onStopped(news.stoppedBy)
 }
 
-/** Broken promises of the spine stay what they are, also in a run that somebody stopped. */
+/** Broken invariants of the gateway stay what they are, also in a run that was stopped. */
 function isSpines(error: unknown): boolean {
   return (
     isGatewayError(error) && ['lease_lost', 'stopping', 'storage_unavailable', 'replay_stopped'].includes(error.code)

@@ -71,8 +71,8 @@ async function requireConsent(
   if (decision.allowed) return
   const remedy =
     decision.reason === 'non_interactive_default_denied'
-      ? 'nobody can be asked on its connection'
-      : `ask everybody who takes part to send /consent allow ${consentWords[operation]}`
+      ? 'no person can be asked on its connection'
+      : `ask every person who takes part to send /consent allow ${consentWords[operation]}`
   throw new GatewayError('consent_missing', `this needs consent to ${operation}; ${remedy}`)
 }
 
@@ -115,8 +115,8 @@ function refusal({ isCurrent }: SessionPlace, needed: SessionPlace['mode']): Gat
   if (!isCurrent)
     return new GatewayError('conflict', 'this session is over; take over the one its conversation is in now')
   return needed === 'operator'
-    ? new GatewayError('conflict', 'nobody has taken this session over; do that first (parley sessions take-over)')
-    : new GatewayError('conflict', 'somebody has taken this session over already')
+    ? new GatewayError('conflict', 'this session has not been taken over; do that first (parley sessions take-over)')
+    : new GatewayError('conflict', 'an operator has taken this session over already')
 }
 
 async function wholeTranscript(sessions: Stores['sessions'], sessionId: string): Promise<readonly TranscriptLine[]> {

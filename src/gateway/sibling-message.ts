@@ -21,7 +21,7 @@ export function siblingMessage(ready: ReadyTurn, question: SiblingQuestion): Nor
     id: `${ready.turn.id}:${key}`,
     parts: [...parts],
     history: [],
-    // Its answer goes to an agent: there is nobody whom naming would wake.
+    // Its answer goes to an agent: there is no person whom naming would notify.
     recipient_capabilities: { mention_relay: { kind: 'none' as const }, agent_chain: chain },
     raw: null,
   }

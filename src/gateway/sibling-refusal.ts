@@ -2,7 +2,7 @@
 import type { Pauses } from '../agent/approvals/pauses.ts'
 import { GatewayError } from '../contract/index.ts'
 
-/** Nobody could tell which of several agents an approval is for, so the call ends and nothing is done. */
+/** A person could not tell which of several agents an approval is for, so the call ends and nothing is done. */
 export function refusedPauses(slug: string): {
   readonly pause: Pauses
   readonly wanted: () => GatewayError | undefined

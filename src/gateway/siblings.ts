@@ -24,13 +24,13 @@ import { siblingMessage } from './sibling-message.ts'
 import { refusal, refusedPauses } from './sibling-refusal.ts'
 import type { TurnChain } from './turn-chain.ts'
 
-/** What an agent's context is made of before it knows its siblings. */
+/** What an agent's context is made of before it knows the agents it may call. */
 type Context = Omit<AgentContext, 'agents'>
 
 export type SiblingScene = {
   readonly deps: GatewayDeps
   readonly ready: ReadyTurn
-  /** What a sibling's models used. */
+  /** What the called agent's models used. */
   readonly onUsage: (usage: JsonObject) => void
   readonly chain: TurnChain
 }
@@ -40,7 +40,7 @@ type Asker = {
   readonly context: Context
   readonly chain: AgentChain | undefined
   readonly path: readonly string[]
-  /** What those it asked keep of agents elsewhere, in this turn. */
+  /** What those it asked keep of remote agents, in this turn. */
   readonly kept: Envelope[]
 }
 
@@ -80,7 +80,7 @@ function createSiblings(scene: SiblingScene, asker: Asker): Siblings {
   }
 }
 
-/** A refusal inside the sibling's own call was told there. */
+/** A refusal inside the called agent's own call was told there. */
 function tellRefusal({ context }: Asker, slug: string, error: unknown): void {
   if (!isGatewayError(error, 'sibling_refused') || error.details['agent'] !== slug) return
   context.emit('sibling_refused', { agent: slug, reason: error.details['reason'] })
@@ -122,7 +122,7 @@ async function runSibling(scene: SiblingScene, asker: Asker, asked: Asked): Prom
   const path = [...asker.path, sibling.slug]
   const agents = createSiblings(scene, { context: own, chain, path, kept: [] })
   const reply = completeReply(await sibling.run(message, { ...own, agents }), facts)
-  // Whatever it made of it: it stopped for somebody whom nobody will ask.
+  // Whatever it made of it: it stopped for a person who will not be asked.
   if (pauses.wanted() !== undefined) throw pauses.wanted()
   emit('sibling_answered', { agent: sibling.slug, status: reply?.status ?? 'silent' })
   return withExtras(reply, said, facts)
@@ -135,7 +135,7 @@ type Given = Asked & {
   readonly said: (reply: AgentReply) => void
 }
 
-/** Its own where it acts, its caller's where it is bound, nothing of anybody's memory. */
+/** Its own where it acts, its caller's where it is bound, nothing of any memory. */
 function siblingContext(scene: SiblingScene, { context, kept }: Asker, given: Given): Context {
   const { sibling, prefix, message, chain } = given
   const { slug } = sibling
@@ -156,14 +156,14 @@ function siblingContext(scene: SiblingScene, { context, kept }: Asker, given: Gi
     },
     reportClientTools: () => {},
     history: [],
-    // Questions that an agent elsewhere has asked are answered where they were asked.
+    // Questions that a remote agent has asked are answered where they were asked.
     transcript: waitingLines([...context.transcript, ...kept]),
     step: (name, work, options) => context.step(`${prefix}${name}`, work, { label: name, ...options }),
     isFinished: (name, options) => context.isFinished(`${prefix}${name}`, options),
     schedule() {
       throw refusal(slug, 'no_conversation', 'it wants to be woken later and has no conversation here')
     },
-    // It speaks to whoever asked it, and to nobody else.
+    // It speaks to its caller alone.
     send: given.said,
     show: () => {},
     emit: (type, metadata) => context.emit(type, { agent: slug, ...metadata }),
@@ -186,18 +186,18 @@ function siblingContext(scene: SiblingScene, { context, kept }: Asker, given: Gi
 }
 
 /**
- * The same way in as for everybody: the connection's rule and the agent's own, for this person and at this moment. Answers
+ * The same access check as for every message: the connection's rule and the agent's own, for this person and at this moment. Answers
  * who they are to this agent.
  */
 async function admitted(scene: SiblingScene, sibling: Agent, message: NormalizedMessage): Promise<AgentContext['who']> {
   const { deps, ready } = scene
   const row = ready.members.at(-1)?.row
   if (row === undefined) {
-    // Nobody spoke: a timer or a decision woke the asker. What admits by evidence cannot admit now; nor can it be told
+    // There is no sender: a timer or a decision woke the asker. What admits by evidence cannot admit now; nor can it be told
     // for which agent a token was made.
     const isByToken = ready.turn.principal?.startsWith('gw:token/') === true
     if (sibling.access !== undefined || isByToken)
-      throw refusal(sibling.slug, 'no_evidence', 'nobody spoke whom it could let in')
+      throw refusal(sibling.slug, 'no_evidence', 'there is no sender whom it could let in')
     return {}
   }
   const spoken = { ...row, message }

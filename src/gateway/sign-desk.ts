@@ -1,4 +1,4 @@
-// Where signs leave: those that a platform can show, with nobody waiting, and none that fails is anybody's concern.
+// Sends presence (typing, reactions, status) that a platform can show; no turn waits for it, and a failure is ignored.
 import type { Adapter, JsonObject, Sign, SignFacts } from '../contract/index.ts'
 
 /** Signs that are under way, so that a process which is about to end can let them leave. */

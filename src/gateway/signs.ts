@@ -1,5 +1,5 @@
-// Signs of life: a message was taken up, it takes a while, it is over. Outside the books: one that does not arrive is no loss, and
-// nobody waits for one.
+// Presence of a turn: a message was taken up, it takes a while, it is over. Outside the outbox: a lost one is no loss, and
+// no turn waits for one.
 import { type JsonObject, type Sign, type SignFacts, textOf } from '../contract/index.ts'
 import type { Lease } from '../sessions/lease-keeper.ts'
 import type { GatewayDeps } from './deps.ts'

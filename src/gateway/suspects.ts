@@ -95,7 +95,7 @@ function createAlone(deps: GatewayDeps): Alone {
 const patienceMs = 10_000
 const maxTries = 60
 
-/** The turn went on elsewhere while this process was frozen, or cut off from the database: it lives, so this was no death. */
+/** The turn went on in another process while this process was frozen, or cut off from the database: it lives, so this was no death. */
 export function comeBack(deps: GatewayDeps, ready: Pick<ReadyTurn, 'lane' | 'turn'>, tries = 1): void {
   deps.suspects.comeBack(ready.lane, ready.turn.id).catch(() => {
     // Told when the database is back; until then no other process can have counted it either.

@@ -71,7 +71,7 @@ async function endTurn(deps: GatewayDeps, ready: TimedTurn, lease: Lease, isStop
     signs.end(result.reply === undefined ? 'silent' : 'replied')
   } catch (error) {
     const next = await fail(deps, ready, error, errors, live)
-    // Whoever took the turn over shows how it ends.
+    // The process that took the turn over shows how it ends.
     if (next !== 'abandon') signs.end(next === 'dead' ? 'failed' : 'again')
   }
 }
@@ -125,7 +125,7 @@ async function complete(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd): Prom
   return ended?.hasSends !== false
 }
 
-/** Undefined: somebody else had the lane. What was appended to a log of ours was delivered by this commit. */
+/** Undefined: another process had the lane. What was appended to a log of ours was delivered by this commit. */
 function meterEnd(deps: GatewayDeps, ready: TimedTurn, end: TurnEnd | undefined): void {
   const { connection } = ready.lane
   const outcome = end?.state === 'answered' ? 'replied' : (end?.state ?? 'fenced')

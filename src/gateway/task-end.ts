@@ -1,4 +1,4 @@
-// What the end of a turn means for its task, and the lines it leaves in a log that somebody watches.
+// What the end of a turn means for its task, and the lines it leaves in a log that clients watch.
 import {
   isKnownPart,
   type JsonObject,
@@ -24,7 +24,7 @@ const byReply: Readonly<Record<NormalizedResponse['status'], TaskState>> = {
   failed: 'failed',
   cancelled: 'cancelled',
 }
-/** Policies that the asker can satisfy elsewhere; the others are a no. */
+/** Policies that the asker can satisfy outside this gateway; the others are a no. */
 const byPolicy: Readonly<Record<string, TaskState>> = {
   consent_required: 'input_required',
   payment_required: 'input_required',
@@ -65,12 +65,12 @@ function eventOf(call: JsonObject): JsonObject {
 type Watched = Pick<GatewayDeps, 'watchers'>
 type OfTurn = { readonly turn: OpenTurn }
 
-/** Something of a task was stored: whoever watches it here looks at once, or has it from the commit. */
+/** Something of a task was stored: clients that watch it here look at once, or have it from the commit. */
 export function tellTask({ watchers }: Watched, { turn }: OfTurn, task?: TaskDossier | null): void {
   if (turn.taskId !== null) watchers.tell(turn.taskId, task ?? undefined)
 }
 
-/** It goes on: whoever waits for its end is not woken. */
+/** It goes on: callers that wait for its end are not woken. */
 export function tellProgress({ watchers }: Watched, { turn }: OfTurn): void {
   if (turn.taskId !== null) watchers.tellProgress(turn.taskId)
 }

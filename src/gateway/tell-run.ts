@@ -1,4 +1,4 @@
-// What happens in a run, told to whoever watches the gateway, with where it happened (ruling 40).
+// What happens in a run, told to the gateway's watchers, with where it happened.
 import type { Signal } from '../agent/agent.ts'
 import type { Fields } from '../contract/index.ts'
 import type { GatewayDeps } from './deps.ts'
@@ -11,7 +11,7 @@ export function tellRun(deps: Pick<GatewayDeps, 'notify'>, ready: ReadyTurn, nam
   if (name === 'runtime_tool_pending') deps.notify({ ...place, type: 'runtime_tool.pending', payload })
 }
 
-/** A tool that ran elsewhere has come back, or will not: its run goes on from here. */
+/** A tool that a client ran has its result, or will have none: its run goes on from here. */
 export function tellResumed(deps: Pick<GatewayDeps, 'notify'>, ready: ReadyTurn, { pause }: Signal): void {
   if (pause?.kind !== 'tool_request') return
   const place = placeOf(ready)

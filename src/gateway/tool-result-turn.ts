@@ -1,4 +1,4 @@
-// A message that is the result of a tool its sender ran: the turn takes the paused run on itself, so that whoever sent it gets
+// A message that is the result of a tool its sender ran: the turn takes the paused run on itself, so that its sender gets
 // the answer.
 import { submittedResult } from '../agent/runtime-tools/tool-answer.ts'
 import type { ToolRequestLine } from '../agent/runtime-tools/tool-request-store.ts'

@@ -9,7 +9,7 @@ export function turnDeadlineMs(policy: Pick<TurnPolicy, 'deadlineMs'>, turn: Pic
 
 export type TurnSignal = {
   readonly signal: AbortSignal
-  /** Lets go of both: a deadline that nobody waits for any more would stay in memory until it passes. */
+  /** Lets go of both: a deadline that is no longer needed would stay in memory until it passes. */
   readonly end: () => void
 }
 

@@ -15,7 +15,7 @@ export async function watch(deps: GatewayDeps, inboxId: string, timeoutMs: numbe
     if (state === 'held') return { kind: 'held', response, reason: reason ?? state }
     const isGoingOn = resumed !== null && (resumed.state === 'queued' || resumed.state === 'running')
     const hasEnded = state !== 'queued' && state !== 'in_turn' && !isGoingOn
-    // What somebody was told at the door is no answer to what they asked.
+    // A refused sender's notice is no answer to what they asked.
     if (hasEnded && response !== null && state !== 'refused')
       return { kind: 'answered', response, runId: receipt.runId ?? receipt.turnId ?? inboxId }
     if (hasEnded) return { kind: 'ended', state, reason: reason ?? state }

@@ -164,7 +164,7 @@ describeOnDatabase('a grant', (database) => {
     await until(() => texts().filter((text) => text === 'Only my admins can let people in.').length === 4)
     expect((await fate())['m1']).toBe('held(pairing_required)')
     await pair(gateway, 'a1', 'ada', 'ZZZZ-ZZZZ')
-    await told('Nobody is waiting with the code ZZZZ-ZZZZ')
+    await told('No one is waiting with the code ZZZZ-ZZZZ')
     await pair(gateway, 'a2', 'ada', code.toLowerCase().replace('-', ''))
     await told('Let in: loopback:eve')
     await told('Hello Eve.')

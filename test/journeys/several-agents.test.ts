@@ -191,7 +191,7 @@ describeOnDatabase('of several agents', (database) => {
     expect(await say(gateway, { id: 'c2', text: '/help @travel' })).toMatch(/^Does travel\./)
     const told = await say(gateway, { id: 'c3', text: '/agents' })
     expect(told).toContain('@travel - Does travel.')
-    expect(told).toContain('Until somebody is named, @desk answers. You are talking with @billing.')
+    expect(told).toContain('Until you name an agent, @desk answers. You are talking with @billing.')
     expect(await say(gateway, { id: 'm2', text: 'and?' })).toBe('billing: and?')
     expect(await say(gateway, { id: 'm3', text: '/new @travel', command: { name: 'new', args: '@travel' } })).toMatch(
       /^Started a new session/,

@@ -1,4 +1,4 @@
-// Somebody at the door: the trace they belong to, and what is told of what they brought.
+// An inbound request as it enters: the trace it belongs to, and what the log and metrics are told of it.
 import type { Acceptance, ArrivalOutcome } from '../../contract/index.ts'
 import type { AcceptContext } from '../../inbound/accept.ts'
 import { controlNames } from '../commands/table.ts'
@@ -8,7 +8,7 @@ import { newTraceId, traceIdOf } from '../trace-id.ts'
 /** Whose trace an arrival belongs to, and since when we look at it. */
 export type Entry = { readonly trace: string; readonly startedAt: number }
 
-/** Somebody is at the door, as part of the trace that they named, if they did. */
+/** A request comes in, as part of the trace that it names, if it names one. */
 export function enter(deps: GatewayDeps, traceparent: string | undefined): Entry {
   return { trace: traceIdOf(traceparent) ?? newTraceId(deps), startedAt: deps.monotonicMs() }
 }

@@ -39,7 +39,7 @@ export type Spent = {
 /** When a sender may try again after the disk was low. */
 const roomSeconds = 600
 
-/** What is light, on a connection where a platform vouches for people, is stored as it is: a turn decides about it. */
+/** What is light, on a connection where a platform verifies people, is stored as it is: a turn decides about it. */
 export function needsJudging(at: GatewayConnection, arrivals: readonly Arrived[], bytes: number): boolean {
   return isOpen(at) || arrivals.some((each) => each.kind === 'message' && isHeavy(each, bytes))
 }

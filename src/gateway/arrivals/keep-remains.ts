@@ -1,4 +1,4 @@
-// Nothing authenticated vanishes (ruling 22): what is left of an arrival that became no message.
+// Rejected and unparsable events: what is kept of a verified event that became no message, so that none vanishes.
 import type { Acceptance, ArrivalOutcome, RawArrival, Reception } from '../../contract/index.ts'
 import { acceptDrafts, type Remains, remainsDraft } from '../../inbound/accept.ts'
 import { maxStrangerBytes } from '../../inbound/leave-out.ts'

@@ -1,4 +1,4 @@
-// Hop 4 for what came in one arrival.
+// Hop 4 for one inbound event: everything that came in it is stored together.
 import type {
   Acceptance,
   ArrivalOutcome,
@@ -19,7 +19,7 @@ import { checkArrived } from './check-arrived.ts'
 import { acceptContext, arrivalTeller, type Entry } from './entry.ts'
 import type { JudgedMessage } from './judge-senders.ts'
 
-/** What came in one arrival is stored in one commit, all of it or nothing (ruling 25). */
+/** What came in one arrival is stored in one commit, all of it or nothing. */
 export async function storeArrivals(
   deps: GatewayDeps,
   at: GatewayConnection,
@@ -144,7 +144,7 @@ function messageOf(deps: GatewayDeps, at: GatewayConnection, arrived: JudgedMess
   return { draft: remainsDraft(deps, remains, context), outcome, reason, onStored: () => {} }
 }
 
-/** Nobody waits for it: the arrival is answered meanwhile. */
+/** Not awaited: the request is answered meanwhile. */
 function showOpened(
   deps: Pick<GatewayDeps, 'signs' | 'agents'>,
   at: GatewayConnection,

@@ -1,4 +1,4 @@
-// /agents: who answers on this connection and how to write to them; and what is said to whoever writes to nobody.
+// /agents: who answers on this connection and how to write to them; and the reply to a message for an unknown agent.
 import type { Agent, AgentReply } from '../../agent/agent.ts'
 import { textPart } from '../../contract/index.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
@@ -6,16 +6,16 @@ import type { CommandScene } from './command.ts'
 
 export function answerAgents({ deps, at, agent }: CommandScene): string {
   const current = deps.agents.get(agent)
-  if (!at.isShared) return current === undefined ? 'Nobody answers here.' : `Only ${nameOf(current)} answers here.`
+  if (!at.isShared) return current === undefined ? 'No agent answers here.' : `Only ${nameOf(current)} answers here.`
   const { agent: defaultAgent } = at.connection
   return [
     'Begin a message with a name to write to that agent; it then answers whatever follows.',
     ...listed(deps),
-    `Until somebody is named, @${defaultAgent} answers. You are talking with @${agent}.`,
+    `Until you name an agent, @${defaultAgent} answers. You are talking with @${agent}.`,
   ].join('\n')
 }
 
-/** Nobody else answers in its place: whoever was meant, it was not them. */
+/** No other agent answers in its place: none of them was meant. */
 export function unknownAgentReply(deps: Pick<GatewayDeps, 'agents'>, at: GatewayConnection): AgentReply {
   const { domain } = at.connection
   const text = [`There is no agent with that name at ${domain}. You can write to:`, ...listed(deps)].join('\n')

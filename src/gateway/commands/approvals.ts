@@ -1,4 +1,4 @@
-// /approve and /reject in a chat: whoever speaks decides, about what waits in this very conversation.
+// /approve and /reject in a chat: the sender decides, about what waits in this very conversation.
 import type { ApprovalDecision } from '../../agent/approvals/decision.ts'
 import type { ActionLine, PendingActionStore } from '../../agent/approvals/pending-action-store.ts'
 import { codeOf } from '../../agent/approvals/question.ts'
@@ -12,7 +12,7 @@ const decisions: Readonly<Record<string, ApprovalDecision>> = { approve: 'accept
 /** The code in a command, then whatever reason follows it. */
 const argsPattern = /^\s*(?:([0-9a-f]{6,36})\b)?\s*([\s\S]*)$/i
 
-/** Decided beside the conversation, so that what it is busy with does not keep anybody from deciding (ruling 21). */
+/** Decided beside the conversation, so that what it is busy with does not keep a person from deciding. */
 export async function answerDecision({
   deps,
   at,

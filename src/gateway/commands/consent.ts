@@ -23,7 +23,7 @@ const meanings: Readonly<Record<ConsentOperation, string>> = {
 export async function answerConsent(scene: CommandScene): Promise<string> {
   const { deps, command, principal, at, agent, turn } = scene
   if (at.adapter.capabilities.isInteractive !== true || principal === '')
-    return 'Consent is given by a person in a chat. Nobody can be asked on this connection, so nothing is agreed to here.'
+    return 'Consent is given by a person in a chat. No person can be asked on this connection, so nothing is agreed to here.'
   const [verb = '', operation = ''] = command.args.trim().toLowerCase().split(/\s+/)
   if (verb === '') return listWords(scene)
   const isAllowed = { allow: true, withdraw: false }[verb]

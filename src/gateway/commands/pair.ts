@@ -1,4 +1,4 @@
-// /pair CODE: an admin lets somebody in, in a chat. Nobody else learns anything, not even whether there is such a code.
+// /pair CODE: an admin approves a pairing in a chat. Other senders learn nothing, not even whether there is such a code.
 import type { StoredGrant } from '../../contract/index.ts'
 import { readPairingCode, shownCode } from '../../identity/pairing/pairing-code.ts'
 import type { PairingDecision, PairingLine } from '../../identity/pairing/pairing-store.ts'
@@ -37,5 +37,5 @@ function decisionWords(code: string, decision: PairingDecision, principal: strin
 }
 
 function unknownWords(code: string): string {
-  return `Nobody is waiting with the code ${shownCode(code)}. It may have been decided, or it has expired.`
+  return `No one is waiting with the code ${shownCode(code)}. It may have been decided, or it has expired.`
 }

@@ -1,4 +1,4 @@
-// /stop: ends what runs in this conversation, and what it waits for. Only the run's owner may, or an operator (ruling 14).
+// /stop: ends what runs in this conversation, and what it waits for. Only the run's owner may, or an operator.
 import type { CommandScene } from './command.ts'
 
 export async function answerStop({ deps, glance, principal, isOperator, agent }: CommandScene): Promise<string> {
@@ -10,7 +10,7 @@ export async function answerStop({ deps, glance, principal, isOperator, agent }:
   if (own.length === 0) {
     const attempt = { action: 'run.cancel', outcome: 'refused', code: 'not_the_owner', subject: principal, agent }
     for (const run of runs) await deps.audit.record({ ...attempt, objectId: run.id })
-    return 'What runs here was started by somebody else. They can stop it, and so can my operator.'
+    return 'What runs here was started by another person. They can stop it, and so can my operator.'
   }
   const outcomes = await Promise.all(own.map((run) => deps.runs.cancel(run.id, principal)))
   if (outcomes.some((outcome) => outcome?.kind === 'stopping'))

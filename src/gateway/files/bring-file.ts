@@ -13,7 +13,7 @@ export type BringScene = {
   readonly deps: GatewayDeps
   readonly ready: Pick<ReadyTurn, 'at' | 'turn'>
   readonly step: AgentContext['step']
-  /** Ends the bringing: lease lost, deadline, or somebody stopped the run. */
+  /** Ends the bringing: lease lost, deadline, or the run was stopped. */
   readonly signal: AbortSignal
 }
 
@@ -94,10 +94,10 @@ async function open({ ready, signal }: BringScene, part: FilePart): Promise<Open
     case 'channel': {
       if (openFile === undefined) return { kind: 'refused', reason: 'not_allowed' }
       const inTime = AbortSignal.any([signal, AbortSignal.timeout(fileTimeoutMs)])
-      // What an adapter throws may name what it asked for and with what; nobody hears more than that it failed.
+      // What an adapter throws may name what it asked for and with what; the person hears only that it failed.
       return openFile(ref.ref as JsonObject, inTime).catch(() => ({ kind: 'retry', reason: 'open_threw' }))
     }
-    // What somebody else's URL holds is not fetched; ours were claimed when they came in.
+    // A foreign URL is not fetched; ours were claimed when they came in.
     case 'url':
     case 'content_addressed':
       return { kind: 'refused', reason: 'not_allowed' }
@@ -108,7 +108,7 @@ async function open({ ready, signal }: BringScene, part: FilePart): Promise<Open
 
 type Stored = StoreOutcome | { readonly kind: 'nowhere' } | undefined
 
-/** Undefined: the bytes broke off. That our own store fails is nobody's missing file: the turn waits for it. */
+/** Undefined: the bytes broke off. A failure of our own store is not a missing file: the turn waits for the store. */
 async function store({ deps, signal }: BringScene, file: IncomingFile): Promise<Stored> {
   try {
     return await deps.attachments.store(file)

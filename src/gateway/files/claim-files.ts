@@ -5,12 +5,12 @@ import { type FilePart, isFilePart, storedPart } from './file-part.ts'
 
 export type Claimed =
   | { readonly kind: 'claimed'; readonly arrivals: readonly Arrived[] }
-  /** `code` of msg 14.7. */
+  /** `code`: a `SignedUrlCode`. */
   | { readonly kind: 'refused'; readonly of: ArrivedMessage; readonly code: string; readonly remedy: string }
 
 type UrlPart = FilePart & { readonly bytes_ref: { readonly kind: 'url' } }
 
-/** Whoever proved nothing owns nothing. */
+/** An unverified sender owns nothing. */
 const nobody = ''
 
 export function hasFiles(arrived: Arrived): arrived is ArrivedMessage {

@@ -103,7 +103,7 @@ async function store({ attachments }: ReplyScene, file: IncomingFile): Promise<S
   }
 }
 
-/** An agent may hand back the handle it was given. Anybody else's address is for people to follow, and nothing is fetched. */
+/** An agent may hand back the handle it was given. Any other address is for people to follow, and nothing is fetched. */
 async function claimOrLink(scene: ReplyScene, part: FilePart, url: string): Promise<Part> {
   const { principal, threadId } = scene
   const claimed = await scene.attachments.claim(url, { principal, threadId })

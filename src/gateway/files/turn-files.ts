@@ -19,7 +19,7 @@ export type TurnFiles = AgentFiles & {
   readonly find: (id: string) => Promise<AttachmentDescriptor | undefined>
 }
 
-/** `said`: everything the turn was shown. What stands in it may be used, whoever of the conversation sent it. */
+/** `said`: everything the turn was shown. What stands in it may be used, whichever participant sent it. */
 export function createTurnFiles(scene: FilesScene, said: () => readonly (readonly Part[])[]): TurnFiles {
   const isShown = (id: string): boolean => said().some((parts) => attachmentIdsIn(parts).includes(id))
   const find = async (id: string): Promise<AttachmentDescriptor | undefined> => {

@@ -1,4 +1,4 @@
-// Callers of other protocols: every process that stays opens the ports of the connections that have some, and hands in what comes.
+// Callers of other protocols: every process that stays opens the ports of the connections that have some, and delivers what comes in.
 // A port that cannot be opened keeps nothing else from working; it is tried again, and shown until it is open.
 import { failureFacts, type ListenDoor, type Listening } from '../../contract/index.ts'
 import { backoffMs } from '../../outbox/backoff.ts'
@@ -20,7 +20,7 @@ export type RunningListeners = {
   readonly signs: () => readonly ListenerSign[]
   /** Resolves when every port was tried once: open, or known not to be. */
   readonly tried: Promise<void>
-  /** Takes nobody new, and resolves when those who were there have been answered. */
+  /** Takes no new callers, and resolves when those that were connected have been answered. */
   readonly stop: () => Promise<void>
 }
 

@@ -1,4 +1,4 @@
-// A stored turn as a fixture for tests: no secrets, nobody's name, address or id. Fields are carried over one by one, so
+// A stored turn as a fixture for tests: no secrets, and no person's name, address or id. Fields are carried over one by one, so
 // that what is not known here is left out rather than leaked.
 import {
   type HistoricalMessage,
@@ -31,7 +31,7 @@ export function cleanedFixture(stored: Stored, wish: Exclude<FixtureWish, 'none'
   const names = createPseudonyms(wish === 'with_text')
   const messages = stored.members.flatMap(({ message }) => (message === null ? [] : [message]))
   const history = stored.history.map(historyTurn).filter((turn) => turn !== undefined)
-  // First everybody is given a name, then texts are cleaned: a name may be said before its bearer speaks.
+  // First every person is given a name, then texts are cleaned: a name may be said before its bearer speaks.
   for (const { sender } of [...history, ...messages]) meet(names, sender)
   for (const message of messages) meetMessage(names, message)
   return {
@@ -107,7 +107,7 @@ function cleanSender(names: Pseudonyms, agent: string, sender: Sender): Sender {
       ? {}
       : {
           identities: sender.identities.map(({ subject, method, assurance, issued_at, proof }) => ({
-            // The kind of subject before the colon is the channel's; what comes after it is somebody's.
+            // The kind of subject before the colon is the channel's; what comes after it is a person's id.
             subject: `${subject.includes(':') ? `${subject.split(':')[0]}:` : ''}${person}`,
             issuer: 'example.com',
             method,

@@ -4,7 +4,7 @@ import { redactRaw } from '../../inbound/redact.ts'
 
 export type Pseudonyms = {
   readonly person: (key: string) => string
-  /** Another name somebody goes by. */
+  /** Another name of the same person. */
   readonly alias: (value: string | null | undefined, standIn: string) => void
   readonly id: (kind: string, value: string) => string
   readonly text: (value: string) => string
@@ -79,7 +79,7 @@ function withoutNames(known: ReadonlyMap<string, string>, value: string): string
   return cleaned
 }
 
-/** Somebody's id as a number, or one long enough to be a telephone number or an account. */
+/** A person's id as a number, or one long enough to be a telephone number or an account. */
 function isTelling(known: ReadonlyMap<string, string>, value: number): boolean {
   return known.has(String(value)) || Math.abs(value) >= 100_000
 }

@@ -52,7 +52,7 @@ export function createRecordedJournal(
     finish: async () => true,
     record: async () => true,
     past: async (turnId) => ({ journalTurn: turnId, steps: [], view: null, isErased: false }),
-    // A replay tells nobody anything.
+    // A replay tells remote agents nothing.
     remoteSteps: async () => [],
   }
   const isUnused = ({ step }: RecordedStep): boolean => !replayed.includes(step) && !wouldRun.includes(step)

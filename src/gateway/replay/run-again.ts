@@ -54,7 +54,7 @@ export async function runAgain(deps: GatewayDeps, at: GatewayConnection, stored:
   return { today, steps: recorded.report(), notes: prepared.notes }
 }
 
-/** All that was overheard is there; the run was shown the last of it. */
+/** All ambient context is there; the run was shown the last of it. */
 function lastOverheard(history: Stored['history'], around: number): Stored['history'] {
   const isOverheard = ({ metadata }: Stored['history'][number]): boolean => metadata['overheard'] === true
   const shown = new Set(history.filter(isOverheard).slice(-around || history.length))
@@ -93,7 +93,7 @@ async function prepareAgain(deps: GatewayDeps, at: GatewayConnection, stored: St
   }
 }
 
-/** A plan that runs nobody: what would become of the message instead. */
+/** A plan that runs no agent: what would become of the message instead. */
 function withoutTurn(
   plan: Exclude<TurnPlan, { kind: 'run' }>,
   decided: Awaited<ReturnType<typeof admissions>>,
@@ -110,7 +110,7 @@ function withoutTurn(
   }
 }
 
-/** What somebody is told at the door is the gateway's word, not the agent's. */
+/** What a sender without access is told is the gateway's word, not the agent's. */
 function atDoor(admission: Admission | undefined): Account {
   return admission?.kind === 'held'
     ? without('held', 'pairing_required')
@@ -118,7 +118,7 @@ function atDoor(admission: Admission | undefined): Account {
 }
 
 async function runToItsEnd(deps: GatewayDeps, ready: ReadyTurn, stop: AbortSignal): Promise<Account> {
-  // Nobody else wants this turn: the lease only carries the stop.
+  // No other process wants this turn: the lease only carries the stop.
   const lease: Lease = {
     ...{ signal: stop, isHeld: () => true, assertHeld: () => {}, end: () => {} },
     untilHeld: async () => {},

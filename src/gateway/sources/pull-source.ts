@@ -49,7 +49,7 @@ export async function pullSource(deps: PullDeps, at: GatewayConnection, pull: Pu
     kept.lost.throwIfAborted()
   } finally {
     kept.end()
-    // Whoever comes next need not wait; if it was lost or cannot be given back, its time runs out.
+    // The next process need not wait; if it was lost or cannot be given back, its time runs out.
     await deps.sources.release(hold).catch(() => false)
   }
 }
@@ -68,7 +68,7 @@ async function take(deps: PullDeps, at: GatewayConnection, arrival: RawArrival):
   }
 }
 
-/** Renewed in time, and known by our own clock to be over before anybody else may pull. */
+/** Renewed in time, and known by our own clock to be over before another process may pull. */
 function keepHold(
   { sources, turnPolicy: { leaseMs }, monotonicMs }: PullDeps,
   { hold, claimedAt }: Pull,

@@ -1,5 +1,5 @@
-// What arrives where nobody calls us: for each connection that pulls, one process holds the source, hands over what came, and
-// moves on only when all of it is committed (ruling 24).
+// Pull sources (polling, sockets, mailboxes): for each connection that pulls, one process holds the source, hands over what came, and
+// moves on only when all of it is committed.
 import { failureFacts, isGatewayError } from '../../contract/index.ts'
 import type { SourceStore } from '../../inbound/source-store.ts'
 import { backoffMs } from '../../outbox/backoff.ts'

@@ -218,7 +218,7 @@ describeOnDatabase('what belongs to Alice', (database) => {
     await until(() => heard.length === 1)
     await write(bob, '/stop', room)
     await until(() => toldTo(-5).length === 1)
-    expect(toldTo(-5)[0]).toMatch(/^What runs here was started by somebody else/)
+    expect(toldTo(-5)[0]).toMatch(/^What runs here was started by another person/)
     door.open()
     await until(() => toldTo(-5).includes('re: slowly please'))
     expect(await rows(runsOf)).toMatchObject([{ owner: alice.subject, status: 'completed' }])
