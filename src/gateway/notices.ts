@@ -1,4 +1,4 @@
-// Words about a turn while it goes on, outside the outbox: once per turn and kind, on channels that can show them and replace them by the
+// Words about a turn while it goes on, not counted as answers: once per turn and kind, on channels that can show them and replace them by the
 // answer. A channel without live messages shows none; a task's log holds them for those who watch it.
 import { type JsonObject, type NormalizedResponse, textPart } from '../contract/index.ts'
 import { renderCalls } from '../outbox/enqueue.ts'

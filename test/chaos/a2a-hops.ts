@@ -9,7 +9,7 @@ import { createScene, type Scene } from './scene.ts'
 const questions = { ci: 3, full: 20 } as const
 const answerMs = 60_000
 /** Either rule is a rule: too far, or back where it came from. Nothing else explains why nobody answered. */
-const why = /nobody answered it: .*(as many agents as it may|in a circle)/
+const why = /got no answer: .*(as many agents as it may|in a circle)/
 /** How many agents a chain passes at most. */
 const mostHops = 4
 

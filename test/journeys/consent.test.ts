@@ -223,7 +223,7 @@ describeOnDatabase('consent', (database) => {
     expect(await database().query(decisions, [])).toMatchObject([{ reason: 'non_interactive_default_denied' }])
     expect(await act(await session(), 'export')).toMatchObject({
       status: 403,
-      body: { error: { code: 'consent_missing', remedy: expect.stringMatching(/nobody can be asked/) } },
+      body: { error: { code: 'consent_missing', remedy: expect.stringMatching(/no person can be asked/) } },
     })
   }, 60_000)
 

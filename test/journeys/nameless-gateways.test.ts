@@ -83,7 +83,7 @@ describeOnDatabase(
         test('two agents that ask each other end by rule, and the person is told why', async () => {
           const here = start(0, far(1))
           start(1, far(0))
-          expect(await say(here)).toMatch(/nobody answered it: .*(as many agents as it may|in a circle)/)
+          expect(await say(here)).toMatch(/got no answer: .*(as many agents as it may|in a circle)/)
         })
 
         test('every replica has the same name', async () => {

@@ -106,7 +106,7 @@ describeOnDatabase('a run', (database) => {
     await say('m1', 'go')
     await until(() => acted.includes('3'))
     await command('s1', 'stop', 'mallory')
-    await until(() => texts().some((text) => text.includes('somebody else')))
+    await until(() => texts().some((text) => text.includes('another person')))
     door.open()
     await until(() => texts().includes('All of it.'))
     expect(acted).toEqual(['1', '2', '3', '4'])
