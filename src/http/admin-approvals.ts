@@ -1,4 +1,4 @@
-// Pending actions over HTTP (ruling 43): looked at and decided by whoever may. What is not theirs is not there.
+// Pending actions over HTTP: looked at and decided by operators and owners. What is not theirs is not there.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { readDecision } from '../agent/approvals/decision.ts'

@@ -76,7 +76,7 @@ export function addGrantRoutes(
   })
 }
 
-/** A grant for a place that does not exist would never count, and nobody would notice. */
+/** A grant for a place that does not exist would never count, and no operator would notice. */
 function requireKnown(what: string, given: string | null, known: readonly string[]): void {
   if (given === null || known.includes(given)) return
   throw new GatewayError('bad_request', `${what} must be one of: ${known.join(', ')}`)

@@ -1,4 +1,4 @@
-// People nobody knew: listed, let in, turned away. By the code they were given.
+// Pairings over HTTP: strangers listed, approved and rejected, by the code they were given.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
@@ -47,8 +47,8 @@ function answer(context: Context, decision: PairingDecision, wake: () => void): 
 function lateWords({ status, decidedBy, decidedAt, expiresAt, subject }: PairingLine): string {
   const other = `to decide otherwise use parley grants for ${subject}`
   if (status === 'expired')
-    return `this code expired at ${expiresAt}; whoever has it gets a new one when they write again, or ${other}`
-  return `already ${status} by ${decidedBy ?? 'somebody'} at ${decidedAt ?? 'some time'}; ${other}`
+    return `this code expired at ${expiresAt}; the sender gets a new one when they write again, or ${other}`
+  return `already ${status} by ${decidedBy ?? 'an operator'} at ${decidedAt ?? 'some time'}; ${other}`
 }
 
 function shown(pairing: PairingLine): PairingLine {

@@ -1,4 +1,4 @@
-// People: everybody a decision was made about, and which of them are one person.
+// People: every subject a decision was made about, and which of them are one person.
 import type { Hono } from 'hono'
 import * as z from 'zod'
 import { GatewayError } from '../contract/index.ts'
@@ -52,6 +52,9 @@ export function addPrincipalRoutes(app: Hono, { gateway, wake }: Pick<AppDeps, '
   app.post('/admin/principals/unlink', async (context) => {
     const { subject } = await jsonBody(context, unlinkBody)
     if (await gateway.people.principals.unlink(subject, actorIn(context))) return context.json({ ok: true })
-    throw new GatewayError('not_found', 'this subject is linked to nobody; list links with GET /admin/principals/links')
+    throw new GatewayError(
+      'not_found',
+      'this subject is linked to no principal; list links with GET /admin/principals/links',
+    )
   })
 }

@@ -1,4 +1,4 @@
-// GET /admin/rejected: what this process turned away lately, and why. Counts of all of it are in the metrics.
+// GET /admin/rejected: what this process rejected lately, and why. Counts of all of it are in the metrics.
 import type { Hono } from 'hono'
 import type { AppDeps } from './deps.ts'
 import { limitOf } from './query.ts'

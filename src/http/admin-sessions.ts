@@ -1,5 +1,5 @@
-// Sessions over HTTP (ruling 43): an operator sees all, a person with a token of their own sees theirs. What is not theirs is
-// not there: nobody learns by asking which ids exist.
+// Sessions over HTTP: an operator sees all, a person with a token of their own sees theirs. What is not theirs is
+// not there: a caller cannot learn by asking which ids exist.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { cleanText, type Envelope, type Fields, GatewayError } from '../contract/index.ts'
@@ -64,7 +64,7 @@ export function addSessionRoutes(app: Hono, deps: Pick<AppDeps, 'sessions' | 'au
   })
 }
 
-/** Whose sessions these are is what the token says; whoever names another owner is told so instead of being narrowed. */
+/** Whose sessions these are is what the token says; a caller that names another owner is told so instead of being narrowed. */
 export function scopeOf(context: Context): SessionScope {
   const caller = keptCaller(context)
   const asked = context.req.query('owner')

@@ -16,7 +16,7 @@ export type Caller =
       /** Undefined: wherever it is. */
       readonly workspace: WorkspaceScope | undefined
     }
-  /** Valid, and for other doors than these. */
+  /** Valid, and for other routes than these. */
   | { readonly kind: 'runner'; readonly label: string }
 
 /** Undefined: no token, or one that is not valid. */
@@ -52,7 +52,7 @@ export async function holdsOperatorToken(
 
 const callerKey = 'caller'
 
-/** Whoever passed the check of the operator's routes. */
+/** The caller that passed the check of the operator's routes. */
 export type AdmittedCaller = Exclude<Caller, { readonly kind: 'runner' }>
 
 export function keepCaller(context: Context, caller: AdmittedCaller): void {

@@ -1,4 +1,4 @@
-// Tools that somebody else runs, over HTTP: what is asked for, and the answer (loop 3.20).
+// Tools that a client runs, over HTTP: what is asked for, and the answer.
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { cancelledResult, submittedResult } from '../agent/runtime-tools/tool-answer.ts'

@@ -1,4 +1,4 @@
-// The operator's routes: the books, the dead, the deliveries, the runs; and those that also show people what is theirs. On this
+// The operator's routes: the ledger, dead letters, deliveries, runs; and those that also show people what is theirs. On this
 // machine only, with a token.
 import type { Context, Hono } from 'hono'
 import { GatewayError, type Page } from '../contract/index.ts'
@@ -27,7 +27,7 @@ import { addRetryRoute } from './retry-deliveries.ts'
 import { addRunRoutes } from './runs.ts'
 import { addSessionDeskRoutes } from './session-desk.ts'
 
-/** `bounced`: delivered, and somebody on the way said that it came back or is late. */
+/** `bounced`: delivered, and a server on the way said that it came back or is late. */
 const failedStates = ['unknown', 'refused', 'dead', 'bounced'] as const
 const deliveryStates: readonly string[] = [...failedStates, 'queued', 'sending', 'retry', 'delivered', 'cancelled']
 

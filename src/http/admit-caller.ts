@@ -7,7 +7,7 @@ import type { AppDeps } from './deps.ts'
 /** Routes that answer by owner: a token with a principal reaches these and no others. */
 const ownerScoped = /^\/admin\/(?:sessions|approvals|tool-requests)(?:\/|$)/
 
-/** Routes that change nothing and show nothing that somebody said, or that a tool was given: what scope `read` opens. */
+/** Routes that change nothing and show nothing that a person said, or that a tool was given: what scope `read` opens. */
 const withoutContent = [
   /^\/admin\/(?:audit|books|agents|dead|refused|rejected|ignored|deliveries|runs|sessions|tokens)$/,
   /^\/admin\/(?:grants|pairings|principals|principals\/links)$/,

@@ -1,4 +1,4 @@
-// Who asks for what is theirs over the API: whoever may talk to agents, as the run route would know them, or the holder of a
+// Who asks for what is theirs over the API: a caller that may talk to agents, as the run route would know them, or the holder of a
 // token that was made for looking at what is theirs.
 import type { Context, Next } from 'hono'
 import { callerOf, keepCaller } from './admin-token.ts'

@@ -3,7 +3,7 @@ import { type AgentFacts, agentLine } from '../agent/agent-facts.ts'
 import { formatAddress } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
 
-/** `own`: the account is this agent's. `default`: it answers where nobody is named. `mention`: a message begins with its name. */
+/** `own`: the account is this agent's. `default`: it answers where no agent is named. `mention`: a message begins with its name. */
 export type Reach = { readonly connection: string; readonly by: 'own' | 'default' | 'mention' }
 
 export type AgentView = ReturnType<typeof agentLine> & {

@@ -29,14 +29,14 @@ export type CallerVerdict =
       readonly challenge?: string
       readonly connection: string
     }
-  /** Verified, and not let in by whoever runs this gateway. */
+  /** Verified, and not let in by the operator. */
   | { readonly kind: 'refused' }
-  /** Nobody answers the API here. */
+  /** No connection answers the API here. */
   | { readonly kind: 'absent' }
 
 export type CallerRequest = Pick<RawArrival, 'headers' | 'receivedAt' | 'from'>
 
-/** What somebody says through another route than the run route, read as if it had come there. Nothing is stored. */
+/** What a caller says through another route than the run route, read as if it had come there. Nothing is stored. */
 export type Introduced =
   | { readonly kind: 'read'; readonly at: GatewayConnection; readonly arrived: ArrivedMessage }
   | { readonly kind: 'unreadable'; readonly reason: string; readonly remedy: string | undefined }
@@ -53,7 +53,7 @@ type Deps = Pick<GatewayDeps, 'connections' | 'access' | 'principals' | 'agents'
   readonly readAccess: (sender: PolicySender, connection: string) => Promise<StoredAccess>
 }
 
-/** What a caller would have to send to be heard. Nobody reads it but the adapter that judges its headers. */
+/** What a caller would have to send to be answered. Only the adapter that judges its headers reads it. */
 const nothingSaid = new TextEncoder().encode(
   JSON.stringify({ threadId: 'none', runId: 'none', messages: [{ id: 'none', role: 'user', content: 'none' }] }),
 )

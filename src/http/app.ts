@@ -103,7 +103,7 @@ async function served(deps: AppDeps, at: GatewayConnection, context: Context): P
   return (await at.adapter.serve?.(context.req.raw, serveDoor(deps, at, context))) ?? respond(unknownHook())
 }
 
-/** The arrival, or the answer to one that is refused by its headers or its size. */
+/** The event, or the answer to one that is refused by its headers or its size. */
 async function readArrival(
   deps: AppDeps,
   at: GatewayConnection,

@@ -1,4 +1,4 @@
-// POST /api/v1/agent/attachments and the fresh URL of what was uploaded (seed 002, msg 13.7).
+// POST /api/v1/agent/attachments and the fresh URL of what was uploaded.
 import type { Context, Hono } from 'hono'
 import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
 import { GatewayError } from '../contract/index.ts'
@@ -63,7 +63,7 @@ async function take(
   return respond(created({ bucket, path, mime_type: mimeType, url }))
 }
 
-/** Only what is theirs exists for whoever asks (SU-22). */
+/** Only their own files exist for a caller. */
 async function signedUrl(deps: AppDeps, context: Context): Promise<Response> {
   const found = await identified(deps, context)
   if (found instanceof Response) return found

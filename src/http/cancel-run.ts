@@ -24,7 +24,7 @@ export async function cancelRun(
   const run = begun ?? (await find())
   if (run === undefined) return undefined
   const outcome = await deps.gateway.runs.cancel(run.id, actorIn(context))
-  // A lane that nobody holds is due at once.
+  // A lane that no process holds is due at once.
   deps.wake()
   const { kind, status } = outcome ?? { kind: 'over' as const, status: run.status }
   if (kind === 'over')

@@ -1,4 +1,4 @@
-// GET /.well-known/adapter-card: the key by which others check what this gateway says about people (msg 7.3), for everybody who asks.
+// GET /.well-known/adapter-card: the key by which others check what this gateway says about people, public.
 import type { Hono } from 'hono'
 import type { AppDeps } from './deps.ts'
 import { json, respond } from './status.ts'

@@ -34,7 +34,7 @@ export function createCors(origins: readonly string[]): MiddlewareHandler {
   }
 }
 
-/** To everybody: without what a browser knows of a person. */
+/** To every origin: without what a browser knows of a person. */
 function grantTo(context: Context, origins: readonly string[]): Readonly<Record<string, string>> | undefined {
   if (origins.includes('*')) return { 'access-control-allow-origin': '*' }
   const origin = context.req.header('origin')

@@ -39,7 +39,7 @@ export type AppDeps = {
   readonly audit: AuditStore
   /** Weak settings of this gateway; absent where the process does not see its surroundings. */
   readonly findWeakSettings?: () => Promise<readonly Finding[]>
-  /** What this process turned away lately. */
+  /** What this process rejected lately. */
   readonly rejections: Rejections
   readonly meter: Pick<Meter, 'callerRefused'>
   readonly newTrace: () => string
@@ -51,7 +51,7 @@ export type AppDeps = {
   /** Who calls a route of the API that takes no message. */
   readonly callers: ApiCallers
   readonly threads: ThreadStore
-  /** Who issues tokens for callers here, besides us. Absent: nobody. */
+  /** Who issues tokens for callers here, besides us. Absent: no other issuer. */
   readonly tokenIssuers?: TokenIssuers
   readonly publicUrl?: string | undefined
   /** The first token; those made later are rows. */

@@ -1,4 +1,4 @@
-// GET /admin/explain/{id}: the whole life of one message, as facts and as a story.
+// GET /admin/explain/{id}: the whole life of one message, as facts and as a timeline.
 import type { Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import { withoutErrorTexts } from '../operator/explain.ts'

@@ -1,11 +1,11 @@
 // A run's events as a stream: what is stored first, then what is stored while one listens, from any replica. It only reads:
-// a listener that goes away stops the reading, and can go on elsewhere from the last number it saw.
+// a listener that goes away stops the reading, and can go on at another replica from the last number it saw.
 import type { Gateway } from '../gateway.ts'
 import type { Run, RunEvent } from '../sessions/run-store.ts'
 
 export type Followed = {
   readonly body: ReadableStream<Uint8Array>
-  /** Resolves when nobody listens any more, or there is nothing more to hear. */
+  /** Resolves when the client has left, or there is nothing more to hear. */
   readonly closed: Promise<void>
 }
 

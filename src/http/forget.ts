@@ -15,7 +15,7 @@ const wishSchema = z
     principal: z.string().trim().min(1).max(500),
     /** Counts, and changes nothing. */
     dryRun: z.boolean().default(false),
-    /** Said by whoever means it. */
+    /** Said by an operator who means it. */
     confirm: z.literal(true).optional(),
     from: z
       .strictObject({ phase: z.enum(['conversations', 'receipts']), after: z.string().regex(idPattern).nullable() })

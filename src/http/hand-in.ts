@@ -1,4 +1,4 @@
-// Arrivals that an adapter hands in by itself, from a port or a request of its own: received like a webhook, answered in words that
+// Inbound events that an adapter delivers by itself, from a port or a request of its own: received like a webhook, answered in words that
 // every protocol has.
 import { isGatewayError, type ListenAnswer, type RawArrival } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
@@ -7,7 +7,7 @@ import type { AppDeps } from './deps.ts'
 import { receiveArrival } from './hook.ts'
 import { hookAnswer } from './status.ts'
 
-/** The gateway has written down what failed; whoever called is told to come again, unless that could never help. */
+/** The gateway has written down what failed; the caller is told to come again, unless that could never help. */
 export async function handIn(
   deps: Pick<AppDeps, 'gateway' | 'rejections'>,
   at: GatewayConnection,
@@ -32,7 +32,7 @@ function answerOf(received: Received): ListenAnswer {
     case 'spent':
       return { kind: 'spent', reason: received.reason, trace: received.trace, isUnproven: received.isUnproven }
     case 'handshake':
-      // Whoever handed it in may have somebody to answer it to.
+      // The adapter that delivered it may have a client to answer.
       return { kind: 'rejected', reason: 'malformed_request', answer: received.answer }
     case 'limited': {
       const { reason, trace } = received

@@ -1,4 +1,4 @@
-// Health for machines: /healthz, /readyz and /metrics. Numbers and names of connections are for whoever may see them:
+// Health for machines: /healthz, /readyz and /metrics. Numbers and names of connections are for authorized callers only:
 // callers through the socket of the data folder, and callers with an operator's token, which may be one for reading.
 import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'

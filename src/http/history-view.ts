@@ -1,5 +1,5 @@
 // Lines of a thread as its sender reads them: text and files as parts, every file under a URL made for this answer. What is more than
-// the seed's two kinds of parts stands beside a text that says the same.
+// the contract's two kinds of parts stands beside a text that says the same.
 import { codeOf } from '../agent/approvals/question.ts'
 import type { AttachmentDescriptor } from '../attachments/descriptor.ts'
 import { type Envelope, type Fields, isKnownPart, type KnownPart, type Part } from '../contract/index.ts'
@@ -17,7 +17,7 @@ type LinkPart = Extract<KnownPart, { kind: 'link' }>
 export type ContentPart =
   | { readonly type: 'text'; readonly text: string; readonly link?: Omit<LinkPart, 'kind'>; readonly policy?: Policy }
   | { readonly type: 'binary'; readonly mimeType: string; readonly url: string }
-  /** One file that cannot be had fails nothing but itself (SU-21). */
+  /** One file that cannot be had fails nothing but itself. */
   | { readonly type: 'binary'; readonly mimeType: string; readonly unavailable: true; readonly reason: string }
 
 /** As the agent wrote it, and beside it how the question stands. */
@@ -149,7 +149,7 @@ async function binaryOf({ files, caller, known }: Shelf, part: FilePart): Promis
   }
 }
 
-/** Written by the original, which knew one object and no ids (SU-25): found by its place, if it is theirs. */
+/** A line of the older format, which names one object and no ids: found by its place, if it is theirs. */
 async function legacyFile(
   files: Files,
   caller: ApiCaller,
@@ -160,7 +160,7 @@ async function legacyFile(
   return (await files.byAddress(bucket, path)).find((each) => isServed(each, caller))
 }
 
-/** The later revision (msg 13.7): text and metadata; whoever wants a file asks for its URL by bucket and path. */
+/** The later revision: text and metadata; a caller that wants a file asks for its URL by bucket and path. */
 export function linesWithMetadata(lines: readonly ThreadLine[]): readonly Fields[] {
   return lines.map((line) => {
     const { envelope, seq } = line

@@ -1,4 +1,4 @@
-// GET /api/v1/agent/history (seed 002, ruling 52): what was said in a thread of the caller's own, with fresh URLs.
+// GET /api/v1/agent/history: what was said in a thread of the caller's own, with fresh URLs.
 import type { Hono } from 'hono'
 import * as z from 'zod'
 import { callerId, GatewayError } from '../contract/index.ts'

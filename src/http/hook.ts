@@ -56,7 +56,7 @@ export function arrivalAnswer({ adapter }: GatewayConnection, received: Received
   return (isKept ? adapter.acknowledge?.(received.acceptances, undefined) : undefined) ?? hookAnswer(received)
 }
 
-/** What is turned away leaves no row; it can be asked about for a while all the same. */
+/** A rejected request leaves no row; it can be asked about for a while all the same. */
 export async function receiveArrival(
   deps: Pick<AppDeps, 'gateway' | 'rejections'>,
   at: GatewayConnection,

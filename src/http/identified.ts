@@ -1,4 +1,4 @@
-// The caller of an API route, or the answer that turns them away: the same words as for a message.
+// The caller of an API route, or the answer that rejects them: the same words as for a message.
 import type { Context } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import type { ApiCaller, CallerRequest, CallerVerdict } from './api-callers.ts'
@@ -15,7 +15,7 @@ export async function identified(deps: Deps, context: Context): Promise<ApiCalle
     case 'rejected':
       return turnedAway(deps, context, verdict)
     case 'refused':
-      throw new GatewayError('forbidden', 'you may not write to this agent; ask whoever runs this gateway')
+      throw new GatewayError('forbidden', 'you may not write to this agent; ask the operator of this gateway')
     case 'absent':
       throw noApi()
   }
@@ -49,7 +49,7 @@ export function turnedAway(
   return respond(hookAnswer({ ...rejected, trace }))
 }
 
-/** Nobody answers the API here. */
+/** No connection answers the API here. */
 export function noApi(): GatewayError {
   return new GatewayError('not_found', 'see the README for the routes there are')
 }

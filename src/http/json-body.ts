@@ -7,7 +7,7 @@ import { readBody } from '../verification/index.ts'
 export type BodyShape<Schema extends z.ZodType> = {
   readonly schema: Schema
   readonly maxBytes: number
-  /** What to send: told to whoever sent something else. */
+  /** What to send: told to a caller that sent something else. */
   readonly remedy: string
 }
 

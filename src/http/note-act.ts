@@ -13,7 +13,7 @@ export function actorIn(context: Context): string {
 
 export type Act = Pick<AuditLine, 'action' | 'outcome' | 'code' | 'objectId' | 'inboxId' | 'connection' | 'detail'>
 
-/** Before the answer is given: nobody is told of an act that the log does not know. */
+/** Before the answer is given: no caller is told of an act that the log does not know. */
 export async function noteAct({ audit }: Pick<AppDeps, 'audit'>, context: Context, act: Act): Promise<void> {
   const caller = keptCaller(context)
   const who = caller.kind === 'operator' ? { actor: actorIn(context) } : { subject: caller.principal }

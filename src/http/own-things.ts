@@ -1,5 +1,5 @@
-// What belongs to whoever calls the API: their sessions, what their paused runs wait for, and the stop of a run. The same code
-// as behind the operator's routes, for one owner (ruling 43).
+// What belongs to the caller of the API: their sessions, what their paused runs wait for, and the stop of a run. The same code
+// as behind the operator's routes, for one owner.
 import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import { addApprovalRoutes } from './admin-approvals.ts'
@@ -12,7 +12,7 @@ import type { AppDeps } from './deps.ts'
 
 export const ownBase = '/api/v1/agent'
 const doors = ['sessions/*', 'approvals/*', 'tool-requests/*', 'runs/:id/cancel']
-/** No run has a longer name, so one that is cut is nobody's. */
+/** No run has a longer name, so one that is cut names no run. */
 const maxIdLength = 256
 
 export function addOwnRoutes(app: Hono, deps: AppDeps): void {

@@ -2,7 +2,7 @@
 // `error` says the same once more, as it did before there were problem details.
 import type { TransportAnswer } from '../contract/index.ts'
 
-/** Names what was turned away, for `parley explain`. */
+/** Names what was rejected, for `parley explain`. */
 export const traceHeader = 'x-parley-trace'
 const problemType = 'application/problem+json'
 
@@ -53,7 +53,7 @@ function problemBody(status: number, { code, remedy, message, trace }: Trouble):
   }
 }
 
-/** Errors of ours that were written elsewhere, as problems; whatever else an answer holds stays as it is. */
+/** Errors of ours that another module wrote, as problems; whatever else an answer holds stays as it is. */
 export function asProblem(answer: TransportAnswer): TransportAnswer {
   const { status, headers = {}, body = '' } = answer
   if (status < 400 || !(headers['content-type'] ?? '').startsWith('application/json')) return answer

@@ -1,4 +1,4 @@
-// GET /.well-known/oauth-protected-resource: who issues tokens for this gateway (RFC 9728), for everybody who asks.
+// GET /.well-known/oauth-protected-resource: who issues tokens for this gateway (RFC 9728), public.
 import type { Context, Hono } from 'hono'
 import { hasIssuers, protectedResource, resourcePath } from '../identity/issuers/protected-resource.ts'
 import type { AppDeps } from './deps.ts'

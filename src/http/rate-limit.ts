@@ -10,20 +10,20 @@ import { type identified, verdictOn } from './identified.ts'
 import { limited, respond } from './status.ts'
 
 const runPaths = new Set(['/api/v1/agent/run', '/api/v1/agent/runs', '/api/v1/tasks/run-task'])
-/** Whoever is over; more of them than this are not remembered, and asked about in the database. */
+/** Callers over their limit; beyond this many they are not remembered, and looked up in the database. */
 const maxRemembered = 10_000
 
 type Deps = Parameters<typeof identified>[0] & Pick<AppDeps, 'adminToken' | 'limits' | 'tokens'>
 type Over = { readonly until: number; readonly headers: Readonly<Record<string, string>> }
 
-/** Undefined: nobody is counted. */
+/** Undefined: no limit is set. */
 export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
   const { limits, now } = deps
   if (limits === undefined || Object.values(limits.rules).every((rule) => rule === undefined)) return undefined
   const over = new Map<string, Over>()
   return async (context, next) => {
     const principal = await principalOf(deps, context)
-    // Whoever is turned away is told so by the route, and leaves no row.
+    // A rejected caller is told so by the route, and leaves no row.
     if (principal === undefined) return next()
     const counted = await countedFor(limits.rules, context, principal)
     const known = counted.flatMap(({ scope }) => over.get(scope) ?? []).find(({ until }) => until > now())
@@ -43,7 +43,7 @@ export function createRateLimit(deps: Deps): MiddlewareHandler | undefined {
   }
 }
 
-/** Whoever may talk to agents, or holds a token for looking at what is theirs. */
+/** A caller that may talk to agents, or holds a token for looking at what is theirs. */
 async function principalOf(deps: Deps, context: Context): Promise<string | undefined> {
   // Guests are counted together: each thread they name makes them another caller.
   if (deps.sourceOf(context) === 'guest' && context.req.header('authorization') === undefined) return 'gw:guest'
@@ -59,7 +59,7 @@ function refusal({ log, now }: Pick<Deps, 'log' | 'now'>, { until, headers }: Ov
   return respond(limited(seconds, { ...headers, 'ratelimit-reset': String(seconds) }))
 }
 
-/** People and tokens stand in the scope by a hash: what is counted tells nobody whom. */
+/** People and tokens stand in the scope by a hash: the counters do not tell whom. */
 async function countedFor(rules: ApiLimits, context: Context, principal: string): Promise<readonly Counted[]> {
   const token = context.req.header('authorization')
   const isRun = context.req.method === 'POST' && runPaths.has(context.req.path)

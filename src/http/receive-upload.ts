@@ -50,7 +50,7 @@ function storePart({ store, principal, receivedVia }: UploadDeps, part: FormPart
   })
 }
 
-/** A field that nobody knows may stand anywhere; one that says whose the file is came too late. */
+/** An unknown field may stand anywhere; one that says whose the file is came too late. */
 async function isNothingLeft(form: Multipart): Promise<boolean> {
   try {
     for (let part = await form.next(); part !== undefined; part = await form.next()) {

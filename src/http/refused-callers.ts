@@ -1,4 +1,4 @@
-// Callers of the operator's routes who were turned away: counted, logged, remembered for a while, and at most one line a
+// Callers of the operator's routes who were rejected: counted, logged, remembered for a while, and at most one line a
 // minute and kind in the audit log, with how many they were. A write per forged request would be an invitation.
 import type { Context, Next } from 'hono'
 import { failureFacts, isGatewayError } from '../contract/index.ts'
@@ -26,13 +26,13 @@ export async function noteRefusedCallers(deps: Deps, context: Context, next: Nex
   const count = deps.rejections.due(reason, deps.now())
   if (count === undefined) return
   const line = { action: 'caller.admit', outcome: 'refused', code: reason, traceId: trace, detail: { count } }
-  // Whoever was refused is refused, whether or not it can be written down.
+  // The caller is refused, whether or not that can be written down.
   await deps.audit
     .record(line)
     .catch((error) => deps.log.warn('audit_failed', { trace, ...failureFacts(error, 'internal') }))
 }
 
-/** `forbidden` also says that a valid token decided wrongly about something of its own; only the door counts here. */
+/** `forbidden` also says that a valid token decided wrongly about something of its own; only rejected callers count here. */
 function refusalOf(context: Context): string | undefined {
   const { error } = context
   if (isGatewayError(error, 'unauthorized'))

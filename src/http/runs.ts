@@ -1,4 +1,4 @@
-// The operator's view of runs: listed, shown, followed, stopped. Nobody but an operator reads them, so nothing is left out.
+// The operator's view of runs: listed, shown, followed, stopped. Only operators read them, so nothing is left out.
 import type { Context, Hono } from 'hono'
 import { GatewayError } from '../contract/index.ts'
 import type { Run } from '../sessions/run-store.ts'
@@ -10,7 +10,7 @@ import { runView } from './run-view.ts'
 
 /** Open streams of this process; each asks the database a few times a second. */
 const maxWatchers = 100
-/** No run has a longer name, so one that is cut is nobody's. */
+/** No run has a longer name, so one that is cut names no run. */
 const maxIdLength = 1024
 const statuses =
   'running, completed, failed, cancelled, interrupted, approval_required, runtime_tool_pending, budget_exceeded, stalled, incomplete'
@@ -45,7 +45,7 @@ async function listRuns({ gateway }: AppDeps, context: Context): Promise<Respons
   return context.json({ runs, next: nextOf(runs, size, (run) => run.id) })
 }
 
-/** `next` is always where to go on from, also when there was nothing new (trap 20). */
+/** `next` is always where to go on from, also when there was nothing new. */
 async function listEvents({ gateway }: AppDeps, context: Context, run: Run): Promise<Response> {
   const from = cursorOf(context.req.query('after'))
   const size = limitOf(context)

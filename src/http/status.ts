@@ -40,7 +40,7 @@ const rejected: Readonly<Record<RejectReason, { status: number; remedy: string; 
   token_type: { status: 401, remedy: 'send an access token (typ at+jwt, or as configured), not an id_token' },
   token_audience: {
     status: 401,
-    remedy: 'this token is made out to somebody else; ask its issuer for one for this agent',
+    remedy: 'this token is made out to another audience; ask its issuer for one for this agent',
   },
   token_expired: { status: 401, remedy: 'get a new token' },
   token_not_yet_valid: { status: 401, remedy: 'wait until the token is valid, or compare the clocks' },
@@ -85,7 +85,7 @@ const failed: Readonly<Partial<Record<ErrorCode, { status: number; retryAfterSec
   consent_missing: { status: 403 },
 }
 
-/** Why a file, or a handle of one, is refused (msg 14.7). What is not theirs to know about is not there. */
+/** Why a file, or a handle of one, is refused. What is not theirs to know about is not there. */
 const refusedFiles: Readonly<Record<SignedUrlCode, number>> = {
   SU_SCHEME: 400,
   SU_HOST: 400,
@@ -108,7 +108,7 @@ const refusedFiles: Readonly<Record<SignedUrlCode, number>> = {
   SU_MIME: 415,
 }
 
-/** Why a task is not run or not found, in the words of its contract (loop 9.1). */
+/** Why a task is not run or not found, in the words of its contract. */
 const refusedTasks = {
   agents_task_invalid_input: 400,
   agents_task_no_handler: 422,
@@ -138,7 +138,7 @@ export type RequestRefusal = keyof typeof refusedRequests
 export const tooLarge = { status: 413, code: 'body_too_large' } as const
 export const notFound = { status: 404, code: 'not_found' } as const
 
-/** What could not be judged is worth another try after so long: whoever was asked in vain has had time to come back. */
+/** What could not be judged is worth another try after so long: the service that did not answer has had time to come back. */
 const laterSeconds = 30
 
 /** What people who are not admitted are told where no more is taken from them. */
@@ -151,7 +151,7 @@ const spent = {
   disk_low: { status: 503, remedy: 'there is too little room for senders who are not known here; send it again later' },
 } as const
 
-/** The answer to a webhook. A stored arrival is a success whatever it held: delivering it again would change nothing. */
+/** The answer to a webhook. A stored event is a success whatever it held: delivering it again would change nothing. */
 export function hookAnswer(received: Received): TransportAnswer {
   switch (received.kind) {
     case 'handshake':
@@ -190,7 +190,7 @@ export function hookAnswer(received: Received): TransportAnswer {
   }
 }
 
-/** The same for a request that waits for an answer: here nobody delivers again by himself, so bad input is the caller's. */
+/** The same for a request that waits for an answer: here no platform delivers again by itself, so bad input is the caller's. */
 export function watchRefusal(received: Received): TransportAnswer | undefined {
   if (received.kind === 'unreadable')
     return errorAnswer(400, received.reason, received.remedy ?? 'correct the request body and send it again')
@@ -207,7 +207,7 @@ export function failureAnswer(code: ErrorCode | 'internal', message: string, tra
 
 /** Asked too often: when to ask again, and what the limit is. */
 export function limited(seconds: number, headers: Readonly<Record<string, string>>): TransportAnswer {
-  const remedy = `wait ${seconds} s, then go on more slowly; whoever runs this gateway sets the limits`
+  const remedy = `wait ${seconds} s, then go on more slowly; the operator of this gateway sets the limits`
   const answer = problemAnswer(429, { code: 'rate_limited', message: 'too many requests', remedy })
   return { ...answer, headers: { ...answer.headers, ...headers, 'retry-after': String(seconds) } }
 }
@@ -285,7 +285,7 @@ export function json(status: number, body: unknown): TransportAnswer {
   return { status, headers: { 'content-type': 'application/json; charset=utf-8' }, body: JSON.stringify(body) }
 }
 
-/** What may go wrong at the door, for people who look a code up: code, status, what to do. */
+/** Why a request may be rejected, for people who look a code up: code, status, what to do. */
 export function knownProblems(): readonly (readonly [code: string, status: number, remedy: string])[] {
   const remedies = Object.entries(rejected).map(([code, { status, remedy }]) => [code, status, remedy] as const)
   const told = 'the answer says what to do'

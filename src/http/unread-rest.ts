@@ -1,4 +1,4 @@
-// What is left of a body once the answer is known. A sender who is still sending hears nothing until somebody has listened,
+// What is left of a body once the answer is known. A client that is still sending reads no answer until its body is read,
 // so a refusal first lets a bounded rest pass by; a longer one ends with the connection.
 
 export type UnreadRest = {
@@ -10,7 +10,7 @@ export type UnreadRest = {
 }
 
 const maxMs = 5_000
-/** Times the largest file that is taken: most senders of one that is too large are heard out. */
+/** Times the largest file that is taken: most uploads that are too large are read to their end. */
 const patience = 4
 
 export function unreadRest(body: ReadableStream<Uint8Array> | null, maxBytes: number): UnreadRest {
@@ -50,7 +50,7 @@ async function passOver(reader: ReadableStreamDefaultReader<Uint8Array>, maxByte
       passed += value.byteLength
     }
   } catch {
-    // The sender is gone: nobody waits for the rest.
+    // The sender is gone: the rest is not needed.
     return true
   }
   return false

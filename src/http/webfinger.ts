@@ -1,4 +1,4 @@
-// GET /.well-known/webfinger (RFC 7033, ruling 51): where an agent of ours is found. Channels say where, the core says whose it is.
+// GET /.well-known/webfinger (RFC 7033): where an agent of ours is found. Channels say where, the core says whose it is.
 import type { Context, Hono } from 'hono'
 import { type AgentPlaces, type DiscoveryVerbs, parseAddress } from '../contract/index.ts'
 import type { GatewayConnection } from '../gateway/deps.ts'
@@ -8,7 +8,7 @@ import { failureAnswer, json, respond } from './status.ts'
 
 export const webfingerPath = '/.well-known/webfinger'
 
-/** Anybody may read it, also a page elsewhere. */
+/** Public, also for pages of other origins. */
 const openly = { 'access-control-allow-origin': '*' } as const
 const maxResourceLength = 2_048
 
@@ -27,8 +27,8 @@ async function answer(deps: Deps, known: readonly Known[], context: Context): Pr
   if (resource === '' || resource.length > maxResourceLength)
     return refused('bad_request', 'ask with ?resource=acct:name@domain')
   const found = await find(deps, known, resource)
-  if (found === undefined) return refused('not_found', 'nobody of that address is here')
-  if (found === 'gone') return refused('content_erased', 'whoever had this address is no longer here')
+  if (found === undefined) return refused('not_found', 'no agent has that address here')
+  if (found === 'gone') return refused('content_erased', 'the agent that had this address is no longer here')
   const rels = context.req.queries('rel') ?? []
   const links = rels.length === 0 ? found.links : found.links.filter(({ rel }) => rels.includes(rel))
   const headers = { 'content-type': 'application/jrd+json; charset=utf-8', 'cache-control': 'public, max-age=300' }
@@ -47,12 +47,12 @@ async function find({ publicUrl }: Deps, known: readonly Known[], resource: stri
   const hosts = [own, merged.domain, publicUrl === undefined ? undefined : new URL(publicUrl).host]
   if (asked.host !== undefined && !hosts.includes(asked.host)) return undefined
   const jrd = agentJrd(`@${asked.agent}@${merged.domain ?? own}`, merged)
-  // Whoever knows it by the other domain finds that this is the same agent (AP-005).
+  // A client that knows it by the other domain finds that this is the same agent.
   const isElsewhere = merged.domain !== undefined && merged.domain !== own
   return isElsewhere ? { ...jrd, aliases: [...(jrd.aliases ?? []), `acct:${asked.agent}@${own}`] } : jrd
 }
 
-/** Whom somebody asks for, by account or by an address that a channel knows as one of its own. */
+/** The agent that a client asks for, by account or by an address that a channel knows as one of its own. */
 function readResource(
   resource: string,
   known: readonly Known[],

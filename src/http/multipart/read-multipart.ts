@@ -107,7 +107,7 @@ function streamOf(piece: () => Promise<Uint8Array | undefined>): ReadableStream<
         else controller.enqueue(bytes)
       },
     },
-    // Nothing is read ahead: whoever stops asking stops the sender.
+    // Nothing is read ahead: a reader that stops asking stops the sender.
     { highWaterMark: 0 },
   )
 }

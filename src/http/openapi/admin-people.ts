@@ -43,7 +43,7 @@ export const peopleLines: readonly Line[] = [
     answers: listed('grants'),
   },
   {
-    ...{ method: 'post', path: '/admin/grants', id: 'addGrant', summary: 'Lets somebody in, or keeps them out' },
+    ...{ method: 'post', path: '/admin/grants', id: 'addGrant', summary: 'Lets a person in, or keeps them out' },
     body: { ...grantBody, example: { subject: 'chat:42', effect: 'allow' } },
     answers: {
       200: {
@@ -68,7 +68,7 @@ export const peopleLines: readonly Line[] = [
   ...(['approve', 'reject'] as const).map(
     (verb): Line => ({
       ...{ method: 'post', path: `/admin/pairings/:code/${verb}`, id: `${verb}Pairing` },
-      summary: verb === 'approve' ? 'Lets somebody in by their code' : 'Turns somebody away by their code',
+      summary: verb === 'approve' ? 'Lets a person in by their code' : 'Turns a person away by their code',
       params: { code: 'The code they were given' },
       ...(verb === 'reject' ? { body: { ...rejectionBody, example: { block: true } } } : {}),
       answers: { 200: { what: 'The decision', schema: z.object({ pairing: row, messages: z.number().int() }) } },

@@ -49,7 +49,7 @@ const usual: Readonly<Record<Operation['opens'], readonly number[]>> = {
 const security: Readonly<Record<Operation['opens'], readonly Schema[]>> = {
   anybody: [],
   channel: [],
-  // Nobody but this machine's own user needs no token.
+  // Only this machine's own user needs no token.
   caller: [{ token: ['run'] }, {}],
   owner: [{ token: ['run'] }, { token: ['own'] }, {}],
   operator: [{ token: ['admin'] }, { token: ['read'] }],

@@ -18,7 +18,7 @@ export function addOpenApiRoutes(
   app: Hono,
   { gateway, tokenIssuers }: Pick<AppDeps, 'gateway' | 'tokenIssuers'>,
 ): void {
-  // Made once: it takes tens of milliseconds, and anybody may ask for it.
+  // Made once: it takes tens of milliseconds, and every client may ask for it.
   let made: OpenApi | undefined
   const texts = new Map<string, string>()
   let page: string | undefined

@@ -123,7 +123,7 @@ const lines: readonly Line[] = [
       method: 'get',
       path: '/tool-requests',
       id: 'ListToolRequests',
-      summary: 'Lists requests for tools that somebody else runs',
+      summary: 'Lists requests for tools that a client runs',
     },
     query: pageQuery(500).extend({ status: z.enum(toolRequestStatuses).optional() }),
     answers: { 200: { what: 'A page of requests', schema: toolRequestPageSchema } },
@@ -156,7 +156,7 @@ const lines: readonly Line[] = [
       ...(method === 'post'
         ? { method, path: '/tool-requests/:id/cancel', id: 'CancelToolRequest' }
         : { method, path: '/tool-requests/:id', id: 'DeleteToolRequest' }),
-      summary: 'Says that nobody will run the tool',
+      summary: 'Says that the tool will not be run',
       params: { id: 'Its id or its request_id' },
       answers: { 200: { what: 'The request as it is now', schema: toolAnsweredSchema } },
       problems: [404, 409],

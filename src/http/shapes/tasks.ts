@@ -1,4 +1,4 @@
-// The four contracts of tasks (loop 9.1), under their own schema ids.
+// The four contracts of tasks, under their own schema ids.
 import * as z from 'zod'
 import { instant } from './common.ts'
 
@@ -14,7 +14,7 @@ const map = z.record(z.string(), z.json())
 const facts = z.record(z.string(), z.unknown())
 const words = z.array(z.string().trim().min(1).max(200)).max(64)
 const text = z.string().max(500_000)
-/** Chosen by whoever asks; visible characters, so that it can be said again. */
+/** Chosen by the caller; visible characters, so that it can be said again. */
 const id = z
   .string()
   .trim()

@@ -32,7 +32,7 @@ const actionShape = z.looseObject({
 
 export const actionSchema = (actionShape satisfies z.ZodType<Omit<ActionLine, 'resolvers'>>).meta({
   id: 'PendingAction',
-  description: 'An action that waits for somebody to decide',
+  description: 'An action that waits for a decision',
 })
 export type PendingAction = z.infer<typeof actionSchema>
 
@@ -67,7 +67,7 @@ const requestShape = z.object({
 
 export const toolRequestSchema = (requestShape satisfies z.ZodType<ToolRequestLine>).meta({
   id: 'ToolRequest',
-  description: 'A tool that somebody else runs, and its result',
+  description: 'A tool that a client runs, and its result',
 })
 export type ToolRequest = z.infer<typeof toolRequestSchema>
 

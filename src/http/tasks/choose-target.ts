@@ -1,4 +1,4 @@
-// Who executes a task: the agents that may, filtered by what is asked for (loop 9.1). Pure.
+// Who executes a task: the agents that may, filtered by what is asked for. Pure.
 import type { AgentFacts } from '../../agent/agent-facts.ts'
 import { type ExecutionTarget, taskSchemaIds } from '../shapes/tasks.ts'
 

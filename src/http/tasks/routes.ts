@@ -1,4 +1,4 @@
-// /api/v1/tasks: work that somebody asks for under an id of their own and comes back to (seeds 001 and 003). A thin layer: a task
+// /api/v1/tasks: work that a caller asks for under an id of their own and comes back to. A thin layer: a task
 // is a message of its caller to an agent, its run is that agent's run, and what is shown of it is what is stored.
 import type { Context, Hono } from 'hono'
 import type { ArrivedMessage, JsonObject, Task, TaskSnapshot } from '../../contract/index.ts'
@@ -103,7 +103,7 @@ async function runTask(deps: Deps, context: Context): Promise<Response> {
   return answered(deps, context, at, found)
 }
 
-/** Whoever can wait says so (RFC 7240): then the answer is the end of it, if it comes in time. */
+/** A caller that can wait says so (RFC 7240): then the answer is the end of it, if it comes in time. */
 async function answered(deps: Deps, context: Context, at: ApiCaller['at'], found: TaskSnapshot): Promise<Response> {
   const seconds = Number(/(?:^|[,;\s])wait=(\d{1,3})/.exec(context.req.header('prefer') ?? '')?.[1] ?? 0)
   const waitMs = Math.min(seconds * 1000, maxWaitMs, deps.watchMs)

@@ -1,4 +1,4 @@
-// What somebody wants done, read from the many ways the contract lets them say it (loop 9.1). Pure but for ids.
+// What a caller wants done, read from the many ways the contract lets them say it. Pure but for ids.
 import type { Json, JsonObject } from '../../contract/index.ts'
 import { type TaskInput, taskInputSchema, taskSchemaIds } from '../shapes/tasks.ts'
 import type { Placement } from './choose-target.ts'

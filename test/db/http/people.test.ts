@@ -77,7 +77,7 @@ describeOnDatabase('the routes of people', (database) => {
     ['POST', '/grants/0192f1c2-7d5e-7abc-8def-0123456789ab/revoke', undefined, 404, 'no such grant'],
     ['POST', '/principals/link', { subject: 'x:1', principal: 'x:1' }, 400, 'the same'],
     ['POST', '/principals/link', { subject: 'x:1' }, 400, 'principal does not fit'],
-    ['POST', '/principals/unlink', { subject: 'x:1' }, 404, 'linked to nobody'],
+    ['POST', '/principals/unlink', { subject: 'x:1' }, 404, 'linked to no principal'],
   ])('%s %s %j is refused with a remedy', async (method, path, body, status, remedy) => {
     const answer = await call(method, path, body)
     expect(answer.status).toBe(status)
