@@ -1,4 +1,4 @@
-// Hop 4: an arrival becomes a stored row, claimed once and queued in its conversation. Only then is it acknowledged.
+// Hop 4: an inbound event becomes a stored row, claimed once and queued in its conversation. Only then is it acknowledged.
 import type {
   Acceptance,
   ArrivedMessage,
@@ -41,7 +41,7 @@ export type Route = Pick<DraftRouting, 'isSticky' | 'isAddressed' | 'agents'> & 
 }
 
 /**
- * Stores what arrived together, all of it or nothing (ruling 25). Resolves only when it is safe to answer the transport with
+ * Stores what arrived together, all of it or nothing. Resolves only when it is safe to answer the transport with
  * success.
  */
 export async function acceptDrafts(
@@ -64,13 +64,13 @@ function asOneArrival(drafts: readonly InboxDraft[]): readonly InboxDraft[] {
   return drafts.length === 1 ? drafts : drafts.map((draft) => ({ ...draft, arrivalId }))
 }
 
-/** All that it changes, or nothing: whoever asks for it is there to be told. */
+/** All that it changes, or nothing: the operator who asks for it is there to be told. */
 export async function acceptWhole(deps: Pick<AcceptDeps, 'committer'>, draft: InboxDraft): Promise<Acceptance> {
   const [outcome] = await commit(deps, [draft])
   return acceptance(outcome ?? { kind: 'again' })
 }
 
-/** Whose content it is nobody says: each is tried without its own, so that the others keep theirs if they can. */
+/** The database does not say whose content it is: each is tried without its own, so that the others keep theirs if they can. */
 async function commitRefused(
   deps: Pick<AcceptDeps, 'committer'>,
   drafts: readonly InboxDraft[],
@@ -88,18 +88,18 @@ async function commitRefused(
   return commit(deps, drafts.map(withoutContent))
 }
 
-/** What is left of an arrival; `content` tells apart what has no delivery id of its own. */
+/** What is kept of an inbound event; `content` tells apart what has no delivery id of its own. */
 export type Remains = Pick<ArrivedNothing, 'reason' | 'deliveryId' | 'raw' | 'renamed' | 'bounce' | 'once'> &
   ArrivalChanges & {
     readonly state: 'ignored' | 'dead'
     readonly content: string
     /** Who had proven to be its sender, if that was known before it could not be read. */
     readonly subject: string | null
-    /** What tells arrivals apart besides their content, where the delivery id is the sender's choice. */
+    /** What tells inbound events apart besides their content, where the delivery id is the sender's choice. */
     readonly key?: string
   }
 
-/** An arrival that asks for nothing, or that could not be read, kept so that it can be found and driven again. */
+/** An inbound event that asks for nothing, or that could not be read, kept so that it can be found and replayed. */
 export function remainsDraft(deps: Pick<AcceptDeps, 'newId'>, remains: Remains, context: AcceptContext): InboxDraft {
   return {
     ...emptyDraft(deps, context),
@@ -245,8 +245,8 @@ function draftTask({ known, contextId, dialect, metadata }: TaskClaim): DraftTas
 }
 
 /**
- * Whom somebody addressed is kept under their own name for the thread, which nobody can imitate: a stranger neither learns nor
- * changes whom somebody else talks with. Where the platform vouches for the thread it also counts for everybody in it, once
+ * Whom a sender addressed is kept under their own name for the thread, which no other sender can imitate: a stranger neither learns nor
+ * changes whom another person talks with. Where the platform confirms the thread it also counts for every participant, once
  * they are let in.
  */
 function draftRouting({ thread, subject }: ArrivedMessage, { isSticky, isAddressed, agents }: Route): DraftRouting {
@@ -318,7 +318,7 @@ function withoutContent(draft: InboxDraft): InboxDraft {
   return { ...draft, ...nothing, ...unchanged, state: 'dead', reason: 'unstorable' }
 }
 
-/** Whoever tells us chose the words: a code is kept, and a time that is one. */
+/** The reporting server chose the words: a code is kept, and a time that is one. */
 function plainBounce({ clientId, kind, reason, at }: Bounce): Bounce {
   const instant = new Date(at)
   return {

@@ -1,4 +1,4 @@
-// Commands for the gateway itself: answered at once, whatever the conversation is busy with (ruling 21).
+// Commands for the gateway itself: answered at once, whatever the conversation is busy with.
 import { type ArrivedMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
 
 /** What the conversation beside a conversation is called: commands about it wait for nothing but each other. */
@@ -18,7 +18,7 @@ export function controlCommandOf(
 
 /**
  * The same claim to a thread, made to the conversation beside it. Where each message has a name of its own, what is beside is called
- * after the thread that is meant: after the message alone nobody would find what the command is about.
+ * after the thread that is meant: by the message alone it could not be found what the command is about.
  */
 export function besideThread(thread: ArrivedMessage['thread']): ArrivedMessage['thread'] {
   const fresh = thread.vouched ? thread.fresh : (thread.candidates[0] ?? thread.fresh)

@@ -1,4 +1,4 @@
-// What makes a message this message (ruling 11), and what it says.
+// What makes a message this message, and what it says.
 import type { ArrivedMessage } from '../contract/index.ts'
 
 /** Structured, not joined by a separator: no id can imitate another one's key. */
@@ -6,7 +6,7 @@ export function dedupeKey(arrived: ArrivedMessage): string {
   const { channel } = arrived.message
   return JSON.stringify([
     arrived.isIdForAllAgents === true ? null : arrived.agent,
-    // An unauthenticated arrival never occupies an authenticated sender's key.
+    // An unauthenticated event never occupies an authenticated sender's key.
     arrived.message.sender.verified,
     arrived.isSenderChosenId ? (arrived.subject ?? null) : null,
     channel?.event ?? 'new',
@@ -15,7 +15,7 @@ export function dedupeKey(arrived: ArrivedMessage): string {
   ])
 }
 
-/** The claims that a platform's own id may stand for, when all one has is the id; and those of an arrival kept as remains. */
+/** The claims that a platform's own id may stand for, when all one has is the id; and those of a rejected or unparsable event. */
 export function dedupeKeysOf(platformId: string, agents: readonly string[]): readonly string[] {
   const asMessage = agents.flatMap((agent) =>
     [true, false].map((isVerified) => JSON.stringify([agent, isVerified, null, 'new', platformId, '0'])),
@@ -23,12 +23,12 @@ export function dedupeKeysOf(platformId: string, agents: readonly string[]): rea
   return [...asMessage, remainsKey(platformId), operationKey(platformId)]
 }
 
-/** Arrivals that became no message are told apart by their delivery alone. */
+/** Inbound events that became no message are told apart by their delivery alone. */
 export function remainsKey(deliveryId: string): string {
   return JSON.stringify(['remains', deliveryId])
 }
 
-/** What an operator asked for: no arrival can take its place, whatever it is called. */
+/** What an operator asked for: no inbound event can take its place, whatever it is called. */
 export function operationKey(deliveryId: string): string {
   return JSON.stringify(['operation', deliveryId])
 }

@@ -1,9 +1,9 @@
-// What an arrival changes besides its own row, within what the database can hold: names are in indexes, which take no long ones.
+// What an inbound event changes besides its own row, within what the database can hold: names are in indexes, which take no long ones.
 import { type ArrivedNothing, type Effect, isOrderKey, type JsonObject } from '../contract/index.ts'
 
 const maxFamilyLength = 100
 const maxValueLength = 64 * 1024
-/** An arrival changes and answers a few things; more is a fault of whoever read it. */
+/** An inbound event changes and answers a few things; more is a fault of the adapter. */
 const maxChanges = 100
 
 export type ArrivalChanges = Pick<ArrivedNothing, 'effects' | 'sends' | 'cancels' | 'isFarewell'>
@@ -29,7 +29,7 @@ export function areStorable(
     sends.every(({ orderKey, clientId }) => isOrderKey(orderKey) && isOrderKey(clientId)) &&
     // Without a prefix it would be everything there is.
     (cancels === undefined || isOrderKey(cancels.orderKeyPrefix)) &&
-    // Nobody is forgotten without a name.
+    // An erasure needs a subject.
     (!isFarewell || (subject !== undefined && isOrderKey(subject)))
   )
 }

@@ -1,5 +1,5 @@
 // Group commit: what arrives while a commit is in flight goes into the next one. No timer, bounded on every side. What arrived
-// together is never parted (ruling 25).
+// together is never parted.
 import { isGatewayError } from '../contract/index.ts'
 import type { InboxDraft, InboxOutcome, InboxStore } from './inbox-store.ts'
 import {
@@ -80,7 +80,7 @@ export function createGroupCommit(
   }
 }
 
-/** Stores a batch; a fault that one arrival may have caused is cornered by halving, so it takes no other along. */
+/** Stores a batch; a fault that one inbound event may have caused is cornered by halving, so it takes no other along. */
 async function commitBatch(store: InboxStore, batch: readonly WaitingRows[]): Promise<void> {
   try {
     const outcomes = await store.accept(batch.flatMap(counted))
@@ -101,7 +101,7 @@ async function commitBatch(store: InboxStore, batch: readonly WaitingRows[]): Pr
   }
 }
 
-/** Everybody after the first asker holds a copy of the same. */
+/** Every request after the first holds a copy of the same. */
 function counted({ drafts, askers }: WaitingRows): readonly InboxDraft[] {
   return askers.length <= 1 ? drafts : drafts.map((draft) => ({ ...draft, copies: askers.length - 1 }))
 }

@@ -1,7 +1,7 @@
 // The port of hop 4: claims messages once, stores them and queues them, all in one commit.
 import type { Bounce, Effect, JsonObject, OnceClaim, ProtocolSend, Task } from '../contract/index.ts'
 
-/** One arrival on its way into the inbox. Only `queued` rows enter a lane. */
+/** One inbound event on its way into the inbox. Only `queued` rows enter a lane. */
 export type InboxDraft = {
   readonly id: string
   readonly tenant: string
@@ -61,7 +61,7 @@ export type InboxDraft = {
   readonly isFarewell: boolean
   /** Proofs that count once, claimed with it. */
   readonly once: readonly OnceClaim[]
-  /** The arrival that claims them: what came together shares its proofs. */
+  /** The event that claims them: what came together shares its proofs. */
   readonly arrivalId: string
 }
 
@@ -77,7 +77,7 @@ export type DraftTask = {
 export type DraftRouting = {
   /** Under which it is kept whom the sender talks with in the thread. Null: it is not kept. */
   readonly own: string | null
-  /** Under which it is kept whom the thread talks with, by those who were let in. Null: nobody vouches for the thread. */
+  /** Under which it is kept whom the thread talks with, by those who were let in. Null: the platform does not confirm the thread. */
   readonly thread: string | null
   /** The thread's agent goes before the draft's. */
   readonly isSticky: boolean

@@ -1,4 +1,4 @@
-// The port of receipts: what became of a message, the books, and what to do about the dead.
+// The port of receipts: what became of a message, the ledger, and what to do about dead letters.
 import type { JsonObject, NormalizedResponse, Page } from '../contract/index.ts'
 
 export type Receipt = {
@@ -12,7 +12,7 @@ export type Receipt = {
   readonly resumed: { readonly state: string; readonly response: NormalizedResponse | null } | null
 }
 
-/** received = answered + merged + refused + dead + inFlight; ignored arrivals and redeliveries stand outside. */
+/** received = answered + merged + refused + dead + inFlight; ignored events and redeliveries stand outside. */
 export type BooksLine = {
   readonly tenant: string
   readonly connection: string
@@ -55,8 +55,8 @@ export interface ReceiptStore {
   resubmit(inboxId: string, by: string, how?: Resubmission): Promise<boolean>
   /** What was done for a message, or may have been: anew, it may happen again. */
   mayRepeat(inboxId: string): Promise<readonly PastEffect[]>
-  /** What was kept of an arrival nobody could read, to be read by a newer release. */
+  /** What was kept of an unparsable event, to be read by a newer release. */
   findRemains(inboxId: string): Promise<KeptRemains | undefined>
-  /** The arrival has become a message of its own; its remains no longer count. */
+  /** The event has become a message of its own; what was kept of it no longer counts. */
   markRedriven(inboxId: string, by: string): Promise<void>
 }

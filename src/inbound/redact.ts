@@ -1,4 +1,4 @@
-// The stored copy of an original payload: secrets removed, size and depth bounded (msg 3.1, NM-17).
+// The stored copy of an original payload: secrets removed, size and depth bounded.
 import { cleanText, type Json, type JsonObject, secretQuery, secretValue } from '../contract/index.ts'
 
 const secretKey = /(token|secret|password|authorization|signature|credential|api_?key|cookie)/i

@@ -1,4 +1,4 @@
-// Retention (ruling 11): content is forgotten first, receipts later, so that a redelivery is known long after its text is gone.
+// Retention: content is erased first, receipts later, so that a redelivery is known long after its text is gone.
 import type { Log } from '../contract/index.ts'
 
 export type RetentionPolicy = {
@@ -15,7 +15,7 @@ export type RetentionPolicy = {
 export type Overdue = { readonly what: string; readonly ms: number }
 
 export interface SweepStore {
-  /** Ends sessions nobody agreed to keep, after this silence, and erases what was said in them. */
+  /** Ends sessions without consent to keep them, after this silence, and erases what was said in them. */
   endUnkept(idleMs: number): Promise<number>
   /** Removes what is due, in bounded batches, until it is gone or the time for it is over; returns how many rows went. */
   sweep(policy: RetentionPolicy): Promise<number>

@@ -1,4 +1,4 @@
-// The committer of runtimes whose requests share nothing: every arrival is a commit of its own.
+// The committer of runtimes whose requests share nothing: every inbound event is a commit of its own.
 import type { Committer } from './group-commit.ts'
 import type { InboxStore } from './inbox-store.ts'
 

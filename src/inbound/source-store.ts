@@ -3,7 +3,7 @@
 export type SourceHold = { readonly connection: string; readonly epoch: number }
 
 export interface SourceStore {
-  /** Undefined: somebody else holds it. `cursor`: where the last holder stopped. */
+  /** Undefined: another process holds it. `cursor`: where the last holder stopped. */
   claim(connection: string): Promise<{ readonly epoch: number; readonly cursor: string | null } | undefined>
   /** False, here and below: it is no longer ours, and nothing was written. */
   renew(hold: SourceHold): Promise<boolean>

@@ -22,6 +22,6 @@ export type Charged =
   | { readonly kind: 'spent'; readonly isFirst: boolean; readonly secondsLeft: number }
 
 export interface StrangerStore {
-  /** Counts what came in one arrival, if the day's share allows it. */
+  /** Counts what came in one inbound event, if the day's share allows it. */
   charge(charge: StrangerCharge, share: DayShare): Promise<Charged>
 }

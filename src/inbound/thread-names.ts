@@ -6,7 +6,7 @@ export function ownThread(subject: string, named: string): string {
   return `~${[...subject].length}~${subject}~${named}`
 }
 
-/** The name of a thread that the platform vouches for; it never begins like somebody's own. */
+/** The name of a thread that the platform confirms; it never begins like a sender's own. */
 export function sharedThread(named: string): string {
   return named.startsWith('~') ? `~~${named}` : named
 }

@@ -1,5 +1,5 @@
-// What is kept of an arrival that was turned away for good. No proof stands behind it: it is there to be looked at, and is never
-// driven again.
+// A rejected event: what is kept of a request that was rejected for good. No proof stands behind it: it is there to be looked at, and is never
+// replayed.
 import type { JsonObject } from '../contract/index.ts'
 
 const field = 'turned_away'

@@ -1,5 +1,5 @@
 // The rows that wait for the next commit: bounded by count and bytes, copies folded into the first of their kind. What arrived
-// together is stored together or not at all (ruling 25), so it waits together too.
+// together is stored together or not at all, so it waits together too.
 import { GatewayError, isGatewayError } from '../contract/index.ts'
 import type { InboxDraft, InboxOutcome } from './inbox-store.ts'
 
@@ -13,7 +13,7 @@ export type WaitingLimits = {
   readonly deadlineMs: number
 }
 
-/** What arrived together, and everybody who brought it: copies in the same window share the outcome, failure included. */
+/** What arrived together, and every request that brought it: copies in the same window share the outcome, failure included. */
 export type WaitingRows = { readonly drafts: readonly InboxDraft[]; readonly askers: Asker[] }
 type Outcomes = readonly InboxOutcome[]
 type Asker = { readonly resolve: (outcomes: Outcomes) => void; readonly reject: (error: GatewayError) => void }
@@ -56,7 +56,7 @@ export function createWaitingRoom(limits: WaitingLimits): WaitingRoom {
           done: () => count(weight, -1),
           withdraw() {
             rows.askers.splice(rows.askers.indexOf(asker), 1)
-            // Nobody waits for it any more and it will be delivered again: an outage must not fill the memory with it.
+            // No request waits for it any more and it will be delivered again: an outage must not fill the memory with it.
             if (rows.askers.length === 0 && waiting.get(key) === rows) waiting.delete(key)
           },
         }
