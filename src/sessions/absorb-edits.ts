@@ -1,4 +1,4 @@
-// Edits and deletes of messages that still wait (ruling 4): the message is amended or withdrawn before anybody reads it.
+// Edits and deletes of messages that still wait: the message is amended or withdrawn before an agent reads it.
 import { afterEdit } from './reply-address.ts'
 import { type Disposition, noGround, type StoredMessage, type WaitingMessage } from './turn-store.ts'
 
@@ -33,7 +33,7 @@ export function absorbEdits(rows: readonly WaitingMessage[]): AbsorbedRows {
   return { entries: [...entries.values()], dispositions }
 }
 
-/** Only the author's own edit counts; anybody else's is judged like an edit of a message that is gone. */
+/** Only the author's own edit counts; another sender's is judged like an edit of a message that is gone. */
 function waitingTarget(entries: ReadonlyMap<string, Absorbed>, edit: WaitingMessage): Absorbed | undefined {
   for (const entry of entries.values()) {
     const isTarget = entry.row.event === 'new' && entry.row.messageId === edit.editOf

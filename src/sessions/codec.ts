@@ -1,4 +1,4 @@
-// The one codec (ruling 2): message parts <-> stored envelope <-> history turn.
+// The one codec: message parts <-> stored envelope <-> history turn.
 import {
   type Envelope,
   envelopeSchemaId,
@@ -26,7 +26,7 @@ export function userEnvelope(message: StoredMessage, facts: TurnFacts): Envelope
   return envelope('user', message.parts, metadata, message.received_at)
 }
 
-/** A line of what was said around the agent and not to it: no run is about it. */
+/** A line of ambient context, said in the room and not to the agent: no run is about it. */
 export function overheardEnvelope(message: Pick<StoredMessage, 'id' | 'sender' | 'parts' | 'received_at'>): Envelope {
   const metadata = { message_id: message.id, sender: reducedSender(message.sender), overheard: true }
   return envelope('user', message.parts, metadata, message.received_at)
@@ -60,14 +60,14 @@ export function assistantEnvelope(
   return envelope('assistant', parts, metadata, facts.at)
 }
 
-/** Somebody who spoke, and what a reply may call them. */
+/** A person who spoke, and what a reply may call them. */
 export type Participant = Pick<Sender, 'address' | 'verified'> & { readonly handle?: string }
 
 /** Who spoke, by a stored line. */
 export function participantOf({ role, metadata }: Envelope): Participant | undefined {
-  // Written by this codec; a line from elsewhere names nobody.
+  // Written by this codec; a line of another writer names no sender.
   const sender = metadata['sender'] as Sender | undefined
-  // Whoever was only overheard did not speak with the agent.
+  // The author of ambient context did not speak with the agent.
   if (role !== 'user' || typeof sender?.address !== 'string' || metadata['overheard'] === true) return undefined
   const { handle } = metadata
   return {
@@ -88,10 +88,10 @@ function handleOf({ profile }: Sender): { readonly handle?: string } {
 
 export function historyTurn(stored: Envelope): HistoricalMessage | undefined {
   const role = stored.role === 'user' || stored.role === 'assistant' ? stored.role : undefined
-  // The codec wrote these fields; a line from elsewhere without them is no turn anybody can attribute.
+  // The codec wrote these fields; a line of another writer without them cannot be attributed.
   const sender = stored.metadata['sender'] as Sender | undefined
   if (role === undefined || sender === undefined || stored.metadata['deleted'] === true) return undefined
-  // A newer release wrote this line beside us: left out rather than misread (ruling 26).
+  // A newer release wrote this line beside us: left out rather than misread.
   if (stored.version > envelopeVersion) return undefined
   const parts = (stored.payload['parts'] as Part[] | undefined) ?? [
     { kind: 'text', mime: 'text/plain', content: stored.content },
@@ -124,7 +124,7 @@ function envelope(role: string, given: readonly Part[], metadata: Record<string,
   }
 }
 
-/** History shows who spoke, never how it was proven: no proofs, no claims, no bearer material (msg 3.6). */
+/** History shows who spoke, never how it was proven: no proofs, no claims, no bearer material. */
 function reducedSender(sender: Sender): Record<string, unknown> {
   const { address, display_name, auth_method, verified, identities = [] } = sender
   return {

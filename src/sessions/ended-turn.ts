@@ -1,4 +1,4 @@
-// What the commit that ends a turn tells whoever made it.
+// What the commit that ends a turn returns to its worker.
 import type { TaskDossier } from '../tasks/task-store.ts'
 
 export type EndedTurn = {

@@ -1,4 +1,4 @@
-// Leases of the lanes this process holds: renewed together, and known by our own clock to be valid (ruling 17).
+// Leases of the lanes this process holds: renewed together, and known by our own clock to be valid.
 //
 //   held      renewed a short while ago: effects may begin
 //   expired   not renewed in time, because the database was away or this process was frozen; the lane may still be ours, nothing begins
@@ -49,7 +49,7 @@ type Kepts = {
 
 export function createLeaseKeeper(deps: LeaseKeeperDeps): LeaseKeeper {
   const { leaseMs, monotonicMs } = deps
-  // Stop early: what we start now must be over before anybody else may start.
+  // Stop early: what we start now must be over before another process may take the lane over.
   const safeMs = leaseMs * 0.6
   const isSafe = (entry: Kept): boolean => !entry.abort.signal.aborted && monotonicMs() - entry.renewedAt < safeMs
   const all = new Map<string, Kept>()

@@ -1,4 +1,4 @@
-// A pairing as the end of a turn at the door stores it.
+// A pairing as the end of an access challenge stores it.
 import type { JsonObject } from '../contract/index.ts'
 
 /** An unknown sender asks to be let in. `knownId`: the pairing that is open already. */

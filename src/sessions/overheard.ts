@@ -1,8 +1,8 @@
-// What was said around an agent and not to it: how it is remembered, and what a turn is given of it.
+// Ambient context, what was said in a room and not to the agent: how it is remembered, and what a turn is given of it.
 import type { Envelope } from '../contract/index.ts'
 
 export type Overheard = {
-  /** Null: nobody remembers it. For an edit: what takes the place of what is remembered. */
+  /** Null: it is not remembered. For an edit: what takes the place of what is remembered. */
   readonly memory: Remembered | null
 }
 

@@ -57,7 +57,7 @@ export type TurnPlan =
       readonly principal: string
       readonly dispositions: readonly Disposition[]
     }
-  /** The sender is told at the door what keeps them out. */
+  /** The sender is told why they have no access. */
   | { readonly kind: 'door'; readonly entry: Absorbed; readonly dispositions: readonly Disposition[] }
   /** Nothing to run, but some messages have found their end. */
   | { readonly kind: 'settle'; readonly dispositions: readonly Disposition[] }
@@ -76,7 +76,7 @@ export function planTurn(lane: HeldLane, admissions: ReadonlyMap<string, Admissi
     const admission = admissions.get(row.id) ?? noDecision
     const ending = earlyEnd(entry, admission)
     if (ending === 'door') {
-      // Whoever stands outside keeps nobody from being answered; they are told once nobody is left to answer.
+      // A sender without access keeps no other from being answered; they are told once none is left to answer.
       atDoor ??= entry
       continue
     }
@@ -157,7 +157,7 @@ function remembered(row: WaitingMessage, message: StoredMessage, { memory }: Hea
   return bytes > maxBytes ? null : { ...kept, original: row.original?.id ?? null, envelope, bytes }
 }
 
-/** A command, a click, a run or a task wants its own answer; so does what failed in company before (rulings 14, 15). */
+/** A command, a click, a run or a task wants its own answer; so does what failed in company before. */
 function isAlone(row: WaitingMessage): boolean {
   return row.solo || row.goesOn || row.obligation !== null
 }

@@ -44,7 +44,7 @@ export type CancelOutcome = { readonly kind: 'stopping' | 'cancelled' | 'over'; 
 /** What became of a running run since one last looked. */
 export type RunNews = { readonly id: string; readonly stoppedBy: string | null; readonly hasWaiting: boolean }
 
-/** What goes on in a conversation, for somebody who takes part in it. */
+/** What goes on in a conversation, for a person who takes part in it. */
 export type Glance = {
   readonly conversationId: string
   readonly running: {
@@ -73,7 +73,7 @@ export interface RunStore {
   list(query: RunQuery): Promise<readonly RunLine[]>
   /** Events after `after`, oldest first. */
   events(id: string, after: number, limit: number): Promise<readonly RunEvent[]>
-  /** One compare-and-set: whoever asks again, or too late, changes nothing. Undefined: there is no such run. */
+  /** One compare-and-set: asking again, or too late, changes nothing. Undefined: there is no such run. */
   cancel(id: string, by: string): Promise<CancelOutcome | undefined>
   /** `conversationId`: the conversation, or the one beside it where commands about it go. */
   glance(conversationId: string, subject: string | null): Promise<Glance | undefined>

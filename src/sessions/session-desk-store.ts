@@ -1,4 +1,4 @@
-// The port of a person who steps in: takes a conversation over, speaks in it, gives it back (ruling 27, `lanes.mode`).
+// The port of human take-over: an operator takes a conversation over, speaks in it, gives it back (`lanes.mode`).
 import type { Envelope, JsonObject, NormalizedResponse, QueuedCall } from '../contract/index.ts'
 
 /** Where a session is held; what waits there is answered once its lane is `active` again. */

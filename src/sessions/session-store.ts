@@ -1,4 +1,4 @@
-// The port of sessions as their owners and operators see them (ruling 43). Sessions begin and grow with turns alone; here they
+// The port of sessions as their owners and operators see them. Sessions begin and grow with turns alone; here they
 // are listed, read, named and deleted.
 import type { Envelope, JsonObject, WorkspaceScope } from '../contract/index.ts'
 
@@ -12,7 +12,7 @@ export type SessionLine = {
   readonly id: string
   readonly connection: string
   readonly agent: string
-  /** The subject whose message began it; null: nobody could be authenticated, so it is nobody's but the operator's. */
+  /** The subject whose message began it; null: the sender could not be authenticated, so only operators see it. */
   readonly owner: string | null
   readonly status: 'open' | 'closed'
   readonly title: string | null
@@ -46,7 +46,7 @@ export interface SessionStore {
   transcript(id: string, limit: number, before: number | null): Promise<readonly TranscriptLine[]>
   rename(scope: SessionScope, id: string, title: string): Promise<boolean>
   /**
-   * Erases what was said and done in it; rows and their numbers stay (ruling 4). Doing it again changes nothing and is a
+   * Erases what was said and done in it; rows and their numbers stay. Doing it again changes nothing and is a
    * success. `by` goes into the audit log. `busy`: a turn runs in it right now.
    */
   delete(scope: SessionScope, id: string, by: string): Promise<'deleted' | 'none' | 'busy'>

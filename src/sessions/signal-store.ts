@@ -1,4 +1,4 @@
-// The port of timers and signals (ruling 21): rows that wake a lane without a message.
+// The port of timers and signals: rows that wake a lane without a message.
 
 /** Timers that end a wait; their id is the id of what they end. */
 export const expiryKinds = { approval: 'approval_expiry', runtimeTool: 'runtime_tool_timeout' } as const

@@ -1,9 +1,9 @@
-// Files in the transcript: which stored object a line refers to (msg 14.1, ruling 53), and never where its bytes can be had.
+// Files in the transcript: which stored object a line refers to, and never where its bytes can be had.
 import { isKnownPart, type KnownPart, type Part, textPart } from '../contract/index.ts'
 
 type FilePart = Extract<KnownPart, { kind: 'file' | 'artifact' }>
 
-/** One stored file, as a line's metadata names it; seed 002 knows the first three fields. */
+/** One stored file, as a line's metadata names it. */
 type StoredRef = { readonly bucket: string; readonly path: string; readonly mime_type: string }
 
 /** Bytes, addresses and what only a channel understands stay out of the transcript: such a file is named in words. */
@@ -15,7 +15,7 @@ export function storablePart(part: Part): Part {
   return { ...part, bytes_ref: { kind: 'content_addressed', algo, digest } }
 }
 
-/** The seed's single object where there is one attachment; all of them in any case. */
+/** `user_message_attachments` is a single object where there is one attachment; `attachments` holds all in any case. */
 export function attachmentMetadata(parts: readonly Part[], role: 'user' | 'assistant'): Record<string, unknown> {
   const attachments = parts.flatMap((part) => referenceOf(part) ?? [])
   const [first, second] = attachments
@@ -25,13 +25,13 @@ export function attachmentMetadata(parts: readonly Part[], role: 'user' | 'assis
   return { attachments, ...(isAlone ? { user_message_attachments: { bucket, path, mime_type } } : {}) }
 }
 
-/** Files that a line names in its metadata alone: written by the original, which knew one object and no ids. */
+/** Files that a line names in its metadata alone: the older format, which names one object and no ids. */
 export function legacyFiles(metadata: Readonly<Record<string, unknown>>): readonly Part[] {
   const given = metadata['user_message_attachments']
   const refs: readonly unknown[] = Array.isArray(given) ? given : given === undefined ? [] : [given]
   return refs.filter(isStoredRef).map(({ bucket, path, mime_type }) => ({
     kind: 'file',
-    // Whose it was nobody wrote down: it is shown by name and opened for nobody.
+    // Its owner is not recorded: it is shown by name and cannot be opened.
     bytes_ref: { kind: 'channel', ref: { bucket, path } },
     mime: mime_type,
     name: path.split('/').at(-1) ?? path,

@@ -4,7 +4,7 @@ import type { Envelope } from '../contract/index.ts'
 export type ThreadQuery = {
   readonly connection: string
   readonly agents: readonly string[]
-  /** What the sender proved. Their name for a thread leads to their own conversation and to nobody else's. */
+  /** What the sender proved. Their name for a thread leads to their own conversation alone. */
   readonly subject: string
   readonly threadId: string
   /** The id of a message of the thread: what was said before it. */

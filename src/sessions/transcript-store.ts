@@ -2,7 +2,7 @@
 import type { Envelope, Json } from '../contract/index.ts'
 
 export interface TranscriptStore {
-  /** The first `head` lines and the last `tail` lines, oldest first, none twice. Overheard ones beside them: the last `around`. */
+  /** The first `head` lines and the last `tail` lines, oldest first, none twice. Ambient ones beside them: the last `around`. */
   window(sessionId: string, lines: TranscriptLines): Promise<readonly Envelope[]>
   /** The state that the agent shares with a person's program; undefined: there is none. */
   sharedState(sessionId: string): Promise<Json | undefined>

@@ -16,7 +16,7 @@ import type { FullSlots } from './full-slots.ts'
 import type { NewPairing } from './new-pairing.ts'
 import type { Overheard, Recall } from './overheard.ts'
 
-/** What every later write must carry: it fails once somebody else holds the lane. */
+/** What every later write must carry: it fails once another process holds the lane. */
 export type Hold = { readonly conversationId: string; readonly epoch: number }
 
 /** The stored message: everything but the original payload. */
@@ -96,8 +96,8 @@ export type OpenTurn = {
 }
 
 /**
- * `control`: a command that the gateway answers itself, beside the conversation it is about. `door`: somebody is told why
- * they are not let in, or what to do about it; no agent runs and no session begins.
+ * `control`: a command that the gateway answers itself, beside the conversation it is about. `door`: a sender is told why
+ * they have no access, or what to do about it; no agent runs and no session begins.
  */
 export type TurnKind = 'messages' | 'signal' | 'amendment' | 'control' | 'door'
 
@@ -116,11 +116,11 @@ export type HeldLane = Hold & {
   readonly signal: WaitingSignal | null
 }
 
-/** What a decision about a sender rested on; it goes into the audit log with the message's fate. */
+/** What a decision about a sender rested on; it goes into the audit log with the message's outcome. */
 export type Ground = {
   /** The access rule that decided; null where another reason did. */
   readonly accessRule: string | null
-  /** Who the decision is about; null: nobody was proven. */
+  /** Who the decision is about; null: no sender was verified. */
   readonly subject: string | null
   /** Issuer, method and assurance. */
   readonly evidence: JsonObject | null
@@ -136,7 +136,7 @@ export type Disposition = Ground & {
   readonly tombstone: boolean
   /** Where it is held: the pairing that decides about it. */
   readonly pairingId: string | null
-  /** Said around the agent and not to it: its receipt keeps nothing of it. */
+  /** Ambient context: its receipt keeps nothing of it. */
   readonly overheard?: Overheard
 }
 
@@ -146,7 +146,7 @@ export type NewMember = Ground & {
   readonly principal: string | null
 }
 
-/** Whether a session that begins may be kept: the decision, stored beside it (ruling 42). */
+/** Whether a session that begins may be kept: the decision, stored beside it. */
 export type Keeping = {
   readonly id: string
   readonly isAllowed: boolean
@@ -181,7 +181,7 @@ export type NewTurn = {
   /** The turn whose paused run this one goes on with. */
   readonly resumes: string | null
   readonly recall?: Recall
-  /** The receipt of something overheard that its author takes back. */
+  /** The receipt of ambient context that its author deletes. */
   readonly unheard?: string
   readonly taskId: string | null
 }
@@ -194,7 +194,7 @@ export type NewTimer = {
   readonly id: string
 }
 
-/** How a run ended, in the words of `agents-api.run-outcome`, for whoever asks later. */
+/** How a run ended, in the words of `agents-api.run-outcome`, for later readers. */
 export type RunEnd = {
   readonly status: string
   readonly stopReason: string
@@ -233,12 +233,12 @@ export type NewToolRequest = NewPause & {
   readonly requestId: string
   /** As the tool must be given them. */
   readonly parameters: JsonObject
-  /** As anybody may see it. */
+  /** As every reader may see it: without secrets. */
   readonly request: JsonObject
   readonly expiresInMs: number | null
 }
 
-/** What became of what a run had waited for: kept without secrets, and its input forgotten. */
+/** What became of what a run had waited for: kept without secrets, and its input erased. */
 export type PauseResult = {
   readonly id: string
   readonly result: Json
@@ -272,7 +272,7 @@ export type TurnEnd = {
   readonly resolved: PauseResult | null
   /** For a message that is held. Decided meanwhile: nothing is sent, and the message waits for a new decision. */
   readonly pairing: NewPairing | null
-  /** For a turn at the door: what its end rests on. */
+  /** For an access challenge: what its end rests on. */
   readonly ground: Ground | null
   /** A live message was opened in its course. */
   readonly hasLive: boolean
@@ -282,14 +282,14 @@ export type TurnEnd = {
 
 export type TurnSplit = {
   readonly delayMs: number
-  /** Why, for whoever asks later. */
+  /** Why, for later readers. */
   readonly code: string
   /** Where a live message was opened: what is said in its place. */
   readonly calls?: readonly QueuedCall[]
 }
 
 /**
- * A failure counts against the turn; an outage is counted in time; stopping is nobody's fault; `untouched`: nobody began
+ * A failure counts against the turn; an outage is counted in time; stopping is no failure; `untouched`: no process began
  * to work on it, so it is no attempt.
  */
 export type ReleaseCause = 'failed' | 'outage' | 'stopping' | 'untouched'
@@ -313,7 +313,7 @@ export interface TurnStore {
   split(hold: Hold, turnId: string, split: TurnSplit): Promise<boolean>
   /** Gives the lane back with its turn still open. `failedOn`: a message or signal in no turn, against which it counts. */
   release(hold: Hold, delayMs: number, cause: ReleaseCause, code?: string, failedOn?: string): Promise<boolean>
-  /** Undefined: somebody else has the lane. `isAwaited`: its task is wanted along with it. */
+  /** Undefined: another process has the lane. `isAwaited`: its task is wanted along with it. */
   complete(hold: Hold, end: TurnEnd, isAwaited?: boolean): Promise<EndedTurn | undefined>
   /** Which of these are still held, after their lease was made longer. */
   renew(holds: readonly Hold[]): Promise<ReadonlySet<string>>
