@@ -1,4 +1,4 @@
-// The desk of tasks: whoever asked for one reads it, watches it, waits for it, cancels it. It only ever shows what is stored.
+// The task service: the caller that asked for a task reads, watches, awaits and cancels it here. It shows only what is stored.
 import { isFinalState, type TaskDesk, type TaskEvent, type TaskSnapshot, type TaskState } from '../contract/index.ts'
 import { agentMessages, cursorOf, eventsOf, firstCursor, lastCursor, outputsOf, placeOf } from './read-lines.ts'
 import type { TaskDossier, TaskLine, TaskNews, TaskStore } from './task-store.ts'
@@ -12,7 +12,7 @@ export type DeskDeps = {
   readonly monotonicMs: () => number
 }
 
-/** Events stored elsewhere are found by asking so often. */
+/** Events that other processes store are found by polling this often. */
 const pollMs = 500
 const batchSize = 200
 const maxPushConfigs = 10
@@ -32,7 +32,7 @@ export function createTaskDesk(deps: DeskDeps): TaskDesk {
       return found === undefined ? undefined : snapshotOf(found)
     },
     async list(query, { subject }) {
-      // Whoever has shown nothing has no list: an id is all that opens what is nobody's.
+      // An anonymous caller has no list: a task without an owner is opened by its id alone.
       return subject === null ? { tasks: [], total: 0, hasMore: false } : store.list(query, subject)
     },
     waits: (agent, contextId, { subject }) => store.waits(agent, contextId, subject),
@@ -103,7 +103,7 @@ async function* eventsFrom(
       const last = news.lines.at(-1)
       place = last ?? place
       const isAll = news.lines.length < batchSize
-      // States that no turn reached: turned away at the door, or cancelled. And a task that was told, before it has a turn, that it waits.
+      // States that no turn reached: refused for want of access, or cancelled. And a task that was told, before it has a turn, that it waits.
       const isTold: boolean = news.state === 'submitted' && news.said !== null && !isWaitTold
       const isNews = isAll && (news.state !== shown || isTold)
       const reached = isNews ? reachedOutside(news, last?.runId ?? '', cursorOf(place)) : []
@@ -118,7 +118,7 @@ async function* eventsFrom(
   }
 }
 
-/** Whoever was cancelled and did not listen is not heard any more. */
+/** An agent that went on after the cancel is not heard any more. */
 function heardLines(
   { state, stateAt }: Pick<TaskNews, 'state' | 'stateAt'>,
   lines: readonly TaskLine[],
@@ -147,7 +147,7 @@ async function settled(
   try {
     let told = isFresh ? await watcher.wait(Math.min(pollMs, timeoutMs)) : undefined
     for (;;) {
-      // Where it rests, nobody but its owner moves it on: what the commit told of it needs no second reading.
+      // Where it rests, only its owner moves it on: what the commit told of it needs no second reading.
       const isEnd = told !== undefined && isAtRest(told.task.state) && told.task.owner === owner
       const found = isEnd ? told : await store.dossier(id, owner)
       if (found === undefined) return undefined

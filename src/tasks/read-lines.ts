@@ -1,4 +1,4 @@
-// Lines of a task's log as events that somebody can be shown. Pure.
+// Lines of a task's log as events for its watchers. Pure.
 import {
   type JsonObject,
   type NormalizedResponse,
@@ -17,7 +17,7 @@ const end: TaskPlace = { order: Number.MAX_SAFE_INTEGER, seq: 0 }
 export const firstCursor = '0'
 export const lastCursor = 'end'
 
-/** Undefined: nobody was ever given such a cursor. */
+/** Undefined: no such cursor was ever handed out. */
 export function placeOf(cursor: string): TaskPlace | undefined {
   if (cursor === firstCursor) return beginning
   if (cursor === lastCursor) return end

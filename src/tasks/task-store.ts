@@ -1,4 +1,4 @@
-// The port of tasks: their rows, the log of their turns, and where somebody wants to be told. Scoped to one connection.
+// The port of tasks: their rows, the log of their turns, and where callers want to be notified. Scoped to one connection.
 import type {
   JsonObject,
   NormalizedResponse,
@@ -10,7 +10,7 @@ import type {
   TaskWait,
 } from '../contract/index.ts'
 
-/** Whose tasks are meant. Null: of whoever knows the id. */
+/** Whose tasks are meant. Null: of a caller that knows the id. */
 export type TaskOwner = string | null
 
 /** A line of a task's log as it is stored: place of its turn, number in it, what happened. */
@@ -22,7 +22,7 @@ export type TaskLine = {
   readonly event: JsonObject
 }
 
-/** What is read of a task for somebody who was away: its state as it is now, and lines after a place, all at one moment. */
+/** What is read of a task for a watcher that was away: its state as it is now, and lines after a place, all at one moment. */
 export type TaskNews = {
   readonly state: TaskState
   readonly stateAt: string

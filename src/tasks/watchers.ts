@@ -1,21 +1,21 @@
-// Whoever watches a task in this process is woken when something of it was stored here; what others store is found by asking.
+// The watchers of tasks in this process: woken when something of a task was stored here; what other processes store is found by polling.
 import type { TaskDossier } from './task-store.ts'
 
 /** One watcher of one task. */
 export type Watcher = {
-  /** Sleeps until somebody tells of the task, at most so long; the task itself, if whoever told of it had it at hand. */
+  /** Sleeps until a change of the task is announced, at most so long; the task itself, if the announcement brought it. */
   readonly wait: (ms: number) => Promise<TaskDossier | undefined>
   readonly leave: () => void
 }
 
 export type Watchers = {
-  /** `isForEnd`: waits for what comes of it, and is glad to be given it. */
+  /** `isForEnd`: waits for its end, and is given it. */
   readonly join: (taskId: string, isForEnd?: boolean) => Watcher
   /** Something of it was committed. `task`: as it stood right after that. */
   readonly tell: (taskId: string, task?: TaskDossier) => void
   /** Something of it was committed that is no end. */
   readonly tellProgress: (taskId: string) => void
-  /** Somebody waits for its end, so that it is worth having it at hand. */
+  /** A caller waits for its end, so that the commit returns it. */
   readonly isAwaited: (taskId: string) => boolean
 }
 
