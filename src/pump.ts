@@ -1,11 +1,11 @@
-// The pump behind drain(): claims work while slots are free, runs it side by side, sleeps until somebody rings.
+// The worker loop behind drain(): claims work while slots are free, runs it concurrently, sleeps until it is woken.
 
 /** Wakes sleepers in this process. Correctness never depends on it: every sleeper also wakes by itself. */
 export type Bell = {
   /** `isUrgent`: for something that must not wait until a slot is free. */
   readonly ring: (isUrgent?: boolean) => void
   readonly wait: (ms: number) => Promise<void>
-  /** Whether it was rung for something urgent since it was last asked. */
+  /** Whether it was notified of something urgent since it was last asked. */
   readonly takeUrgent: () => boolean
 }
 
@@ -55,26 +55,26 @@ export type Pump<Work> = {
   readonly claim: (limit: number) => Promise<readonly Work[]>
   /**
    * Asked in place of `claim` while every slot is taken: what must not wait for one. Up to `urgentSlots` at once, and only
-   * after an urgent ring or every `pollMs`: a full pump is rung by every message that comes in.
+   * after an urgent wake-up or every `pollMs`: a full loop is woken by every message that comes in.
    */
   readonly claimUrgent?: (limit: number) => Promise<readonly Work[]>
   readonly monotonicMs: () => number
   readonly run: (work: Work) => Promise<void>
   /** Without `work`: nothing could be claimed. */
   readonly onError: (error: unknown, work?: Work) => void
-  /** Called once per round, at least every `pollMs` while the pump works: silence means it hangs or has died. */
+  /** Called once per round, at least every `pollMs` while the loop works: silence means it hangs or has died. */
   readonly onRound?: () => void
   readonly isStopping: () => boolean
-  /** Return as soon as nothing is left here nor in the pumps that share this, instead of waiting for more. */
+  /** Return as soon as nothing is left here nor in the loops that share this, instead of waiting for more. */
   readonly untilQuiet?: Quiet
 }
 
-/** Knows when several pumps have nothing left, though each leaves work for the others. */
+/** Knows when several worker loops have nothing left, though each leaves work for the others. */
 export type Quiet = {
-  /** Something began, ended or was made: whoever found nothing has to look again. */
+  /** Something began, ended or was made: a loop that found nothing has to look again. */
   readonly stir: () => void
   readonly moment: () => number
-  /** A pump looked at `moment` and found nothing. When that holds for all of them, with no stir in between, it is over. */
+  /** A loop looked at `moment` and found nothing. When that holds for all of them, with no stir in between, it is over. */
   readonly rest: (pump: object, moment: number) => void
   readonly isOver: () => boolean
 }
