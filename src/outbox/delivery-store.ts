@@ -14,7 +14,7 @@ export type DeliveryLine = {
   readonly turnId: string | null
   readonly createdAt: string
   readonly settledAt: string | null
-  /** Somebody on the way said that it came back, or is late; null where nobody did. Its state stays what it was. */
+  /** A server on the way said that it came back, or is late; null where none did. Its state stays what it was. */
   readonly bounceKind: 'failed' | 'delayed' | null
   readonly bounceReason: string | null
   readonly bouncedAt: string | null

@@ -43,7 +43,7 @@ export type EnqueueContext = {
 /** A live message, whatever became of it, when its turn ends. */
 export type LiveEnd = {
   readonly clientId: string
-  /** The words that were shown, as far as whoever ends the turn knows them. */
+  /** The words that were shown, as far as the process that ends the turn knows them. */
   readonly text: string
   /** After a take-over: when the final text is said once more, over what a late frame may have left. */
   readonly againAfterMs?: number

@@ -12,7 +12,7 @@ export type NewLiveRow = {
 /** `reference`: the vendor's id, once it was delivered. */
 export type LiveRow = { readonly isSettled: boolean; readonly reference: string | null; readonly clientId: string }
 
-/** A message waits behind a turn, and is told so: by calls beside the books, and in the task it asks for. */
+/** A message waits behind a turn, and is told so: by calls that do not count as an answer, and in the task it asks for. */
 export type WaitNotice = {
   readonly inboxId: string
   readonly taskId: string | null

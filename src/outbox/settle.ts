@@ -1,4 +1,4 @@
-// Hop 8: what a call's outcome means for its row (rulings 18, 20). Pure; decided by capability, never by channel.
+// Hop 8: what a call's outcome means for its row. Pure; decided by capability, never by channel.
 import type { Capabilities, DeliveryOutcome, LookupOutcome } from '../contract/index.ts'
 import { type Backoff, backoffMs } from './backoff.ts'
 import type { OpenCall, Settlement } from './outbox-store.ts'
@@ -85,7 +85,7 @@ export function settleDead(call: OpenCall, reason: string): Settlement {
 /** How often a call that breaks before it is sent is tried. */
 const maxThrown = 3
 
-/** Something broke around it. What may have left is not sent again for that. */
+/** An exception was thrown while it was handled. What may have left is not sent again for that. */
 export function settleThrown(
   call: OpenCall,
   isStarted: boolean,

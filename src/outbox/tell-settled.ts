@@ -30,7 +30,7 @@ export function sendFacts(
   return { connection, trace: traceId, turn: turnId, outbox: id, attempt: attempt + 1 }
 }
 
-/** A vendor that names a time was asked too much; an open call nobody knows the fate of is unknown, whatever comes next. */
+/** A vendor that names a time was asked too much; an open call without a known outcome is unknown, whatever comes next. */
 function sendOutcome({ isFinal, state, pause }: Settlement, outcome: DeliveryOutcome | undefined): SendOutcome {
   if (isFinal) return state
   if (pause !== null) return 'rate_limited'
