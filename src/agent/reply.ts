@@ -71,7 +71,7 @@ function longestText(parts: unknown): number {
   }, 0)
 }
 
-/** What a person is told when a turn died. It names no internals; the reference finds the whole story. */
+/** What a person is told when a turn died. It names no internals; `parley explain` shows the whole timeline by the reference. */
 export function apology(
   facts: ReplyFacts,
   reason: string,

@@ -13,7 +13,7 @@ export function modesOf(tool: ToolDeclaration): readonly string[] {
   return textsOf(tool['modes'] ?? tool['mode'] ?? [])
 }
 
-/** Declared for one run and executed elsewhere; shown only where policy names it. */
+/** Declared for one run and executed by a client; shown only where policy names it. */
 export function isRuntimeTool(tool: ToolDeclaration): boolean {
   return tool['runtime_tool'] === true || tool.executor === 'client'
 }

@@ -19,10 +19,10 @@ export type RemoteCall = {
   readonly isLate: () => boolean
   readonly allowance: Allowance
   readonly clientOf: (at: RemoteInterface) => RemoteClient
-  /** For sending. A peer that lists no tasks is heard a moment longer: what it does not name cannot be called off. */
+  /** For sending. A peer that lists no tasks is read a moment longer: what it does not name cannot be cancelled. */
   readonly sendingClientOf: (at: RemoteInterface) => RemoteClient
   readonly naming: Pick<PatientSignal, 'hurry'>
-  /** How it is called off from here on, as far as is known by now. */
+  /** How it is cancelled from here on, as far as is known by now. */
   readonly onStop: (cancel: (client: (at: RemoteInterface) => RemoteClient) => Promise<unknown>) => void
   /** Cancels it at the peer where the run was stopped, it is late, or the reader has left; that it cannot be told changes nothing. */
   readonly stopRemote: (isUnread?: boolean) => Promise<void>

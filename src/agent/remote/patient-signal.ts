@@ -1,5 +1,5 @@
 // A signal that lets a peer name its task before a stop breaks off what it says: where tasks are not listed, one without a name
-// cannot be called off.
+// cannot be cancelled.
 
 export type PatientSignal = {
   readonly signal: AbortSignal

@@ -1,5 +1,5 @@
 // What a conversation keeps of the remote agent: its task and context, and where they are. A line of the transcript, stored
-// with the turn that came to it and forgotten with the session; no model and no person is shown it.
+// with the turn that came to it and erased with the session; no model and no person is shown it.
 import { type Envelope, envelopeSchemaId, envelopeVersion, type JsonObject } from '../../contract/index.ts'
 import { fieldsOf } from '../fields.ts'
 import { isWaiting, type RemoteState } from './task.ts'

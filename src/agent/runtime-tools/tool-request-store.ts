@@ -59,7 +59,7 @@ export type StoredToolRequest = {
   readonly isCancelled: boolean
   readonly result: JsonObject | null
   readonly sessionId: string
-  /** Null: the run went on and what it needed is forgotten. */
+  /** Null: the run went on and what it needed is erased. */
   readonly resume: JsonObject | null
 }
 

@@ -34,7 +34,7 @@ export type AnsweredCall = {
   readonly callId: string
   readonly answer:
     | Approved
-    /** It is not run here: refused, expired, or run elsewhere. */
+    /** It is not run here: refused, expired, or run by a client. */
     | { readonly kind: 'result'; readonly isRejected: boolean; readonly result: (call: ReadyCall) => ToolResult }
 }
 
