@@ -23,7 +23,7 @@ type StoreDeps = Omit<StoreFileDeps, 'attachments'> & {
   readonly attachments: Pick<AttachmentStore, 'begin' | 'finish' | 'gone'>
 }
 
-/** Keys begin with it; a signed URL that points elsewhere is none of ours. */
+/** Keys begin with it; a signed URL with another prefix is none of ours. */
 export const keyPrefix = 'agent-inputs/'
 
 type Written = { readonly blobId: string; readonly path: string; readonly mimeType: string }
