@@ -17,7 +17,7 @@ import type { NormalizedResponse } from './response.ts'
 import type { Endpoint, FollowRequest, ServeDoor } from './serve.ts'
 import type { Sign, SignFacts } from './sign.ts'
 
-/** Hops 2 and 3 together: a verdict, and for a genuine arrival what it says. */
+/** Hops 2 and 3 together: a verdict, and for a verified event what it says. */
 export type Reception =
   | Exclude<Verdict<never>, { kind: 'genuine' }>
   | { readonly kind: 'read'; readonly arrivals: readonly Arrived[] }
@@ -85,7 +85,7 @@ export interface OptionalVerbs {
   takeHanded?(handed: HandedOver, door: ListenDoor): Promise<HandedAnswer | undefined>
   /** Undefined: there is nothing at this address. */
   serve?(request: Request, door: ServeDoor): Promise<Response | undefined>
-  /** Called with `typing`, and with the signs that `capabilities.signs` asks for. */
+  /** Called with `typing`, and with the presence updates that `capabilities.signs` asks for. */
   transient?(to: JsonObject, what: Sign, about?: SignFacts): Promise<void>
   /** Opens a file that a message refers to by `bytes_ref.kind: 'channel'`, with the platform's credential, which stays here. */
   openFile?(ref: JsonObject, signal: AbortSignal): Promise<OpenedFile>
@@ -105,11 +105,11 @@ export interface OptionalVerbs {
   readNamed?(asked: Omit<AroundRequest, 'known'>, signal: AbortSignal): Promise<NamedMessage>
 }
 
-/** Arrivals pulled together; the cursor moves, and `acknowledge` is called, only after they are committed. */
+/** Inbound events pulled together; the cursor moves, and `acknowledge` is called, only after they are committed. */
 export type SourceBatch = {
   readonly arrivals: readonly RawArrival[]
   readonly cursor: string
-  /** For transports that want an answer to each: the answers in the order of the arrivals. */
+  /** For transports that want an answer to each: the answers in the order of the events. */
   acknowledge?(answers: readonly TransportAnswer[]): Promise<void>
 }
 
@@ -132,7 +132,7 @@ export interface AdapterDefinition<Payload, Call extends JsonObject> extends Opt
   readonly screenHeaders?: ScreenHeaders
   verify(arrival: RawArrival): Promise<Verdict<Payload>>
   /**
-   * The payload of an arrival that was verified when it came; without it a rejected event cannot be replayed. Undefined where
+   * The payload of an inbound event that was verified when it came; without it a rejected event cannot be replayed. Undefined where
    * what is kept does not say who sent it: no sender is guessed.
    */
   payloadOf?(arrival: RawArrival, kept: KeptFacts): Kept<Payload>
@@ -158,7 +158,7 @@ export interface Adapter extends OptionalVerbs {
   readonly notice?: string
   readonly screenHeaders?: ScreenHeaders
   receive(arrival: RawArrival, connection: Connection): Promise<Reception>
-  /** Reads what was kept of an earlier, genuine arrival. Never called with anything from outside. */
+  /** Reads what was kept of an earlier, verified event. Never called with anything from outside. */
   readonly reread:
     | ((arrival: RawArrival, connection: Connection, kept: KeptFacts) => Promise<Reception | undefined>)
     | undefined
@@ -214,7 +214,7 @@ function rereader<Payload>(
   }
 }
 
-/** What is known of an arrival that cannot be read, as far as it could be read. */
+/** What is known of an inbound event that cannot be read, as far as it could be read. */
 export type UnreadableFacts = {
   /** Who had proven to be its sender. */
   readonly subject?: string
@@ -228,7 +228,7 @@ export type UnreadableFacts = {
   readonly isFinal?: boolean
 }
 
-/** Thrown by normalize when an authenticated payload cannot be read; the arrival is kept as dead with this reason. */
+/** Thrown by normalize when an authenticated payload cannot be read; the event is kept as dead with this reason. */
 export class UnreadableArrival extends Error {
   readonly reason: string
   readonly facts: UnreadableFacts

@@ -23,14 +23,14 @@ export type RawArrival = {
 /** The same before its body is read. */
 export type ArrivalHead = Omit<RawArrival, 'bytes'>
 
-/** What a row knows about an earlier arrival and its body does not say. */
+/** What a row knows about an earlier event and its body does not say. */
 export type KeptFacts = {
   readonly subject: string | null
   readonly caller?: CallerContext | undefined
   readonly agentChain?: RecipientCapabilities['agent_chain']
 }
 
-/** Facts about the connection an arrival belongs to; normalize gets them as data and so stays pure. */
+/** Facts about the connection an inbound event belongs to; normalize gets them as data and so stays pure. */
 export type Connection = {
   readonly tenant: string
   readonly id: string
@@ -59,7 +59,7 @@ export type ThreadClaim = {
  */
 export type OnceClaim = { readonly key: string; readonly forMs: number }
 
-/** Bytes of an arrival that may be kept beside its row, by the name `Originals.nameOf` gave them. */
+/** Bytes of an inbound event that may be kept beside its row, by the name `Originals.nameOf` gave them. */
 export type ToKeep = { readonly ref: string; readonly id: string; readonly mime: string; readonly bytes: Uint8Array }
 
 /** What a sender who is not admitted is asked to send again once they are; `files` by the names they gave them. */
@@ -115,7 +115,7 @@ export type ArrivedMessage = {
   readonly platformAt?: string
 }
 
-/** An authenticated arrival that asks for nothing. Noise is on the adapter's closed list and leaves no row. */
+/** An authenticated event that asks for nothing. Noise is on the adapter's closed list and leaves no row. */
 export type ArrivedNothing = {
   readonly kind: 'ignored'
   readonly reason: string
@@ -123,7 +123,7 @@ export type ArrivedNothing = {
   readonly deliveryId: string
   /** What proves it, where that counts once. Noise claims nothing. */
   readonly once?: readonly OnceClaim[]
-  /** Whose it is, where its delivery proves that: so that it can be forgotten with them. */
+  /** Whose it is, where its delivery proves that: so that it can be erased with them. */
   readonly subject?: string | undefined
   /** The platform says that a thread goes by another name from now on: what comes under it joins the same conversation. */
   readonly renamed?: { readonly from: string; readonly to: string }

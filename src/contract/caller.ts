@@ -40,7 +40,7 @@ export type Bearer = {
 /** What a token of another issuer says about itself, once it was found to hold. Times are RFC 3339. */
 export type TokenVoucher = {
   readonly issuer: string
-  /** `jwt`: signed with a key of the caller's own house. `oauth`: an authorization server stands behind it. */
+  /** `jwt`: signed with a key of the caller's own organization. `oauth`: an authorization server stands behind it. */
   readonly kind: 'jwt' | 'oauth'
   readonly issuedAt?: string
   readonly notBefore?: string

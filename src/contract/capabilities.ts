@@ -59,7 +59,7 @@ export type Capabilities = {
   readonly idempotentSend: 'client-id' | 'lookup' | 'edit' | 'none'
   /** Longest time one vendor call may take; must stay under a third of the lease. */
   readonly callTimeoutMs: number
-  /** Arrivals whose platform time is older are refused as stale. */
+  /** Inbound events whose platform time is older are refused as stale. */
   readonly horizonMs: number
   readonly limits: { readonly connection?: RateLimit; readonly conversation?: RateLimit }
   /** Where machines may answer machines: what is beyond these gets no answer, and the operator is told once per window. */

@@ -1,4 +1,4 @@
-// Routing facts of an arrival: what tools may bind to, never authority, never shown to a model as such.
+// Routing facts of an inbound event: what tools may bind to, never authority, never shown to a model as such.
 import * as z from 'zod'
 import { callerContextSchema } from './caller.ts'
 import { jsonSchema } from './json.ts'

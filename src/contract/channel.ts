@@ -168,7 +168,7 @@ export type Note = {
   readonly lifeMs: number
   /** Sealed at rest. */
   readonly isSecret?: boolean
-  /** Whose it is, so that it is forgotten with them. */
+  /** Whose it is, so that it is erased with them. */
   readonly subject?: string
   /** Not kept where the family has so many already. */
   readonly atMost?: number
@@ -186,11 +186,11 @@ export interface Notes {
 }
 
 /**
- * Store port: arrivals as they came, where they are too large for a row. Kept before the row that refers to them commits; what no row
+ * Store port: inbound events as they came, where they are too large for a row. Kept before the row that refers to them commits; what no row
  * refers to in the end goes by itself.
  */
 export interface Originals {
-  /** What `keep` will answer for this id: an arrival can refer to what is kept only after its sender is known to be admitted. */
+  /** What `keep` will answer for this id: an inbound event can refer to what is kept only after its sender is known to be admitted. */
   nameOf(id: string): Promise<string>
   /** `id` is the same whenever the same bytes come: they are stored once. Answers what to refer to them by. */
   keep(
@@ -219,7 +219,7 @@ export type ChannelDeps = {
   readonly records?: Records
   /** Files that replies carry. */
   readonly files?: FileSource
-  /** For channels whose arrivals may be large. */
+  /** For channels whose inbound events may be large. */
   readonly originals?: Originals
   /** For channels whose callers bring tokens. */
   readonly callers?: CallerDesk

@@ -38,7 +38,7 @@ export type PumpName = 'turns' | 'sends' | 'timers'
 /** Counts; whatever it does with them must neither throw nor take time. */
 export interface Meter {
   arrived(connection: string, outcome: ArrivalOutcome, reason: string): void
-  /** From the moment an arrival was looked at until its commit. */
+  /** From the moment an inbound event was looked at until its commit. */
   committed(connection: string, ms: number): void
   claimed(pump: PumpName, count: number): void
   turnEnded(connection: string, outcome: TurnOutcome, ms: number): void

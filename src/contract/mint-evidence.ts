@@ -35,7 +35,7 @@ export function isPlainSubject(subject: string): boolean {
   return subject.length <= maxSubjectLength && namespaced.test(subject) && isVisible(subject)
 }
 
-/** Evidence made here. A subject that is not a plain id makes the arrival unreadable: no sender is guessed. */
+/** Evidence made here. A subject that is not a plain id makes the event unreadable: no sender is guessed. */
 export function mintEvidence(proven: ProvenFacts): IdentityEvidence {
   const { subject, issuer, method, assurance, recipient, issuedAt, notBefore, expiresAt, onBehalfOf, claims } = proven
   if (!isPlainSubject(subject)) throw new UnreadableArrival('invalid_subject')

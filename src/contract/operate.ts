@@ -1,10 +1,10 @@
-// What an operator asks of a channel while it runs. What it changes is taken like an arrival: one row, one commit, once by its name.
+// What an operator asks of a channel while it runs. What it changes is taken like an inbound event: one row, one commit, once by its name.
 import type { ArrivedNothing, Connection } from './arrival.ts'
 import type { JsonObject } from './json.ts'
 
 export type OperationFacts = { readonly connection: Connection; readonly at: string }
 
-/** Stored as an arrival that asks for nothing: `reason` says what was done, `deliveryId` makes it happen once. */
+/** Stored as an inbound event that asks for nothing: `reason` says what was done, `deliveryId` makes it happen once. */
 export type OperationChange = Pick<
   ArrivedNothing,
   'effects' | 'sends' | 'cancels' | 'reach' | 'subject' | 'deliveryId'

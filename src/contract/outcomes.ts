@@ -38,7 +38,7 @@ export type RejectReason =
   | 'foreign_page'
   | 'malformed_request'
 
-/** Hop 2: whether an arrival is what it claims to be. Nothing else is read before this is `genuine`. */
+/** Hop 2: whether an inbound event is what it claims to be. Nothing else is read before this is `genuine`. */
 export type Verdict<Payload> =
   | { readonly kind: 'genuine'; readonly payload: Payload }
   | { readonly kind: 'handshake'; readonly answer: TransportAnswer }

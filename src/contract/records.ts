@@ -2,7 +2,7 @@
 // arrival changes in it.
 import type { JsonObject } from './json.ts'
 
-/** `agent`: which of ours it is about. `subject`: whose it is, so that it is forgotten with them. */
+/** `agent`: which of ours it is about. `subject`: whose it is, so that it is erased with them. */
 export type RecordFacts = { readonly agent?: string; readonly subject?: string }
 
 export type ChannelRecord = {
@@ -32,13 +32,13 @@ export interface Records {
   count(family: string, of?: { readonly agent?: string }): Promise<number>
 }
 
-/** What an arrival changes in the records: in the commit that stores it, and only if it was not stored before. */
+/** What an inbound event changes in the records: in the commit that stores it, and only if it was not stored before. */
 export type Effect =
   | ({ readonly kind: 'put'; readonly family: string; readonly key: string; readonly value: JsonObject } & RecordFacts)
   | { readonly kind: 'remove'; readonly family: string; readonly key: string }
 
 /**
- * A call that answers an arrival by the rules of its protocol, without an agent having been asked: queued in the commit that stores
+ * A call that answers an inbound event by the rules of its protocol, without an agent having been asked: queued in the commit that stores
  * it, once for its client id, and delivered like any other.
  */
 export type ProtocolSend = { readonly call: JsonObject; readonly orderKey: string; readonly clientId: string }

@@ -46,7 +46,7 @@ export interface ServeDoor {
   readonly receivedAt: string
   /** Hop 4 for what the adapter has verified and read: stored in one commit when this resolves. */
   take(messages: readonly ArrivedMessage[]): Promise<readonly Acceptance[]>
-  /** Hops 2-4, as for a hook: for a request whose body is an arrival. Resolves when what was taken is committed. */
+  /** Hops 2-4, as for a hook: for a request whose body is an inbound event. Resolves when what was taken is committed. */
   receive(arrival: RawArrival): Promise<ListenAnswer>
   /** A rejected caller gets a trace id to ask by; nothing else of theirs is kept. */
   turnAway(reason: RejectReason): string

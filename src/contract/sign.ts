@@ -6,7 +6,7 @@
  */
 export type Sign = 'waiting' | 'seen' | 'typing' | 'ended' | 'opened'
 
-/** What signs are given along; nothing that is not said to the same place anyway. */
+/** What presence updates are given along; nothing that is not said to the same place anyway. */
 export type SignFacts = {
   /** `waiting`, `seen`: the message, as its platform calls it. */
   readonly messageId?: string
