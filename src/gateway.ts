@@ -117,7 +117,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   }
 }
 
-/** A sign that is under way when everything else is done. */
+/** A presence update that is under way when everything else is done. */
 const signPatienceMs = 2_000
 
 async function drain(

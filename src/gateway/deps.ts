@@ -68,7 +68,7 @@ export type GatewayConnection = {
   readonly adapter: Adapter
   /** What its platform says about places that take nothing from us any more. */
   readonly notePlace: (change: PlaceChange, subject: string | null) => Promise<void>
-  /** Where arrivals are kept as they came; absent where nothing holds bytes. */
+  /** Where inbound events are kept as they came; absent where nothing holds bytes. */
   readonly originals?: Originals
   /** What its callers asked for and come back to. */
   readonly tasks: TaskDesk

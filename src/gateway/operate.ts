@@ -1,4 +1,4 @@
-// What an operator asks of a channel. The adapter says what that changes, and the commit that takes arrivals does it: one row, once
+// What an operator asks of a channel. The adapter says what that changes, and the commit that takes inbound events does it: one row, once
 // by its name, all of it or nothing.
 import {
   type Acceptance,
@@ -20,7 +20,7 @@ export type Asked = { readonly name: string; readonly input: JsonObject; readonl
 /** `inboxId`: the row of what was changed. `isRepeat`: it had been done before, and was not done again. */
 export type Done = { readonly value: JsonObject; readonly inboxId?: string; readonly isRepeat?: boolean }
 
-/** An arrival changes a few things; an operator may have many people told. */
+/** An inbound event changes a few things; an operator may have many people told. */
 const maxChanges = 5000
 const patienceMs = 30_000
 

@@ -1,4 +1,4 @@
-// The second chance: a dead turn is queued again; an arrival that could not be read is read by today's code.
+// Retrying dead letters: a dead turn is queued again; an inbound event that could not be read is read by today's code.
 import type { RawArrival } from '../contract/index.ts'
 import type { Resubmission } from '../inbound/receipt-store.ts'
 import { isTurnedAway } from '../inbound/turned-away.ts'
@@ -14,7 +14,7 @@ export async function resubmit(deps: GatewayDeps, inboxId: string, by: string, h
   const at = deps.connections.find((each) => each.key === remains?.connection)
   const reread = at?.adapter.reread
   if (remains === undefined || at === undefined || reread === undefined) return false
-  // Nothing is kept of an arrival that named a chain of callers and became no message: what is here named none.
+  // Nothing is kept of an inbound event that named a chain of callers and became no message: what is here named none.
   const reception = await reread(arrivalOf(remains.raw, deps.now()), at.connection, { subject: remains.subject })
   if (reception?.kind !== 'read') return false
   const claimed = await claimFiles(deps, at, reception.arrivals)

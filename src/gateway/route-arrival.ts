@@ -1,4 +1,4 @@
-// Whom an arrival is for where several agents share a connection (hop 4). The thread's own agent is known to the accept
+// Whom an inbound event is for where several agents share a connection (hop 4). The thread's own agent is known to the accept
 // statement only: here it is said whether that one may take it.
 import { type ArrivedMessage, type NormalizedMessage, textOf } from '../contract/index.ts'
 import { mentionsIn, type TextMention } from '../identity/routing/mentions-in.ts'

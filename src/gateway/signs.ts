@@ -6,13 +6,13 @@ import type { GatewayDeps } from './deps.ts'
 import type { LiveMessage } from './live-message.ts'
 import type { ReadyTurn } from './prepare-turn.ts'
 
-/** Platforms show a sign for about five seconds. */
+/** Platforms show a typing indicator for about five seconds. */
 const everyMs = 4_000
 /** A title needs no more of what was said. */
 const maxTextLength = 500
 
 export type TurnSigns = {
-  /** No more signs of work. */
+  /** No more typing indicators. */
   readonly stop: () => void
   readonly end: (outcome: NonNullable<SignFacts['outcome']>) => void
 }
@@ -25,7 +25,7 @@ export function showSigns(
   { lease, live }: { readonly lease: Lease; readonly live: Pick<LiveMessage, 'isShown'> },
 ): TurnSigns {
   if (at.adapter.transient === undefined || turn.kind === 'control') return none
-  // One after the other: what takes a sign off must not overtake the one that puts it there.
+  // One after the other: removing a reaction must not overtake adding it.
   let last = Promise.resolve()
   const show = (to: JsonObject, what: Sign, about?: SignFacts): void => {
     last = last.then(() => signs.show(at.adapter, to, what, about))

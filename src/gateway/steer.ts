@@ -56,7 +56,7 @@ export async function hasOwnersMessage(deps: GatewayDeps, ready: ReadyTurn): Pro
   return (await ownersMessages(deps, ready)).waiting.length > 0
 }
 
-/** Up to the first that is not his: order is kept, and each is admitted on its own. */
+/** Up to the first that is not theirs: order is kept, and each is admitted on its own. */
 export async function ownersMessages(deps: GatewayDeps, { lane, turn, at }: ReadyTurn) {
   if (turn.principal === null) return { waiting: [], messages: [], decided: new Map() }
   const messages = addressRows(at, lane.agent, await deps.turns.waiting(lane))

@@ -1,4 +1,4 @@
-// What an adapter made of an arrival, looked at before it is stored.
+// What an adapter made of an inbound event, looked at before it is stored.
 import { type ArrivedMessage, type NormalizedMessage, textOf, validateMessage } from '../../contract/index.ts'
 import { cleanMessage } from '../../inbound/clean-message.ts'
 import { areStorable } from '../../inbound/effects.ts'
@@ -9,7 +9,7 @@ export type CheckedArrival =
   /** `path`: where it is invalid. */
   | { readonly kind: 'remains'; readonly state: 'dead' | 'ignored'; readonly reason: string; readonly path?: string }
 
-/** What an adapter made of an arrival, as the gateway takes it: valid, cleaned, and saying something. */
+/** What an adapter made of an inbound event, as the gateway takes it: valid, cleaned, and saying something. */
 export function checkArrived(deps: Pick<GatewayDeps, 'validation'>, arrived: ArrivedMessage): CheckedArrival {
   const checked = validateMessage(arrived.message, deps.validation)
   if (!checked.ok) {

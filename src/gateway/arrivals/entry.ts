@@ -5,7 +5,7 @@ import { controlNames } from '../commands/table.ts'
 import type { GatewayConnection, GatewayDeps } from '../deps.ts'
 import { newTraceId, traceIdOf } from '../trace-id.ts'
 
-/** Whose trace an arrival belongs to, and since when we look at it. */
+/** Whose trace an inbound event belongs to, and since when we look at it. */
 export type Entry = { readonly trace: string; readonly startedAt: number }
 
 /** A request comes in, as part of the trace that it names, if it names one. */
@@ -25,7 +25,7 @@ export function acceptContext(at: GatewayConnection, { trace }: Entry): AcceptCo
 
 type Tell = (outcome: ArrivalOutcome, reason: string, acceptance: Acceptance) => Acceptance
 
-/** One line and one count per arrival, once it is committed. What was there before is a duplicate, whatever it holds. */
+/** One line and one count per inbound event, once it is committed. What was there before is a duplicate, whatever it holds. */
 export function arrivalTeller(deps: GatewayDeps, context: AcceptContext, { startedAt }: Entry): Tell {
   const { connectionKey: connection, traceId: trace } = context
   return (meant, given, acceptance) => {

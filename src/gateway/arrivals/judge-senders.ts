@@ -1,4 +1,4 @@
-// Before anything of an arrival is kept: who of its senders is admitted as the rules stand now, and how much of the others is kept.
+// Before anything of an inbound event is kept: who of its senders is admitted as the rules stand now, and how much of the others is kept.
 // A turn decides again by what holds then; here it is only decided what may be stored.
 import {
   type Arrived,

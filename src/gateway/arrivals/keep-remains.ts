@@ -9,7 +9,7 @@ import { acceptContext, arrivalTeller, type Entry } from './entry.ts'
 export type Unreadable = Extract<Reception, { kind: 'unreadable' }>
 type TurnedAway = Extract<Reception, { kind: 'turned_away' }>
 
-/** Nothing authenticated vanishes: what will never be taken can be asked about, and is never driven again. */
+/** Nothing authenticated vanishes: what will never be taken can be asked about, and is never replayed. */
 export async function keepTurnedAway(
   deps: GatewayDeps,
   at: GatewayConnection,

@@ -19,7 +19,7 @@ import { checkArrived } from './check-arrived.ts'
 import { acceptContext, arrivalTeller, type Entry } from './entry.ts'
 import type { JudgedMessage } from './judge-senders.ts'
 
-/** What came in one arrival is stored in one commit, all of it or nothing. */
+/** What came in one inbound event is stored in one commit, all of it or nothing. */
 export async function storeArrivals(
   deps: GatewayDeps,
   at: GatewayConnection,

@@ -1,4 +1,4 @@
-// One file into the store: found where an earlier try left it, else opened at its platform, a few times where that falters.
+// One file into the store: found where an earlier try left it, else opened at its platform, a few times where that fails.
 import type { AgentContext } from '../../agent/context.ts'
 import type { IncomingFile, StoreOutcome } from '../../attachments/desk.ts'
 import type { SignedUrlCode } from '../../attachments/signed-url-code.ts'

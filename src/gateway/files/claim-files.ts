@@ -17,7 +17,7 @@ export function hasFiles(arrived: Arrived): arrived is ArrivedMessage {
   return arrived.kind === 'message' && arrived.message.parts.some(isFilePart)
 }
 
-/** All of an arrival or nothing. */
+/** All of an inbound event or nothing. */
 export async function claimFiles(
   deps: Pick<GatewayDeps, 'attachments'>,
   { adapter }: Pick<GatewayConnection, 'adapter'>,

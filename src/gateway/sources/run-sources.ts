@@ -62,7 +62,7 @@ async function runSource(deps: SourcesDeps, at: GatewayConnection, { stop, tell 
         await sleep(deps.turnPolicy.pollMs, stop)
         continue
       }
-      // What failed before is not forgotten because it is tried again.
+      // What failed before is not cleared because it is tried again.
       tell({ connection, state: 'pulling', failures, ...(failures === 0 ? {} : why) })
       const onBatch = (): void => {
         failures = 0
