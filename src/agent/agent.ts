@@ -1,4 +1,4 @@
-// The agent seam of hop 7: what a developer writes. A function, or a model with tools that the loop runs.
+// What a developer writes for hop 7: an agent as a function, or a model with tools that the loop runs.
 import type { NormalizedMessage } from '../contract/index.ts'
 import { type AgentFacts, invalidAgent, readAgentFacts } from './agent-facts.ts'
 import type { AgentContext, AgentReply, Signal, SignalContext } from './context.ts'

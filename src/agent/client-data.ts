@@ -1,4 +1,4 @@
-// What the program in front of a person brings to a model: its data as a line of the conversation, and a tool to write the state
+// What a client application brings to a model: its data as a line of the conversation, and a tool to write the state
 // that both share.
 import * as z from 'zod'
 import type { ClientData, Envelope, Fields, Json } from '../contract/index.ts'

@@ -1,4 +1,4 @@
-// What an agent is given that passes work on to one outside this gateway. Made by the gateway, which knows who we are.
+// What an agent is given that calls remote agents. Made by the gateway, which knows its own name.
 import type { GuardedFetch, IdentityEvidence, JsonObject } from '../contract/index.ts'
 
 /** Our place in a chain of agents, as the next one is told it; or why there is no next one. */

@@ -1,4 +1,4 @@
-// What a run of a model agent has at hand: its tools, the agents it may ask, and what both may use up.
+// What a run of a model agent may use: its tools, the agents it may ask, and the budget of both.
 import { sharedStateTool } from './client-data.ts'
 import type { SignalContext } from './context.ts'
 import type { SharedBudgets } from './loop/budget.ts'

@@ -1,4 +1,4 @@
-// Patience with a provider, in two steps: short waits here, while nothing was shown yet; then the turn itself waits, by
+// Retries of a model provider, in two steps: short waits here, while nothing was shown yet; then the turn itself waits, by
 // time and not by count, with its lane free for other messages.
 import { GatewayError } from '../../contract/index.ts'
 import type { Model } from '../loop/model.ts'
