@@ -1,4 +1,4 @@
-// A wait with an end. The work itself goes on alone when it is late.
+// A promise with a timeout. The work itself is not cancelled when it is late.
 
 export async function inTime<Result>(work: Promise<Result>, ms: number, late: () => Error): Promise<Result> {
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -1,4 +1,4 @@
-// Keys are ours; a driver still looks at each one, so that a mistake elsewhere cannot reach beyond its bucket.
+// Checks object keys. The gateway makes them; a driver still checks each one, so that a mistake in other code cannot reach beyond its bucket.
 import { GatewayError } from '../../contract/index.ts'
 
 // Every segment begins with a letter or a digit, so neither `..` nor a hidden file can be one.
