@@ -1,4 +1,4 @@
-// The way out beside fetch: what the runtime itself sends, where it has a transport of its own.
+// The mailer port: what the runtime itself sends, where it has a transport of its own beside fetch.
 
 /**
  * Port: the counterpart of `takeHanded`. The runtime makes the bytes out of what it is given, in a form that its adapter knows, and names

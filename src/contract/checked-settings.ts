@@ -1,4 +1,4 @@
-// What an adapter insists on when it is made: settings as its schema wants them, and the ports it cannot do without.
+// Checks an adapter makes when it is created: its settings against its schema, and the ports it needs.
 import type * as z from 'zod'
 import { GatewayError } from './errors.ts'
 

@@ -1,4 +1,4 @@
-// How a connection stands with its platform, asked without sending a message: at the start, on a schedule, and by `parley <channel>
+// The health probe of a connection with its platform, made without sending a message: at the start, on a schedule, and by `parley <channel>
 // check`.
 import type { CommandResult } from './channel-command.ts'
 import type { Json } from './json.ts'

@@ -1,5 +1,5 @@
 // What a channel knows for good about others (who follows an agent, what they are called), shared by every replica, and what an
-// arrival changes in it.
+// inbound event changes in it.
 import type { JsonObject } from './json.ts'
 
 /** `agent`: which of ours it is about. `subject`: whose it is, so that it is erased with them. */

@@ -1,4 +1,4 @@
-// How a result that is in hand gets into the database: written again and again while the database is away.
+// How a result gets into the database: written again and again while the database is unavailable.
 import type { LogFacts } from './log.ts'
 
 /**
